@@ -1,0 +1,68 @@
+/**
+ * Every stated maximum of the engine, and the proof that no sum or product passes 2^53.
+ *
+ * One cap makes all money safe: the exchange as a whole never holds more than {@link MAX_TOTAL_MICROS}
+ * (deposits less withdrawals). No balance, hold, collateral, fee pot, payout or sum of them can then exceed
+ * it, and since a complete set costs 1,000 micros of that money, no position can exceed 9e12 lots.
+ */
+
+/** 1 US dollar in micros, the unit of all money. */
+export const MICROS_PER_DOLLAR = 1_000_000;
+/** What one lot of UP and one lot of DOWN are worth together; also the number of ticks in a dollar. */
+export const MICROS_PER_SET = 1_000;
+export const MIN_PRICE_TICKS = 1;
+export const MAX_PRICE_TICKS = 999;
+
+/** All money in the exchange: 9 billion dollars. */
+export const MAX_TOTAL_MICROS = 9_000_000_000_000_000;
+/** One order, deposit, withdrawal or stake: a million dollars, except deposits by a partner (see below). */
+export const MAX_ORDER_MICROS = 1_000_000 * MICROS_PER_DOLLAR;
+/** One deposit or withdrawal: a hundred million dollars. */
+export const MAX_TRANSFER_MICROS = 100_000_000 * MICROS_PER_DOLLAR;
+/** One order: ten million shares. */
+export const MAX_ORDER_LOTS = 10_000_000_000;
+/** Makers that one order may trade with; what is left of it after that is dropped. Bounds the time of one command. */
+export const MAX_FILLS_PER_ORDER = 5_000;
+
+export const MAX_ASSETS = 64;
+export const MAX_USERS = 10_000_000;
+/** Resting orders of one user, over all markets. */
+export const MAX_OPEN_ORDERS_PER_USER = 1_000;
+/** Resting orders of everyone. */
+export const MAX_OPEN_ORDERS = 8_000_000;
+/** Positions of everyone, in markets that are not yet paid out. */
+export const MAX_POSITIONS = 16_000_000;
+/** Operations in one batch. */
+export const MAX_BATCH_OPERATIONS = 100;
+
+/** An asset's price: ten million dollars. */
+export const MAX_ASSET_PRICE_MICROS = 10_000_000 * MICROS_PER_DOLLAR;
+/** Prices remembered per asset; they cover the minutes that a reference price may still need. */
+export const MAX_REMEMBERED_PRICES = 65_536;
+
+export const MAX_TIME_MS = 8_640_000_000_000;
+
+/** Idempotency keys: how long, how many per user, how many in all. */
+export const IDEMPOTENCY_KEPT_MS = 3_600_000;
+export const IDEMPOTENCY_KEPT_PER_USER = 10_000;
+export const IDEMPOTENCY_KEPT_IN_ALL = 2_000_000;
+
+export const MAX_TEXT_LENGTH = 512;
+
+/** Work units (orders to cancel, positions to settle or pay) done per command while a market ends. */
+export const WORK_UNITS_PER_COMMAND = 1_000;
+
+function assertMaxima(): void {
+  const products = [
+    MAX_TOTAL_MICROS,
+    MAX_ORDER_LOTS * MICROS_PER_SET,
+    MAX_TRANSFER_MICROS + MAX_TOTAL_MICROS / 2,
+    MAX_ORDER_MICROS + MAX_ORDER_MICROS / 200,
+    MAX_ASSET_PRICE_MICROS,
+    MAX_TIME_MS,
+  ];
+  for (const product of products) {
+    if (!Number.isSafeInteger(product)) throw new Error(`a stated maximum is not a safe integer: ${product}`);
+  }
+}
+assertMaxima();
