@@ -1,0 +1,156 @@
+/**
+ * The archive: how state becomes bytes and bytes become state. Each part of the engine names its pieces once, in one
+ * `archive` method, and the same method writes a snapshot and reads one, so the two can not drift apart.
+ *
+ * Bytes are little-endian and depend on nothing but the logical state: the same commands give the same bytes.
+ */
+export interface Archive {
+  /** Whether state is being replaced by what the archive holds. */
+  readonly reading: boolean;
+  /** A number (any double). Writes `value` and returns it, or returns what was written. */
+  number(value: number): number;
+  bigint(value: bigint): bigint;
+  text(value: string): string;
+  /** The first `length` entries; when reading, the returned array has exactly what was written. */
+  floats(values: Float64Array, length: number): Float64Array;
+  ints(values: Int32Array, length: number): Int32Array;
+  bytes(values: Uint8Array, length: number): Uint8Array;
+}
+
+/** Takes the bytes of an archive, piece by piece; a piece is only valid during the call. */
+export type ByteSink = (bytes: Uint8Array) => void;
+
+const PIECE_BYTES = 1 << 16;
+
+export class StateWriter implements Archive {
+  readonly reading = false;
+  private readonly piece = new Uint8Array(PIECE_BYTES);
+  private readonly view = new DataView(this.piece.buffer);
+  private used = 0;
+
+  constructor(private readonly sink: ByteSink) {}
+
+  number(value: number): number {
+    this.room(8);
+    this.view.setFloat64(this.used, value, true);
+    this.used += 8;
+    return value;
+  }
+
+  bigint(value: bigint): bigint {
+    this.text(value.toString(36));
+    return value;
+  }
+
+  text(value: string): string {
+    this.number(value.length);
+    for (let i = 0; i < value.length; i++) {
+      this.room(2);
+      this.view.setUint16(this.used, value.charCodeAt(i), true);
+      this.used += 2;
+    }
+    return value;
+  }
+
+  floats(values: Float64Array, length: number): Float64Array {
+    this.number(length);
+    this.raw(new Uint8Array(values.buffer, values.byteOffset, length * 8));
+    return values;
+  }
+
+  ints(values: Int32Array, length: number): Int32Array {
+    this.number(length);
+    this.raw(new Uint8Array(values.buffer, values.byteOffset, length * 4));
+    return values;
+  }
+
+  bytes(values: Uint8Array, length: number): Uint8Array {
+    this.number(length);
+    this.raw(values.subarray(0, length));
+    return values;
+  }
+
+  /** Hands the last bytes over. */
+  finish(): void {
+    if (this.used > 0) this.sink(this.piece.subarray(0, this.used));
+    this.used = 0;
+  }
+
+  private raw(bytes: Uint8Array): void {
+    this.finish();
+    if (bytes.length > 0) this.sink(bytes);
+  }
+
+  private room(count: number): void {
+    if (this.used + count > PIECE_BYTES) this.finish();
+  }
+}
+
+export class StateReader implements Archive {
+  readonly reading = true;
+  private readonly view: DataView;
+  private at = 0;
+
+  constructor(private readonly source: Uint8Array) {
+    this.view = new DataView(source.buffer, source.byteOffset, source.byteLength);
+  }
+
+  number(): number {
+    const value = this.view.getFloat64(this.take(8), true);
+    return value;
+  }
+
+  bigint(): bigint {
+    const text = this.text();
+    let value = 0n;
+    for (const digit of text) value = value * 36n + BigInt(Number.parseInt(digit, 36));
+    return value;
+  }
+
+  text(): string {
+    const length = this.count(2);
+    const start = this.take(length * 2);
+    let text = '';
+    for (let i = 0; i < length; i++) text += String.fromCharCode(this.view.getUint16(start + i * 2, true));
+    return text;
+  }
+
+  floats(): Float64Array {
+    const length = this.count(8);
+    const start = this.take(length * 8);
+    // Copied, because the source need not be aligned and must not be kept alive.
+    return new Float64Array(this.source.slice(start, start + length * 8).buffer);
+  }
+
+  ints(): Int32Array {
+    const length = this.count(4);
+    const start = this.take(length * 4);
+    return new Int32Array(this.source.slice(start, start + length * 4).buffer);
+  }
+
+  bytes(): Uint8Array {
+    const length = this.count(1);
+    const start = this.take(length);
+    return this.source.slice(start, start + length);
+  }
+
+  /** Throws unless every byte was read. */
+  finish(): void {
+    if (this.at !== this.source.length) throw new Error('the archive holds more than the state');
+  }
+
+  private count(size: number): number {
+    const count = this.number();
+    if (!Number.isSafeInteger(count) || count < 0 || this.at + count * size > this.source.length) {
+      throw new Error('the archive is cut short or garbled');
+    }
+    return count;
+  }
+
+  private take(count: number): number {
+    const start = this.at;
+    if (start + count > this.source.length) throw new Error('the archive is cut short');
+    this.at = start + count;
+    return start;
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Resting orders: one pool of rows for all markets, and per market a book of two ladders.
+ *
+ * Buying DOWN at q is selling UP at 1000 − q, so an order is fully described by the outcome it leans to (`lean`: the
+ * one that it buys, or the opposite of the one that it sells) and its level (`its price if it buys, 1000 − its price
+ * if it sells`), the price at which it would be a buy of that outcome. Two orders of opposite lean meet when their
+ * levels sum to 1000 or more; the highest level of a ladder is its best; and a maker at level j trades with a taker at
+ * 1000 − j in the taker's terms. So all four kinds of order on either side are matched by one loop.
+ *
+ * | order | lean | level |          | order | lean | level |
+ * |---|---|---|                     |---|---|---|
+ * | buy UP at 400 | UP | 400 |      | buy DOWN at 600 | DOWN | 600 |
+ * | sell DOWN at 600 | UP | 400 |   | sell UP at 400 | DOWN | 600 |
+ */
+import type { Archive } from './archive.js';
+import { FloatColumn, IntColumn, RowPool } from './columns.js';
+import { type Outcome, Side } from './domain.js';
+import { Ladder } from './ladder.js';
+import { MICROS_PER_SET } from './limits.js';
+import { RowIndex } from './row-index.js';
+import type { UndoLog } from './undo.js';
+
+/** A market's two ladders, by lean. */
+export type Book = readonly [Ladder, Ladder];
+
+export class Orders {
+  private readonly pool: RowPool;
+  private readonly rowOfId: RowIndex;
+  readonly id: FloatColumn;
+  readonly userId: IntColumn;
+  readonly slot: IntColumn;
+  /** Side × 2 + outcome. */
+  readonly kind: IntColumn;
+  readonly level: IntColumn;
+  readonly lots: FloatColumn;
+  readonly placedAtMs: FloatColumn;
+  private readonly before: IntColumn;
+  private readonly after: IntColumn;
+  private readonly beforeOfUser: IntColumn;
+  readonly afterOfUser: IntColumn;
+  /** By user id: first and last of the user's resting orders, and how many. */
+  readonly firstOfUser: IntColumn;
+  private readonly lastOfUser: IntColumn;
+  readonly countOfUser: IntColumn;
+
+  constructor(undo: UndoLog) {
+    this.id = new FloatColumn(undo);
+    this.userId = new IntColumn(undo);
+    this.slot = new IntColumn(undo);
+    this.kind = new IntColumn(undo);
+    this.level = new IntColumn(undo);
+    this.lots = new FloatColumn(undo);
+    this.placedAtMs = new FloatColumn(undo);
+    this.before = new IntColumn(undo);
+    this.after = new IntColumn(undo);
+    this.beforeOfUser = new IntColumn(undo);
+    this.afterOfUser = new IntColumn(undo);
+    this.firstOfUser = new IntColumn(undo);
+    this.lastOfUser = new IntColumn(undo);
+    this.countOfUser = new IntColumn(undo);
+    this.rowOfId = new RowIndex(undo);
+    this.pool = new RowPool(undo, (rows) => {
+      for (const column of this.columns()) column.ensure(rows);
+    });
+  }
+
+  get count(): number {
+    return this.pool.used.value;
+  }
+
+  ensureUsers(rows: number): void {
+    this.firstOfUser.ensure(rows);
+    this.lastOfUser.ensure(rows);
+    this.countOfUser.ensure(rows);
+  }
+
+  /** The row of a resting order, 0 if there is none. */
+  find(orderId: number): number {
+    return this.rowOfId.get(orderId);
+  }
+
+  /** The order behind this one at its level, 0: none. */
+  nextAtLevel(row: number): number {
+    return this.after.values[row]!;
+  }
+
+  /** Adds an order at the back of its level. */
+  add(
+    ladder: Ladder,
+    order: { id: number; userId: number; slot: number; kind: number; level: number; lots: number; atMs: number },
+  ): void {
+    const row = this.pool.take();
+    this.id.set(row, order.id);
+    this.userId.set(row, order.userId);
+    this.slot.set(row, order.slot);
+    this.kind.set(row, order.kind);
+    this.level.set(row, order.level);
+    this.lots.set(row, order.lots);
+    this.placedAtMs.set(row, order.atMs);
+    this.rowOfId.insert(order.id, row);
+    this.linkLevel(ladder, row, order.level);
+    ladder.lots.add(order.level, order.lots);
+    this.linkUser(row, order.userId);
+  }
+
+  /** Takes an order out, whatever is left of it. */
+  remove(ladder: Ladder, row: number): void {
+    const level = this.level.values[row]!;
+    ladder.lots.add(level, 0 - this.lots.values[row]!);
+    this.unlinkLevel(ladder, row, level);
+    this.unlinkUser(row, this.userId.values[row]!);
+    this.rowOfId.remove(this.id.values[row]!);
+    this.pool.giveBack(row);
+  }
+
+  /** Takes filled lots off an order; one with nothing left is removed. */
+  reduce(ladder: Ladder, row: number, lots: number): void {
+    const left = this.lots.values[row]! - lots;
+    ladder.lots.add(this.level.values[row]!, 0 - lots);
+    this.lots.set(row, left);
+    if (left === 0) this.remove(ladder, row);
+  }
+
+  archive(archive: Archive, userRows: number): void {
+    this.pool.archive(archive);
+    const rows = this.pool.rows.value;
+    for (const column of this.columns()) column.archive(archive, rows);
+    this.firstOfUser.archive(archive, userRows);
+    this.lastOfUser.archive(archive, userRows);
+    this.countOfUser.archive(archive, userRows);
+    if (archive.reading) this.rebuildIndex(userRows);
+  }
+
+  private rebuildIndex(userRows: number): void {
+    this.rowOfId.clear();
+    for (let userId = 1; userId < userRows; userId++) {
+      let row = this.firstOfUser.values[userId]!;
+      for (; row !== 0; row = this.afterOfUser.values[row]!) this.rowOfId.insert(this.id.values[row]!, row);
+    }
+  }
+
+  private linkLevel(ladder: Ladder, row: number, level: number): void {
+    const last = ladder.last.values[level]!;
+    this.before.set(row, last);
+    this.after.set(row, 0);
+    ladder.last.set(level, row);
+    if (last !== 0) {
+      this.after.set(last, row);
+      return;
+    }
+    ladder.first.set(level, row);
+    ladder.markUsed(level);
+  }
+
+  private unlinkLevel(ladder: Ladder, row: number, level: number): void {
+    const before = this.before.values[row]!;
+    const after = this.after.values[row]!;
+    if (before !== 0) this.after.set(before, after);
+    else ladder.first.set(level, after);
+    if (after !== 0) this.before.set(after, before);
+    else ladder.last.set(level, before);
+    if (before === 0 && after === 0) ladder.markEmpty(level);
+  }
+
+  private linkUser(row: number, userId: number): void {
+    const last = this.lastOfUser.values[userId]!;
+    this.beforeOfUser.set(row, last);
+    this.afterOfUser.set(row, 0);
+    this.lastOfUser.set(userId, row);
+    if (last !== 0) this.afterOfUser.set(last, row);
+    else this.firstOfUser.set(userId, row);
+    this.countOfUser.set(userId, this.countOfUser.values[userId]! + 1);
+  }
+
+  private unlinkUser(row: number, userId: number): void {
+    const before = this.beforeOfUser.values[row]!;
+    const after = this.afterOfUser.values[row]!;
+    if (before !== 0) this.afterOfUser.set(before, after);
+    else this.firstOfUser.set(userId, after);
+    if (after !== 0) this.beforeOfUser.set(after, before);
+    else this.lastOfUser.set(userId, before);
+    this.countOfUser.set(userId, this.countOfUser.values[userId]! - 1);
+  }
+
+  private columns(): (FloatColumn | IntColumn)[] {
+    return [
+      this.id,
+      this.userId,
+      this.slot,
+      this.kind,
+      this.level,
+      this.lots,
+      this.placedAtMs,
+      this.before,
+      this.after,
+      this.beforeOfUser,
+      this.afterOfUser,
+    ];
+  }
+}
+
+export function kindOf(side: Side, outcome: Outcome): number {
+  return side * 2 + outcome;
+}
+export function sideOf(kind: number): Side {
+  return (kind >> 1) as Side;
+}
+export function outcomeOf(kind: number): Outcome {
+  return (kind & 1) as Outcome;
+}
+/** The outcome that an order leans to: a buy to its own, a sell to the other. */
+export function leanOf(kind: number): 0 | 1 {
+  return ((kind ^ (kind >> 1)) & 1) as 0 | 1;
+}
+/** An order's price in its own outcome, from its level, and the other way round. */
+export function ownTicks(kind: number, level: number): number {
+  return sideOf(kind) === Side.BUY ? level : MICROS_PER_SET - level;
+}
