@@ -20,7 +20,7 @@ export function feeOn(spentMicros: number): number {
 /** The sum, or 2^53 - 1 where it is more. For statistics such as volume, which may count the same money often. */
 export function addSaturating(a: number, b: number): number {
   const sum = a + b;
-  return sum > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : sum;
+  return Math.min(sum, Number.MAX_SAFE_INTEGER);
 }
 
 export function isIntegerBetween(value: number, min: number, max: number): boolean {

@@ -15,13 +15,22 @@
 import type { Archive } from './archive.js';
 import { FloatColumn, IntColumn, RowPool } from './columns.js';
 import { type Outcome, Side } from './domain.js';
-import { Ladder } from './ladder.js';
+import type { Ladder } from './ladder.js';
 import { MICROS_PER_SET } from './limits.js';
 import { RowIndex } from './row-index.js';
 import type { UndoLog } from './undo.js';
 
 /** A market's two ladders, by lean. */
 export type Book = readonly [Ladder, Ladder];
+
+/** What the book must know of an order that comes to rest. */
+export interface RestingOrder {
+  orderId: number;
+  userId: number;
+  slot: number;
+  kind: number;
+  level: number;
+}
 
 export class Orders {
   private readonly pool: RowPool;
@@ -85,21 +94,18 @@ export class Orders {
   }
 
   /** Adds an order at the back of its level. */
-  add(
-    ladder: Ladder,
-    order: { id: number; userId: number; slot: number; kind: number; level: number; lots: number; atMs: number },
-  ): void {
+  add(ladder: Ladder, order: RestingOrder, lots: number, atMs: number): void {
     const row = this.pool.take();
-    this.id.set(row, order.id);
+    this.id.set(row, order.orderId);
     this.userId.set(row, order.userId);
     this.slot.set(row, order.slot);
     this.kind.set(row, order.kind);
     this.level.set(row, order.level);
-    this.lots.set(row, order.lots);
-    this.placedAtMs.set(row, order.atMs);
-    this.rowOfId.insert(order.id, row);
+    this.lots.set(row, lots);
+    this.placedAtMs.set(row, atMs);
+    this.rowOfId.insert(order.orderId, row);
     this.linkLevel(ladder, row, order.level);
-    ladder.lots.add(order.level, order.lots);
+    ladder.lots.add(order.level, lots);
     this.linkUser(row, order.userId);
   }
 

@@ -32,6 +32,14 @@ export const MAX_OPEN_ORDERS_PER_USER = 1_000;
 export const MAX_OPEN_ORDERS = 8_000_000;
 /** Positions of everyone, in markets that are not yet paid out. */
 export const MAX_POSITIONS = 16_000_000;
+/** Referral codes that one user may ever have; all of them keep leading to the user. */
+export const MAX_REFERRAL_CODES_PER_USER = 20;
+/** Vault deposits of everyone that are not closed, and closed ones that are still recognised as closed. */
+export const MAX_VAULT_DEPOSITS = 5_000_000;
+export const CLOSED_DEPOSITS_REMEMBERED = 100_000;
+export const MIN_STAKE_MICROS = MICROS_PER_DOLLAR;
+/** Transfers of partners, whose references are remembered for ever. */
+export const MAX_TRANSFERS = 10_000_000;
 /** Operations in one batch. */
 export const MAX_BATCH_OPERATIONS = 100;
 
@@ -47,7 +55,10 @@ export const IDEMPOTENCY_KEPT_MS = 3_600_000;
 export const IDEMPOTENCY_KEPT_PER_USER = 10_000;
 export const IDEMPOTENCY_KEPT_IN_ALL = 2_000_000;
 
-export const MAX_TEXT_LENGTH = 512;
+/** Credentials; names, codes and references are shorter. */
+export const MAX_CREDENTIAL_LENGTH = 512;
+export const MAX_REFERENCE_LENGTH = 128;
+export const MAX_IDEMPOTENCY_KEY_LENGTH = 64;
 
 /** Work units (orders to cancel, positions to settle or pay) done per command while a market ends. */
 export const WORK_UNITS_PER_COMMAND = 1_000;

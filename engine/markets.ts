@@ -22,15 +22,18 @@ export class Markets {
   readonly resolution: IntColumn;
   readonly startPriceMicros: FloatColumn;
   readonly endPriceMicros: FloatColumn;
-  /** 1 while the start price may still move: the market opened at its window's start, less than 2 s ago. */
+  /** 1 while the start price may still move: until 2 s after the window's start. */
   readonly startPriceOpen: IntColumn;
   /** Complete sets outstanding. */
   readonly setLots: FloatColumn;
   readonly volumeMicros: FloatColumn;
   /** 0: no trade yet. */
   readonly lastTradeTicks: IntColumn;
+  /** How the fees were shared so far. */
   readonly referrersMicros: FloatColumn;
   readonly vaultMicros: FloatColumn;
+  /** While the market is being settled: the next position to settle. */
+  readonly settleCursor: IntColumn;
 
   constructor(
     private readonly undo: UndoLog,
@@ -47,6 +50,7 @@ export class Markets {
     this.lastTradeTicks = new IntColumn(undo);
     this.referrersMicros = new FloatColumn(undo);
     this.vaultMicros = new FloatColumn(undo);
+    this.settleCursor = new IntColumn(undo);
     this.pool = new RowPool(undo, (rows) => {
       for (const column of this.columns()) column.ensure(rows);
       ensureSlots(rows);
@@ -136,6 +140,7 @@ export class Markets {
       this.lastTradeTicks,
       this.referrersMicros,
       this.vaultMicros,
+      this.settleCursor,
     ];
   }
 }

@@ -80,8 +80,13 @@ export class Prices {
     const prices = this.assets[asset]!;
     let at = prices.observedAtMs.length;
     while (at > prices.start && prices.observedAtMs[at - 1]! > observedAtMs) at--;
-    prices.observedAtMs.splice(at, 0, observedAtMs);
-    prices.priceMicros.splice(at, 0, priceMicros);
+    if (at === prices.observedAtMs.length) {
+      prices.observedAtMs.push(observedAtMs);
+      prices.priceMicros.push(priceMicros);
+    } else {
+      prices.observedAtMs.splice(at, 0, observedAtMs);
+      prices.priceMicros.splice(at, 0, priceMicros);
+    }
     if (observedAtMs >= prices.lastObservedAtMs) {
       prices.lastObservedAtMs = observedAtMs;
       prices.lastPriceMicros = priceMicros;

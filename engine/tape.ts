@@ -25,6 +25,11 @@ export class Tape {
     this.values[at] = value + 0;
   }
 
+  /** Appends an event or a run of fields, off the hot path. */
+  write(...values: number[]): void {
+    for (const value of values) this.push(value);
+  }
+
   private grow(needed: number): void {
     let capacity = this.values.length;
     while (capacity < needed) capacity *= 2;

@@ -34,7 +34,8 @@ export class UndoLog {
   /** Puts everything back, newest first. */
   rollBack(): void {
     this.recording = false;
-    for (let i = this.targets.length - 1; i >= 0; i--) this.targets[i]!.restore(this.indices[i]!, this.olds[i]!);
+    for (let i = this.targets.length - 1; i >= 0; i--)
+      this.targets[i]!.restore(this.indices[i]!, this.olds[i]!);
     this.forget();
   }
 

@@ -24,6 +24,8 @@ export class Users {
   readonly referralEarned: FloatColumn;
   /** Fees that referred users have paid in markets that are not settled: what a referral may yet bring. */
   readonly referralPendingFees: FloatColumn;
+  /** Codes that lead to the user, old ones included. */
+  readonly codeCount: IntColumn;
 
   constructor(undo: UndoLog) {
     this.credentialVersion = new IntColumn(undo);
@@ -32,6 +34,7 @@ export class Users {
     this.referredUsers = new IntColumn(undo);
     this.referralEarned = new FloatColumn(undo);
     this.referralPendingFees = new FloatColumn(undo);
+    this.codeCount = new IntColumn(undo);
   }
 
   get count(): number {
@@ -55,6 +58,7 @@ export class Users {
     const code = this.firstCode(userId);
     this.codes.push(code);
     this.ownerOfCode.set(code, userId);
+    this.codeCount.set(userId, 1);
     return userId;
   }
 
@@ -87,9 +91,12 @@ export class Users {
     return this.codes[userId]!;
   }
 
+  /** Makes a code that is free, or the user's own already, the current one. */
   setCode(userId: number, code: string): void {
-    this.codes[userId] = code.toUpperCase();
-    this.ownerOfCode.set(code.toUpperCase(), userId);
+    const canonical = code.toUpperCase();
+    if (!this.ownerOfCode.has(canonical)) this.codeCount.set(userId, this.codeCount.values[userId]! + 1);
+    this.codes[userId] = canonical;
+    this.ownerOfCode.set(canonical, userId);
   }
 
   archive(archive: Archive): void {
@@ -125,6 +132,7 @@ export class Users {
       this.referredUsers,
       this.referralEarned,
       this.referralPendingFees,
+      this.codeCount,
     ];
   }
 

@@ -1,0 +1,244 @@
+/**
+ * Commands about people and their money outside of markets: accounts, partners' transfers, the vault, referral codes.
+ * Each function checks everything, then changes state, and writes the fields of its result; it returns the code.
+ */
+import { isIntegerBetween } from './arithmetic.js';
+import { Code } from './codes.js';
+import type {
+  ClaimYield,
+  Deposit,
+  Register,
+  SetCredential,
+  SetReferralCode,
+  Stake,
+  Unstake,
+  Withdraw,
+} from './commands.js';
+import { DepositSource } from './domain.js';
+import { EventType } from './events.js';
+import {
+  MAX_CREDENTIAL_LENGTH,
+  MAX_REFERENCE_LENGTH,
+  MAX_REFERRAL_CODES_PER_USER,
+  MAX_TOTAL_MICROS,
+  MAX_TRANSFER_MICROS,
+  MAX_TRANSFERS,
+  MAX_USERS,
+  MAX_VAULT_DEPOSITS,
+  MIN_STAKE_MICROS,
+} from './limits.js';
+import type { State } from './state.js';
+import { isRepeatOf } from './transfers.js';
+import { isReferralCode, isUsername } from './users.js';
+import type { VaultDeposit } from './vault.js';
+
+export function register(state: State, command: Register): number {
+  const { users } = state;
+  if (!isUsername(command.username) || !isText(command.credential, 0, MAX_CREDENTIAL_LENGTH)) {
+    return Code.invalid_command;
+  }
+  if (!isText(command.referralCode, 0, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
+  if (!isIntegerBetween(command.grantMicros, 0, MAX_TRANSFER_MICROS)) return Code.invalid_command;
+  if (users.find(command.username) !== 0) return Code.username_taken;
+  const referrerId = command.referralCode === '' ? 0 : users.findByCode(command.referralCode);
+  if (command.referralCode !== '' && referrerId === 0) return Code.referral_code_unknown;
+  if (users.count >= MAX_USERS || exceedsTotal(state, command.grantMicros)) return Code.limit_reached;
+
+  const userId = users.add(command.username, command.credential, referrerId, state.nowMs);
+  state.ensureUsers(userId + 1);
+  state.events.write(EventType.userRegistered, userId, referrerId);
+  if (command.grantMicros > 0) {
+    state.ledger.addAvailable(userId, command.grantMicros);
+    state.ledger.netDeposits.add(command.grantMicros);
+    state.events.write(EventType.deposited, userId, DepositSource.GRANT, command.grantMicros);
+  }
+  state.result.push(userId);
+  return Code.ok;
+}
+
+export function setCredential(state: State, command: SetCredential): number {
+  if (!isText(command.credential, 0, MAX_CREDENTIAL_LENGTH)) return Code.invalid_command;
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  const version = state.users.setCredential(command.userId, command.credential);
+  state.events.write(EventType.credentialSet, command.userId, version);
+  state.result.write(command.userId, version);
+  return Code.ok;
+}
+
+/** Money comes in or goes out through a partner; a repeat answers as the first time. */
+export function transfer(state: State, command: Deposit | Withdraw): number {
+  const { ledger, transfers } = state;
+  const isDeposit = command.kind === 'deposit';
+  if (!isIntegerBetween(command.amountMicros, 1, MAX_TRANSFER_MICROS)) return Code.invalid_command;
+  if (!isText(command.partner, 1, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
+  if (!isText(command.reference, 1, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
+  const earlier = transfers.find(command.partner, command.reference);
+  if (earlier !== null && isRepeatOf(command, earlier)) {
+    state.repeat(earlier.sequence, earlier.atMs);
+    writeTransferResult(state, command, earlier.availableMicros, earlier.heldMicros);
+    return Code.ok;
+  }
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  if (isDeposit && exceedsTotal(state, command.amountMicros)) return Code.limit_reached;
+  if (transfers.count >= MAX_TRANSFERS) return Code.limit_reached;
+  const available = ledger.available.values[command.userId]!;
+  if (!isDeposit && available < command.amountMicros) {
+    return state.refuse(Code.insufficient_balance, command.amountMicros, available);
+  }
+  if (earlier !== null) return Code.reference_reused;
+
+  const change = isDeposit ? command.amountMicros : 0 - command.amountMicros;
+  ledger.addAvailable(command.userId, change);
+  ledger.netDeposits.add(change);
+  const availableMicros = available + change;
+  const heldMicros = ledger.held.values[command.userId]!;
+  transfers.add(command.partner, command.reference, {
+    isDeposit,
+    userId: command.userId,
+    amountMicros: command.amountMicros,
+    sequence: state.sequence,
+    atMs: state.nowMs,
+    availableMicros,
+    heldMicros,
+  });
+  if (isDeposit)
+    state.events.write(EventType.deposited, command.userId, DepositSource.PARTNER, command.amountMicros);
+  else state.events.write(EventType.withdrawn, command.userId, command.amountMicros);
+  writeTransferResult(state, command, availableMicros, heldMicros);
+  return Code.ok;
+}
+
+export function stake(state: State, command: Stake): number {
+  const { ledger, vault } = state;
+  if (!isIntegerBetween(command.amountMicros, MIN_STAKE_MICROS, MAX_TRANSFER_MICROS))
+    return Code.invalid_command;
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  if (vault.liveCount >= MAX_VAULT_DEPOSITS) return Code.limit_reached;
+  const available = ledger.available.values[command.userId]!;
+  if (available < command.amountMicros) {
+    return state.refuse(Code.insufficient_balance, command.amountMicros, available);
+  }
+
+  ledger.addAvailable(command.userId, 0 - command.amountMicros);
+  ledger.staked.add(command.amountMicros);
+  const deposit = vault.add(command.userId, command.amountMicros, state.nowMs);
+  state.events.write(
+    EventType.staked,
+    deposit.depositId,
+    command.userId,
+    command.amountMicros,
+    deposit.earnsFromMs,
+  );
+  writeDeposit(state, deposit);
+  writeBalance(state, command.userId);
+  return Code.ok;
+}
+
+export function unstake(state: State, command: Unstake): number {
+  const { ledger, vault } = state;
+  const deposit = findDeposit(state, command);
+  if (typeof deposit === 'number') return deposit;
+  const yieldMicros = vault.payYield(deposit);
+  vault.close(deposit);
+  ledger.staked.add(0 - deposit.amountMicros);
+  ledger.yieldDue.add(0 - yieldMicros);
+  ledger.addAvailable(deposit.userId, deposit.amountMicros + yieldMicros);
+  state.events.write(
+    EventType.unstaked,
+    deposit.depositId,
+    deposit.userId,
+    deposit.amountMicros,
+    yieldMicros,
+  );
+  if (vault.liveCount === 0 && ledger.yieldDue.value > 0) {
+    state.events.write(EventType.vaultRemainder, ledger.yieldDue.value);
+    ledger.treasury.add(ledger.yieldDue.value);
+    ledger.yieldDue.set(0);
+  }
+  writeYieldResult(state, deposit, yieldMicros);
+  return Code.ok;
+}
+
+export function claimYield(state: State, command: ClaimYield): number {
+  const deposit = findDeposit(state, command);
+  if (typeof deposit === 'number') return deposit;
+  if (state.vault.accrued(deposit) === 0) return Code.nothing_to_claim;
+  const yieldMicros = state.vault.payYield(deposit);
+  state.ledger.yieldDue.add(0 - yieldMicros);
+  state.ledger.addAvailable(deposit.userId, yieldMicros);
+  state.events.write(EventType.yieldClaimed, deposit.depositId, deposit.userId, yieldMicros);
+  writeYieldResult(state, deposit, yieldMicros);
+  return Code.ok;
+}
+
+export function setReferralCode(state: State, command: SetReferralCode): number {
+  const { users } = state;
+  if (!isReferralCode(command.code)) return Code.invalid_command;
+  if (!users.exists(command.userId)) return Code.user_not_found;
+  const owner = users.findByCode(command.code);
+  if (owner !== 0 && owner !== command.userId) return Code.referral_code_taken;
+  const isNew = owner === 0;
+  if (isNew && users.codeCount.values[command.userId]! >= MAX_REFERRAL_CODES_PER_USER)
+    return Code.limit_reached;
+
+  users.setCode(command.userId, command.code);
+  state.events.write(EventType.referralCodeSet, command.userId);
+  state.result.write(
+    command.userId,
+    users.referredUsers.values[command.userId]!,
+    users.referralEarned.values[command.userId]!,
+    pendingReferral(state, command.userId),
+    users.referrer.values[command.userId]!,
+  );
+  return Code.ok;
+}
+
+/** A tenth of the fees that referred users have paid in markets that are not settled yet. */
+export function pendingReferral(state: State, userId: number): number {
+  return Math.floor(state.users.referralPendingFees.values[userId]! / 10);
+}
+
+/** The user's balance, as the last two fields of a result. */
+export function writeBalance(state: State, userId: number): void {
+  state.result.write(state.ledger.available.values[userId]!, state.ledger.held.values[userId]!);
+}
+
+function findDeposit(state: State, command: Unstake | ClaimYield): VaultDeposit | number {
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  const deposit = state.vault.find(command.depositId);
+  if (deposit === null || deposit.userId !== command.userId) return Code.deposit_not_found;
+  return deposit.closed ? Code.deposit_closed : deposit;
+}
+
+function writeTransferResult(
+  state: State,
+  command: Deposit | Withdraw,
+  availableMicros: number,
+  heldMicros: number,
+): void {
+  state.result.write(command.userId, command.amountMicros, availableMicros, heldMicros);
+}
+
+function writeYieldResult(state: State, deposit: VaultDeposit, yieldMicros: number): void {
+  writeDeposit(state, deposit);
+  state.result.write(deposit.paidYieldMicros, yieldMicros);
+  writeBalance(state, deposit.userId);
+}
+
+function writeDeposit(state: State, deposit: VaultDeposit): void {
+  state.result.write(
+    deposit.depositId,
+    deposit.userId,
+    deposit.amountMicros,
+    deposit.earnsFromMs,
+    deposit.stakedAtMs,
+  );
+}
+
+function exceedsTotal(state: State, micros: number): boolean {
+  return state.ledger.netDeposits.value + micros > MAX_TOTAL_MICROS;
+}
+
+function isText(text: string, least: number, most: number): boolean {
+  return typeof text === 'string' && text.length >= least && text.length <= most;
+}

@@ -1,0 +1,309 @@
+/**
+ * Reading the engine's state. Nothing here changes anything, so that an engine that is read and one that is not stay
+ * the same to the bit.
+ */
+import { pendingReferral } from './accounts.js';
+import { feeOn } from './arithmetic.js';
+import { kindOf, leanOf, outcomeOf, ownTicks, sideOf } from './book.js';
+import {
+  type MarketStatus,
+  type Outcome,
+  Resolution,
+  Side,
+  MarketStatus as Status,
+  startOfMarketMs,
+  WINDOW_MS,
+} from './domain.js';
+import type { Ladder } from './ladder.js';
+import { MICROS_PER_SET } from './limits.js';
+import { Taker, walk } from './matching.js';
+import { Metric, Period } from './standings.js';
+import type { State } from './state.js';
+import type { VaultDeposit } from './vault.js';
+import type {
+  AccountView,
+  DepthLevel,
+  DepthView,
+  MarketView,
+  OrderView,
+  PositionView,
+  QuoteView,
+  ReferralView,
+  VaultDepositView,
+  VaultView,
+} from './views.js';
+
+/** What `quote` asks about; fields as in the commands Buy and Sell (a sell has no budget). */
+export interface QuoteRequest {
+  marketId: number;
+  side: Side;
+  outcome: Outcome;
+  budgetMicros: number;
+  sizeLots: number;
+  priceTicks: number;
+  /** Whose own orders are left out; 0: nobody's. */
+  userId: number;
+}
+
+export class Reads {
+  constructor(protected readonly state: State) {}
+
+  /** Of the last applied command, 0 at first. */
+  get sequence(): number {
+    return this.state.sequence;
+  }
+
+  /** Time of the last applied command. */
+  get nowMs(): number {
+    return this.state.nowMs;
+  }
+
+  get userCount(): number {
+    return this.state.users.count;
+  }
+
+  /** The user of a name, in any case; 0: nobody. */
+  findUser(username: string): number {
+    return this.state.users.find(username);
+  }
+
+  account(userId: number): AccountView | null {
+    const { users, ledger, standings } = this.state;
+    if (!users.exists(userId)) return null;
+    return {
+      userId,
+      username: users.username(userId),
+      createdAtMs: users.createdAtMs.values[userId]!,
+      availableMicros: ledger.available.values[userId]!,
+      heldMicros: ledger.held.values[userId]!,
+      volumeMicros: standings.value(userId, Metric.volume, Period.all),
+      realizedProfitMicros: standings.value(userId, Metric.profit, Period.all),
+      tradeCount: standings.tradeCount(userId),
+      microPoints: standings.value(userId, Metric.points, Period.all),
+    };
+  }
+
+  credential(userId: number): string | null {
+    return this.state.users.exists(userId) ? this.state.users.credential(userId) : null;
+  }
+
+  /** 0: no such user. */
+  credentialVersion(userId: number): number {
+    return this.state.users.exists(userId) ? this.state.users.credentialVersion.values[userId]! : 0;
+  }
+
+  referral(userId: number): ReferralView | null {
+    const { users } = this.state;
+    if (!users.exists(userId)) return null;
+    return {
+      userId,
+      code: users.code(userId),
+      referredUsers: users.referredUsers.values[userId]!,
+      earnedMicros: users.referralEarned.values[userId]!,
+      pendingMicros: pendingReferral(this.state, userId),
+      referrerId: users.referrer.values[userId]!,
+    };
+  }
+
+  get assetCount(): number {
+    return this.state.prices.assetCount;
+  }
+
+  assetSymbol(asset: number): string {
+    return this.state.prices.symbol(asset);
+  }
+
+  /** -1: no such asset. */
+  findAsset(symbol: string): number {
+    return this.state.prices.find(symbol);
+  }
+
+  /** The price observed last; null: none yet. */
+  assetPriceMicros(asset: number): number | null {
+    return this.state.prices.last(asset);
+  }
+
+  /** All markets that the engine knows, oldest window first, then by asset. */
+  marketIds(): number[] {
+    return this.state.markets.ids();
+  }
+
+  /** The active market of an asset, 0: none. */
+  activeMarket(asset: number): number {
+    const slot = this.state.schedule.assets[asset]?.activeSlot ?? 0;
+    return slot === 0 ? 0 : this.state.markets.id.values[slot]!;
+  }
+
+  market(marketId: number): MarketView | null {
+    const { markets } = this.state;
+    const slot = markets.find(marketId);
+    if (slot === 0) return null;
+    const startsAtMs = startOfMarketMs(marketId);
+    const resolution = markets.resolution.values[slot]! as Resolution;
+    const isPriced = resolution === Resolution.UP || resolution === Resolution.DOWN;
+    const isActive = markets.status.values[slot] === Status.ACTIVE;
+    const bestBid = isActive ? markets.book(slot)[0].best() : 0;
+    const bestAsk = isActive ? markets.book(slot)[1].best() : 0;
+    return {
+      marketId,
+      asset: markets.asset(slot),
+      status: markets.status.values[slot]! as MarketStatus,
+      resolution,
+      startsAtMs,
+      endsAtMs: startsAtMs + WINDOW_MS,
+      startPriceMicros: markets.startPriceMicros.values[slot]!,
+      endPriceMicros: isPriced ? markets.endPriceMicros.values[slot]! : null,
+      volumeMicros: markets.volumeMicros.values[slot]!,
+      openInterestLots: markets.setLots.values[slot]!,
+      bestBidTicks: bestBid === 0 ? null : bestBid,
+      bestAskTicks: bestAsk === 0 ? null : MICROS_PER_SET - bestAsk,
+      lastTradeTicks: markets.lastTradeTicks.values[slot] || null,
+    };
+  }
+
+  /** Up to `levels` price levels a side; both sides are empty once the market has ended. */
+  depth(marketId: number, levels: number): DepthView | null {
+    const { markets } = this.state;
+    const slot = markets.find(marketId);
+    if (slot === 0) return null;
+    if (markets.status.values[slot] !== Status.ACTIVE) return { bids: [], asks: [] };
+    const book = markets.book(slot);
+    const asks = levelsOf(book[1], levels);
+    for (const ask of asks) ask.priceTicks = MICROS_PER_SET - ask.priceTicks;
+    return { bids: levelsOf(book[0], levels), asks };
+  }
+
+  /** What an order would do now; null when the market is unknown or not active. */
+  quote(request: QuoteRequest): QuoteView | null {
+    const { markets } = this.state;
+    const slot = markets.find(request.marketId);
+    if (slot === 0 || markets.status.values[slot] !== Status.ACTIVE) return null;
+    const taker = new Taker();
+    taker.userId = request.userId;
+    taker.slot = slot;
+    taker.side = request.side;
+    taker.kind = kindOf(request.side, request.outcome);
+    taker.lean = leanOf(taker.kind);
+    taker.priceTicks = request.priceTicks;
+    taker.level = ownTicks(taker.kind, request.priceTicks);
+    taker.budgetLeft = request.side === Side.BUY ? request.budgetMicros : 0;
+    taker.lotsLeft = request.sizeLots;
+    walk(this.state, taker);
+    return {
+      filledLots: taker.filledLots,
+      valueMicros: taker.valueMicros,
+      feeMicros: request.side === Side.BUY ? feeOn(taker.valueMicros) : 0,
+      unspentMicros: taker.budgetLeft,
+      worstTicks: taker.fillCount === 0 ? null : taker.worstTicks,
+      fillCount: taker.fillCount,
+    };
+  }
+
+  position(userId: number, marketId: number): PositionView | null {
+    const { markets, positions } = this.state;
+    const row = positions.find(userId, markets.find(marketId));
+    return row === 0 ? null : this.positionAt(row);
+  }
+
+  /** Positions with shares, oldest first. */
+  positions(userId: number): PositionView[] {
+    const { users, positions } = this.state;
+    const views: PositionView[] = [];
+    if (!users.exists(userId)) return views;
+    for (
+      let row = positions.firstOfUser.values[userId]!;
+      row !== 0;
+      row = positions.afterOfUser.values[row]!
+    ) {
+      const view = this.positionAt(row);
+      if (view.upLots + view.downLots > 0) views.push(view);
+    }
+    return views;
+  }
+
+  /** Resting orders, oldest first. */
+  orders(userId: number): OrderView[] {
+    const { users, orders, markets } = this.state;
+    const views: OrderView[] = [];
+    if (!users.exists(userId)) return views;
+    for (let row = orders.firstOfUser.values[userId]!; row !== 0; row = orders.afterOfUser.values[row]!) {
+      const kind = orders.kind.values[row]!;
+      views.push({
+        orderId: orders.id.values[row]!,
+        marketId: markets.id.values[orders.slot.values[row]!]!,
+        userId,
+        side: sideOf(kind),
+        outcome: outcomeOf(kind),
+        priceTicks: ownTicks(kind, orders.level.values[row]!),
+        sizeLots: orders.lots.values[row]!,
+        placedAtMs: orders.placedAtMs.values[row]!,
+      });
+    }
+    return views;
+  }
+
+  vault(): VaultView {
+    const { ledger, vault } = this.state;
+    return {
+      stakedMicros: ledger.staked.value,
+      depositCount: vault.liveCount,
+      yieldPaidMicros: vault.yieldPaidMicros,
+      yieldDueMicros: ledger.yieldDue.value,
+    };
+  }
+
+  deposit(depositId: number): VaultDepositView | null {
+    const deposit = this.state.vault.find(depositId);
+    return deposit === null ? null : this.depositView(deposit);
+  }
+
+  /** Deposits that are not closed, oldest first. */
+  deposits(userId: number): VaultDepositView[] {
+    return this.state.vault.ofUser(userId).map((deposit) => this.depositView(deposit));
+  }
+
+  /** Money that belongs to the exchange. */
+  treasuryMicros(): number {
+    return this.state.ledger.treasury.value;
+  }
+
+  /** Deposits less withdrawals: the sum of all pots. */
+  netDepositsMicros(): number {
+    return this.state.ledger.netDeposits.value;
+  }
+
+  private depositView(deposit: VaultDeposit): VaultDepositView {
+    return {
+      depositId: deposit.depositId,
+      userId: deposit.userId,
+      amountMicros: deposit.amountMicros,
+      accruedYieldMicros: this.state.vault.accrued(deposit),
+      claimedYieldMicros: deposit.paidYieldMicros,
+      closed: deposit.closed,
+      stakedAtMs: deposit.stakedAtMs,
+      earnsFromMs: deposit.earnsFromMs,
+    };
+  }
+
+  private positionAt(row: number): PositionView {
+    const { positions, markets } = this.state;
+    const up = row * 2;
+    return {
+      marketId: markets.id.values[positions.slot.values[row]!]!,
+      upLots: positions.lots.values[up]!,
+      downLots: positions.lots.values[up + 1]!,
+      upHeldLots: positions.heldLots.values[up]!,
+      downHeldLots: positions.heldLots.values[up + 1]!,
+      upCostMicros: positions.costMicros.values[up]!,
+      downCostMicros: positions.costMicros.values[up + 1]!,
+    };
+  }
+}
+
+function levelsOf(ladder: Ladder, most: number): DepthLevel[] {
+  const levels: DepthLevel[] = [];
+  for (let level = ladder.best(); level !== 0 && levels.length < most; level = ladder.nextBelow(level)) {
+    levels.push({ priceTicks: level, sizeLots: ladder.lots.values[level]! });
+  }
+  return levels;
+}

@@ -1,0 +1,96 @@
+/**
+ * The whole state of the engine, in its parts, and the tapes that one command writes. Everything that decides what a
+ * later command does is in here and in the archive of it; nothing else is.
+ */
+import type { Archive } from './archive.js';
+import { Orders } from './book.js';
+import { Scalar } from './columns.js';
+import { Idempotency } from './idempotency.js';
+import { Ledger } from './ledger.js';
+import { Markets } from './markets.js';
+import { Positions } from './positions.js';
+import { Prices } from './prices.js';
+import { Schedule } from './schedule.js';
+import { Standings } from './standings.js';
+import { Tape } from './tape.js';
+import { Transfers } from './transfers.js';
+import { UndoLog } from './undo.js';
+import { Users } from './users.js';
+import { Vault } from './vault.js';
+
+export class State {
+  readonly undo = new UndoLog();
+  readonly ledger = new Ledger(this.undo);
+  readonly users = new Users(this.undo);
+  readonly standings = new Standings(this.undo);
+  readonly orders = new Orders(this.undo);
+  readonly positions = new Positions(this.undo);
+  readonly markets = new Markets(this.undo, (rows) => {
+    this.ledger.ensureMarkets(rows);
+    this.positions.ensureMarkets(rows);
+  });
+  readonly prices = new Prices();
+  readonly schedule = new Schedule();
+  readonly vault = new Vault();
+  readonly transfers = new Transfers();
+  readonly idempotency = new Idempotency();
+  readonly lastOrderId = new Scalar(this.undo);
+  readonly lastTradeId = new Scalar(this.undo);
+
+  /** Of the last command. */
+  sequence = 0;
+  nowMs = 0;
+
+  /** What the last command answered, and what happened. */
+  readonly result = new Tape();
+  readonly events = new Tape();
+  /** What the head of the result says: of the first time, when an earlier answer is repeated. */
+  answerSequence = 0;
+  answerAtMs = 0;
+  replayed = false;
+  /** What a refused command needed and what there was. */
+  required = 0;
+  available = 0;
+
+  /** Notes what a command needed and what there was; returns the code. */
+  refuse(code: number, required: number, available: number): number {
+    this.required = required;
+    this.available = available;
+    return code;
+  }
+
+  /** The answer is that of an earlier command. */
+  repeat(sequence: number, atMs: number): void {
+    this.answerSequence = sequence;
+    this.answerAtMs = atMs;
+    this.replayed = true;
+  }
+
+  /** Makes room for users 1 to `userRows` - 1 everywhere but in `users`. */
+  ensureUsers(userRows: number): void {
+    this.ledger.ensureUsers(userRows);
+    this.standings.ensureUsers(userRows);
+    this.orders.ensureUsers(userRows);
+    this.positions.ensureUsers(userRows);
+  }
+
+  archive(archive: Archive): void {
+    this.sequence = archive.number(this.sequence);
+    this.nowMs = archive.number(this.nowMs);
+    this.lastOrderId.archive(archive);
+    this.lastTradeId.archive(archive);
+    this.users.archive(archive);
+    const userRows = this.users.count + 1;
+    if (archive.reading) this.ensureUsers(userRows);
+    this.standings.archive(archive, userRows);
+    this.orders.archive(archive, userRows);
+    this.markets.archive(archive);
+    this.ledger.archive(archive, userRows, this.markets.rows);
+    this.positions.archive(archive, userRows, this.markets.rows);
+    this.prices.archive(archive);
+    this.schedule.archive(archive);
+    this.vault.archive(archive);
+    this.transfers.archive(archive);
+    this.idempotency.archive(archive);
+  }
+}

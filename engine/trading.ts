@@ -1,0 +1,57 @@
+/**
+ * Commands in a market besides placing orders: taking orders back, and claiming winnings. Each function checks
+ * everything, then changes state, and writes the fields of its result; it returns the code.
+ */
+import { writeBalance } from './accounts.js';
+import { Code } from './codes.js';
+import type { Cancel, CancelAll, Claim } from './commands.js';
+import { CancelReason, MarketStatus, Resolution } from './domain.js';
+import { cancelOrder } from './matching.js';
+import { cancelAllOf, claim, paidLots, payoutOf, refundOf } from './settlement.js';
+import type { State } from './state.js';
+
+export function cancel(state: State, command: Cancel): number {
+  const { orders } = state;
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  const slot = state.markets.find(command.marketId);
+  if (slot === 0) return Code.market_not_found;
+  const row = orders.find(command.orderId);
+  const isMine =
+    row !== 0 && orders.userId.values[row] === command.userId && orders.slot.values[row] === slot;
+  if (!isMine) return Code.order_not_found;
+
+  const lots = orders.lots.values[row]!;
+  cancelOrder(state, row, CancelReason.REQUESTED);
+  state.result.write(command.orderId, command.marketId, command.userId, lots);
+  writeBalance(state, command.userId);
+  return Code.ok;
+}
+
+export function cancelAll(state: State, command: CancelAll): number {
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  const slot = state.markets.find(command.marketId);
+  if (slot === 0) return Code.market_not_found;
+
+  const cancelled = cancelAllOf(state, command.userId, slot, CancelReason.REQUESTED);
+  state.result.write(command.marketId, command.userId, cancelled);
+  writeBalance(state, command.userId);
+  return Code.ok;
+}
+
+export function claimWinnings(state: State, command: Claim): number {
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  const slot = state.markets.find(command.marketId);
+  if (slot === 0) return Code.market_not_found;
+  if (state.markets.status.values[slot] !== MarketStatus.RESOLVED) return Code.market_not_resolved;
+  const row = state.positions.find(command.userId, slot);
+  if (row === 0) return Code.nothing_to_claim;
+  const lots = paidLots(state, slot, row);
+  const payout = payoutOf(state, slot, row);
+  const refund = refundOf(state, slot, row);
+  if (!claim(state, slot, command.userId)) return Code.nothing_to_claim;
+
+  const resolution = state.markets.resolution.values[slot] ?? Resolution.NONE;
+  state.result.write(command.marketId, command.userId, resolution, lots, payout, refund);
+  writeBalance(state, command.userId);
+  return Code.ok;
+}
