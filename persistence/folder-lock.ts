@@ -1,0 +1,38 @@
+/**
+ * One exchange per data folder: an exclusive SQLite transaction on `journal.lock`, a file with nothing in it.
+ *
+ * Always holds: the lock is the operating system's (fcntl), so it ends with the process, however the process ends,
+ * and nothing stale is ever left behind. It is not on journal.db itself, so that readers can read that one.
+ * The folder must be on a local file system: network ones do not all keep such locks.
+ */
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { createPrivateFile } from './files.js';
+import { JournalError } from './journal-error.js';
+import { closeDatabase, execute, openDatabase } from './sqlite.js';
+
+export interface FolderLock {
+  release(): Promise<void>;
+}
+
+/** @throws JournalError when another process (or another journal in this one) holds the folder. */
+export async function lockFolder(folder: string): Promise<FolderLock> {
+  const path = join(folder, 'journal.lock');
+  await createPrivateFile(path);
+  const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
+  try {
+    // Another holder stays; waiting for it would only delay the message.
+    database.configure('busyTimeout', 0);
+    await execute(database, 'BEGIN EXCLUSIVE');
+  } catch (error) {
+    await closeDatabase(database);
+    if ((error as { errno?: number }).errno !== sqlite3.BUSY) throw error;
+    throw new JournalError(
+      `the data folder ${folder} is in use: another exchange has it open. Stop that one first, or use another folder.`,
+      null,
+      error,
+    );
+  }
+  // Closing ends the transaction, and with it the lock.
+  return { release: () => closeDatabase(database) };
+}

@@ -1,0 +1,262 @@
+/**
+ * Reads a journal, row by row, on a connection that cannot write: for recovery, the follower and the replay tool, also
+ * while an exchange is writing it. What it sees has been committed and synced: SQLite shows a commit to other
+ * connections only after that.
+ *
+ * Always holds: a batch is handed out only when it continues the chain of the batches before it; the first one that
+ * does not is a {@link JournalError} that names it. Nothing is skipped, and memory is bounded: a page of rows at a time.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { type Mark, type MarkState, readMark } from './head-mark.js';
+import { JournalError } from './journal-error.js';
+import {
+  APPLICATION_ID,
+  type BatchContent,
+  DIGEST_FORM,
+  FORMAT_VERSION,
+  GENESIS_HASH,
+  HASH_BYTES,
+  HEAD_FILE,
+  hashOf,
+  JOURNAL_FILE,
+  MAX_ROW_BYTES,
+  TABLE_SQL,
+} from './journal-format.js';
+import { closeDatabase, openDatabase, query } from './sqlite.js';
+
+const PAGE_ROWS = 256;
+const PAGE_BYTES = 8 * 1024 * 1024;
+
+export interface JournalBatch extends BatchContent {
+  hash: Buffer;
+}
+
+/** Where a journal stands after a batch; the genesis before the first. */
+export interface JournalPosition {
+  sequence: number;
+  hash: Buffer;
+  /** null before the first batch. */
+  digest: string | null;
+}
+
+export const GENESIS: JournalPosition = Object.freeze({ sequence: 0, hash: GENESIS_HASH, digest: null });
+
+/** @throws JournalError when there is no journal in the folder, or one of another format. */
+export async function openJournalReader(folder: string): Promise<JournalReader> {
+  const path = join(folder, JOURNAL_FILE);
+  if (!existsSync(path)) throw new JournalError(`there is no journal at ${path}`, null);
+  // Read before the journal is, so that a journal that is being written is never behind it.
+  const mark = readMark(join(folder, HEAD_FILE));
+  const database = await openDatabase(path, sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX);
+  const reader = new JournalReader(database, path, mark);
+  try {
+    await reader.checkFormat();
+    return reader;
+  } catch (error) {
+    await closeDatabase(database);
+    throw error;
+  }
+}
+
+/** Whether the folder has no journal yet: none at all, or one that was not made to the end. */
+export async function hasNoJournal(folder: string): Promise<boolean> {
+  const path = join(folder, JOURNAL_FILE);
+  if (!existsSync(path) || statSync(path).size === 0) {
+    if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) {
+      throw new JournalError(`${path} is gone or empty, but its -wal file is there. ${PUT_BACK}`, 1);
+    }
+    return true;
+  }
+  const database = await openDatabase(path, sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX);
+  try {
+    return (await query(database, 'SELECT 1 FROM sqlite_schema')).length === 0;
+  } catch (error) {
+    throw unreadable(path, 1, error);
+  } finally {
+    await closeDatabase(database);
+  }
+}
+
+export const PUT_BACK =
+  'Nothing was changed. Put back journal.db, journal.db-wal and journal.head as they were together, from the disk ' +
+  'or from a copy.';
+
+export class JournalReader {
+  /** The head mark when the reader was opened. */
+  readonly markState: MarkState;
+  private readonly mark: Mark | null;
+
+  constructor(
+    private readonly database: sqlite3.Database,
+    private readonly path: string,
+    markState: MarkState,
+  ) {
+    this.markState = markState;
+    this.mark = markState.state === 'read' ? markState.mark : null;
+  }
+
+  /** Called once, by {@link openJournalReader}. */
+  async checkFormat(): Promise<void> {
+    try {
+      const [application] = await this.query<{ application_id: number }>('PRAGMA application_id');
+      const [version] = await this.query<{ user_version: number }>('PRAGMA user_version');
+      const schema = await this.query<{ sql: string }>('SELECT sql FROM sqlite_schema');
+      const isJournal = application?.application_id === APPLICATION_ID;
+      if (!isJournal) throw new JournalError(`${this.path} is not a journal of this exchange`, null);
+      if (version?.user_version !== FORMAT_VERSION || schema.length !== 1 || schema[0]?.sql !== TABLE_SQL) {
+        throw new JournalError(
+          `${this.path} is a journal of another format (version ${version?.user_version}; this program reads ` +
+            `version ${FORMAT_VERSION}, with the table batch and nothing else). Use the program that wrote it.`,
+          null,
+        );
+      }
+    } catch (error) {
+      throw error instanceof JournalError ? error : unreadable(this.path, 1, error);
+    }
+  }
+
+  /**
+   * The batches after `after`, oldest first, up to the last one that is there when it is reached. `after` must be the
+   * end of a batch (a snapshot's position, what an earlier iteration ended with); left out: from the first.
+   * @throws JournalError at the first batch that is missing, unreadable or not the one that was written, and at the
+   *   end if the journal ends before its head mark.
+   */
+  async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
+    let { sequence, hash } = after;
+    let pageRows = PAGE_ROWS;
+    for (;;) {
+      let page: JournalBatch[];
+      try {
+        page = await this.page(sequence + 1, pageRows);
+      } catch (error) {
+        // Row by row, so that the good rows before the unreadable one are not lost with it.
+        if (pageRows === 1 || error instanceof JournalError) throw this.named(error, sequence + 1);
+        pageRows = 1;
+        continue;
+      }
+      if (page.length === 0) break;
+      for (const batch of page) {
+        this.checkBatch(batch, sequence, hash);
+        ({ lastSequence: sequence, hash } = batch);
+        yield batch;
+      }
+    }
+    this.checkEnd(sequence);
+  }
+
+  /**
+   * The journal's end, from its last two rows alone: cheap, however long the journal is.
+   * @throws JournalError when they do not fit together or do not reach the head mark.
+   */
+  async end(): Promise<JournalPosition> {
+    const rows = await this.rows('ORDER BY firstSequence DESC LIMIT 2', []);
+    const [last, previous] = rows;
+    if (last === undefined) {
+      this.checkEnd(0);
+      return GENESIS;
+    }
+    this.checkBatch(last, previous?.lastSequence ?? 0, previous?.hash ?? GENESIS_HASH);
+    this.checkEnd(last.lastSequence);
+    await this.checkMarkedRow();
+    return { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
+  }
+
+  close(): Promise<void> {
+    return closeDatabase(this.database);
+  }
+
+  private async page(from: number, rowLimit: number): Promise<JournalBatch[]> {
+    const sizes = await this.query<{ firstSequence: number; bytes: number }>(
+      'SELECT firstSequence, length(frames) AS bytes FROM batch WHERE firstSequence >= ? ORDER BY firstSequence LIMIT ?',
+      [from, rowLimit],
+    );
+    let rowCount = 0;
+    let bytes = 0;
+    for (const size of sizes) {
+      if (size.bytes > MAX_ROW_BYTES) {
+        if (rowCount === 0) throw this.bad(from, 'is larger than any that an exchange writes');
+        break;
+      }
+      bytes += size.bytes;
+      if (rowCount > 0 && bytes > PAGE_BYTES) break;
+      rowCount++;
+    }
+    return this.rows('WHERE firstSequence >= ? ORDER BY firstSequence LIMIT ?', [from, rowCount]);
+  }
+
+  private rows(condition: string, parameters: readonly number[]): Promise<JournalBatch[]> {
+    return this.query<JournalBatch>(
+      `SELECT firstSequence, lastSequence, frames, digest, hash FROM batch ${condition}`,
+      parameters,
+    );
+  }
+
+  private query<Row>(sql: string, parameters: readonly number[] = []): Promise<Row[]> {
+    return query<Row>(this.database, sql, parameters);
+  }
+
+  /** Rules 1 to 4 of the format, for a batch after the one that ended at `sequence` with `hash`. */
+  private checkBatch(batch: JournalBatch, sequence: number, hash: Buffer): void {
+    const expected = sequence + 1;
+    if (batch.firstSequence !== expected) {
+      throw this.bad(expected, `is missing; the next one starts at ${batch.firstSequence}`);
+    }
+    const last = batch.lastSequence;
+    if (last < expected || !Number.isSafeInteger(last)) throw this.bad(expected, `ends at ${last}`);
+    const wellFormed = DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
+    if (!wellFormed || !hashOf(batch, hash).equals(batch.hash)) {
+      throw this.bad(
+        expected,
+        'is not what was written: its hash does not fit (damaged, changed or out of place)',
+      );
+    }
+    const { mark } = this;
+    if (mark === null || mark.sequence <= sequence || mark.sequence > last) return;
+    if (mark.sequence !== last || !mark.hash.equals(batch.hash)) {
+      throw this.bad(expected, `is not the one that journal.head marks at ${mark.sequence}`);
+    }
+  }
+
+  private checkEnd(sequence: number): void {
+    const { mark } = this;
+    if (mark === null || mark.sequence <= sequence) return;
+    throw new JournalError(
+      `${this.path} ends at sequence ${sequence}, but ${mark.sequence} had been committed and acknowledged ` +
+        `(journal.head): ${mark.sequence - sequence} commands are lost. Their rows were removed, journal.db-wal was ` +
+        `deleted or cut short, or journal.db was copied without it. ${PUT_BACK} To accept the loss instead, remove ` +
+        'journal.head and start once with the setting that accepts a journal without it.',
+      sequence + 1,
+    );
+  }
+
+  /** Rule 4, where the mark is older than the last row: after a power cut it may be. */
+  private async checkMarkedRow(): Promise<void> {
+    const { mark } = this;
+    if (mark === null || mark.sequence === 0) return;
+    const [row] = await this.rows('WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT 1', [
+      mark.sequence,
+    ]);
+    if (row === undefined) throw this.bad(1, 'is missing');
+    if (row.lastSequence !== mark.sequence || !mark.hash.equals(row.hash)) {
+      throw this.bad(row.firstSequence, `is not the one that journal.head marks at ${mark.sequence}`);
+    }
+  }
+
+  private bad(sequence: number, what: string): JournalError {
+    return new JournalError(`${this.path}: the batch at sequence ${sequence} ${what}. ${PUT_BACK}`, sequence);
+  }
+
+  private named(error: unknown, sequence: number): JournalError {
+    return error instanceof JournalError ? error : unreadable(this.path, sequence, error);
+  }
+}
+
+function unreadable(path: string, sequence: number, error: unknown): JournalError {
+  return new JournalError(
+    `${path} cannot be read at sequence ${sequence}: ${(error as Error).message}. ${PUT_BACK}`,
+    sequence,
+    error,
+  );
+}

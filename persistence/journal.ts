@@ -1,0 +1,292 @@
+/**
+ * The journal that an exchange writes: one SQLite transaction per batch, on one connection, one at a time. The format
+ * and its rules are in journal-format.ts.
+ *
+ * Always holds:
+ * - a batch is reported as committed only when SQLite has synced it to disk (durability `full`) and the head mark
+ *   names it;
+ * - after the first failure nothing is ever written again, and every later call fails with that failure;
+ * - opening changes nothing in a journal that is refused: it is looked at on a read-only connection first, because
+ *   closing one that can write would fold journal.db-wal into journal.db and drop what is torn in it;
+ * - nothing that is not on disk is taken for committed: what a killed process had written but not synced is synced
+ *   first.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { createPrivateFile, createPrivateFolder, syncPath } from './files.js';
+import { type FolderLock, lockFolder } from './folder-lock.js';
+import { HeadMark, type Mark, type MarkState, readMark } from './head-mark.js';
+import { JournalError } from './journal-error.js';
+import {
+  APPLICATION_ID,
+  type BatchContent,
+  FORMAT_VERSION,
+  HEAD_FILE,
+  hashOf,
+  JOURNAL_FILE,
+  MAX_ROW_BYTES,
+  TABLE_SQL,
+} from './journal-format.js';
+import {
+  GENESIS,
+  hasNoJournal,
+  type JournalPosition,
+  type JournalReader,
+  openJournalReader,
+  PUT_BACK,
+} from './journal-reader.js';
+import { closeDatabase, execute, finalize, openDatabase, prepare } from './sqlite.js';
+
+/**
+ * When a commit counts. `full`: it is on disk. `normal`: the operating system has it; a power cut can take the last
+ * ones back. `off`: as normal, and a power cut can damage the file. Only `full` keeps the product's promise; the others
+ * are there to measure what it costs.
+ */
+export type Durability = 'full' | 'normal' | 'off';
+const SYNCHRONOUS: Record<Durability, string> = { full: 'FULL', normal: 'NORMAL', off: 'OFF' };
+
+/** Pages (4 KiB) in the write-ahead log before they are folded into journal.db, which takes two syncs. */
+const CHECKPOINT_PAGES = 4_000;
+/** How long a commit waits for someone else who has locked journal.db, before it fails and the exchange stops. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+export interface JournalOptions {
+  /** The data folder; made (mode 0700) if there is none. */
+  folder: string;
+  /** Default `full`. */
+  durability?: Durability;
+  /**
+   * Take a journal without journal.head as complete. Default false: without it nobody can tell whether the end is
+   * missing, and a copy of journal.db made without journal.db-wal looks just like that.
+   */
+  acceptMissingMark?: boolean;
+}
+
+/**
+ * Opens the journal of a folder, and holds the folder's lock until it is closed. Makes a new one where there is none.
+ * @throws JournalError when the folder is in use or the journal is not as it was left; then nothing has been changed.
+ */
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const { folder, durability = 'full', acceptMissingMark = false } = options;
+  await createPrivateFolder(folder);
+  const lock = await lockFolder(folder);
+  try {
+    const found = (await hasNoJournal(folder))
+      ? expectNone(folder)
+      : await inspect(folder, acceptMissingMark);
+    return await Journal.open(folder, durability, found, lock);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+interface Found {
+  end: JournalPosition;
+  isNew: boolean;
+  notice: string | null;
+}
+
+/** No journal, so there must be no sign that there was one. */
+function expectNone(folder: string): Found {
+  const state = readMark(join(folder, HEAD_FILE));
+  if (state.state === 'read' && state.mark.sequence > 0) {
+    throw new JournalError(
+      `${join(folder, JOURNAL_FILE)} is gone or empty, but commands up to ${state.mark.sequence} had been committed and ` +
+        `acknowledged (journal.head). ${PUT_BACK}`,
+      1,
+    );
+  }
+  return { end: GENESIS, isNew: true, notice: 'a new journal was made' };
+}
+
+async function inspect(folder: string, acceptMissingMark: boolean): Promise<Found> {
+  const log = join(folder, `${JOURNAL_FILE}-wal`);
+  if (existsSync(log)) await syncPath(log);
+  const reader = await openJournalReader(folder);
+  try {
+    const end = await endOf(reader);
+    return { end, isNew: false, notice: noticeOf(folder, reader.markState, end, acceptMissingMark) };
+  } finally {
+    await reader.close();
+  }
+}
+
+/** The end, or, when something is wrong with it, the first thing that is wrong with the journal. */
+async function endOf(reader: JournalReader): Promise<JournalPosition> {
+  try {
+    return await reader.end();
+  } catch (error) {
+    for await (const batch of reader.batches()) void batch;
+    throw error;
+  }
+}
+
+function noticeOf(
+  folder: string,
+  state: MarkState,
+  end: JournalPosition,
+  acceptMissingMark: boolean,
+): string | null {
+  if (state.state === 'missing') {
+    if (acceptMissingMark) return `journal.head was missing; the journal was taken to end at ${end.sequence}`;
+    throw new JournalError(
+      `${join(folder, HEAD_FILE)} is missing, so nobody can tell whether the journal, which ends at sequence ` +
+        `${end.sequence}, is complete. ${PUT_BACK} If this journal is known to be complete, start once with the setting ` +
+        'that accepts a journal without journal.head.',
+      end.sequence + 1,
+    );
+  }
+  if (state.state === 'unreadable') {
+    return `journal.head was unreadable, as a power cut can leave it; the journal was taken to end at ${end.sequence}`;
+  }
+  const behind = end.sequence - state.mark.sequence;
+  return behind === 0
+    ? null
+    : `journal.head was ${behind} commands behind the journal, as a crash can leave it`;
+}
+
+/** Called once, when the batch is committed, or with what went wrong. */
+export type CommitDone = (error: JournalError | null) => void;
+
+export class Journal {
+  /** Sequence, hash and digest of the last committed batch. */
+  private position: JournalPosition;
+  private failure: JournalError | null = null;
+  private writing = false;
+
+  private constructor(
+    readonly folder: string,
+    /** What the operator should know about how the journal was found; null when all was as it was left. */
+    readonly notice: string | null,
+    end: JournalPosition,
+    private readonly database: sqlite3.Database,
+    private readonly insert: sqlite3.Statement,
+    private readonly mark: HeadMark,
+    private readonly lock: FolderLock,
+  ) {
+    this.position = end;
+  }
+
+  /** Called by {@link openJournal}, with what it found. */
+  static async open(
+    folder: string,
+    durability: Durability,
+    found: Found,
+    lock: FolderLock,
+  ): Promise<Journal> {
+    const path = join(folder, JOURNAL_FILE);
+    const mark = new HeadMark(join(folder, HEAD_FILE), markAt(found.end));
+    try {
+      await createPrivateFile(path);
+      const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
+      try {
+        await configure(database, durability);
+        if (found.isNew) await createTable(database);
+        // The names of the files, too, must be on disk before anything is acknowledged.
+        await syncPath(folder);
+        const insert = await prepare(
+          database,
+          'INSERT INTO batch (firstSequence, lastSequence, frames, digest, hash) VALUES (?, ?, ?, ?, ?)',
+        );
+        return new Journal(folder, found.notice, found.end, database, insert, mark, lock);
+      } catch (error) {
+        await closeDatabase(database);
+        throw error;
+      }
+    } catch (error) {
+      mark.close();
+      throw error;
+    }
+  }
+
+  /** Where the journal ends: the last committed batch. */
+  get end(): JournalPosition {
+    return this.position;
+  }
+
+  /**
+   * Commits the next batch: its first sequence must be the one after the journal's end, and the batch before must have
+   * been reported as done. `frames` may be changed again when this returns. `done` is always called later, never from
+   * within.
+   */
+  append(batch: BatchContent, done: CommitDone): void {
+    this.checkNext(batch);
+    const { firstSequence, lastSequence, frames, digest } = batch;
+    const hash = hashOf(batch, this.position.hash);
+    this.writing = true;
+    this.insert.run([firstSequence, lastSequence, frames, digest, hash], (error: Error | null) => {
+      this.writing = false;
+      this.failure =
+        error === null ? this.committed({ sequence: lastSequence, hash, digest }) : failed(error);
+      done(this.failure);
+    });
+  }
+
+  /** Closes the journal and lets go of the folder. Not while a batch is being written. */
+  async close(): Promise<void> {
+    if (this.writing) throw new Error('the journal cannot be closed while a batch is being written');
+    this.failure ??= new JournalError('the journal is closed', null);
+    await finalize(this.insert);
+    this.mark.close();
+    try {
+      await closeDatabase(this.database);
+    } finally {
+      await this.lock.release();
+    }
+  }
+
+  private checkNext(batch: BatchContent): void {
+    if (this.failure !== null) throw this.failure;
+    if (this.writing) throw new Error('a batch is still being written');
+    const { firstSequence, lastSequence, frames } = batch;
+    const isNext = firstSequence === this.position.sequence + 1 && lastSequence >= firstSequence;
+    if (!isNext || !Number.isSafeInteger(lastSequence)) {
+      throw new RangeError(`${firstSequence} to ${lastSequence} does not follow ${this.position.sequence}`);
+    }
+    if (frames.length > MAX_ROW_BYTES) throw new RangeError(`a batch of ${frames.length} bytes`);
+  }
+
+  private committed(end: JournalPosition): JournalError | null {
+    try {
+      this.mark.write(markAt(end));
+    } catch (error) {
+      return failed(error as Error);
+    }
+    this.position = end;
+    return null;
+  }
+}
+
+async function configure(database: sqlite3.Database, durability: Durability): Promise<void> {
+  database.configure('busyTimeout', BUSY_TIMEOUT_MS);
+  await execute(database, 'PRAGMA journal_mode = WAL');
+  await execute(database, `PRAGMA synchronous = ${SYNCHRONOUS[durability]}`);
+  await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+}
+
+/**
+ * In one transaction, so that a journal has all of it or nothing; then out of the write-ahead log into journal.db, so
+ * that a journal without its log can still be told from a folder without a journal.
+ */
+async function createTable(database: sqlite3.Database): Promise<void> {
+  await execute(
+    database,
+    `BEGIN; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}; ${TABLE_SQL}; COMMIT;
+    PRAGMA wal_checkpoint(TRUNCATE);`,
+  );
+}
+
+function markAt(end: JournalPosition): Mark {
+  return { sequence: end.sequence, hash: end.hash };
+}
+
+function failed(error: Error): JournalError {
+  return new JournalError(
+    `the journal could not be written: ${error.message}. What was not acknowledged may be lost; nothing that was is. ` +
+      'Free the disk or repair it, and start again.',
+    null,
+    error,
+  );
+}

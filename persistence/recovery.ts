@@ -1,0 +1,135 @@
+/**
+ * An engine fed by a journal: recovery after a stop, and the same for the follower, a standby and the replay tool.
+ *
+ * Always holds: after each batch the engine has the sequence and the digest that the exchange had when it wrote the
+ * batch. If not, the journal or this program is not the one that it was then, and a {@link JournalError} says where;
+ * the engine is then of no further use.
+ */
+import type { Command } from '../engine/commands.js';
+import type { Engine } from '../engine/engine.js';
+import { FrameError, FrameReader } from './frames.js';
+import { JournalError } from './journal-error.js';
+import { GENESIS, type JournalBatch, type JournalPosition, type JournalReader } from './journal-reader.js';
+
+export interface RecoveryOptions {
+  reader: JournalReader;
+  /** An empty engine, or one that stands at `after`. */
+  engine: Engine;
+  /** Where to go on from, when the engine is not empty: the end of the batch that a snapshot was taken at. */
+  after?: JournalPosition;
+  /** Milliseconds on any clock that does not go back. */
+  elapsedMs: () => number;
+}
+
+export interface RecoveryReport {
+  batches: number;
+  commands: number;
+  durationMs: number;
+  /** Where the engine, and the journal, now stand. */
+  end: JournalPosition;
+}
+
+/**
+ * Applies every batch of the journal that the engine has not seen.
+ * @throws JournalError naming the first sequence that is missing, damaged or does not lead to the recorded digest.
+ */
+export async function recover(options: RecoveryOptions): Promise<RecoveryReport> {
+  const { reader, engine, after = GENESIS, elapsedMs } = options;
+  checkStart(engine, after);
+  const replay = new Replay(engine);
+  const startedMs = elapsedMs();
+  let end = after;
+  let batches = 0;
+  for await (const batch of reader.batches(after)) {
+    replay.apply(batch);
+    end = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
+    batches++;
+  }
+  const commands = end.sequence - after.sequence;
+  return { batches, commands, durationMs: elapsedMs() - startedMs, end };
+}
+
+function checkStart(engine: Engine, after: JournalPosition): void {
+  const digestFits = after.digest === null || after.digest === engine.digest();
+  if (engine.sequence === after.sequence && digestFits) return;
+  throw new JournalError(
+    `the engine stands at sequence ${engine.sequence} with the digest ${engine.digest()}, not at ${after.sequence} with ` +
+      `${after.digest}: the state that it started from (a snapshot) does not belong to this journal`,
+    after.sequence + 1,
+  );
+}
+
+/** Looks at each command after it was applied: at the engine's result and events, and what it shows. */
+export type AppliedCommand = (command: Command, atMs: number) => void;
+
+/** Applies batches, in order, to one engine. */
+export class Replay {
+  private readonly frames = new FrameReader();
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly applied: AppliedCommand = () => {},
+  ) {}
+
+  /** @throws JournalError naming the first sequence that cannot be applied as it was. */
+  apply(batch: JournalBatch): void {
+    const { engine, frames } = this;
+    if (batch.firstSequence !== engine.sequence + 1) {
+      throw new JournalError(
+        `the batch at ${batch.firstSequence} does not follow ${engine.sequence}`,
+        engine.sequence + 1,
+      );
+    }
+    frames.open(batch.frames);
+    for (let sequence = batch.firstSequence; sequence <= batch.lastSequence; sequence++) {
+      const command = this.read(sequence);
+      if (command === null)
+        throw unlike(sequence, `holds no command, but its row says that it goes on to ${batch.lastSequence}`);
+      this.applyOne(command, sequence);
+    }
+    if (this.read(batch.lastSequence + 1) !== null) {
+      throw unlike(batch.lastSequence + 1, `stands in a row that says that it ends before it`);
+    }
+    const digest = engine.digest();
+    if (digest !== batch.digest) throw otherDigest(batch, digest);
+  }
+
+  private read(sequence: number): Command | null {
+    try {
+      return this.frames.next();
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      throw unlike(sequence, `cannot be decoded: ${error.message}`, error);
+    }
+  }
+
+  private applyOne(command: Command, sequence: number): void {
+    const { atMs } = this.frames;
+    try {
+      this.engine.apply(command, atMs);
+      this.applied(command, atMs);
+    } catch (error) {
+      throw unlike(sequence, `(${command.kind}) cannot be applied: ${(error as Error).message}`, error);
+    }
+    if (this.engine.sequence !== sequence)
+      throw unlike(sequence, `became ${this.engine.sequence} in the engine`);
+  }
+}
+
+function unlike(sequence: number, what: string, cause?: unknown): JournalError {
+  return new JournalError(
+    `the journal's command at sequence ${sequence} ${what}. Its row is as it was written, so it was written by another ` +
+      'version of this program, or by a faulty one: replay it with the version that wrote it.',
+    sequence,
+    cause,
+  );
+}
+
+function otherDigest(batch: JournalBatch, digest: string): JournalError {
+  return new JournalError(
+    `after sequence ${batch.lastSequence} the engine's digest is ${digest}, but the exchange that wrote the journal had ` +
+      `${batch.digest}: one of the commands from ${batch.firstSequence} on did something else then. This is another ` +
+      'version of the program, or one of the two runs had faulty memory: replay it with the version that wrote it.',
+    batch.firstSequence,
+  );
+}

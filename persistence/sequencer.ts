@@ -1,0 +1,302 @@
+/**
+ * The sequencer: gives every command its sequence and time, applies it, and lets nothing about it out before it is
+ * durable.
+ *
+ *   submit → frame → engine.apply → open batch → (one commit at a time) → durable → release
+ *
+ * Batches are group commits: while one is being written, the next fills, and it is written as soon as the disk is
+ * free. When the disk is idle, a batch starts after the events that are being handled now, so that everything that
+ * came in together is committed together.
+ *
+ * Always holds:
+ * - the frame of a command is made before the engine sees it, so a command that cannot be journalled changes nothing;
+ * - sequence = place in the journal: the engine and the journal never differ by more than the batches held here;
+ * - targets are released in order of sequence, and only when the journal has said that it is durable;
+ * - after a failure (a commit that failed, an engine that threw, a release that threw) nothing is committed and
+ *   nothing is released any more, and `onFatal` has been called, once. The process must then end: memory is ahead of
+ *   the disk, and only the journal says what happened.
+ */
+import type { Command } from '../engine/commands.js';
+import type { Engine } from '../engine/engine.js';
+import type { Tape } from '../engine/tape.js';
+import { FrameWriter } from './frames.js';
+import type { JournalError } from './journal-error.js';
+import type { BatchContent } from './journal-format.js';
+import { ReleaseQueue, type ReleaseTarget } from './release-queue.js';
+
+export type { ReleaseTarget } from './release-queue.js';
+
+/** Bytes of frames from which on a batch is closed and the next command starts another. */
+const BATCH_BYTES = 4 * 1024 * 1024;
+/** Bytes of frames that may wait for the disk. The gateway sheds load long before; this only bounds memory. */
+const BACKLOG_BYTES = 256 * 1024 * 1024;
+/** Buffers kept for reuse: one being written, one being filled. */
+const SPARE_WRITERS = 2;
+
+/** The part of a journal that the sequencer needs (see journal.ts). */
+export interface CommitLog {
+  readonly end: { readonly sequence: number; readonly digest: string | null };
+  append(batch: BatchContent, done: (error: JournalError | null) => void): void;
+  close(): Promise<void>;
+}
+
+export interface SequencerOptions {
+  /** Stands where the journal ends: new, or recovered from it. */
+  engine: Engine;
+  journal: CommitLog;
+  /** The time, in milliseconds since the epoch. It may go back; the time of commands does not. */
+  now: () => number;
+  /** Called once, with the reason, when nothing can go on; the process must end. */
+  onFatal: (error: Error) => void;
+  /** Default 4 MiB: where batches are cut. */
+  batchBytes?: number;
+  /** Default 256 MiB: from here on submit refuses. */
+  backlogBytes?: number;
+}
+
+/** The sequencer takes no command now; this one was not executed. */
+export class SubmitRefused extends Error {
+  override name = 'SubmitRefused';
+}
+
+/** A batch that is closed: being written, or next in line. */
+interface ClosedBatch extends BatchContent {
+  writer: FrameWriter;
+}
+
+export class Sequencer {
+  readonly engine: Engine;
+  private readonly journal: CommitLog;
+  private readonly now: () => number;
+  private readonly onFatal: (error: Error) => void;
+  private readonly batchBytes: number;
+  private readonly backlogLimitBytes: number;
+
+  private durable: number;
+  private open = new FrameWriter();
+  /** Closed batches that wait for the disk; more than one only when it is far behind. */
+  private readonly closed: ClosedBatch[] = [];
+  private inFlight: ClosedBatch | null = null;
+  private readonly spare: FrameWriter[] = [];
+  private readonly waiting = new ReleaseQueue();
+  private closedBytes = 0;
+
+  private startScheduled = false;
+  private releasing = false;
+  private closing = false;
+  private fatal: Error | null = null;
+  /** Called when everything is durable, or nothing can become so any more. */
+  private settled: (() => void) | null = null;
+  private batchCount = 0;
+  private lastBatchCount = 0;
+
+  private readonly startWhenIdle = (): void => {
+    this.startScheduled = false;
+    this.startCommit();
+  };
+  private readonly onCommitted = (error: JournalError | null): void => this.committed(error);
+
+  constructor(options: SequencerOptions) {
+    const { engine, journal } = options;
+    const { sequence, digest } = journal.end;
+    if (engine.sequence !== sequence || (digest !== null && engine.digest() !== digest)) {
+      throw new Error(
+        `the engine stands at ${engine.sequence}, the journal ends at ${sequence}: recover first`,
+      );
+    }
+    this.engine = engine;
+    this.journal = journal;
+    this.now = options.now;
+    this.onFatal = options.onFatal;
+    this.batchBytes = options.batchBytes ?? BATCH_BYTES;
+    this.backlogLimitBytes = options.backlogBytes ?? BACKLOG_BYTES;
+    this.durable = sequence;
+  }
+
+  /** Everything up to here is on disk. */
+  get durableSequence(): number {
+    return this.durable;
+  }
+
+  /** Commands that are applied and not yet durable. */
+  get backlog(): number {
+    return this.engine.sequence - this.durable;
+  }
+
+  /** Bytes of their frames. */
+  get backlogBytes(): number {
+    return this.open.length + this.closedBytes;
+  }
+
+  /** Commands of the batch that is being written, 0 when none is. */
+  get inFlightCommands(): number {
+    return this.inFlight === null ? 0 : this.inFlight.writer.count;
+  }
+
+  /** Commands that wait for the next batch, or the ones after it. */
+  get pendingCommands(): number {
+    return this.backlog - this.inFlightCommands;
+  }
+
+  /** Targets that wait to be released. */
+  get waitingTargets(): number {
+    return this.waiting.length;
+  }
+
+  /** Batches committed since the start. */
+  get batchesCommitted(): number {
+    return this.batchCount;
+  }
+
+  /** Commands in the last committed batch, 0 before the first. */
+  get lastBatchCommands(): number {
+    return this.lastBatchCount;
+  }
+
+  /** Why nothing goes on any more; null while all is well. */
+  get failure(): Error | null {
+    return this.fatal;
+  }
+
+  /**
+   * Executes a command. Its answer is the engine's result tape, valid until the next submit; it may leave the process
+   * when `engine.sequence` is durable ({@link releaseAt}).
+   * @throws FrameError for a command that the types do not allow, SubmitRefused when too much waits for the disk or
+   *   the sequencer is closing; both change nothing. When the engine throws, that error, after onFatal.
+   */
+  submit(command: Command): Tape {
+    if (this.fatal !== null || this.closing || this.backlogBytes >= this.backlogLimitBytes)
+      throw this.refusal();
+    if (this.open.length >= this.batchBytes) this.closeBatch();
+    const { engine } = this;
+    const atMs = Math.max(engine.nowMs, this.now());
+    this.open.append(command, atMs);
+    try {
+      engine.apply(command, atMs);
+    } catch (error) {
+      this.fail(error as Error);
+      throw error;
+    }
+    if (this.inFlight === null && !this.startScheduled) {
+      this.startScheduled = true;
+      setImmediate(this.startWhenIdle);
+    }
+    return engine.result;
+  }
+
+  /**
+   * Releases the target as soon as everything up to `sequence` is durable; if it is, before this returns (or, from
+   * within a release, right after the releases that come before it). In order of sequence, then of the calls. Never, once
+   * something has failed.
+   */
+  releaseAt(sequence: number, target: ReleaseTarget): void {
+    if (!(sequence >= 0 && sequence <= this.engine.sequence)) {
+      throw new RangeError(`no command has the sequence ${sequence} yet`);
+    }
+    if (this.fatal !== null) return;
+    this.waiting.add(sequence, target);
+    if (sequence <= this.durable) this.release();
+  }
+
+  /** Takes no more commands, commits and releases what there is, and closes the journal. Rejects if that failed. */
+  async close(): Promise<void> {
+    if (this.closing) throw new Error('the sequencer is already closing');
+    this.closing = true;
+    if (!this.isSettled()) await new Promise<void>((resolve) => (this.settled = resolve));
+    await this.journal.close();
+    if (this.fatal !== null) throw this.fatal;
+  }
+
+  private isSettled(): boolean {
+    return this.inFlight === null && (this.fatal !== null || this.backlog === 0);
+  }
+
+  private settle(): void {
+    if (this.isSettled()) this.settled?.();
+  }
+
+  private refusal(): SubmitRefused {
+    if (this.fatal !== null) {
+      return new SubmitRefused(`the exchange has stopped: ${this.fatal.message}`, { cause: this.fatal });
+    }
+    return new SubmitRefused(
+      this.closing ? 'the exchange is closing' : 'too many commands wait for the disk',
+    );
+  }
+
+  /** The digest is that after the batch's last command, so a batch is closed before the next command is applied. */
+  private closeBatch(): void {
+    const writer = this.open;
+    const lastSequence = this.engine.sequence;
+    this.closed.push({
+      writer,
+      firstSequence: lastSequence - writer.count + 1,
+      lastSequence,
+      frames: writer.view(),
+      digest: this.engine.digest(),
+    });
+    this.closedBytes += writer.length;
+    this.open = this.spare.pop() ?? new FrameWriter();
+  }
+
+  private startCommit(): void {
+    if (this.fatal !== null || this.inFlight !== null) return;
+    if (this.closed.length === 0 && this.open.length > 0) this.closeBatch();
+    const batch = this.closed.shift();
+    if (batch === undefined) return;
+    this.inFlight = batch;
+    try {
+      this.journal.append(batch, this.onCommitted);
+    } catch (error) {
+      this.inFlight = null;
+      this.fail(error as Error);
+    }
+  }
+
+  private committed(error: JournalError | null): void {
+    const batch = this.inFlight!;
+    this.inFlight = null;
+    if (error !== null) this.fail(error);
+    if (this.fatal === null) {
+      this.durable = batch.lastSequence;
+      this.batchCount++;
+      this.lastBatchCount = batch.writer.count;
+      this.recycle(batch.writer);
+      // The disk first: it works while the replies are written.
+      this.startCommit();
+      this.release();
+    }
+    this.settle();
+  }
+
+  private recycle(writer: FrameWriter): void {
+    this.closedBytes -= writer.length;
+    writer.clear();
+    if (this.spare.length < SPARE_WRITERS) this.spare.push(writer);
+  }
+
+  private release(): void {
+    // From within a release: the loop that is running takes it.
+    if (this.releasing) return;
+    this.releasing = true;
+    try {
+      while (this.fatal === null) {
+        const target = this.waiting.take(this.durable);
+        if (target === null) break;
+        target.release();
+      }
+    } catch (error) {
+      this.fail(error as Error);
+    } finally {
+      this.releasing = false;
+    }
+  }
+
+  private fail(error: Error): void {
+    if (this.fatal !== null) return;
+    this.fatal = error;
+    this.waiting.clear();
+    this.onFatal(error);
+    this.settle();
+  }
+}
