@@ -1,0 +1,61 @@
+/**
+ * Money as the naive engine counts it: exact decimals of dollars, made by big.js. Lots, ticks and milliseconds stay
+ * whole numbers. What always holds: no amount that is kept has more than six decimals.
+ */
+import Big from 'big.js';
+
+/** A constructor of its own, so that its precision is nobody else's: sixty places where a division needs them. */
+const Decimal = Big();
+Decimal.DP = 60;
+
+/** An amount of dollars. */
+export type Dollars = Big;
+
+export const ZERO: Dollars = new Decimal(0);
+export const DOLLAR: Dollars = new Decimal(1);
+const MILLIONTH = new Decimal('0.000001');
+
+export function dollars(micros: number): Dollars {
+  return new Decimal(micros).times(MILLIONTH);
+}
+
+/** The same amount in micros, for results and events. */
+export function micros(amount: Dollars): number {
+  const whole = Number(amount.times(1_000_000).toFixed());
+  if (!Number.isSafeInteger(whole)) throw new Error(`${amount.toFixed()} dollars are no whole, safe micros`);
+  return whole + 0;
+}
+
+/** Down to a whole micro. */
+export function floorToMicros(amount: Dollars): Dollars {
+  return amount.round(6, Big.roundDown);
+}
+
+/** Shares times price: a lot is 0.001 share, a tick 0.001 dollar. */
+export function tradeValue(sizeLots: number, priceTicks: number): Dollars {
+  return new Decimal(sizeLots).times(priceTicks).times(MILLIONTH);
+}
+
+/** How many lots an amount buys at a price. */
+export function lotsFor(amount: Dollars, priceTicks: number): number {
+  return Number(amount.div(tradeValue(1, priceTicks)).round(0, Big.roundDown).toFixed());
+}
+
+/** Half a per cent of what a taker spent, up to a whole micro. */
+export function feeOn(spent: Dollars): Dollars {
+  return spent.times('0.005').round(6, Big.roundUp);
+}
+
+/** An amount's part for `part` of `whole`, down to a whole micro. */
+export function proRata(amount: Dollars, part: number, whole: number): Dollars {
+  return floorToMicros(amount.times(part).div(whole));
+}
+
+/** What each earning dollar gets of a share, to the 18 places that the rules give it. */
+export function perDollar(share: Dollars, earning: Dollars): Dollars {
+  return share.div(earning).round(18, Big.roundDown);
+}
+
+export function sum(amounts: Dollars[]): Dollars {
+  return amounts.reduce((total, amount) => total.plus(amount), ZERO);
+}
