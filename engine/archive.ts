@@ -88,10 +88,13 @@ export class StateWriter implements Archive {
 
 export class StateReader implements Archive {
   readonly reading = true;
+  private readonly source: Uint8Array;
   private readonly view: DataView;
   private at = 0;
 
-  constructor(private readonly source: Uint8Array) {
+  constructor(source: Uint8Array) {
+    // A plain view: subclasses of Uint8Array may copy nothing in `slice`.
+    this.source = new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
     this.view = new DataView(source.buffer, source.byteOffset, source.byteLength);
   }
 
