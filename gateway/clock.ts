@@ -2,7 +2,7 @@
  * The only file that reads the clock. Everything else asks a `Clock` for the exchange's time or is handed a
  * source of elapsed time; the engine gets its time as data.
  *
- * What always holds: the exchange's time never goes back. A `FileClock` never passes the next price of its
+ * What always holds: the exchange's time never goes back. A `FeedClock` never passes the next price of its
  * file that is not delivered yet, so that no load on the machine can make a price late.
  */
 export interface Clock {
@@ -10,7 +10,7 @@ export interface Clock {
   nowMs(): number;
   /**
    * Real milliseconds until the clock shows `atMs` at the earliest, 0 if it does already. For setting timers:
-   * they may fire a little early, and a file's clock may be held, so look at the clock again on waking.
+   * they may fire a little early, and a feed's clock may be held, so look at the clock again on waking.
    */
   delayUntilMs(atMs: number): number;
 }
@@ -42,8 +42,11 @@ export class SystemClock implements Clock {
  */
 const CATCH_UP_MS = 100;
 
-/** Time that follows a file of prices, `speed` times as fast as real time. */
-export class FileClock implements Clock {
+/**
+ * Time that goes `speed` times as fast as real time and waits for a feed: for each price of a file. A simulation at
+ * another speed lets it `runTo(Infinity)` at once.
+ */
+export class FeedClock implements Clock {
   private readonly speed: number;
   private readonly elapsed: () => number;
   /** The time that would be shown if nothing held the clock is `anchorMs` plus speed × elapsed since then. */
@@ -55,7 +58,7 @@ export class FileClock implements Clock {
   constructor(options: { startsAtMs: number; speed: number; elapsed?: () => number }) {
     if (!Number.isInteger(options.startsAtMs)) throw new Error(`not a time: ${options.startsAtMs}`);
     if (!(options.speed > 0 && Number.isFinite(options.speed)))
-      throw new Error(`the speed of a file's clock must be a positive number, not ${options.speed}`);
+      throw new Error(`the speed of a feed's clock must be a positive number, not ${options.speed}`);
     this.speed = options.speed;
     this.elapsed = options.elapsed ?? elapsedMs;
     this.anchorMs = options.startsAtMs;
@@ -73,8 +76,8 @@ export class FileClock implements Clock {
   }
 
   /**
-   * Lets the clock go on as far as `atMs`, the time of the next price that is not delivered; Infinity at the
-   * file's end. Never before the time that it was allowed before.
+   * Lets the clock go on as far as `atMs`, the time of the next price that is not delivered; Infinity when
+   * there is none. Never before the time that it was allowed before.
    */
   runTo(atMs: number): void {
     if (atMs < this.heldAtMs) throw new Error(`the clock was let run to ${this.heldAtMs} before ${atMs}`);

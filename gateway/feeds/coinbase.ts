@@ -173,7 +173,10 @@ export class CoinbaseFeed implements PriceFeed {
 
   private receiveTicker(ticker: Extract<FeedMessage, { type: 'ticker' }>): void {
     const product = this.products.get(ticker.productId);
-    if (product === undefined) return this.countMalformed(`a product not asked for: ${ticker.productId}`);
+    if (product === undefined) {
+      this.countMalformed(`a product not asked for: ${ticker.productId}`);
+      return;
+    }
     if (ticker.sequence <= product.sequence || ticker.tradedAtMs < product.tradedAtMs) return;
     product.sequence = ticker.sequence;
     product.tradedAtMs = ticker.tradedAtMs;

@@ -6,7 +6,7 @@
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { FileClock } from '../clock.js';
+import { FeedClock } from '../clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
 import { checkTickFile, readTicks, type Tick } from './tick-file.js';
 
@@ -34,13 +34,13 @@ const MAX_BATCH_MS = 1_000;
  * Checks the whole file and makes the clock that follows it, standing at the first price or at `resumeAtMs`.
  * @throws TickFileError naming the first bad line; the error of the file system when the file cannot be read
  */
-export async function openFileFeed(options: FileFeedOptions): Promise<{ clock: FileClock; feed: PriceFeed }> {
+export async function openFileFeed(options: FileFeedOptions): Promise<{ clock: FeedClock; feed: PriceFeed }> {
   const summary = await checkTickFile(options.path, new Set(options.symbols));
   options.log.info({ path: options.path, ...summary }, 'prices come from a file');
   if (options.resumeAtMs !== null && options.resumeAtMs > summary.lastAtMs)
     options.log.warn({ resumeAtMs: options.resumeAtMs }, 'the file has no price later than the journal');
   const startsAtMs = Math.max(summary.firstAtMs, options.resumeAtMs ?? 0);
-  const clock = new FileClock({ startsAtMs, speed: options.speed });
+  const clock = new FeedClock({ startsAtMs, speed: options.speed });
   return { clock, feed: new FileFeed(options, clock, startsAtMs) };
 }
 
@@ -50,7 +50,7 @@ class FileFeed implements PriceFeed {
 
   constructor(
     private readonly options: FileFeedOptions,
-    private readonly clock: FileClock,
+    private readonly clock: FeedClock,
     private readonly startsAtMs: number,
   ) {}
 
