@@ -23,7 +23,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   try {
     // Another holder stays; waiting for it would only delay the message.
     database.configure('busyTimeout', 0);
-    await execute(database, 'BEGIN EXCLUSIVE');
+    // Nothing is ever written, so there is nothing that a rollback journal would be needed for.
+    await execute(database, 'PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     await closeDatabase(database);
     if ((error as { errno?: number }).errno !== sqlite3.BUSY) throw error;
