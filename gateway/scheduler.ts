@@ -19,7 +19,7 @@ export class Scheduler {
   private armedForMs = Number.POSITIVE_INFINITY;
   private timer: NodeJS.Timeout | null = null;
   private immediate: NodeJS.Immediate | null = null;
-  private stopped = false;
+  private running = false;
   private readonly wake = (): void => this.run();
 
   constructor(
@@ -28,18 +28,19 @@ export class Scheduler {
   ) {}
 
   start(): void {
+    this.running = true;
     this.afterSubmit();
   }
 
   /** To be called after every submit, by whomever: a command may have made something due earlier. */
   afterSubmit(): void {
     const dueAtMs = this.sequencer.engine.nextDueMs();
-    if (dueAtMs < this.armedForMs && !this.stopped) this.arm(dueAtMs);
+    if (dueAtMs < this.armedForMs && this.running) this.arm(dueAtMs);
   }
 
   /** Nothing is sent after this call. */
   stop(): void {
-    this.stopped = true;
+    this.running = false;
     this.disarm();
   }
 
@@ -52,7 +53,7 @@ export class Scheduler {
       return;
     }
     const dueAtMs = engine.nextDueMs();
-    if (dueAtMs < Number.POSITIVE_INFINITY && !this.stopped) this.arm(dueAtMs);
+    if (dueAtMs < Number.POSITIVE_INFINITY && this.running) this.arm(dueAtMs);
   }
 
   private advanced(): boolean {
