@@ -1,0 +1,22 @@
+/**
+ * Whether a request that a browser's cookie authenticates was made by the site itself. Browsers say so in `Origin` (all
+ * changing requests) and `Sec-Fetch-Site`; a client that sends neither is no browser, and nobody can make it send a
+ * cookie against its will.
+ */
+
+export interface RequestOrigin {
+  /** Headers, empty if absent. */
+  origin: string;
+  secFetchSite: string;
+  /** The host and port that the client asked for. */
+  host: string;
+}
+
+/** `siteOrigins`: further origins of the site, such as https://example.com, when a proxy in front changes the host. */
+export function isSameSite(request: RequestOrigin, siteOrigins: readonly string[]): boolean {
+  if (request.secFetchSite === 'cross-site') return false;
+  if (request.origin === '') return true;
+  if (siteOrigins.includes(request.origin)) return true;
+  const scheme = /^https?:\/\//.exec(request.origin);
+  return scheme !== null && request.origin.slice(scheme[0].length) === request.host;
+}

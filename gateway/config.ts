@@ -1,0 +1,165 @@
+/**
+ * The configuration: environment variables in, checked values in engine units out. Every variable is optional; one that is set
+ * to something it cannot be is an error that names it, never a default.
+ */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { MAX_ASSETS, MAX_ORDER_MICROS, MAX_TRANSFER_MICROS } from '../engine/limits.js';
+import type { PartnerKey } from './auth/partners.js';
+import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
+import { LOG_LEVELS, type LogLevel } from './log.js';
+
+export type PriceFeed =
+  | { kind: 'simulated'; seed: number; speed: number }
+  | { kind: 'file'; path: string; speed: number }
+  | { kind: 'coinbase'; url: string };
+
+export interface Config {
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  dataFolder: string;
+  assets: string[];
+  feed: PriceFeed;
+  /** What a new account starts with; 0: nothing. */
+  startingBalanceMicros: number;
+  /** What the house starts with; 0: there is no house. */
+  houseFundsMicros: number;
+  partnerKeys: PartnerKey[];
+  /** Whether X-Forwarded-Proto and X-Forwarded-Host come from a proxy of ours. */
+  trustProxy: boolean;
+  /** Whether the cookie is Secure even if the request does not tell that it came over HTTPS. */
+  cookieSecure: boolean;
+  siteOrigins: string[];
+  passwordCostLog2: number;
+  logLevel: LogLevel;
+}
+
+/** A variable that is set to something it cannot be. The message is for the operator. */
+export class ConfigError extends Error {}
+
+const SYMBOL = /^[A-Z0-9]{2,10}$/;
+const PARTNER_KEY = /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/;
+const FEEDS = 'must be simulated, coinbase or file:<path of a csv file>';
+
+const text = (standard: string, form = /./, message = 'must not be empty') =>
+  z.string().regex(form, message).default(standard);
+
+function onOff(standard: 'on' | 'off') {
+  return z
+    .enum(['on', 'off'], { error: 'must be on or off' })
+    .default(standard)
+    .transform((value) => value === 'on');
+}
+
+function number(options: { standard: number; min: number; max: number; integer?: boolean }) {
+  const { standard, min, max, integer = true } = options;
+  return z
+    .string()
+    .regex(/^\d+(\.\d+)?$/, 'must be a number')
+    .default(`${standard}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`)
+    .refine((value) => !integer || Number.isInteger(value), 'must be a whole number');
+}
+
+function dollars(standard: number, maxMicros: number) {
+  const max = maxMicros / MICRO_SCALE;
+  return number({ standard, min: 0, max, integer: false }).transform((value, context) => {
+    const micros = scaledInteger(value, MICRO_SCALE);
+    if (Number.isNaN(micros)) context.addIssue({ code: 'custom', message: 'has more than 6 decimal places' });
+    return micros;
+  });
+}
+
+const list = (separated: string) => separated.split(/[,\n]/).map((item) => item.trim());
+
+const Variables = z.object({
+  HOST: text('127.0.0.1'),
+  PORT: number({ standard: 3000, min: 0, max: 65_535 }),
+  DATA_FOLDER: text('./data'),
+  ASSETS: text('BTC,ETH,SOL')
+    .transform(list)
+    .refine((symbols) => symbols.every((symbol) => SYMBOL.test(symbol)), {
+      message: 'must be a list such as BTC,ETH (2 to 10 of A-Z 0-9 each)',
+    })
+    .refine((symbols) => new Set(symbols).size === symbols.length, 'names an asset twice')
+    .refine((symbols) => symbols.length <= MAX_ASSETS, `may name ${MAX_ASSETS} assets at most`),
+  PRICE_FEED: text('simulated', /^(simulated|coinbase|file:.+)$/, FEEDS),
+  FEED_SPEED: number({ standard: 1, min: 0.001, max: 1_000, integer: false }),
+  FEED_SEED: number({ standard: 1, min: 0, max: 4_294_967_295 }),
+  COINBASE_URL: text('wss://ws-feed.exchange.coinbase.com', /^wss?:\/\//, 'must be a ws or wss URL'),
+  STARTING_BALANCE: dollars(10_000, MAX_ORDER_MICROS),
+  HOUSE: onOff('on'),
+  HOUSE_FUNDS: dollars(1_000_000, MAX_TRANSFER_MICROS),
+  PARTNER_KEYS: z.string().default(''),
+  TRUST_PROXY: onOff('off'),
+  COOKIE_SECURE: onOff('off'),
+  SITE_ORIGINS: z
+    .string()
+    .default('')
+    .transform((value) => (value === '' ? [] : list(value)))
+    .refine((origins) => origins.every((origin) => /^https?:\/\/[^/\s]+$/.test(origin)), {
+      message: 'must be a list such as https://example.com,https://www.example.com',
+    }),
+  PASSWORD_COST_LOG2: number({ standard: 15, min: 10, max: 20 }),
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+});
+type Variables = z.output<typeof Variables>;
+
+/** The names of all variables that mean something here. */
+export const VARIABLE_NAMES = Object.keys(Variables.shape);
+
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const result = Variables.safeParse(environment);
+  if (!result.success) {
+    const lines = result.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+    throw new ConfigError(lines.join('\n'));
+  }
+  const variables = result.data;
+  return {
+    host: variables.HOST,
+    port: variables.PORT,
+    dataFolder: variables.DATA_FOLDER,
+    assets: variables.ASSETS,
+    feed: priceFeed(variables),
+    startingBalanceMicros: variables.STARTING_BALANCE,
+    houseFundsMicros: variables.HOUSE ? variables.HOUSE_FUNDS : 0,
+    partnerKeys: partnerKeys(variables.PARTNER_KEYS),
+    trustProxy: variables.TRUST_PROXY,
+    cookieSecure: variables.COOKIE_SECURE,
+    siteOrigins: variables.SITE_ORIGINS,
+    passwordCostLog2: variables.PASSWORD_COST_LOG2,
+    logLevel: variables.LOG_LEVEL,
+  };
+}
+
+function priceFeed(variables: Variables): PriceFeed {
+  const { PRICE_FEED: feed, FEED_SPEED: speed, FEED_SEED: seed } = variables;
+  if (feed === 'simulated') return { kind: 'simulated', seed, speed };
+  if (feed === 'coinbase') return { kind: 'coinbase', url: variables.COINBASE_URL };
+  return { kind: 'file', path: feed.slice('file:'.length), speed };
+}
+
+/** `name:sha256hex`, separated by commas; or `file:<path>` of a file with one on each line. */
+function partnerKeys(value: string): PartnerKey[] {
+  const content = value.startsWith('file:') ? readKeyFile(value.slice('file:'.length)) : value;
+  const entries = list(content).filter((entry) => entry !== '');
+  return entries.map((entry) => {
+    const parts = PARTNER_KEY.exec(entry);
+    if (parts === null) {
+      throw new ConfigError(
+        'PARTNER_KEYS must be name:<sha256 of the key, 64 hex digits>, separated by commas, or file:<path>',
+      );
+    }
+    return { partner: parts[1]!, sha256: Buffer.from(parts[2]!, 'hex') };
+  });
+}
+
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ConfigError(`PARTNER_KEYS names a file that cannot be read: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * From a request that has come in to its handler. What can be wrong is looked for in one order: route, token, the user it is
+ * for, body, and then, in the handler and the engine, the state.
+ */
+import type { z } from 'zod';
+import { readSessionCookie } from '../auth/cookie.js';
+import { partnerOf } from '../auth/partners.js';
+import { isSameSite } from '../auth/same-site.js';
+import type { Session } from '../auth/sessions.js';
+import { inexactNumber } from '../json/decimal.js';
+import { fieldProblems, problemText } from '../json/problems.js';
+import { IDEMPOTENCY_KEY } from '../json/requests.js';
+import type { ReceivedBody } from './body.js';
+import type { Call } from './call.js';
+import { errorAnswer, invalidRequest } from './errors.js';
+import type { Route } from './route.js';
+
+const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
+
+/** A request whose handler may not have run yet. */
+interface Admission {
+  call: Call;
+  route: Route;
+  body: ReceivedBody;
+  /** The body's JSON, undefined if it is not JSON. */
+  json: unknown;
+}
+
+/** Answers the call: with an error, or by running its handler. */
+export function admit(call: Call, route: Route, body: ReceivedBody): void {
+  if (body.unread) call.hangUp();
+  if (call.gateway.isStopping()) {
+    call.refuseUnavailable();
+    return;
+  }
+  const admission = { call, route, body, json: parseJson(body) };
+  switch (route.access) {
+    case 'open':
+      admitAnybody(admission);
+      return;
+    case 'partner':
+      admitPartner(admission);
+      return;
+    case 'public':
+    case 'session':
+      admitUser(admission);
+  }
+}
+
+function parseJson(body: ReceivedBody): unknown {
+  if (body.fault !== null) return undefined;
+  if (body.text === '') return {};
+  try {
+    return JSON.parse(body.text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Even where no session is needed, a cookie that is sent along must not be acted on for another site. */
+function admitAnybody(admission: Admission): void {
+  const { call, route } = admission;
+  if (route.method !== 'GET' && readSessionCookie(call.incoming.cookie) !== '' && isCrossSite(call)) {
+    call.refuse(errorAnswer('cross_site_request'));
+  } else runHandler(admission);
+}
+
+function admitPartner(admission: Admission): void {
+  const { call } = admission;
+  const partner = partnerOf(call.gateway.config.partnerKeys, call.incoming.authorization);
+  if (partner === null) {
+    call.refuse(errorAnswer('partner_key_required'));
+    return;
+  }
+  call.partner = partner;
+  runHandler(admission);
+}
+
+function admitUser(admission: Admission): void {
+  const { call, route } = admission;
+  const { incoming, gateway } = call;
+  const token = incoming.userToken === '' ? readSessionCookie(incoming.cookie) : incoming.userToken;
+  if (token === '') {
+    if (route.access === 'session') call.refuse(errorAnswer('missing_token'));
+    else runHandler(admission);
+    return;
+  }
+  const session = gateway.sessions.recall(token);
+  if (session !== undefined) {
+    admitSession(admission, session);
+    return;
+  }
+  gateway.sessions
+    .verify(token)
+    .then((verified) => {
+      if (call.isOver) return;
+      if (verified === null || isOlderThanAccount(call, verified)) {
+        call.refuse(errorAnswer('invalid_token'));
+      } else admitSession(admission, verified);
+    })
+    .catch(gateway.fail);
+}
+
+/** A token of an exchange that was here before, whose users had the same numbers. */
+function isOlderThanAccount(call: Call, session: Session): boolean {
+  const account = call.engine.account(session.userId);
+  return account === null || session.issuedAt < Math.floor(account.createdAtMs / 1_000);
+}
+
+/** The signature is right; whether the token still stands is the engine's to say, every time. */
+function admitSession(admission: Admission, session: Session): void {
+  const { call, route } = admission;
+  if (call.engine.credentialVersion(session.userId) !== session.version) {
+    call.answerError(errorAnswer('token_revoked'));
+    return;
+  }
+  if (call.incoming.userToken === '' && route.method !== 'GET' && isCrossSite(call)) {
+    call.refuse(errorAnswer('cross_site_request'));
+    return;
+  }
+  call.userId = session.userId;
+  if (namesAnotherUser(admission, `u${session.userId}`)) call.refuse(errorAnswer('user_mismatch'));
+  else runHandler(admission);
+}
+
+function isCrossSite(call: Call): boolean {
+  return !isSameSite(call.incoming, call.gateway.config.siteOrigins);
+}
+
+/** In the path, the query or the body. A `userId` that is no text is no user's, and the schemas refuse it. */
+function namesAnotherUser({ call, route, json }: Admission, subject: string): boolean {
+  const { incoming } = call;
+  if (route.userParameter !== undefined && incoming.parameter(route.userParameter) !== subject) return true;
+  if (incoming.rawQuery !== '') {
+    const ids = new URLSearchParams(incoming.rawQuery).getAll('userId');
+    if (ids.some((id) => id !== subject)) return true;
+  }
+  if (route.body === undefined || typeof json !== 'object' || json === null) return false;
+  const { userId } = json as { userId?: unknown };
+  return typeof userId === 'string' && userId !== subject;
+}
+
+/** The body and the query are looked at, and turned into what the handler takes. */
+function runHandler(admission: Admission): void {
+  const { call, route } = admission;
+  if (!readBody(admission) || !readQuery(call, route)) return;
+  const pending = route.handle(call);
+  if (pending !== undefined) pending.catch(call.gateway.fail);
+}
+
+function readBody({ call, route, body, json }: Admission): boolean {
+  if (route.body === undefined) return true;
+  const { contentType, idempotencyKey } = call.incoming;
+  if (body.fault === 'body_too_large') {
+    call.refuse(errorAnswer('body_too_large'));
+    return false;
+  }
+  const isEmpty = body.fault === null && body.text === '';
+  if (contentType === '' ? !isEmpty : contentType !== 'application/json' && !JSON_TYPE.test(contentType)) {
+    call.refuse(errorAnswer('unsupported_media_type'));
+    return false;
+  }
+  if (json === undefined) {
+    call.refuse(errorAnswer('invalid_json'));
+    return false;
+  }
+  if (idempotencyKey !== '') {
+    if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
+      call.refuse(invalidRequest({ 'Idempotency-Key': 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .' }));
+      return false;
+    }
+    call.idempotencyKey = idempotencyKey;
+  }
+  return takeBody(call, route.body, body.text, json);
+}
+
+function takeBody(call: Call, schema: z.ZodType, text: string, json: unknown): boolean {
+  const parsed = schema.safeParse(json, { error: problemText });
+  if (!parsed.success) {
+    call.refuse(invalidRequest(fieldProblems(parsed.error, 'body')));
+    return false;
+  }
+  const inexact = inexactNumber(text);
+  if (inexact !== null) {
+    call.refuse(invalidRequest({ body: `has a number with too many digits: ${inexact}` }));
+    return false;
+  }
+  call.body = parsed.data;
+  return true;
+}
+
+function readQuery(call: Call, route: Route): boolean {
+  const { fields, repeated } = queryFields(call.incoming.rawQuery);
+  if (repeated !== null) {
+    call.refuse(invalidRequest({ [repeated]: 'stands in the query more than once' }));
+    return false;
+  }
+  const parsed = route.query.safeParse(fields, { error: problemText });
+  if (!parsed.success) {
+    call.refuse(invalidRequest(fieldProblems(parsed.error, 'query')));
+    return false;
+  }
+  call.query = parsed.data;
+  return true;
+}
+
+interface QueryFields {
+  fields: Record<string, string>;
+  /** A name that stands there twice, which could mean either. */
+  repeated: string | null;
+}
+
+function queryFields(rawQuery: string): QueryFields {
+  const fields: Record<string, string> = Object.create(null);
+  if (rawQuery === '') return { fields, repeated: null };
+  for (const [name, value] of new URLSearchParams(rawQuery)) {
+    if (name in fields) return { fields, repeated: name };
+    fields[name] = value;
+  }
+  return { fields, repeated: null };
+}

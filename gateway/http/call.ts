@@ -1,0 +1,193 @@
+/**
+ * One call of the API: what came in, and the answer on its way out. It is the outbox's target: an answer that shows the
+ * exchange's state leaves when everything up to the sequence it is true at is durable.
+ *
+ * Always holds: exactly one answer is written, in one cork, or none if the client has left or the exchange has failed.
+ */
+import type { HttpResponse } from 'uWebSockets.js';
+import { CODES, type Code } from '../../engine/codes.js';
+import type { Command } from '../../engine/commands.js';
+import type { Engine } from '../../engine/engine.js';
+import { ResultHead } from '../../engine/results.js';
+import type { Tape } from '../../engine/tape.js';
+import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.js';
+import type { ReceiptWriter } from '../json/receipts.js';
+import { type ErrorAnswer, errorAnswer, rejection } from './errors.js';
+import type { Gateway } from './gateway.js';
+import type { Incoming } from './incoming.js';
+import type { Route } from './route.js';
+
+const OK: typeof Code.ok = 0;
+
+const STATUS_LINES: Record<number, string> = {
+  200: '200 OK',
+  201: '201 Created',
+  204: '204 No Content',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  409: '409 Conflict',
+  413: '413 Content Too Large',
+  415: '415 Unsupported Media Type',
+  422: '422 Unprocessable Content',
+  429: '429 Too Many Requests',
+  503: '503 Service Unavailable',
+};
+
+export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
+  /** Who is signed in; 0: nobody. */
+  userId = 0;
+  /** Whose partner key it is; empty: nobody's. */
+  partner = '';
+  idempotencyKey: string | null = null;
+  /** What the route's schemas made of the request; set before the handler runs. */
+  body!: Body;
+  query!: Query;
+
+  private status = 200;
+  private text = '';
+  private headers: string[] | null = null;
+  private closeConnection = false;
+  private ended = false;
+
+  constructor(
+    readonly gateway: Gateway,
+    readonly route: Route | null,
+    readonly incoming: Incoming,
+    private readonly response: HttpResponse,
+    /** Told once, when the call is over. */
+    private readonly onEnd: () => void,
+  ) {}
+
+  get engine(): Engine {
+    return this.gateway.sequencer.engine;
+  }
+
+  /** The call is over: answered, or left by the client. */
+  get isOver(): boolean {
+    return this.ended;
+  }
+
+  /** A path parameter, decoded; empty if it cannot be. */
+  parameter(name: string): string {
+    return this.incoming.parameter(name);
+  }
+
+  addHeader(name: string, value: string): void {
+    this.headers ??= [];
+    this.headers.push(name, value);
+  }
+
+  /** Ends the connection with the answer, for clients that would go on sending what nobody reads. */
+  hangUp(): void {
+    this.closeConnection = true;
+  }
+
+  /** Answers with something that shows the state of now. */
+  answer(status: number, text: string): void {
+    this.answerAt(this.engine.sequence, status, text);
+  }
+
+  /** Answers with something that shows the state as of `sequence`. */
+  answerAt(sequence: number, status: number, text: string): void {
+    this.status = status;
+    this.text = text;
+    this.gateway.sequencer.releaseAt(sequence, this);
+  }
+
+  /** Refuses because of the state of now. */
+  answerError(error: ErrorAnswer): void {
+    this.answer(error.status, error.text);
+  }
+
+  /** Refuses because of the request alone, so there is nothing to wait for. */
+  refuse(error: ErrorAnswer): void {
+    this.status = error.status;
+    this.text = error.text;
+    this.release();
+  }
+
+  refuseUnavailable(): void {
+    this.refuse(errorAnswer('unavailable', { executed: false }));
+  }
+
+  /** Has a command executed and answers with its receipt, or with why it was rejected. */
+  execute(command: Command, status: number, receipt: ReceiptWriter): void {
+    const result = this.submit(command);
+    if (result === null) return;
+    const { engine } = this;
+    if (engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
+    if (result.values[ResultHead.code] === OK) this.answer(status, receipt(engine, result, 0));
+    else this.answerRejected(result);
+  }
+
+  /** The result, valid until the next command; null: the exchange takes none now, and the client has been told. */
+  submit(command: Command): Tape | null {
+    try {
+      return this.gateway.sequencer.submit(command);
+    } catch (error) {
+      if (!(error instanceof SubmitRefused)) throw error;
+      this.gateway.log.warn({ reason: error.message }, 'a command was refused');
+      this.refuseUnavailable();
+      return null;
+    }
+  }
+
+  answerRejected(result: Tape): void {
+    const [, code, , , required, available] = result.values as unknown as number[];
+    const name = CODES[code!]!;
+    if (name === 'invalid_command') {
+      this.gateway.log.error({ route: this.route?.path }, 'the engine refused what the schemas let through');
+    }
+    this.answerError(rejection(name, required!, available!));
+  }
+
+  /** The client has gone: nothing may be written any more. */
+  abort(): void {
+    this.end();
+  }
+
+  /** Writes the answer. Called by the outbox when the answer may leave. */
+  release(): void {
+    if (this.ended) return;
+    writing = this;
+    this.response.cork(writeNow);
+    this.end();
+  }
+
+  /** The part of {@link release} that runs corked. */
+  write(): void {
+    const { response, headers } = this;
+    if (this.status !== 200) response.writeStatus(STATUS_LINES[this.status]!);
+    if (this.text !== '') response.writeHeader('Content-Type', 'application/json');
+    response.writeHeader('Cache-Control', 'no-store');
+    for (let i = 0; headers !== null && i < headers.length; i += 2) {
+      response.writeHeader(headers[i]!, headers[i + 1]!);
+    }
+    const closes = this.closeConnection || this.gateway.isStopping();
+    if (this.text === '') response.endWithoutBody(undefined, closes);
+    else if (this.incoming.method === 'head') {
+      response.endWithoutBody(Buffer.byteLength(this.text), closes);
+    } else response.end(this.text, closes);
+  }
+
+  private end(): void {
+    if (this.ended) return;
+    this.ended = true;
+    const { log } = this.gateway;
+    if (log.isLevelEnabled('debug')) {
+      const { id, method } = this.incoming;
+      log.debug({ request: id, method, route: this.route?.path, user: this.userId, status: this.status });
+    }
+    this.onEnd();
+  }
+}
+
+/** The call whose answer is being written; saves a closure for each answer. */
+let writing: Call | null = null;
+function writeNow(): void {
+  writing!.write();
+  writing = null;
+}

@@ -1,0 +1,24 @@
+/** What every route works with: the exchange behind it, who may come in, and how the process is doing. */
+import type { Sequencer } from '../../persistence/sequencer.js';
+import type { Passwords } from '../auth/passwords.js';
+import type { Sessions } from '../auth/sessions.js';
+import type { Clock } from '../clock.js';
+import type { Config } from '../config.js';
+import type { Log } from '../log.js';
+
+export interface Gateway {
+  readonly sequencer: Sequencer;
+  readonly sessions: Sessions;
+  readonly passwords: Passwords;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  readonly startedAtMs: number;
+  /** No new work is taken any more; what is in flight is answered. */
+  isStopping(): boolean;
+  /** Why the exchange is not ready for traffic; null: it is. */
+  notReady(): string | null;
+  /** A bug or a broken disk: the process must end, and answers nothing more. */
+  fail(error: unknown): void;
+}

@@ -1,0 +1,63 @@
+/**
+ * Pages of lists. A cursor is opaque to clients; it holds the list that it belongs to, filters included, and the position
+ * of the last entry that was given. Entries are found again by position, not by count, so new ones do not shift a page.
+ */
+import type { Call } from './call.js';
+import { invalidRequest } from './errors.js';
+
+export interface PageRequest {
+  limit: number;
+  cursor?: string | undefined;
+}
+
+export interface ListOrder<Entry> {
+  /** What the list is, its filters included, such as "markets?asset=BTC". */
+  list: string;
+  /** A number that an entry keeps for ever; no two entries of the list share one. */
+  positionOf(entry: Entry): number;
+  /** Whether the highest positions come first. */
+  newestFirst: boolean;
+}
+
+export interface Page<Entry> {
+  entries: Entry[];
+  /** As JSON: null, or the cursor in quotes. */
+  nextCursorText: string;
+}
+
+/** A page of entries that stand in the list's order; null if the cursor is not one of this list, and the client was told. */
+export function pageOf<Entry>(
+  call: Call<unknown, PageRequest>,
+  entries: Entry[],
+  order: ListOrder<Entry>,
+): Page<Entry> | null {
+  const { limit, cursor } = call.query;
+  let start = 0;
+  if (cursor !== undefined) {
+    const after = cursorPosition(order.list, cursor);
+    if (after === null) {
+      call.refuse(invalidRequest({ cursor: 'is not a cursor that this list gave' }));
+      return null;
+    }
+    const isAfter = (entry: Entry) =>
+      order.newestFirst ? order.positionOf(entry) < after : order.positionOf(entry) > after;
+    start = entries.findIndex(isAfter);
+    if (start === -1) start = entries.length;
+  }
+  const page = entries.slice(start, start + limit);
+  const last = page.at(-1);
+  const isLastPage = last === undefined || start + limit >= entries.length;
+  const nextCursorText = isLastPage ? 'null' : `"${cursorOf(order.list, order.positionOf(last))}"`;
+  return { entries: page, nextCursorText };
+}
+
+export function cursorOf(list: string, position: number): string {
+  return Buffer.from(`${list}\n${position}`).toString('base64url');
+}
+
+/** The position in a cursor; null if it is not one of this list. */
+export function cursorPosition(list: string, cursor: string): number | null {
+  const [name, position, ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
+  if (name !== list || position === undefined || rest.length > 0) return null;
+  return /^\d{1,16}$/.test(position) ? Number(position) : null;
+}

@@ -1,0 +1,45 @@
+/**
+ * A route: what it takes, who may use it, what it answers, and the handler. The tables of routes are all that the server
+ * serves, and everything that a description of the API needs to know.
+ */
+import type { z } from 'zod';
+import type { Call } from './call.js';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/**
+ * Who may use a route. `open`: everybody; a credential that is sent makes no difference (signing in must work with a
+ * stale cookie). `public`: everybody; a credential that is sent is checked. `session`: a user. `partner`: a partner's key.
+ */
+export type Access = 'open' | 'public' | 'session' | 'partner';
+
+/** Unknown to the type system at the edges: the router hands each handler what its own schemas made. */
+export interface Route<Body = unknown, Query = unknown> {
+  method: Method;
+  /** Below /api; parameters as `:name`. */
+  path: string;
+  access: Access;
+  /** One line on what it does. */
+  summary: string;
+  /** The path parameter that is a user's id, which must be the session's. */
+  userParameter?: string;
+  query: z.ZodType<Query>;
+  /** Of routes that change something; an empty body counts as `{}`. */
+  body?: z.ZodType<Body>;
+  /** Whether the same Idempotency-Key gets the same answer. */
+  idempotent?: boolean;
+  /** Status → what the answer looks like; null: no body. */
+  responses: Record<number, z.ZodType | null>;
+  /** Only handlers that have to wait (for a hash, a signature) return a promise. */
+  handle(call: Call<Body, Query>): void | Promise<void>;
+}
+
+/** Checks a route's handler against its own schemas. */
+export function defineRoute<Body = undefined, Query = unknown>(route: Route<Body, Query>): Route {
+  return route as Route;
+}
+
+/** ["marketId", "orderId"] of "/markets/15m/:marketId/orders/:orderId". */
+export function parameterNames(path: string): string[] {
+  return [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
+}

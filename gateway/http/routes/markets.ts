@@ -1,0 +1,152 @@
+/** Markets: lists, one market, its order book, and what an order would do now. Public. */
+import { MarketStatus, Side } from '../../../engine/domain.js';
+import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../../engine/limits.js';
+import type { MarketView } from '../../../engine/views.js';
+import * as answers from '../../json/answers.js';
+import { marketIdNumber } from '../../json/ids.js';
+import * as requests from '../../json/requests.js';
+import { marketText, orderbookText, quoteText, statusName } from '../../json/views.js';
+import type { Call } from '../call.js';
+import { errorAnswer, invalidRequest } from '../errors.js';
+import { pageOf } from '../paging.js';
+import { defineRoute, type Route } from '../route.js';
+
+export const marketRoutes: Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/markets',
+    access: 'public',
+    summary: 'All markets that are live or not yet paid out, newest first',
+    query: requests.MarketsQuery,
+    responses: { 200: answers.Markets },
+    handle(call) {
+      const { status, asset } = call.query;
+      if (asset !== undefined && !isListed(call, asset)) return;
+      const matching = allMarkets(call).filter(
+        (market) =>
+          (status === undefined || statusName(market.status) === status) &&
+          (asset === undefined || call.engine.assetSymbol(market.asset) === asset),
+      );
+      const page = pageOf(call, matching, {
+        list: `markets?status=${status ?? ''}&asset=${asset ?? ''}`,
+        positionOf: (market) => market.marketId,
+        newestFirst: true,
+      });
+      if (page === null) return;
+      const { sequence } = call.engine;
+      const texts = page.entries.map((market) => marketText(call.engine, market, sequence));
+      call.answer(
+        200,
+        `{"markets":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${sequence}}`,
+      );
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m',
+    access: 'public',
+    summary: 'The active 15-minute markets',
+    query: requests.ActiveMarketsQuery,
+    responses: { 200: answers.ActiveMarkets },
+    handle(call) {
+      const { engine, gateway, query } = call;
+      if (query.asset !== undefined && !isListed(call, query.asset)) return;
+      const texts: string[] = [];
+      for (let asset = 0; asset < engine.assetCount; asset++) {
+        const market = engine.market(engine.activeMarket(asset));
+        if (market === null || (query.asset !== undefined && engine.assetSymbol(asset) !== query.asset))
+          continue;
+        texts.push(marketText(engine, market, engine.sequence));
+      }
+      const serverTimeMs = gateway.clock.nowMs();
+      call.answer(
+        200,
+        `{"markets":[${texts.join(',')}],"serverTimeMs":${serverTimeMs},"sequence":${engine.sequence}}`,
+      );
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/:id',
+    access: 'public',
+    summary: 'One market',
+    query: requests.NoQuery,
+    responses: { 200: answers.Market },
+    handle(call) {
+      const market = findMarket(call, call.parameter('id'));
+      if (market !== null) call.answer(200, marketText(call.engine, market, call.engine.sequence));
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m/:marketId/orderbook',
+    access: 'public',
+    summary: 'The order book of a market, best prices first',
+    query: requests.DepthQuery,
+    responses: { 200: answers.Orderbook },
+    handle(call) {
+      const market = findMarket(call, call.parameter('marketId'));
+      if (market === null) return;
+      const { engine } = call;
+      const depth = engine.depth(market.marketId, call.query.depth)!;
+      call.answer(200, orderbookText(engine, market.marketId, depth, engine.sequence));
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m/:marketId/quote',
+    access: 'public',
+    summary: 'What an order would do now; the own resting orders of a user who is signed in are left out',
+    query: requests.QuoteQuery,
+    responses: { 200: answers.Quote },
+    handle(call) {
+      const market = findMarket(call, call.parameter('marketId'));
+      if (market === null) return;
+      if (market.status !== MarketStatus.ACTIVE) {
+        call.answerError(errorAnswer('market_not_active'));
+        return;
+      }
+      const { side, outcome, amount = 0, shares = MAX_ORDER_LOTS, price } = call.query;
+      const worstTicks = side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
+      const quote = call.engine.quote({
+        marketId: market.marketId,
+        side,
+        outcome,
+        budgetMicros: amount,
+        sizeLots: shares,
+        priceTicks: price ?? worstTicks,
+        userId: call.userId,
+      })!;
+      const order = { marketId: market.marketId, side, outcome };
+      call.answer(200, quoteText(call.engine, order, quote, call.engine.sequence));
+    },
+  }),
+];
+
+/** The market, or null after telling the client that there is none. */
+function findMarket(call: Call<unknown, unknown>, id: string): MarketView | null {
+  const marketId = marketIdNumber(call.engine, id);
+  const market = marketId === 0 ? null : call.engine.market(marketId);
+  if (market === null) call.answerError(errorAnswer('market_not_found'));
+  return market;
+}
+
+/** Newest window first. */
+function allMarkets(call: Call<unknown, unknown>): MarketView[] {
+  return call.engine
+    .marketIds()
+    .reverse()
+    .map((marketId) => call.engine.market(marketId)!);
+}
+
+function isListed(call: Call<unknown, unknown>, symbol: string): boolean {
+  const { engine } = call;
+  if (engine.findAsset(symbol) >= 0) return true;
+  const symbols = Array.from({ length: engine.assetCount }, (_, asset) => engine.assetSymbol(asset));
+  call.refuse(invalidRequest({ asset: `is not listed; the assets are ${symbols.join(', ')}` }));
+  return false;
+}

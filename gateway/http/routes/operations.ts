@@ -1,0 +1,51 @@
+/** For operators and load balancers: is the process alive, may it get traffic, and where does it stand. */
+import * as answers from '../../json/answers.js';
+import * as requests from '../../json/requests.js';
+import { errorAnswer } from '../errors.js';
+import { defineRoute, type Route } from '../route.js';
+
+export const operationRoutes: Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/health',
+    access: 'open',
+    summary: 'Alive',
+    query: requests.NoQuery,
+    responses: { 200: answers.Health },
+    handle(call) {
+      call.answer(200, '{"status":"ok"}');
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/ready',
+    access: 'open',
+    summary: 'Ready for traffic; else 503',
+    query: requests.NoQuery,
+    responses: { 200: answers.Ready },
+    handle(call) {
+      const reason = call.gateway.notReady();
+      if (reason === null) call.answer(200, '{"status":"ready"}');
+      else call.answerError(errorAnswer('unavailable', { executed: false, reason }));
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/status',
+    access: 'open',
+    summary: 'Version, sequence and digest',
+    query: requests.NoQuery,
+    responses: { 200: answers.Status },
+    handle(call) {
+      const { engine, gateway } = call;
+      call.answer(
+        200,
+        `{"version":${JSON.stringify(gateway.version)},"sequence":${engine.sequence}` +
+          `,"durableSequence":${gateway.sequencer.durableSequence},"digest":"${engine.digest()}"` +
+          `,"startedAtMs":${gateway.startedAtMs}}`,
+      );
+    },
+  }),
+];

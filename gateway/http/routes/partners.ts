@@ -1,0 +1,80 @@
+/** Partners: money in and out of accounts, once per partner and reference. */
+import type { z } from 'zod';
+import * as answers from '../../json/answers.js';
+import { microsText } from '../../json/decimal.js';
+import { idNumber } from '../../json/ids.js';
+import { balanceText, type ReceiptWriter, resultFields } from '../../json/receipts.js';
+import * as requests from '../../json/requests.js';
+import { moneyFieldsText } from '../../json/views.js';
+import type { Call } from '../call.js';
+import { errorAnswer } from '../errors.js';
+import { defineRoute, type Route } from '../route.js';
+
+export const partnerRoutes: Route[] = [
+  defineRoute({
+    method: 'POST',
+    path: '/partner/deposits',
+    access: 'partner',
+    summary: 'Money comes in; the same reference again gets the first answer',
+    query: requests.NoQuery,
+    body: requests.TransferBody,
+    responses: { 200: answers.TransferReceipt },
+    handle(call) {
+      transfer(call, 'deposit');
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/partner/withdrawals',
+    access: 'partner',
+    summary: 'Money goes out; the same reference again gets the first answer',
+    query: requests.NoQuery,
+    body: requests.TransferBody,
+    responses: { 200: answers.TransferReceipt },
+    handle(call) {
+      transfer(call, 'withdraw');
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/partner/users/:id',
+    access: 'partner',
+    summary: 'A user and their balance',
+    query: requests.NoQuery,
+    responses: { 200: answers.PartnerUser },
+    handle(call) {
+      const { engine } = call;
+      const account = engine.account(idNumber('u', call.parameter('id')));
+      if (account === null) {
+        call.answerError(errorAnswer('user_not_found'));
+        return;
+      }
+      call.answer(
+        200,
+        `{"userId":"u${account.userId}","username":"${account.username}","createdAtMs":${account.createdAtMs}` +
+          `,${moneyFieldsText(account)},"sequence":${engine.sequence}}`,
+      );
+    },
+  }),
+];
+
+function transfer(call: Call<z.output<typeof requests.TransferBody>>, kind: 'deposit' | 'withdraw'): void {
+  const { amount: amountMicros, reference } = call.body;
+  const { partner } = call;
+  const userId = idNumber('u', call.body.userId);
+  if (userId === 0) {
+    call.answerError(errorAnswer('user_not_found'));
+    return;
+  }
+  const receipt: ReceiptWriter = (_assets, result, at) => {
+    const fields = resultFields(kind, result, at);
+    return (
+      `{"partner":"${partner}","reference":"${reference}","userId":"u${fields.userId}"` +
+      `,"amount":${microsText(fields.amountMicros)},"balance":${balanceText(fields.availableMicros, fields.heldMicros)}` +
+      `,"sequence":${fields.sequence},"atMs":${fields.atMs}}`
+    );
+  };
+  call.execute({ kind, userId, amountMicros, partner, reference }, 200, receipt);
+}

@@ -1,0 +1,167 @@
+/**
+ * Accounts and sessions: register, sign in and out, change the password.
+ *
+ * A token leaves the process only when the registration or the password change that it belongs to is durable: it goes
+ * out as part of an answer, and that waits for its sequence like every other.
+ */
+import { ResultHead } from '../../../engine/results.js';
+import { clearedSessionCookie, sessionCookie } from '../../auth/cookie.js';
+import * as answers from '../../json/answers.js';
+import { resultFields } from '../../json/receipts.js';
+import * as requests from '../../json/requests.js';
+import type { Call } from '../call.js';
+import { errorAnswer } from '../errors.js';
+import { defineRoute, type Route } from '../route.js';
+
+export const signInRoutes: Route[] = [
+  defineRoute({
+    method: 'POST',
+    path: '/auth/register',
+    access: 'open',
+    summary: 'Make an account and sign in',
+    query: requests.NoQuery,
+    body: requests.RegisterBody,
+    responses: { 201: answers.SignedIn },
+    async handle(call) {
+      const { username, password, referralCode = '' } = call.body;
+      const { engine, gateway } = call;
+      if (engine.findUser(username) !== 0) {
+        call.answerError(errorAnswer('username_taken'));
+        return;
+      }
+      const credential = await hashOrRefuse(call, password);
+      if (credential === null) return;
+      const grantMicros = gateway.config.startingBalanceMicros;
+      const result = call.submit({ kind: 'register', username, credential, referralCode, grantMicros });
+      if (result === null) return;
+      if (result.values[ResultHead.code] !== 0) {
+        call.answerRejected(result);
+        return;
+      }
+      const { userId } = resultFields('register', result);
+      await answerSignedIn(call, userId, 201);
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/auth/login',
+    access: 'open',
+    summary: 'Sign in',
+    query: requests.NoQuery,
+    body: requests.LoginBody,
+    responses: { 200: answers.SignedIn },
+    async handle(call) {
+      const userId = call.engine.findUser(call.body.username);
+      if (await isPasswordOf(call, userId, call.body.password)) await answerSignedIn(call, userId, 200);
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/auth/logout',
+    access: 'open',
+    summary: 'Clear the session cookie; the token itself stays valid until the password changes',
+    query: requests.NoQuery,
+    body: requests.EmptyBody,
+    responses: { 204: null },
+    handle(call) {
+      call.addHeader('Set-Cookie', clearedSessionCookie(isSecure(call)));
+      call.answer(204, '');
+    },
+  }),
+
+  defineRoute({
+    method: 'PUT',
+    path: '/auth/password',
+    access: 'session',
+    summary: 'Change the own password; every older token ends at once',
+    query: requests.NoQuery,
+    body: requests.PasswordBody,
+    responses: { 200: answers.NewToken },
+    async handle(call) {
+      const { engine, userId, gateway } = call;
+      const { currentPassword, newPassword } = call.body;
+      const before = engine.credentialVersion(userId);
+      if (!(await isPasswordOf(call, userId, currentPassword))) return;
+      const credential = await hashOrRefuse(call, newPassword);
+      if (credential === null) return;
+      // While this waited, another change may have ended the session that asked for it.
+      if (engine.credentialVersion(userId) !== before) {
+        call.answerError(errorAnswer('token_revoked'));
+        return;
+      }
+      const result = call.submit({ kind: 'setCredential', userId, credential });
+      if (result === null) return;
+      const { version, sequence } = resultFields('setCredential', result);
+      const token = await gateway.sessions.issue(userId, version, engine.nowMs);
+      call.addHeader('Set-Cookie', sessionCookie(token, isSecure(call)));
+      call.answerAt(sequence, 200, `{"token":"${token}","sequence":${sequence}}`);
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/auth/session',
+    access: 'session',
+    summary: 'Who is signed in',
+    query: requests.NoQuery,
+    responses: { 200: answers.SessionOwner },
+    handle(call) {
+      const { userId, username } = call.engine.account(call.userId)!;
+      call.answer(200, `{"userId":"u${userId}","username":"${username}","sequence":${call.engine.sequence}}`);
+    },
+  }),
+];
+
+/** Null if the client has left meanwhile, or after telling it that too many others wait for a hash. */
+async function hashOrRefuse(call: Call<unknown, unknown>, password: string): Promise<string | null> {
+  const { passwords } = call.gateway;
+  if (!passwords.hasRoom) {
+    call.refuseUnavailable();
+    return null;
+  }
+  const credential = await passwords.hash(password);
+  return call.isOver ? null : credential;
+}
+
+/**
+ * Whether the password is the user's. If not, the client has been told; a user who does not exist (0) takes the same
+ * time as a wrong password.
+ */
+async function isPasswordOf(
+  call: Call<unknown, unknown>,
+  userId: number,
+  password: string,
+): Promise<boolean> {
+  const { engine, gateway } = call;
+  if (!gateway.passwords.hasRoom) {
+    call.refuseUnavailable();
+    return false;
+  }
+  const credential = engine.credential(userId) ?? '';
+  const fits = await gateway.passwords.verify(password, credential);
+  if (call.isOver) return false;
+  if (fits && engine.credential(userId) === credential) return true;
+  call.answerError(errorAnswer('wrong_credentials'));
+  return false;
+}
+
+async function answerSignedIn(call: Call<unknown, unknown>, userId: number, status: number): Promise<void> {
+  const { engine, gateway } = call;
+  const { sequence } = engine;
+  const { username } = engine.account(userId)!;
+  const { code } = engine.referral(userId)!;
+  const token = await gateway.sessions.issue(userId, engine.credentialVersion(userId), engine.nowMs);
+  call.addHeader('Set-Cookie', sessionCookie(token, isSecure(call)));
+  call.answerAt(
+    sequence,
+    status,
+    `{"userId":"u${userId}","username":"${username}","token":"${token}","referralCode":"${code}","sequence":${sequence}}`,
+  );
+}
+
+/** Whether the client came over HTTPS, as far as this process can know. */
+function isSecure(call: Call<unknown, unknown>): boolean {
+  return call.gateway.config.cookieSecure || call.incoming.forwardedProto === 'https';
+}

@@ -1,0 +1,170 @@
+/** Trading: buy, sell, claim, cancel, and the orders that rest. Session required. */
+import type { z } from 'zod';
+import type { Buy, Sell } from '../../../engine/commands.js';
+import { TimeInForce } from '../../../engine/domain.js';
+import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MAX_TIME_MS, MIN_PRICE_TICKS } from '../../../engine/limits.js';
+import * as answers from '../../json/answers.js';
+import { idNumber, marketIdNumber } from '../../json/ids.js';
+import { cancelAllReceipt, cancelReceipt, claimReceipt, orderReceipt } from '../../json/receipts.js';
+import * as requests from '../../json/requests.js';
+import { orderText } from '../../json/views.js';
+import type { Call } from '../call.js';
+import { errorAnswer } from '../errors.js';
+import { pageOf } from '../paging.js';
+import { defineRoute, type Route } from '../route.js';
+
+export const tradingRoutes: Route[] = [
+  defineRoute({
+    method: 'POST',
+    path: '/markets/15m/:marketId/buy',
+    access: 'session',
+    summary: 'Buy shares of an outcome, at the market or with a limit',
+    query: requests.NoQuery,
+    body: requests.BuyBody,
+    idempotent: true,
+    responses: { 200: answers.BuyReceipt },
+    handle(call) {
+      const marketId = marketOf(call);
+      if (marketId !== 0) call.execute(buyCommand(call, marketId), 200, orderReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/markets/15m/:marketId/sell',
+    access: 'session',
+    summary: 'Sell shares back before the market ends',
+    query: requests.NoQuery,
+    body: requests.SellBody,
+    idempotent: true,
+    responses: { 200: answers.SellReceipt },
+    handle(call) {
+      const marketId = marketOf(call);
+      if (marketId !== 0) call.execute(sellCommand(call, marketId), 200, orderReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/markets/15m/:marketId/claim',
+    access: 'session',
+    summary: 'Claim the winnings in a resolved market',
+    query: requests.NoQuery,
+    body: requests.EmptyBody,
+    idempotent: true,
+    responses: { 200: answers.ClaimReceipt },
+    handle(call) {
+      const marketId = marketOf(call);
+      if (marketId === 0) return;
+      const { userId, idempotencyKey } = call;
+      call.execute({ kind: 'claim', userId, idempotencyKey, marketId }, 200, claimReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'DELETE',
+    path: '/markets/15m/:marketId/orders/:orderId',
+    access: 'session',
+    summary: 'Cancel a resting order',
+    query: requests.NoQuery,
+    body: requests.EmptyBody,
+    idempotent: true,
+    responses: { 200: answers.CancelReceipt },
+    handle(call) {
+      const marketId = marketOf(call);
+      if (marketId === 0) return;
+      const orderId = idNumber('o', call.parameter('orderId'));
+      if (orderId === 0) {
+        const isMarket = call.engine.market(marketId) !== null;
+        call.answerError(errorAnswer(isMarket ? 'order_not_found' : 'market_not_found'));
+        return;
+      }
+      const { userId, idempotencyKey } = call;
+      call.execute({ kind: 'cancel', userId, idempotencyKey, marketId, orderId }, 200, cancelReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'DELETE',
+    path: '/markets/15m/:marketId/orders',
+    access: 'session',
+    summary: 'Cancel all own resting orders in a market',
+    query: requests.NoQuery,
+    body: requests.EmptyBody,
+    idempotent: true,
+    responses: { 200: answers.CancelAllReceipt },
+    handle(call) {
+      const marketId = marketOf(call);
+      if (marketId === 0) return;
+      const { userId, idempotencyKey } = call;
+      call.execute({ kind: 'cancelAll', userId, idempotencyKey, marketId }, 200, cancelAllReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/users/:id/orders',
+    access: 'session',
+    summary: 'The own resting orders, oldest first',
+    userParameter: 'id',
+    query: requests.PagedQuery,
+    responses: { 200: answers.Orders },
+    handle(call) {
+      const { engine, userId } = call;
+      const page = pageOf(call, engine.orders(userId), {
+        list: `orders/u${userId}`,
+        positionOf: (order) => order.orderId,
+        newestFirst: false,
+      });
+      if (page === null) return;
+      const texts = page.entries.map((order) => orderText(engine, order));
+      call.answer(
+        200,
+        `{"orders":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${engine.sequence}}`,
+      );
+    },
+  }),
+];
+
+/** 0 after telling the client that no market can have this id. Whether there is one is the engine's to say. */
+function marketOf(call: Call<unknown, unknown>): number {
+  const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
+  if (marketId === 0) call.answerError(errorAnswer('market_not_found'));
+  return marketId;
+}
+
+/** A buy "for 10 dollars" is bounded by its budget, one "of 7 shares at 0.4" by its size. */
+function buyCommand(call: Call<z.output<typeof requests.BuyBody>>, marketId: number): Buy {
+  const { userId, idempotencyKey, body } = call;
+  const priceTicks = body.price ?? MAX_PRICE_TICKS;
+  const sizeLots = body.shares ?? MAX_ORDER_LOTS;
+  return {
+    kind: 'buy',
+    userId,
+    idempotencyKey,
+    marketId,
+    outcome: body.outcome,
+    budgetMicros: body.amount ?? sizeLots * priceTicks,
+    sizeLots,
+    priceTicks,
+    timeInForce: body.timeInForce ?? TimeInForce.IOC,
+    postOnly: body.postOnly ?? false,
+    validUntilMs: body.validUntilMs ?? MAX_TIME_MS,
+  };
+}
+
+function sellCommand(call: Call<z.output<typeof requests.SellBody>>, marketId: number): Sell {
+  const { userId, idempotencyKey, body } = call;
+  return {
+    kind: 'sell',
+    userId,
+    idempotencyKey,
+    marketId,
+    outcome: body.outcome,
+    sizeLots: body.shares,
+    priceTicks: body.price ?? MIN_PRICE_TICKS,
+    timeInForce: body.timeInForce ?? TimeInForce.IOC,
+    postOnly: body.postOnly ?? false,
+    validUntilMs: body.validUntilMs ?? MAX_TIME_MS,
+  };
+}

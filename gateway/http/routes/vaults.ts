@@ -1,0 +1,117 @@
+/** The flex vault: what it is, staking, unstaking, and claiming yield. */
+import { MIN_STAKE_MICROS } from '../../../engine/limits.js';
+import * as answers from '../../json/answers.js';
+import { microsText } from '../../json/decimal.js';
+import { idNumber } from '../../json/ids.js';
+import { claimYieldReceipt, depositText, stakeReceipt, unstakeReceipt } from '../../json/receipts.js';
+import * as requests from '../../json/requests.js';
+import type { Call } from '../call.js';
+import { errorAnswer } from '../errors.js';
+import { pageOf } from '../paging.js';
+import { defineRoute, type Route } from '../route.js';
+
+export const vaultRoutes: Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/vaults',
+    access: 'public',
+    summary: 'The vaults',
+    query: requests.NoQuery,
+    responses: { 200: answers.Vaults },
+    handle(call) {
+      const { engine } = call;
+      const vault = engine.vault();
+      call.answer(
+        200,
+        `{"vaults":[{"id":"flex","name":"Flex vault","currency":"USD","staked":${microsText(vault.stakedMicros)}` +
+          `,"deposits":${vault.depositCount},"feeShare":0.4,"yieldPaid":${microsText(vault.yieldPaidMicros)}` +
+          `,"apr":null,"minimumStake":${microsText(MIN_STAKE_MICROS)}}],"sequence":${engine.sequence}}`,
+      );
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/vaults/flex/stake',
+    access: 'session',
+    summary: 'Stake dollars in the flex vault',
+    query: requests.NoQuery,
+    body: requests.StakeBody,
+    idempotent: true,
+    responses: { 201: answers.StakeReceipt },
+    handle(call) {
+      const { userId, idempotencyKey, body } = call;
+      call.execute({ kind: 'stake', userId, idempotencyKey, amountMicros: body.amount }, 201, stakeReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/vaults/deposits/:depositId/unstake',
+    access: 'session',
+    summary: 'Close a vault deposit: principal and yield go back to the balance',
+    query: requests.NoQuery,
+    body: requests.EmptyBody,
+    idempotent: true,
+    responses: { 200: answers.UnstakeReceipt },
+    handle(call) {
+      const { userId, idempotencyKey } = call;
+      const depositId = depositOf(call);
+      if (depositId === 0) return;
+      call.execute({ kind: 'unstake', userId, idempotencyKey, depositId }, 200, unstakeReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/vaults/deposits/:depositId/claim',
+    access: 'session',
+    summary: 'Claim the yield that a vault deposit has accrued',
+    query: requests.NoQuery,
+    body: requests.EmptyBody,
+    idempotent: true,
+    responses: { 200: answers.ClaimYieldReceipt },
+    handle(call) {
+      const { userId, idempotencyKey } = call;
+      const depositId = depositOf(call);
+      if (depositId === 0) return;
+      call.execute({ kind: 'claimYield', userId, idempotencyKey, depositId }, 200, claimYieldReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/users/:userId/vaults',
+    access: 'public',
+    summary: 'The active vault deposits of a user, oldest first',
+    userParameter: 'userId',
+    query: requests.PagedQuery,
+    responses: { 200: answers.Deposits },
+    handle(call) {
+      const { engine } = call;
+      const userId = idNumber('u', call.parameter('userId'));
+      if (engine.account(userId) === null) {
+        call.answerError(errorAnswer('user_not_found'));
+        return;
+      }
+      const page = pageOf(call, engine.deposits(userId), {
+        list: `deposits/u${userId}`,
+        positionOf: (deposit) => deposit.depositId,
+        newestFirst: false,
+      });
+      if (page === null) return;
+      const texts = page.entries.map((deposit) => `{${depositText(deposit)}}`);
+      call.answer(
+        200,
+        `{"deposits":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${engine.sequence}}`,
+      );
+    },
+  }),
+];
+
+/** 0 after telling the client that no deposit can have this id. */
+function depositOf(call: Call<unknown, unknown>): number {
+  const depositId = idNumber('d', call.parameter('depositId'));
+  if (depositId === 0) call.answerError(errorAnswer('deposit_not_found'));
+  return depositId;
+}

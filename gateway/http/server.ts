@@ -1,0 +1,111 @@
+/**
+ * The HTTP server: uWebSockets.js with the routes below /api, and an answer for everything else.
+ *
+ * Pipelining (a second request on a connection before the first is answered) is not supported: uWebSockets.js closes the
+ * connection. Keep-alive is.
+ */
+import * as uWS from 'uWebSockets.js';
+import { admit } from './admission.js';
+import { type ReceivedBody, receiveBody } from './body.js';
+import { Call } from './call.js';
+import { errorAnswer } from './errors.js';
+import type { Gateway } from './gateway.js';
+import { Incoming } from './incoming.js';
+import type { Method, Route } from './route.js';
+
+const BASE = '/api';
+const NO_BODY: ReceivedBody = { text: '', fault: null, unread: false };
+const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del' } as const;
+
+export class HttpServer {
+  private readonly app = uWS.App();
+  private listening: Parameters<typeof uWS.us_listen_socket_close>[0] | null = null;
+  private callsUnderWay = 0;
+  private idle: (() => void) | null = null;
+
+  constructor(
+    private readonly gateway: Gateway,
+    routes: readonly Route[],
+  ) {
+    const methodsByPath = new Map<string, Method[]>();
+    for (const route of routes) {
+      this.serve(route);
+      methodsByPath.set(route.path, [...(methodsByPath.get(route.path) ?? []), route.method]);
+    }
+    for (const [path, methods] of methodsByPath) this.refuseOtherMethods(path, methods);
+    this.app.any('/*', (response, request) => {
+      this.begin(response, request, null).refuse(errorAnswer('route_not_found'));
+    });
+  }
+
+  /** Resolves to the port. Rejects when the address cannot be had. */
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.app.listen(host, port, (socket) => {
+        if (socket === false) {
+          reject(new Error(`cannot listen on ${host}:${port}: is the port in use, or the address not ours?`));
+          return;
+        }
+        this.listening = socket;
+        resolve(uWS.us_socket_local_port(socket as never));
+      });
+    });
+  }
+
+  /** No new connections; resolves when every call under way has been answered. */
+  async drain(): Promise<void> {
+    if (this.listening !== null) uWS.us_listen_socket_close(this.listening);
+    this.listening = null;
+    if (this.callsUnderWay > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    this.app.close();
+  }
+
+  private serve(route: Route): void {
+    const handler = (response: uWS.HttpResponse, request: uWS.HttpRequest) => {
+      this.handle(response, request, route);
+    };
+    this.app[REGISTER[route.method]](BASE + route.path, handler);
+    if (route.method === 'GET') this.app.head(BASE + route.path, handler);
+  }
+
+  private refuseOtherMethods(path: string, methods: Method[]): void {
+    const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+    this.app.any(BASE + path, (response, request) => {
+      const call = this.begin(response, request, null);
+      call.addHeader('Allow', allowed);
+      call.refuse(errorAnswer('method_not_allowed'));
+    });
+  }
+
+  private handle(response: uWS.HttpResponse, request: uWS.HttpRequest, route: Route): void {
+    const call = this.begin(response, request, route);
+    if (route.body === undefined) this.admit(call, route, NO_BODY);
+    else receiveBody(response, (body) => this.admit(call, route, body));
+  }
+
+  /** What a handler throws is a bug: memory may be half changed, so the process ends. */
+  private admit(call: Call, route: Route, body: ReceivedBody): void {
+    try {
+      admit(call, route, body);
+    } catch (error) {
+      this.gateway.fail(error);
+    }
+  }
+
+  private begin(response: uWS.HttpResponse, request: uWS.HttpRequest, route: Route | null): Call {
+    const incoming = new Incoming(request, route, this.gateway.config.trustProxy);
+    const call = new Call(this.gateway, route, incoming, response, this.onCallEnd);
+    response.onAborted(() => call.abort());
+    this.callsUnderWay++;
+    return call;
+  }
+
+  private readonly onCallEnd = (): void => {
+    this.callsUnderWay--;
+    if (this.callsUnderWay === 0) this.idle?.();
+  };
+}

@@ -1,0 +1,251 @@
+/**
+ * What the API answers, as zod schemas in the API's own units. The gateway writes its answers as text; these describe
+ * them, for the description of the API and for the tests, which hold every answer against its route's schema.
+ */
+import { z } from 'zod';
+
+const money = z.number().meta({ description: 'US dollars, at most 6 decimal places' });
+const shares = z.number().min(0).meta({ description: 'Shares, at most 3 decimal places' });
+const price = z.number().min(0).max(1).meta({ description: 'US dollars per share' });
+const timeMs = z.int().min(0).meta({ description: 'Milliseconds since the epoch' });
+const sequence = z.int().min(0).meta({ description: 'The journal sequence that the answer is true at' });
+const userId = z.string().regex(/^u[1-9]\d*$/);
+const orderId = z.string().regex(/^o[1-9]\d*$/);
+const tradeId = z.string().regex(/^t[1-9]\d*$/);
+const depositId = z.string().regex(/^d[1-9]\d*$/);
+const marketId = z.string().regex(/^[a-z0-9]{2,10}-15m-\d+$/);
+const nextCursor = z.string().nullable();
+const outcome = z.enum(['UP', 'DOWN']);
+const resolution = z.enum(['UP', 'DOWN', 'VOID']);
+const balance = z.strictObject({ available: money, held: money });
+
+export const ErrorBody = z.strictObject({
+  error: z.strictObject({
+    code: z.string(),
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()),
+  }),
+});
+
+export const Market = z.strictObject({
+  id: marketId,
+  type: z.literal('15m'),
+  asset: z.string(),
+  title: z.string(),
+  status: z.enum(['active', 'ended', 'resolved']),
+  resolution: resolution.nullable(),
+  startsAtMs: timeMs,
+  endsAtMs: timeMs,
+  startPrice: money,
+  endPrice: money.nullable(),
+  assetPrice: money.nullable(),
+  prices: z.strictObject({ UP: price, DOWN: price }),
+  volume: money,
+  openInterest: shares,
+  feeRate: z.literal(0.005),
+  tickSize: z.literal(0.001),
+  lotSize: z.literal(0.001),
+  sequence,
+});
+export const Markets = z.strictObject({ markets: z.array(Market), nextCursor, sequence });
+export const ActiveMarkets = z.strictObject({ markets: z.array(Market), serverTimeMs: timeMs, sequence });
+
+const level = z.strictObject({ price, shares });
+const bookSide = z.strictObject({ bids: z.array(level), asks: z.array(level) });
+export const Orderbook = z.strictObject({ marketId, sequence, UP: bookSide, DOWN: bookSide });
+
+const quoteFields = {
+  marketId,
+  outcome,
+  shares,
+  averagePrice: price.nullable(),
+  worstPrice: price.nullable(),
+  fee: money,
+  unspent: money,
+  sequence,
+};
+export const Quote = z.union([
+  z.strictObject({ side: z.literal('BUY'), spent: money, ...quoteFields }),
+  z.strictObject({ side: z.literal('SELL'), received: money, ...quoteFields }),
+]);
+
+const receiptFields = {
+  orderId,
+  marketId,
+  userId,
+  outcome,
+  status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled']),
+  shares,
+  averagePrice: price.nullable(),
+  fee: money,
+  total: money,
+  unspent: money,
+  restingShares: shares,
+  fills: z.array(z.strictObject({ tradeId, price, shares })),
+  balance,
+  position: z.strictObject({ UP: shares, DOWN: shares }),
+  sequence,
+  atMs: timeMs,
+};
+export const BuyReceipt = z.strictObject({ side: z.literal('BUY'), spent: money, ...receiptFields });
+export const SellReceipt = z.strictObject({ side: z.literal('SELL'), received: money, ...receiptFields });
+export const CancelReceipt = z.strictObject({
+  orderId,
+  marketId,
+  userId,
+  status: z.literal('cancelled'),
+  cancelledShares: shares,
+  balance,
+  sequence,
+  atMs: timeMs,
+});
+export const CancelAllReceipt = z.strictObject({
+  marketId,
+  userId,
+  cancelledOrders: z.int().min(0),
+  balance,
+  sequence,
+  atMs: timeMs,
+});
+export const ClaimReceipt = z.strictObject({
+  marketId,
+  resolution,
+  shares,
+  payout: money,
+  refundedFees: money.optional().meta({ description: 'On a VOID market only' }),
+  balance,
+  sequence,
+});
+
+export const Orders = z.strictObject({
+  orders: z.array(
+    z.strictObject({
+      orderId,
+      marketId,
+      userId,
+      side: z.enum(['BUY', 'SELL']),
+      outcome,
+      price,
+      shares,
+      placedAtMs: timeMs,
+    }),
+  ),
+  nextCursor,
+  sequence,
+});
+export const Positions = z.strictObject({
+  positions: z.array(
+    z.strictObject({
+      marketId,
+      asset: z.string(),
+      outcome,
+      shares,
+      averagePrice: price,
+      cost: money,
+      price,
+      value: money,
+      unrealizedProfit: money,
+      status: z.enum(['open', 'claimable']),
+      endsAtMs: timeMs,
+    }),
+  ),
+  nextCursor,
+  sequence,
+});
+
+export const Profile = z.strictObject({
+  userId,
+  username: z.string(),
+  createdAtMs: timeMs,
+  volume: money,
+  realizedProfit: money,
+  trades: z.int().min(0),
+  rank: z.int().min(1).nullable(),
+  sequence,
+});
+const moneyFields = { currency: z.literal('USD'), available: money, held: money, total: money };
+export const Balance = z.strictObject({ userId, ...moneyFields, sequence });
+
+const referralFields = { userId, code: z.string(), referredUsers: z.int().min(0), sequence };
+export const OwnReferral = z.strictObject({
+  ...referralFields,
+  earned: money,
+  pending: money,
+  referredBy: userId.nullable(),
+});
+export const Referral = z.union([z.strictObject(referralFields), OwnReferral]);
+
+export const Vaults = z.strictObject({
+  vaults: z.array(
+    z.strictObject({
+      id: z.literal('flex'),
+      name: z.string(),
+      currency: z.literal('USD'),
+      staked: money,
+      deposits: z.int().min(0),
+      feeShare: z.number(),
+      yieldPaid: money,
+      apr: z.number().nullable(),
+      minimumStake: money,
+    }),
+  ),
+  sequence,
+});
+const deposit = {
+  depositId,
+  vaultId: z.literal('flex'),
+  userId,
+  amount: money,
+  accruedYield: money,
+  claimedYield: money,
+  status: z.enum(['active', 'closed']),
+  stakedAtMs: timeMs,
+  earnsFromMs: timeMs,
+};
+export const Deposits = z.strictObject({ deposits: z.array(z.strictObject(deposit)), nextCursor, sequence });
+export const StakeReceipt = z.strictObject({ ...deposit, balance, sequence });
+export const UnstakeReceipt = z.strictObject({
+  ...deposit,
+  returned: money,
+  yieldPaid: money,
+  balance,
+  sequence,
+});
+export const ClaimYieldReceipt = z.strictObject({ ...deposit, claimed: money, balance, sequence });
+
+export const SignedIn = z.strictObject({
+  userId,
+  username: z.string(),
+  token: z.string(),
+  referralCode: z.string(),
+  sequence,
+});
+export const NewToken = z.strictObject({ token: z.string(), sequence });
+export const SessionOwner = z.strictObject({ userId, username: z.string(), sequence });
+
+export const TransferReceipt = z.strictObject({
+  partner: z.string(),
+  reference: z.string(),
+  userId,
+  amount: money,
+  balance,
+  sequence,
+  atMs: timeMs,
+});
+export const PartnerUser = z.strictObject({
+  userId,
+  username: z.string(),
+  createdAtMs: timeMs,
+  ...moneyFields,
+  sequence,
+});
+
+export const Health = z.strictObject({ status: z.literal('ok') });
+export const Ready = z.strictObject({ status: z.literal('ready') });
+export const Status = z.strictObject({
+  version: z.string(),
+  sequence,
+  durableSequence: sequence,
+  digest: z.string().regex(/^[0-9a-f]{16}$/),
+  startedAtMs: timeMs,
+});

@@ -1,0 +1,83 @@
+/**
+ * Decimals at the edge: JSON numbers in dollars, prices and shares become the engine's integers, and the engine's
+ * integers become exact decimal text. Nothing here ever rounds a number that a client sent.
+ *
+ * Why a double is enough on the way in: up to fifteen significant digits, a decimal and the double nearest to it
+ * determine each other. So a double is the decimal n / scale exactly if dividing n by scale gives it back.
+ */
+import { Big } from 'big.js';
+
+export const MICRO_SCALE = 1_000_000;
+export const TICK_SCALE = 1_000;
+export const LOT_SCALE = 1_000;
+
+/** The largest integer of fifteen digits: below it the rule above holds. */
+const MAX_FIFTEEN_DIGITS = 999_999_999_999_999;
+
+/** value × scale, if that is an integer of at most fifteen digits; else NaN: more places than the scale has. */
+export function scaledInteger(value: number, scale: number): number {
+  const scaled = Math.round(value * scale);
+  return Math.abs(scaled) <= MAX_FIFTEEN_DIGITS && scaled / scale === value ? scaled : Number.NaN;
+}
+
+/** The exact decimal of micro-dollars: 1500000 → "1.5". */
+export function microsText(micros: number): string {
+  return decimalText(micros, MICRO_SCALE, 6);
+}
+
+/** The exact decimal of lots, in shares: 2500 → "2.5". */
+export function lotsText(lots: number): string {
+  return decimalText(lots, LOT_SCALE, 3);
+}
+
+/** The decimal of a price: 495 → "0.495". */
+export function ticksText(ticks: number): string {
+  return `${ticks / TICK_SCALE}`;
+}
+
+/** The same for what may be absent. */
+export function microsTextOrNull(micros: number | null): string {
+  return micros === null ? 'null' : microsText(micros);
+}
+
+function decimalText(integer: number, scale: number, places: number): string {
+  if (integer <= MAX_FIFTEEN_DIGITS && integer >= -MAX_FIFTEEN_DIGITS) return `${integer / scale}`;
+  const digits = `${Math.abs(integer)}`;
+  const fraction = digits.slice(-places).replace(/0+$/, '');
+  const whole = `${integer < 0 ? '-' : ''}${digits.slice(0, -places)}`;
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
+/**
+ * Micro-dollars per share of lots that are worth `valueMicros` together, rounded half up; null when there are none.
+ * A share is 1,000 lots.
+ */
+export function averagePriceMicros(valueMicros: number, lots: number): number | null {
+  if (lots === 0) return null;
+  const thousandfold = valueMicros * 1_000;
+  if (thousandfold <= Number.MAX_SAFE_INTEGER) {
+    const floor = Math.floor(thousandfold / lots);
+    return (thousandfold - floor * lots) * 2 >= lots ? floor + 1 : floor;
+  }
+  const divisor = BigInt(lots);
+  return Number((BigInt(valueMicros) * 2_000n + divisor) / (divisor * 2n));
+}
+
+/** A run of digits and points long enough that a double might not hold it. */
+const LONG_NUMBER = /[\d.]{16}/;
+/** The strings and the numbers of a JSON text. */
+const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/**
+ * The first number in a JSON text that a double cannot hold, or null: 1.00000000000000000001 would silently become 1.
+ * The text must be valid JSON. Numbers beyond every double (1e309) are left to the range checks.
+ */
+export function inexactNumber(json: string): string | null {
+  if (!LONG_NUMBER.test(json)) return null;
+  for (const [token] of json.matchAll(JSON_TOKENS)) {
+    if (token.startsWith('"') || !LONG_NUMBER.test(token)) continue;
+    const value = Number(token);
+    if (Number.isFinite(value) && !new Big(token).eq(new Big(value))) return token;
+  }
+  return null;
+}

@@ -1,0 +1,90 @@
+/**
+ * The fields that requests are made of, as zod schemas: each checks the form and the range that the engine would, says in
+ * plain words what is wrong, and turns the value into engine units. Query parameters are the same fields as text.
+ */
+import { z } from 'zod';
+import { Outcome, Side, TimeInForce } from '../../engine/domain.js';
+import { MAX_PRICE_TICKS, MAX_TIME_MS, MIN_PRICE_TICKS } from '../../engine/limits.js';
+import { LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
+
+interface Range {
+  /** In the field's decimal unit; 0 is never allowed. */
+  min?: number;
+  max: number;
+}
+
+/** A positive JSON number with at most as many places as `scale` has zeros → an integer of that scale. */
+function decimal(scale: number, { min = 0, max }: Range) {
+  const number = z.number().gt(0, 'must be greater than 0').max(max, `must be at most ${max}`);
+  const ranged = min === 0 ? number : number.min(min, `must be at least ${min}`);
+  return ranged.meta({ multipleOf: 1 / scale }).transform((value, context) => scaled(value, scale, context));
+}
+
+function scaled(value: number, scale: number, context: z.core.$RefinementCtx): number {
+  const integer = scaledInteger(value, scale);
+  if (!Number.isNaN(integer)) return integer;
+  const places = Math.round(Math.log10(scale));
+  context.addIssue({ code: 'custom', message: `must have at most ${places} decimal places`, input: value });
+  return z.NEVER;
+}
+
+/** Dollars → micros. */
+export const dollars = (range: Range) => decimal(MICRO_SCALE, range);
+/** Shares → lots. */
+export const shares = (range: Range) => decimal(LOT_SCALE, range);
+
+const PRICES = { min: MIN_PRICE_TICKS / TICK_SCALE, max: MAX_PRICE_TICKS / TICK_SCALE };
+/** A price in dollars → ticks. */
+export const price = decimal(TICK_SCALE, PRICES);
+
+export const outcome = z.enum(['UP', 'DOWN']).transform((name) => Outcome[name]);
+export const side = z.enum(['BUY', 'SELL']).transform((name) => Side[name]);
+export const timeInForce = z.enum(['IOC', 'FOK', 'GTC']).transform((name) => TimeInForce[name]);
+
+/** A moment in integer milliseconds since the epoch. */
+export const timeMs = z
+  .number()
+  .refine(Number.isInteger, 'must be a whole number of milliseconds')
+  .min(0, 'must not be negative')
+  .max(MAX_TIME_MS, `must be at most ${MAX_TIME_MS}`)
+  .meta({ multipleOf: 1 });
+
+/** A user's id, such as "u12". Whether it is the right one is asked elsewhere. */
+export const userId = z.string();
+
+export const username = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z a-z 0-9 _ -');
+export const password = z
+  .string()
+  .min(8, 'must have at least 8 characters')
+  .max(128, 'must have at most 128 characters');
+/** For the password that is checked: any text may be tried, only not an endless one. */
+export const triedPassword = z.string().max(128, 'must have at most 128 characters');
+export const referralCode = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z 0-9 _ -');
+export const partnerReference = z
+  .string()
+  .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .');
+
+/** A query parameter that is a decimal number → the field of the body that it stands for. */
+export function queryNumber<Field extends z.ZodType<number, number>>(field: Field) {
+  return z
+    .string()
+    .regex(/^\d{1,15}(\.\d{1,15})?$/, 'must be a decimal number')
+    .transform(Number)
+    .pipe(field);
+}
+
+/** A query parameter that is a whole number. */
+export function queryInteger(min: number, max: number, standard: number) {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message)
+    .default(standard)
+    .meta({ type: 'integer', minimum: min, maximum: max });
+}

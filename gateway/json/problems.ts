@@ -1,0 +1,39 @@
+/** What is wrong with a request, field by field, in words for the person who wrote the client. */
+import type { z } from 'zod';
+
+/** Field or parameter → what is wrong with it. */
+export type FieldProblems = Record<string, string>;
+
+/** The words for the problems that zod finds by itself; those with words of their own in the schema keep them. */
+export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required';
+  if (issue.code === 'invalid_type') {
+    if (issue.expected === 'number' && typeof issue.input === 'number') return 'must be a finite number';
+    return `must be ${issue.expected === 'object' ? 'an object' : `a ${issue.expected}`}`;
+  }
+  if (issue.code === 'invalid_value') {
+    const { values } = issue as { values?: unknown[] };
+    return `must be ${values?.join(' or ')}`;
+  }
+  return undefined;
+}
+
+/** Field → its first problem. `whole` names the request part itself, for problems that are not those of a field. */
+export function fieldProblems(error: z.ZodError, whole: string): FieldProblems {
+  const problems: FieldProblems = {};
+  for (const issue of error.issues) {
+    const path = issue.path.map(String);
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) add(problems, [...path, key].join('.'), 'is not a known field');
+    } else {
+      add(problems, path.length === 0 ? whole : path.join('.'), issue.message);
+    }
+  }
+  return problems;
+}
+
+function add(problems: FieldProblems, name: string, problem: string): void {
+  if (Object.hasOwn(problems, name)) return;
+  // A field may be called anything, also __proto__, which a plain assignment would lose.
+  Object.defineProperty(problems, name, { value: problem, enumerable: true });
+}

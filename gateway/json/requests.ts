@@ -1,0 +1,142 @@
+/**
+ * The bodies and query strings of all routes. Objects are strict: a field that is not known is refused by name, so that a
+ * mistyped limit never becomes a market order. Amounts come out in engine units.
+ */
+import { z } from 'zod';
+import { Side, TimeInForce } from '../../engine/domain.js';
+import {
+  MAX_ORDER_LOTS,
+  MAX_ORDER_MICROS,
+  MAX_TRANSFER_MICROS,
+  MIN_STAKE_MICROS,
+} from '../../engine/limits.js';
+import { LOT_SCALE, MICRO_SCALE } from './decimal.js';
+import * as field from './fields.js';
+
+const MAX_ORDER_DOLLARS = MAX_ORDER_MICROS / MICRO_SCALE;
+const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
+const MAX_TRANSFER_DOLLARS = MAX_TRANSFER_MICROS / MICRO_SCALE;
+
+/** Any body and any query may carry the user's own id. */
+const own = { userId: field.userId.optional() };
+
+/** Of a change that needs nothing but its path. */
+export const EmptyBody = z.strictObject(own);
+export const NoQuery = z.strictObject(own);
+
+const limitFields = {
+  price: field.price.optional(),
+  timeInForce: field.timeInForce.optional(),
+  postOnly: z.boolean().optional(),
+  validUntilMs: field.timeMs.optional(),
+};
+
+interface LimitFields {
+  price?: number | undefined;
+  timeInForce?: TimeInForce | undefined;
+  postOnly?: boolean | undefined;
+}
+
+type Problem = (name: string, message: string) => void;
+
+function checkLimit(order: LimitFields, problem: Problem): void {
+  const rests = order.timeInForce === TimeInForce.GTC;
+  if (rests && order.price === undefined) problem('price', 'is required with timeInForce GTC');
+  if (order.postOnly === true && !rests) problem('postOnly', 'needs timeInForce GTC');
+}
+
+const amount = field.dollars({ max: MAX_ORDER_DOLLARS });
+const shares = field.shares({ max: MAX_ORDER_SHARES });
+
+export const BuyBody = z
+  .strictObject({
+    ...own,
+    outcome: field.outcome,
+    amount: amount.optional(),
+    shares: shares.optional(),
+    ...limitFields,
+  })
+  .superRefine((order, context) => {
+    const problem = problemOf(context);
+    const { amount, shares, price } = order;
+    if (amount === undefined && shares === undefined)
+      problem('amount', 'is required (or shares, with a price)');
+    if (amount !== undefined && shares !== undefined) problem('shares', 'cannot stand beside amount');
+    if (amount === undefined && shares !== undefined && price === undefined) {
+      problem('price', 'is required with shares');
+    }
+    if (shares !== undefined && price !== undefined && shares * price > MAX_ORDER_MICROS) {
+      problem('shares', `times price must be at most ${MAX_ORDER_DOLLARS} dollars`);
+    }
+    checkLimit(order, problem);
+  });
+
+export const SellBody = z
+  .strictObject({ ...own, outcome: field.outcome, shares, ...limitFields })
+  .superRefine((order, context) => checkLimit(order, problemOf(context)));
+
+function problemOf(context: z.core.$RefinementCtx): Problem {
+  return (name, message) => context.addIssue({ code: 'custom', path: [name], message, input: undefined });
+}
+
+export const StakeBody = z.strictObject({
+  ...own,
+  amount: field.dollars({ min: MIN_STAKE_MICROS / MICRO_SCALE, max: MAX_TRANSFER_DOLLARS }),
+});
+export const ReferralCodeBody = z.strictObject({ ...own, code: field.referralCode });
+
+export const RegisterBody = z.strictObject({
+  username: field.username,
+  password: field.password,
+  referralCode: field.referralCode.optional(),
+});
+export const LoginBody = z.strictObject({ username: z.string(), password: field.triedPassword });
+export const PasswordBody = z.strictObject({
+  ...own,
+  currentPassword: field.triedPassword,
+  newPassword: field.password,
+});
+
+export const TransferBody = z.strictObject({
+  userId: field.userId,
+  amount: field.dollars({ max: MAX_TRANSFER_DOLLARS }),
+  reference: field.partnerReference,
+});
+
+/** Assets are named in any case. */
+const asset = z
+  .string()
+  .regex(/^[A-Za-z0-9]{2,10}$/, 'must be the symbol of an asset, such as BTC')
+  .transform((symbol) => symbol.toUpperCase())
+  .optional();
+
+const paging = { limit: field.queryInteger(1, 200, 50), cursor: z.string().optional() };
+
+export const PagedQuery = z.strictObject({ ...own, ...paging });
+export const MarketsQuery = z.strictObject({
+  ...own,
+  status: z.enum(['active', 'ended', 'resolved']).optional(),
+  asset,
+  ...paging,
+});
+export const ActiveMarketsQuery = z.strictObject({ ...own, asset });
+export const DepthQuery = z.strictObject({ ...own, depth: field.queryInteger(1, 999, 20) });
+export const QuoteQuery = z
+  .strictObject({
+    ...own,
+    side: field.side.default(Side.BUY),
+    outcome: field.outcome,
+    amount: field.queryNumber(amount).optional(),
+    shares: field.queryNumber(shares).optional(),
+    price: field.queryNumber(field.price).optional(),
+  })
+  .superRefine((quote, context) => {
+    const problem = problemOf(context);
+    const [needed, refused] =
+      quote.side === Side.BUY ? (['amount', 'shares'] as const) : (['shares', 'amount'] as const);
+    const name = quote.side === Side.BUY ? 'BUY' : 'SELL';
+    if (quote[needed] === undefined) problem(needed, `is required with side ${name}`);
+    if (quote[refused] !== undefined) problem(refused, `does not go with side ${name}`);
+  });
+
+export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_:.-]{1,64}$/;

@@ -1,0 +1,187 @@
+/** What the engine shows of its state, as JSON text of the API: markets, books, quotes, accounts, positions, orders. */
+import { mulDivFloor } from '../../engine/arithmetic.js';
+import { MarketStatus, Outcome, Resolution, Side } from '../../engine/domain.js';
+import { MICROS_PER_SET } from '../../engine/limits.js';
+import type {
+  AccountView,
+  DepthLevel,
+  DepthView,
+  MarketView,
+  OrderView,
+  PositionView,
+  QuoteView,
+} from '../../engine/views.js';
+import { averagePriceMicros, lotsText, microsText, microsTextOrNull, ticksText } from './decimal.js';
+import { type Assets, marketIdText } from './ids.js';
+import { outcomeName, resolutionName, sideName } from './receipts.js';
+
+export interface MarketReads extends Assets {
+  assetPriceMicros(asset: number): number | null;
+}
+
+const STATUS_NAMES = {
+  [MarketStatus.ACTIVE]: 'active',
+  [MarketStatus.ENDED]: 'ended',
+  [MarketStatus.RESOLVED]: 'resolved',
+} as const;
+export type MarketStatusName = (typeof STATUS_NAMES)[MarketStatus];
+
+export function statusName(status: MarketStatus): MarketStatusName {
+  return STATUS_NAMES[status];
+}
+
+/** Prices are counted in halves of a tick, because the middle of a book may lie between two. */
+const HALVES_PER_SET = MICROS_PER_SET * 2;
+
+/** UP's price in half ticks: the middle of the book, else the last trade, else 0.5. DOWN's is the rest of 1. */
+function upHalfTicks(market: MarketView): number {
+  const { bestBidTicks, bestAskTicks, lastTradeTicks } = market;
+  if (bestBidTicks !== null && bestAskTicks !== null) return bestBidTicks + bestAskTicks;
+  return lastTradeTicks === null ? HALVES_PER_SET / 2 : lastTradeTicks * 2;
+}
+
+const halfTicksText = (halfTicks: number) => `${halfTicks / HALVES_PER_SET}`;
+
+export function marketText(reads: MarketReads, market: MarketView, sequence: number): string {
+  const symbol = reads.assetSymbol(market.asset);
+  const resolution = resolutionName(market.resolution);
+  const up = upHalfTicks(market);
+  return (
+    `{"id":"${marketIdText(reads, market.marketId)}","type":"15m","asset":"${symbol}","title":"${title(symbol, market)}"` +
+    `,"status":"${statusName(market.status)}","resolution":${resolution === null ? 'null' : `"${resolution}"`}` +
+    `,"startsAtMs":${market.startsAtMs},"endsAtMs":${market.endsAtMs}` +
+    `,"startPrice":${microsText(market.startPriceMicros)},"endPrice":${microsTextOrNull(market.endPriceMicros)}` +
+    `,"assetPrice":${microsTextOrNull(reads.assetPriceMicros(market.asset))}` +
+    `,"prices":{"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)}}` +
+    `,"volume":${microsText(market.volumeMicros)},"openInterest":${lotsText(market.openInterestLots)}` +
+    `,"feeRate":0.005,"tickSize":0.001,"lotSize":0.001,"sequence":${sequence}}`
+  );
+}
+
+/** "BTC up or down, 2025-11-21 04:45 to 05:00 UTC" */
+function title(symbol: string, market: MarketView): string {
+  const [day, start] = new Date(market.startsAtMs).toISOString().split('T');
+  const end = new Date(market.endsAtMs).toISOString().slice(11, 16);
+  return `${symbol} up or down, ${day} ${start!.slice(0, 5)} to ${end} UTC`;
+}
+
+/** The engine keeps one book, in prices of UP; a bid for UP at p is an offer of DOWN at 1 - p, and the other way round. */
+export function orderbookText(reads: Assets, marketId: number, depth: DepthView, sequence: number): string {
+  const { bids, asks } = depth;
+  return (
+    `{"marketId":"${marketIdText(reads, marketId)}","sequence":${sequence}` +
+    `,"UP":{"bids":${levelsText(bids, ownPrice)},"asks":${levelsText(asks, ownPrice)}}` +
+    `,"DOWN":{"bids":${levelsText(asks, otherPrice)},"asks":${levelsText(bids, otherPrice)}}}`
+  );
+}
+
+const ownPrice = (ticks: number) => ticks;
+const otherPrice = (ticks: number) => MICROS_PER_SET - ticks;
+
+function levelsText(levels: DepthLevel[], priceOf: (ticks: number) => number): string {
+  const texts = levels.map(
+    ({ priceTicks, sizeLots }) =>
+      `{"price":${ticksText(priceOf(priceTicks))},"shares":${lotsText(sizeLots)}}`,
+  );
+  return `[${texts.join(',')}]`;
+}
+
+export interface QuotedOrder {
+  marketId: number;
+  side: Side;
+  outcome: Outcome;
+}
+
+export function quoteText(reads: Assets, order: QuotedOrder, quote: QuoteView, sequence: number): string {
+  const average = averagePriceMicros(quote.valueMicros, quote.filledLots);
+  return (
+    `{"marketId":"${marketIdText(reads, order.marketId)}","side":"${sideName(order.side)}"` +
+    `,"outcome":"${outcomeName(order.outcome)}","shares":${lotsText(quote.filledLots)}` +
+    `,"averagePrice":${microsTextOrNull(average)}` +
+    `,"worstPrice":${quote.worstTicks === null ? 'null' : ticksText(quote.worstTicks)}` +
+    `,"${order.side === Side.BUY ? 'spent' : 'received'}":${microsText(quote.valueMicros)}` +
+    `,"fee":${microsText(quote.feeMicros)},"unspent":${microsText(quote.unspentMicros)},"sequence":${sequence}}`
+  );
+}
+
+/** What everybody may see of an account. `rank` is its place by realised profit, null while it has none. */
+export function profileText(account: AccountView, rank: number | null, sequence: number): string {
+  return (
+    `{"userId":"u${account.userId}","username":${JSON.stringify(account.username)}` +
+    `,"createdAtMs":${account.createdAtMs},"volume":${microsText(account.volumeMicros)}` +
+    `,"realizedProfit":${microsText(account.realizedProfitMicros)},"trades":${account.tradeCount}` +
+    `,"rank":${rank},"sequence":${sequence}}`
+  );
+}
+
+/** `"currency":…,"available":…,"held":…,"total":…`, without the braces. */
+export function moneyFieldsText({ availableMicros, heldMicros }: AccountView): string {
+  return (
+    `"currency":"USD","available":${microsText(availableMicros)},"held":${microsText(heldMicros)}` +
+    `,"total":${microsText(availableMicros + heldMicros)}`
+  );
+}
+
+/** One outcome of a position. */
+export interface OpenPosition {
+  marketId: number;
+  outcome: Outcome;
+  lots: number;
+  costMicros: number;
+  market: MarketView;
+}
+
+/**
+ * The outcomes that the user holds shares of in one market. The losing outcome of a resolved market is no position any
+ * more: it is worth nothing and there is nothing to claim.
+ */
+export function openPositions(position: PositionView, market: MarketView): OpenPosition[] {
+  const { marketId, upLots, downLots, upCostMicros, downCostMicros } = position;
+  const up = { marketId, outcome: Outcome.UP, lots: upLots, costMicros: upCostMicros, market };
+  const down = { marketId, outcome: Outcome.DOWN, lots: downLots, costMicros: downCostMicros, market };
+  return [up, down].filter(({ outcome, lots }) => lots > 0 && priceHalfTicks(market, outcome) > 0);
+}
+
+/** What a share is worth now, in half ticks: its price, or after the resolution what it pays. */
+function priceHalfTicks(market: MarketView, outcome: Outcome): number {
+  const up = resolvedHalfTicks(market.resolution) ?? upHalfTicks(market);
+  return outcome === Outcome.UP ? up : HALVES_PER_SET - up;
+}
+
+/** Of UP; null while the market is not resolved. */
+function resolvedHalfTicks(resolution: Resolution): number | null {
+  switch (resolution) {
+    case Resolution.UP:
+      return HALVES_PER_SET;
+    case Resolution.DOWN:
+      return 0;
+    case Resolution.VOID:
+      return HALVES_PER_SET / 2;
+    case Resolution.NONE:
+      return null;
+  }
+}
+
+export function positionText(reads: Assets, position: OpenPosition): string {
+  const { marketId, outcome, lots, costMicros, market } = position;
+  const price = priceHalfTicks(market, outcome);
+  const valueMicros = mulDivFloor(lots, price, 2);
+  const status = market.status === MarketStatus.RESOLVED ? 'claimable' : 'open';
+  return (
+    `{"marketId":"${marketIdText(reads, marketId)}","asset":"${reads.assetSymbol(market.asset)}"` +
+    `,"outcome":"${outcomeName(outcome)}","shares":${lotsText(lots)}` +
+    `,"averagePrice":${microsTextOrNull(averagePriceMicros(costMicros, lots))},"cost":${microsText(costMicros)}` +
+    `,"price":${halfTicksText(price)},"value":${microsText(valueMicros)}` +
+    `,"unrealizedProfit":${microsText(valueMicros - costMicros)}` +
+    `,"status":"${status}","endsAtMs":${market.endsAtMs}}`
+  );
+}
+
+export function orderText(reads: Assets, order: OrderView): string {
+  return (
+    `{"orderId":"o${order.orderId}","marketId":"${marketIdText(reads, order.marketId)}","userId":"u${order.userId}"` +
+    `,"side":"${sideName(order.side)}","outcome":"${outcomeName(order.outcome)}"` +
+    `,"price":${ticksText(order.priceTicks)},"shares":${lotsText(order.sizeLots)}` +
+    `,"placedAtMs":${order.placedAtMs}}`
+  );
+}

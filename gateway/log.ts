@@ -1,0 +1,19 @@
+/**
+ * The log: one JSON line per entry, to standard output. It never holds a token, a password, a partner key or a body:
+ * callers log routes, ids and counts, and what looks like a secret all the same is censored here.
+ */
+import { type Logger, pino } from 'pino';
+
+export type Log = Logger;
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const SECRETS = ['token', 'password', 'currentPassword', 'newPassword', 'credential', 'key', 'secret'];
+const SECRET_HEADERS = ['cookie', 'authorization', '["x-user-token"]', '["set-cookie"]'];
+
+export function createLog(level: LogLevel): Log {
+  const names = [...SECRETS, ...SECRET_HEADERS];
+  const paths = names.flatMap((name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`]);
+  return pino({ level, base: null, redact: { paths, censor: '[secret]' } });
+}
