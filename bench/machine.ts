@@ -1,0 +1,78 @@
+/** The machine that a benchmark ran on, as far as it matters to the numbers, and how fast its disk syncs. */
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { cpus, release, totalmem, type } from 'node:os';
+import { join } from 'node:path';
+import { Samples } from './samples.js';
+
+export interface Machine {
+  cpu: string;
+  cores: number;
+  memoryGiB: number;
+  node: string;
+  v8: string;
+  os: string;
+}
+
+export function describeMachine(): Machine {
+  const processors = cpus();
+  return {
+    cpu: processors[0]?.model.trim() ?? 'unknown',
+    cores: processors.length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+    v8: process.versions.v8,
+    os: `${type()} ${release()} ${process.arch}`,
+  };
+}
+
+/** Magic numbers of statfs(2), for the file systems that data folders are on. */
+const FILE_SYSTEMS: Record<number, string> = {
+  61267: 'ext4',
+  16914836: 'tmpfs (memory: a sync costs nothing there)',
+  1481003842: 'xfs',
+  2435016766: 'btrfs',
+  2035054128: 'overlay',
+  26985: 'nfs',
+};
+
+/** A fresh folder for a benchmark's files, under `parent`; whoever makes it removes it with {@link removeFolder}. */
+export function makeFolder(parent: string): string {
+  return mkdtempSync(join(parent, 'exchange-bench-'));
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+export interface Disk {
+  fileSystem: string;
+  /** Of writing 4 KiB to the end of a file and fdatasync. */
+  syncP50Ms: number;
+  syncP99Ms: number;
+}
+
+const SYNCS = 200;
+
+/** Measures the disk under a folder: what a commit must at least wait for. */
+export async function describeDisk(folder: string): Promise<Disk> {
+  const { type: magic } = await statfs(folder);
+  const file = openSync(join(folder, 'sync-probe'), 'w');
+  const samples = new Samples(SYNCS);
+  const page = Buffer.alloc(4096, 1);
+  try {
+    for (let i = 0; i < SYNCS; i++) {
+      const startedMs = performance.now();
+      writeSync(file, page);
+      fdatasyncSync(file);
+      samples.add(performance.now() - startedMs);
+    }
+  } finally {
+    closeSync(file);
+  }
+  return {
+    fileSystem: FILE_SYSTEMS[magic] ?? `type ${magic}`,
+    syncP50Ms: samples.percentile(0.5),
+    syncP99Ms: samples.percentile(0.99),
+  };
+}
