@@ -80,5 +80,5 @@ export function codeOf(result: readonly number[]): number {
 
 /** The last command's events of one kind. */
 export function eventsOf<K extends EventName>(engine: Engine, type: K): EventRecord<K>[] {
-  return decodeEvents(engine.events).filter((event): event is EventRecord<K> => event.type === type);
+  return decodeEvents(engine.events).filter((event) => event.type === type) as EventRecord<K>[];
 }
