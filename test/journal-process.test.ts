@@ -32,7 +32,7 @@ const PROGRAM = `
   const sequencer = new Sequencer({ engine, journal, now: Date.now, onFatal });
   const credential = 'x'.repeat(400);
   const submitSome = () => {
-    for (let i = 0; i < 20 && sequencer.failure === null; i++) {
+    for (let i = 0; i < 20 && sequencer.failure === null && sequencer.backlog < 200; i++) {
       sequencer.submit({ kind: 'register', username: 'u' + engine.sequence, credential, referralCode: '', grantMicros: 0 });
       const { sequence } = engine;
       sequencer.releaseAt(sequence, { release: () => writeSync(1, sequence + '\\n') });
@@ -66,14 +66,14 @@ interface Exchange {
 function run(folder: string, shellPrefix = ''): Exchange {
   const node = [process.execPath, '--input-type=module', '-e', PROGRAM, folder];
   const child = spawn('sh', ['-c', `${shellPrefix} exec "$0" "$@"`, ...node], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
   let errors = '';
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   const lines: string[] = [];
   const waiting: { count: number; resolve: () => void }[] = [];
-  const reader = createInterface({ input: child.stdout! });
+  const reader = createInterface({ input: child.stdout });
   reader.on('line', (line) => {
     lines.push(line);
     for (const { count, resolve } of waiting) if (lines.length >= count) resolve();
