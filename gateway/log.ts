@@ -1,8 +1,8 @@
 /**
- * The log: one JSON line per entry, to standard output. It never holds a token, a password, a partner key or a body:
+ * The log: one JSON line per entry, to standard error. It never holds a token, a password, a partner key or a body:
  * callers log routes, ids and counts, and what looks like a secret all the same is censored here.
  */
-import { type Logger, pino } from 'pino';
+import { destination, type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
@@ -15,5 +15,9 @@ const SECRET_HEADERS = ['cookie', 'authorization', '["x-user-token"]', '["set-co
 export function createLog(level: LogLevel): Log {
   const names = [...SECRETS, ...SECRET_HEADERS];
   const paths = names.flatMap((name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`]);
-  return pino({ level, base: null, redact: { paths, censor: '[secret]' } });
+  // Synchronous, so that the last words of a process that ends are written.
+  return pino(
+    { level, base: null, redact: { paths, censor: '[secret]' } },
+    destination({ fd: 2, sync: true }),
+  );
 }

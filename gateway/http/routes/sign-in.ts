@@ -6,6 +6,7 @@
  */
 import { ResultHead } from '../../../engine/results.js';
 import { clearedSessionCookie, sessionCookie } from '../../auth/cookie.js';
+import { HOUSE_USERNAME } from '../../house.js';
 import * as answers from '../../json/answers.js';
 import { resultFields } from '../../json/receipts.js';
 import * as requests from '../../json/requests.js';
@@ -25,7 +26,7 @@ export const signInRoutes: Route[] = [
     async handle(call) {
       const { username, password, referralCode = '' } = call.body;
       const { engine, gateway } = call;
-      if (engine.findUser(username) !== 0) {
+      if (engine.findUser(username) !== 0 || username.toLowerCase() === HOUSE_USERNAME) {
         call.answerError(errorAnswer('username_taken'));
         return;
       }

@@ -1,0 +1,60 @@
+/**
+ * The program: reads the environment, starts the exchange, says how to make a first trade, and stops in good order on
+ * SIGTERM or SIGINT. The only file that reads the environment. Logs go to standard error, words for people to standard
+ * output.
+ */
+import { JournalError } from '../persistence/journal-error.js';
+import { ConfigError, readConfig } from './config.js';
+import { type Exchange, startExchange } from './exchange.js';
+import { createLog } from './log.js';
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const log = createLog(config.logLevel);
+  // Without a word to any client: only the journal says what happened.
+  const onFatal = () => process.exit(1);
+  const exchange = await startExchange({ config, log, onFatal });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void shutDown(exchange));
+  console.log(firstTrade(exchange.port, config.host, config.assets[0]!));
+}
+
+async function shutDown(exchange: Exchange): Promise<void> {
+  try {
+    await exchange.stop();
+    process.exit(0);
+  } catch (error) {
+    console.error(`The exchange did not stop in good order: ${(error as Error).message}`);
+    process.exit(1);
+  }
+}
+
+function firstTrade(port: number, host: string, asset: string): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const base = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/api`;
+  return `The exchange is open at ${base}
+
+A first trade (register, buy 10 dollars of UP, look at the balance):
+
+  API=${base}
+  ME=$(curl -s $API/auth/register -H 'Content-Type: application/json' \\
+    -d '{"username":"trader-'$RANDOM'","password":"correct horse battery"}')
+  TOKEN=$(echo "$ME" | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+  ID=$(echo "$ME" | sed 's/.*"userId":"\\([^"]*\\)".*/\\1/')
+  MARKET=$(curl -s "$API/markets/15m?asset=${asset}" | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
+  curl -s $API/markets/15m/$MARKET/buy -H "x-user-token: $TOKEN" -H 'Content-Type: application/json' \\
+    -d '{"userId":"'$ID'","outcome":"UP","amount":10}'; echo
+  curl -s $API/users/$ID/balance -H "x-user-token: $TOKEN"; echo
+`;
+}
+
+/** For the operator: what is wrong, without a stack trace. */
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return `The configuration is not valid:\n${error.message}`;
+  if (error instanceof JournalError) return `The journal was refused: ${error.message}`;
+  return error instanceof Error ? `The exchange cannot start: ${error.message}` : String(error);
+}
+
+main().catch((error: unknown) => {
+  console.error(explain(error));
+  process.exit(1);
+});

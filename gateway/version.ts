@@ -1,0 +1,15 @@
+/** The version of this program, from the package.json nearest above this file, compiled or not. */
+import { existsSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+const Package = z.object({ version: z.string() });
+
+export function programVersion(): string {
+  let folder = new URL('.', import.meta.url);
+  while (!existsSync(new URL('package.json', folder))) {
+    const above = new URL('..', folder);
+    if (above.href === folder.href) throw new Error('the package.json of this program is missing');
+    folder = above;
+  }
+  return Package.parse(JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))).version;
+}
