@@ -18,6 +18,7 @@ import { OrderResult, ResultHead } from '../engine/results.js';
 import { uniformRandom } from '../gateway/feeds/random.js';
 import { CommandTape, type TapeCommand } from './command-tape.js';
 import { type EventCounts, follow, LiveOrders } from './live-orders.js';
+import { percent, type Section } from './report.js';
 
 export interface WorkloadOptions {
   seed: string;
@@ -356,4 +357,39 @@ function labelOf(command: TapeCommand): string {
   const how =
     command.timeInForce === TimeInForce.IOC ? 'IOC' : command.timeInForce === TimeInForce.FOK ? 'FOK' : 'GTC';
   return `${command.kind} ${how}${command.postOnly ? ' post-only' : ''}`;
+}
+
+/** What the workload is made of, for the report. */
+export function describeWorkload({ options, tape, digest, statistics }: Workload): Section {
+  const { byKind, orders, crossing, events, mostResting } = statistics;
+  const [transfers, mints, merges] = events.matches;
+  const kinds = [...byKind].map(([kind, codes]) => {
+    const count = [...codes.values()].reduce((sum, n) => sum + n, 0);
+    const answers = [...codes]
+      .sort((a, b) => b[1] - a[1])
+      .map(([code, n]) => `${code} ${percent(n / count)}`);
+    return { kind, count, answers: answers.join(', ') };
+  });
+  kinds.sort((a, b) => b.count - a.count);
+  return {
+    name: 'workload',
+    notes: [
+      `seed ${options.seed}: ${tape.length.toLocaleString('en-US')} commands of ${options.users.toLocaleString('en-US')} users in ${options.assets} assets over ${options.windows} quarter hours, market ends included; digest ${digest}.`,
+      `${percent(crossing / orders)} of the orders trade at once, with ${(events.trades / crossing).toFixed(2)} resting orders each; ${mostResting.toLocaleString('en-US')} orders rest at most.`,
+      `${events.trades.toLocaleString('en-US')} trades: ${percent(transfers / events.trades)} transfers, ${percent(mints / events.trades)} mints, ${percent(merges / events.trades)} merges.`,
+    ],
+    tables: [
+      {
+        title: 'Commands and their results',
+        columns: ['command', 'count', 'share', 'results'],
+        rows: kinds.map(({ kind, count, answers }) => [kind, count, percent(count / tape.length), answers]),
+      },
+      {
+        title: 'Events',
+        columns: ['event', 'count'],
+        rows: [...events.byEvent].sort((a, b) => b[1] - a[1]),
+      },
+    ],
+    figures: { crossingShare: crossing / orders, tradesPerCommand: events.trades / tape.length },
+  };
 }

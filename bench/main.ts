@@ -1,0 +1,109 @@
+/**
+ * `npm run bench`: measures the engine, the journal and the whole exchange over HTTP, and prints what it measured, on which machine and
+ * with which seed. Each section can be run by itself.
+ */
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+import { benchEngine } from './engine-bench.js';
+import { benchJournal } from './journal-bench.js';
+import { describeMachine } from './machine.js';
+import { printSection, type Section } from './report.js';
+import { describeWorkload, planWorkload, STANDARD, type Workload } from './workload.js';
+
+const SECTIONS = ['engine', 'journal'] as const;
+type SectionName = (typeof SECTIONS)[number];
+
+const USAGE = `npm run bench -- [options]
+  --only <list>      sections to run, of ${SECTIONS.join(',')} (default: all)
+  --seed <text>      of the workload (default: 1)
+  --commands <n>     of the workload (default: 500000)
+  --seconds <n>      how long each loop of journal and http runs (default: 3)
+  --folder <path>    where temporary data folders are made (default: the system's)
+  --json <file>      also writes everything as JSON`;
+
+interface Settings {
+  sections: readonly SectionName[];
+  seed: string;
+  commands: number;
+  seconds: number;
+  folder: string;
+  jsonFile: string | null;
+}
+
+/** @throws Error with the reason, for whoever called. */
+function readArguments(): Settings {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', default: SECTIONS.join(',') },
+      seed: { type: 'string', default: '1' },
+      commands: { type: 'string', default: '500000' },
+      seconds: { type: 'string', default: '3' },
+      folder: { type: 'string', default: tmpdir() },
+      json: { type: 'string' },
+    },
+  });
+  const sections = values.only.split(',').map((name) => {
+    const known = SECTIONS.find((section) => section === name);
+    if (known === undefined) throw new Error(`--only knows ${SECTIONS.join(', ')}, not ${name}`);
+    return known;
+  });
+  return {
+    sections,
+    seed: values.seed,
+    commands: positive('--commands', values.commands, 1_000),
+    seconds: positive('--seconds', values.seconds, 0.1),
+    folder: values.folder,
+    jsonFile: values.json ?? null,
+  };
+}
+
+function positive(name: string, value: string, least: number): number {
+  const number = Number(value);
+  if (!(number >= least && Number.isFinite(number)))
+    throw new Error(`${name} must be a number, ${least} or more`);
+  return number;
+}
+
+async function run(settings: Settings): Promise<void> {
+  const machine = describeMachine();
+  console.log(
+    `machine   ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB; Node ${machine.node} (V8 ${machine.v8}); ${machine.os}`,
+  );
+  const workload = planWorkload({
+    ...STANDARD,
+    seed: settings.seed,
+    commands: Math.floor(settings.commands),
+  });
+  const described = describeWorkload(workload);
+  printSection(described, console.log);
+  const sections: Section[] = [described];
+  for (const name of settings.sections) {
+    const section = await runSection(name, workload, settings);
+    printSection(section, console.log);
+    sections.push(section);
+  }
+  if (settings.jsonFile !== null) {
+    const { sections: only, seed, commands, seconds } = settings;
+    const content = { machine, settings: { only, seed, commands, seconds }, sections };
+    writeFileSync(settings.jsonFile, `${JSON.stringify(content, null, 2)}\n`);
+  }
+}
+
+function runSection(name: SectionName, workload: Workload, settings: Settings): Promise<Section> {
+  switch (name) {
+    case 'engine':
+      return benchEngine(workload);
+    case 'journal':
+      return benchJournal(workload, { parent: settings.folder, seconds: settings.seconds });
+  }
+}
+
+let settings: Settings;
+try {
+  settings = readArguments();
+} catch (error) {
+  console.error(`${(error as Error).message}\n\n${USAGE}`);
+  process.exit(2);
+}
+await run(settings);
