@@ -49,7 +49,7 @@ export async function openJournalReader(folder: string): Promise<JournalReader> 
   if (!existsSync(path)) throw new JournalError(`there is no journal at ${path}`, null);
   // Read before the journal is, so that a journal that is being written is never behind it.
   const mark = readMark(join(folder, HEAD_FILE));
-  const database = await openDatabase(path, sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX);
+  const database = await openToRead(path);
   const reader = new JournalReader(database, path, mark);
   try {
     await reader.checkFormat();
@@ -69,7 +69,7 @@ export async function hasNoJournal(folder: string): Promise<boolean> {
     }
     return true;
   }
-  const database = await openDatabase(path, sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX);
+  const database = await openToRead(path);
   try {
     return (await query(database, 'SELECT 1 FROM sqlite_schema')).length === 0;
   } catch (error) {
@@ -82,6 +82,14 @@ export async function hasNoJournal(folder: string): Promise<boolean> {
 export const PUT_BACK =
   'Nothing was changed. Put back journal.db, journal.db-wal and journal.head as they were together, from the disk ' +
   'or from a copy.';
+
+async function openToRead(path: string): Promise<sqlite3.Database> {
+  try {
+    return await openDatabase(path, sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX);
+  } catch (error) {
+    throw unreadable(path, 1, error);
+  }
+}
 
 export class JournalReader {
   /** The head mark when the reader was opened. */
@@ -113,7 +121,7 @@ export class JournalReader {
         );
       }
     } catch (error) {
-      throw error instanceof JournalError ? error : unreadable(this.path, 1, error);
+      throw this.named(error, 1);
     }
   }
 
@@ -151,16 +159,19 @@ export class JournalReader {
    * @throws JournalError when they do not fit together or do not reach the head mark.
    */
   async end(): Promise<JournalPosition> {
-    const rows = await this.rows('ORDER BY firstSequence DESC LIMIT 2', []);
-    const [last, previous] = rows;
-    if (last === undefined) {
-      this.checkEnd(0);
-      return GENESIS;
+    try {
+      const [last, previous] = await this.rows('ORDER BY firstSequence DESC LIMIT 2', []);
+      if (last === undefined) {
+        this.checkEnd(0);
+        return GENESIS;
+      }
+      this.checkBatch(last, previous?.lastSequence ?? 0, previous?.hash ?? GENESIS_HASH);
+      this.checkEnd(last.lastSequence);
+      await this.checkMarkedRow();
+      return { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
+    } catch (error) {
+      throw this.named(error, 1);
     }
-    this.checkBatch(last, previous?.lastSequence ?? 0, previous?.hash ?? GENESIS_HASH);
-    this.checkEnd(last.lastSequence);
-    await this.checkMarkedRow();
-    return { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
   }
 
   close(): Promise<void> {
@@ -253,9 +264,28 @@ export class JournalReader {
   }
 }
 
+/** What keeps SQLite from opening a file, and says nothing about what is in it. */
+const NO_ACCESS = [
+  sqlite3.CANTOPEN,
+  sqlite3.PERM,
+  sqlite3.AUTH,
+  sqlite3.READONLY,
+  sqlite3.BUSY,
+  sqlite3.NOMEM,
+];
+
 function unreadable(path: string, sequence: number, error: unknown): JournalError {
+  const { message, errno } = error as Error & { errno?: number };
+  if (errno !== undefined && NO_ACCESS.includes(errno)) {
+    return new JournalError(
+      `${path} cannot be opened: ${message}. It must be a file that this user may read, in a folder that this user may ` +
+        'write to (SQLite needs that also to read). Nothing was changed.',
+      null,
+      error,
+    );
+  }
   return new JournalError(
-    `${path} cannot be read at sequence ${sequence}: ${(error as Error).message}. ${PUT_BACK}`,
+    `${path} cannot be read at sequence ${sequence}: ${message}. ${PUT_BACK}`,
     sequence,
     error,
   );

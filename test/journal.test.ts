@@ -1,7 +1,7 @@
 /**
  * The journal: what is committed is read back, in every way of reading, by whoever reads.
  */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../engine/engine.js';
@@ -169,8 +169,8 @@ describe('a reader', () => {
     expect((await journalErrorOf(openJournalReader(folder))).message).toContain('there is no journal');
     await writeJournal(folder);
     await tamper(folder, 'PRAGMA user_version = 2');
-    for (const open of [openJournalReader(folder), openJournal({ folder })]) {
-      expect((await journalErrorOf(open)).message).toContain('another format (version 2');
+    for (const open of [() => openJournalReader(folder), () => openJournal({ folder })]) {
+      expect((await journalErrorOf(open())).message).toContain('another format (version 2');
     }
     await tamper(folder, 'PRAGMA user_version = 1', 'CREATE TABLE extra (a)');
     expect((await journalErrorOf(openJournal({ folder }))).message).toContain('another format');
@@ -178,6 +178,22 @@ describe('a reader', () => {
     expect((await journalErrorOf(openJournal({ folder }))).message).toContain(
       'not a journal of this exchange',
     );
+  });
+});
+
+describe('a journal that cannot be opened', () => {
+  it('is refused without a word against its contents', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    // SQLite needs this name for a file of its own.
+    mkdirSync(join(folder, 'journal.db-shm'));
+    for (const open of [() => openJournal({ folder }), () => openJournalReader(folder)]) {
+      const error = await journalErrorOf(open());
+      expect(error.message).toContain('cannot be opened');
+      expect(error.firstBadSequence).toBeNull();
+    }
+    rmdirSync(join(folder, 'journal.db-shm'));
+    expect((await start(folder)).engine.sequence).toBe(100);
   });
 });
 
