@@ -186,13 +186,13 @@ describe('a journal that cannot be opened', () => {
     const folder = folders.make();
     await writeJournal(folder);
     // SQLite needs this name for a file of its own.
-    mkdirSync(join(folder, 'journal.db-shm'));
+    mkdirSync(join(folder, 'journal.db-wal'));
     for (const open of [() => openJournal({ folder }), () => openJournalReader(folder)]) {
       const error = await journalErrorOf(open());
       expect(error.message).toContain('cannot be opened');
       expect(error.firstBadSequence).toBeNull();
     }
-    rmdirSync(join(folder, 'journal.db-shm'));
+    rmdirSync(join(folder, 'journal.db-wal'));
     expect((await start(folder)).engine.sequence).toBe(100);
   });
 });
