@@ -167,7 +167,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
       response.writeHeader(headers[i]!, headers[i + 1]!);
     }
     const closes = this.closeConnection || this.gateway.isStopping();
-    if (this.text === '') response.endWithoutBody(undefined, closes);
+    if (this.text === '') response.endWithoutBody();
     else if (this.incoming.method === 'head') {
       response.endWithoutBody(Buffer.byteLength(this.text), closes);
     } else response.end(this.text, closes);

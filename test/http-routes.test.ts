@@ -1,0 +1,467 @@
+/** Every route over real HTTP, as it is meant to be used: the answer, and what it changed. */
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROUTES } from '../gateway/http/routes.js';
+import {
+  type Answer,
+  type ApiClient,
+  MARKET,
+  PASSWORD,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from './server.js';
+
+const PARTNER_KEY = 'partner-key-of-the-tests';
+const KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
+const NEXT_MARKET = 'btc-15m-1763701200';
+
+let server: TestServer;
+let api: ApiClient;
+const seen = new Set<string>();
+
+async function fresh(): Promise<void> {
+  server = await TestServer.withMarket({ partnerKeys: KEYS });
+  api = server.api;
+}
+
+async function done(): Promise<void> {
+  for (const answer of api.seen) seen.add(answer);
+  await server.stop();
+}
+
+const trade = (verb: 'buy' | 'sell', trader: Trader, body: object, market = MARKET) =>
+  api.post(`/markets/15m/${market}/${verb}`, body, trader.token);
+const balance = async (trader: Trader) =>
+  (await api.get(`/users/${trader.userId}/balance`, trader.token)).json;
+
+/** Two traders who have minted 100 shares each way: ada has UP at 0.4, bob DOWN at 0.6. */
+async function twoTraders(): Promise<[Trader, Trader]> {
+  const ada = await server.register('ada');
+  const bob = await server.register('bob');
+  await trade('buy', ada, { outcome: 'UP', shares: 100, price: 0.4, timeInForce: 'GTC' });
+  const { json } = await trade('buy', bob, { outcome: 'DOWN', amount: 60 });
+  expect(json.shares).toBe(100);
+  return [ada, bob];
+}
+
+describe('markets', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  test('the active market, alone and in the lists', async () => {
+    const active = await api.get('/markets/15m');
+    expect(active.json.serverTimeMs).toBe(WINDOW_START_MS);
+    expect(active.json.markets).toHaveLength(1);
+    const [market] = active.json.markets;
+    expect(market).toMatchObject({
+      id: MARKET,
+      title: 'BTC up or down, 2025-11-21 04:45 to 05:00 UTC',
+      asset: 'BTC',
+      status: 'active',
+      resolution: null,
+      startPrice: 100_000,
+      endPrice: null,
+      assetPrice: 100_000,
+      prices: { UP: 0.5, DOWN: 0.5 },
+      endsAtMs: WINDOW_START_MS + WINDOW_MS,
+    });
+    expect((await api.get(`/markets/${MARKET}`)).json).toEqual(market);
+    expect((await api.get('/markets')).json.markets).toEqual([market]);
+    expect((await api.get('/markets?status=resolved')).json.markets).toEqual([]);
+    expect((await api.get('/markets?asset=btc&status=active')).json.markets).toEqual([market]);
+    expect((await api.get('/markets/15m?asset=ETH')).json.markets).toEqual([]);
+  });
+
+  test('the book from both sides, a quote, and prices from the middle of the book', async () => {
+    const maker = await server.register('maker');
+    await trade('buy', maker, {
+      outcome: 'UP',
+      shares: 10,
+      price: 0.401,
+      timeInForce: 'GTC',
+      postOnly: true,
+    });
+    await trade('buy', maker, { outcome: 'DOWN', shares: 20, price: 0.5, timeInForce: 'GTC' });
+    const { json: book } = await api.get(`/markets/15m/${MARKET}/orderbook`);
+    expect(book.UP).toEqual({ bids: [{ price: 0.401, shares: 10 }], asks: [{ price: 0.5, shares: 20 }] });
+    expect(book.DOWN).toEqual({ bids: [{ price: 0.5, shares: 20 }], asks: [{ price: 0.599, shares: 10 }] });
+    expect((await api.get(`/markets/${MARKET}`)).json.prices).toEqual({ UP: 0.4505, DOWN: 0.5495 });
+
+    const quote = `/markets/15m/${MARKET}/quote`;
+    expect((await api.get(`${quote}?outcome=UP&amount=4.0001`)).json).toMatchObject({
+      side: 'BUY',
+      shares: 8,
+      averagePrice: 0.5,
+      worstPrice: 0.5,
+      spent: 4,
+      fee: 0.02,
+      unspent: 0.0001,
+    });
+    expect((await api.get(`${quote}?outcome=UP&side=SELL&shares=4`)).json).toMatchObject({
+      received: 1.604,
+      fee: 0,
+    });
+    const limited = await api.get(`${quote}?outcome=UP&amount=4&price=0.499`);
+    expect(limited.json).toMatchObject({ shares: 0, averagePrice: null, worstPrice: null });
+    // The maker's own orders are not liquidity to the maker.
+    expect((await api.get(`${quote}?outcome=UP&amount=4`, maker.token)).json.shares).toBe(0);
+  });
+
+  test('depth cuts the book after so many levels', async () => {
+    const { json } = await api.get(`/markets/15m/${MARKET}/orderbook?depth=1`);
+    expect(json.UP.bids).toHaveLength(1);
+    expect((await api.get(`/markets/15m/${MARKET}/orderbook?depth=999`)).status).toBe(200);
+  });
+
+  test('a HEAD request is answered like GET, without the body', async () => {
+    const head = await api.send('HEAD', `/markets/${MARKET}`);
+    const get = await api.get(`/markets/${MARKET}`);
+    expect(head.status).toBe(200);
+    expect(head.text).toBe('');
+    expect(head.headers['content-length']).toBe(`${Buffer.byteLength(get.text)}`);
+  });
+});
+
+describe('trading', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  test('from the first buy to the claim, every micro-dollar accounted for', async () => {
+    const ada = await server.register('ada');
+    const bob = await server.register('bob');
+    const rested = await trade('buy', ada, {
+      userId: ada.userId,
+      outcome: 'UP',
+      shares: 100,
+      price: 0.4,
+      timeInForce: 'GTC',
+    });
+    expect(rested.json).toMatchObject({ status: 'resting', shares: 0, restingShares: 100, spent: 0 });
+    expect(rested.json.balance).toEqual({ available: 9_960, held: 40 });
+    const { json: orders } = await api.get(`/users/${ada.userId}/orders`, ada.token);
+    expect(orders.orders).toMatchObject([
+      { orderId: rested.json.orderId, price: 0.4, shares: 100, side: 'BUY' },
+    ]);
+
+    const bought = await trade('buy', bob, { outcome: 'DOWN', amount: 30.0005 });
+    expect(bought.json).toMatchObject({
+      side: 'BUY',
+      outcome: 'DOWN',
+      status: 'filled',
+      shares: 50,
+      averagePrice: 0.6,
+      spent: 30,
+      fee: 0.15,
+      total: 30.15,
+      unspent: 0.0005,
+      position: { UP: 0, DOWN: 50 },
+      balance: { available: 9_969.85, held: 0 },
+    });
+    expect(bought.json.fills).toMatchObject([{ price: 0.6, shares: 50 }]);
+
+    const { json: positions } = await api.get(`/users/${bob.userId}/positions`);
+    expect(positions.positions).toMatchObject([
+      {
+        marketId: MARKET,
+        outcome: 'DOWN',
+        shares: 50,
+        cost: 30,
+        averagePrice: 0.6,
+        price: 0.6,
+        status: 'open',
+      },
+    ]);
+
+    const sold = await trade('sell', bob, { outcome: 'DOWN', shares: 10, price: 0.7, timeInForce: 'GTC' });
+    expect(sold.json).toMatchObject({ side: 'SELL', status: 'resting', received: 0, restingShares: 10 });
+    const cancelled = await api.delete(`/markets/15m/${MARKET}/orders/${sold.json.orderId}`, bob.token);
+    expect(cancelled.json).toMatchObject({ status: 'cancelled', cancelledShares: 10 });
+
+    const all = await api.delete(`/markets/15m/${MARKET}/orders`, ada.token);
+    expect(all.json).toMatchObject({ cancelledOrders: 1, balance: { available: 9_980, held: 0 } });
+
+    await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 90_000);
+    const resolved = (await api.get(`/markets/${MARKET}`)).json;
+    expect(resolved).toMatchObject({ status: 'resolved', resolution: 'DOWN', endPrice: 90_000, volume: 30 });
+    const claimable = (await api.get(`/users/${bob.userId}/positions`)).json.positions;
+    expect(claimable).toMatchObject([{ status: 'claimable', price: 1, value: 50, unrealizedProfit: 20 }]);
+    expect((await api.get(`/users/${ada.userId}/positions`)).json.positions).toEqual([]);
+
+    const claimed = await api.post(`/markets/15m/${MARKET}/claim`, undefined, bob.token);
+    expect(claimed.json).toMatchObject({ resolution: 'DOWN', shares: 50, payout: 50 });
+    expect(claimed.json).not.toHaveProperty('refundedFees');
+    expect(await balance(bob)).toMatchObject({
+      available: 10_019.85,
+      held: 0,
+      total: 10_019.85,
+      currency: 'USD',
+    });
+    expect(await balance(ada)).toMatchObject({ available: 9_980 });
+    const profile = (await api.get(`/users/${bob.userId}`)).json;
+    expect(profile).toMatchObject({ username: 'bob', volume: 30, realizedProfit: 19.85, trades: 1 });
+  });
+
+  test('a market without a price at its end is VOID: half a dollar a share, and the fees back', async () => {
+    const [ada, bob] = [await server.register('eve'), await server.register('joe')];
+    await trade('buy', ada, { outcome: 'UP', shares: 100, price: 0.4, timeInForce: 'GTC' }, NEXT_MARKET);
+    await trade('buy', bob, { outcome: 'DOWN', amount: 60 }, NEXT_MARKET);
+    server.clock.set(WINDOW_START_MS + 2 * WINDOW_MS + 60_000);
+    await server.advance();
+    expect((await api.get(`/markets/${NEXT_MARKET}`)).json).toMatchObject({
+      resolution: 'VOID',
+      endPrice: null,
+    });
+    const { json } = await api.post(`/markets/15m/${NEXT_MARKET}/claim`, { userId: bob.userId }, bob.token);
+    expect(json).toMatchObject({ resolution: 'VOID', shares: 100, payout: 50, refundedFees: 0.3 });
+    expect(json.balance).toEqual({ available: 9_990, held: 0 });
+  });
+});
+
+describe('lists', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  test('pages of orders meet neither twice nor never, also while orders come and go', async () => {
+    const ada = await server.register('ada');
+    const place = () => trade('buy', ada, { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' });
+    const ids: string[] = [];
+    for (let i = 0; i < 7; i++) ids.push((await place()).json.orderId);
+    const path = `/users/${ada.userId}/orders?limit=3`;
+    const found: string[] = [];
+    let cursor: string | null = null;
+    let pages = 0;
+    do {
+      const page: Answer = await api.get(cursor === null ? path : `${path}&cursor=${cursor}`, ada.token);
+      found.push(...page.json.orders.map((order: { orderId: string }) => order.orderId));
+      cursor = page.json.nextCursor;
+      pages++;
+      if (pages === 1) {
+        // One that was given already goes, and one more comes.
+        await api.delete(`/markets/15m/${MARKET}/orders/${ids[2]}`, ada.token);
+        ids.push((await place()).json.orderId);
+      }
+    } while (cursor !== null);
+    expect(found).toEqual(ids);
+    expect(pages).toBe(3);
+  });
+
+  test('markets are paged newest first, and a cursor fits only the list that gave it', async () => {
+    await server.passTime(WINDOW_START_MS + 4 * WINDOW_MS + 2_000, 100_000);
+    const first = await api.get('/markets?limit=3&asset=BTC');
+    expect(first.json.markets).toHaveLength(3);
+    const cursor = first.json.nextCursor;
+    const second = await api.get(`/markets?limit=3&asset=BTC&cursor=${cursor}`);
+    expect(second.json.nextCursor).toBe(null);
+    const starts = [...first.json.markets, ...second.json.markets].map((market) => market.startsAtMs);
+    expect(starts).toEqual([4, 3, 2, 1, 0].map((window) => WINDOW_START_MS + window * WINDOW_MS));
+    for (const other of [`/markets?cursor=${cursor}`, '/markets?cursor=abc', '/markets?cursor=']) {
+      const refused = await api.get(other);
+      expect(refused.status).toBe(400);
+      expect(refused.json.error.details).toHaveProperty('cursor');
+    }
+  });
+});
+
+describe('idempotency keys', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  const keyed = (trader: Trader, body: object, key: string, verb = 'buy') =>
+    api.send('POST', `/markets/15m/${MARKET}/${verb}`, body, {
+      token: trader.token,
+      headers: { 'idempotency-key': key },
+    });
+
+  test('the same key and body gets the first answer, byte for byte; another body is refused', async () => {
+    const [ada, bob] = await twoTraders();
+    await trade('sell', ada, { outcome: 'UP', shares: 50, price: 0.5, timeInForce: 'GTC' });
+    const first = await keyed(bob, { outcome: 'UP', amount: 5 }, 'order:1');
+    expect(first.status).toBe(200);
+    expect(first.headers['idempotency-replayed']).toBe(undefined);
+    await trade('buy', bob, { outcome: 'UP', amount: 1 });
+    const money = (await balance(bob)).available;
+    const again = await keyed(bob, { amount: 5.0, outcome: 'UP', userId: bob.userId }, 'order:1');
+    expect(again.headers['idempotency-replayed']).toBe('true');
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+    expect((await balance(bob)).available).toBe(money);
+    const other = await keyed(bob, { outcome: 'UP', amount: 6 }, 'order:1');
+    expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+    // Another user's key of the same text is another key.
+    expect((await keyed(ada, { outcome: 'DOWN', amount: 6 }, 'order:1')).json.error.code).toBe(
+      'insufficient_liquidity',
+    );
+  });
+
+  test('a refusal is replayed too, although it would go through by now', async () => {
+    const poor = await server.register('poor');
+    const first = await keyed(poor, { outcome: 'UP', shares: 1 }, 'sell-1', 'sell');
+    expect([first.status, first.json.error.code]).toEqual([422, 'insufficient_shares']);
+    expect((await trade('buy', poor, { outcome: 'UP', amount: 2 })).status).toBe(200);
+    const again = await keyed(poor, { outcome: 'UP', shares: 1 }, 'sell-1', 'sell');
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+    expect(again.headers['idempotency-replayed']).toBe('true');
+  });
+
+  test('it is remembered over a restart', async () => {
+    const cyd = await server.register('cyd');
+    const first = await keyed(cyd, { outcome: 'UP', amount: 3 }, 'before-the-stop');
+    expect(first.status).toBe(200);
+    for (const answer of api.seen) seen.add(answer);
+    const { folder } = server;
+    await server.close();
+    server = await TestServer.start({ partnerKeys: KEYS }, folder);
+    api = server.api;
+    const again = await keyed(cyd, { outcome: 'UP', amount: 3 }, 'before-the-stop');
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+    expect(again.headers['idempotency-replayed']).toBe('true');
+  });
+});
+
+describe('users, referral and vaults', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  test('registration, session, sign in and out', async () => {
+    const registered = await api.post('/auth/register', { username: 'Ann', password: PASSWORD });
+    expect(registered.json.referralCode).toMatch(/^[A-Z0-9]{3,20}$/);
+    const { userId, token } = registered.json;
+    expect((await api.get('/auth/session', token)).json).toMatchObject({ userId, username: 'Ann' });
+    const signedIn = await api.post('/auth/login', { username: 'ann', password: PASSWORD });
+    expect(signedIn.json).toMatchObject({ userId, username: 'Ann' });
+    expect((await api.get('/auth/session', signedIn.json.token)).status).toBe(200);
+    const out = await api.post('/auth/logout', undefined);
+    expect([out.status, out.text]).toEqual([204, '']);
+    expect(out.headers['set-cookie']).toContain('Max-Age=0');
+    const changed = await api.put(
+      '/auth/password',
+      { currentPassword: PASSWORD, newPassword: 'another password' },
+      token,
+    );
+    expect(changed.status).toBe(200);
+    expect((await api.get('/auth/session', changed.json.token)).status).toBe(200);
+  });
+
+  test('a referral: the code, who came by it, and what only the user sees', async () => {
+    const eve = await server.register('eve');
+    const changed = await api.put(`/users/${eve.userId}/referral/code`, { code: 'my-Code' }, eve.token);
+    expect(changed.json).toMatchObject({
+      code: 'MY-CODE',
+      referredUsers: 0,
+      earned: 0,
+      pending: 0,
+      referredBy: null,
+    });
+    const referred = await api.post('/auth/register', {
+      username: 'fay',
+      password: PASSWORD,
+      referralCode: 'my-code',
+    });
+    expect(referred.status).toBe(201);
+    const own = await api.get(`/users/${eve.userId}/referral`, eve.token);
+    expect(own.json).toMatchObject({ code: 'MY-CODE', referredUsers: 1, earned: 0 });
+    const others = await api.get(`/users/${eve.userId}/referral`);
+    expect(Object.keys(others.json).sort()).toEqual(['code', 'referredUsers', 'sequence', 'userId']);
+    const fays = await api.get(`/users/${referred.json.userId}/referral`, referred.json.token);
+    expect(fays.json.referredBy).toBe(eve.userId);
+  });
+
+  test('a vault deposit: staked, earning, yield claimed, unstaked', async () => {
+    const stan = await server.register('stan');
+    expect((await api.get('/vaults')).json.vaults).toMatchObject([
+      { id: 'flex', staked: 0, deposits: 0, feeShare: 0.4 },
+    ]);
+    const staked = await api.post('/vaults/flex/stake', { amount: 100.5 }, stan.token);
+    expect(staked.status).toBe(201);
+    expect(staked.json).toMatchObject({
+      vaultId: 'flex',
+      userId: stan.userId,
+      amount: 100.5,
+      status: 'active',
+      earnsFromMs: WINDOW_START_MS + WINDOW_MS,
+      balance: { available: 9_899.5, held: 0 },
+    });
+    const { depositId } = staked.json;
+    const listed = await api.get(`/users/${stan.userId}/vaults`);
+    expect(listed.json.deposits).toMatchObject([{ depositId, amount: 100.5, accruedYield: 0 }]);
+
+    // The fee is 0.3, the vault's part of it 0.12; what a deposit has accrued is floored.
+    await twoTraders();
+    await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
+    const claimed = await api.post(`/vaults/deposits/${depositId}/claim`, undefined, stan.token);
+    expect(claimed.json).toMatchObject({
+      depositId,
+      claimed: 0.119999,
+      claimedYield: 0.119999,
+      accruedYield: 0,
+    });
+    expect((await api.get('/vaults')).json.vaults).toMatchObject([
+      { staked: 100.5, deposits: 1, yieldPaid: 0.119999 },
+    ]);
+    const unstaked = await api.post(`/vaults/deposits/${depositId}/unstake`, {}, stan.token);
+    expect(unstaked.json).toMatchObject({
+      status: 'closed',
+      returned: 100.5,
+      yieldPaid: 0,
+      claimedYield: 0.119999,
+    });
+    expect(unstaked.json.balance).toEqual({ available: 10_000.119999, held: 0 });
+    expect((await api.get(`/users/${stan.userId}/vaults`)).json.deposits).toEqual([]);
+    const again = await api.post(`/vaults/deposits/${depositId}/unstake`, {}, stan.token);
+    expect([again.status, again.json.error.code]).toEqual([409, 'deposit_closed']);
+  });
+});
+
+describe('partners and operations', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  const asPartner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
+
+  test('money in and out, once per reference', async () => {
+    const ada = await server.register('ada');
+    const deposit = { userId: ada.userId, amount: 250.000001, reference: 'in-1' };
+    const first = await api.send('POST', '/partner/deposits', deposit, asPartner);
+    expect(first.json).toMatchObject({
+      partner: 'acme',
+      amount: 250.000001,
+      balance: { available: 10_250.000001 },
+    });
+    const again = await api.send('POST', '/partner/deposits', deposit, asPartner);
+    expect([again.text, again.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
+    const other = await api.send('POST', '/partner/deposits', { ...deposit, amount: 1 }, asPartner);
+    expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+    const withdrawal = { userId: ada.userId, amount: 10_250, reference: 'out-1' };
+    const out = await api.send('POST', '/partner/withdrawals', withdrawal, asPartner);
+    expect(out.json.balance).toEqual({ available: 0.000001, held: 0 });
+    const tooMuch = await api.send(
+      'POST',
+      '/partner/withdrawals',
+      { ...withdrawal, reference: 'out-2' },
+      asPartner,
+    );
+    expect(tooMuch.status).toBe(422);
+    expect(tooMuch.json.error.details).toEqual({ required: 10_250, available: 0.000001 });
+    const user = await api.send('GET', `/partner/users/${ada.userId}`, undefined, asPartner);
+    expect(user.json).toMatchObject({ username: 'ada', available: 0.000001, total: 0.000001 });
+  });
+
+  test('health, readiness and status', async () => {
+    expect((await api.get('/health')).json).toEqual({ status: 'ok' });
+    expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
+    const before = (await api.get('/status')).json;
+    await server.register('zoe');
+    const after = (await api.get('/status')).json;
+    expect(after.sequence).toBe(before.sequence + 1);
+    expect(after.digest).not.toBe(before.digest);
+  });
+});
+
+test('every route was used, with every status that it can succeed with', () => {
+  const promised = ROUTES.flatMap((route) =>
+    Object.keys(route.responses).map((status) => `${route.method} ${route.path} ${status}`),
+  );
+  expect(promised.length).toBeGreaterThan(25);
+  expect(promised.filter((answer) => !seen.has(answer))).toEqual([]);
+});
