@@ -6,16 +6,7 @@
  * kind, filled anew by each call: whoever wants to keep a command copies it. (The engine and the sequencer do not
  * keep commands, so feeding them from here is the same to them as fresh objects.)
  */
-import type {
-  AdvanceTime,
-  Buy,
-  Cancel,
-  Claim,
-  Command,
-  CommandName,
-  ObservePrice,
-  Sell,
-} from '../engine/commands.js';
+import type { AdvanceTime, Buy, Cancel, Claim, Command, ObservePrice, Sell } from '../engine/commands.js';
 import { CommandKind } from '../engine/commands.js';
 import { Outcome, TimeInForce } from '../engine/domain.js';
 import { MAX_TIME_MS } from '../engine/limits.js';
@@ -136,10 +127,6 @@ export class CommandTape {
     this.numbers[i] = command.sizeLots;
     this.ticks[i] = command.priceTicks;
     this.flags[i] = command.outcome | (command.timeInForce << 1) | (command.postOnly ? POST_ONLY : 0);
-  }
-
-  kindAt(i: number): CommandName {
-    return this.read(i).kind;
   }
 
   /** The i-th command, valid until the next read of the same kind. */

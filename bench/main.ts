@@ -6,12 +6,13 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchEngine } from './engine-bench.js';
+import { benchHttp } from './http-bench.js';
 import { benchJournal } from './journal-bench.js';
 import { describeMachine } from './machine.js';
 import { printSection, type Section } from './report.js';
 import { describeWorkload, planWorkload, STANDARD, type Workload } from './workload.js';
 
-const SECTIONS = ['engine', 'journal'] as const;
+const SECTIONS = ['engine', 'journal', 'http'] as const;
 type SectionName = (typeof SECTIONS)[number];
 
 const USAGE = `npm run bench -- [options]
@@ -20,6 +21,7 @@ const USAGE = `npm run bench -- [options]
   --commands <n>     of the workload (default: 500000)
   --seconds <n>      how long each loop of journal and http runs (default: 3)
   --folder <path>    where temporary data folders are made (default: the system's)
+  --profile <path>   writes a CPU profile of the exchange of the http section to this folder
   --json <file>      also writes everything as JSON`;
 
 interface Settings {
@@ -27,7 +29,9 @@ interface Settings {
   seed: string;
   commands: number;
   seconds: number;
-  folder: string;
+  /** Temporary folders are made in here. */
+  parent: string;
+  profileFolder: string | null;
   jsonFile: string | null;
 }
 
@@ -40,6 +44,7 @@ function readArguments(): Settings {
       commands: { type: 'string', default: '500000' },
       seconds: { type: 'string', default: '3' },
       folder: { type: 'string', default: tmpdir() },
+      profile: { type: 'string' },
       json: { type: 'string' },
     },
   });
@@ -53,7 +58,8 @@ function readArguments(): Settings {
     seed: values.seed,
     commands: positive('--commands', values.commands, 1_000),
     seconds: positive('--seconds', values.seconds, 0.1),
-    folder: values.folder,
+    parent: values.folder,
+    profileFolder: values.profile ?? null,
     jsonFile: values.json ?? null,
   };
 }
@@ -70,18 +76,14 @@ async function run(settings: Settings): Promise<void> {
   console.log(
     `machine   ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB; Node ${machine.node} (V8 ${machine.v8}); ${machine.os}`,
   );
-  const workload = planWorkload({
-    ...STANDARD,
-    seed: settings.seed,
-    commands: Math.floor(settings.commands),
-  });
-  const described = describeWorkload(workload);
-  printSection(described, console.log);
-  const sections: Section[] = [described];
-  for (const name of settings.sections) {
-    const section = await runSection(name, workload, settings);
+  const sections: Section[] = [];
+  const add = (section: Section) => {
     printSection(section, console.log);
     sections.push(section);
+  };
+  for (const name of settings.sections) {
+    if (name === 'http') add(await benchHttp(settings));
+    else await addCoreSection(name, settings, add);
   }
   if (settings.jsonFile !== null) {
     const { sections: only, seed, commands, seconds } = settings;
@@ -90,13 +92,19 @@ async function run(settings: Settings): Promise<void> {
   }
 }
 
-function runSection(name: SectionName, workload: Workload, settings: Settings): Promise<Section> {
-  switch (name) {
-    case 'engine':
-      return benchEngine(workload);
-    case 'journal':
-      return benchJournal(workload, { parent: settings.folder, seconds: settings.seconds });
+let planned: Workload | null = null;
+
+/** The sections that run the planned workload; it is planned, and described, before the first of them. */
+async function addCoreSection(
+  name: Exclude<SectionName, 'http'>,
+  settings: Settings,
+  add: (section: Section) => void,
+): Promise<void> {
+  if (planned === null) {
+    planned = planWorkload({ ...STANDARD, seed: settings.seed, commands: Math.floor(settings.commands) });
+    add(describeWorkload(planned));
   }
+  add(name === 'engine' ? await benchEngine(planned) : await benchJournal(planned, settings));
 }
 
 let settings: Settings;

@@ -1,0 +1,12 @@
+/**
+ * A process that makes load: takes one load at a time as a message, answers with its result, and ends when its parent does. In a process of
+ * its own, so that what it costs is not on the server's account.
+ */
+import { type LoadOptions, runLoad } from './load.js';
+
+process.on('message', (options: LoadOptions) => {
+  runLoad(options).then(
+    (result) => process.send!({ result }),
+    (error: Error) => process.send!({ error: error.message }),
+  );
+});
