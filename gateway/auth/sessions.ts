@@ -8,7 +8,7 @@
  */
 import { webcrypto } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
-import { idNumber } from '../json/ids.js';
+import { idNumber } from '../../engine/notation.js';
 
 const ALGORITHM = 'HS256';
 const REMEMBERED_MAX = 100_000;

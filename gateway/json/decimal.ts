@@ -6,13 +6,16 @@
  * determine each other. So a double is the decimal n / scale exactly if dividing n by scale gives it back.
  */
 import { Big } from 'big.js';
+import { MAX_FIFTEEN_DIGITS, microsText } from '../../engine/notation.js';
 
-export const MICRO_SCALE = 1_000_000;
-export const TICK_SCALE = 1_000;
-export const LOT_SCALE = 1_000;
-
-/** The largest integer of fifteen digits: below it the rule above holds. */
-const MAX_FIFTEEN_DIGITS = 999_999_999_999_999;
+export {
+  LOT_SCALE,
+  lotsText,
+  MICRO_SCALE,
+  microsText,
+  TICK_SCALE,
+  ticksText,
+} from '../../engine/notation.js';
 
 /** value × scale, if that is an integer of at most fifteen digits; else NaN: more places than the scale has. */
 export function scaledInteger(value: number, scale: number): number {
@@ -20,32 +23,9 @@ export function scaledInteger(value: number, scale: number): number {
   return Math.abs(scaled) <= MAX_FIFTEEN_DIGITS && scaled / scale === value ? scaled : Number.NaN;
 }
 
-/** The exact decimal of micro-dollars: 1500000 → "1.5". */
-export function microsText(micros: number): string {
-  return decimalText(micros, MICRO_SCALE, 6);
-}
-
-/** The exact decimal of lots, in shares: 2500 → "2.5". */
-export function lotsText(lots: number): string {
-  return decimalText(lots, LOT_SCALE, 3);
-}
-
-/** The decimal of a price: 495 → "0.495". */
-export function ticksText(ticks: number): string {
-  return `${ticks / TICK_SCALE}`;
-}
-
 /** The same for what may be absent. */
 export function microsTextOrNull(micros: number | null): string {
   return micros === null ? 'null' : microsText(micros);
-}
-
-function decimalText(integer: number, scale: number, places: number): string {
-  if (integer <= MAX_FIFTEEN_DIGITS && integer >= -MAX_FIFTEEN_DIGITS) return `${integer / scale}`;
-  const digits = `${Math.abs(integer)}`;
-  const fraction = digits.slice(-places).replace(/0+$/, '');
-  const whole = `${integer < 0 ? '-' : ''}${digits.slice(0, -places)}`;
-  return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
 /**

@@ -4,7 +4,8 @@
  * same to the byte.
  */
 import { CommandKind, type CommandName } from '../../engine/commands.js';
-import { OrderStatus, Outcome, Resolution, Side } from '../../engine/domain.js';
+import { OrderStatus } from '../../engine/domain.js';
+import { type Assets, marketIdText, outcomeName, resolutionName } from '../../engine/notation.js';
 import {
   ORDER_RESULT_LENGTH,
   OrderResult,
@@ -14,28 +15,15 @@ import {
 } from '../../engine/results.js';
 import type { Tape } from '../../engine/tape.js';
 import { averagePriceMicros, lotsText, microsText, microsTextOrNull, ticksText } from './decimal.js';
-import { type Assets, marketIdText } from './ids.js';
 
 /** Makes the answer from a result that is `ok` and begins at `at` on the tape. */
 export type ReceiptWriter = (assets: Assets, result: Tape, at: number) => string;
 
-const OUTCOME_NAMES = { [Outcome.UP]: 'UP', [Outcome.DOWN]: 'DOWN' } as const;
-const SIDE_NAMES = { [Side.BUY]: 'BUY', [Side.SELL]: 'SELL' } as const;
 const STATUS_NAMES = {
   [OrderStatus.FILLED]: 'filled',
   [OrderStatus.PARTIALLY_FILLED]: 'partially_filled',
   [OrderStatus.RESTING]: 'resting',
 } as const;
-const RESOLUTION_NAMES = {
-  [Resolution.NONE]: null,
-  [Resolution.UP]: 'UP',
-  [Resolution.DOWN]: 'DOWN',
-  [Resolution.VOID]: 'VOID',
-} as const;
-
-export const outcomeName = (outcome: number) => OUTCOME_NAMES[outcome as Outcome];
-export const sideName = (side: number) => SIDE_NAMES[side as Side];
-export const resolutionName = (resolution: number) => RESOLUTION_NAMES[resolution as Resolution];
 
 /** `{"available":…,"held":…}` */
 export function balanceText(availableMicros: number, heldMicros: number): string {

@@ -2,6 +2,14 @@
 import { mulDivFloor } from '../../engine/arithmetic.js';
 import { MarketStatus, Outcome, Resolution, Side } from '../../engine/domain.js';
 import { MICROS_PER_SET } from '../../engine/limits.js';
+import {
+  type Assets,
+  marketIdText,
+  outcomeName,
+  resolutionName,
+  sideName,
+  statusName,
+} from '../../engine/notation.js';
 import type {
   AccountView,
   DepthLevel,
@@ -12,22 +20,9 @@ import type {
   QuoteView,
 } from '../../engine/views.js';
 import { averagePriceMicros, lotsText, microsText, microsTextOrNull, ticksText } from './decimal.js';
-import { type Assets, marketIdText } from './ids.js';
-import { outcomeName, resolutionName, sideName } from './receipts.js';
 
 export interface MarketReads extends Assets {
   assetPriceMicros(asset: number): number | null;
-}
-
-const STATUS_NAMES = {
-  [MarketStatus.ACTIVE]: 'active',
-  [MarketStatus.ENDED]: 'ended',
-  [MarketStatus.RESOLVED]: 'resolved',
-} as const;
-export type MarketStatusName = (typeof STATUS_NAMES)[MarketStatus];
-
-export function statusName(status: MarketStatus): MarketStatusName {
-  return STATUS_NAMES[status];
 }
 
 /** Prices are counted in halves of a tick, because the middle of a book may lie between two. */

@@ -1,11 +1,11 @@
 /** Markets: lists, one market, its order book, and what an order would do now. Public. */
 import { MarketStatus, Side } from '../../../engine/domain.js';
 import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../../engine/limits.js';
+import { marketIdNumber, statusName } from '../../../engine/notation.js';
 import type { MarketView } from '../../../engine/views.js';
 import * as answers from '../../json/answers.js';
-import { marketIdNumber } from '../../json/ids.js';
 import * as requests from '../../json/requests.js';
-import { marketText, orderbookText, quoteText, statusName } from '../../json/views.js';
+import { marketText, orderbookText, quoteText } from '../../json/views.js';
 import type { Call } from '../call.js';
 import { errorAnswer, invalidRequest } from '../errors.js';
 import { pageOf } from '../paging.js';

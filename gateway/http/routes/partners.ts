@@ -1,8 +1,8 @@
 /** Partners: money in and out of accounts, once per partner and reference. */
 import type { z } from 'zod';
+import { idNumber } from '../../../engine/notation.js';
 import * as answers from '../../json/answers.js';
 import { microsText } from '../../json/decimal.js';
-import { idNumber } from '../../json/ids.js';
 import { balanceText, type ReceiptWriter, resultFields } from '../../json/receipts.js';
 import * as requests from '../../json/requests.js';
 import { moneyFieldsText } from '../../json/views.js';

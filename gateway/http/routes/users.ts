@@ -1,7 +1,7 @@
 /** What belongs to a user: profile, balance, positions, referral. */
+import { idNumber } from '../../../engine/notation.js';
 import type { AccountView } from '../../../engine/views.js';
 import * as answers from '../../json/answers.js';
-import { idNumber } from '../../json/ids.js';
 import {
   ownReferralText,
   publicReferralText,

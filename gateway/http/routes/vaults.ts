@@ -1,8 +1,8 @@
 /** The flex vault: what it is, staking, unstaking, and claiming yield. */
 import { MIN_STAKE_MICROS } from '../../../engine/limits.js';
+import { idNumber } from '../../../engine/notation.js';
 import * as answers from '../../json/answers.js';
 import { microsText } from '../../json/decimal.js';
-import { idNumber } from '../../json/ids.js';
 import { claimYieldReceipt, depositText, stakeReceipt, unstakeReceipt } from '../../json/receipts.js';
 import * as requests from '../../json/requests.js';
 import type { Call } from '../call.js';
