@@ -24,6 +24,8 @@ import type {
   AccountView,
   DepthLevel,
   DepthView,
+  FundsView,
+  MarketFundsView,
   MarketView,
   OrderView,
   PositionView,
@@ -260,6 +262,30 @@ export class Reads {
   /** Deposits that are not closed, oldest first. */
   deposits(userId: number): VaultDepositView[] {
     return this.state.vault.ofUser(userId).map((deposit) => this.depositView(deposit));
+  }
+
+  funds(): FundsView {
+    const { ledger } = this.state;
+    return {
+      availableMicros: ledger.totalAvailable.value,
+      heldMicros: ledger.totalHeld.value,
+      collateralMicros: ledger.totalCollateral.value,
+      feeEscrowMicros: ledger.totalEscrow.value,
+      stakedMicros: ledger.staked.value,
+      yieldDueMicros: ledger.yieldDue.value,
+      treasuryMicros: ledger.treasury.value,
+      netDepositsMicros: ledger.netDeposits.value,
+    };
+  }
+
+  marketFunds(marketId: number): MarketFundsView | null {
+    const { markets, ledger } = this.state;
+    const slot = markets.find(marketId);
+    if (slot === 0) return null;
+    return {
+      collateralMicros: ledger.collateral.values[slot]!,
+      feeEscrowMicros: ledger.escrow.values[slot]!,
+    };
   }
 
   /** Money that belongs to the exchange. */

@@ -113,3 +113,25 @@ export interface VaultDepositView {
   stakedAtMs: number;
   earnsFromMs: number;
 }
+
+/** Where all money is. The first seven are its pots; together they are `netDepositsMicros`. */
+export interface FundsView {
+  availableMicros: number;
+  heldMicros: number;
+  /** Of all markets. */
+  collateralMicros: number;
+  feeEscrowMicros: number;
+  stakedMicros: number;
+  yieldDueMicros: number;
+  treasuryMicros: number;
+  /** Deposits less withdrawals. */
+  netDepositsMicros: number;
+}
+
+/** What one market holds for its users. */
+export interface MarketFundsView {
+  /** A dollar per complete set, and after the resolution what winners have not been paid. */
+  collateralMicros: number;
+  /** Fees that are not shared out, or not refunded. */
+  feeEscrowMicros: number;
+}
