@@ -175,14 +175,14 @@ function readBody({ call, route, body, json }: Admission): boolean {
 }
 
 function takeBody(call: Call, schema: z.ZodType, text: string, json: unknown): boolean {
-  const parsed = schema.safeParse(json, { error: problemText });
-  if (!parsed.success) {
-    call.refuse(invalidRequest(fieldProblems(parsed.error, 'body')));
-    return false;
-  }
   const inexact = inexactNumber(text);
   if (inexact !== null) {
     call.refuse(invalidRequest({ body: `has a number with too many digits: ${inexact}` }));
+    return false;
+  }
+  const parsed = schema.safeParse(json, { error: problemText });
+  if (!parsed.success) {
+    call.refuse(invalidRequest(fieldProblems(parsed.error, 'body')));
     return false;
   }
   call.body = parsed.data;

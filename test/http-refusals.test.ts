@@ -1,0 +1,1020 @@
+/**
+ * Bad input over real HTTP, as tables: the exact status and code, details that name the field, a message for a person,
+ * and nothing changed. What the gateway refuses does not even reach the journal; what the engine rejects changes no
+ * account.
+ */
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ErrorCode } from '../gateway/http/errors.js';
+import { ROUTES } from '../gateway/http/routes.js';
+import {
+  type Answer,
+  type ApiClient,
+  PASSWORD,
+  type RequestOptions,
+  TestServer,
+  type Trader,
+  type Verb,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from './server.js';
+
+const PARTNER_KEY = 'partner-key-of-the-tests';
+const KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
+const ENDED = 'btc-15m-1763700300';
+const ACTIVE = 'btc-15m-1763701200';
+
+let server: TestServer;
+let api: ApiClient;
+let ada: Trader;
+let bob: Trader;
+
+/**
+ * One market that has ended and is not resolved, one that is active and has a bid by ada and an offer by bob, each of
+ * whom owns shares; a vault deposit of ada's.
+ */
+beforeAll(async () => {
+  server = await TestServer.withMarket({ partnerKeys: KEYS });
+  api = server.api;
+  ada = await server.register('ada');
+  bob = await server.register('bob');
+  await server.passTime(WINDOW_START_MS + WINDOW_MS, 100_000);
+  const rest = { timeInForce: 'GTC' };
+  for (const [trader, body] of [
+    [ada, { outcome: 'UP', shares: 20, price: 0.4, ...rest }],
+    [bob, { outcome: 'DOWN', amount: 6 }],
+    [bob, { outcome: 'DOWN', shares: 5, price: 0.5, ...rest }],
+  ] as const) {
+    const { status } = await api.post(`/markets/15m/${ACTIVE}/buy`, body, trader.token);
+    expect(status).toBe(200);
+  }
+  const { status } = await api.post('/vaults/flex/stake', { amount: 5 }, ada.token);
+  expect(status).toBe(201);
+});
+afterAll(() => server.stop());
+
+/** All that the API shows of the two traders and the book. */
+async function accounts(): Promise<unknown[]> {
+  const paths = ['balance', 'orders', 'positions', 'referral', 'vaults', ''].flatMap((part) =>
+    [ada, bob].map(
+      (trader) => [`/users/${trader.userId}${part === '' ? '' : `/${part}`}`, trader.token] as const,
+    ),
+  );
+  const answers = await Promise.all([
+    ...paths.map(([path, token]) => api.get(path, token)),
+    api.get(`/markets/15m/${ACTIVE}/orderbook`),
+    api.get('/vaults'),
+  ]);
+  return answers.map(({ status, json }) => {
+    expect(status).toBe(200);
+    return { ...json, sequence: 0 };
+  });
+}
+
+interface Refusal {
+  method: Verb;
+  path: string;
+  body?: unknown;
+  options?: RequestOptions;
+  status: number;
+  code: ErrorCode;
+  /** The field that the details name. */
+  field?: string;
+}
+
+function check(answer: Answer, { status, code, field }: Refusal): void {
+  expect({ status: answer.status, code: answer.json.error.code, body: answer.text }).toMatchObject({
+    status,
+    code,
+  });
+  const { message, details } = answer.json.error;
+  // A sentence that begins like one, is not about internals, and names the field if there is one.
+  expect(message).toMatch(/^[A-Z].*\.$/);
+  expect(message).not.toMatch(/undefined|null|NaN|zod|expected|\[object/i);
+  if (field === undefined) return;
+  expect(Object.keys(details)).toContain(field);
+  expect(message).toContain(field);
+}
+
+/** Refused before the engine: the journal did not grow. */
+async function refused(refusal: Refusal): Promise<void> {
+  const before = await server.state();
+  const { method, path, body, options } = refusal;
+  check(await api.send(method, path, body, options), refusal);
+  expect(await server.state()).toEqual(before);
+}
+
+/** Rejected by the engine: sequenced, but no account changed. */
+async function rejected(refusal: Refusal): Promise<void> {
+  const before = await accounts();
+  const { sequence } = await server.state();
+  const { method, path, body, options } = refusal;
+  check(await api.send(method, path, body, options), refusal);
+  expect((await server.state()).sequence).toBe(sequence + 1);
+  expect(await accounts()).toEqual(before);
+}
+
+const asAda = () => ({ token: ada.token });
+const asPartner = () => ({ headers: { authorization: `Bearer ${PARTNER_KEY}` } });
+const buy = `/markets/15m/${ACTIVE}/buy`;
+const sell = `/markets/15m/${ACTIVE}/sell`;
+
+/** Every number that a client can send, by the path of its route: a body that is valid but for it. */
+interface NumberField {
+  method: 'POST' | 'PUT';
+  path: string;
+  body: object;
+  field: string;
+  places: number;
+  tooMuch: number;
+  options: () => RequestOptions;
+}
+const NUMBERS: NumberField[] = [
+  {
+    method: 'POST',
+    path: buy,
+    body: { outcome: 'UP' },
+    field: 'amount',
+    places: 6,
+    tooMuch: 1_000_001,
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: buy,
+    body: { outcome: 'UP', price: 0.01 },
+    field: 'shares',
+    places: 3,
+    tooMuch: 10_000_001,
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: buy,
+    body: { outcome: 'UP', amount: 1 },
+    field: 'price',
+    places: 3,
+    tooMuch: 1,
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: sell,
+    body: { outcome: 'UP' },
+    field: 'shares',
+    places: 3,
+    tooMuch: 10_000_001,
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: sell,
+    body: { outcome: 'UP', shares: 1 },
+    field: 'price',
+    places: 3,
+    tooMuch: 1,
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: '/vaults/flex/stake',
+    body: {},
+    field: 'amount',
+    places: 6,
+    tooMuch: 100_000_001,
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: '/partner/deposits',
+    body: { userId: 'u1', reference: 'r' },
+    field: 'amount',
+    places: 6,
+    tooMuch: 100_000_001,
+    options: asPartner,
+  },
+  {
+    method: 'POST',
+    path: '/partner/withdrawals',
+    body: { userId: 'u1', reference: 'r' },
+    field: 'amount',
+    places: 6,
+    tooMuch: 100_000_001,
+    options: asPartner,
+  },
+];
+
+describe.each(NUMBERS)('$path: $field', ({ method, path, body, field, places, tooMuch, options }) => {
+  const texts = {
+    'a text': '"10"',
+    null: 'null',
+    'a boolean': 'true',
+    'a list': '[1]',
+    'an object': '{"value":1}',
+    'too large for any number (1e309)': '1e309',
+    'as negative as can be (-1e309)': '-1e309',
+    negative: '-1',
+    zero: '0',
+    'minus zero': '-0',
+    'too small to count': '1e-9',
+    'the smallest double': '5e-324',
+    'one place too many': `0.${'0'.repeat(places)}1`,
+    'places that a double loses': '0.50000000000000000000001',
+    'more than the maximum': `${tooMuch}`,
+    'far more than the maximum': '1e18',
+  };
+  test.each(Object.entries(texts))('%s', async (_what, text) => {
+    const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(`"${field}":0.123`, `"${field}":${text}`);
+    expect(raw).toContain(`"${field}":${text}`);
+    const lost = text === '0.50000000000000000000001';
+    const about = lost ? 'body' : field;
+    await refused({
+      method,
+      path,
+      options: { ...options(), raw },
+      status: 400,
+      code: 'invalid_request',
+      field: about,
+    });
+  });
+
+  test.each(['NaN', 'Infinity', '01', '.5', '1.', '+1', '0x10', '1_000'])('%s is no JSON', async (text) => {
+    const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(`"${field}":0.123`, `"${field}":${text}`);
+    await refused({ method, path, options: { ...options(), raw }, status: 400, code: 'invalid_json' });
+  });
+});
+
+/** A route that takes a body, and one that it would take. */
+interface Taker {
+  method: 'POST' | 'PUT' | 'DELETE';
+  path: () => string;
+  body: object;
+  required: string[];
+  options: () => RequestOptions;
+}
+const TAKERS: Taker[] = [
+  {
+    method: 'POST',
+    path: () => buy,
+    body: { outcome: 'UP', amount: 1 },
+    required: ['outcome', 'amount'],
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: () => sell,
+    body: { outcome: 'UP', shares: 1 },
+    required: ['outcome', 'shares'],
+    options: asAda,
+  },
+  { method: 'POST', path: () => `/markets/15m/${ENDED}/claim`, body: {}, required: [], options: asAda },
+  { method: 'DELETE', path: () => `/markets/15m/${ACTIVE}/orders`, body: {}, required: [], options: asAda },
+  {
+    method: 'DELETE',
+    path: () => `/markets/15m/${ACTIVE}/orders/o1`,
+    body: {},
+    required: [],
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: () => '/vaults/flex/stake',
+    body: { amount: 1 },
+    required: ['amount'],
+    options: asAda,
+  },
+  { method: 'POST', path: () => '/vaults/deposits/d1/unstake', body: {}, required: [], options: asAda },
+  { method: 'POST', path: () => '/vaults/deposits/d1/claim', body: {}, required: [], options: asAda },
+  {
+    method: 'PUT',
+    path: () => `/users/${ada.userId}/referral/code`,
+    body: { code: 'ABC' },
+    required: ['code'],
+    options: asAda,
+  },
+  {
+    method: 'PUT',
+    path: () => '/auth/password',
+    body: { currentPassword: PASSWORD, newPassword: 'something new' },
+    required: ['currentPassword', 'newPassword'],
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: () => '/auth/register',
+    body: { username: 'someone', password: PASSWORD },
+    required: ['username', 'password'],
+    options: () => ({}),
+  },
+  {
+    method: 'POST',
+    path: () => '/auth/login',
+    body: { username: 'ada', password: PASSWORD },
+    required: ['username', 'password'],
+    options: () => ({}),
+  },
+  { method: 'POST', path: () => '/auth/logout', body: {}, required: [], options: () => ({}) },
+  {
+    method: 'POST',
+    path: () => '/partner/deposits',
+    body: { userId: 'u1', amount: 1, reference: 'r' },
+    required: ['userId', 'amount', 'reference'],
+    options: asPartner,
+  },
+  {
+    method: 'POST',
+    path: () => '/partner/withdrawals',
+    body: { userId: 'u1', amount: 1, reference: 'r' },
+    required: ['userId', 'amount', 'reference'],
+    options: asPartner,
+  },
+];
+
+test('the table of bodies has every route that takes one', () => {
+  expect(TAKERS).toHaveLength(ROUTES.filter((route) => route.body !== undefined).length);
+});
+
+describe.each(TAKERS)('the body of $method $path', ({ method, path, body, required, options }) => {
+  const send = (raw: string | Buffer, headers: Record<string, string> = {}): RequestOptions => {
+    const { headers: own, ...rest } = options();
+    return { ...rest, raw, headers: { ...own, ...headers } };
+  };
+
+  test.each(required)('without %s', async (name) => {
+    const without = Object.fromEntries(Object.entries(body).filter(([key]) => key !== name));
+    await refused({
+      method,
+      path: path(),
+      body: without,
+      options: options(),
+      status: 400,
+      code: 'invalid_request',
+      field: name,
+    });
+  });
+
+  test.each(['amonut', 'Amount', 'token', '__proto__', 'constructor'])(
+    'with the unknown field %s',
+    async (name) => {
+      const raw = JSON.stringify(body).replace(
+        /}$/,
+        `${Object.keys(body).length === 0 ? '' : ','}"${name}":1}`,
+      );
+      await refused({
+        method,
+        path: path(),
+        options: send(raw),
+        status: 400,
+        code: 'invalid_request',
+        field: name,
+      });
+    },
+  );
+
+  test.each(['[]', '"text"', '5', 'null', 'true'])('%s in place of an object', async (raw) => {
+    await refused({
+      method,
+      path: path(),
+      options: send(raw),
+      status: 400,
+      code: 'invalid_request',
+      field: 'body',
+    });
+  });
+
+  test.each(['{', '{"outcome":}', "{'outcome':'UP'}", '{} {}', '\ufeff{}', ' ', 'outcome=UP&amount=1'])(
+    '%j, which is no JSON',
+    async (raw) => {
+      await refused({ method, path: path(), options: send(raw), status: 400, code: 'invalid_json' });
+    },
+  );
+
+  test('bytes that are not UTF-8', async () => {
+    const raw = Buffer.concat([Buffer.from('{"outcome":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
+    await refused({ method, path: path(), options: send(raw), status: 400, code: 'invalid_json' });
+  });
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=latin1',
+    'application/jsonp',
+    '',
+  ])('as %j', async (type) => {
+    const raw = JSON.stringify(body);
+    await refused({
+      method,
+      path: path(),
+      options: send(raw, { 'content-type': type }),
+      status: 415,
+      code: 'unsupported_media_type',
+    });
+  });
+
+  test('of more than 64 KiB', async () => {
+    const raw = JSON.stringify({ ...body, padding: 'x'.repeat(65_536) });
+    await refused({ method, path: path(), options: send(raw), status: 413, code: 'body_too_large' });
+  });
+
+  test('of exactly 64 KiB is looked at', async () => {
+    const empty = JSON.stringify({ ...body, padding: '' });
+    const raw = JSON.stringify({ ...body, padding: 'x'.repeat(65_536 - empty.length) });
+    expect(raw).toHaveLength(65_536);
+    await refused({
+      method,
+      path: path(),
+      options: send(raw),
+      status: 400,
+      code: 'invalid_request',
+      field: 'padding',
+    });
+  });
+
+  test('with a query parameter that is not known', async () => {
+    await refused({
+      method,
+      path: `${path()}?dryRun=1`,
+      body,
+      options: options(),
+      status: 400,
+      code: 'invalid_request',
+      field: 'dryRun',
+    });
+  });
+});
+
+describe('fields that are no numbers', () => {
+  const cases: [string, Verb, () => string, object, string][] = [
+    ['an outcome in lower case', 'POST', () => buy, { outcome: 'up', amount: 1 }, 'outcome'],
+    ['an outcome that is a number', 'POST', () => buy, { outcome: 0, amount: 1 }, 'outcome'],
+    ['no outcome at all', 'POST', () => sell, { outcome: null, shares: 1 }, 'outcome'],
+    ['a userId that is a number', 'POST', () => buy, { outcome: 'UP', amount: 1, userId: 1 }, 'userId'],
+    ['a userId that is null', 'POST', () => buy, { outcome: 'UP', amount: 1, userId: null }, 'userId'],
+    [
+      'an unknown timeInForce',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, timeInForce: 'DAY' },
+      'timeInForce',
+    ],
+    ['GTC without a price', 'POST', () => buy, { outcome: 'UP', amount: 1, timeInForce: 'GTC' }, 'price'],
+    [
+      'a GTC sell without a price',
+      'POST',
+      () => sell,
+      { outcome: 'UP', shares: 1, timeInForce: 'GTC' },
+      'price',
+    ],
+    [
+      'postOnly without GTC',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, price: 0.4, postOnly: true },
+      'postOnly',
+    ],
+    [
+      'postOnly with IOC',
+      'POST',
+      () => sell,
+      { outcome: 'UP', shares: 1, price: 0.4, postOnly: true, timeInForce: 'IOC' },
+      'postOnly',
+    ],
+    [
+      'postOnly that is a text',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, postOnly: 'true' },
+      'postOnly',
+    ],
+    ['amount and shares', 'POST', () => buy, { outcome: 'UP', amount: 1, shares: 1, price: 0.4 }, 'shares'],
+    ['shares without a price', 'POST', () => buy, { outcome: 'UP', shares: 1 }, 'price'],
+    [
+      'shares and price of too much together',
+      'POST',
+      () => buy,
+      { outcome: 'UP', shares: 10_000_000, price: 0.5 },
+      'shares',
+    ],
+    [
+      'validUntilMs with a fraction',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, validUntilMs: 1.5 },
+      'validUntilMs',
+    ],
+    [
+      'validUntilMs before the epoch',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, validUntilMs: -1 },
+      'validUntilMs',
+    ],
+    [
+      'validUntilMs after the end of time',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, validUntilMs: 1e15 },
+      'validUntilMs',
+    ],
+    ['an amount on a sell', 'POST', () => sell, { outcome: 'UP', shares: 1, amount: 1 }, 'amount'],
+    ['a stake of less than a dollar', 'POST', () => '/vaults/flex/stake', { amount: 0.999999 }, 'amount'],
+    ['a short referral code', 'PUT', () => `/users/${ada.userId}/referral/code`, { code: 'ab' }, 'code'],
+    [
+      'a referral code with a space',
+      'PUT',
+      () => `/users/${ada.userId}/referral/code`,
+      { code: 'a b c' },
+      'code',
+    ],
+    ['a short username', 'POST', () => '/auth/register', { username: 'ab', password: PASSWORD }, 'username'],
+    [
+      'a long username',
+      'POST',
+      () => '/auth/register',
+      { username: 'a'.repeat(21), password: PASSWORD },
+      'username',
+    ],
+    [
+      'a username beyond A-Z',
+      'POST',
+      () => '/auth/register',
+      { username: 'zoë-x', password: PASSWORD },
+      'username',
+    ],
+    [
+      'a username with a line break',
+      'POST',
+      () => '/auth/register',
+      { username: 'abc\n', password: PASSWORD },
+      'username',
+    ],
+    [
+      'a short password',
+      'POST',
+      () => '/auth/register',
+      { username: 'someone', password: '1234567' },
+      'password',
+    ],
+    [
+      'a long password',
+      'POST',
+      () => '/auth/register',
+      { username: 'someone', password: 'x'.repeat(129) },
+      'password',
+    ],
+    [
+      'a bad referral code',
+      'POST',
+      () => '/auth/register',
+      { username: 'someone', password: PASSWORD, referralCode: '!' },
+      'referralCode',
+    ],
+    [
+      'an endless password',
+      'POST',
+      () => '/auth/login',
+      { username: 'ada', password: 'x'.repeat(129) },
+      'password',
+    ],
+    [
+      'a short new password',
+      'PUT',
+      () => '/auth/password',
+      { currentPassword: PASSWORD, newPassword: 'x' },
+      'newPassword',
+    ],
+  ];
+  test.each(cases)('%s', async (_what, method, path, body, field) => {
+    await refused({
+      method,
+      path: path(),
+      body,
+      options: asAda(),
+      status: 400,
+      code: 'invalid_request',
+      field,
+    });
+  });
+
+  test.each(['a'.repeat(65), 'with space', 'naïve', 'a/b'])('the Idempotency-Key %j', async (key) => {
+    const options = { ...asAda(), headers: { 'idempotency-key': Buffer.from(key).toString('latin1') } };
+    await refused({
+      method: 'POST',
+      path: buy,
+      body: { outcome: 'UP', amount: 1 },
+      options,
+      status: 400,
+      code: 'invalid_request',
+      field: 'Idempotency-Key',
+    });
+  });
+});
+
+describe('queries', () => {
+  const cases: [string, string][] = [
+    ['/markets?limit=0', 'limit'],
+    ['/markets?limit=201', 'limit'],
+    ['/markets?limit=ten', 'limit'],
+    ['/markets?limit=', 'limit'],
+    ['/markets?limit=1.5', 'limit'],
+    ['/markets?limit=1e2', 'limit'],
+    ['/markets?limit=-5', 'limit'],
+    ['/markets?limt=5', 'limt'],
+    ['/markets?limit=5&limit=6', 'limit'],
+    ['/markets?status=open', 'status'],
+    ['/markets?asset=DOGE', 'asset'],
+    ['/markets?asset=%F0%9F%92%A5', 'asset'],
+    ['/markets?cursor=xyz', 'cursor'],
+    ['/markets?__proto__=1', '__proto__'],
+    ['/markets/15m?asset=DOGE', 'asset'],
+    ['/markets/15m?token=abc', 'token'],
+    [`/markets/15m/${ACTIVE}/orderbook?depth=0`, 'depth'],
+    [`/markets/15m/${ACTIVE}/orderbook?depth=1000`, 'depth'],
+    [`/markets/15m/${ACTIVE}/quote`, 'outcome'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP`, 'amount'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=0`, 'amount'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=-1`, 'amount'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1e3`, 'amount'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=NaN`, 'amount'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1.0000001`, 'amount'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1&shares=1`, 'shares'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&side=SELL&amount=1`, 'shares'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&side=SELL&shares=1.0001`, 'shares'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1&price=1`, 'price'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1&side=buy`, 'side'],
+    ['/users/u1?full=1', 'full'],
+    ['/users/u1/positions?limit=1000', 'limit'],
+    ['/users/u1/vaults?cursor=abc', 'cursor'],
+    ['/vaults?sort=apr', 'sort'],
+  ];
+  test.each(cases)('GET %s', async (path, field) => {
+    await refused({ method: 'GET', path, status: 400, code: 'invalid_request', field });
+  });
+});
+
+describe('what is not there', () => {
+  const marketIds = [
+    'btc-15m-1763800200',
+    'btc-15m-1763701201',
+    'doge-15m-1763701200',
+    'BTC-15m-1763701200',
+    'btc-15m-01763701200',
+    'btc-15m-',
+    'btc-1h-1763701200',
+    '%62tc-15m-1763701200x',
+    '%zz',
+    '..%2f..',
+    'btc-15m-99999999999999',
+    '-1',
+    '0',
+  ];
+  test.each(marketIds)('the market %s, to look at', async (id) => {
+    const refusal = { method: 'GET', status: 404, code: 'market_not_found' } as const;
+    await refused({ ...refusal, path: `/markets/${id}` });
+    await refused({ ...refusal, path: `/markets/15m/${id}/orderbook` });
+    await refused({ ...refusal, path: `/markets/15m/${id}/quote?outcome=UP&amount=1` });
+  });
+  test.each(marketIds.slice(1))('the market %s, to trade in', async (id) => {
+    const refusal = { options: asAda(), status: 404, code: 'market_not_found' } as const;
+    await refused({
+      ...refusal,
+      method: 'POST',
+      path: `/markets/15m/${id}/buy`,
+      body: { outcome: 'UP', amount: 1 },
+    });
+    await refused({
+      ...refusal,
+      method: 'POST',
+      path: `/markets/15m/${id}/sell`,
+      body: { outcome: 'UP', shares: 1 },
+    });
+    await refused({ ...refusal, method: 'POST', path: `/markets/15m/${id}/claim` });
+    await refused({ ...refusal, method: 'DELETE', path: `/markets/15m/${id}/orders` });
+    await refused({ ...refusal, method: 'DELETE', path: `/markets/15m/${id}/orders/x1` });
+  });
+  test.each(['u999', 'u0', 'u01', 'u-1', 'U1', '1', 'u1.5', 'u9999999999999999999', '%75', 'me', 'u%00'])(
+    'the user %s',
+    async (id) => {
+      for (const part of ['', '/positions', '/referral', '/vaults']) {
+        await refused({ method: 'GET', path: `/users/${id}${part}`, status: 404, code: 'user_not_found' });
+      }
+      await refused({
+        method: 'GET',
+        path: `/partner/users/${id}`,
+        options: asPartner(),
+        status: 404,
+        code: 'user_not_found',
+      });
+    },
+  );
+  test.each(['x1', 'd0', '1', 'd1e3'])('the vault deposit %s', async (id) => {
+    for (const verb of ['claim', 'unstake']) {
+      await refused({
+        method: 'POST',
+        path: `/vaults/deposits/${id}/${verb}`,
+        options: asAda(),
+        status: 404,
+        code: 'deposit_not_found',
+      });
+    }
+  });
+  test.each(['o0', '1', 'u1', 'o1x'])('the order %s', async (id) => {
+    await refused({
+      method: 'DELETE',
+      path: `/markets/15m/${ACTIVE}/orders/${id}`,
+      options: asAda(),
+      status: 404,
+      code: 'order_not_found',
+    });
+  });
+  test('a user who is not there, in a transfer', async () => {
+    const body = { userId: 'nobody', amount: 1, reference: 'r1' };
+    await refused({
+      method: 'POST',
+      path: '/partner/deposits',
+      body,
+      options: asPartner(),
+      status: 404,
+      code: 'user_not_found',
+    });
+  });
+  test.each([
+    '/nowhere',
+    '/',
+    '/markets/',
+    '/markets/15m/',
+    '/users',
+    '/users/u1/secrets',
+    `/markets/15m/${ACTIVE}`,
+    '//markets',
+    '/Markets',
+  ])('the route %s', async (path) => {
+    await refused({ method: 'GET', path, status: 404, code: 'route_not_found' });
+    await refused({ method: 'POST', path, body: {}, status: 404, code: 'route_not_found' });
+  });
+});
+
+describe('methods', () => {
+  const paths = [...new Set(ROUTES.map((route) => route.path))];
+  test.each(paths)('those that %s does not take', async (pattern) => {
+    const path = pattern.replace(/:\w+/g, 'u1');
+    const allowed = ROUTES.filter((route) => route.path === pattern).map((route) => route.method);
+    const verbs: Verb[] = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
+    let refusals = 0;
+    for (const method of verbs) {
+      if ((allowed as Verb[]).includes(method)) continue;
+      // "/markets/15m" is also a market's path with "15m" for an id, and so on: the router finds the nearest one.
+      const answer = await api.send(method, path);
+      expect([answer.status, answer.json.error.code]).toEqual([405, 'method_not_allowed']);
+      const { allow } = answer.headers;
+      for (const one of allowed) expect(allow).toContain(one);
+      refusals++;
+    }
+    expect(refusals).toBeGreaterThan(3);
+  });
+});
+
+describe('the order in which problems are looked for', () => {
+  test('the token before the user, the user before the body, the body before the state', async () => {
+    const unknown = '/markets/15m/btc-15m-1763701201/buy';
+    const everythingWrong = { userId: bob.userId, outcome: 'SIDEWAYS' };
+    await refused({
+      method: 'POST',
+      path: unknown,
+      body: everythingWrong,
+      status: 401,
+      code: 'missing_token',
+    });
+    await refused({
+      method: 'POST',
+      path: unknown,
+      body: everythingWrong,
+      options: asAda(),
+      status: 403,
+      code: 'user_mismatch',
+    });
+    await refused({
+      method: 'POST',
+      path: unknown,
+      body: { outcome: 'SIDEWAYS' },
+      options: asAda(),
+      status: 400,
+      code: 'invalid_request',
+    });
+    await refused({
+      method: 'POST',
+      path: unknown,
+      body: { outcome: 'UP', amount: 1 },
+      options: asAda(),
+      status: 404,
+      code: 'market_not_found',
+    });
+    const tooLarge = { raw: 'x'.repeat(70_000) };
+    await refused({ method: 'POST', path: unknown, options: tooLarge, status: 401, code: 'missing_token' });
+    await refused({
+      method: 'POST',
+      path: '/partner/deposits',
+      options: tooLarge,
+      status: 403,
+      code: 'partner_key_required',
+    });
+  });
+});
+
+describe('what the engine rejects', () => {
+  const cases: [string, Verb, () => string, object | undefined, number, ErrorCode][] = [
+    [
+      'a market that never was',
+      'POST',
+      () => '/markets/15m/btc-15m-1763800200/buy',
+      { outcome: 'UP', amount: 1 },
+      404,
+      'market_not_found',
+    ],
+    [
+      'a buy in a market that has ended',
+      'POST',
+      () => `/markets/15m/${ENDED}/buy`,
+      { outcome: 'UP', amount: 1 },
+      409,
+      'market_not_active',
+    ],
+    [
+      'a sell in a market that has ended',
+      'POST',
+      () => `/markets/15m/${ENDED}/sell`,
+      { outcome: 'UP', shares: 1 },
+      409,
+      'market_not_active',
+    ],
+    [
+      'a claim before the resolution',
+      'POST',
+      () => `/markets/15m/${ENDED}/claim`,
+      undefined,
+      409,
+      'market_not_resolved',
+    ],
+    [
+      'a claim in an active market',
+      'POST',
+      () => `/markets/15m/${ACTIVE}/claim`,
+      {},
+      409,
+      'market_not_resolved',
+    ],
+    ['too little money', 'POST', () => buy, { outcome: 'UP', amount: 10_000 }, 422, 'insufficient_balance'],
+    ['too few shares', 'POST', () => sell, { outcome: 'UP', shares: 11 }, 422, 'insufficient_shares'],
+    [
+      'nothing on the other side',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 5, price: 0.3 },
+      409,
+      'insufficient_liquidity',
+    ],
+    [
+      'an amount for less than a lot',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 0.0001 },
+      400,
+      'amount_too_small',
+    ],
+    [
+      'FOK for more than there is',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 9_000, timeInForce: 'FOK', price: 0.6 },
+      409,
+      'price_not_met',
+    ],
+    [
+      'postOnly that would trade',
+      'POST',
+      () => buy,
+      { outcome: 'UP', shares: 1, price: 0.9, timeInForce: 'GTC', postOnly: true },
+      409,
+      'price_not_met',
+    ],
+    [
+      'an order that came too late',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, validUntilMs: WINDOW_START_MS },
+      409,
+      'deadline_passed',
+    ],
+    [
+      'an order that is not there',
+      'DELETE',
+      () => `/markets/15m/${ACTIVE}/orders/o77`,
+      undefined,
+      404,
+      'order_not_found',
+    ],
+    [
+      "another user's order",
+      'DELETE',
+      () => `/markets/15m/${ACTIVE}/orders/o3`,
+      undefined,
+      404,
+      'order_not_found',
+    ],
+    [
+      'a vault deposit that is not there',
+      'POST',
+      () => '/vaults/deposits/d77/unstake',
+      undefined,
+      404,
+      'deposit_not_found',
+    ],
+    [
+      'yield where there is none',
+      'POST',
+      () => '/vaults/deposits/d1/claim',
+      undefined,
+      409,
+      'nothing_to_claim',
+    ],
+    [
+      'a stake beyond the balance',
+      'POST',
+      () => '/vaults/flex/stake',
+      { amount: 99_999 },
+      422,
+      'insufficient_balance',
+    ],
+  ];
+  test.each(cases)('%s', async (_what, method, path, body, status, code) => {
+    await rejected({ method, path: path(), body, options: asAda(), status, code });
+  });
+
+  test("another user's vault deposit is as if it were not there", async () => {
+    for (const verb of ['unstake', 'claim']) {
+      const path = `/vaults/deposits/d1/${verb}`;
+      await rejected({
+        method: 'POST',
+        path,
+        options: { token: bob.token },
+        status: 404,
+        code: 'deposit_not_found',
+      });
+    }
+  });
+
+  test('a referral code that is taken, and one that leads to nobody', async () => {
+    const { code } = (await api.get(`/users/${bob.userId}/referral`)).json;
+    const path = `/users/${ada.userId}/referral/code`;
+    await rejected({
+      method: 'PUT',
+      path,
+      body: { code: code.toLowerCase() },
+      options: asAda(),
+      status: 409,
+      code: 'referral_code_taken',
+    });
+    const someone = { username: 'someone', password: PASSWORD, referralCode: 'LEADS-NOWHERE' };
+    await rejected({
+      method: 'POST',
+      path: '/auth/register',
+      body: someone,
+      status: 400,
+      code: 'invalid_request',
+      field: 'referralCode',
+    });
+  });
+
+  test('a shortage says what was needed and what there is, in exact decimals', async () => {
+    const { available } = (await api.get(`/users/${ada.userId}/balance`, ada.token)).json;
+    const money = await api.post(buy, { outcome: 'UP', amount: 9_999.999999 }, ada.token);
+    // The fee on 9,999.999999 is 50 dollars, rounded up to a micro-dollar.
+    expect(money.json.error.details).toEqual({ required: 10_049.999999, available });
+    expect(money.json.error.message).toContain('$10049.999999');
+    const shares = await api.post(sell, { outcome: 'UP', shares: 10.001 }, ada.token);
+    expect(shares.json.error.details).toEqual({ required: 10.001, available: 10 });
+  });
+
+  test('a quote in a market that has ended', async () => {
+    const path = `/markets/15m/${ENDED}/quote?outcome=UP&amount=1`;
+    await refused({ method: 'GET', path, status: 409, code: 'market_not_active' });
+  });
+
+  test.each(['ada', 'ADA', 'house', 'House'])('the username %s, which is taken', async (username) => {
+    await refused({
+      method: 'POST',
+      path: '/auth/register',
+      body: { username, password: PASSWORD },
+      status: 409,
+      code: 'username_taken',
+    });
+  });
+});
+
+test('a body without end is cut off, and the server goes on', async () => {
+  const raw = 'x'.repeat(8 * 1024 * 1024);
+  const answer = await api.send('POST', buy, undefined, { ...asAda(), raw }).catch((error: Error) => error);
+  // The answer may be lost when the connection ends while the client still sends.
+  if (!(answer instanceof Error)) expect(answer.status).toBe(413);
+  expect((await api.get('/health')).status).toBe(200);
+});
