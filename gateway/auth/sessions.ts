@@ -50,11 +50,12 @@ export class Sessions {
     return this.remembered.get(token);
   }
 
-  /** What the token says, or null if this exchange did not sign it. */
-  async verify(token: string): Promise<Session | null> {
+  /** What the token says; null if this exchange did not sign it, or if the account that it names is not `known`. */
+  async verify(token: string, known: (session: Session) => boolean): Promise<Session | null> {
     if (token.length > TOKEN_LENGTH_MAX) return null;
     const session = await this.readSigned(token);
-    if (session !== null) this.remember(token, session);
+    if (session === null || !known(session)) return null;
+    this.remember(token, session);
     return session;
   }
 

@@ -3,6 +3,7 @@
  * for, body, and then, in the handler and the engine, the state.
  */
 import type { z } from 'zod';
+import type { Engine } from '../../engine/engine.js';
 import { readSessionCookie } from '../auth/cookie.js';
 import { partnerOf } from '../auth/partners.js';
 import { isSameSite } from '../auth/same-site.js';
@@ -91,20 +92,19 @@ function admitUser(admission: Admission): void {
     return;
   }
   gateway.sessions
-    .verify(token)
+    .verify(token, (claimed) => isOfAccount(call.engine, claimed))
     .then((verified) => {
       if (call.isOver) return;
-      if (verified === null || isOlderThanAccount(call, verified)) {
-        call.refuse(errorAnswer('invalid_token'));
-      } else admitSession(admission, verified);
+      if (verified === null) call.refuse(errorAnswer('invalid_token'));
+      else admitSession(admission, verified);
     })
     .catch(gateway.fail);
 }
 
-/** A token of an exchange that was here before, whose users had the same numbers. */
-function isOlderThanAccount(call: Call, session: Session): boolean {
-  const account = call.engine.account(session.userId);
-  return account === null || session.issuedAt < Math.floor(account.createdAtMs / 1_000);
+/** Not so of a token that is older than the account: an exchange that was here before had users of the same numbers. */
+function isOfAccount(engine: Engine, session: Session): boolean {
+  const account = engine.account(session.userId);
+  return account !== null && session.issuedAt >= Math.floor(account.createdAtMs / 1_000);
 }
 
 /** The signature is right; whether the token still stands is the engine's to say, every time. */
