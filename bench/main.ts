@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchEngine } from './engine-bench.js';
-import { benchHttp } from './http-bench.js';
+import { benchHttp, CONNECTIONS } from './http-bench.js';
 import { benchJournal } from './journal-bench.js';
 import { describeMachine } from './machine.js';
 import { printSection, type Section } from './report.js';
@@ -20,6 +20,7 @@ const USAGE = `npm run bench -- [options]
   --seed <text>      of the workload (default: 1)
   --commands <n>     of the workload (default: 500000)
   --seconds <n>      how long each loop of journal and http runs (default: 3)
+  --connections <list>  of http, the first for the figures (default: ${CONNECTIONS.join(',')})
   --folder <path>    where temporary data folders are made (default: the system's)
   --profile <path>   writes a CPU profile of the exchange of the http section to this folder
   --json <file>      also writes everything as JSON`;
@@ -29,6 +30,7 @@ interface Settings {
   seed: string;
   commands: number;
   seconds: number;
+  connections: number[];
   /** Temporary folders are made in here. */
   parent: string;
   profileFolder: string | null;
@@ -43,6 +45,7 @@ function readArguments(): Settings {
       seed: { type: 'string', default: '1' },
       commands: { type: 'string', default: '500000' },
       seconds: { type: 'string', default: '3' },
+      connections: { type: 'string', default: CONNECTIONS.join(',') },
       folder: { type: 'string', default: tmpdir() },
       profile: { type: 'string' },
       json: { type: 'string' },
@@ -58,6 +61,9 @@ function readArguments(): Settings {
     seed: values.seed,
     commands: positive('--commands', values.commands, 1_000),
     seconds: positive('--seconds', values.seconds, 0.1),
+    connections: values.connections
+      .split(',')
+      .map((value) => Math.floor(positive('--connections', value, 1))),
     parent: values.folder,
     profileFolder: values.profile ?? null,
     jsonFile: values.json ?? null,
