@@ -20,8 +20,9 @@ export class RowIndex implements Undoable {
     let slot = this.slotOf(key);
     for (;;) {
       const found = this.keys[slot]!;
-      if (found === key) return this.rows[slot]!;
+      // Before the comparison: 0 marks an empty slot, whose row is stale, and is no key.
       if (found === 0) return 0;
+      if (found === key) return this.rows[slot]!;
       slot = (slot + 1) & this.mask;
     }
   }
