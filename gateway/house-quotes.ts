@@ -134,12 +134,15 @@ function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: numbe
 
 function fitToMoney(wanted: readonly Quote[], spendableMicros: number): QuotePlan {
   const cost = wanted.reduce((sum, quote) => sum + costMicros(quote), 0);
-  const short = cost > spendableMicros;
-  const scale = short ? Math.max(0, spendableMicros) / cost : 1;
-  const quotes = wanted.map((quote) => {
-    return quote.side === Side.SELL ? quote : { ...quote, sizeLots: Math.floor(quote.sizeLots * scale) };
-  });
-  return { quotes: quotes.filter((quote) => quote.sizeLots > 0), short };
+  if (cost <= spendableMicros) return { quotes: wanted.filter((quote) => quote.sizeLots > 0), short: false };
+  const scale = Math.max(0, spendableMicros) / cost;
+  // An order at a slightly higher price than planned would cost more than there is.
+  const scaled = wanted.map((quote) =>
+    quote.side === Side.SELL
+      ? quote
+      : { ...quote, sizeLots: Math.floor(quote.sizeLots * scale), toleranceTicks: 0 },
+  );
+  return { quotes: scaled.filter((quote) => quote.sizeLots > 0), short: true };
 }
 
 function costMicros(quote: Quote): number {
