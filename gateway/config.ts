@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { MAX_ASSETS, MAX_ORDER_MICROS, MAX_TRANSFER_MICROS } from '../engine/limits.js';
 import type { PartnerKey } from './auth/partners.js';
+import { COINBASE_URL } from './feeds/coinbase.js';
 import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
 import { LOG_LEVELS, type LogLevel } from './log.js';
 
@@ -88,7 +89,7 @@ const Variables = z.object({
   PRICE_FEED: text('simulated', /^(simulated|coinbase|file:.+)$/, FEEDS),
   FEED_SPEED: number({ standard: 1, min: 0.001, max: 1_000, integer: false }),
   FEED_SEED: number({ standard: 1, min: 0, max: 4_294_967_295 }),
-  COINBASE_URL: text('wss://ws-feed.exchange.coinbase.com', /^wss?:\/\//, 'must be a ws or wss URL'),
+  COINBASE_URL: text(COINBASE_URL, /^wss?:\/\//, 'must be a ws or wss URL'),
   STARTING_BALANCE: dollars(10_000, MAX_ORDER_MICROS),
   HOUSE: onOff('on'),
   HOUSE_FUNDS: dollars(1_000_000, MAX_TRANSFER_MICROS),

@@ -1,0 +1,282 @@
+/** The built program as a process: how it starts, what it prints, how it stops, and what it refuses. */
+import { spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Agent, request } from 'undici';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig, VARIABLE_NAMES } from '../gateway/config.js';
+import { type ApiClient, ChildServer, eventually, PASSWORD } from './server.js';
+
+/** A day of real prices; the exchange's time starts with it, in a window that is a quarter of an hour long. */
+const PRICES = resolve(fileURLToPath(import.meta.url), '../../../shared/data/btc-usd-2023-03-10.csv');
+
+let folder: string;
+const started: ChildServer[] = [];
+const clients: ApiClient[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'exchange-process-'));
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+  for (const server of started.splice(0)) await server.stop('SIGKILL');
+  await rm(folder, { recursive: true });
+});
+
+function spawnServer(variables: Record<string, string> = {}): ChildServer {
+  const server = ChildServer.spawn({
+    DATA_FOLDER: join(folder, 'data'),
+    ASSETS: 'BTC',
+    PRICE_FEED: `file:${PRICES}`,
+    ...variables,
+  });
+  started.push(server);
+  return server;
+}
+
+async function listening(server: ChildServer): Promise<ApiClient> {
+  const client = await server.listening();
+  clients.push(client);
+  return client;
+}
+
+function run(
+  command: string,
+  input: string,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(command, [], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (data) => (stdout += data));
+  child.stderr.on('data', (data) => (stderr += data));
+  child.stdin.end(input);
+  return new Promise((done) => child.on('close', (code) => done({ code, stdout, stderr })));
+}
+
+describe('a start', () => {
+  test('the first trade that it prints can be pasted into a shell', async () => {
+    const server = spawnServer();
+    const api = await listening(server);
+    // The house quotes as soon as it has seen a price.
+    await eventually(async () => {
+      const { json } = await api.get('/markets/15m?asset=BTC');
+      if (json.markets.length === 0) return false;
+      const book = (await api.get(`/markets/15m/${json.markets[0].id}/orderbook`)).json;
+      return book.UP.asks.length > 0;
+    });
+    const pasted = server.stdout.slice(server.stdout.indexOf('  API='));
+    const { stdout, stderr } = await run('bash', pasted);
+    expect(stderr).toBe('');
+    const [receipt, balance] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(receipt).toMatchObject({ side: 'BUY', outcome: 'UP', status: 'filled' });
+    expect(receipt.spent).toBeGreaterThan(9.99);
+    expect(balance.available).toBe(receipt.balance.available);
+    expect(balance.available).toBeCloseTo(10_000 - receipt.total, 6);
+  });
+
+  test('a second one on the same data is refused, with a message and no stack trace', async () => {
+    await listening(spawnServer());
+    const second = spawnServer();
+    expect(await second.end()).toBe(1);
+    expect(second.stderr).toContain('The journal was refused');
+    expect(second.stderr).not.toMatch(/^\s+at /m);
+    expect(second.stdout).toBe('');
+  });
+
+  test('a damaged journal is refused', async () => {
+    const first = spawnServer();
+    await listening(first);
+    expect(await first.stop()).toBe(0);
+    await rm(join(folder, 'data', 'journal.db'));
+    const second = spawnServer();
+    expect(await second.end()).toBe(1);
+    expect(second.stderr).toContain('The journal was refused');
+    expect(second.stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('a port that is in use is an error that says so', async () => {
+    const { url } = await listening(spawnServer());
+    const second = spawnServer({ DATA_FOLDER: join(folder, 'other'), PORT: new URL(url).port });
+    expect(await second.end()).toBe(1);
+    expect(second.stderr).toContain(`cannot listen on 127.0.0.1:${new URL(url).port}`);
+  });
+
+  test('a secret that others can read is refused', async () => {
+    const first = spawnServer();
+    await listening(first);
+    await first.stop();
+    await chmod(join(folder, 'data', 'session-secret'), 0o644);
+    const second = spawnServer();
+    expect(await second.end()).toBe(1);
+    expect(second.stderr).toContain('chmod 600');
+  });
+
+  test('a configuration that is not valid names each variable that is wrong', async () => {
+    const server = spawnServer({ PORT: '99999', HOUSE: 'maybe' });
+    expect(await server.end()).toBe(1);
+    expect(server.stderr).toContain('PORT must be between 0 and 65535');
+    expect(server.stderr).toContain('HOUSE must be on or off');
+  });
+});
+
+describe('a stop', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'by %s ends with 0, and the next start goes on',
+    async (signal) => {
+      const first = spawnServer();
+      const api = await listening(first);
+      const registered = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
+      const { userId, token } = registered.json;
+      expect(await first.stop(signal)).toBe(0);
+      const again = await listening(spawnServer());
+      // The token is still good: its secret is in the data folder.
+      expect((await again.get(`/users/${userId}/balance`, token)).json.available).toBe(10_000);
+      const { json } = await again.post('/auth/login', { username: 'ada', password: PASSWORD });
+      expect(json.userId).toBe(userId);
+    },
+  );
+
+  test('answers what is under way, and refuses what comes after', async () => {
+    // Hashes of some 0.2 s each, one at a time: registrations are under way when the signal comes.
+    const server = spawnServer({ PASSWORD_COST_LOG2: '16' });
+    const api = await listening(server);
+    const names = Array.from({ length: 10 }, (_, i) => `trader-${i}`);
+    const underWay = names.map((username) => api.post('/auth/register', { username, password: PASSWORD }));
+    const connection = new Agent({ connections: 1, pipelining: 1 });
+    const readiness = () => request(`${api.url}/api/ready`, { dispatcher: connection });
+    expect((await readiness()).statusCode).toBe(200);
+    await Promise.race(underWay);
+    const end = server.stop();
+    await eventually(() => server.stderr.includes('"stopping"'));
+    // The connection that was open stays open; another is refused.
+    const late = await readiness();
+    expect(late.statusCode).toBe(503);
+    const body = (await late.body.json()) as { error: object };
+    expect(body.error).toMatchObject({ code: 'unavailable', details: { executed: false } });
+    const answers = await Promise.all(underWay);
+    expect(answers.map((answer) => answer.status)).toEqual(names.map(() => 201));
+    expect(await end).toBe(0);
+    await connection.destroy();
+    const again = await listening(spawnServer());
+    for (const { json } of answers) expect((await again.get(`/users/${json.userId}`)).status).toBe(200);
+  });
+
+  test('kill -9 loses nothing that was answered', async () => {
+    const first = spawnServer();
+    const api = await listening(first);
+    const { json } = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
+    await first.stop('SIGKILL');
+    const again = await listening(spawnServer());
+    expect((await again.get('/auth/session', json.token)).json).toMatchObject({
+      userId: json.userId,
+      username: 'ada',
+    });
+  });
+
+  test('no token and no password is in the log, even the most talkative one', async () => {
+    const server = spawnServer({ LOG_LEVEL: 'trace' });
+    const api = await listening(server);
+    const { json } = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
+    await api.get(`/users/${json.userId}/balance?token=${json.token}`, json.token);
+    await api.send('GET', '/auth/session', undefined, {
+      headers: { cookie: `service-session=${json.token}` },
+    });
+    await server.stop();
+    expect(server.stderr).toContain('/auth/register');
+    expect(server.stderr).toContain('/users/:id/balance');
+    expect(server.stderr).not.toContain(json.token.slice(-20));
+    expect(server.stderr).not.toContain(PASSWORD);
+  });
+});
+
+describe('the configuration', () => {
+  const KEY = 'ab'.repeat(32);
+
+  test('has a standard value for everything', () => {
+    expect(readConfig({})).toEqual({
+      host: '127.0.0.1',
+      port: 3_000,
+      dataFolder: './data',
+      assets: ['BTC', 'ETH', 'SOL'],
+      feed: { kind: 'simulated', seed: 1, speed: 1 },
+      startingBalanceMicros: 10_000_000_000,
+      houseFundsMicros: 1_000_000_000_000,
+      partnerKeys: [],
+      trustProxy: false,
+      cookieSecure: false,
+      siteOrigins: [],
+      passwordCostLog2: 15,
+      logLevel: 'info',
+    });
+  });
+
+  test('takes what it is told', async () => {
+    const file = join(folder, 'keys');
+    await writeFile(file, `acme:${KEY}\nother-1:${KEY.toUpperCase()}\n`);
+    const config = readConfig({
+      ASSETS: 'BTC, DOGE',
+      PRICE_FEED: 'file:/prices.csv',
+      FEED_SPEED: '60.5',
+      STARTING_BALANCE: '0.000001',
+      HOUSE: 'off',
+      PARTNER_KEYS: `file:${file}`,
+      SITE_ORIGINS: 'https://a.example,https://b.example:8443',
+    });
+    expect(config).toMatchObject({
+      assets: ['BTC', 'DOGE'],
+      feed: { kind: 'file', path: '/prices.csv', speed: 60.5 },
+      startingBalanceMicros: 1,
+      houseFundsMicros: 0,
+      siteOrigins: ['https://a.example', 'https://b.example:8443'],
+    });
+    expect(config.partnerKeys.map(({ partner, sha256 }) => [partner, sha256.toString('hex')])).toEqual([
+      ['acme', KEY],
+      ['other-1', KEY],
+    ]);
+    expect(readConfig({ PRICE_FEED: 'coinbase' }).feed).toMatchObject({ kind: 'coinbase' });
+  });
+
+  const WRONG: [string, string][] = [
+    ['HOST', ''],
+    ['PORT', '-1'],
+    ['PORT', '80.5'],
+    ['PORT', '3000x'],
+    ['PORT', ''],
+    ['DATA_FOLDER', ''],
+    ['ASSETS', ''],
+    ['ASSETS', 'btc'],
+    ['ASSETS', 'BTC,'],
+    ['ASSETS', 'BTC,BTC'],
+    ['PRICE_FEED', 'binance'],
+    ['PRICE_FEED', 'file:'],
+    ['FEED_SPEED', '0'],
+    ['FEED_SPEED', 'fast'],
+    ['FEED_SEED', '1.5'],
+    ['COINBASE_URL', 'http://x'],
+    ['STARTING_BALANCE', '-1'],
+    ['STARTING_BALANCE', '1.0000001'],
+    ['STARTING_BALANCE', '10,000'],
+    ['HOUSE', 'true'],
+    ['HOUSE_FUNDS', 'NaN'],
+    ['PARTNER_KEYS', 'acme:abc'],
+    ['PARTNER_KEYS', KEY],
+    ['PARTNER_KEYS', 'file:/no/such/file'],
+    ['TRUST_PROXY', 'yes'],
+    ['COOKIE_SECURE', '1'],
+    ['SITE_ORIGINS', 'example.com'],
+    ['SITE_ORIGINS', 'https://example.com/'],
+    ['PASSWORD_COST_LOG2', '9'],
+    ['LOG_LEVEL', 'loud'],
+  ];
+  test.each(WRONG)('%s=%j is an error that names it', (name, value) => {
+    expect(() => readConfig({ [name]: value })).toThrow(name);
+  });
+
+  test('that table has every variable', () => {
+    expect([...new Set(WRONG.map(([name]) => name))].sort()).toEqual([...VARIABLE_NAMES].sort());
+  });
+});
