@@ -64,8 +64,9 @@ export class Taker {
     this.marketId = command.marketId;
     this.slot = slot;
     this.side = command.kind === 'buy' ? Side.BUY : Side.SELL;
-    this.outcome = command.outcome;
-    this.kind = kindOf(this.side, command.outcome);
+    // Not the command's own value, which might be -0.
+    this.outcome = command.outcome === Outcome.UP ? Outcome.UP : Outcome.DOWN;
+    this.kind = kindOf(this.side, this.outcome);
     this.lean = leanOf(this.kind);
     this.priceTicks = command.priceTicks;
     this.level = ownTicks(this.kind, command.priceTicks);
