@@ -58,6 +58,12 @@ export class Prices {
     return prices.lastPriceMicros === 0 ? null : prices.lastPriceMicros;
   }
 
+  /** When that price was observed; null: none yet. */
+  lastObserved(asset: number): number | null {
+    const prices = this.assets[asset]!;
+    return prices.lastPriceMicros === 0 ? null : prices.lastObservedAtMs;
+  }
+
   isFull(asset: number): boolean {
     const prices = this.assets[asset]!;
     return prices.observedAtMs.length - prices.start >= MAX_REMEMBERED_PRICES;

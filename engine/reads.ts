@@ -125,6 +125,11 @@ export class Reads {
     return this.state.prices.last(asset);
   }
 
+  /** When that price was observed; null: none yet. */
+  assetPriceObservedAtMs(asset: number): number | null {
+    return this.state.prices.lastObserved(asset);
+  }
+
   /** All markets that the engine knows, oldest window first, then by asset. */
   marketIds(): number[] {
     return this.state.markets.ids();
@@ -173,6 +178,15 @@ export class Reads {
     const asks = levelsOf(book[1], levels);
     for (const ask of asks) ask.priceTicks = MICROS_PER_SET - ask.priceTicks;
     return { bids: levelsOf(book[0], levels), asks };
+  }
+
+  /** Lots that rest at one price of UP, as bids (BUY) or asks (SELL); 0 in a market that is unknown or has ended. */
+  levelLots(marketId: number, side: Side, upTicks: number): number {
+    const { markets } = this.state;
+    const slot = markets.find(marketId);
+    if (slot === 0 || markets.status.values[slot] !== Status.ACTIVE) return 0;
+    const book = markets.book(slot);
+    return side === Side.BUY ? book[0].lots.values[upTicks]! : book[1].lots.values[MICROS_PER_SET - upTicks]!;
   }
 
   /** What an order would do now; null when the market is unknown or not active. */
