@@ -85,6 +85,13 @@ export class Reads {
     };
   }
 
+  /** What a leaderboard ranks the user by; null when nothing has counted for the user in the period. */
+  standing(userId: number, metric: Metric, period: Period): number | null {
+    const { users, standings } = this.state;
+    if (!users.exists(userId) || !standings.isListed(userId, period)) return null;
+    return standings.value(userId, metric, period);
+  }
+
   credential(userId: number): string | null {
     return this.state.users.exists(userId) ? this.state.users.credential(userId) : null;
   }

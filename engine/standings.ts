@@ -77,6 +77,15 @@ export class Standings {
     return values[base + metric]!;
   }
 
+  /** Whether anything has counted for the user in a period: a trade, a settlement, points. */
+  isListed(userId: number, period: Period): boolean {
+    const base = userId * ROW;
+    const values = this.rows.values;
+    if (period === Period.day) return values[base + DAY + 3] === this.day;
+    if (period === Period.week) return values[base + WEEK + 3] === this.week;
+    return values[base + TRADES] !== 0 || values[base] !== 0 || values[base + Metric.points] !== 0;
+  }
+
   tradeCount(userId: number): number {
     return this.rows.values[userId * ROW + TRADES]!;
   }
