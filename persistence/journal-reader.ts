@@ -174,6 +174,25 @@ export class JournalReader {
     }
   }
 
+  /**
+   * Where the journal stood after the batch that ends at `sequence`; null when no batch ends there. Looks at two rows.
+   * @throws JournalError when they do not fit together.
+   */
+  async positionAt(sequence: number): Promise<JournalPosition | null> {
+    if (sequence === 0) return GENESIS;
+    try {
+      const [row, previous] = await this.rows(
+        'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT 2',
+        [sequence],
+      );
+      if (row === undefined || row.lastSequence !== sequence) return null;
+      this.checkBatch(row, previous?.lastSequence ?? 0, previous?.hash ?? GENESIS_HASH);
+      return { sequence, hash: row.hash, digest: row.digest };
+    } catch (error) {
+      throw this.named(error, sequence);
+    }
+  }
+
   close(): Promise<void> {
     return closeDatabase(this.database);
   }

@@ -59,7 +59,7 @@ function checkStart(engine: Engine, after: JournalPosition): void {
   );
 }
 
-/** Looks at each command after it was applied: at the engine's result and events, and what it shows. */
+/** Looks at a command: before it is applied, at what was; after, at the engine's result and events, and what is. */
 export type AppliedCommand = (command: Command, atMs: number) => void;
 
 /** Applies batches, in order, to one engine. */
@@ -69,6 +69,7 @@ export class Replay {
   constructor(
     private readonly engine: Engine,
     private readonly applied: AppliedCommand = () => {},
+    private readonly applying: AppliedCommand = () => {},
   ) {}
 
   /** @throws JournalError naming the first sequence that cannot be applied as it was. */
@@ -106,6 +107,7 @@ export class Replay {
   private applyOne(command: Command, sequence: number): void {
     const { atMs } = this.frames;
     try {
+      this.applying(command, atMs);
       this.engine.apply(command, atMs);
       this.applied(command, atMs);
     } catch (error) {
