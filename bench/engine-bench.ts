@@ -6,6 +6,7 @@ import { Bench } from 'tinybench';
 import { CommandKind, type CommandName } from '../engine/commands.js';
 import type { Engine } from '../engine/engine.js';
 import { ResultHead } from '../engine/results.js';
+import { growth } from './growth-bench.js';
 import { endOfMarket } from './market-end-bench.js';
 import { percent, type Section, type Table } from './report.js';
 import { Samples } from './samples.js';
@@ -23,13 +24,14 @@ export async function benchEngine(workload: Workload): Promise<Section> {
   const rate = await mixedRate(workload);
   const latency = latencies(workload);
   const single = await singleOperations();
+  const grown = growth();
   return {
     name: 'engine',
     notes: [
       'The engine alone, one thread, in memory: commands decoded from columns into reused objects and applied; the digest is checked after each run.',
     ],
-    tables: [rate.table, latency.table, single.table, ends.table],
-    figures: { ...rate.figures, ...latency.figures, ...single.figures, ...ends.figures },
+    tables: [rate.table, latency.table, single.table, ends.table, grown.table],
+    figures: { ...rate.figures, ...latency.figures, ...single.figures, ...ends.figures, ...grown.figures },
   };
 }
 

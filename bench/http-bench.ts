@@ -12,7 +12,7 @@ import { openJournalReader } from '../persistence/journal-reader.js';
 import { type LoadResult, requestBytes } from './load.js';
 import { describeDisk, makeFolder, removeFolder } from './machine.js';
 import { LoadGenerator, type ServerProcess, startBareServer, startExchangeProcess } from './processes.js';
-import type { Section } from './report.js';
+import { percent, type Section } from './report.js';
 
 export interface HttpBenchOptions {
   /** The data folder is made in here, and removed. */
@@ -61,7 +61,8 @@ export async function benchHttp(options: HttpBenchOptions): Promise<Section> {
     const batches = await batchSizes(join(folder, 'data'), rounds);
     return report({ rounds, batches, disk, market });
   } finally {
-    for (const process of running) await process.stop();
+    // Something is left only after an error, and that one is the one to hear of.
+    await Promise.allSettled(running.map((process) => process.stop()));
     removeFolder(folder);
   }
 }
@@ -234,6 +235,7 @@ function report({ rounds, batches, disk, market }: Measured): Section {
           'max',
           'errors',
           'client CPU',
+          'idle cores',
           'of bare',
           'orders/commit',
         ],
@@ -276,6 +278,7 @@ function rowOf(
     result.latencyMaxMs,
     errorsIn([result]),
     `${Math.round((result.clientCpuMs / result.measuredMs) * 100)}%`,
+    percent(result.idleShare),
     ofBare === '' ? '' : `${Math.round(ofBare * 100)}%`,
     ordersPerCommit,
   ];

@@ -9,6 +9,7 @@
  * Content-Length, fails the load.
  */
 import { connect, type Socket } from 'node:net';
+import { cpus } from 'node:os';
 import { Samples } from './samples.js';
 
 export interface LoadOptions {
@@ -30,6 +31,8 @@ export interface LoadResult {
   byStatus: Record<string, number>;
   /** CPU time of the client's process in the measured time: near `measuredMs`, the client is what limits the rate. */
   clientCpuMs: number;
+  /** Share (0 to 1) of the time of all cores in which the machine had nothing to do: waiting for the disk, or for each other. */
+  idleShare: number;
   latencyP50Ms: number;
   latencyP99Ms: number;
   latencyP999Ms: number;
@@ -50,6 +53,8 @@ class Load {
   private measureFromMs = Number.POSITIVE_INFINITY;
   private measureToMs = Number.POSITIVE_INFINITY;
   private cpuBefore: NodeJS.CpuUsage | null = null;
+  private coresBefore: CoreTimes = { idleMs: 0, totalMs: 0 };
+  private idleShare = Number.NaN;
   private clientCpuMs = 0;
   private outstanding = 0;
   private sending = true;
@@ -85,14 +90,23 @@ class Load {
 
   /** Whether to send (another) request. */
   mayGoOn(nowMs: number): boolean {
-    if (nowMs >= this.measureFromMs && this.cpuBefore === null) this.cpuBefore = process.cpuUsage();
-    if (nowMs >= this.measureToMs && this.sending) {
-      this.sending = false;
-      const { user, system } = process.cpuUsage(this.cpuBefore ?? undefined);
-      this.clientCpuMs = (user + system) / 1_000;
-    }
+    if (nowMs >= this.measureFromMs && this.cpuBefore === null) this.beginMeasuring();
+    if (nowMs >= this.measureToMs && this.sending) this.endMeasuring();
     if (this.sending) this.outstanding++;
     return this.sending;
+  }
+
+  private beginMeasuring(): void {
+    this.cpuBefore = process.cpuUsage();
+    this.coresBefore = coreTimes();
+  }
+
+  private endMeasuring(): void {
+    this.sending = false;
+    const { user, system } = process.cpuUsage(this.cpuBefore ?? undefined);
+    this.clientCpuMs = (user + system) / 1_000;
+    const { idleMs, totalMs } = coreTimes();
+    this.idleShare = (idleMs - this.coresBefore.idleMs) / (totalMs - this.coresBefore.totalMs);
   }
 
   answered(status: number, sentMs: number, nowMs: number): void {
@@ -114,12 +128,27 @@ class Load {
       measuredMs,
       byStatus: Object.fromEntries(this.byStatus),
       clientCpuMs: this.clientCpuMs,
+      idleShare: this.idleShare,
       latencyP50Ms,
       latencyP99Ms,
       latencyP999Ms,
       latencyMaxMs,
     };
   }
+}
+
+interface CoreTimes {
+  idleMs: number;
+  totalMs: number;
+}
+
+function coreTimes(): CoreTimes {
+  const sum: CoreTimes = { idleMs: 0, totalMs: 0 };
+  for (const { times } of cpus()) {
+    sum.idleMs += times.idle;
+    sum.totalMs += times.user + times.nice + times.sys + times.irq + times.idle;
+  }
+  return sum;
 }
 
 const HEADER_END = Buffer.from('\r\n\r\n');
