@@ -7,6 +7,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { openJournalReader } from '../persistence/journal-reader.js';
 import { type LoadResult, requestBytes } from './load.js';
@@ -136,11 +137,17 @@ class Api {
     this.base = `http://${HOST}:${port}/api`;
   }
 
+  /** A market opens with the first price, which may come after the door has opened. */
   async openMarket(): Promise<string> {
-    const { markets } = JSON.parse(await this.get('/markets/15m?asset=BTC')) as { markets: { id: string }[] };
-    const [market] = markets;
-    if (market === undefined) throw new Error('no market is open');
-    return market.id;
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const { markets } = JSON.parse(await this.get('/markets/15m?asset=BTC')) as {
+        markets: { id: string }[];
+      };
+      const [market] = markets;
+      if (market !== undefined) return market.id;
+      await sleep(100);
+    }
+    throw new Error('no market is open');
   }
 
   async register(username: string): Promise<string> {
