@@ -47,8 +47,9 @@ export interface HouseOptions {
 const PULL_BEFORE_END_MS = 20_000;
 /** Age of the last price from which on the house has no quotes. */
 const MAX_PRICE_AGE_MS = 120_000;
-/** Least exchange time between two changes of the quotes of a market. */
+/** Least exchange time between two changes of the quotes of a market, and between two looks at them. */
 const REQUOTE_MS = 1_000;
+const LOOK_MS = 100;
 /** Exchange time between reviews when no price comes, and the least real time between them. */
 const REVIEW_MS = 1_000;
 const REVIEW_REAL_MS = 25;
@@ -61,9 +62,9 @@ const SPENDABLE_SHARE = 0.99;
 
 interface AssetState {
   readonly prices: RecentPrices;
-  /** The market of the last quotes, and when they were changed. */
+  /** The market that was looked at last, and until when there is no need to look again. */
   marketId: number;
-  quotedAtMs: number;
+  restsUntilMs: number;
   short: boolean;
 }
 
@@ -143,7 +144,7 @@ export class House {
   }
 
   private stateOf(asset: number): AssetState {
-    this.assets[asset] ??= { prices: new RecentPrices(), marketId: 0, quotedAtMs: 0, short: false };
+    this.assets[asset] ??= { prices: new RecentPrices(), marketId: 0, restsUntilMs: 0, short: false };
     return this.assets[asset];
   }
 
@@ -172,23 +173,24 @@ export class House {
     if (market === null) return;
     const state = this.stateOf(asset);
     const nowMs = this.nowMs();
-    const resting = this.engine.orders(this.userId).filter((order) => order.marketId === market.marketId);
     const price = state.prices.last;
     const isQuotable =
       market.endsAtMs - nowMs > PULL_BEFORE_END_MS &&
       price !== null &&
       nowMs - price.observedAtMs <= MAX_PRICE_AGE_MS;
+    if (isQuotable && state.marketId === market.marketId && nowMs < state.restsUntilMs) return;
+    const resting = this.engine.orders(this.userId).filter((order) => order.marketId === market.marketId);
     if (!isQuotable) {
+      state.restsUntilMs = 0;
       if (resting.length > 0) this.cancelAll(market.marketId);
       return;
     }
-    if (state.marketId === market.marketId && nowMs - state.quotedAtMs < REQUOTE_MS) return;
     const { plan, half } = this.plan(market, state, { resting, priceMicros: price.priceMicros, nowMs });
     this.noteShortage(state, market, plan.short);
-    if (!needsRequote(plan.quotes, resting, half)) return;
+    const isDue = needsRequote(plan.quotes, resting, half);
     state.marketId = market.marketId;
-    state.quotedAtMs = nowMs;
-    this.requote(market.marketId, plan.quotes, resting);
+    state.restsUntilMs = nowMs + (isDue ? REQUOTE_MS : LOOK_MS);
+    if (isDue) this.requote(market.marketId, plan.quotes, resting);
   }
 
   private plan(
