@@ -1,0 +1,12 @@
+/** The replay tool as a program. `npm run replay -- --help` says what it does. */
+import { run } from './command-line.js';
+
+/** What a shell reports for a program whose reader went away. */
+const READER_GONE = 141;
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(READER_GONE);
+  throw error;
+});
+
+process.exitCode = await run(process.argv.slice(2), { answers: process.stdout, notices: process.stderr });

@@ -1,0 +1,72 @@
+/**
+ * Where the replay tool writes: answers to standard output, findings and notices to standard error. Text is gathered
+ * and written in large pieces, at the reader's pace, so that a slow reader bounds memory and not the other way round.
+ */
+import type { Writable } from 'node:stream';
+import Table from 'cli-table3';
+import { jsonText, type Plain } from './plain.js';
+
+const PIECE_LENGTH = 1 << 16;
+
+export class Output {
+  private pending = '';
+
+  constructor(
+    private readonly answers: Writable,
+    private readonly notices: Writable,
+  ) {}
+
+  text(text: string): void {
+    this.pending += text;
+  }
+
+  line(text = ''): void {
+    this.pending += `${text}\n`;
+  }
+
+  /** One JSON value on a line of its own. */
+  json(value: Plain): void {
+    this.pending += `${jsonText(value)}\n`;
+  }
+
+  /** To standard error, at once. */
+  notice(text: string): void {
+    this.notices.write(`${text}\n`);
+  }
+
+  /** Writes if enough has gathered. */
+  async drain(): Promise<void> {
+    if (this.pending.length >= PIECE_LENGTH) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const text = this.pending;
+    this.pending = '';
+    if (text === '') return;
+    await new Promise<void>((resolve, reject) => {
+      this.answers.write(text, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+}
+
+export interface TableText {
+  title: string;
+  /** Heads that begin with ">" stand over columns of numbers, which are aligned to the right. */
+  heads: readonly string[];
+  rows: readonly (readonly string[])[];
+  /** Rows beyond this are only counted. */
+  limit: number;
+}
+
+export function tableText({ title, heads, rows, limit }: TableText): string {
+  const shown = rows.slice(0, Math.min(limit, rows.length));
+  const table = new Table({
+    head: heads.map((head) => head.replace(/^>/, '')),
+    colAligns: heads.map((head) => (head.startsWith('>') ? 'right' : 'left')),
+    style: { head: [], border: [], compact: true },
+  });
+  for (const row of shown) table.push([...row]);
+  const hidden = rows.length - shown.length;
+  const more = hidden === 0 ? '' : `(${hidden} more; --limit 0 shows all)\n`;
+  return `${title}\n${rows.length === 0 ? '(none)' : table.toString()}\n${more}`;
+}

@@ -1,0 +1,115 @@
+/**
+ * Opens the databases of a data folder for the replay tool, without leaving a trace in it.
+ *
+ * SQLite's own read-only mode is not enough for that: to read a database in write-ahead mode it makes the files -wal
+ * and -shm when they are not there, and writes locks and marks into -shm when it is. What is done instead depends on
+ * what stands beside the database:
+ *
+ *   nothing, or an empty -wal   nobody has it open and everything is in it: `immutable`, no locks, no other file
+ *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which uses -shm as it is, and
+ *                               without a writer builds the index of -wal in memory
+ *   -wal without -shm           a copy, or what a killed exchange left: no locks (`unix-none`) and an index of -wal in
+ *                               memory. On closing, SQLite would fold -wal into the database, and cannot: the file is
+ *                               open for reading only
+ *
+ * Always holds: no file of the folder is made, changed or deleted, and its mtime stays. What is read without locks is
+ * only valid if nobody writes meanwhile, so each handle can tell whether somebody did.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import sqlite3 from 'sqlite3';
+import { type MarkState, readMark } from '../head-mark.js';
+import { JournalError } from '../journal-error.js';
+import { HEAD_FILE, JOURNAL_FILE } from '../journal-format.js';
+import { JournalReader, PUT_BACK } from '../journal-reader.js';
+import { closeDatabase, execute, openDatabase } from '../sqlite.js';
+import { UsageError } from './findings.js';
+
+export interface ReadOnlyDatabase {
+  readonly database: sqlite3.Database;
+  /** Whether somebody has written to it since, in a way that makes what was read worthless. */
+  wasDisturbed(): boolean;
+}
+
+export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
+  const hasLog = existsSync(`${path}-wal`);
+  const hasIndex = existsSync(`${path}-shm`);
+  if (hasLog && hasIndex) {
+    return { database: await open(path, 'mode=ro&readonly_shm=1'), wasDisturbed: () => false };
+  }
+  const before = stampOf(path);
+  const wasDisturbed = () => existsSync(`${path}-shm`) !== hasIndex || stampOf(path) !== before;
+  if (!hasLog || statSync(`${path}-wal`).size === 0) {
+    return { database: await open(path, 'mode=ro&immutable=1'), wasDisturbed };
+  }
+  const database = await open(path, 'mode=ro&vfs=unix-none');
+  await execute(database, 'PRAGMA locking_mode = EXCLUSIVE');
+  return { database, wasDisturbed };
+}
+
+function open(path: string, parameters: string): Promise<sqlite3.Database> {
+  const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI | sqlite3.OPEN_FULLMUTEX;
+  return openDatabase(`${pathToFileURL(path).href}?${parameters}`, mode);
+}
+
+function stampOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? 'gone' : `${stats.mtimeMs} ${stats.size}`;
+}
+
+export interface ReadOnlyJournal {
+  readonly reader: JournalReader;
+  readonly markState: MarkState;
+  wasDisturbed(): boolean;
+}
+
+/**
+ * The journal's reader, on a folder that must stay as it is.
+ * @throws UsageError when there is no such folder or no journal in it, JournalError when the journal is gone or is none.
+ */
+export async function openReadOnlyJournal(folder: string): Promise<ReadOnlyJournal> {
+  checkFolder(folder);
+  const path = join(folder, JOURNAL_FILE);
+  // Before the journal is read, so that a journal that is being written is never behind its mark.
+  const markState = readMark(join(folder, HEAD_FILE));
+  checkPresent(folder, path, markState);
+  const { database, wasDisturbed } = await openOrRefuse(path);
+  const reader = new JournalReader(database, path, markState);
+  try {
+    await reader.checkFormat();
+    return { reader, markState, wasDisturbed };
+  } catch (error) {
+    await closeDatabase(database);
+    throw error;
+  }
+}
+
+function checkFolder(folder: string): void {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (stats === undefined) throw new UsageError(`there is no folder ${folder}`);
+  if (!stats.isDirectory()) throw new UsageError(`${folder} is not a folder`);
+}
+
+function checkPresent(folder: string, path: string, markState: MarkState): void {
+  if (existsSync(path) && statSync(path).size > 0) return;
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  const acknowledged = markState.state === 'read' ? markState.mark.sequence : 0;
+  if (acknowledged === 0 && (log === undefined || log.size === 0)) {
+    throw new UsageError(
+      `${folder} holds no journal (${JOURNAL_FILE}). Name the folder that the exchange keeps its data in.`,
+    );
+  }
+  throw new JournalError(
+    `${path} is gone or empty, but ${acknowledged > 0 ? `commands up to ${acknowledged} had been acknowledged (${HEAD_FILE})` : 'its -wal file is there'}. ${PUT_BACK}`,
+    1,
+  );
+}
+
+async function openOrRefuse(path: string): Promise<ReadOnlyDatabase> {
+  try {
+    return await openReadOnly(path);
+  } catch (error) {
+    throw new JournalError(`${path} cannot be opened: ${(error as Error).message}. ${PUT_BACK}`, null, error);
+  }
+}

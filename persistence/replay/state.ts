@@ -1,0 +1,84 @@
+/** `state`: the whole exchange as it was after a command, or at a time. */
+import type { Command } from '../../engine/commands.js';
+import type { Engine } from '../../engine/engine.js';
+import { ExitStatus, UsageError } from './findings.js';
+import type { Output } from './output.js';
+import { type Picture, type PictureFilter, pictureOf } from './picture.js';
+import { beyondTheEnd, type Place, unknownUser } from './places.js';
+import { markNotice, type Progress, replayJournal, type Visitor } from './replay-journal.js';
+import { pictureObject, pictureText } from './state-forms.js';
+
+export interface StateRequest extends PictureFilter {
+  folder: string;
+  /** null: the end. */
+  at: Place | null;
+  /** Rows of each table. */
+  limit: number;
+  json: boolean;
+  output: Output;
+  progress: Progress;
+}
+
+/** Goes to the place that was asked for, takes the picture there, and lets the batch that it is in prove itself. */
+class Photographer implements Visitor {
+  picture: Picture | null = null;
+  private readonly targetSequence: number;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly request: StateRequest,
+  ) {
+    const { at } = request;
+    this.targetSequence = at !== null && 'sequence' in at ? at.sequence : Number.POSITIVE_INFINITY;
+    if (this.targetSequence === 0) this.take();
+  }
+
+  /** Before a command: whether it is the first one that is too late. */
+  applying(_command: Command, atMs: number): void {
+    const { at } = this.request;
+    if (this.picture === null && at !== null && 'atMs' in at && atMs > at.atMs) this.take();
+  }
+
+  applied(): void {
+    if (this.picture === null && this.engine.sequence === this.targetSequence) this.take();
+  }
+
+  proven(): boolean {
+    return this.picture === null;
+  }
+
+  take(): void {
+    this.picture = pictureOf(this.engine, this.request);
+  }
+}
+
+export async function state(request: StateRequest): Promise<ExitStatus> {
+  const { at, output } = request;
+  let photographer: Photographer | undefined;
+  const replayed = await replayJournal({
+    folder: request.folder,
+    progress: request.progress,
+    visit: (engine) => (photographer = new Photographer(engine, request)),
+  });
+  const { engine } = replayed;
+  if (photographer!.picture === null) {
+    if (at !== null && 'sequence' in at) throw beyondTheEnd(at.sequence, engine.sequence);
+    photographer!.take();
+  }
+  const picture = photographer!.picture!;
+  checkRequest(request, picture);
+  const notice = replayed.atEnd ? markNotice(replayed) : null;
+  if (notice !== null) output.notice(notice);
+  if (request.json) output.json(pictureObject(picture, engine, request.limit));
+  else output.text(pictureText(picture, engine, request.limit));
+  return ExitStatus.GOOD;
+}
+
+function checkRequest({ userId, market }: StateRequest, picture: Picture): void {
+  if (userId !== null && userId > picture.userCount)
+    throw unknownUser(userId, picture.userCount, picture.sequence);
+  if (market !== null && !picture.hasMarket)
+    throw new UsageError(
+      `there is no market ${market} at sequence ${picture.sequence}: it has not opened yet, or all of it has been paid out`,
+    );
+}

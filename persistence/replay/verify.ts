@@ -1,0 +1,154 @@
+/**
+ * `verify`: whether everything in the data folder is what the exchange wrote. The journal: chain, checksums, frames,
+ * sequences without a gap, the engine's digest after every batch, and an end where the head mark says. What was made
+ * from the journal, the snapshots, is held against the replay.
+ */
+import type { Engine } from '../../engine/engine.js';
+import { JournalError } from '../journal-error.js';
+import { HEAD_FILE, JOURNAL_FILE } from '../journal-format.js';
+import { GENESIS, type JournalPosition, PUT_BACK } from '../journal-reader.js';
+import { ExitStatus, type Finding, findingOf, findingText } from './findings.js';
+import { type Output, tableText } from './output.js';
+import { type Plain, timeText } from './plain.js';
+import { markNotice, type Progress, type Replayed, replayJournal, type Visitor } from './replay-journal.js';
+import { SnapshotComparison, type SnapshotVerdict } from './verify-snapshots.js';
+
+export interface VerifyRequest {
+  folder: string;
+  json: boolean;
+  output: Output;
+  progress: Progress;
+}
+
+/** What was found out about the whole folder. */
+interface Report {
+  /** Up to where the journal is proven. */
+  sequence: number;
+  atMs: number;
+  digest: string | null;
+  batches: number;
+  journalIsWhole: boolean;
+  snapshots: readonly SnapshotVerdict[];
+  findings: readonly Finding[];
+  /** Worth knowing, and no damage. */
+  notices: readonly string[];
+}
+
+export async function verify(request: VerifyRequest): Promise<ExitStatus> {
+  const { output } = request;
+  const report = await new Examination(request).run();
+  if (request.json) output.json(reportObject(report));
+  else output.text(reportText(report));
+  for (const notice of report.notices) output.notice(`notice: ${notice}`);
+  for (const finding of report.findings) output.notice(findingText(finding));
+  return report.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
+}
+
+class Examination implements Visitor {
+  private readonly snapshots: SnapshotComparison;
+  private readonly findings: Finding[] = [];
+  private readonly notices: string[] = [];
+  private engine: Engine | null = null;
+  private position: JournalPosition = GENESIS;
+  private atMs = 0;
+  private batches = 0;
+
+  constructor(private readonly request: VerifyRequest) {
+    this.snapshots = new SnapshotComparison(request.folder);
+  }
+
+  async run(): Promise<Report> {
+    const journalIsWhole = await this.replay();
+    this.snapshots.finish(this.position.sequence, journalIsWhole);
+    const { atMs, batches, notices } = this;
+    const { sequence, digest } = this.position;
+    const findings = [...this.findings, ...this.snapshots.findings()];
+    const snapshots = this.snapshots.verdicts;
+    return { sequence, atMs, digest, batches, journalIsWhole, snapshots, findings, notices };
+  }
+
+  proven(position: JournalPosition): boolean {
+    this.position = position;
+    this.atMs = this.engine!.nowMs;
+    this.batches++;
+    this.snapshots.compare(this.engine!, position);
+    return true;
+  }
+
+  private async replay(): Promise<boolean> {
+    const { folder, progress } = this.request;
+    try {
+      const visit = (engine: Engine) => {
+        this.engine = engine;
+        return this;
+      };
+      this.examineMark(await replayJournal({ folder, progress, visit }));
+      return true;
+    } catch (error) {
+      if (!(error instanceof JournalError)) throw error;
+      this.findings.push(findingOf(error));
+      return false;
+    }
+  }
+
+  /** Without its mark a journal whose end is missing looks like any other. */
+  private examineMark(replayed: Replayed): void {
+    const { markState } = replayed;
+    const notice = markNotice(replayed);
+    if (notice === null) return;
+    if (markState.state === 'missing') {
+      this.findings.push({ file: HEAD_FILE, place: 'as a whole', what: notice, remedy: PUT_BACK });
+    } else {
+      this.notices.push(notice);
+    }
+  }
+}
+
+function reportObject(report: Report): Plain {
+  return {
+    good: report.findings.length === 0,
+    journal: {
+      whole: report.journalIsWhole,
+      sequence: report.sequence,
+      atMs: report.atMs,
+      digest: report.digest,
+      batches: report.batches,
+    },
+    snapshots: report.snapshots.map(({ snapshot, problem, compared }) => ({
+      file: `snapshots/${snapshot.name}`,
+      sequence: snapshot.sequence,
+      good: problem === null,
+      compared,
+    })),
+    findings: report.findings.map((finding) => ({ ...finding })),
+    notices: report.notices,
+  };
+}
+
+function reportText(report: Report): string {
+  const { sequence, atMs, digest, batches, journalIsWhole, snapshots, findings } = report;
+  const upTo = sequence === 0 ? 'nothing in it' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
+  const rows = [
+    [
+      JOURNAL_FILE,
+      journalIsWhole ? 'good' : 'DAMAGED',
+      `${journalIsWhole ? '' : 'good up to '}${upTo}, ${batches} batches`,
+    ],
+    ...snapshots.map(snapshotRow),
+  ];
+  const count = findings.length;
+  const verdict =
+    count === 0
+      ? 'All is as it was written.'
+      : `Damage was found: ${count} ${count === 1 ? 'finding' : 'findings'}.`;
+  return `${tableText({ title: 'Verified by replaying the journal', heads: ['file', '', ''], rows, limit: rows.length })}${verdict}\n`;
+}
+
+function snapshotRow({ snapshot, problem, compared }: SnapshotVerdict): string[] {
+  const outcome = compared
+    ? 'is what the replay gives'
+    : 'whole; the journal ends before it, so it was not compared';
+  const at = `sequence ${snapshot.sequence}`;
+  const row = problem === null ? ['good', `${at}, ${outcome}`] : ['DAMAGED', `${at}, ${problem}`];
+  return [`snapshots/${snapshot.name}`, ...row];
+}
