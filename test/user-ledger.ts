@@ -1,0 +1,203 @@
+/**
+ * A user's books, kept with big.js from HTTP answers alone, and nothing of the engine's code: what the account should
+ * hold in money and in shares, by the rules that the API states.
+ *
+ * How fills of the user's own resting orders get in, which no answer to the user's commands tells: a cancel's receipt says what was
+ * still resting, so the rest was filled; when there is nothing left to cancel, the profile's volume (the value of all trades of the
+ * user) has grown by price × shares filled, which gives the shares, because a user of these tests has one resting order at a
+ * time. Both are taken, and have to agree.
+ *
+ * Always holds: while nothing of the user rests, every receipt's balance, position and volume are those of the books.
+ */
+import { Big } from 'big.js';
+import { expect } from 'vitest';
+
+export type OutcomeName = 'UP' | 'DOWN';
+export type ResolutionName = OutcomeName | 'VOID';
+
+/** The part of a buy's or sell's receipt that the books read. */
+export interface OrderReceipt {
+  orderId: string;
+  marketId: string;
+  side: 'BUY' | 'SELL';
+  outcome: OutcomeName;
+  shares: number;
+  spent?: number;
+  received?: number;
+  fee: number;
+  total: number;
+  unspent: number;
+  restingShares: number;
+  fills: { tradeId: string; price: number; shares: number }[];
+  balance: { available: number; held: number };
+  position: { UP: number; DOWN: number };
+}
+
+export interface RestingOrder {
+  orderId: string;
+  marketId: string;
+  side: 'BUY' | 'SELL';
+  outcome: OutcomeName;
+  price: Big;
+  shares: Big;
+}
+
+interface MarketBook {
+  UP: Big;
+  DOWN: Big;
+  feesPaid: Big;
+}
+
+const ZERO = new Big(0);
+const MICRO_PLACES = 6;
+
+/** 0.5% of what was spent, rounded up to a micro-dollar. */
+export function feeOn(spent: Big): Big {
+  return spent.times('0.005').round(MICRO_PLACES, Big.roundUp);
+}
+
+export function expectDecimal(actual: number, expected: Big, what: string): void {
+  expect(`${what}: ${new Big(actual).toFixed()}`).toBe(`${what}: ${expected.toFixed()}`);
+}
+
+export class UserLedger {
+  /** Available and held money. */
+  total: Big;
+  /** The value of all trades, as taker and as maker. */
+  volume = ZERO;
+  feesPaid = ZERO;
+  resting: RestingOrder | null = null;
+  /** What the user took, by trade. */
+  readonly taken = new Map<string, { price: number; shares: number }>();
+  makerShares = ZERO;
+  private readonly markets = new Map<string, MarketBook>();
+
+  constructor(
+    readonly userId: string,
+    startingBalance: number,
+  ) {
+    this.total = new Big(startingBalance);
+  }
+
+  /** Shares by the books, those of a resting sell included. */
+  shares(marketId: string, outcome: OutcomeName): Big {
+    return this.markets.get(marketId)?.[outcome] ?? ZERO;
+  }
+
+  /** Shares that no resting sell offers. */
+  freeShares(marketId: string, outcome: OutcomeName): Big {
+    const { resting } = this;
+    const offered =
+      resting?.side === 'SELL' && resting.marketId === marketId && resting.outcome === outcome
+        ? resting.shares
+        : ZERO;
+    return this.shares(marketId, outcome).minus(offered);
+  }
+
+  /** The markets that still owe the user something, or might. */
+  marketIds(): string[] {
+    return [...this.markets.keys()];
+  }
+
+  /** Enters an order that was accepted. `budget`: the amount of a buy that named one. `price`: its limit, when it may rest. */
+  order(receipt: OrderReceipt, asked: { budget?: Big; price?: Big } = {}): void {
+    const { side, outcome, marketId, orderId } = receipt;
+    const value = this.take(receipt);
+    const fee = side === 'BUY' ? feeOn(value) : ZERO;
+    const shares = new Big(receipt.shares);
+    const restingShares = new Big(receipt.restingShares);
+    expectDecimal(receipt.spent ?? receipt.received!, value, `value of ${orderId}`);
+    expectDecimal(receipt.fee, fee, `fee of ${orderId}`);
+    expectDecimal(receipt.total, value.plus(fee), `total of ${orderId}`);
+    if (asked.budget !== undefined) {
+      const held = asked.price === undefined ? ZERO : restingShares.times(asked.price);
+      expectDecimal(receipt.unspent, asked.budget.minus(value).minus(held), `unspent of ${orderId}`);
+    }
+    const hadResting = this.resting !== null;
+    const book = this.book(marketId);
+    this.volume = this.volume.plus(value);
+    this.feesPaid = this.feesPaid.plus(fee);
+    book.feesPaid = book.feesPaid.plus(fee);
+    this.move(side, { marketId, outcome, shares, money: value.plus(fee) });
+    if (!hadResting) this.checkReceipt(receipt, restingShares, asked.price);
+    if (restingShares.gt(0)) {
+      if (hadResting) throw new Error('these books follow one resting order at a time');
+      this.resting = { orderId, marketId, side, outcome, price: asked.price!, shares: restingShares };
+    }
+  }
+
+  /**
+   * The resting order is over: `cancelledShares` as the cancel's receipt said, or null when it was gone already; `volume` as
+   * the profile says since.
+   */
+  restingEnded(cancelledShares: number | null, volume: number): void {
+    const { price, shares, marketId, side, outcome, orderId } = this.resting!;
+    const value = new Big(volume).minus(this.volume);
+    const filled = value.div(price);
+    expect(filled.round(3).eq(filled) && filled.gte(0) && filled.lte(shares), `${orderId} filled`).toBe(true);
+    if (cancelledShares !== null) expectDecimal(cancelledShares, shares.minus(filled), `rest of ${orderId}`);
+    this.resting = null;
+    this.volume = this.volume.plus(value);
+    this.makerShares = this.makerShares.plus(filled);
+    this.move(side, { marketId, outcome, shares: filled, money: value });
+  }
+
+  /** What the market pays the user: the claim's shares, payout and refunded fees. */
+  owed(marketId: string, resolution: ResolutionName): { shares: Big; payout: Big; refund: Big } {
+    const { UP, DOWN, feesPaid } = this.markets.get(marketId) ?? { UP: ZERO, DOWN: ZERO, feesPaid: ZERO };
+    if (resolution !== 'VOID') {
+      const shares = resolution === 'UP' ? UP : DOWN;
+      return { shares, payout: shares, refund: ZERO };
+    }
+    const shares = UP.plus(DOWN);
+    return { shares, payout: shares.times('0.5'), refund: feesPaid };
+  }
+
+  /** The market has paid, because of a claim or by itself; nothing of it is left in the books. */
+  paid(marketId: string, resolution: ResolutionName): void {
+    const { payout, refund } = this.owed(marketId, resolution);
+    this.total = this.total.plus(payout).plus(refund);
+    this.markets.delete(marketId);
+  }
+
+  private book(marketId: string): MarketBook {
+    const known = this.markets.get(marketId);
+    if (known !== undefined) return known;
+    const book = { UP: ZERO, DOWN: ZERO, feesPaid: ZERO };
+    this.markets.set(marketId, book);
+    return book;
+  }
+
+  /** Enters the fills; their value. */
+  private take({ orderId, shares, fills }: OrderReceipt): Big {
+    let value = ZERO;
+    let sum = ZERO;
+    for (const { tradeId, price, shares } of fills) {
+      if (this.taken.has(tradeId)) throw new Error(`${tradeId} was reported twice`);
+      this.taken.set(tradeId, { price, shares });
+      value = value.plus(new Big(price).times(shares));
+      sum = sum.plus(shares);
+    }
+    expectDecimal(shares, sum, `shares of ${orderId}`);
+    return value;
+  }
+
+  private move(
+    side: 'BUY' | 'SELL',
+    moved: { marketId: string; outcome: OutcomeName; shares: Big; money: Big },
+  ): void {
+    const book = this.book(moved.marketId);
+    const sign = side === 'BUY' ? 1 : -1;
+    book[moved.outcome] = book[moved.outcome].plus(moved.shares.times(sign));
+    this.total = this.total.minus(moved.money.times(sign));
+  }
+
+  private checkReceipt(receipt: OrderReceipt, restingShares: Big, price: Big | undefined): void {
+    const { orderId, marketId, side, balance, position } = receipt;
+    const held = side === 'BUY' && price !== undefined ? restingShares.times(price) : ZERO;
+    expectDecimal(balance.held, held, `held after ${orderId}`);
+    expectDecimal(balance.available, this.total.minus(held), `available after ${orderId}`);
+    expectDecimal(position.UP, this.shares(marketId, 'UP'), `UP after ${orderId}`);
+    expectDecimal(position.DOWN, this.shares(marketId, 'DOWN'), `DOWN after ${orderId}`);
+  }
+}
