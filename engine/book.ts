@@ -77,6 +77,12 @@ export class Orders {
     return this.pool.used.value;
   }
 
+  /** Makes room for that many resting orders ahead. */
+  reserve(count: number): void {
+    this.pool.reserve(count + 1);
+    this.rowOfId.reserve(count);
+  }
+
   ensureUsers(rows: number): void {
     this.firstOfUser.ensure(rows);
     this.lastOfUser.ensure(rows);

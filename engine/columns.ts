@@ -120,6 +120,12 @@ export class RowPool {
     this.rows.value = 1;
   }
 
+  /** Makes room for that many rows ahead, so that taking one does not have to. */
+  reserve(rows: number): void {
+    this.nextFree.ensure(rows);
+    this.ensureColumns(rows);
+  }
+
   take(): number {
     this.used.add(1);
     const free = this.firstFree.value;

@@ -54,6 +54,11 @@ export class Engine extends Reads {
     return engine;
   }
 
+  /** Makes room ahead for as much as is expected, so that growing holds no command up. */
+  reserve(expected: { users: number; orders: number; positions: number; idempotencyKeys: number }): void {
+    this.state.reserve(expected);
+  }
+
   /** Answer to the last command, valid until the next. Layout: results.ts. */
   get result(): Tape {
     return this.state.result;

@@ -42,8 +42,10 @@ export class Idempotency {
   private bytes = new Uint8Array(SMALLEST_BYTES);
   private byteEnd = 0;
 
-  /** By user: the user's oldest and newest entry and how many there are. */
-  private readonly ofUser = new Map<number, { oldest: number; newest: number; count: number }>();
+  /** By user id: numbers of the user's oldest and newest entry (0: none), and how many there are. */
+  private oldestOfUser = new Float64Array(16);
+  private newestOfUser = new Float64Array(16);
+  private countOfUser = new Int32Array(16);
 
   /** Looks a key up; when the same command is found, its result is put on the tape. */
   look(userId: number, key: string, print: Digest, nowMs: number, result: Tape): Found {
@@ -72,6 +74,26 @@ export class Idempotency {
     this.addToChain(this.next);
     this.addToUser(userId, this.next);
     this.next++;
+  }
+
+  /** Makes rows for users 1 to `userRows` - 1 exist. */
+  ensureUsers(userRows: number): void {
+    if (userRows <= this.countOfUser.length) return;
+    const rows = Math.max(userRows, this.countOfUser.length * 2);
+    const { oldestOfUser, newestOfUser, countOfUser } = this;
+    this.oldestOfUser = new Float64Array(rows);
+    this.newestOfUser = new Float64Array(rows);
+    this.countOfUser = new Int32Array(rows);
+    this.oldestOfUser.set(oldestOfUser);
+    this.newestOfUser.set(newestOfUser);
+    this.countOfUser.set(countOfUser);
+  }
+
+  /** Makes room for that many entries, and for 128 bytes of each, ahead. */
+  reserve(entries: number): void {
+    const most = Math.min(entries, IDEMPOTENCY_KEPT_IN_ALL);
+    while (this.entryMask < most) this.growEntries();
+    while (this.bytes.length < Math.min(most * 128, MOST_BYTES)) this.growBytes();
   }
 
   archive(archive: Archive): void {
@@ -109,8 +131,7 @@ export class Idempotency {
   }
 
   private makeRoom(userId: number, nowMs: number): void {
-    const mine = this.ofUser.get(userId);
-    if (mine !== undefined && mine.count >= IDEMPOTENCY_KEPT_PER_USER) this.putOut(mine.oldest);
+    if (this.countOfUser[userId]! >= IDEMPOTENCY_KEPT_PER_USER) this.putOut(this.oldestOfUser[userId]!);
     for (let i = 0; i < EXPIRED_PER_ENTRY && this.oldest < this.next; i++) {
       const at = this.oldest & this.entryMask;
       if (this.userIds[at] !== 0 && this.atMs[at]! + IDEMPOTENCY_KEPT_MS > nowMs) break;
@@ -130,21 +151,20 @@ export class Idempotency {
     const at = entry & this.entryMask;
     this.removeFromChain(entry);
     const userId = this.userIds[at]!;
-    const mine = this.ofUser.get(userId)!;
-    if (mine.oldest === entry) mine.oldest = this.nextOfUser[at]!;
-    else this.unlinkOfUser(mine, entry);
-    mine.count--;
-    if (mine.count === 0) this.ofUser.delete(userId);
+    if (this.oldestOfUser[userId] === entry) this.oldestOfUser[userId] = this.nextOfUser[at]!;
+    else this.unlinkOfUser(userId, entry);
+    this.countOfUser[userId]!--;
     this.userIds[at] = 0;
   }
 
   /** Only an expired entry that is used again is not its user's oldest; entries before it have expired too. */
-  private unlinkOfUser(mine: { oldest: number; newest: number }, entry: number): void {
-    let before = mine.oldest;
-    while (this.nextOfUser[before & this.entryMask] !== entry)
+  private unlinkOfUser(userId: number, entry: number): void {
+    let before = this.oldestOfUser[userId]!;
+    while (this.nextOfUser[before & this.entryMask] !== entry) {
       before = this.nextOfUser[before & this.entryMask]!;
+    }
     this.nextOfUser[before & this.entryMask] = this.nextOfUser[entry & this.entryMask]!;
-    if (mine.newest === entry) mine.newest = before;
+    if (this.newestOfUser[userId] === entry) this.newestOfUser[userId] = before;
   }
 
   private addToChain(entry: number): void {
@@ -170,14 +190,10 @@ export class Idempotency {
 
   private addToUser(userId: number, entry: number): void {
     this.nextOfUser[entry & this.entryMask] = 0;
-    const mine = this.ofUser.get(userId);
-    if (mine === undefined) {
-      this.ofUser.set(userId, { oldest: entry, newest: entry, count: 1 });
-      return;
-    }
-    this.nextOfUser[mine.newest & this.entryMask] = entry;
-    mine.newest = entry;
-    mine.count++;
+    if (this.countOfUser[userId] === 0) this.oldestOfUser[userId] = entry;
+    else this.nextOfUser[this.newestOfUser[userId]! & this.entryMask] = entry;
+    this.newestOfUser[userId] = entry;
+    this.countOfUser[userId]!++;
   }
 
   /** Key, number of integers, integers; each integer in groups of 7 bits, lowest first. */
@@ -258,7 +274,7 @@ export class Idempotency {
 
   /** Builds chains and users' lists anew from the entries. */
   private relink(): void {
-    this.ofUser.clear();
+    this.countOfUser.fill(0);
     for (let entry = this.oldest; entry < this.next; entry++) {
       const userId = this.userIds[entry & this.entryMask]!;
       if (userId === 0) continue;

@@ -66,6 +66,12 @@ export class Positions {
     return this.pool.used.value;
   }
 
+  /** Makes room for that many positions ahead. */
+  reserve(count: number): void {
+    this.pool.reserve(count + 1);
+    this.rowOfKey.reserve(count);
+  }
+
   ensureUsers(rows: number): void {
     this.firstOfUser.ensure(rows);
     this.lastOfUser.ensure(rows);

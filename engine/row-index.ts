@@ -44,6 +44,11 @@ export class RowIndex implements Undoable {
     else this.place(key, oldRow);
   }
 
+  /** Makes room for that many keys ahead. */
+  reserve(count: number): void {
+    while (this.keys.length < count * 2) this.grow();
+  }
+
   clear(): void {
     this.keys.fill(0);
     this.count = 0;

@@ -66,8 +66,20 @@ export class State {
     this.replayed = true;
   }
 
+  /**
+   * Makes room ahead, so that no single command has to move what is there into something larger. Changes nothing else.
+   */
+  reserve(expected: { users: number; orders: number; positions: number; idempotencyKeys: number }): void {
+    this.ensureUsers(expected.users + 1);
+    this.users.ensureUsers(expected.users + 1);
+    this.orders.reserve(expected.orders);
+    this.positions.reserve(expected.positions);
+    this.idempotency.reserve(expected.idempotencyKeys);
+  }
+
   /** Makes room for users 1 to `userRows` - 1 everywhere but in `users`. */
   ensureUsers(userRows: number): void {
+    this.idempotency.ensureUsers(userRows);
     this.ledger.ensureUsers(userRows);
     this.standings.ensureUsers(userRows);
     this.orders.ensureUsers(userRows);

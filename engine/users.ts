@@ -41,6 +41,10 @@ export class Users {
     return this.usernames.length - 1;
   }
 
+  ensureUsers(rows: number): void {
+    for (const column of this.columns()) column.ensure(rows);
+  }
+
   exists(userId: number): boolean {
     return Number.isInteger(userId) && userId >= 1 && userId < this.usernames.length;
   }
@@ -50,7 +54,7 @@ export class Users {
     this.usernames.push(username);
     this.credentials.push(credential);
     this.idOfUsername.set(username.toLowerCase(), userId);
-    for (const column of this.columns()) column.ensure(userId + 1);
+    this.ensureUsers(userId + 1);
     this.credentialVersion.set(userId, 1);
     this.createdAtMs.set(userId, atMs);
     this.referrer.set(userId, referrerId);

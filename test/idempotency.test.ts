@@ -16,6 +16,12 @@ function tapeOf(...values: number[]): Tape {
   return tape;
 }
 
+function newStore(): Idempotency {
+  const store = new Idempotency();
+  store.ensureUsers(100);
+  return store;
+}
+
 function printOf(value: number): Digest {
   const digest = new Digest();
   digest.add(tapeOf(value));
@@ -36,7 +42,7 @@ function look(
 
 describe('remembered answers', () => {
   test('come back whole, for the same user, key and command only, for an hour', () => {
-    const store = new Idempotency();
+    const store = newStore();
     const result = [8, 0, 127, 128, 16_384, Number.MAX_SAFE_INTEGER, 0];
     store.remember(1, 'a', printOf(5), 1_000, tapeOf(...result));
     expect(look(store, 1, 'a', 5, 1_000)).toEqual(result);
@@ -48,7 +54,7 @@ describe('remembered answers', () => {
   });
 
   test('an expired key can be used again', () => {
-    const store = new Idempotency();
+    const store = newStore();
     for (let i = 0; i < 10; i++) store.remember(1, `k${i}`, printOf(i), i, tapeOf(i));
     const later = IDEMPOTENCY_KEPT_MS + 100;
     store.remember(1, 'k7', printOf(70), later, tapeOf(70));
@@ -59,7 +65,7 @@ describe('remembered answers', () => {
   });
 
   test('each user keeps the last 10,000, whatever others do', () => {
-    const store = new Idempotency();
+    const store = newStore();
     store.remember(2, 'mine', printOf(1), 0, tapeOf(1));
     for (let i = 0; i < IDEMPOTENCY_KEPT_PER_USER + 5; i++)
       store.remember(1, `k${i}`, printOf(i), 1, tapeOf(i));
@@ -70,7 +76,7 @@ describe('remembered answers', () => {
   });
 
   test('agree with a plain map through growth, expiry and archives', () => {
-    let store = new Idempotency();
+    let store = newStore();
     const model = new Map<string, { print: number; atMs: number; values: number[] }>();
     let seed = 99;
     const below = (bound: number): number => {
@@ -135,7 +141,7 @@ function copyOf(store: Idempotency): Idempotency {
   const writer = new StateWriter((bytes) => pieces.push(bytes.slice()));
   store.archive(writer);
   writer.finish();
-  const copy = new Idempotency();
+  const copy = newStore();
   copy.archive(new StateReader(Buffer.concat(pieces)));
   return copy;
 }
