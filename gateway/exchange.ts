@@ -25,6 +25,8 @@ import { HttpServer } from './http/server.js';
 import type { Log } from './log.js';
 import { type Outside, openOutside, priceSink } from './prices.js';
 import { Scheduler } from './scheduler.js';
+import type { StreamLimits } from './stream/limits.js';
+import { StreamServer } from './stream/stream.js';
 import { programVersion } from './version.js';
 import { WatchedSequencer } from './watched-sequencer.js';
 
@@ -44,6 +46,8 @@ export interface ExchangeOptions {
   onFatal: (error: Error) => void;
   /** In place of the configured source of prices and time. */
   outside?: Outside;
+  /** In place of the standard ones. */
+  streamLimits?: Partial<StreamLimits>;
 }
 
 /** How long calls under way may take to be answered when the exchange stops. */
@@ -64,7 +68,8 @@ export async function startExchange(options: ExchangeOptions): Promise<Exchange>
     }
     sequencer = new WatchedSequencer({ engine, journal, now: () => clock.nowMs(), onFatal: fail });
     const sessions = await Sessions.create(sessionSecret(config.dataFolder));
-    return await open({ config, log, fail, sequencer, sessions, outside });
+    const { streamLimits = {} } = options;
+    return await open({ config, log, fail, sequencer, sessions, outside, streamLimits });
   } catch (error) {
     await (sequencer ?? journal).close();
     throw error;
@@ -104,6 +109,7 @@ interface Parts {
   sequencer: WatchedSequencer;
   sessions: Sessions;
   outside: Outside;
+  streamLimits: Partial<StreamLimits>;
 }
 
 async function open(parts: Parts): Promise<Exchange> {
@@ -135,6 +141,9 @@ async function open(parts: Parts): Promise<Exchange> {
     fail,
   };
   const server = new HttpServer(gateway, ROUTES);
+  const stream = new StreamServer(gateway, parts.streamLimits);
+  sequencer.watch(() => stream.observe());
+  server.mount((app) => stream.attach(app));
   const stopSources = async () => {
     scheduler.stop();
     house?.stop();
@@ -147,6 +156,7 @@ async function open(parts: Parts): Promise<Exchange> {
     const drained = server.drain();
     await stopSources();
     await atMost(DRAIN_MS, drained);
+    await stream.stop(DRAIN_MS);
     await sequencer.close();
     server.close();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
@@ -160,6 +170,7 @@ async function open(parts: Parts): Promise<Exchange> {
     return { address, port, sequencer, stop };
   } catch (error) {
     await stopSources();
+    await stream.stop(DRAIN_MS);
     server.close();
     throw error;
   }

@@ -38,6 +38,11 @@ export class HttpServer {
     });
   }
 
+  /** Lets somebody register what is not a route: the stream. */
+  mount(attach: (app: uWS.TemplatedApp) => void): void {
+    attach(this.app);
+  }
+
   /** Resolves to the port. Rejects when the address cannot be had. */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {

@@ -1,0 +1,29 @@
+/**
+ * Whether a session token lets its user in now. The signature says that this exchange issued it; the rest is the engine's to
+ * say.
+ */
+import type { Engine } from '../../engine/engine.js';
+import type { Session, Sessions } from '../auth/sessions.js';
+import { type ErrorAnswer, errorAnswer } from '../http/errors.js';
+
+/** What the token says; null if it is none of this exchange. At once, without a promise, if it was verified before. */
+export function readToken(
+  sessions: Sessions,
+  engine: Engine,
+  token: string,
+): Session | Promise<Session | null> {
+  return sessions.recall(token) ?? sessions.verify(token, (claimed) => isOfAccount(engine, claimed));
+}
+
+/** Why the session does not let anybody in now; null: it does. */
+export function refusalOf(engine: Engine, session: Session | null): ErrorAnswer | null {
+  if (session === null) return errorAnswer('invalid_token');
+  const stands = engine.credentialVersion(session.userId) === session.version;
+  return stands ? null : errorAnswer('token_revoked');
+}
+
+/** Not so of a token that is older than the account: an exchange that was here before had users of the same numbers. */
+function isOfAccount(engine: Engine, session: Session): boolean {
+  const account = engine.account(session.userId);
+  return account !== null && session.issuedAt >= Math.floor(account.createdAtMs / 1_000);
+}

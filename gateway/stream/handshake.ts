@@ -1,0 +1,108 @@
+/**
+ * The way in: the HTTP request that becomes a WebSocket, or is refused with an error of the API's table.
+ *
+ * A connection may come without a credential, with the header x-user-token or with the session cookie; never with one in the
+ * URL. With the header, the cookie does not count. A credential that is not good is refused here rather than ignored. The
+ * cookie counts only for the site's own pages: browsers let every page open a WebSocket to anywhere.
+ */
+
+import type * as uWS from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import { readSessionCookie } from '../auth/cookie.js';
+import { isSameSite } from '../auth/same-site.js';
+import type { Session } from '../auth/sessions.js';
+import { type ErrorAnswer, errorAnswer } from '../http/errors.js';
+import type { Gateway } from '../http/gateway.js';
+import { readToken, refusalOf } from './credentials.js';
+
+/** Lets the connection in; `session` is null for a visitor. */
+export type Enter = (handshake: Handshake, session: Session | null) => void;
+
+export class Handshake {
+  private readonly key: string;
+  private readonly extensions: string;
+  private readonly token: string;
+  private readonly isCrossSite: boolean;
+  private isOver = false;
+
+  /** All that is needed is copied: the request dies with its callback. */
+  constructor(
+    private readonly gateway: Gateway,
+    private readonly response: uWS.HttpResponse,
+    request: uWS.HttpRequest,
+    private readonly context: uWS.us_socket_context_t,
+  ) {
+    const { trustProxy, siteOrigins } = gateway.config;
+    this.key = request.getHeader('sec-websocket-key');
+    this.extensions = request.getHeader('sec-websocket-extensions');
+    const userToken = request.getHeader('x-user-token');
+    const cookieToken = userToken === '' ? readSessionCookie(request.getHeader('cookie')) : '';
+    const origin = {
+      origin: request.getHeader('origin'),
+      secFetchSite: request.getHeader('sec-fetch-site'),
+      host: (trustProxy && request.getHeader('x-forwarded-host')) || request.getHeader('host'),
+    };
+    this.isCrossSite = cookieToken !== '' && !isSameSite(origin, siteOrigins);
+    this.token = userToken === '' ? cookieToken : userToken;
+    response.onAborted(() => {
+      this.isOver = true;
+    });
+  }
+
+  /** Finds out who it is, and calls `enter` or refuses. */
+  begin(enter: Enter): void {
+    if (this.gateway.isStopping()) this.refuseUnavailable();
+    else if (this.token === '') enter(this, null);
+    else this.identify(enter);
+  }
+
+  /** The request becomes a WebSocket, unless the client has left. */
+  accept<Data>(data: Data): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    // No subprotocol is spoken here; a client that asks for one sees that it did not get it.
+    this.response.cork(() => this.response.upgrade(data, this.key, '', this.extensions, this.context));
+  }
+
+  refuseUnavailable(): void {
+    this.refuse(errorAnswer('unavailable', { executed: false }));
+  }
+
+  private identify(enter: Enter): void {
+    const session = readToken(this.gateway.sessions, this.gateway.sequencer.engine, this.token);
+    if (session instanceof Promise) {
+      session.then((verified) => this.judge(verified, enter)).catch(this.gateway.fail);
+    } else this.judge(session, enter);
+  }
+
+  private judge(session: Session | null, enter: Enter): void {
+    const refusal = refusalOf(this.gateway.sequencer.engine, session);
+    if (refusal !== null) this.refuse(refusal);
+    else if (this.isCrossSite) this.refuse(errorAnswer('cross_site_request'));
+    else enter(this, session);
+  }
+
+  /** Whether a token stands is the exchange's state, so the answer waits until that is durable. */
+  private refuse(error: ErrorAnswer): void {
+    const { sequencer } = this.gateway;
+    const release = () => {
+      if (this.isOver) return;
+      this.isOver = true;
+      this.response.cork(() => writeError(this.response, error));
+    };
+    sequencer.releaseAt(sequencer.engine.sequence, { release });
+  }
+}
+
+/** Answers a request that is not to become a WebSocket; `header`: a further one, name and value. */
+export function writeError(
+  response: uWS.HttpResponse,
+  { status, text }: ErrorAnswer,
+  header: readonly [string, string] | null = null,
+): void {
+  response.writeStatus(`${status} ${STATUS_CODES[status]}`);
+  response.writeHeader('Content-Type', 'application/json');
+  response.writeHeader('Cache-Control', 'no-store');
+  if (header !== null) response.writeHeader(...header);
+  response.end(text);
+}

@@ -1,0 +1,237 @@
+/**
+ * The hub: looks at every command right after it was applied, makes the messages of the channels that it touched, and lets
+ * them out when the command is durable.
+ *
+ * Always holds:
+ * - a message shows the state as of its own command, because it is made before the next one is applied;
+ * - messages leave in the order of their commands, none before its command is durable, and each channel's in the order of
+ *   their numbers;
+ * - a channel exists from when it is first asked for until its market is closed; events of what nobody ever asked for
+ *   are passed over.
+ */
+import { MarketStatus, type Outcome, type Side } from '../../engine/domain.js';
+import type { Engine } from '../../engine/engine.js';
+import { EVENT_LENGTHS, EventType } from '../../engine/events.js';
+import type { ReleaseTarget } from '../../persistence/sequencer.js';
+import { BookChannel } from './book-channel.js';
+import type { Channel, KeptTotal } from './channel.js';
+import type { ChannelId } from './channel-names.js';
+import { EventField, ticksIn } from './event-fields.js';
+import type { StreamLimits } from './limits.js';
+import { type MarketChange, MarketsChannel } from './markets-channel.js';
+import { closedText, type Stamp } from './message-text.js';
+import { PricesChannel } from './prices-channel.js';
+import { TradesChannel } from './trades-channel.js';
+import { UserChannel } from './user-channel.js';
+import { USER_AT } from './user-event-text.js';
+
+const { trade, orderRested, marketEnded, priceObserved, credentialSet } = EventField;
+
+const MARKET_CHANGES = new Map<number, MarketChange>([
+  [EventType.marketOpened, 'opened'],
+  [EventType.startPriceFixed, 'start_price_fixed'],
+  [EventType.marketEnded, 'ended'],
+  [EventType.marketResolved, 'resolved'],
+  [EventType.marketClosed, 'closed'],
+]);
+
+export interface HubOptions {
+  engine: Engine;
+  /** The sequencer's: calls the target when everything up to `sequence` is durable. */
+  releaseAt(sequence: number, target: ReleaseTarget): void;
+  /** Sends a message to whoever is subscribed to the topic by then. */
+  publish(topic: string, text: string): void;
+  /** Called when it is durable that the user's tokens of a version below `version` have ended. */
+  onTokensEnded(userId: number, version: number): void;
+  limits: StreamLimits;
+}
+
+export class Hub {
+  private readonly engine: Engine;
+  private markets: MarketsChannel | null = null;
+  private readonly books = new Map<number, BookChannel>();
+  private readonly trades = new Map<number, TradesChannel>();
+  private readonly prices = new Map<number, PricesChannel>();
+  private readonly users = new Map<number, UserChannel>();
+  /** Of the command that is being looked at. */
+  private readonly touched: Channel[] = [];
+  private readonly kept: KeptTotal = { characters: 0 };
+
+  constructor(private readonly options: HubOptions) {
+    this.engine = options.engine;
+  }
+
+  /** The last command. */
+  get stamp(): Stamp {
+    return { sequence: this.engine.sequence, atMs: this.engine.nowMs };
+  }
+
+  /** The channel with this id, which must be that of something that the engine knows. */
+  channel(id: ChannelId): Channel {
+    const { engine } = this;
+    switch (id.kind) {
+      case 'markets':
+        this.markets ??= new MarketsChannel(engine);
+        return this.markets;
+      case 'book': {
+        const hasEnded = engine.market(id.marketId)!.status !== MarketStatus.ACTIVE;
+        return found(this.books, id.marketId, () => new BookChannel(engine, id.marketId, hasEnded));
+      }
+      case 'trades':
+        return found(this.trades, id.marketId, () => new TradesChannel(engine, id.marketId));
+      case 'prices':
+        return found(this.prices, id.asset, () => new PricesChannel(engine, id.asset));
+      case 'user':
+        return found(this.users, id.userId, () => new UserChannel(engine, id.userId));
+    }
+  }
+
+  /** Lets channels rest that nobody has been subscribed to for a while. */
+  rest(nowMs: number): void {
+    for (const channel of this.allChannels()) channel.rest(nowMs, this.options.limits.keptMs, this.kept);
+  }
+
+  /** To be called after each command, before the next. */
+  observe(): void {
+    const { values, length } = this.engine.events;
+    for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) this.read(values, at);
+    if (this.touched.length > 0) this.sendTouched();
+  }
+
+  private *allChannels(): Generator<Channel> {
+    if (this.markets !== null) yield this.markets;
+    for (const channels of [this.books, this.trades, this.prices, this.users]) yield* channels.values();
+  }
+
+  private read(values: Float64Array, at: number): void {
+    const type = values[at]!;
+    const userAt = USER_AT[type]!;
+    if (userAt !== 0) this.tellUser(values[at + userAt]!, values, at);
+    switch (type) {
+      case EventType.trade:
+        this.readTrade(values, at);
+        return;
+      case EventType.orderRested:
+      case EventType.orderCancelled:
+        this.readOrder(values, at);
+        return;
+      case EventType.marketOpened:
+      case EventType.startPriceFixed:
+      case EventType.marketEnded:
+      case EventType.marketResolved:
+      case EventType.marketClosed:
+        this.readMarketChange(MARKET_CHANGES.get(type)!, values[at + marketEnded.marketId]!);
+        return;
+      case EventType.priceObserved:
+        this.touch(this.prices.get(values[at + priceObserved.asset]!));
+        return;
+      case EventType.credentialSet:
+        this.endTokens(values[at + credentialSet.userId]!, values[at + credentialSet.version]!);
+        return;
+    }
+  }
+
+  private readTrade(values: Float64Array, at: number): void {
+    this.tellUser(values[at + trade.takerId]!, values, at);
+    this.tellUser(values[at + trade.makerId]!, values, at);
+    const marketId = values[at + trade.marketId]!;
+    const trades = this.trades.get(marketId);
+    trades?.addTrade(values, at);
+    this.touch(trades);
+    const outcome = values[at + trade.makerOutcome] as Outcome;
+    const priceTicks = ticksIn(outcome, values[at + trade.upTicks]!);
+    this.touchLevel(marketId, values[at + trade.makerSide] as Side, outcome, priceTicks);
+  }
+
+  /** orderRested and orderCancelled begin with the same fields. */
+  private readOrder(values: Float64Array, at: number): void {
+    const marketId = values[at + orderRested.marketId]!;
+    const side = values[at + orderRested.side] as Side;
+    const outcome = values[at + orderRested.outcome] as Outcome;
+    this.touchLevel(marketId, side, outcome, values[at + orderRested.priceTicks]!);
+  }
+
+  private touchLevel(marketId: number, side: Side, outcome: Outcome, priceTicks: number): void {
+    const book = this.books.get(marketId);
+    if (book === undefined || !book.isOpen) return;
+    book.touchLevel(side, outcome, priceTicks);
+    this.touch(book);
+  }
+
+  /** All events of a market's life begin with the market. */
+  private readMarketChange(change: MarketChange, marketId: number): void {
+    if (this.markets !== null) {
+      this.markets.addChange(change, marketId);
+      this.touch(this.markets);
+    }
+    if (change === 'ended') this.endBook(marketId);
+    if (change === 'closed') this.close(marketId);
+  }
+
+  private endBook(marketId: number): void {
+    const book = this.books.get(marketId);
+    book?.end();
+    this.touch(book);
+  }
+
+  private tellUser(userId: number, values: Float64Array, at: number): void {
+    const user = this.users.get(userId);
+    user?.addEvent(values, at);
+    this.touch(user);
+  }
+
+  private touch(channel: Channel | undefined): void {
+    if (channel === undefined || channel.isTouched) return;
+    channel.isTouched = true;
+    this.touched.push(channel);
+  }
+
+  /** One target for all messages of the command, so that nothing comes between them. */
+  private sendTouched(): void {
+    const { stamp } = this;
+    const { limits, publish, releaseAt } = this.options;
+    const messages: [topic: string, text: string][] = [];
+    for (const channel of this.touched) {
+      const text = channel.complete(stamp, limits, this.kept);
+      if (text !== null) messages.push([channel.topic, text]);
+    }
+    this.touched.length = 0;
+    if (messages.length === 0) return;
+    const release = () => {
+      for (const [topic, text] of messages) publish(topic, text);
+    };
+    releaseAt(stamp.sequence, { release });
+  }
+
+  /** The engine forgets a market: its channels say so, and end. After a leap in time this may be the command of its end. */
+  private close(marketId: number): void {
+    const { stamp } = this;
+    for (const channels of [this.books, this.trades]) {
+      const channel = channels.get(marketId);
+      if (channel === undefined) continue;
+      channels.delete(marketId);
+      if (channel.isTouched) this.touched.splice(this.touched.indexOf(channel), 1);
+      channel.lastSequence++;
+      channel.drop(this.kept);
+      const text = closedText(channel, stamp);
+      const release = () => {
+        for (const subscriber of [...channel.subscribers]) subscriber.channelClosed(text);
+      };
+      this.options.releaseAt(stamp.sequence, { release });
+    }
+  }
+
+  private endTokens(userId: number, version: number): void {
+    const release = () => this.options.onTokensEnded(userId, version);
+    this.options.releaseAt(this.engine.sequence, { release });
+  }
+}
+
+function found<C>(channels: Map<number, C>, id: number, make: () => C): C {
+  let channel = channels.get(id);
+  if (channel === undefined) {
+    channel = make();
+    channels.set(id, channel);
+  }
+  return channel;
+}

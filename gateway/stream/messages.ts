@@ -1,0 +1,143 @@
+/**
+ * What the server sends, as zod schemas: one JSON object per text message. The messages are written as text elsewhere; these
+ * describe them, for the description of the API and for the tests, which hold every message against them.
+ *
+ * Every message that shows the exchange's state carries `sequence`, the journal sequence that it is true at, and `atMs`, the
+ * exchange's time then. The messages of a channel carry `channelSequence`: one more than that of the message before, from
+ * the snapshot on. A snapshot replaces whatever the reader has; a delta changes it.
+ */
+import { z } from 'zod';
+import { Market, Orderbook, Orders, Positions } from '../json/answers.js';
+
+const count = z.int().min(0);
+const money = z.number();
+const shares = z.number().min(0);
+const price = z.number().min(0).max(1);
+const stamp = { sequence: count, atMs: count };
+const marketId = Orderbook.shape.marketId;
+const outcome = z.enum(['UP', 'DOWN']);
+const side = z.enum(['BUY', 'SELL']);
+const matchType = z.enum(['transfer', 'mint', 'merge']);
+const tradeId = z.string().regex(/^t[1-9]\d*$/);
+const orderId = z.string().regex(/^o[1-9]\d*$/);
+const depositId = z.string().regex(/^d[1-9]\d*$/);
+const userId = z.string().regex(/^u[1-9]\d*$/);
+
+const marketChange = z.strictObject({
+  change: z.enum(['opened', 'start_price_fixed', 'ended', 'resolved', 'closed']),
+  marketId,
+  market: Market.nullable(),
+});
+const trade = z.strictObject({ tradeId, outcome, side, price, shares, matchType, atMs: count });
+const trades = z.strictObject({ marketId, trades: z.array(trade) });
+const assetPrice = z.strictObject({
+  asset: z.string(),
+  price: money.nullable(),
+  observedAtMs: count.nullable(),
+});
+
+const order = { orderId, marketId, side, outcome, price, shares };
+export const UserEvent = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('order_rested'), ...order }),
+  z.strictObject({
+    type: z.literal('order_cancelled'),
+    ...order,
+    reason: z.enum(['requested', 'self_trade', 'market_ended']),
+  }),
+  z.strictObject({
+    type: z.literal('fill'),
+    tradeId,
+    orderId,
+    marketId,
+    role: z.enum(['taker', 'maker']),
+    side,
+    outcome,
+    price,
+    shares,
+    value: money,
+    fee: money,
+    matchType,
+  }),
+  z.strictObject({
+    type: z.literal('position_settled'),
+    marketId,
+    UP: shares,
+    DOWN: shares,
+    cost: money,
+    payout: money,
+    refundedFees: money,
+    profit: money,
+  }),
+  z.strictObject({
+    type: z.literal('claimed'),
+    marketId,
+    shares,
+    payout: money,
+    refundedFees: money,
+    automatic: z.boolean(),
+  }),
+  z.strictObject({ type: z.literal('deposited'), amount: money, source: z.enum(['grant', 'partner']) }),
+  z.strictObject({ type: z.literal('withdrawn'), amount: money }),
+  z.strictObject({ type: z.literal('staked'), depositId, amount: money, earnsFromMs: count }),
+  z.strictObject({ type: z.literal('unstaked'), depositId, amount: money, yield: money }),
+  z.strictObject({ type: z.literal('yield_claimed'), depositId, yield: money }),
+  z.strictObject({ type: z.literal('referral_earned'), marketId, amount: money }),
+  z.strictObject({
+    type: z.literal('points_credited'),
+    marketId,
+    points: z.number(),
+    reason: z.enum(['fees', 'referral']),
+  }),
+]);
+
+const account = {
+  userId,
+  balance: z.strictObject({ currency: z.literal('USD'), available: money, held: money, total: money }),
+  positions: z.array(z.strictObject({ marketId, outcomes: Positions.shape.positions })),
+};
+
+/** The data of each channel's snapshots and deltas, by the kind of the channel. */
+export const CHANNEL_DATA = {
+  markets: {
+    snapshot: z.strictObject({ markets: z.array(Market) }),
+    delta: z.strictObject({ changes: z.array(marketChange) }),
+  },
+  book: { snapshot: Orderbook, delta: Orderbook },
+  trades: { snapshot: trades, delta: trades },
+  prices: { snapshot: assetPrice, delta: assetPrice },
+  user: {
+    snapshot: z.strictObject({ ...account, orders: Orders.shape.orders }),
+    delta: z.strictObject({ ...account, events: z.array(UserEvent) }),
+  },
+} as const;
+export type ChannelKind = keyof typeof CHANNEL_DATA;
+
+const channel = { channel: z.string(), channelSequence: count, ...stamp };
+const KINDS = Object.keys(CHANNEL_DATA) as ChannelKind[];
+
+/** Snapshots and deltas of all channels, and what else the server says. */
+export const ServerMessage = z.union([
+  ...KINDS.flatMap((kind) =>
+    (['snapshot', 'delta'] as const).map((type) =>
+      z.strictObject({
+        type: z.literal(type),
+        ...channel,
+        channel: z.string().regex(new RegExp(`^${kind}(:|$)`)),
+        data: CHANNEL_DATA[kind][type],
+      }),
+    ),
+  ),
+  /** The market is closed, and with it the channel. */
+  z.strictObject({ type: z.literal('closed'), ...channel }),
+  z.strictObject({ type: z.enum(['resumed', 'gap']), ...channel, after: count }),
+  z.strictObject({ type: z.literal('unsubscribed'), channels: z.array(z.string()) }),
+  z.strictObject({ type: z.literal('authenticated'), userId, cancelOnDisconnect: z.boolean() }),
+  z.strictObject({ type: z.literal('heartbeat'), ...stamp, channels: z.record(z.string(), count) }),
+  z.strictObject({ type: z.literal('pong'), ...stamp }),
+  z.strictObject({
+    type: z.literal('error'),
+    code: z.string(),
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()),
+  }),
+]);

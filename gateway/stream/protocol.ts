@@ -1,0 +1,225 @@
+/**
+ * What the server does with each message of a client.
+ *
+ * Always holds:
+ * - every message gets at least one answer, in the order of the messages; one that is wrong gets an `error` with a code of the
+ *   API's table and changes nothing;
+ * - every answer waits until all that it can show is durable, so it stands in one order with the channels' messages;
+ * - messages that come while a token is being verified wait for it: `auth` and `subscribe` may be sent in one go.
+ */
+import type { Session } from '../auth/sessions.js';
+import { type ErrorAnswer, errorAnswer, invalidRequest } from '../http/errors.js';
+import type { Gateway } from '../http/gateway.js';
+import { inexactNumber } from '../json/decimal.js';
+import { fieldProblems, problemText } from '../json/problems.js';
+import type { Channel } from './channel.js';
+import { type ChannelId, channelNamed } from './channel-names.js';
+import type { Connection, Subscription } from './connection.js';
+import type { Connections } from './connections.js';
+import { readToken, refusalOf } from './credentials.js';
+import type { Hub } from './hub.js';
+import { CLOSE, type StreamLimits } from './limits.js';
+import { authenticatedText, errorText, pongText, resumeText, unsubscribedText } from './message-text.js';
+import { ClientMessage } from './requests.js';
+
+type Operation<Name extends ClientMessage['op']> = Extract<ClientMessage, { op: Name }>;
+
+export interface ProtocolOptions {
+  gateway: Gateway;
+  hub: Hub;
+  connections: Connections;
+  limits: StreamLimits;
+  elapsedMs: () => number;
+}
+
+export class Protocol {
+  constructor(private readonly options: ProtocolOptions) {}
+
+  /** A message has come in. `bytes` are uWebSockets.js's again after this. */
+  receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
+    if (!this.afford(connection, 1)) return;
+    this.accept(connection, this.readInput(bytes, isBinary));
+  }
+
+  /** Whether the connection may ask for so much; if not, it is told and closed. */
+  afford(connection: Connection, operations: number): boolean {
+    if (connection.allowance.take(operations, this.options.elapsedMs())) return true;
+    connection.send(errorText(errorAnswer('rate_limited', {}, 'Too many messages. Connect again later.')));
+    connection.end(CLOSE.rateLimited);
+    return false;
+  }
+
+  private readInput(bytes: ArrayBuffer, isBinary: boolean): string | ErrorAnswer {
+    const { messageBytes } = this.options.limits;
+    if (bytes.byteLength > messageBytes) {
+      return errorAnswer('body_too_large', {}, `The message is larger than ${messageBytes} bytes.`);
+    }
+    if (isBinary) return errorAnswer('invalid_json', {}, 'Send text messages, not binary ones.');
+    return Buffer.from(bytes).toString('utf8');
+  }
+
+  private accept(connection: Connection, input: string | ErrorAnswer): void {
+    if (connection.waiting !== null) connection.waiting.push(input);
+    else if (typeof input !== 'string') this.refuse(connection, input);
+    else this.handle(connection, input);
+  }
+
+  private handle(connection: Connection, text: string): void {
+    const message = readMessage(text);
+    if ('status' in message) this.refuse(connection, message);
+    else if (this.options.gateway.isStopping()) {
+      this.refuse(connection, errorAnswer('unavailable', { executed: false }));
+    } else this.carryOut(connection, message);
+  }
+
+  private carryOut(connection: Connection, message: ClientMessage): void {
+    switch (message.op) {
+      case 'auth':
+        this.authenticate(connection, message);
+        return;
+      case 'subscribe':
+        this.subscribe(connection, message.channels);
+        return;
+      case 'unsubscribe':
+        this.unsubscribe(connection, message.channels);
+        return;
+      case 'resume':
+        this.resume(connection, message);
+        return;
+      case 'ping':
+        this.reply(connection, pongText(this.options.hub.stamp));
+    }
+  }
+
+  private authenticate(connection: Connection, message: Operation<'auth'>): void {
+    const { gateway } = this.options;
+    const session = readToken(gateway.sessions, gateway.sequencer.engine, message.token);
+    if (!(session instanceof Promise)) {
+      this.signIn(connection, message, session);
+      return;
+    }
+    connection.waiting = [];
+    session
+      .then((verified) => {
+        this.signIn(connection, message, verified);
+        this.goOn(connection);
+      })
+      .catch(gateway.fail);
+  }
+
+  /** Takes up what came in while a token was verified; another `auth` among it makes the rest wait again. */
+  private goOn(connection: Connection): void {
+    const inputs = connection.waiting ?? [];
+    connection.waiting = null;
+    for (const input of inputs) if (connection.isOpen) this.accept(connection, input);
+  }
+
+  private signIn(connection: Connection, message: Operation<'auth'>, session: Session | null): void {
+    if (!connection.isOpen) return;
+    const { engine } = this.options.gateway.sequencer;
+    const refusal = refusalOf(engine, session);
+    if (session === null || refusal !== null) {
+      this.refuse(connection, refusal ?? errorAnswer('invalid_token'));
+    } else if (connection.userId !== 0 && connection.userId !== session.userId) {
+      this.refuse(connection, errorAnswer('user_mismatch'));
+    } else {
+      this.options.connections.signIn(connection, session);
+      connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
+      this.reply(connection, authenticatedText(session.userId, connection.cancelOnDisconnect));
+    }
+  }
+
+  private subscribe(connection: Connection, names: string[]): void {
+    // The message itself has been paid for.
+    if (!this.afford(connection, names.length - 1)) return;
+    const channels = this.channelsFor(connection, names);
+    if (channels === null) return;
+    const { hub } = this.options;
+    const begun = channels.map((channel) => ({
+      subscription: connection.subscribe(channel),
+      texts: [channel.snapshot(hub.stamp)],
+    }));
+    this.begin(connection, begun);
+  }
+
+  private resume(connection: Connection, { channel: name, after }: Operation<'resume'>): void {
+    const channel = this.channelsFor(connection, [name])?.[0];
+    if (channel === undefined) return;
+    const { stamp } = this.options.hub;
+    const subscription = connection.subscribe(channel);
+    const missed = channel.since(after);
+    const texts =
+      missed === null
+        ? [resumeText('gap', channel, after, stamp), channel.snapshot(stamp)]
+        : [resumeText('resumed', channel, after, stamp), ...missed];
+    this.begin(connection, [{ subscription, texts }]);
+  }
+
+  private unsubscribe(connection: Connection, names: string[]): void {
+    const subscriptions = names.map((name) => connection.subscriptions.get(name));
+    const unknown = names.filter((_, i) => subscriptions[i] === undefined);
+    if (unknown.length > 0) {
+      const problems = Object.fromEntries(unknown.map((name) => [name, 'is not subscribed to']));
+      this.refuse(connection, invalidRequest(problems));
+      return;
+    }
+    for (const subscription of subscriptions) connection.drop(subscription!);
+    this.reply(connection, unsubscribedText(names));
+  }
+
+  /** The channels that may be subscribed to by these names; null, and the client is told why not. */
+  private channelsFor(connection: Connection, names: string[]): Channel[] | null {
+    const { gateway, hub, limits } = this.options;
+    const ids: ChannelId[] = [];
+    for (const name of names) {
+      const id = channelNamed(gateway.sequencer.engine, connection.userId, name);
+      if ('status' in id) {
+        this.refuse(connection, id);
+        return null;
+      }
+      ids.push(id);
+    }
+    const added = names.filter((name) => !connection.subscriptions.has(name)).length;
+    if (connection.subscriptions.size + added > limits.subscriptions) {
+      const message = `A connection may be subscribed to ${limits.subscriptions} channels at most.`;
+      this.refuse(connection, errorAnswer('limit_reached', {}, message));
+      return null;
+    }
+    return ids.map((id) => hub.channel(id));
+  }
+
+  /** The messages that the channels send from now on come after these, for both leave in the order of their commands. */
+  private begin(connection: Connection, begun: { subscription: Subscription; texts: string[] }[]): void {
+    this.whenDurable(() => {
+      for (const { subscription, texts } of begun) connection.start(subscription, texts);
+    });
+  }
+
+  private refuse(connection: Connection, error: ErrorAnswer): void {
+    this.reply(connection, errorText(error));
+  }
+
+  private reply(connection: Connection, text: string): void {
+    this.whenDurable(() => connection.send(text));
+  }
+
+  private whenDurable(release: () => void): void {
+    const { sequencer } = this.options.gateway;
+    sequencer.releaseAt(sequencer.engine.sequence, { release });
+  }
+}
+
+function readMessage(text: string): ClientMessage | ErrorAnswer {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return errorAnswer('invalid_json', {}, 'The message is not valid JSON. Send one JSON object.');
+  }
+  const parsed = ClientMessage.safeParse(json, { error: problemText });
+  if (!parsed.success) return invalidRequest(fieldProblems(parsed.error, 'message'));
+  const inexact = inexactNumber(text);
+  return inexact === null
+    ? parsed.data
+    : invalidRequest({ message: `has a number with too many digits: ${inexact}` });
+}

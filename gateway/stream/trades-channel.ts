@@ -1,0 +1,64 @@
+/**
+ * `trades:<marketId>`: the trades of a market, as they happen, in the words of the taker. Nobody is named.
+ *
+ * The snapshot is an empty list: it says from where on trades come. Those before are at GET /markets/15m/:marketId/trades. A
+ * delta has the trades of one command, in order.
+ */
+import { MatchType } from '../../engine/domain.js';
+import type { Engine } from '../../engine/engine.js';
+import { lotsText, marketIdText, outcomeName, sideName, ticksText } from '../../engine/notation.js';
+import { Channel } from './channel.js';
+import { EventField, ticksIn } from './event-fields.js';
+
+const TRADE = EventField.trade;
+
+const MATCH_TYPE_NAMES = {
+  [MatchType.TRANSFER]: 'transfer',
+  [MatchType.MINT]: 'mint',
+  [MatchType.MERGE]: 'merge',
+} as const;
+
+export function matchTypeName(matchType: number) {
+  return MATCH_TYPE_NAMES[matchType as MatchType];
+}
+
+export class TradesChannel extends Channel {
+  private readonly marketName: string;
+  private texts: string[] = [];
+
+  constructor(
+    private readonly engine: Engine,
+    marketId: number,
+  ) {
+    const marketName = marketIdText(engine, marketId);
+    super(`trades:${marketName}`, `trades:${marketName}`, engine.sequence);
+    this.marketName = marketName;
+  }
+
+  /** A trade whose event begins at `at`. */
+  addTrade(values: Float64Array, at: number): void {
+    if (!this.isFollowed) return;
+    const outcome = values[at + TRADE.takerOutcome]!;
+    const priceTicks = ticksIn(outcome, values[at + TRADE.upTicks]!);
+    this.texts.push(
+      `{"tradeId":"t${values[at + TRADE.tradeId]!}","outcome":"${outcomeName(outcome)}"` +
+        `,"side":"${sideName(values[at + TRADE.takerSide]!)}","price":${ticksText(priceTicks)}` +
+        `,"shares":${lotsText(values[at + TRADE.sizeLots]!)}` +
+        `,"matchType":"${matchTypeName(values[at + TRADE.matchType]!)}","atMs":${this.engine.nowMs}}`,
+    );
+  }
+
+  snapshotData(): string {
+    return this.dataText('');
+  }
+
+  protected takeChanges(): string {
+    const { texts } = this;
+    this.texts = [];
+    return this.dataText(texts.join(','));
+  }
+
+  private dataText(trades: string): string {
+    return `{"marketId":"${this.marketName}","trades":[${trades}]}`;
+  }
+}
