@@ -155,7 +155,7 @@ function auditText(auditor: Auditor, { engine, batches }: Replayed, limit: numbe
     `\n${tableText({ title: `Markets (${books.length}), the newest first`, heads, rows, limit })}\n`,
     `The exchange's profit, its treasury: ${dollarsText(engine.funds().treasuryMicros)}\n`,
     isGood
-      ? `After each of ${batches} batches money was conserved and every market covered; ${auditor.fullChecks} full checks found nothing.\n`
+      ? `After each of ${batches} batches money was conserved and every market covered; the engine's full check (${auditor.fullChecks} times) found nothing.\n`
       : `${auditor.findings.length} things do not add up.\n`,
   ].join('');
 }

@@ -75,7 +75,16 @@ function statusOf(error: unknown, output: Output): ExitStatus {
     output.notice(findingText(findingOf(error)));
     return ExitStatus.DAMAGE;
   }
+  if (isSystemError(error)) {
+    output.notice(`error: ${error.message}`);
+    return ExitStatus.USAGE;
+  }
   throw error;
+}
+
+/** What the operating system refuses: no permission, no space for a temporary file. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
 }
 
 function programOf(streams: Streams, output: Output, end: (status: ExitStatus) => void): Command {

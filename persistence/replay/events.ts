@@ -8,7 +8,7 @@ import { ExitStatus, UsageError } from './findings.js';
 import { answerObject, answerOf, commandObject, eventObject } from './machine-forms.js';
 import type { Output } from './output.js';
 import { answerText, commandText, eventText, senderText } from './people-forms.js';
-import { beyondTheEnd, type Place, unknownUser } from './places.js';
+import { checkPlace, type Place, unknownUser } from './places.js';
 import { timeText } from './plain.js';
 import { markNotice, type Progress, replayJournal, type Visitor } from './replay-journal.js';
 
@@ -61,10 +61,6 @@ class Teller implements Visitor {
   /** What was asked for must be there by the end of what was read. */
   checkRequest(): void {
     const { engine, request } = this;
-    for (const place of [request.from, request.to]) {
-      if (place !== null && 'sequence' in place && place.sequence > engine.sequence)
-        throw beyondTheEnd(place.sequence, engine.sequence);
-    }
     if (request.userId !== null && engine.account(request.userId) === null)
       throw unknownUser(request.userId, engine.userCount, engine.sequence);
     if (request.market !== null && !this.isMarketKnown)
@@ -127,7 +123,12 @@ export async function events(request: EventsRequest): Promise<ExitStatus> {
   const replayed = await replayJournal({
     folder: request.folder,
     progress: request.progress,
-    visit: (engine) => (teller = new Teller(engine, request)),
+    visit: (engine, endSequence) => {
+      checkPlace(request.from, endSequence);
+      checkPlace(request.to, endSequence);
+      teller = new Teller(engine, request);
+      return teller;
+    },
   });
   teller!.checkRequest();
   const notice = replayed.atEnd ? markNotice(replayed) : null;

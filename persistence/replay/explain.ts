@@ -183,6 +183,7 @@ function tellSumToMachines(
     }),
     sum: { available: dollars(sum.availableMicros), held: dollars(sum.heldMicros) },
     balance: { available: dollars(availableMicros), held: dollars(heldMicros) },
+    staked: dollars(stakedBy(userId, engine)),
     addsUp: sum.availableMicros === availableMicros && sum.heldMicros === heldMicros,
   });
 }
@@ -201,7 +202,13 @@ function tellSumToPeople(
   const title = `\nu${userId} (${username}) at sequence ${engine.sequence}, ${timeText(engine.nowMs)}`;
   const heads = ['cause', '>changes', '>available', '>held'];
   output.text(tableText({ title, heads, rows, limit: rows.length }));
+  const staked = stakedBy(userId, engine);
+  if (staked > 0) output.line(`In the vault, besides: ${dollarsText(staked)} and its yield.`);
   output.line(
     `The changes add up to the balance: ${dollarsText(availableMicros)} available, ${dollarsText(heldMicros)} held.`,
   );
+}
+
+function stakedBy(userId: number, engine: Engine): number {
+  return engine.deposits(userId).reduce((sum, { amountMicros }) => sum + amountMicros, 0);
 }

@@ -51,7 +51,7 @@ export class Output {
 
 export interface TableText {
   title: string;
-  /** Heads that begin with ">" stand over columns of numbers, which are aligned to the right. */
+  /** Heads that begin with ">" stand over columns of numbers, which are aligned at the decimal point. */
   heads: readonly string[];
   rows: readonly (readonly string[])[];
   /** Rows beyond this are only counted. */
@@ -60,13 +60,25 @@ export interface TableText {
 
 export function tableText({ title, heads, rows, limit }: TableText): string {
   const shown = rows.slice(0, Math.min(limit, rows.length));
+  const isNumber = heads.map((head) => head.startsWith('>'));
+  const places = heads.map((_, column) =>
+    shown.reduce((most, row) => Math.max(most, placesOf(row[column]!)), 0),
+  );
   const table = new Table({
     head: heads.map((head) => head.replace(/^>/, '')),
-    colAligns: heads.map((head) => (head.startsWith('>') ? 'right' : 'left')),
+    colAligns: isNumber.map((is) => (is ? 'right' : 'left')),
     style: { head: [], border: [], compact: true },
   });
-  for (const row of shown) table.push([...row]);
+  for (const row of shown) {
+    table.push(row.map((cell, i) => (isNumber[i] ? cell + ' '.repeat(places[i]! - placesOf(cell)) : cell)));
+  }
   const hidden = rows.length - shown.length;
   const more = hidden === 0 ? '' : `(${hidden} more; --limit 0 shows all)\n`;
   return `${title}\n${rows.length === 0 ? '(none)' : table.toString()}\n${more}`;
+}
+
+/** Characters from the decimal point on. */
+function placesOf(cell: string): number {
+  const pointAt = cell.indexOf('.');
+  return pointAt < 0 ? 0 : cell.length - pointAt;
 }

@@ -63,6 +63,8 @@ export function unknownUser(userId: number, userCount: number, sequence: number)
   return new UsageError(`there is no user u${userId}: at sequence ${sequence} ${known}`);
 }
 
-export function beyondTheEnd(sequence: number, endSequence: number): UsageError {
-  return new UsageError(`sequence ${sequence} is beyond the end: the journal ends at ${endSequence}`);
+/** @throws UsageError for a sequence that the journal does not have; `endSequence` null: nobody knows. */
+export function checkPlace(place: Place | null, endSequence: number | null): void {
+  if (place === null || endSequence === null || 'atMs' in place || place.sequence <= endSequence) return;
+  throw new UsageError(`sequence ${place.sequence} is beyond the end: the journal ends at ${endSequence}`);
 }

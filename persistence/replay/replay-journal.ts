@@ -34,7 +34,8 @@ export interface Progress {
 export interface ReplayRequest {
   folder: string;
   progress: Progress;
-  visit: (engine: Engine) => Visitor;
+  /** `endSequence` is where the journal ends now; null: its end is damaged. A UsageError from here ends the replay. */
+  visit: (engine: Engine, endSequence: number | null) => Visitor;
 }
 
 export interface Replayed {
@@ -57,7 +58,9 @@ export async function replayJournal(request: ReplayRequest): Promise<Replayed> {
   try {
     const end = await endOf(reader);
     if (end !== null) progress.start(end.sequence);
-    return { ...(await walk(reader, request)), markState };
+    const engine = new Engine();
+    const visitor = request.visit(engine, end?.sequence ?? null);
+    return { ...(await walk(reader, engine, visitor, progress)), markState };
   } catch (error) {
     if (error instanceof JournalError && wasDisturbed()) {
       throw new UsageError(`an exchange was started on ${request.folder} meanwhile: run this again`);
@@ -81,10 +84,10 @@ async function endOf(reader: JournalReader): Promise<JournalPosition | null> {
 
 async function walk(
   reader: JournalReader,
-  { progress, visit }: ReplayRequest,
+  engine: Engine,
+  visitor: Visitor,
+  progress: Progress,
 ): Promise<Omit<Replayed, 'markState'>> {
-  const engine = new Engine();
-  const visitor = visit(engine);
   const replay = new Replay(
     engine,
     (command, atMs) => visitor.applied?.(command, atMs),

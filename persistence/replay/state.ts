@@ -4,7 +4,7 @@ import type { Engine } from '../../engine/engine.js';
 import { ExitStatus, UsageError } from './findings.js';
 import type { Output } from './output.js';
 import { type Picture, type PictureFilter, pictureOf } from './picture.js';
-import { beyondTheEnd, type Place, unknownUser } from './places.js';
+import { checkPlace, type Place, unknownUser } from './places.js';
 import { markNotice, type Progress, replayJournal, type Visitor } from './replay-journal.js';
 import { pictureObject, pictureText } from './state-forms.js';
 
@@ -58,13 +58,14 @@ export async function state(request: StateRequest): Promise<ExitStatus> {
   const replayed = await replayJournal({
     folder: request.folder,
     progress: request.progress,
-    visit: (engine) => (photographer = new Photographer(engine, request)),
+    visit: (engine, endSequence) => {
+      checkPlace(at, endSequence);
+      photographer = new Photographer(engine, request);
+      return photographer;
+    },
   });
   const { engine } = replayed;
-  if (photographer!.picture === null) {
-    if (at !== null && 'sequence' in at) throw beyondTheEnd(at.sequence, engine.sequence);
-    photographer!.take();
-  }
+  if (photographer!.picture === null) photographer!.take();
   const picture = photographer!.picture!;
   checkRequest(request, picture);
   const notice = replayed.atEnd ? markNotice(replayed) : null;

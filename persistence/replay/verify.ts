@@ -45,7 +45,7 @@ export async function verify(request: VerifyRequest): Promise<ExitStatus> {
 }
 
 class Examination implements Visitor {
-  private readonly snapshots: SnapshotComparison;
+  private snapshots: SnapshotComparison | null = null;
   private readonly findings: Finding[] = [];
   private readonly notices: string[] = [];
   private engine: Engine | null = null;
@@ -53,17 +53,17 @@ class Examination implements Visitor {
   private atMs = 0;
   private batches = 0;
 
-  constructor(private readonly request: VerifyRequest) {
-    this.snapshots = new SnapshotComparison(request.folder);
-  }
+  constructor(private readonly request: VerifyRequest) {}
 
   async run(): Promise<Report> {
     const journalIsWhole = await this.replay();
-    this.snapshots.finish(this.position.sequence, journalIsWhole);
+    // Of a journal that cannot even be opened there is still this to be said.
+    const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);
+    comparison.finish(this.position.sequence, journalIsWhole);
     const { atMs, batches, notices } = this;
     const { sequence, digest } = this.position;
-    const findings = [...this.findings, ...this.snapshots.findings()];
-    const snapshots = this.snapshots.verdicts;
+    const findings = [...this.findings, ...comparison.findings()];
+    const snapshots = comparison.verdicts;
     return { sequence, atMs, digest, batches, journalIsWhole, snapshots, findings, notices };
   }
 
@@ -71,7 +71,7 @@ class Examination implements Visitor {
     this.position = position;
     this.atMs = this.engine!.nowMs;
     this.batches++;
-    this.snapshots.compare(this.engine!, position);
+    this.snapshots!.compare(this.engine!, position);
     return true;
   }
 
@@ -80,6 +80,7 @@ class Examination implements Visitor {
     try {
       const visit = (engine: Engine) => {
         this.engine = engine;
+        this.snapshots = new SnapshotComparison(folder);
         return this;
       };
       this.examineMark(await replayJournal({ folder, progress, visit }));
