@@ -4,9 +4,11 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import sqlite3 from 'sqlite3';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, VARIABLE_NAMES } from '../gateway/config.js';
+import { closeDatabase, execute, openDatabase } from '../persistence/sqlite.js';
 import { type ApiClient, ChildServer, eventually, PASSWORD } from './server.js';
 
 /** A day of real prices; the exchange's time starts with it, in a window that is a quarter of an hour long. */
@@ -175,6 +177,27 @@ describe('a stop', () => {
       userId: json.userId,
       username: 'ada',
     });
+  });
+
+  test('a commit that fails ends the process with 1, and what was not durable is answered to nobody', async () => {
+    const server = spawnServer();
+    const api = await listening(server);
+    await api.post('/auth/register', { username: 'ada', password: PASSWORD });
+    // Somebody else locks the journal for longer than the exchange waits.
+    const other = await openDatabase(join(folder, 'data', 'journal.db'), sqlite3.OPEN_READWRITE);
+    await execute(other, 'BEGIN IMMEDIATE');
+    const answer = await api
+      .post('/auth/register', { username: 'bob', password: PASSWORD })
+      .catch((error: Error) => error);
+    expect(answer).toBeInstanceOf(Error);
+    expect(await server.end()).toBe(1);
+    expect(server.stderr).toContain('the exchange cannot go on');
+    await execute(other, 'ROLLBACK');
+    await closeDatabase(other);
+    const again = await listening(spawnServer());
+    const signIn = (username: string) => again.post('/auth/login', { username, password: PASSWORD });
+    expect((await signIn('ada')).status).toBe(200);
+    expect((await signIn('bob')).status).toBe(401);
   });
 
   test('no token and no password is in the log, even the most talkative one', async () => {

@@ -194,12 +194,18 @@ export class TestServer {
     const config = { ...standard, dataFolder, ...overrides };
     const clock = new ManualClock(atMs);
     const feed = new ManualFeed(clock);
+    let api: ApiClient | null = null;
+    // Nobody is answered any more: end the requests that wait, and fail the run with the reason.
     const onFatal = (error: Error) => {
-      throw error;
+      void api?.close();
+      setImmediate(() => {
+        throw error;
+      });
     };
     const log = createLog('silent');
     const exchange = await startExchange({ config, log, onFatal, outside: { clock, feed } });
-    return new TestServer(dataFolder, exchange, new ApiClient(exchange.address), clock, feed);
+    api = new ApiClient(exchange.address);
+    return new TestServer(dataFolder, exchange, api, clock, feed);
   }
 
   /** With the market {@link MARKET} open at a start price of 100,000 dollars. */

@@ -5,10 +5,10 @@
  * Always holds: exactly one answer is written, in one cork, or none if the client has left or the exchange has failed.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import { CODES, type Code } from '../../engine/codes.js';
+import { CODES, Code } from '../../engine/codes.js';
 import type { Command } from '../../engine/commands.js';
 import type { Engine } from '../../engine/engine.js';
-import { ResultHead } from '../../engine/results.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
 import type { Tape } from '../../engine/tape.js';
 import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.js';
 import type { ReceiptWriter } from '../json/receipts.js';
@@ -16,8 +16,6 @@ import { type ErrorAnswer, errorAnswer, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { Incoming } from './incoming.js';
 import type { Route } from './route.js';
-
-const OK: typeof Code.ok = 0;
 
 const STATUS_LINES: Record<number, string> = {
   200: '200 OK',
@@ -119,7 +117,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     if (result === null) return;
     const { engine } = this;
     if (engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
-    if (result.values[ResultHead.code] === OK) this.answer(status, receipt(engine, result, 0));
+    if (result.values[ResultHead.code] === Code.ok) this.answer(status, receipt(engine, result, 0));
     else this.answerRejected(result);
   }
 
@@ -136,12 +134,14 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   }
 
   answerRejected(result: Tape): void {
-    const [, code, , , required, available] = result.values as unknown as number[];
-    const name = CODES[code!]!;
+    const { values } = result;
+    const name = CODES[values[ResultHead.code]!]!;
     if (name === 'invalid_command') {
       this.gateway.log.error({ route: this.route?.path }, 'the engine refused what the schemas let through');
     }
-    this.answerError(rejection(name, required!, available!));
+    // The fields of a reject: required and available.
+    const [required, available] = [values[RESULT_HEAD_LENGTH]!, values[RESULT_HEAD_LENGTH + 1]!];
+    this.answerError(rejection(name, required, available));
   }
 
   /** The client has gone: nothing may be written any more. */

@@ -4,6 +4,7 @@
  * A token leaves the process only when the registration or the password change that it belongs to is durable: it goes
  * out as part of an answer, and that waits for its sequence like every other.
  */
+import { Code } from '../../../engine/codes.js';
 import { ResultHead } from '../../../engine/results.js';
 import { clearedSessionCookie, sessionCookie } from '../../auth/cookie.js';
 import { HOUSE_USERNAME } from '../../house.js';
@@ -35,7 +36,7 @@ export const signInRoutes: Route[] = [
       const grantMicros = gateway.config.startingBalanceMicros;
       const result = call.submit({ kind: 'register', username, credential, referralCode, grantMicros });
       if (result === null) return;
-      if (result.values[ResultHead.code] !== 0) {
+      if (result.values[ResultHead.code] !== Code.ok) {
         call.answerRejected(result);
         return;
       }
