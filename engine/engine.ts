@@ -99,6 +99,7 @@ export class Engine extends Reads {
     state.answerSequence = state.sequence;
     state.answerAtMs = atMs;
     state.replayed = false;
+    state.refuse(Code.ok, 0, 0);
     state.standings.setTime(atMs);
 
     if (state.schedule.nextAtMs <= atMs) life.doWhatIsDue(state, atMs);
@@ -149,8 +150,7 @@ export class Engine extends Reads {
   /** Carries a command out and writes its result at the end of the tape; returns the code. */
   private answer(command: Command): number {
     const { state } = this;
-    state.required = 0;
-    state.available = 0;
+    state.refuse(Code.ok, 0, 0);
     const base = state.result.reserve(RESULT_HEAD_LENGTH);
     const code = this.carryOut(command, base);
     this.writeAnswer(command, base, code);
