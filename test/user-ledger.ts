@@ -126,6 +126,20 @@ export class UserLedger {
     }
   }
 
+  /** Enters an order that was executed but never answered, as reads show it. `money`: what it took or gave, fee included. */
+  found(
+    side: 'BUY' | 'SELL',
+    order: { marketId: string; outcome: OutcomeName; shares: Big; value: Big; money: Big },
+  ): void {
+    const { marketId, value, money } = order;
+    const fee = money.minus(value).abs();
+    const book = this.book(marketId);
+    this.volume = this.volume.plus(value);
+    this.feesPaid = this.feesPaid.plus(fee);
+    book.feesPaid = book.feesPaid.plus(fee);
+    this.move(side, order);
+  }
+
   /**
    * The resting order is over: `cancelledShares` as the cancel's receipt said, or null when it was gone already; `volume` as
    * the profile says since.
