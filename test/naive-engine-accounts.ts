@@ -138,15 +138,15 @@ export function referralFields(state: NaiveState, user: NaiveUser) {
   };
 }
 
-/** What the fees of the referred in markets that are not settled would bring now. */
+/** What the fees of the referred in markets that are not settled would bring now, all together. */
 function pendingReferral(state: NaiveState, user: NaiveUser): Dollars {
-  const parts: Dollars[] = [];
+  const fees: Dollars[] = [];
   for (const market of state.markets) {
     if (market.status === MarketStatus.RESOLVED && market.resolution === Resolution.VOID) continue;
     for (const position of market.positions) {
       const referred = userOf(state, position.userId)!.referrerId === user.userId;
-      if (referred && !position.settled) parts.push(referrersPartOf(position));
+      if (referred && !position.settled) fees.push(position.fees);
     }
   }
-  return sum(parts);
+  return referrersPartOf(sum(fees));
 }

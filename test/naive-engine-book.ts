@@ -87,12 +87,16 @@ export function planOrder(market: NaiveMarket, taker: Taker): Plan {
   for (const maker of acceptable(market, taker)) {
     if (plan.lotsLeft === 0) break;
     const takerTicks = upTicksOf(taker.outcome, upTicksOf(maker.outcome, maker.priceTicks));
-    if (maker.userId === taker.userId) {
-      plan.steps.push({ maker, own: true, lots: 0, takerTicks });
+    const affordable = plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, takerTicks);
+    const own = maker.userId === taker.userId;
+    if (own) {
+      // An order that has no money for a lot, or may not trade any more, does not meet it.
+      if (affordable > 0 && plan.fills.length < MAX_FILLS_PER_ORDER) {
+        plan.steps.push({ maker, own, lots: 0, takerTicks });
+      }
       continue;
     }
     plan.hasMaker = true;
-    const affordable = plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, takerTicks);
     if (affordable === 0) {
       plan.filled = true;
       return plan;
@@ -102,7 +106,7 @@ export function planOrder(market: NaiveMarket, taker: Taker): Plan {
       return plan;
     }
     const lots = Math.min(plan.lotsLeft, maker.sizeLots, affordable);
-    const step: Step = { maker, own: false, lots, takerTicks };
+    const step: Step = { maker, own, lots, takerTicks };
     plan.steps.push(step);
     plan.fills.push(step);
     plan.filledLots += lots;

@@ -120,6 +120,7 @@ function crossBoundary(state: NaiveState, asset: number): void {
 function open(state: NaiveState, opening: { asset: number; startsAtMs: number; startPrice: Dollars }): void {
   const { asset, startsAtMs, startPrice } = opening;
   const marketId = marketIdOf(asset, startsAtMs);
+  const isBoundary = startsAtMs >= state.assets[asset]!.firstBoundaryMs;
   state.markets.push({
     marketId,
     asset,
@@ -129,12 +130,13 @@ function open(state: NaiveState, opening: { asset: number; startsAtMs: number; s
     resolution: Resolution.NONE,
     startPrice,
     endPrice: null,
-    startPriceFixed: state.nowMs >= startsAtMs + RESOLVES_AFTER_MS,
+    startPriceFixed: !isBoundary || state.nowMs >= startsAtMs + RESOLVES_AFTER_MS,
     resolutionTried: false,
     resolvedAtMs: 0,
     payingOut: false,
     orders: [],
     positions: [],
+    setLots: 0,
     collateral: ZERO,
     feeEscrow: ZERO,
     vaultPart: ZERO,
@@ -262,7 +264,7 @@ function rewardFees(state: NaiveState, market: NaiveMarket, position: NaivePosit
   const { marketId } = market;
   const user = userOf(state, position.userId)!;
   const referrer = userOf(state, user.referrerId);
-  const part = referrersPartOf(position);
+  const part = referrersPartOf(position.fees);
   if (referrer !== undefined && part.gt(ZERO)) {
     market.feeEscrow = market.feeEscrow.minus(part);
     market.referrersPart = market.referrersPart.plus(part);
@@ -280,9 +282,9 @@ function rewardFees(state: NaiveState, market: NaiveMarket, position: NaivePosit
   }
 }
 
-/** What the fees of a position bring to the user's referrer, if there is one. */
-export function referrersPartOf(position: NaivePosition): Dollars {
-  return floorToMicros(position.fees.times('0.1'));
+/** What fees bring to the referrer of the user who paid them. */
+export function referrersPartOf(fees: Dollars): Dollars {
+  return floorToMicros(fees.times('0.1'));
 }
 
 interface Points {

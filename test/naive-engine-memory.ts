@@ -29,7 +29,7 @@ export class NaiveMemory {
 
   find(userId: number, key: string, nowMs: number): Remembered | undefined {
     const found = this.perUser.get(userId)?.get(key);
-    return found !== undefined && nowMs - found.atMs <= IDEMPOTENCY_KEPT_MS ? found : undefined;
+    return found !== undefined && nowMs - found.atMs < IDEMPOTENCY_KEPT_MS ? found : undefined;
   }
 
   remember(userId: number, key: string, entry: Remembered): void {

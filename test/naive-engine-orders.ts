@@ -86,8 +86,7 @@ function missingShares(command: Sell, market: NaiveMarket): Answer | null {
 /** What the state of the book says against the order; null: nothing. */
 function refusal(command: Buy | Sell, taker: Taker, plan: Plan): Answer | null {
   if (command.postOnly && plan.hasMaker) return reject('price_not_met');
-  const complete = plan.filled && plan.hasMaker;
-  if (command.timeInForce === TimeInForce.FOK && !complete) {
+  if (command.timeInForce === TimeInForce.FOK && !plan.filled) {
     const worstTicks = taker.side === Side.BUY ? 999 : 1;
     return reject(command.priceTicks === worstTicks ? 'insufficient_liquidity' : 'price_not_met');
   }
@@ -196,12 +195,11 @@ function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, f
       : taker.side === Side.BUY
         ? MatchType.MINT
         : MatchType.MERGE;
-  const sets = tradeValue(lots, 1000);
-  if (matchType === MatchType.MINT) market.collateral = market.collateral.plus(sets);
-  if (matchType === MatchType.MERGE) market.collateral = market.collateral.minus(sets);
+  if (matchType === MatchType.MINT) addSets(market, lots);
+  if (matchType === MatchType.MERGE) addSets(market, -lots);
 
-  const takerPosition = findOrMakePosition(market, taker.userId);
-  findOrMakePosition(market, maker.userId);
+  const takerPosition = findOrMakePosition(state, market, taker.userId);
+  findOrMakePosition(state, market, maker.userId);
   const takerProfit = exchange(state, market, { ...taker, lots, ticks: takerTicks, fromHeld: false }).minus(
     fee,
   );
@@ -241,6 +239,12 @@ function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, f
   });
 }
 
+/** A complete set is one lot of each outcome, and their 0.001 dollar of collateral. */
+function addSets(market: NaiveMarket, lots: number): void {
+  market.setLots += lots;
+  market.collateral = market.collateral.plus(tradeValue(lots, 1000));
+}
+
 interface Hand {
   userId: number;
   side: Side;
@@ -275,10 +279,12 @@ function exchange(state: NaiveState, market: NaiveMarket, hand: Hand): Dollars {
   return value.minus(cost);
 }
 
-function findOrMakePosition(market: NaiveMarket, userId: number): NaivePosition {
+function findOrMakePosition(state: NaiveState, market: NaiveMarket, userId: number): NaivePosition {
   const found = positionOf(market, userId);
   if (found !== undefined) return found;
+  state.positionsMade++;
   const made: NaivePosition = {
+    number: state.positionsMade,
     userId,
     lots: [0, 0],
     cost: [ZERO, ZERO],

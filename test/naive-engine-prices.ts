@@ -22,6 +22,7 @@ export function listAsset(state: NaiveState, command: ListAsset): Answer {
   state.assets.push({
     symbol: command.symbol,
     prices: [],
+    firstBoundaryMs: windowStartMs + WINDOW_MS,
     nextBoundaryMs: windowStartMs + WINDOW_MS,
     waitingSinceMs: windowStartMs,
   });
@@ -47,7 +48,11 @@ export function observePrice(state: NaiveState, command: ObservePrice): Answer {
 
 /** What no reference price can need any more goes; the last price stays, however old it is. */
 function forgetOldPrices(asset: NaiveAsset, nowMs: number): void {
-  while (asset.prices.length > 1 && asset.prices[1]!.observedAtMs <= nowMs - KEPT_MS) asset.prices.shift();
+  const needed = asset.prices.findIndex((_, index) => {
+    const next = asset.prices[index + 1];
+    return next === undefined || next.observedAtMs > nowMs - KEPT_MS;
+  });
+  if (needed > 0) asset.prices.splice(0, needed);
 }
 
 /** The time-weighted average over the minute before `atMs`; null when no price was known in any of it. */

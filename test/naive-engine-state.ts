@@ -38,6 +38,8 @@ export interface NaiveOrder {
 }
 
 export interface NaivePosition {
+  /** Counts all positions of the exchange, as they were made. */
+  number: number;
   userId: number;
   /** Of UP and of DOWN. */
   lots: [number, number];
@@ -70,6 +72,8 @@ export interface NaiveMarket {
   orders: NaiveOrder[];
   /** In the order in which they were made. */
   positions: NaivePosition[];
+  /** Complete sets outstanding; when the market is resolved, those at its end. */
+  setLots: number;
   collateral: Dollars;
   feeEscrow: Dollars;
   vaultPart: Dollars;
@@ -89,6 +93,8 @@ export interface NaiveAsset {
   symbol: string;
   /** By time of observation, later arrivals last. */
   prices: NaivePrice[];
+  /** The first window start after it was listed. */
+  firstBoundaryMs: number;
   nextBoundaryMs: number;
   /** Start of the current window while it waits for a price. */
   waitingSinceMs: number | null;
@@ -133,6 +139,7 @@ export interface NaiveState {
   total: Dollars;
   ordersAccepted: number;
   tradesMade: number;
+  positionsMade: number;
   /** What ended markets left to do, in the order in which it came up. */
   work: NaiveWork[];
   /** Of the command. */
@@ -165,6 +172,7 @@ export function newState(): NaiveState {
     total: ZERO,
     ordersAccepted: 0,
     tradesMade: 0,
+    positionsMade: 0,
     work: [],
     events: [],
   };

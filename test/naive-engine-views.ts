@@ -63,7 +63,7 @@ export function marketView(state: NaiveState, marketId: number): MarketView | nu
     startPriceMicros: micros(market.startPrice),
     endPriceMicros: market.endPrice === null ? null : micros(market.endPrice),
     volumeMicros: micros(market.volume),
-    openInterestLots: micros(market.collateral) / 1000,
+    openInterestLots: market.setLots,
     bestBidTicks: bestTicks(market, true),
     bestAskTicks: bestTicks(market, false),
     lastTradeTicks: market.lastTradeTicks,
@@ -107,14 +107,14 @@ export function quoteView(state: NaiveState, request: QuoteRequest): QuoteView |
   };
 }
 
+/** Positions that own something, in the order in which they were made. */
 export function positionViews(state: NaiveState, userId: number): PositionView[] {
-  const views: PositionView[] = [];
-  for (const market of state.markets) {
-    for (const position of market.positions) {
-      if (position.userId === userId) views.push(positionView(market, position));
-    }
-  }
-  return views;
+  const own = (position: NaivePosition) =>
+    position.userId === userId && position.lots[0] + position.lots[1] > 0;
+  return state.markets
+    .flatMap((market) => market.positions.filter(own).map((position) => ({ market, position })))
+    .sort((a, b) => a.position.number - b.position.number)
+    .map(({ market, position }) => positionView(market, position));
 }
 
 function positionView(market: NaiveMarket, position: NaivePosition): PositionView {

@@ -27,9 +27,9 @@ import {
   setReferralCode,
   withdraw,
 } from './naive-engine-accounts.js';
-import { copyOf } from './naive-engine-copy.js';
+import { copyOf, withoutMinusZero } from './naive-engine-copy.js';
 import { micros } from './naive-engine-decimal.js';
-import { isWellFormed } from './naive-engine-fields.js';
+import { isKey, isWellFormed } from './naive-engine-fields.js';
 import { claim, nextDueMs, passTime } from './naive-engine-market.js';
 import { keyOf, NaiveMemory, sameCommand } from './naive-engine-memory.js';
 import { cancel, cancelAll, placeOrder } from './naive-engine-orders.js';
@@ -62,13 +62,15 @@ export class NaiveEngine {
     this.state.events = [];
     this.replayed = false;
     passTime(this.state, atMs);
-    this.result = this.answer(command);
+    this.result = this.answer(withoutMinusZero(command));
   }
 
   private answer(command: Command): number[] {
     const key = keyOf(command);
-    if (key === null) return this.carryOut(command);
+    if (key === null || !isKey(key)) return this.carryOut(command);
     const { userId } = command as { userId: number };
+    // What is asked for nobody is nobody's to remember.
+    if (userOf(this.state, userId) === undefined) return this.carryOut(command);
     const earlier = this.memory.find(userId, key, this.state.nowMs);
     if (earlier === undefined) {
       const result = this.carryOut(command);
@@ -89,7 +91,10 @@ export class NaiveEngine {
       return this.flat(command, perform(this.state, command));
     }
     const earlier = earlierTransfer(this.state, command);
-    if (earlier !== undefined && sameCommand(earlier.command, command)) return earlier.result;
+    if (earlier !== undefined && sameCommand(earlier.command, command)) {
+      this.replayed = true;
+      return earlier.result;
+    }
     const answer = perform(this.state, command);
     const result = this.flat(command, answer);
     if (answer.code === 'ok') this.state.transfers.push({ command, result });

@@ -1,0 +1,219 @@
+/**
+ * The stated maxima that random commands do not reach, and the forms of fields: each is a short play of its own, to just
+ * below the maximum, to it, and past it. What happens is judged by the duel; the plays only lead there.
+ */
+import type { Batch, BatchOperation, Buy, Cancel, Command } from '../engine/commands.js';
+import { marketIdOf, Outcome, TimeInForce } from '../engine/domain.js';
+import {
+  IDEMPOTENCY_KEPT_MS,
+  IDEMPOTENCY_KEPT_PER_USER,
+  MAX_ASSETS,
+  MAX_FILLS_PER_ORDER,
+  MAX_OPEN_ORDERS_PER_USER,
+  MAX_REFERRAL_CODES_PER_USER,
+  MAX_REMEMBERED_PRICES,
+  MAX_TIME_MS,
+  MAX_TOTAL_MICROS,
+  MAX_TRANSFER_MICROS,
+} from '../engine/limits.js';
+import type { Duel } from './naive-engine-duel.js';
+import { ODD_NUMBERS, ODD_TEXTS } from './random-commands.js';
+
+const START_MS = 1_763_700_300_000;
+const MARKET = marketIdOf(0, START_MS);
+const { UP, DOWN } = Outcome;
+
+interface LimitPlay {
+  name: string;
+  play(duel: Duel): void;
+}
+
+/** Applies the command and says what came of it must be; a play that misses its maximum shows nothing. */
+function expectCode(duel: Duel, command: Command, code: number, atMs = duel.naive.nowMs): void {
+  duel.apply(command, atMs);
+  const got = duel.naive.result[1];
+  if (got !== code) throw new Error(`${command.kind} was to get code ${code} and got ${got}`);
+}
+
+const OK = 0;
+const LIMIT_REACHED = 16;
+
+function registration(username: string, grantMicros: number): Command {
+  return { kind: 'register', username, credential: '', referralCode: '', grantMicros };
+}
+
+/** One asset with an active market, and users with 1,000 dollars each. */
+function openMarket(duel: Duel, users: number): void {
+  expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
+  expectCode(duel, { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS }, OK);
+  for (let i = 1; i <= users; i++) expectCode(duel, registration(`user${i}`, 1e9), OK);
+}
+
+function bid(userId: number, outcome: Outcome, sizeLots: number, timeInForce: TimeInForce): Buy {
+  return {
+    kind: 'buy',
+    userId,
+    idempotencyKey: null,
+    marketId: MARKET,
+    outcome,
+    budgetMicros: sizeLots * 500,
+    sizeLots,
+    priceTicks: 500,
+    timeInForce,
+    postOnly: false,
+    validUntilMs: MAX_TIME_MS,
+  };
+}
+
+function batchOf(userId: number, operations: BatchOperation[]): Batch {
+  return { kind: 'batch', userId, idempotencyKey: null, operations, atomic: true };
+}
+
+function assets(duel: Duel): void {
+  for (let i = 0; i < MAX_ASSETS; i++) expectCode(duel, { kind: 'listAsset', symbol: `A${i}` }, OK, START_MS);
+  expectCode(duel, { kind: 'listAsset', symbol: 'ONEMORE' }, LIMIT_REACHED);
+  expectCode(duel, { kind: 'listAsset', symbol: 'A63' }, OK);
+}
+
+function prices(duel: Duel): void {
+  expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
+  const observed = (atMs: number): Command => ({
+    kind: 'observePrice',
+    asset: 0,
+    priceMicros: 9e10,
+    observedAtMs: atMs,
+  });
+  for (let i = 1; i <= MAX_REMEMBERED_PRICES; i++) expectCode(duel, observed(START_MS + i), OK, START_MS + i);
+  const fullMs = duel.naive.nowMs;
+  expectCode(duel, observed(fullMs), LIMIT_REACHED);
+  // Even a price that is too old is refused for the full store first.
+  expectCode(duel, observed(fullMs - 300_001), LIMIT_REACHED);
+  expectCode(duel, observed(fullMs + 600_000), OK, fullMs + 600_000);
+}
+
+function orders(duel: Duel): void {
+  openMarket(duel, 7);
+  const { GTC, IOC, FOK } = TimeInForce;
+  // Shares for user 1 to sell.
+  expectCode(duel, bid(2, DOWN, 5, GTC), OK);
+  expectCode(duel, bid(1, UP, 5, IOC), OK);
+  for (let userId = 1; userId <= 6; userId++) {
+    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++) expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+  }
+  expectCode(duel, bid(1, DOWN, 1, GTC), LIMIT_REACHED);
+  expectCode(duel, batchOf(1, [bid(1, DOWN, 1, GTC)]), OK);
+  const { budgetMicros: _, ...sale } = bid(1, UP, 5, GTC);
+  expectCode(duel, { ...sale, kind: 'sell' }, LIMIT_REACHED);
+  duel.compareState();
+
+  const tooMany = MAX_FILLS_PER_ORDER + 1;
+  const PRICE_NOT_MET = 19;
+  expectCode(duel, bid(7, UP, tooMany, FOK), PRICE_NOT_MET);
+  const failing: Cancel = { kind: 'cancel', userId: 7, marketId: MARKET, orderId: 1, idempotencyKey: null };
+  expectCode(duel, batchOf(7, [bid(7, UP, MAX_FILLS_PER_ORDER, IOC), failing]), OK);
+  duel.compareState();
+  // Half a thousand lots are left of it and are dropped, though it is GTC.
+  expectCode(duel, bid(7, UP, MAX_FILLS_PER_ORDER + 500, GTC), OK);
+  duel.compareState();
+}
+
+function money(duel: Duel): void {
+  expectCode(duel, registration('rich', 0), OK, START_MS);
+  const transfer = (kind: 'deposit' | 'withdraw', amountMicros: number, reference: number): Command => ({
+    kind,
+    userId: 1,
+    amountMicros,
+    partner: 'bank',
+    reference: `${reference}`,
+  });
+  const deposits = MAX_TOTAL_MICROS / MAX_TRANSFER_MICROS;
+  for (let i = 1; i <= deposits; i++) expectCode(duel, transfer('deposit', MAX_TRANSFER_MICROS, i), OK);
+  expectCode(duel, transfer('deposit', 1, 0), LIMIT_REACHED);
+  expectCode(duel, registration('another', 1), LIMIT_REACHED);
+  expectCode(duel, registration('another', 0), OK);
+  expectCode(duel, transfer('withdraw', 1, 1_000), OK);
+  // The reference of the refused deposit is free.
+  expectCode(duel, transfer('deposit', 1, 0), OK);
+}
+
+function keys(duel: Duel): void {
+  expectCode(duel, registration('keyed', 0), OK, START_MS);
+  const asked = (key: number, marketId: number): Command => ({
+    kind: 'cancelAll',
+    userId: 1,
+    marketId,
+    idempotencyKey: `key-${key}`,
+  });
+  const NOT_FOUND = 4;
+  const REUSED = 1;
+  for (let i = 0; i <= IDEMPOTENCY_KEPT_PER_USER; i++) expectCode(duel, asked(i, 1), NOT_FOUND);
+  expectCode(duel, asked(1, 2), REUSED);
+  // The first was forgotten for the last; asked again, it takes the place of the second.
+  expectCode(duel, asked(0, 2), NOT_FOUND);
+  expectCode(duel, asked(1, 2), NOT_FOUND);
+  expectCode(duel, asked(3, 2), REUSED);
+  expectCode(duel, asked(3, 2), REUSED, START_MS + IDEMPOTENCY_KEPT_MS - 1);
+  expectCode(duel, asked(3, 2), NOT_FOUND, START_MS + IDEMPOTENCY_KEPT_MS);
+}
+
+function referralCodes(duel: Duel): void {
+  expectCode(duel, registration('vain', 0), OK, START_MS);
+  const set = (code: string): Command => ({ kind: 'setReferralCode', userId: 1, code, idempotencyKey: null });
+  for (let i = 1; i < MAX_REFERRAL_CODES_PER_USER; i++) expectCode(duel, set(`code${i}`), OK);
+  expectCode(duel, set('onemore'), LIMIT_REACHED);
+  expectCode(duel, set('CODE3'), OK);
+  duel.compareState();
+}
+
+/** One command of each kind that has fields, all of them as they should be. */
+function wellFormed(): Command[] {
+  const user = { userId: 1, idempotencyKey: null };
+  const transfer = { userId: 1, amountMicros: 5, partner: 'bank', reference: 'r' };
+  const { budgetMicros: _, ...sale } = bid(1, UP, 5, TimeInForce.GTC);
+  return [
+    { kind: 'listAsset', symbol: 'ETH' },
+    { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS },
+    registration('newcomer', 5),
+    { kind: 'setCredential', userId: 1, credential: 'c' },
+    { kind: 'deposit', ...transfer },
+    { kind: 'withdraw', ...transfer },
+    bid(1, UP, 5, TimeInForce.GTC),
+    { ...sale, kind: 'sell' },
+    { kind: 'cancel', ...user, marketId: MARKET, orderId: 1 },
+    { kind: 'cancelAll', ...user, marketId: MARKET },
+    { kind: 'claim', ...user, marketId: MARKET },
+    { kind: 'stake', ...user, amountMicros: 2_000_000 },
+    { kind: 'unstake', ...user, depositId: 1 },
+    { kind: 'claimYield', ...user, depositId: 1 },
+    { kind: 'setReferralCode', ...user, code: 'code' },
+    batchOf(1, [bid(1, UP, 5, TimeInForce.GTC)]),
+  ];
+}
+
+/** Every field of every command with every odd value of its type; each time the rest is in order. */
+function fields(duel: Duel): void {
+  openMarket(duel, 2);
+  for (const command of wellFormed()) {
+    for (const [name, value] of Object.entries(command)) {
+      if (name === 'kind' || name === 'operations') continue;
+      const odd = typeof value === 'boolean' ? [!value] : typeof value === 'number' ? ODD_NUMBERS : ODD_TEXTS;
+      for (const one of odd) duel.apply({ ...command, [name]: one } as Command, START_MS + 1);
+    }
+  }
+  for (const count of [0, 1, 100, 101]) {
+    const operation = bid(1, UP, 1, TimeInForce.IOC);
+    duel.apply(batchOf(1, Array<BatchOperation>(count).fill(operation)), START_MS + 1);
+  }
+  duel.apply(batchOf(1, [bid(2, UP, 1, TimeInForce.IOC)]), START_MS + 1);
+  duel.apply(batchOf(1, [{ ...bid(1, UP, 1, TimeInForce.IOC), idempotencyKey: 'key' }]), START_MS + 1);
+}
+
+export const LIMIT_PLAYS: LimitPlay[] = [
+  { name: 'each field, and what is none of its values', play: fields },
+  { name: 'assets', play: assets },
+  { name: 'remembered prices of an asset', play: prices },
+  { name: 'resting orders of a user, makers of an order', play: orders },
+  { name: 'all money', play: money },
+  { name: 'idempotency keys of a user, and their hour', play: keys },
+  { name: 'referral codes of a user', play: referralCodes },
+];
