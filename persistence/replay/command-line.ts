@@ -56,10 +56,11 @@ export async function run(argv: readonly string[], streams: Streams): Promise<Ex
   const program = programOf(streams, output, (ended) => (status = ended));
   try {
     await program.parseAsync([...argv], { from: 'user' });
+    await output.release();
     await output.flush();
     return status;
   } catch (error) {
-    // What was proven before the damage is told; the damage then explains why there is no more.
+    // What was proven before the damage; the damage then explains why there is no more.
     await output.flush();
     return statusOf(error, output);
   }

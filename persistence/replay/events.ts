@@ -53,7 +53,7 @@ class Teller implements Visitor {
 
   async proven(): Promise<boolean> {
     const { request, engine } = this;
-    await request.output.drain();
+    await request.output.release();
     const isLast = request.to !== null && 'sequence' in request.to && engine.sequence >= request.to.sequence;
     return !this.isPast && !isLast;
   }

@@ -53,8 +53,9 @@ class Account implements Visitor {
   }
 
   async proven(): Promise<boolean> {
-    await this.request.output.drain();
-    return this.mismatch === null;
+    if (this.mismatch !== null) return false;
+    await this.request.output.release();
+    return true;
   }
 
   private tell(change: MoneyChange, event: EventRecord, command: Command, atMs: number): void {

@@ -1,6 +1,8 @@
 /**
  * Where the replay tool writes: answers to standard output, findings and notices to standard error. Text is gathered
  * and written in large pieces, at the reader's pace, so that a slow reader bounds memory and not the other way round.
+ *
+ * Always holds: nothing of an answer goes out before it is released, which is when what it says is proven.
  */
 import type { Writable } from 'node:stream';
 import Table from 'cli-table3';
@@ -9,7 +11,8 @@ import { jsonText, type Plain } from './plain.js';
 const PIECE_LENGTH = 1 << 16;
 
 export class Output {
-  private pending = '';
+  private unproven = '';
+  private released = '';
 
   constructor(
     private readonly answers: Writable,
@@ -17,16 +20,16 @@ export class Output {
   ) {}
 
   text(text: string): void {
-    this.pending += text;
+    this.unproven += text;
   }
 
-  line(text = ''): void {
-    this.pending += `${text}\n`;
+  line(text: string): void {
+    this.unproven += `${text}\n`;
   }
 
   /** One JSON value on a line of its own. */
   json(value: Plain): void {
-    this.pending += `${jsonText(value)}\n`;
+    this.unproven += `${jsonText(value)}\n`;
   }
 
   /** To standard error, at once. */
@@ -34,14 +37,17 @@ export class Output {
     this.notices.write(`${text}\n`);
   }
 
-  /** Writes if enough has gathered. */
-  async drain(): Promise<void> {
-    if (this.pending.length >= PIECE_LENGTH) await this.flush();
+  /** All so far may go out; it does if enough has gathered. */
+  async release(): Promise<void> {
+    this.released += this.unproven;
+    this.unproven = '';
+    if (this.released.length >= PIECE_LENGTH) await this.flush();
   }
 
+  /** Writes all that is released. */
   async flush(): Promise<void> {
-    const text = this.pending;
-    this.pending = '';
+    const text = this.released;
+    this.released = '';
     if (text === '') return;
     await new Promise<void>((resolve, reject) => {
       this.answers.write(text, (error) => (error ? reject(error) : resolve()));
