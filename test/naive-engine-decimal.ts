@@ -12,7 +12,6 @@ Decimal.DP = 60;
 export type Dollars = Big;
 
 export const ZERO: Dollars = new Decimal(0);
-export const DOLLAR: Dollars = new Decimal(1);
 const MILLIONTH = new Decimal('0.000001');
 
 export function dollars(micros: number): Dollars {

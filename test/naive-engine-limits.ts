@@ -156,6 +156,19 @@ function keys(duel: Duel): void {
   expectCode(duel, asked(3, 2), NOT_FOUND, START_MS + IDEMPOTENCY_KEPT_MS);
 }
 
+/** A malformed order under a key is another command than the one it resembles, whichever comes first. */
+function oddValuesUnderKeys(duel: Duel): void {
+  openMarket(duel, 1);
+  const INVALID = 2;
+  const REUSED = 1;
+  const order = { ...bid(1, UP, 5, TimeInForce.GTC), idempotencyKey: 'odd first' };
+  expectCode(duel, { ...order, outcome: 0.5 as Outcome }, INVALID);
+  expectCode(duel, order, REUSED);
+  const sound = { ...order, idempotencyKey: 'odd second' };
+  expectCode(duel, sound, OK);
+  expectCode(duel, { ...sound, outcome: Number.NaN as Outcome }, REUSED);
+}
+
 function referralCodes(duel: Duel): void {
   expectCode(duel, registration('vain', 0), OK, START_MS);
   const set = (code: string): Command => ({ kind: 'setReferralCode', userId: 1, code, idempotencyKey: null });
@@ -215,5 +228,6 @@ export const LIMIT_PLAYS: LimitPlay[] = [
   { name: 'resting orders of a user, makers of an order', play: orders },
   { name: 'all money', play: money },
   { name: 'idempotency keys of a user, and their hour', play: keys },
+  { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
   { name: 'referral codes of a user', play: referralCodes },
 ];
