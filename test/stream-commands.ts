@@ -47,17 +47,17 @@ function randomCancel({ engine, marketId, dice }: Trading, userId: number): Batc
 
 function randomOrder({ engine, marketId, dice }: Trading, userId: number): BatchOperation {
   const outcome = dice.chance(0.5) ? Outcome.UP : Outcome.DOWN;
-  const rests = dice.chance(0.6);
+  const rests = dice.chance(0.75);
   const timeInForce = rests ? TimeInForce.GTC : TimeInForce.IOC;
   const position = engine.position(userId, marketId);
   const held = outcome === Outcome.UP ? position?.upHeldLots : position?.downHeldLots;
   const owned = outcome === Outcome.UP ? position?.upLots : position?.downLots;
   const free = (owned ?? 0) - (held ?? 0);
-  const sizeLots = dice.roll(1, 20) * 500;
+  const sizeLots = rests ? dice.roll(1, 20) * 500 : dice.roll(1, 10) * 500;
   if (free > 0 && dice.chance(0.5)) {
-    const priceTicks = rests ? dice.roll(440, 560) : 1;
+    const priceTicks = rests ? dice.roll(490, 600) : 1;
     return sell({ userId, marketId, outcome, sizeLots: Math.min(free, sizeLots), priceTicks, timeInForce });
   }
-  const priceTicks = rests ? dice.roll(440, 560) : 999;
+  const priceTicks = rests ? dice.roll(400, 510) : 999;
   return buy({ userId, marketId, outcome, sizeLots, priceTicks, timeInForce });
 }
