@@ -199,7 +199,8 @@ function orderDescending(values: Float64Array): Uint32Array {
     low[i] = negated - upper * HIGH;
     high[i] = upper + HIGH_BIAS;
   }
-  let order: Uint32Array = Uint32Array.from(values.keys());
+  let order: Uint32Array = new Uint32Array(values.length);
+  for (let i = 0; i < order.length; i++) order[i] = i;
   let spare: Uint32Array = new Uint32Array(values.length);
   for (const [half, shift] of [
     [low, 0],

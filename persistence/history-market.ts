@@ -1,0 +1,107 @@
+/**
+ * A market as the history tells it, put together from its events alone, and its row.
+ *
+ * The price history of a market has a point at every 5 s mark from its opening to its end, both included. A point tells
+ * the state after the last command before the mark; the point of the opening tells a market without a book or a trade. A
+ * market that opens late, with the first price that arrives, has its first point at that time.
+ */
+
+import { addSaturating } from '../engine/arithmetic.js';
+import {
+  MarketStatus,
+  MatchType,
+  Outcome,
+  Resolution,
+  startOfMarketMs,
+  WINDOW_MS,
+} from '../engine/domain.js';
+import { MICROS_PER_SET } from '../engine/limits.js';
+import type { MARKET, RowOf } from './history-format.js';
+import type { RecordBuffer } from './history-records.js';
+
+export const MARK_MS = 5_000;
+/** Entries per point: time, UP's price in half ticks, the asset's price in micros (0: none). */
+export const POINT_LENGTH = 3;
+/** Half ticks in a dollar. */
+const HALF_TICKS_PER_SET = MICROS_PER_SET * 2;
+/** UP's price when there is neither a book nor a trade. */
+export const EVEN_HALF_TICKS = HALF_TICKS_PER_SET / 2;
+
+/** One trade, as its event tells it. */
+export interface MarketTrade {
+  matchType: number;
+  upTicks: number;
+  sizeLots: number;
+  takerOutcome: number;
+}
+
+export class MarketHistory {
+  previousId = 0;
+  status: number = MarketStatus.ACTIVE;
+  resolution: number = Resolution.NONE;
+  openedAtMs = 0;
+  startPriceMicros = 0;
+  endPriceMicros = 0;
+  resolvedAtMs = 0;
+  volumeMicros = 0;
+  openInterestLots = 0;
+  lastTradeTicks = 0;
+  tradeCount = 0;
+  vaultMicros = 0;
+  referrersMicros = 0;
+  treasuryMicros = 0;
+  isClosed = 0;
+  /** Of the command that changed the row last, and of the one that made the last point. */
+  sequence = 0;
+  pointsSequence = 0;
+  /** The price history so far, point after point. */
+  readonly points: number[] = [];
+
+  constructor(readonly marketId: number) {}
+
+  get endsAtMs(): number {
+    return startOfMarketMs(this.marketId) + WINDOW_MS;
+  }
+
+  addTrade({ matchType, upTicks, sizeLots, takerOutcome }: MarketTrade): void {
+    const takerTicks = takerOutcome === Outcome.UP ? upTicks : MICROS_PER_SET - upTicks;
+    this.tradeCount++;
+    this.lastTradeTicks = upTicks;
+    this.volumeMicros = addSaturating(this.volumeMicros, sizeLots * takerTicks);
+    if (matchType === MatchType.MINT) this.openInterestLots += sizeLots;
+    else if (matchType === MatchType.MERGE) this.openInterestLots -= sizeLots;
+  }
+
+  addPoint(point: { atMs: number; upHalfTicks: number; assetPriceMicros: number; sequence: number }): void {
+    this.points.push(point.atMs, point.upHalfTicks, point.assetPriceMicros);
+    this.pointsSequence = point.sequence;
+  }
+
+  writeRow(records: RecordBuffer): void {
+    records.begin();
+    records.put(this.marketId);
+    records.put(this.previousId);
+    records.put(this.status);
+    records.put(this.resolution);
+    records.put(this.openedAtMs);
+    records.put(this.startPriceMicros);
+    records.put(this.endPriceMicros);
+    records.put(this.resolvedAtMs);
+    records.put(this.volumeMicros);
+    records.put(this.openInterestLots);
+    records.put(this.lastTradeTicks);
+    records.put(this.tradeCount);
+    records.put(this.vaultMicros);
+    records.put(this.referrersMicros);
+    records.put(this.treasuryMicros);
+    records.put(this.isClosed);
+    records.end(this.sequence);
+  }
+
+  static fromRow(row: RowOf<typeof MARKET>, points: Iterable<number>, pointsSequence: number): MarketHistory {
+    const { marketId, checksum: _, ...fields } = row;
+    const market = Object.assign(new MarketHistory(marketId), fields, { pointsSequence });
+    market.points.push(...points);
+    return market;
+  }
+}

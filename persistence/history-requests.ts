@@ -1,0 +1,98 @@
+/**
+ * What can be asked of the history and the leaderboards, and what they answer; all in engine units. Lists are newest
+ * first, and paged: `cursor` is what the page before gave as `nextCursor`, null for the first page. A cursor names an
+ * entry, so that new entries do not shift a page.
+ */
+import type {
+  CLOSED_POSITION,
+  MARKET,
+  MARKET_TRADE,
+  POINTS_CREDIT,
+  RowOf,
+  TableLayout,
+  USER_TRADE,
+} from './history-format.js';
+import type { LeaderboardCursor, MetricName, PeriodName, RankedEntry } from './leaderboard.js';
+
+interface PageRequest {
+  /** Entries at most, 1 or more. */
+  limit: number;
+  cursor: number | null;
+}
+
+export type HistoryRequest =
+  | ({ kind: 'userTrades'; userId: number } & PageRequest)
+  | ({ kind: 'pointsCredits'; userId: number } & PageRequest)
+  | ({ kind: 'closedPositions'; userId: number } & PageRequest)
+  /** The public tape. */
+  | ({ kind: 'marketTrades'; marketId: number } & PageRequest)
+  /** Markets that have ended, of one asset or (null) of all: newest window first, then the later listed asset. */
+  | ({ kind: 'pastMarkets'; asset: number | null } & PageRequest)
+  /** A market that ever opened, also one that is active. */
+  | { kind: 'market'; marketId: number }
+  | {
+      kind: 'leaderboard';
+      metric: MetricName;
+      period: PeriodName;
+      limit: number;
+      cursor: LeaderboardCursor | null;
+    }
+  | { kind: 'rank'; userId: number; metric: MetricName; period: PeriodName };
+
+export type HistoryKind = HistoryRequest['kind'];
+export type RequestOf<Kind extends HistoryKind> = Extract<HistoryRequest, { kind: Kind }>;
+
+type Entry<Layout extends TableLayout> = Omit<RowOf<Layout>, 'checksum'>;
+
+/** One side of a trade: `priceTicks` of the user's own outcome, `role` 0 taker or 1 maker, `feeMicros` 0 for makers. */
+export type UserTrade = Entry<typeof USER_TRADE>;
+export type MarketTradeEntry = Entry<typeof MARKET_TRADE>;
+export type PointsCredit = Entry<typeof POINTS_CREDIT>;
+/** A position that a resolution closed, with what it paid. */
+export type ClosedPosition = Entry<typeof CLOSED_POSITION>;
+
+export interface MarketEntry {
+  /** As of its last event. endPriceMicros is 0 until resolved and on VOID, lastTradeTicks 0 without a trade. */
+  market: Entry<typeof MARKET>;
+  /**
+   * The price history, in triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for none), oldest
+   * first: every 5 s and at both ends (history-market.ts).
+   */
+  points: Float64Array;
+}
+
+export interface Page<T, Cursor = number> {
+  entries: T[];
+  /** null: there are no more. */
+  nextCursor: Cursor | null;
+}
+
+export interface LeaderboardPage extends Page<LeaderboardEntry, LeaderboardCursor> {
+  /** The exchange's time, which says what day and week it is. */
+  atMs: number;
+}
+
+export interface LeaderboardEntry extends RankedEntry {
+  username: string;
+}
+
+export interface HistoryAnswers {
+  userTrades: Page<UserTrade>;
+  pointsCredits: Page<PointsCredit>;
+  closedPositions: Page<ClosedPosition>;
+  /** null: there never was such a market. */
+  marketTrades: Page<MarketTradeEntry> | null;
+  pastMarkets: Page<MarketEntry>;
+  market: MarketEntry | null;
+  leaderboard: LeaderboardPage;
+  /** null: not listed. */
+  rank: number | null;
+}
+
+/**
+ * `ok`: the answer, true at `sequence`, which is not before the one that was asked for. `unavailable`: the history is more
+ * than 2 s behind, or being made anew; it says why, for the log.
+ */
+export type HistoryOutcome<Kind extends HistoryKind = HistoryKind> =
+  | { outcome: 'ok'; sequence: number; answer: HistoryAnswers[Kind] }
+  | { outcome: 'unavailable'; reason: string };

@@ -1,0 +1,248 @@
+/**
+ * history.db as its one writer has it: opened and checked, or made; then one transaction after another.
+ *
+ * Always holds: a transaction adds whole journal batches and says where they end, or changes nothing. What is found
+ * when it is opened has been checked: SQLite's own structure, every market, and that no list has a gap; the rows of lists
+ * are checked one by one when they are read (history-reads.ts).
+ */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { createPrivateFile } from './files.js';
+import { ListCounts } from './history-counts.js';
+import { asDamage, HistoryDamage } from './history-damage.js';
+import {
+  checksumOf,
+  HISTORY_APPLICATION_ID,
+  HISTORY_FILE,
+  HISTORY_VERSION,
+  PROGRESS_TAG,
+  pricesChecksum,
+  SCHEMA,
+  TABLES,
+  type TableName,
+} from './history-format.js';
+import type { HistoryRows } from './history-projection.js';
+import { insertSql } from './history-records.js';
+import { GENESIS } from './journal-reader.js';
+import { closeDatabase, execute, finalize, openDatabase, prepare, query } from './sqlite.js';
+
+/** Pages (4 KiB) in the write-ahead log before they are folded into history.db, and of SQLite's cache. */
+const CHECKPOINT_PAGES = 4_000;
+const CACHE_KIBIBYTES = 65_536;
+const BUSY_TIMEOUT_MS = 5_000;
+
+/** How far the history goes: the end of a journal batch, and the rows in each table. */
+export interface Progress {
+  sequence: number;
+  /** Of that batch. */
+  hash: Buffer;
+  rowCounts: Record<TableName, number>;
+}
+
+type ProgressRow = { id: number; sequence: number; hash: Buffer; checksum: number } & Record<
+  `${TableName}Rows`,
+  number
+>;
+
+export function historyPath(folder: string): string {
+  return join(folder, HISTORY_FILE);
+}
+
+/** Removes the history; it is made again from the journal. Nothing may have it open. */
+export function removeHistory(folder: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(historyPath(folder) + suffix, { force: true });
+}
+
+/** Lists as they are in the last transaction: what a reader must find at least. */
+export interface CommittedLists {
+  userTrades: ListCounts;
+  pointsCredits: ListCounts;
+  closedPositions: ListCounts;
+  /** Markets that have ended, in the order of their ids. */
+  pastMarketIds: number[];
+  /** Markets that have opened. */
+  knownMarketIds: Set<number>;
+}
+
+export function emptyLists(): CommittedLists {
+  return {
+    userTrades: new ListCounts(),
+    pointsCredits: new ListCounts(),
+    closedPositions: new ListCounts(),
+    pastMarketIds: [],
+    knownMarketIds: new Set(),
+  };
+}
+
+export class HistoryStore {
+  private constructor(
+    readonly database: sqlite3.Database,
+    private readonly inserts: ReadonlyMap<TableName, sqlite3.Statement>,
+    private progressNow: Progress,
+  ) {}
+
+  /**
+   * Opens the history of a data folder; makes an empty one where there is none.
+   * @throws HistoryDamage when it is not what was written, or of another version; other errors as SQLite has them.
+   */
+  static async open(folder: string): Promise<HistoryStore> {
+    const path = historyPath(folder);
+    const isNew = !existsSync(path);
+    await createPrivateFile(path);
+    const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
+    try {
+      await configure(database);
+      if (isNew) await createTables(database);
+      await checkFormat(database);
+      const progress = await readProgress(database);
+      const inserts = new Map<TableName, sqlite3.Statement>();
+      for (const layout of TABLES) {
+        const verb = layout.name === 'market' ? 'REPLACE' : 'INSERT';
+        inserts.set(layout.name, await prepare(database, insertSql(layout, verb)));
+      }
+      return new HistoryStore(database, inserts, progress);
+    } catch (error) {
+      await closeDatabase(database);
+      throw asDamage(error);
+    }
+  }
+
+  /** As of the last transaction. */
+  get progress(): Progress {
+    return this.progressNow;
+  }
+
+  get rowCount(): number {
+    return Object.values(this.progressNow.rowCounts).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Adds the rows of the journal batches that end at `end`, in one transaction. */
+  async commit(rows: HistoryRows, end: { sequence: number; hash: Buffer }): Promise<void> {
+    const { database } = this;
+    const progress = this.after(rows, end);
+    try {
+      await execute(database, 'BEGIN IMMEDIATE');
+      for (const layout of TABLES) {
+        for (const records of rows[ROWS_OF[layout.name]])
+          await run(this.inserts.get(layout.name)!, [records]);
+      }
+      for (const { marketId, points, sequence } of rows.prices) {
+        const bytes = Buffer.from(points.buffer, points.byteOffset, points.byteLength);
+        const checksum = pricesChecksum(marketId, points, sequence);
+        await query(database, 'REPLACE INTO marketPrices VALUES (?, ?, ?, ?)', [
+          marketId,
+          bytes,
+          sequence,
+          checksum,
+        ]);
+      }
+      await writeProgress(database, progress);
+      await execute(database, 'COMMIT');
+    } catch (error) {
+      // A transaction that failed is taken back when the connection is closed, at the latest.
+      throw asDamage(error);
+    }
+    this.progressNow = progress;
+  }
+
+  async close(): Promise<void> {
+    for (const statement of this.inserts.values()) await finalize(statement);
+    await closeDatabase(this.database);
+  }
+
+  private after(rows: HistoryRows, { sequence, hash }: { sequence: number; hash: Buffer }): Progress {
+    const old = this.progressNow.rowCounts;
+    const rowCounts = {
+      userTrade: old.userTrade + rows.userTradeIds.length,
+      marketTrade: old.marketTrade + rows.marketTradeCount,
+      pointsCredit: old.pointsCredit + rows.pointsCreditIds.length,
+      closedPosition: old.closedPosition + rows.closedPositionIds.length,
+      market: old.market + rows.openedIds.length,
+    };
+    return { sequence, hash, rowCounts };
+  }
+}
+
+const ROWS_OF = {
+  userTrade: 'userTrades',
+  marketTrade: 'marketTrades',
+  pointsCredit: 'pointsCredits',
+  closedPosition: 'closedPositions',
+  market: 'markets',
+} as const satisfies Record<TableName, keyof HistoryRows>;
+
+async function configure(database: sqlite3.Database): Promise<void> {
+  database.configure('busyTimeout', BUSY_TIMEOUT_MS);
+  await execute(database, 'PRAGMA journal_mode = WAL');
+  // What a power cut takes back is made again from the journal; a transaction is still whole or not there.
+  await execute(database, 'PRAGMA synchronous = NORMAL');
+  await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  await execute(database, `PRAGMA cache_size = -${CACHE_KIBIBYTES}`);
+}
+
+async function createTables(database: sqlite3.Database): Promise<void> {
+  await execute(database, 'BEGIN');
+  await execute(
+    database,
+    `PRAGMA application_id = ${HISTORY_APPLICATION_ID}; PRAGMA user_version = ${HISTORY_VERSION}; ${SCHEMA.join(';')}`,
+  );
+  const rowCounts = countsOf(() => 0);
+  await writeProgress(database, { sequence: 0, hash: GENESIS.hash, rowCounts });
+  await execute(database, 'COMMIT');
+}
+
+async function checkFormat(database: sqlite3.Database): Promise<void> {
+  const [application] = await query<{ application_id: number }>(database, 'PRAGMA application_id');
+  const [version] = await query<{ user_version: number }>(database, 'PRAGMA user_version');
+  const schema = await query<{ sql: string }>(database, 'SELECT sql FROM sqlite_schema');
+  const isOurs =
+    application?.application_id === HISTORY_APPLICATION_ID &&
+    version?.user_version === HISTORY_VERSION &&
+    schema.length === SCHEMA.length &&
+    schema.every(({ sql }, i) => sql === SCHEMA[i]);
+  if (!isOurs)
+    throw new HistoryDamage('sqlite_schema', 'all rows', 'the tables are not those of this version');
+  const problems = await query<{ quick_check: string }>(database, 'PRAGMA quick_check(1)');
+  const problem = problems[0]?.quick_check;
+  if (problem !== 'ok')
+    throw new HistoryDamage('(structure)', '(unknown)', problem ?? 'it cannot be checked');
+}
+
+async function readProgress(database: sqlite3.Database): Promise<Progress> {
+  const rows = await query<ProgressRow>(database, 'SELECT * FROM progress');
+  const row = rows[0];
+  if (rows.length !== 1 || row === undefined) throw new HistoryDamage('progress', 'id 1', 'it is missing');
+  const rowCounts = countsOf((name) => row[`${name}Rows`]);
+  const progress = { sequence: row.sequence, hash: row.hash, rowCounts };
+  if (row.id !== 1 || progressChecksum(progress) !== row.checksum) {
+    throw new HistoryDamage('progress', 'id 1', 'it is not what was written');
+  }
+  return progress;
+}
+
+async function writeProgress(database: sqlite3.Database, progress: Progress): Promise<void> {
+  const counts = TABLES.map(({ name }) => progress.rowCounts[name]);
+  const marks = Array.from({ length: counts.length + 4 }, () => '?').join(', ');
+  await query(database, `REPLACE INTO progress VALUES (${marks})`, [
+    1,
+    progress.sequence,
+    progress.hash,
+    ...counts,
+    progressChecksum(progress),
+  ]);
+}
+
+function countsOf(count: (name: TableName) => number): Record<TableName, number> {
+  return Object.fromEntries(TABLES.map(({ name }) => [name, count(name)])) as Record<TableName, number>;
+}
+
+function progressChecksum({ sequence, hash, rowCounts }: Progress): number {
+  return checksumOf(PROGRESS_TAG, [sequence, ...hash, ...TABLES.map(({ name }) => rowCounts[name])]);
+}
+
+function run(statement: sqlite3.Statement, parameters: readonly Buffer[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    statement.run(parameters, (error: Error | null) => (error === null ? resolve() : reject(error)));
+  });
+}
