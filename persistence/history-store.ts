@@ -5,7 +5,7 @@
  * when it is opened has been checked: SQLite's own structure, every market, and that no list has a gap; the rows of lists
  * are checked one by one when they are read (history-reads.ts).
  */
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { createPrivateFile } from './files.js';
@@ -88,12 +88,11 @@ export class HistoryStore {
    */
   static async open(folder: string): Promise<HistoryStore> {
     const path = historyPath(folder);
-    const isNew = !existsSync(path);
     await createPrivateFile(path);
     const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
     try {
       await configure(database);
-      if (isNew) await createTables(database);
+      if (await isEmpty(database)) await createTables(database);
       await checkFormat(database);
       const progress = await readProgress(database);
       const inserts = new Map<TableName, sqlite3.Statement>();
@@ -179,6 +178,11 @@ async function configure(database: sqlite3.Database): Promise<void> {
   await execute(database, 'PRAGMA synchronous = NORMAL');
   await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   await execute(database, `PRAGMA cache_size = -${CACHE_KIBIBYTES}`);
+}
+
+/** New, or not made to the end: the tables are made in one transaction. */
+async function isEmpty(database: sqlite3.Database): Promise<boolean> {
+  return (await query(database, 'SELECT 1 FROM sqlite_schema')).length === 0;
 }
 
 async function createTables(database: sqlite3.Database): Promise<void> {

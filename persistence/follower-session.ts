@@ -1,0 +1,290 @@
+/**
+ * The follower at work: an engine fed by the journal alone, the history that comes out of it, leaderboards, snapshots.
+ * It begins with what history.db has and the newest snapshot that is not after that, and follows the journal until it is
+ * stopped or something is wrong.
+ *
+ * Always holds:
+ * - after each batch the engine has the digest that the exchange had (recovery.ts), and the chain is unbroken;
+ * - history is written in whole batches: one transaction is under way while rows for the next come together, so under
+ *   load a transaction holds many batches, and at rest one. What waits in memory is bounded: beyond the limit the next
+ *   batch is not read before the transaction is done.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Engine } from '../engine/engine.js';
+import type { FollowerBoard } from './follower-board.js';
+import type { FollowerLog } from './follower-messages.js';
+import { type Answered, FollowerReads } from './follower-reads.js';
+import { FollowerSnapshots, type SnapshotSchedule, type WriteSnapshot } from './follower-snapshots.js';
+import { type CheckedHistory, checkHistory } from './history-check.js';
+import { HistoryDamage } from './history-damage.js';
+import { type HistoryRows, Projection } from './history-projection.js';
+import { HistoryReads } from './history-reads.js';
+import type { HistoryRequest } from './history-requests.js';
+import { type CommittedLists, HistoryStore } from './history-store.js';
+import { JournalError } from './journal-error.js';
+import {
+  type JournalBatch,
+  type JournalPosition,
+  type JournalReader,
+  openJournalReader,
+} from './journal-reader.js';
+import { Leaderboards } from './leaderboard.js';
+import { Replay } from './recovery.js';
+import { loadNewestSnapshot, type StartingPoint } from './snapshot-recovery.js';
+
+/** Rows that may wait for a transaction, before the journal has to wait for it. */
+const PENDING_ROWS_MAX = 100_000;
+
+export interface SessionOptions {
+  /** The data folder. */
+  folder: string;
+  board: FollowerBoard;
+  log: FollowerLog;
+  snapshots: SnapshotSchedule;
+  writeSnapshot: WriteSnapshot;
+}
+
+interface Opened {
+  reader: JournalReader;
+  store: HistoryStore;
+  checked: CheckedHistory;
+  start: StartingPoint;
+  database: HistoryReads;
+}
+
+export class FollowerSession {
+  private readonly board: FollowerBoard;
+  private readonly engine: Engine;
+  private readonly replay: Replay;
+  private readonly snapshots: FollowerSnapshots;
+  private readonly boards: Leaderboards;
+  private readonly reads: FollowerReads;
+  private readonly lists: CommittedLists;
+  /** null until the engine has come to where the history ends. */
+  private projection: Projection | null = null;
+  /** Where the engine stands in the journal. */
+  private position: JournalPosition;
+  /** The transaction under way. */
+  private committing: Promise<void> | null = null;
+  private failure: unknown = null;
+  private stopping = false;
+  private wakeUp: (() => void) | null = null;
+
+  private constructor(
+    options: SessionOptions,
+    private readonly opened: Opened,
+  ) {
+    const { start, checked, database } = opened;
+    this.board = options.board;
+    this.engine = start.engine;
+    this.position = start.position;
+    this.lists = checked.lists;
+    this.replay = new Replay(
+      this.engine,
+      () => this.projection?.applied(),
+      (_command, atMs) => this.projection?.applying(atMs),
+    );
+    this.snapshots = new FollowerSnapshots(
+      options.folder,
+      options.snapshots,
+      options.writeSnapshot,
+      options.board,
+      options.log,
+    );
+    this.boards = new Leaderboards(this.engine);
+    this.reads = new FollowerReads(this.engine, this.boards, database, (error) => this.fail(error));
+  }
+
+  /** @throws HistoryDamage, JournalError, or an error of the file system or of SQLite. */
+  static async open(options: SessionOptions): Promise<FollowerSession> {
+    const { folder, log, board } = options;
+    const closers: { close(): Promise<void> }[] = [];
+    try {
+      const reader = await openJournalReader(folder);
+      closers.push(reader);
+      const store = await HistoryStore.open(folder);
+      closers.push(store);
+      const checked = await checkHistory(store.database, store.progress);
+      const { sequence, hash } = store.progress;
+      const there = await reader.positionAt(sequence);
+      if (there === null || !there.hash.equals(hash)) {
+        throw new HistoryDamage(
+          'progress',
+          'id 1',
+          `the journal has no such batch at ${sequence}: it is another one's`,
+        );
+      }
+      const start = await loadNewestSnapshot({ folder, reader, log, notAfter: sequence });
+      const database = await HistoryReads.open(folder, checked.lists);
+      closers.push(database);
+      board.set('projected', sequence);
+      board.set('rowCount', store.rowCount);
+      const snapshotSequence = start.position.sequence;
+      log.info({ historySequence: sequence, snapshotSequence }, 'the follower starts');
+      return new FollowerSession(options, { reader, store, checked, start, database });
+    } catch (error) {
+      for (const each of closers.reverse()) await each.close();
+      throw error;
+    }
+  }
+
+  /** Where the engine began: what is before has not been looked at. */
+  get startPosition(): JournalPosition {
+    return this.opened.start.position;
+  }
+
+  /** Follows the journal until `stop`. `caughtUp` is called whenever there is nothing left to do. */
+  async run(caughtUp: () => void): Promise<void> {
+    while (!this.isEnding()) {
+      await this.followToEnd();
+      if (this.isEnding()) break;
+      await this.sleep(caughtUp);
+    }
+    await this.committed();
+    if (this.failure !== null) throw this.failure;
+  }
+
+  read(request: HistoryRequest, minSequence: number, done: Answered): void {
+    this.reads.read(request, minSequence, done);
+    this.serve();
+  }
+
+  wake(): void {
+    this.wakeUp?.();
+  }
+
+  stop(): void {
+    this.stopping = true;
+    this.wake();
+  }
+
+  /** @param reason what reads that wait are told. */
+  async close(reason: string): Promise<void> {
+    this.failure ??= new Error(reason);
+    this.reads.end(reason);
+    await this.committing;
+    await this.snapshots.close();
+    const { reader, store, database } = this.opened;
+    await database.close();
+    await store.close();
+    await reader.close();
+  }
+
+  private isEnding(): boolean {
+    return this.stopping || this.failure !== null;
+  }
+
+  private async followToEnd(): Promise<void> {
+    this.projectFromHere();
+    for await (const batch of this.opened.reader.batches(this.position)) {
+      if (this.isEnding()) return;
+      this.apply(batch);
+      this.startCommit();
+      if (this.projection !== null && this.projection.pendingRows > PENDING_ROWS_MAX) await this.committing;
+      if (this.projection !== null && this.snapshots.isDue(this.engine)) await this.takeSnapshot();
+      // Messages and finished transactions are handled between batches.
+      await nextTurn();
+    }
+  }
+
+  private apply(batch: JournalBatch): void {
+    this.replay.apply(batch);
+    this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
+    this.board.set('applied', batch.lastSequence);
+    this.projectFromHere();
+    this.serve();
+  }
+
+  /** Begins to project when the engine stands where the history ends. */
+  private projectFromHere(): void {
+    const { store, checked } = this.opened;
+    if (this.projection !== null || this.position.sequence < store.progress.sequence) return;
+    for (let userId = 1; userId <= this.engine.userCount; userId++) {
+      const count = this.engine.account(userId)!.tradeCount;
+      const found = checked.state.userTrades.of(userId);
+      if (found === count) continue;
+      throw new HistoryDamage('userTrade', `userId ${userId}`, `the list has ${found} rows, not ${count}`);
+    }
+    this.projection = new Projection(this.engine, checked.state, (userId) => this.boards.changed(userId));
+    this.serve();
+  }
+
+  /** Writes what has come together, unless a transaction is under way: then that one goes on with it. */
+  private startCommit(): void {
+    const { projection, position } = this;
+    const { store } = this.opened;
+    if (this.committing !== null || projection === null || this.failure !== null) return;
+    if (position.sequence === store.progress.sequence) return;
+    const rows = projection.take();
+    this.committing = store
+      .commit(rows, position)
+      .then(() => this.afterCommit(rows))
+      .catch((error: unknown) => {
+        this.committing = null;
+        this.fail(error);
+      });
+  }
+
+  private afterCommit(rows: HistoryRows): void {
+    this.committing = null;
+    const { lists } = this;
+    for (const userId of rows.userTradeIds) lists.userTrades.next(userId);
+    for (const userId of rows.pointsCreditIds) lists.pointsCredits.next(userId);
+    for (const userId of rows.closedPositionIds) lists.closedPositions.next(userId);
+    for (const marketId of rows.openedIds) lists.knownMarketIds.add(marketId);
+    lists.pastMarketIds.push(...rows.endedIds);
+    const { store } = this.opened;
+    this.board.set('projected', store.progress.sequence);
+    this.board.set('rowCount', store.rowCount);
+    this.serve();
+    this.startCommit();
+  }
+
+  /** Until everything that was applied is in the history. */
+  private async committed(): Promise<void> {
+    this.startCommit();
+    while (this.committing !== null) await this.committing;
+  }
+
+  private async takeSnapshot(): Promise<void> {
+    await this.committed();
+    if (!this.isEnding()) this.snapshots.take(this.engine, this.position);
+  }
+
+  private serve(): void {
+    if (this.projection !== null) this.reads.serve(this.board.get('projected'));
+  }
+
+  private async sleep(caughtUp: () => void): Promise<void> {
+    const { board } = this;
+    const woken = new Promise<void>((resolve) => {
+      this.wakeUp = resolve;
+    });
+    board.raiseIdle();
+    const missing = board.get('durable') - this.position.sequence;
+    if (missing > 0) {
+      // Committed while the last batch was read; or gone from the journal, if the next look does not find it.
+      await this.expectMore();
+      return;
+    }
+    caughtUp();
+    await woken;
+    this.wakeUp = null;
+  }
+
+  private async expectMore(): Promise<void> {
+    const before = this.position.sequence;
+    await this.followToEnd();
+    if (this.isEnding() || this.position.sequence > before) return;
+    const durable = this.board.get('durable');
+    throw new JournalError(
+      `the journal ends at sequence ${before}, but ${durable} had been committed: its end has been removed`,
+      before + 1,
+    );
+  }
+
+  private fail(error: unknown): void {
+    this.failure ??= error;
+    this.wake();
+  }
+}

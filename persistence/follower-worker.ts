@@ -1,0 +1,49 @@
+/** The follower's thread: its loop, and the messages to and from the trading thread. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { FollowerBoard } from './follower-board.js';
+import { FollowerLoop } from './follower-loop.js';
+import type { FollowerData, FollowerLog, FromFollower, LogLevel, ToFollower } from './follower-messages.js';
+import { writeSnapshotInThread } from './snapshot-thread.js';
+
+const port = parentPort!;
+const { folder, memory, snapshotEveryCommands, snapshotEveryMs } = workerData as FollowerData;
+
+function post(message: FromFollower): void {
+  port.postMessage(message);
+}
+
+function logAt(level: LogLevel) {
+  return (fields: object, message: string) => post({ kind: 'log', level, fields, message });
+}
+
+const log: FollowerLog = { info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
+const loop = new FollowerLoop(
+  {
+    folder,
+    board: new FollowerBoard(memory),
+    log,
+    snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
+    writeSnapshot: writeSnapshotInThread,
+  },
+  post,
+);
+
+port.on('message', (message: ToFollower) => {
+  switch (message.kind) {
+    case 'wake':
+      loop.wake();
+      break;
+    case 'read': {
+      const { id, request, minSequence } = message;
+      loop.read(request, minSequence, (outcome) => post({ kind: 'answer', id, outcome }));
+      break;
+    }
+    case 'close':
+      loop.close();
+      // With nothing to listen to, the thread ends when the loop has.
+      port.close();
+      break;
+  }
+});
+
+await loop.run();
