@@ -26,7 +26,7 @@ const PAGE = 200;
 export class MarketWatch {
   readonly resolved = new Map<string, SeenMarket>();
   active: SeenMarket | null = null;
-  /** The exchange's time at the last poll. */
+  /** The exchange's time at the last poll that was taken in whole. */
   nowMs = 0;
   private polls = 0;
   private over = false;
@@ -57,10 +57,10 @@ export class MarketWatch {
       const active = await this.api.get('/markets/15m?asset=BTC');
       expect(active.status, active.text).toBe(200);
       this.active = active.json.markets[0] ?? null;
-      this.nowMs = active.json.serverTimeMs;
       const limit = this.polls++ % WHOLE_LIST_EVERY === 0 ? PAGE : 3;
       const list = await this.api.get(`/markets?asset=BTC&limit=${limit}`);
       for (const market of list.json.markets as SeenMarket[]) this.see(market);
+      this.nowMs = active.json.serverTimeMs;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   }
