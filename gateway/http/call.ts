@@ -115,16 +115,16 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   execute(command: Command, status: number, receipt: ReceiptWriter): void {
     const result = this.submit(command);
     if (result === null) return;
-    const { engine } = this;
-    if (engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
-    if (result.values[ResultHead.code] === Code.ok) this.answer(status, receipt(engine, result, 0));
+    if (result.values[ResultHead.code] === Code.ok) this.answer(status, receipt(this.engine, result, 0));
     else this.answerRejected(result);
   }
 
   /** The result, valid until the next command; null: the exchange takes none now, and the client has been told. */
   submit(command: Command): Tape | null {
     try {
-      return this.gateway.sequencer.submit(command);
+      const result = this.gateway.sequencer.submit(command);
+      if (this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
+      return result;
     } catch (error) {
       if (!(error instanceof SubmitRefused)) throw error;
       this.gateway.log.warn({ reason: error.message }, 'a command was refused');

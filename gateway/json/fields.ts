@@ -13,19 +13,28 @@ interface Range {
   max: number;
 }
 
-/** A positive JSON number with at most as many places as `scale` has zeros → an integer of that scale. */
-function decimal(scale: number, { min = 0, max }: Range) {
+/** A positive JSON number; how many places it has is looked at when it is scaled. */
+export function decimalNumber(scale: number, { min = 0, max }: Range) {
   const number = z.number().gt(0, 'must be greater than 0').max(max, `must be at most ${max}`);
   const ranged = min === 0 ? number : number.min(min, `must be at least ${min}`);
-  return ranged.meta({ multipleOf: 1 / scale }).transform((value, context) => scaled(value, scale, context));
+  return ranged.meta({ multipleOf: 1 / scale });
+}
+
+/** A positive JSON number with at most as many places as `scale` has zeros → an integer of that scale. */
+function decimal(scale: number, range: Range) {
+  return decimalNumber(scale, range).transform((value, context) => scaled(value, scale, context));
 }
 
 function scaled(value: number, scale: number, context: z.core.$RefinementCtx): number {
   const integer = scaledInteger(value, scale);
   if (!Number.isNaN(integer)) return integer;
-  const places = Math.round(Math.log10(scale));
-  context.addIssue({ code: 'custom', message: `must have at most ${places} decimal places`, input: value });
+  context.addIssue({ code: 'custom', message: placesProblem(scale), input: value });
   return z.NEVER;
+}
+
+/** What is said of a number with more places than its scale has. */
+export function placesProblem(scale: number): string {
+  return `must have at most ${Math.round(Math.log10(scale))} decimal places`;
 }
 
 /** Dollars → micros. */
@@ -33,7 +42,8 @@ export const dollars = (range: Range) => decimal(MICRO_SCALE, range);
 /** Shares → lots. */
 export const shares = (range: Range) => decimal(LOT_SCALE, range);
 
-const PRICES = { min: MIN_PRICE_TICKS / TICK_SCALE, max: MAX_PRICE_TICKS / TICK_SCALE };
+/** In dollars. */
+export const PRICES = { min: MIN_PRICE_TICKS / TICK_SCALE, max: MAX_PRICE_TICKS / TICK_SCALE };
 /** A price in dollars → ticks. */
 export const price = decimal(TICK_SCALE, PRICES);
 

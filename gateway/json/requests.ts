@@ -12,13 +12,14 @@ import {
 } from '../../engine/limits.js';
 import { LOT_SCALE, MICRO_SCALE } from './decimal.js';
 import * as field from './fields.js';
+import type { BuyOrder, LimitFields } from './order-commands.js';
 
-const MAX_ORDER_DOLLARS = MAX_ORDER_MICROS / MICRO_SCALE;
-const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
+export const MAX_ORDER_DOLLARS = MAX_ORDER_MICROS / MICRO_SCALE;
+export const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
 const MAX_TRANSFER_DOLLARS = MAX_TRANSFER_MICROS / MICRO_SCALE;
 
 /** Any body and any query may carry the user's own id. */
-const own = { userId: field.userId.optional() };
+export const own = { userId: field.userId.optional() };
 
 /** Of a change that needs nothing but its path. */
 export const EmptyBody = z.strictObject(own);
@@ -31,15 +32,26 @@ const limitFields = {
   validUntilMs: field.timeMs.optional(),
 };
 
-interface LimitFields {
-  price?: number | undefined;
-  timeInForce?: TimeInForce | undefined;
-  postOnly?: boolean | undefined;
+/** Tells of a field, and of what is wrong with it. */
+export type Problem = (name: string, message: string) => void;
+
+/** What no single field of a buy shows. */
+export function checkBuy(order: BuyOrder, problem: Problem): void {
+  const { amount, shares, price } = order;
+  if (amount === undefined && shares === undefined)
+    problem('amount', 'is required (or shares, with a price)');
+  if (amount !== undefined && shares !== undefined) problem('shares', 'cannot stand beside amount');
+  if (amount === undefined && shares !== undefined && price === undefined) {
+    problem('price', 'is required with shares');
+  }
+  if (shares !== undefined && price !== undefined && shares * price > MAX_ORDER_MICROS) {
+    problem('shares', `times price must be at most ${MAX_ORDER_DOLLARS} dollars`);
+  }
+  checkLimit(order, problem);
 }
 
-type Problem = (name: string, message: string) => void;
-
-function checkLimit(order: LimitFields, problem: Problem): void {
+/** What no single field of an order shows. */
+export function checkLimit(order: LimitFields, problem: Problem): void {
   const rests = order.timeInForce === TimeInForce.GTC;
   if (rests && order.price === undefined) problem('price', 'is required with timeInForce GTC');
   if (order.postOnly === true && !rests) problem('postOnly', 'needs timeInForce GTC');
@@ -56,20 +68,7 @@ export const BuyBody = z
     shares: shares.optional(),
     ...limitFields,
   })
-  .superRefine((order, context) => {
-    const problem = problemOf(context);
-    const { amount, shares, price } = order;
-    if (amount === undefined && shares === undefined)
-      problem('amount', 'is required (or shares, with a price)');
-    if (amount !== undefined && shares !== undefined) problem('shares', 'cannot stand beside amount');
-    if (amount === undefined && shares !== undefined && price === undefined) {
-      problem('price', 'is required with shares');
-    }
-    if (shares !== undefined && price !== undefined && shares * price > MAX_ORDER_MICROS) {
-      problem('shares', `times price must be at most ${MAX_ORDER_DOLLARS} dollars`);
-    }
-    checkLimit(order, problem);
-  });
+  .superRefine((order, context) => checkBuy(order, problemOf(context)));
 
 export const SellBody = z
   .strictObject({ ...own, outcome: field.outcome, shares, ...limitFields })

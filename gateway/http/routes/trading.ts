@@ -1,10 +1,7 @@
 /** Trading: buy, sell, claim, cancel, and the orders that rest. Session required. */
-import type { z } from 'zod';
-import type { Buy, Sell } from '../../../engine/commands.js';
-import { TimeInForce } from '../../../engine/domain.js';
-import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MAX_TIME_MS, MIN_PRICE_TICKS } from '../../../engine/limits.js';
 import { idNumber, marketIdNumber } from '../../../engine/notation.js';
 import * as answers from '../../json/answers.js';
+import { buyCommand, sellCommand } from '../../json/order-commands.js';
 import { cancelAllReceipt, cancelReceipt, claimReceipt, orderReceipt } from '../../json/receipts.js';
 import * as requests from '../../json/requests.js';
 import { orderText } from '../../json/views.js';
@@ -25,7 +22,9 @@ export const tradingRoutes: Route[] = [
     responses: { 200: answers.BuyReceipt },
     handle(call) {
       const marketId = marketOf(call);
-      if (marketId !== 0) call.execute(buyCommand(call, marketId), 200, orderReceipt);
+      if (marketId === 0) return;
+      const { userId, idempotencyKey } = call;
+      call.execute(buyCommand({ userId, idempotencyKey, marketId }, call.body), 200, orderReceipt);
     },
   }),
 
@@ -40,7 +39,9 @@ export const tradingRoutes: Route[] = [
     responses: { 200: answers.SellReceipt },
     handle(call) {
       const marketId = marketOf(call);
-      if (marketId !== 0) call.execute(sellCommand(call, marketId), 200, orderReceipt);
+      if (marketId === 0) return;
+      const { userId, idempotencyKey } = call;
+      call.execute(sellCommand({ userId, idempotencyKey, marketId }, call.body), 200, orderReceipt);
     },
   }),
 
@@ -131,40 +132,4 @@ function marketOf(call: Call<unknown, unknown>): number {
   const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
   if (marketId === 0) call.answerError(errorAnswer('market_not_found'));
   return marketId;
-}
-
-/** A buy "for 10 dollars" is bounded by its budget, one "of 7 shares at 0.4" by its size. */
-function buyCommand(call: Call<z.output<typeof requests.BuyBody>>, marketId: number): Buy {
-  const { userId, idempotencyKey, body } = call;
-  const priceTicks = body.price ?? MAX_PRICE_TICKS;
-  const sizeLots = body.shares ?? MAX_ORDER_LOTS;
-  return {
-    kind: 'buy',
-    userId,
-    idempotencyKey,
-    marketId,
-    outcome: body.outcome,
-    budgetMicros: body.amount ?? sizeLots * priceTicks,
-    sizeLots,
-    priceTicks,
-    timeInForce: body.timeInForce ?? TimeInForce.IOC,
-    postOnly: body.postOnly ?? false,
-    validUntilMs: body.validUntilMs ?? MAX_TIME_MS,
-  };
-}
-
-function sellCommand(call: Call<z.output<typeof requests.SellBody>>, marketId: number): Sell {
-  const { userId, idempotencyKey, body } = call;
-  return {
-    kind: 'sell',
-    userId,
-    idempotencyKey,
-    marketId,
-    outcome: body.outcome,
-    sizeLots: body.shares,
-    priceTicks: body.price ?? MIN_PRICE_TICKS,
-    timeInForce: body.timeInForce ?? TimeInForce.IOC,
-    postOnly: body.postOnly ?? false,
-    validUntilMs: body.validUntilMs ?? MAX_TIME_MS,
-  };
 }
