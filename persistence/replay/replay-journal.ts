@@ -35,7 +35,7 @@ export interface ReplayRequest {
   folder: string;
   progress: Progress;
   /** `endSequence` is where the journal ends now; null: its end is damaged. A UsageError from here ends the replay. */
-  visit: (engine: Engine, endSequence: number | null) => Visitor;
+  visit: (engine: Engine, endSequence: number | null) => Visitor | Promise<Visitor>;
 }
 
 export interface Replayed {
@@ -59,7 +59,7 @@ export async function replayJournal(request: ReplayRequest): Promise<Replayed> {
     const end = await endOf(reader);
     if (end !== null) progress.start(end.sequence);
     const engine = new Engine();
-    const visitor = request.visit(engine, end?.sequence ?? null);
+    const visitor = await request.visit(engine, end?.sequence ?? null);
     return { ...(await walk(reader, engine, visitor, progress)), markState };
   } catch (error) {
     if (error instanceof JournalError && wasDisturbed()) {

@@ -1,9 +1,11 @@
 /**
  * `verify`: whether everything in the data folder is what the exchange wrote. The journal: chain, checksums, frames,
  * sequences without a gap, the engine's digest after every batch, and an end where the head mark says. What was made
- * from the journal, the snapshots, is held against the replay.
+ * from the journal, the snapshots and the history, is held against the replay.
  */
+import type { Command } from '../../engine/commands.js';
 import type { Engine } from '../../engine/engine.js';
+import { HISTORY_FILE } from '../history-format.js';
 import { JournalError } from '../journal-error.js';
 import { HEAD_FILE, JOURNAL_FILE } from '../journal-format.js';
 import { GENESIS, type JournalPosition, PUT_BACK } from '../journal-reader.js';
@@ -11,6 +13,7 @@ import { ExitStatus, type Finding, findingOf, findingText } from './findings.js'
 import { type Output, tableText } from './output.js';
 import { type Plain, timeText } from './plain.js';
 import { markNotice, type Progress, type Replayed, replayJournal, type Visitor } from './replay-journal.js';
+import { HistoryComparison } from './verify-history.js';
 import { SnapshotComparison, type SnapshotVerdict } from './verify-snapshots.js';
 
 export interface VerifyRequest {
@@ -29,9 +32,18 @@ interface Report {
   batches: number;
   journalIsWhole: boolean;
   snapshots: readonly SnapshotVerdict[];
+  /** null: there is none. */
+  history: HistoryVerdict | null;
   findings: readonly Finding[];
   /** Worth knowing, and no damage. */
   notices: readonly string[];
+}
+
+interface HistoryVerdict {
+  sequence: number;
+  good: boolean;
+  /** Rows that were compared; null: the journal is damaged before the history's end. */
+  rows: number | null;
 }
 
 export async function verify(request: VerifyRequest): Promise<ExitStatus> {
@@ -46,6 +58,8 @@ export async function verify(request: VerifyRequest): Promise<ExitStatus> {
 
 class Examination implements Visitor {
   private snapshots: SnapshotComparison | null = null;
+  /** A finding when it cannot be read at all. */
+  private history: HistoryComparison | Finding | null = null;
   private readonly findings: Finding[] = [];
   private readonly notices: string[] = [];
   private engine: Engine | null = null;
@@ -56,31 +70,50 @@ class Examination implements Visitor {
   constructor(private readonly request: VerifyRequest) {}
 
   async run(): Promise<Report> {
+    try {
+      return await this.examine();
+    } finally {
+      if (this.history instanceof HistoryComparison) await this.history.close();
+    }
+  }
+
+  private async examine(): Promise<Report> {
     const journalIsWhole = await this.replay();
     // Of a journal that cannot even be opened there is still this to be said.
     const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);
     comparison.finish(this.position.sequence, journalIsWhole);
+    const history = this.judgeHistory(journalIsWhole);
     const { atMs, batches, notices } = this;
     const { sequence, digest } = this.position;
     const findings = [...this.findings, ...comparison.findings()];
     const snapshots = comparison.verdicts;
-    return { sequence, atMs, digest, batches, journalIsWhole, snapshots, findings, notices };
+    return { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings, notices };
   }
 
-  proven(position: JournalPosition): boolean {
+  applying(_command: Command, atMs: number): void {
+    if (this.history instanceof HistoryComparison) this.history.applying(atMs);
+  }
+
+  applied(): void {
+    if (this.history instanceof HistoryComparison) this.history.applied();
+  }
+
+  async proven(position: JournalPosition): Promise<boolean> {
     this.position = position;
     this.atMs = this.engine!.nowMs;
     this.batches++;
     this.snapshots!.compare(this.engine!, position);
+    if (this.history instanceof HistoryComparison) await this.history.proven(position);
     return true;
   }
 
   private async replay(): Promise<boolean> {
     const { folder, progress } = this.request;
     try {
-      const visit = (engine: Engine) => {
+      const visit = async (engine: Engine) => {
         this.engine = engine;
         this.snapshots = new SnapshotComparison(folder);
+        this.history = await HistoryComparison.open(folder, engine);
         return this;
       };
       this.examineMark(await replayJournal({ folder, progress, visit }));
@@ -90,6 +123,18 @@ class Examination implements Visitor {
       this.findings.push(findingOf(error));
       return false;
     }
+  }
+
+  private judgeHistory(journalIsWhole: boolean): HistoryVerdict | null {
+    const { history } = this;
+    if (history === null) return null;
+    if (!(history instanceof HistoryComparison)) {
+      this.findings.push(history);
+      return { sequence: 0, good: false, rows: null };
+    }
+    history.finish(this.position.sequence, journalIsWhole);
+    this.findings.push(...history.findings);
+    return { sequence: history.sequence, good: history.findings.length === 0, rows: history.rows };
   }
 
   /** Without its mark a journal whose end is missing looks like any other. */
@@ -121,13 +166,14 @@ function reportObject(report: Report): Plain {
       good: problem === null,
       compared,
     })),
+    history: report.history === null ? null : { ...report.history },
     findings: report.findings.map((finding) => ({ ...finding })),
     notices: report.notices,
   };
 }
 
 function reportText(report: Report): string {
-  const { sequence, atMs, digest, batches, journalIsWhole, snapshots, findings } = report;
+  const { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings } = report;
   const upTo = sequence === 0 ? 'nothing in it' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
   const rows = [
     [
@@ -136,6 +182,7 @@ function reportText(report: Report): string {
       `${journalIsWhole ? '' : 'good up to '}${upTo}, ${batches} batches`,
     ],
     ...snapshots.map(snapshotRow),
+    ...(history === null ? [] : [historyRow(history)]),
   ];
   const count = findings.length;
   const verdict =
@@ -152,4 +199,12 @@ function snapshotRow({ snapshot, problem, compared }: SnapshotVerdict): string[]
   const at = `sequence ${snapshot.sequence}`;
   const row = problem === null ? ['good', `${at}, ${outcome}`] : ['DAMAGED', `${at}, ${problem}`];
   return [`snapshots/${snapshot.name}`, ...row];
+}
+
+function historyRow({ sequence, good, rows }: HistoryVerdict): string[] {
+  const compared =
+    rows === null
+      ? 'not compared: the journal is good only up to before it'
+      : `${rows} rows are what the replay gives`;
+  return [HISTORY_FILE, good ? 'good' : 'DAMAGED', good ? `sequence ${sequence}, ${compared}` : 'see below'];
 }

@@ -1,0 +1,282 @@
+/**
+ * The history against the replay: history.db must hold, row by row, what the projection makes of the journal up to the
+ * sequence that it says it reached. The projection is the exchange's own; it writes into a temporary folder elsewhere,
+ * and the two databases are compared table by table.
+ *
+ * A running exchange goes on writing. So the history is read in one transaction, which begins when the replay has come
+ * to where the history was when it began, and sees the history as it is then; the replay goes on to there.
+ */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type sqlite3 from 'sqlite3';
+import type { Engine } from '../../engine/engine.js';
+import { HISTORY_FILE, TABLES } from '../history-format.js';
+import { emptyHistoryState, Projection } from '../history-projection.js';
+import { HistoryStore, historyPath } from '../history-store.js';
+import { GENESIS, type JournalPosition } from '../journal-reader.js';
+import { closeDatabase, execute, query } from '../sqlite.js';
+import { type Finding, UsageError } from './findings.js';
+import { openReadOnly, type ReadOnlyDatabase } from './read-only.js';
+
+/** Rows of the projection that may wait for its database. */
+const PENDING_ROWS = 100_000;
+const PAGE_ROWS = 2_000;
+/** Differing rows that are named, per table; the others are counted. */
+const NAMED_ROWS = 5;
+
+/** Values of a row, in the order of the table's columns. */
+type Row = Record<string, number | Buffer>;
+
+interface ComparedTable {
+  name: string;
+  keys: readonly string[];
+}
+
+const COMPARED: readonly ComparedTable[] = [
+  ...TABLES,
+  { name: 'marketPrices', keys: ['marketId'] },
+  { name: 'progress', keys: ['id'] },
+];
+
+export class HistoryComparison {
+  readonly findings: Finding[] = [];
+  /** Rows that were compared; null: it has not come to that. */
+  rows: number | null = null;
+  /** Where the history says that it ends. */
+  sequence = 0;
+  private readonly projection: Projection;
+  private inTransaction = false;
+  private isDone = false;
+
+  private constructor(
+    engine: Engine,
+    private readonly temporary: string,
+    private readonly store: HistoryStore,
+    private readonly history: ReadOnlyDatabase,
+  ) {
+    this.projection = new Projection(engine, emptyHistoryState(), () => {});
+  }
+
+  /** null: there is no history, which is nothing bad. A history that cannot be read is a finding. */
+  static async open(folder: string, engine: Engine): Promise<HistoryComparison | Finding | null> {
+    const path = historyPath(folder);
+    if (!existsSync(path)) return null;
+    let history: ReadOnlyDatabase | undefined;
+    const temporary = mkdtempSync(join(tmpdir(), 'replayed-history-'));
+    try {
+      const store = await HistoryStore.open(temporary);
+      history = await openReadOnly(path);
+      const comparison = new HistoryComparison(engine, temporary, store, history);
+      await comparison.readSequence();
+      // Made, and nothing in it yet.
+      if (comparison.sequence === 0) await comparison.compare(GENESIS);
+      return comparison;
+    } catch (error) {
+      if (history !== undefined) await closeDatabase(history.database);
+      rmSync(temporary, { recursive: true, force: true });
+      return unreadable(error);
+    }
+  }
+
+  /** Before and after each command. */
+  applying(atMs: number): void {
+    if (!this.isDone) this.projection.applying(atMs);
+  }
+
+  applied(): void {
+    if (!this.isDone) this.projection.applied();
+  }
+
+  /** After each batch. */
+  async proven(position: JournalPosition): Promise<void> {
+    if (this.isDone) return;
+    const isThere = position.sequence >= this.sequence;
+    if (isThere || this.projection.pendingRows >= PENDING_ROWS) await this.commit(position);
+    if (!isThere) return;
+    try {
+      if (!this.inTransaction) await this.begin();
+      if (position.sequence >= this.sequence) await this.compare(position);
+    } catch (error) {
+      if (this.history.wasDisturbed())
+        throw new UsageError('an exchange was started meanwhile: run this again');
+      this.isDone = true;
+      this.findings.push(unreadable(error));
+    }
+  }
+
+  /** When there is no more of the journal. */
+  finish(endSequence: number, journalIsWhole: boolean): void {
+    if (this.isDone || !journalIsWhole) return;
+    this.find(
+      'table progress, id 1',
+      `it reaches sequence ${this.sequence}, but the journal ends at ${endSequence}: it is of another journal, or commands are missing from this one`,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.store.close();
+    await closeDatabase(this.history.database);
+    rmSync(this.temporary, { recursive: true, force: true });
+  }
+
+  private async begin(): Promise<void> {
+    await execute(this.history.database, 'BEGIN');
+    this.inTransaction = true;
+    await this.readSequence();
+  }
+
+  private async readSequence(): Promise<void> {
+    const rows = await query<{ sequence: number }>(this.history.database, 'SELECT sequence FROM progress');
+    if (rows.length !== 1) throw new Error(`the table progress has ${rows.length} rows instead of one`);
+    this.sequence = rows[0]!.sequence;
+  }
+
+  private async commit({ sequence, hash }: JournalPosition): Promise<void> {
+    try {
+      await this.store.commit(this.projection.take(), { sequence, hash });
+    } catch (error) {
+      throw new UsageError(
+        `the history cannot be made anew in ${this.temporary}, to compare with it: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  private async compare(position: JournalPosition): Promise<void> {
+    this.isDone = true;
+    if (position.sequence !== this.sequence) {
+      this.find(
+        'table progress, id 1',
+        `it says that it reaches sequence ${this.sequence}, where no batch ends`,
+      );
+      return;
+    }
+    await this.compareSchema();
+    if (this.findings.length > 0) return;
+    this.rows = 0;
+    for (const table of COMPARED) await this.compareTable(table);
+  }
+
+  private async compareSchema(): Promise<void> {
+    const schemaOf = async (database: sqlite3.Database) =>
+      JSON.stringify([
+        await query(database, 'PRAGMA application_id'),
+        await query(database, 'PRAGMA user_version'),
+        await query(database, 'SELECT sql FROM sqlite_schema'),
+      ]);
+    const [found, expected] = [await schemaOf(this.history.database), await schemaOf(this.store.database)];
+    if (found !== expected) this.find('sqlite_schema', 'its tables are not those of this version');
+  }
+
+  /** Both in the order of their keys, side by side. */
+  private async compareTable(table: ComparedTable): Promise<void> {
+    const found = new OrderedRows(this.history.database, table);
+    const expected = new OrderedRows(this.store.database, table);
+    let differing = 0;
+    const differs = (row: Row, what: string) => {
+      differing++;
+      if (differing <= NAMED_ROWS) this.find(placeOf(table, row), what);
+    };
+    for (;;) {
+      const [left, right] = [await found.head(), await expected.head()];
+      if (left === null && right === null) break;
+      const order = compareKeys(table, left, right);
+      if (order < 0) differs(left!, 'the row is not one that the journal leads to');
+      else if (order > 0) differs(right!, 'the row is missing');
+      else {
+        this.rows!++;
+        const what = differenceOf(left!, right!);
+        if (what !== null) differs(left!, what);
+      }
+      if (order <= 0) found.next();
+      if (order >= 0) expected.next();
+    }
+    if (differing > NAMED_ROWS)
+      this.find(`table ${table.name}`, `${differing - NAMED_ROWS} more rows differ`);
+  }
+
+  private find(place: string, what: string): void {
+    this.findings.push(historyFinding(place, what));
+  }
+}
+
+function historyFinding(place: string, what: string): Finding {
+  const remedy =
+    'Nothing is lost: stop the exchange and remove history.db, history.db-wal and history.db-shm. The history is made ' +
+    'again from the journal at the next start.';
+  return { file: HISTORY_FILE, place, what, remedy };
+}
+
+/** What SQLite says about a database that is damaged, as a finding; anything else is passed on. */
+function unreadable(error: unknown): Finding {
+  if (error instanceof UsageError || !(error instanceof Error) || 'syscall' in error) throw error;
+  return historyFinding('as a whole', `it cannot be read: ${error.message}`);
+}
+
+/** The rows of a table in the order of their keys, a page at a time. */
+class OrderedRows {
+  private page: Row[] = [];
+  private at = 0;
+  private last: Row | null = null;
+  private isLastPage = false;
+
+  constructor(
+    private readonly database: sqlite3.Database,
+    private readonly table: ComparedTable,
+  ) {}
+
+  /** null: there are no more. */
+  async head(): Promise<Row | null> {
+    if (this.at === this.page.length && !this.isLastPage) await this.turn();
+    return this.page[this.at] ?? null;
+  }
+
+  next(): void {
+    this.last = this.page[this.at] ?? this.last;
+    this.at++;
+  }
+
+  private async turn(): Promise<void> {
+    const { name, keys } = this.table;
+    const { last } = this;
+    const list = keys.join(', ');
+    const after = last === null ? '' : `WHERE (${list}) > (${keys.map(() => '?').join(', ')})`;
+    const values = last === null ? [] : keys.map((key) => last[key]!);
+    this.page = await query<Row>(
+      this.database,
+      `SELECT * FROM ${name} ${after} ORDER BY ${list} LIMIT ${PAGE_ROWS}`,
+      values,
+    );
+    this.at = 0;
+    this.isLastPage = this.page.length < PAGE_ROWS;
+  }
+}
+
+/** Below 0: the left one comes first, or alone. */
+function compareKeys({ keys }: ComparedTable, left: Row | null, right: Row | null): number {
+  if (left === null) return 1;
+  if (right === null) return -1;
+  for (const key of keys) {
+    const difference = Number(left[key]) - Number(right[key]);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** The first column in which two rows differ, in words; null: they are equal. */
+function differenceOf(found: Row, expected: Row): string | null {
+  for (const [column, value] of Object.entries(expected)) {
+    const other = found[column];
+    if (Buffer.isBuffer(value)) {
+      if (!Buffer.isBuffer(other) || !value.equals(other))
+        return `${column} is not what the journal leads to`;
+    } else if (other !== value) {
+      return `${column} is ${String(other)}, but the journal leads to ${value}`;
+    }
+  }
+  return null;
+}
+
+function placeOf({ name, keys }: ComparedTable, row: Row): string {
+  return `table ${name}, ${keys.map((key) => `${key} ${String(row[key])}`).join(', ')}`;
+}

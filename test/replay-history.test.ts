@@ -1,0 +1,223 @@
+/** `verify` on history.db: it is what the journal leads to up to where it says it reaches, or each difference is named. */
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Engine } from '../engine/engine.js';
+import { TABLES } from '../persistence/history-format.js';
+import { emptyHistoryState, Projection } from '../persistence/history-projection.js';
+import { HistoryStore } from '../persistence/history-store.js';
+import type { JournalBatch } from '../persistence/journal-reader.js';
+import { Replay } from '../persistence/recovery.js';
+import { closeDatabase, execute, openDatabase, query } from '../persistence/sqlite.js';
+import { Folders, flip, readAll } from './journal-fixture.js';
+import { ReplayExchange } from './replay-exchange.js';
+import { replayJson, replayTool, traceOf } from './replay-tool.js';
+
+const folders = new Folders();
+/** A folder with a history up to its journal's end. Tests work on copies. */
+let whole: string;
+/** The same, without a history. */
+let without: string;
+let batches: JournalBatch[];
+
+beforeAll(async () => {
+  without = folders.make();
+  const exchange = await ReplayExchange.open(without, 'history');
+  await exchange.run(900);
+  await exchange.sequencer.close();
+  batches = await readAll(without);
+  whole = folders.copy(without);
+  await writeHistory(whole, batches.length);
+});
+afterAll(() => folders.removeAll());
+
+/** Projects the first batches into history.db, a few at a time, as the exchange does. */
+async function writeHistory(folder: string, batchCount: number): Promise<void> {
+  const engine = new Engine();
+  const projection = new Projection(engine, emptyHistoryState(), () => {});
+  const replay = new Replay(
+    engine,
+    () => projection.applied(),
+    (_command, atMs) => projection.applying(atMs),
+  );
+  const store = await HistoryStore.open(folder);
+  for (const [i, batch] of batches.slice(0, batchCount).entries()) {
+    replay.apply(batch);
+    const isLast = i === batchCount - 1;
+    if (i % 7 === 0 || isLast) {
+      await store.commit(projection.take(), { sequence: batch.lastSequence, hash: batch.hash });
+    }
+  }
+  await store.close();
+}
+
+async function change(folder: string, sql: string): Promise<void> {
+  const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
+  await execute(database, sql);
+  await closeDatabase(database);
+}
+
+async function countRows(folder: string): Promise<number> {
+  const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
+  let count = 0;
+  for (const name of [...TABLES.map((table) => table.name), 'marketPrices', 'progress']) {
+    const [row] = await query<{ n: number }>(database, `SELECT count(*) AS n FROM ${name}`);
+    expect(row!.n, name).toBeGreaterThan(0);
+    count += row!.n;
+  }
+  await closeDatabase(database);
+  return count;
+}
+
+describe('a history that is what the journal leads to', () => {
+  it('is good up to its end, row for row, and stays as it is', async () => {
+    const folder = folders.copy(whole);
+    const rows = await countRows(folder);
+    const before = traceOf(folder);
+    const report = await replayJson(folder, 'verify');
+    const { lastSequence } = batches.at(-1)!;
+    expect(report.history).toEqual({ sequence: lastSequence, good: true, rows });
+    expect(rows).toBeGreaterThan(300);
+    expect(traceOf(folder)).toEqual(before);
+    const people = await replayTool(folder, 'verify');
+    expect(people.out).toContain(`sequence ${lastSequence}, ${rows} rows are what the replay gives`);
+  });
+
+  it('is good when it is behind the journal, or has hardly begun', async () => {
+    for (const count of [1, 20]) {
+      const folder = folders.copy(without);
+      await writeHistory(folder, count);
+      const { history } = await replayJson(folder, 'verify');
+      expect(history).toMatchObject({ sequence: batches[count - 1]!.lastSequence, good: true });
+      expect(history.rows).toBeGreaterThan(0);
+    }
+    const folder = folders.copy(without);
+    await (await HistoryStore.open(folder)).close();
+    expect((await replayJson(folder, 'verify')).history).toEqual({ sequence: 0, good: true, rows: 1 });
+  });
+
+  it('need not be there', async () => {
+    expect((await replayJson(without, 'verify')).history).toBeNull();
+  });
+
+  it('is good while its writer has it open and goes on', async () => {
+    const folder = folders.copy(without);
+    await writeHistory(folder, 20);
+    const store = await HistoryStore.open(folder);
+    const before = traceOf(folder);
+    const { history } = await replayJson(folder, 'verify');
+    expect(history).toMatchObject({ sequence: batches[19]!.lastSequence, good: true });
+    expect(traceOf(folder)).toEqual(before);
+    await store.close();
+  });
+});
+
+describe('a history that is not', () => {
+  async function expectFinding(folder: string, ...words: string[]): Promise<void> {
+    const before = traceOf(folder);
+    const run = await replayTool(folder, 'verify', '--json');
+    expect(run.status).toBe(1);
+    const report = JSON.parse(run.out);
+    expect([report.good, report.journal.whole, report.history.good]).toEqual([false, true, false]);
+    for (const word of ['DAMAGE in history.db', 'Nothing is lost', ...words]) expect(run.err).toContain(word);
+    expect(run.err).not.toContain('    at ');
+    expect(traceOf(folder)).toEqual(before);
+  }
+
+  it.each(TABLES.map(({ name }) => [name] as const))('a changed number in %s', async (name) => {
+    const folder = folders.copy(whole);
+    const column = name === 'market' ? 'volumeMicros' : name === 'pointsCredit' ? 'microPoints' : 'upLots';
+    const changed = name.endsWith('Trade') ? 'sizeLots' : column;
+    await change(
+      folder,
+      `UPDATE ${name} SET ${changed} = ${changed} + 1
+        WHERE (${TABLES.find((table) => table.name === name)!.keys.join(', ')}) IN
+          (SELECT ${TABLES.find((table) => table.name === name)!.keys.join(', ')} FROM ${name} LIMIT 1 OFFSET 3)`,
+    );
+    await expectFinding(folder, `table ${name}, `, `${changed} is `, 'but the journal leads to ');
+  });
+
+  it('a changed price history', async () => {
+    const folder = folders.copy(whole);
+    await change(folder, 'UPDATE marketPrices SET points = zeroblob(length(points)) WHERE marketId % 64 = 1');
+    await expectFinding(folder, 'table marketPrices, marketId ', 'points is not what the journal leads to');
+  });
+
+  it('a row that is missing, one too many, and rows in great number', async () => {
+    const folder = folders.copy(whole);
+    await change(
+      folder,
+      `DELETE FROM userTrade WHERE userId = 2 AND ordinal = 3;
+        INSERT INTO pointsCredit SELECT userId, 9999, marketId, reason, microPoints, atMs, sequence, checksum
+          FROM pointsCredit WHERE userId = 1 AND ordinal = 1;
+        UPDATE closedPosition SET atMs = atMs + 1`,
+    );
+    await expectFinding(
+      folder,
+      'table userTrade, userId 2, ordinal 3: the row is missing',
+      'table pointsCredit, userId 1, ordinal 9999: the row is not one that the journal leads to',
+      'table closedPosition: ',
+      'more rows differ',
+    );
+  });
+
+  it('a bit of the file, anywhere', async () => {
+    const folder = folders.copy(whole);
+    const path = join(folder, 'history.db');
+    const good = readFileSync(path);
+    let found = 0;
+    const flips = 12;
+    for (let i = 0; i < flips; i++) {
+      const bytes = Buffer.from(good);
+      const at = i === 0 ? 10 : Math.floor(((i - 0.5) / (flips - 1)) * bytes.length);
+      bytes[at] = bytes[at]! ^ 4;
+      writeFileSync(path, bytes);
+      const run = await replayTool(folder, 'verify', '--json');
+      expect(run.err).not.toContain('    at ');
+      expect(JSON.parse(run.out).history.good).toBe(run.status === 0);
+      expect(JSON.parse(run.out).journal.whole).toBe(true);
+      if (run.status === 1) expect(run.err).toContain('DAMAGE in history.db');
+      found += run.status;
+    }
+    expect(found).toBeGreaterThan(flips / 2);
+  });
+
+  it('a file that is cut short, and one that is no database', async () => {
+    const folder = folders.copy(whole);
+    const path = join(folder, 'history.db');
+    truncateSync(path, 9_000);
+    await expectFinding(folder, 'it cannot be read: SQLITE_');
+    writeFileSync(path, 'my notes');
+    await expectFinding(folder, 'as a whole: it cannot be read: SQLITE_');
+  });
+
+  it('of another version', async () => {
+    const folder = folders.copy(whole);
+    await change(folder, 'PRAGMA user_version = 77');
+    await expectFinding(folder, 'sqlite_schema: its tables are not those of this version');
+  });
+
+  it('ahead of the journal, or of no batch of it', async () => {
+    const ahead = folders.copy(whole);
+    await change(ahead, 'UPDATE progress SET sequence = sequence + 100');
+    await expectFinding(ahead, `but the journal ends at ${batches.at(-1)!.lastSequence}`);
+    const between = folders.copy(whole);
+    await change(between, `UPDATE progress SET sequence = ${batches[10]!.lastSequence - 1}`);
+    await expectFinding(between, 'where no batch ends');
+    const other = folders.copy(whole);
+    await change(other, "UPDATE progress SET hash = x'00'");
+    await expectFinding(other, 'table progress, id 1: hash is not what the journal leads to');
+  });
+});
+
+it('a history beyond the damage of a journal is not called good or bad', async () => {
+  const folder = folders.copy(whole);
+  await flip(folder, batches[14]!.firstSequence, 'frames');
+  const run = await replayTool(folder, 'verify', '--json');
+  expect(run.status).toBe(1);
+  const report = JSON.parse(run.out);
+  expect(report.findings.length).toBe(1);
+  expect(report.history).toMatchObject({ good: true, rows: null });
+  expect((await replayTool(folder, 'verify')).out).toContain('not compared');
+});
