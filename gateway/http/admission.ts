@@ -137,7 +137,8 @@ function namesAnotherUser({ call, route, json }: Admission, subject: string): bo
   }
   if (route.body === undefined || typeof json !== 'object' || json === null) return false;
   const { userId } = json as { userId?: unknown };
-  return typeof userId === 'string' && userId !== subject;
+  if (typeof userId === 'string' && userId !== subject) return true;
+  return route.namesAnother?.(json, subject) === true;
 }
 
 /** The body and the query are looked at, and turned into what the handler takes. */

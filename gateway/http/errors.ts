@@ -120,34 +120,75 @@ export function invalidRequest(problems: FieldProblems): ErrorAnswer {
 }
 
 /** The engine's codes that clients know under another name. */
-const TRANSLATED: Partial<Record<CodeName, () => ErrorAnswer>> = {
+const TRANSLATED: Partial<Record<CodeName, ErrorAnswer>> = {
   // The schemas check all that the engine checks, so this one tells of a fault of theirs; the caller logs it.
-  invalid_command: () => invalidRequest({ request: 'has a field out of its range' }),
-  referral_code_unknown: () => invalidRequest({ referralCode: 'is not a code of any user' }),
-  reference_reused: () =>
-    errorAnswer('idempotency_key_reused', {}, 'The reference was used for another transfer. Use a new one.'),
+  invalid_command: invalidRequest({ request: 'has a field out of its range' }),
+  referral_code_unknown: invalidRequest({ referralCode: 'is not a code of any user' }),
+  reference_reused: errorAnswer(
+    'idempotency_key_reused',
+    {},
+    'The reference was used for another transfer. Use a new one.',
+  ),
 };
+
+/** Answers that say nothing but their code, made once: a client's batch may be full of them. */
+const PLAIN = Object.fromEntries(ERROR_CODES.map((code) => [code, errorAnswer(code)])) as Record<
+  ErrorCode,
+  ErrorAnswer
+>;
 
 /** `required` and `available` are those of the engine's result: micros or lots, as the code has it. */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const translated = TRANSLATED[code];
-  if (translated !== undefined) return translated();
+  if (translated !== undefined) return translated;
+  if (!isErrorCode(code)) throw new Error(`the engine's code ${code} has no answer for clients`);
+  const shortage = shortageOf(code, required, available);
+  return shortage === null ? PLAIN[code] : withAmounts(code, shortage.message, shortage.details);
+}
+
+/**
+ * Why an atomic batch was not carried out: the refusal of one operation, with its place in the batch (0 is the first) as
+ * the detail `operation`. Status and code are those of the operation.
+ */
+export function batchRejection(
+  operation: number,
+  code: CodeName,
+  required: number,
+  available: number,
+): ErrorAnswer {
+  const translated = TRANSLATED[code];
+  if (translated !== undefined) return translated;
+  if (!isErrorCode(code)) throw new Error(`the engine's code ${code} has no answer for clients`);
+  const shortage = shortageOf(code, required, available);
+  const reason = shortage?.message ?? ERRORS[code].message;
+  const amounts = shortage === null ? '' : `,${shortage.details}`;
+  const message = `Nothing of the batch was carried out, because of its operation ${operation}. ${reason}`;
+  return withAmounts(code, message, `"operation":${operation}${amounts}`);
+}
+
+interface Shortage {
+  message: string;
+  /** As JSON, without the braces. */
+  details: string;
+}
+
+function shortageOf(code: ErrorCode, required: number, available: number): Shortage | null {
   if (code === 'insufficient_balance') {
     const [needs, has] = [microsText(required), microsText(available)];
-    return shortage(code, needs, has, `This needs $${needs}, fee included, but $${has} is available.`);
+    const message = `This needs $${needs}, fee included, but $${has} is available.`;
+    return { message, details: `"required":${needs},"available":${has}` };
   }
   if (code === 'insufficient_shares') {
     const [needs, has] = [lotsText(required), lotsText(available)];
-    return shortage(code, needs, has, `This needs ${needs} shares, but ${has} are free to sell.`);
+    const message = `This needs ${needs} shares, but ${has} are free to sell.`;
+    return { message, details: `"required":${needs},"available":${has}` };
   }
-  if (!isErrorCode(code)) throw new Error(`the engine's code ${code} has no answer for clients`);
-  return errorAnswer(code);
+  return null;
 }
 
-/** The amounts are exact decimals already, so they are put in as they are. */
-function shortage(code: ErrorCode, required: string, available: string, message: string): ErrorAnswer {
-  const details = `{"required":${required},"available":${available}}`;
-  const text = `{"error":{"code":"${code}","message":${JSON.stringify(message)},"details":${details}}}`;
+/** The amounts in the details are exact decimals already, so they are put in as they are. */
+function withAmounts(code: ErrorCode, message: string, details: string): ErrorAnswer {
+  const text = `{"error":{"code":"${code}","message":${JSON.stringify(message)},"details":{${details}}}}`;
   return { status: ERRORS[code].status, text };
 }
 

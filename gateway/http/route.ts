@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import type { Call } from './call.js';
+import type { ErrorCode } from './errors.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -26,10 +27,16 @@ export interface Route<Body = unknown, Query = unknown> {
   query: z.ZodType<Query>;
   /** Of routes that change something; an empty body counts as `{}`. */
   body?: z.ZodType<Body>;
+  /** Whether a body, not yet looked at, names another user than the subject in places besides its own `userId`. */
+  namesAnother?(body: object, subject: string): boolean;
   /** Whether the same Idempotency-Key gets the same answer. */
   idempotent?: boolean;
   /** Status → what the answer looks like; null: no body. */
   responses: Record<number, z.ZodType | null>;
+  /** The errors that the state of the exchange can give here, besides those that come from the other fields of the route. */
+  errors?: readonly ErrorCode[];
+  /** Whether a success sets the session cookie, or clears it. */
+  setsCookie?: boolean;
   /** Only handlers that have to wait (for a hash, a signature) return a promise. */
   handle(call: Call<Body, Query>): void | Promise<void>;
 }

@@ -117,6 +117,13 @@ export const ClaimReceipt = z.strictObject({
   sequence,
 });
 
+export const BatchReceipt = z.strictObject({
+  results: z
+    .array(z.union([BuyReceipt, SellReceipt, CancelReceipt, ClaimReceipt, ErrorBody]))
+    .meta({ description: 'One for each operation, in order: its receipt, or its error' }),
+  sequence,
+});
+
 export const Orders = z.strictObject({
   orders: z.array(
     z.strictObject({

@@ -1,0 +1,50 @@
+/**
+ * Batches: up to 100 operations of one user in one request and one command, run in order with nothing between.
+ *
+ * Each for itself, the answer is 200 with a receipt or an error for each operation. With `atomic`, a batch that one operation
+ * stops has failed as a whole: the answer is that operation's error, status and code, with its place as a detail.
+ */
+import { Code } from '../../../engine/codes.js';
+import { ResultHead } from '../../../engine/results.js';
+import * as answers from '../../json/answers.js';
+import { BatchBody, operationNamesAnother, readOperations } from '../../json/batch.js';
+import { batchReceipt, refusedOperation } from '../../json/batch-receipts.js';
+import * as requests from '../../json/requests.js';
+import { batchRejection, invalidRequest } from '../errors.js';
+import { defineRoute, type Route } from '../route.js';
+
+export const batchRoutes: Route[] = [
+  defineRoute({
+    method: 'POST',
+    path: '/batch',
+    access: 'session',
+    summary:
+      'Up to 100 orders, cancels and claims, in order and with nothing between; each for itself, or all or none',
+    query: requests.NoQuery,
+    body: BatchBody,
+    namesAnother: operationNamesAnother,
+    idempotent: true,
+    responses: { 200: answers.BatchReceipt },
+    handle(call) {
+      const { body, engine, userId, idempotencyKey } = call;
+      const { commands: operations, problems } = readOperations(engine, userId, body.operations);
+      if (problems !== null) {
+        call.refuse(invalidRequest(problems));
+        return;
+      }
+      const atomic = body.atomic ?? false;
+      const result = call.submit({ kind: 'batch', userId, idempotencyKey, operations, atomic });
+      if (result === null) return;
+      if (result.values[ResultHead.code] !== Code.ok) {
+        call.answerRejected(result);
+        return;
+      }
+      const refused = atomic ? refusedOperation(result) : null;
+      if (refused === null) call.answer(200, batchReceipt(engine, result, 0));
+      else {
+        const { operation, code, required, available } = refused;
+        call.answerError(batchRejection(operation, code, required, available));
+      }
+    },
+  }),
+];

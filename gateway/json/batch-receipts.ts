@@ -1,0 +1,81 @@
+/**
+ * The answer to POST /batch, as JSON text, written straight from the engine's result: for each operation the receipt or
+ * the error that its own route would answer with.
+ */
+import { CODES, Code, type CodeName } from '../../engine/codes.js';
+import { CommandKind } from '../../engine/commands.js';
+import type { Assets } from '../../engine/notation.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
+import type { Tape } from '../../engine/tape.js';
+import { rejection } from '../http/errors.js';
+import { cancelReceipt, claimReceipt, orderReceipt, type ReceiptWriter } from './receipts.js';
+
+/** After the head stands the number of operations; each result has its length before it. */
+const FIRST_LENGTH = RESULT_HEAD_LENGTH + 1;
+
+/** Of a batch that is `ok`: its operations may have been refused one by one. */
+export const batchReceipt: ReceiptWriter = (assets, result, at) => {
+  const { values } = result;
+  const count = values[at + RESULT_HEAD_LENGTH]!;
+  let text = '{"results":[';
+  let start = at + FIRST_LENGTH + 1;
+  for (let i = 0; i < count; i++) {
+    if (i > 0) text += ',';
+    text += operationText(assets, result, start);
+    start += values[start - 1]! + 1;
+  }
+  return `${text}],"sequence":${values[at + ResultHead.sequence]!}}`;
+};
+
+function operationText(assets: Assets, result: Tape, at: number): string {
+  const { values } = result;
+  if (values[at + ResultHead.code] !== Code.ok) {
+    const [required, available] = rejectFields(result, at);
+    return rejection(codeName(result, at), required, available).text;
+  }
+  switch (values[at + ResultHead.kind]) {
+    case CommandKind.buy:
+    case CommandKind.sell:
+      return orderReceipt(assets, result, at);
+    case CommandKind.cancel:
+      return cancelReceipt(assets, result, at);
+    case CommandKind.claim:
+      return claimReceipt(assets, result, at);
+    default:
+      throw new Error('a batch holds a result of an operation that it cannot hold');
+  }
+}
+
+/** The operation for which an atomic batch was not carried out. */
+export interface RefusedOperation {
+  /** Its place in the batch; 0 is the first. */
+  operation: number;
+  code: CodeName;
+  required: number;
+  available: number;
+}
+
+/** null: all of it was carried out. The other operations of a batch that was not are `batch_aborted`. */
+export function refusedOperation(result: Tape): RefusedOperation | null {
+  const { values } = result;
+  const count = values[RESULT_HEAD_LENGTH]!;
+  let start = FIRST_LENGTH + 1;
+  for (let operation = 0; operation < count; operation++) {
+    const code = codeName(result, start);
+    if (code !== 'ok' && code !== 'batch_aborted') {
+      const [required, available] = rejectFields(result, start);
+      return { operation, code, required, available };
+    }
+    start += values[start - 1]! + 1;
+  }
+  return null;
+}
+
+function codeName({ values }: Tape, at: number): CodeName {
+  return CODES[values[at + ResultHead.code]!]!;
+}
+
+/** Of a result that is not `ok`. */
+function rejectFields({ values }: Tape, at: number): [required: number, available: number] {
+  return [values[at + RESULT_HEAD_LENGTH]!, values[at + RESULT_HEAD_LENGTH + 1]!];
+}

@@ -1,0 +1,166 @@
+/**
+ * The body of POST /batch: its schema, and the operations as the engine takes them.
+ *
+ * This is the way in for volume, so the schema only checks: it has no transforms and no refinements of its own, which would cost
+ * more than all the rest. The numbers are scaled, and what no single field shows is looked at, in one plain pass after it. The
+ * rules are those of the single routes.
+ */
+import { z } from 'zod';
+import type { BatchOperation } from '../../engine/commands.js';
+import { Outcome, TimeInForce } from '../../engine/domain.js';
+import { MAX_BATCH_OPERATIONS } from '../../engine/limits.js';
+import { type Assets, idNumber, marketIdNumber } from '../../engine/notation.js';
+import { LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
+import * as field from './fields.js';
+import {
+  type BuyOrder,
+  buyCommand,
+  type LimitFields,
+  type OrderPlace,
+  type SellOrder,
+  sellCommand,
+} from './order-commands.js';
+import type { FieldProblems } from './problems.js';
+import { checkBuy, checkLimit, MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, own } from './requests.js';
+
+const common = { marketId: z.string(), ...own };
+const outcome = z.enum(['UP', 'DOWN']);
+const amount = field.decimalNumber(MICRO_SCALE, { max: MAX_ORDER_DOLLARS });
+const shares = field.decimalNumber(LOT_SCALE, { max: MAX_ORDER_SHARES });
+const limitFields = {
+  price: field.decimalNumber(TICK_SCALE, field.PRICES).optional(),
+  timeInForce: z.enum(['IOC', 'FOK', 'GTC']).optional(),
+  postOnly: z.boolean().optional(),
+  validUntilMs: field.timeMs.optional(),
+};
+
+const BuyOperation = z.strictObject({
+  op: z.literal('buy'),
+  ...common,
+  outcome,
+  amount: amount.optional(),
+  shares: shares.optional(),
+  ...limitFields,
+});
+const SellOperation = z.strictObject({ op: z.literal('sell'), ...common, outcome, shares, ...limitFields });
+const CancelOperation = z.strictObject({ op: z.literal('cancel'), ...common, orderId: z.string() });
+const ClaimOperation = z.strictObject({ op: z.literal('claim'), ...common });
+
+const Operation = z.discriminatedUnion('op', [BuyOperation, SellOperation, CancelOperation, ClaimOperation]);
+type Operation = z.output<typeof Operation>;
+
+const COUNT = `must hold 1 to ${MAX_BATCH_OPERATIONS} operations`;
+
+export const BatchBody = z.strictObject({
+  ...own,
+  operations: z.array(Operation).min(1, COUNT).max(MAX_BATCH_OPERATIONS, COUNT),
+  atomic: z.boolean().optional().meta({ description: 'All operations or none; default: each for itself' }),
+});
+
+/** Whether an operation names another user. The body need not be valid. */
+export function operationNamesAnother(body: object, subject: string): boolean {
+  const { operations } = body as { operations?: unknown };
+  if (!Array.isArray(operations)) return false;
+  for (const operation of operations as unknown[]) {
+    if (typeof operation !== 'object' || operation === null) continue;
+    const { userId } = operation as { userId?: unknown };
+    if (typeof userId === 'string' && userId !== subject) return true;
+  }
+  return false;
+}
+
+/** What makes a batch into commands. */
+interface Reading {
+  assets: Assets;
+  userId: number;
+  /** Markets that were named before. */
+  markets: Map<string, number>;
+  /** `operations.3.price` → what is wrong with it. */
+  problems: FieldProblems | null;
+}
+
+/** The operations for the engine, in order; or what is wrong with them. */
+export function readOperations(
+  assets: Assets,
+  userId: number,
+  operations: readonly Operation[],
+): { commands: BatchOperation[]; problems: FieldProblems | null } {
+  const reading: Reading = { assets, userId, markets: new Map(), problems: null };
+  const commands: BatchOperation[] = [];
+  for (let i = 0; i < operations.length; i++) commands.push(readOperation(reading, operations[i]!, i));
+  return { commands, problems: reading.problems };
+}
+
+/** An id that none can have becomes 0, which the engine does not find. */
+function readOperation(reading: Reading, operation: Operation, index: number): BatchOperation {
+  const { userId } = reading;
+  const place: OrderPlace = { userId, idempotencyKey: null, marketId: marketOf(reading, operation.marketId) };
+  switch (operation.op) {
+    case 'buy':
+      return buyCommand(place, readBuy(reading, operation, index));
+    case 'sell':
+      return sellCommand(place, readSell(reading, operation, index));
+    case 'cancel':
+      return { kind: 'cancel', ...place, orderId: idNumber('o', operation.orderId) };
+    case 'claim':
+      return { kind: 'claim', ...place };
+  }
+}
+
+function marketOf({ markets, assets }: Reading, text: string): number {
+  let marketId = markets.get(text);
+  if (marketId === undefined) {
+    marketId = marketIdNumber(assets, text);
+    markets.set(text, marketId);
+  }
+  return marketId;
+}
+
+function readBuy(reading: Reading, operation: z.output<typeof BuyOperation>, index: number): BuyOrder {
+  const { amount, shares, price, timeInForce, postOnly, validUntilMs } = operation;
+  const order: BuyOrder = {
+    outcome: Outcome[operation.outcome],
+    amount: amount === undefined ? undefined : scaledInteger(amount, MICRO_SCALE),
+    shares: shares === undefined ? undefined : scaledInteger(shares, LOT_SCALE),
+    price: price === undefined ? undefined : scaledInteger(price, TICK_SCALE),
+    timeInForce: timeInForce === undefined ? undefined : TimeInForce[timeInForce],
+    postOnly,
+    validUntilMs,
+  };
+  checkPlaces(reading, index, order);
+  checkBuy(order, (name, message) => addProblem(reading, index, name, message));
+  return order;
+}
+
+function readSell(reading: Reading, operation: z.output<typeof SellOperation>, index: number): SellOrder {
+  const { shares, price, timeInForce, postOnly, validUntilMs } = operation;
+  const order: SellOrder = {
+    outcome: Outcome[operation.outcome],
+    shares: scaledInteger(shares, LOT_SCALE),
+    price: price === undefined ? undefined : scaledInteger(price, TICK_SCALE),
+    timeInForce: timeInForce === undefined ? undefined : TimeInForce[timeInForce],
+    postOnly,
+    validUntilMs,
+  };
+  checkPlaces(reading, index, order);
+  checkLimit(order, (name, message) => addProblem(reading, index, name, message));
+  return order;
+}
+
+interface Decimals extends LimitFields {
+  amount?: number | undefined;
+  shares?: number | undefined;
+}
+
+/** What has too many places was scaled to NaN. */
+function checkPlaces(reading: Reading, index: number, { amount, shares, price }: Decimals): void {
+  if (Number.isNaN(amount)) addProblem(reading, index, 'amount', field.placesProblem(MICRO_SCALE));
+  if (Number.isNaN(shares)) addProblem(reading, index, 'shares', field.placesProblem(LOT_SCALE));
+  if (Number.isNaN(price)) addProblem(reading, index, 'price', field.placesProblem(TICK_SCALE));
+}
+
+/** The first problem of a field counts. */
+function addProblem(reading: Reading, index: number, name: string, message: string): void {
+  reading.problems ??= {};
+  reading.problems[`operations.${index}.${name}`] ??= message;
+}
