@@ -2,7 +2,7 @@
  * A command as one 64-bit number, to tell whether an idempotency key comes back with the same command. Two commands
  * have the same fingerprint if all their fields but the key are equal.
  */
-import { type Buy, type Cancel, type Claim, type Command, CommandKind, type Sell } from './commands.js';
+import { type Buy, type Command, CommandKind, type Sell } from './commands.js';
 import { Digest } from './digest.js';
 import { Tape } from './tape.js';
 
@@ -10,6 +10,8 @@ import { Tape } from './tape.js';
 export type KeyedCommand = Extract<Command, { idempotencyKey: string | null }>;
 
 const tape = new Tape();
+const bits = new Float64Array(1);
+const words = new Uint32Array(bits.buffer);
 
 export function fingerprint(command: KeyedCommand): Digest {
   tape.clear();
@@ -21,52 +23,54 @@ export function fingerprint(command: KeyedCommand): Digest {
 
 function writeFields(command: KeyedCommand): void {
   tape.push(CommandKind[command.kind]);
-  tape.push(command.userId);
+  writeField(command.userId);
   switch (command.kind) {
     case 'buy':
     case 'sell':
       writeOrder(command);
       return;
     case 'cancel':
-      writeCancel(command);
+      writeField(command.marketId);
+      writeField(command.orderId);
       return;
     case 'cancelAll':
     case 'claim':
-      writeMarket(command);
+      writeField(command.marketId);
       return;
     case 'stake':
-      tape.push(command.amountMicros);
+      writeField(command.amountMicros);
       return;
     case 'unstake':
     case 'claimYield':
-      tape.push(command.depositId);
+      writeField(command.depositId);
       return;
     case 'setReferralCode':
-      for (let i = 0; i < command.code.length; i++) tape.push(command.code.charCodeAt(i));
+      for (let i = 0; i < command.code.length; i++) writeField(command.code.charCodeAt(i));
       return;
     case 'batch':
-      tape.push(Number(command.atomic));
+      writeField(Number(command.atomic));
       for (const operation of command.operations) writeFields(operation);
       return;
   }
 }
 
 function writeOrder(order: Buy | Sell): void {
-  tape.push(order.marketId);
-  tape.push(order.outcome);
-  tape.push(order.kind === 'buy' ? order.budgetMicros : 0);
-  tape.push(order.sizeLots);
-  tape.push(order.priceTicks);
-  tape.push(order.timeInForce);
-  tape.push(Number(order.postOnly));
-  tape.push(order.validUntilMs);
+  writeField(order.marketId);
+  writeField(order.outcome);
+  writeField(order.kind === 'buy' ? order.budgetMicros : 0);
+  writeField(order.sizeLots);
+  writeField(order.priceTicks);
+  writeField(order.timeInForce);
+  writeField(Number(order.postOnly));
+  writeField(order.validUntilMs);
 }
 
-function writeCancel(cancel: Cancel): void {
-  tape.push(cancel.marketId);
-  tape.push(cancel.orderId);
-}
-
-function writeMarket(command: { marketId: number } | Claim): void {
-  tape.push(command.marketId);
+/** A field that is no integer is told from all others, too: by the bits of the double. */
+function writeField(value: number): void {
+  if (Number.isSafeInteger(value) && !Object.is(value, -0)) {
+    tape.push(value);
+    return;
+  }
+  bits[0] = value;
+  tape.write(-1, words[0]!, words[1]!);
 }
