@@ -50,6 +50,8 @@ export interface ExchangeOptions {
   streamLimits?: Partial<StreamLimits>;
 }
 
+/** Room that is made at start; beyond it growing costs one command some milliseconds, now and then. */
+const EXPECTED = { users: 1_000_000, orders: 1_000_000, positions: 1_000_000, idempotencyKeys: 2_000_000 };
 /** How long calls under way may take to be answered when the exchange stops. */
 const DRAIN_MS = 10_000;
 
@@ -91,6 +93,7 @@ function fatalOnce({ log, onFatal }: ExchangeOptions): (error: unknown) => void 
 async function recoverEngine(journal: Journal, log: Log): Promise<Engine> {
   if (journal.notice !== null) log.warn(journal.notice);
   const engine = new Engine();
+  engine.reserve(EXPECTED);
   const reader = await openJournalReader(journal.folder);
   try {
     const { batches, commands, durationMs } = await recover({ reader, engine, elapsedMs });
