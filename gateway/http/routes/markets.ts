@@ -74,6 +74,7 @@ export const marketRoutes: Route[] = [
     summary: 'One market',
     query: requests.NoQuery,
     responses: { 200: answers.Market },
+    errors: ['market_not_found'],
     handle(call) {
       const market = findMarket(call, call.parameter('id'));
       if (market !== null) call.answer(200, marketText(call.engine, market, call.engine.sequence));
@@ -87,6 +88,7 @@ export const marketRoutes: Route[] = [
     summary: 'The order book of a market, best prices first',
     query: requests.DepthQuery,
     responses: { 200: answers.Orderbook },
+    errors: ['market_not_found'],
     handle(call) {
       const market = findMarket(call, call.parameter('marketId'));
       if (market === null) return;
@@ -103,6 +105,7 @@ export const marketRoutes: Route[] = [
     summary: 'What an order would do now; the own resting orders of a user who is signed in are left out',
     query: requests.QuoteQuery,
     responses: { 200: answers.Quote },
+    errors: ['market_not_found', 'market_not_active'],
     handle(call) {
       const market = findMarket(call, call.parameter('marketId'));
       if (market === null) return;

@@ -19,6 +19,7 @@ export const partnerRoutes: Route[] = [
     query: requests.NoQuery,
     body: requests.TransferBody,
     responses: { 200: answers.TransferReceipt },
+    errors: ['user_not_found', 'idempotency_key_reused', 'limit_reached'],
     handle(call) {
       transfer(call, 'deposit');
     },
@@ -32,6 +33,7 @@ export const partnerRoutes: Route[] = [
     query: requests.NoQuery,
     body: requests.TransferBody,
     responses: { 200: answers.TransferReceipt },
+    errors: ['user_not_found', 'idempotency_key_reused', 'insufficient_balance', 'limit_reached'],
     handle(call) {
       transfer(call, 'withdraw');
     },
@@ -44,6 +46,7 @@ export const partnerRoutes: Route[] = [
     summary: 'A user and their balance',
     query: requests.NoQuery,
     responses: { 200: answers.PartnerUser },
+    errors: ['user_not_found'],
     handle(call) {
       const { engine } = call;
       const account = engine.account(idNumber('u', call.parameter('id')));

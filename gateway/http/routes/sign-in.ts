@@ -24,6 +24,8 @@ export const signInRoutes: Route[] = [
     query: requests.NoQuery,
     body: requests.RegisterBody,
     responses: { 201: answers.SignedIn },
+    errors: ['username_taken', 'limit_reached'],
+    setsCookie: true,
     async handle(call) {
       const { username, password, referralCode = '' } = call.body;
       const { engine, gateway } = call;
@@ -53,6 +55,8 @@ export const signInRoutes: Route[] = [
     query: requests.NoQuery,
     body: requests.LoginBody,
     responses: { 200: answers.SignedIn },
+    errors: ['wrong_credentials'],
+    setsCookie: true,
     async handle(call) {
       const userId = call.engine.findUser(call.body.username);
       if (await isPasswordOf(call, userId, call.body.password)) await answerSignedIn(call, userId, 200);
@@ -67,6 +71,7 @@ export const signInRoutes: Route[] = [
     query: requests.NoQuery,
     body: requests.EmptyBody,
     responses: { 204: null },
+    setsCookie: true,
     handle(call) {
       call.addHeader('Set-Cookie', clearedSessionCookie(isSecure(call)));
       call.answer(204, '');
@@ -81,6 +86,8 @@ export const signInRoutes: Route[] = [
     query: requests.NoQuery,
     body: requests.PasswordBody,
     responses: { 200: answers.NewToken },
+    errors: ['wrong_credentials'],
+    setsCookie: true,
     async handle(call) {
       const { engine, userId, gateway } = call;
       const { currentPassword, newPassword } = call.body;

@@ -10,6 +10,16 @@ import { errorAnswer } from '../errors.js';
 import { pageOf } from '../paging.js';
 import { defineRoute, type Route } from '../route.js';
 
+/** Of every order, besides what it lacks: money or shares. */
+const ORDER_ERRORS = [
+  'market_not_found',
+  'market_not_active',
+  'deadline_passed',
+  'limit_reached',
+  'insufficient_liquidity',
+  'price_not_met',
+] as const;
+
 export const tradingRoutes: Route[] = [
   defineRoute({
     method: 'POST',
@@ -20,6 +30,7 @@ export const tradingRoutes: Route[] = [
     body: requests.BuyBody,
     idempotent: true,
     responses: { 200: answers.BuyReceipt },
+    errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === 0) return;
@@ -37,6 +48,7 @@ export const tradingRoutes: Route[] = [
     body: requests.SellBody,
     idempotent: true,
     responses: { 200: answers.SellReceipt },
+    errors: [...ORDER_ERRORS, 'insufficient_shares'],
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === 0) return;
@@ -54,6 +66,7 @@ export const tradingRoutes: Route[] = [
     body: requests.EmptyBody,
     idempotent: true,
     responses: { 200: answers.ClaimReceipt },
+    errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim'],
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === 0) return;
@@ -71,6 +84,7 @@ export const tradingRoutes: Route[] = [
     body: requests.EmptyBody,
     idempotent: true,
     responses: { 200: answers.CancelReceipt },
+    errors: ['market_not_found', 'order_not_found'],
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === 0) return;
@@ -94,6 +108,7 @@ export const tradingRoutes: Route[] = [
     body: requests.EmptyBody,
     idempotent: true,
     responses: { 200: answers.CancelAllReceipt },
+    errors: ['market_not_found'],
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === 0) return;

@@ -30,6 +30,7 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     query: requests.NoQuery,
     responses: { 200: answers.Profile },
+    errors: ['user_not_found'],
     handle(call) {
       const account = findAccount(call);
       if (account !== null) call.answer(200, profileText(account, null, call.engine.sequence));
@@ -61,6 +62,7 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     query: requests.PagedQuery,
     responses: { 200: answers.Positions },
+    errors: ['user_not_found'],
     handle(call) {
       const account = findAccount(call);
       if (account === null) return;
@@ -87,6 +89,7 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     query: requests.NoQuery,
     responses: { 200: answers.Referral },
+    errors: ['user_not_found'],
     handle(call) {
       const account = findAccount(call);
       if (account === null) return;
@@ -107,6 +110,7 @@ export const userRoutes: Route[] = [
     body: requests.ReferralCodeBody,
     idempotent: true,
     responses: { 200: answers.OwnReferral },
+    errors: ['referral_code_taken', 'limit_reached'],
     handle(call) {
       const { userId, idempotencyKey } = call;
       const code = call.body.code.toUpperCase();

@@ -39,6 +39,7 @@ export const vaultRoutes: Route[] = [
     body: requests.StakeBody,
     idempotent: true,
     responses: { 201: answers.StakeReceipt },
+    errors: ['insufficient_balance', 'limit_reached'],
     handle(call) {
       const { userId, idempotencyKey, body } = call;
       call.execute({ kind: 'stake', userId, idempotencyKey, amountMicros: body.amount }, 201, stakeReceipt);
@@ -54,6 +55,7 @@ export const vaultRoutes: Route[] = [
     body: requests.EmptyBody,
     idempotent: true,
     responses: { 200: answers.UnstakeReceipt },
+    errors: ['deposit_not_found', 'deposit_closed'],
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = depositOf(call);
@@ -71,6 +73,7 @@ export const vaultRoutes: Route[] = [
     body: requests.EmptyBody,
     idempotent: true,
     responses: { 200: answers.ClaimYieldReceipt },
+    errors: ['deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = depositOf(call);
@@ -87,6 +90,7 @@ export const vaultRoutes: Route[] = [
     userParameter: 'userId',
     query: requests.PagedQuery,
     responses: { 200: answers.Deposits },
+    errors: ['user_not_found'],
     handle(call) {
       const { engine } = call;
       const userId = idNumber('u', call.parameter('userId'));
