@@ -25,6 +25,21 @@ export const batchRoutes: Route[] = [
     namesAnother: operationNamesAnother,
     idempotent: true,
     responses: { 200: answers.BatchReceipt },
+    // What stops one of its operations stops an atomic batch.
+    errors: [
+      'market_not_found',
+      'order_not_found',
+      'deadline_passed',
+      'market_not_active',
+      'market_not_resolved',
+      'nothing_to_claim',
+      'limit_reached',
+      'insufficient_balance',
+      'insufficient_shares',
+      'price_not_met',
+      'insufficient_liquidity',
+      'amount_too_small',
+    ],
     handle(call) {
       const { body, engine, userId, idempotencyKey } = call;
       const { commands: operations, problems } = readOperations(engine, userId, body.operations);
