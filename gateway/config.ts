@@ -33,6 +33,8 @@ export interface Config {
   cookieSecure: boolean;
   siteOrigins: string[];
   passwordCostLog2: number;
+  /** Whether a journal without its journal.head is taken as it is. */
+  acceptMissingMark: boolean;
   logLevel: LogLevel;
 }
 
@@ -87,7 +89,7 @@ const Variables = z.object({
     .refine((symbols) => new Set(symbols).size === symbols.length, 'names an asset twice')
     .refine((symbols) => symbols.length <= MAX_ASSETS, `may name ${MAX_ASSETS} assets at most`),
   PRICE_FEED: text('simulated', /^(simulated|coinbase|file:.+)$/, FEEDS),
-  FEED_SPEED: number({ standard: 1, min: 0.001, max: 1_000, integer: false }),
+  FEED_SPEED: number({ standard: 1, min: 0.001, max: 100_000, integer: false }),
   FEED_SEED: number({ standard: 1, min: 0, max: 4_294_967_295 }),
   COINBASE_URL: text(COINBASE_URL, /^wss?:\/\//, 'must be a ws or wss URL'),
   STARTING_BALANCE: dollars(10_000, MAX_ORDER_MICROS),
@@ -104,6 +106,7 @@ const Variables = z.object({
       message: 'must be a list such as https://example.com,https://www.example.com',
     }),
   PASSWORD_COST_LOG2: number({ standard: 15, min: 10, max: 20 }),
+  ACCEPT_MISSING_MARK: onOff('off'),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
 });
 type Variables = z.output<typeof Variables>;
@@ -131,6 +134,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     cookieSecure: variables.COOKIE_SECURE,
     siteOrigins: variables.SITE_ORIGINS,
     passwordCostLog2: variables.PASSWORD_COST_LOG2,
+    acceptMissingMark: variables.ACCEPT_MISSING_MARK,
     logLevel: variables.LOG_LEVEL,
   };
 }

@@ -59,7 +59,10 @@ const DRAIN_MS = 10_000;
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
   const { config, log } = options;
   const fail = fatalOnce(options);
-  const journal = await openJournal({ folder: config.dataFolder });
+  const journal = await openJournal({
+    folder: config.dataFolder,
+    acceptMissingMark: config.acceptMissingMark,
+  });
   let sequencer: WatchedSequencer | null = null;
   try {
     const engine = await recoverEngine(journal, log);

@@ -40,7 +40,8 @@ A first trade (register, buy 10 dollars of UP, look at the balance):
     -d '{"username":"trader-'$RANDOM'","password":"correct horse battery"}')
   TOKEN=$(echo "$ME" | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
   ID=$(echo "$ME" | sed 's/.*"userId":"\\([^"]*\\)".*/\\1/')
-  MARKET=$(curl -s "$API/markets/15m?asset=${asset}" | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
+  until MARKET=$(curl -s "$API/markets/15m?asset=${asset}" | grep -o '"id":"[^"]*"' | cut -d'"' -f4)
+    [ -n "$MARKET" ]; do sleep 1; done
   curl -s $API/markets/15m/$MARKET/buy -H "x-user-token: $TOKEN" -H 'Content-Type: application/json' \\
     -d '{"userId":"'$ID'","outcome":"UP","amount":10}'; echo
   curl -s $API/users/$ID/balance -H "x-user-token: $TOKEN"; echo

@@ -256,7 +256,7 @@ export class JournalReader {
       `${this.path} ends at sequence ${sequence}, but ${mark.sequence} had been committed and acknowledged ` +
         `(journal.head): ${mark.sequence - sequence} commands are lost. Their rows were removed, journal.db-wal was ` +
         `deleted or cut short, or journal.db was copied without it. ${PUT_BACK} To accept the loss instead, remove ` +
-        'journal.head and start once with the setting that accepts a journal without it.',
+        'journal.head and start once with ACCEPT_MISSING_MARK=on.',
       sequence + 1,
     );
   }

@@ -79,6 +79,7 @@ export function codeOf(result: readonly number[]): number {
 }
 
 /** The last command's events of one kind. */
-export function eventsOf<K extends EventName>(engine: Engine, type: K): EventRecord<K>[] {
-  return decodeEvents(engine.events).filter((event) => event.type === type) as EventRecord<K>[];
+export function eventsOf<K extends EventName>(engine: Engine, type: K): Extract<EventRecord, { type: K }>[] {
+  const isOfType = (event: EventRecord): event is Extract<EventRecord, { type: K }> => event.type === type;
+  return decodeEvents(engine.events).filter(isOfType);
 }
