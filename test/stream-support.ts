@@ -140,6 +140,8 @@ export class StreamClient {
   readonly messages: Message[] = [];
   /** Number of the last message of each channel. */
   readonly numbers = new Map<string, number>();
+  /** Channels that began and that the client has not left. */
+  private readonly joined = new Set<string>();
   readonly closed: Promise<Closing>;
   closing: Closing | null = null;
   /** What was wrong with a message; thrown by whoever waits next. */
@@ -258,14 +260,13 @@ export class StreamClient {
     }
   }
 
-  private count({ type, channel, channelSequence, after }: Message): void {
-    if (channelSequence === undefined) return;
-    const last = this.numbers.get(channel);
-    if (type === 'resumed') {
-      this.numbers.set(channel, after);
-    } else if (type === 'delta' || type === 'closed') {
-      expect(channelSequence, `${type} of ${channel}`).toBe(last! + 1);
-      this.numbers.set(channel, channelSequence);
-    } else if (type === 'snapshot') this.numbers.set(channel, channelSequence);
+  private count({ type, channel, channels, channelSequence, after }: Message): void {
+    if (type === 'unsubscribed') for (const left of channels) this.joined.delete(left);
+    if (channelSequence === undefined || type === 'gap') return;
+    if (type === 'delta' || type === 'closed') {
+      expect(this.joined.has(channel), `${channel} is subscribed to`).toBe(true);
+      expect(channelSequence, `${type} of ${channel}`).toBe(this.numbers.get(channel)! + 1);
+    } else this.joined.add(channel);
+    this.numbers.set(channel, type === 'resumed' ? after : channelSequence);
   }
 }

@@ -25,7 +25,7 @@ const OPERATIONS = {
   resume: z.strictObject({
     op: z.literal('resume'),
     channel,
-    after: z.int('must be a whole number').min(0, 'must not be negative'),
+    after: z.number().refine(Number.isSafeInteger, 'must be a whole number').min(0, 'must not be negative'),
   }),
   ping: z.strictObject({ op: z.literal('ping') }),
 } as const;
