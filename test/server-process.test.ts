@@ -233,6 +233,7 @@ describe('the configuration', () => {
       cookieSecure: false,
       siteOrigins: [],
       passwordCostLog2: 15,
+      acceptMissingMark: false,
       logLevel: 'info',
     });
   });
@@ -293,6 +294,7 @@ describe('the configuration', () => {
     ['SITE_ORIGINS', 'example.com'],
     ['SITE_ORIGINS', 'https://example.com/'],
     ['PASSWORD_COST_LOG2', '9'],
+    ['ACCEPT_MISSING_MARK', 'yes'],
     ['LOG_LEVEL', 'loud'],
   ];
   test.each(WRONG)('%s=%j is an error that names it', (name, value) => {
