@@ -120,6 +120,8 @@ const WEIGHTS = {
 } satisfies Partial<Record<CommandName, number>>;
 
 const HOUR_MS = 3_600_000;
+/** Into a window, when a minute of it is left. */
+const LEAST_LEFT_FROM_MS = 840_000;
 /** What is no value of any field, or of few, by the type that it stands for. */
 export const ODD_NUMBERS = [0, -1, -0, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 2 ** 31, 1e15, 3];
 export const ODD_TEXTS = ['', 'a', 'a b', 'x'.repeat(129), 'x'.repeat(600), 'Ünïcode', '0', '__proto__'];
@@ -158,15 +160,21 @@ export class RandomCommands {
 
   next(): TimedCommand {
     const atMs = this.time();
-    if (this.random.chance(0.02)) {
-      this.middleTicks = clampTicks(this.middleTicks + this.random.whole(-60, 60));
-    }
+    if (this.random.chance(0.02)) this.middleTicks = this.nextMiddle();
     const { priceShare } = this.scenario;
-    if (this.random.chance(isEarly(atMs) ? Math.max(0.5, priceShare) : priceShare)) {
+    if (this.random.chance(pricesMatter(atMs) ? Math.max(0.5, priceShare) : priceShare)) {
       const price = this.price(atMs);
       if (price !== null) return { command: this.maybeMalformed(price), atMs };
     }
     return { command: this.maybeMalformed(this.repeated() ?? this.keyedOrNot(this.fresh(atMs))), atMs };
+  }
+
+  /** Drifts, and at times jumps: to anywhere, or to where rules change with the price. */
+  private nextMiddle(): number {
+    const { random } = this;
+    if (random.chance(0.15)) return random.pick([1, 29, 30, 31, 969, 970, 971, 999]);
+    if (random.chance(0.15)) return random.whole(100, 900);
+    return clampTicks(this.middleTicks + random.whole(-60, 60));
   }
 
   private time(): number {
@@ -179,6 +187,11 @@ export class RandomCommands {
     }
     if (random.chance(scenario.deadlineShare)) {
       return Math.max(nowMs, naive.nextDueMs() + random.pick([-1, 0, 0, 1, random.whole(2, 3_000)]));
+    }
+    if (random.chance(scenario.deadlineShare / 2)) {
+      // Around the last moment at which a window that waits for a price may still open.
+      const leastLeftMs = Math.floor(nowMs / 900_000) * 900_000 + LEAST_LEFT_FROM_MS;
+      return Math.max(nowMs, leastLeftMs + random.whole(-1, 1));
     }
     if (random.chance(0.2)) return nowMs;
     return nowMs + Math.floor(-Math.log(1 - random.next()) * scenario.stepMs);
@@ -509,6 +522,11 @@ export class RandomCommands {
     const any = deposits.length > 0 && random.chance(0.8) ? random.pick(deposits) : undefined;
     return { userId: any?.userId ?? this.user(), depositId: any?.depositId ?? random.whole(1, 10_000) };
   }
+}
+
+/** In the moments in which a price may fix a start price, or open a market at last. */
+function pricesMatter(atMs: number): boolean {
+  return isEarly(atMs) || Math.abs((atMs % 900_000) - LEAST_LEFT_FROM_MS) <= 1;
 }
 
 /** In the time in which the window's start price may still move. */
