@@ -11,6 +11,7 @@ import type { AccountView, FundsView, MarketView, OrderView } from '../engine/vi
 import { type Journal, openJournal } from '../persistence/journal.js';
 import { Sequencer } from '../persistence/sequencer.js';
 import { Dice } from './dice.js';
+import { replay } from './journal-fixture.js';
 
 export const START_MS = 1_763_700_300_000;
 const USERS = 12;
@@ -51,12 +52,15 @@ export class ReplayExchange {
     now: { ms: () => number },
   ) {
     this.dice = new Dice(seed);
+    this.nowMs = Math.max(START_MS, engine.nowMs);
     now.ms = () => this.nowMs;
   }
 
+  /** A new exchange, or one that goes on from the journal in the folder. */
   static async open(folder: string, seed: string): Promise<ReplayExchange> {
     const journal = await openJournal({ folder });
     const engine = new Engine();
+    if (journal.end.sequence > 0) await replay(folder, engine);
     const now = { ms: () => START_MS };
     const onFatal = (error: Error) => {
       throw error;
@@ -66,19 +70,25 @@ export class ReplayExchange {
   }
 
   /** Everything: assets, users, some hours of trading, a market without a price, a day without claims. */
-  async run(commands: number): Promise<void> {
+  async run(commands: number, settled: () => void = () => {}): Promise<void> {
     for (const symbol of ['BTC', 'ETH']) this.submit({ kind: 'listAsset', symbol });
     for (let i = 1; i <= IDLE_USER; i++) this.submit(this.registration(i));
     for (let i = 0; i < commands; i++) {
-      this.nowMs += this.dice.whole(0, 9_000);
       // Half an hour without a price in the middle: what ends in it is VOID.
-      const isOutage = i > commands / 2 && i < commands / 2 + 400;
-      this.submit(!isOutage && this.dice.whole(0, 4) === 0 ? this.price() : this.ask());
-      if (i % 25 === 0) await this.settle();
+      this.trade(i > commands / 2 && i < commands / 2 + 400);
+      if (i % 25 !== 0) continue;
+      await this.settle();
+      settled();
     }
     this.nowMs += 25 * HOUR_MS;
     for (let i = 0; i < 20; i++) this.submit({ kind: 'advanceTime' });
     await this.settle();
+  }
+
+  /** One command at random, some seconds later. */
+  trade(isOutage = false): void {
+    this.nowMs += this.dice.whole(0, 9_000);
+    this.submit(!isOutage && this.dice.whole(0, 4) === 0 ? this.price() : this.ask());
   }
 
   submit(command: Command): void {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../engine/engine.js';
+import type { FollowerOptions, Follower as FollowerThread } from '../persistence/follower.js';
 import { TABLES } from '../persistence/history-format.js';
 import { emptyHistoryState, Projection } from '../persistence/history-projection.js';
 import { HistoryStore } from '../persistence/history-store.js';
@@ -111,6 +112,93 @@ describe('a history that is what the journal leads to', () => {
     expect(traceOf(folder)).toEqual(before);
     await store.close();
   });
+});
+
+describe('a history and snapshots that a follower is writing', () => {
+  it('are good at every moment, and after a stop and another start', async () => {
+    const { Follower } = await builtFollower();
+    const folder = folders.make();
+    let exchange = await ReplayExchange.open(folder, 'follower');
+    const problems: unknown[] = [];
+    const follow = (): FollowerThread =>
+      new Follower({
+        folder,
+        durableSequence: exchange.sequencer.durableSequence,
+        snapshotEveryCommands: 250,
+        log: {
+          info: () => {},
+          warn: (...what) => problems.push(what),
+          error: (...what) => problems.push(what),
+        },
+        elapsedMs: () => performance.now(),
+        onDisagreement: (...what) => problems.push(what),
+        onFailure: (error) => problems.push(error),
+      });
+    let follower = follow();
+    let stopped = false;
+    const trading = (async () => {
+      await exchange.run(600, () => follower.committed(exchange.engine.sequence));
+      while (!stopped) {
+        exchange.submit({ kind: 'advanceTime' });
+        await exchange.settle();
+        follower.committed(exchange.engine.sequence);
+      }
+    })();
+    const seen: number[] = [];
+    const check = async () => {
+      const report = await replayJson(folder, 'verify');
+      expect(report).toMatchObject({ good: true, history: { good: true } });
+      seen.push(report.history.sequence);
+      return report;
+    };
+    await caughtUp(follower, 300);
+    for (let i = 0; i < 3; i++) await check();
+    await until(() => follower.status.snapshotSequence > 0);
+    stopped = true;
+    await trading;
+    const { sequence } = exchange.engine;
+    await caughtUp(follower, sequence);
+    await follower.close();
+    await exchange.sequencer.close();
+    const first = await check();
+    expect(first.history.sequence).toBe(sequence);
+    expect(first.snapshots.length).toBeGreaterThan(0);
+    expect(first.snapshots.every(({ compared }: { compared: boolean }) => compared)).toBe(true);
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+
+    exchange = await ReplayExchange.open(folder, 'again');
+    follower = follow();
+    for (let i = 1; i <= 400; i++) {
+      exchange.trade();
+      if (i % 50 === 0) await exchange.settle();
+    }
+    follower.committed(exchange.engine.sequence);
+    await caughtUp(follower, exchange.engine.sequence);
+    await until(() => follower.status.snapshotSequence > first.snapshots.at(-1).sequence);
+    await follower.close();
+    await exchange.sequencer.close();
+    const second = await check();
+    expect(second.history.sequence).toBe(sequence + 400);
+    expect(second.snapshots.at(-1).sequence).toBeGreaterThan(first.snapshots.at(-1).sequence);
+    expect(problems).toEqual([]);
+  });
+
+  /** Its thread runs the build. */
+  async function builtFollower(): Promise<{ Follower: new (options: FollowerOptions) => FollowerThread }> {
+    return import(new URL('../dist/persistence/follower.js', import.meta.url).href);
+  }
+
+  function caughtUp(follower: FollowerThread, sequence: number): Promise<void> {
+    return until(() => follower.status.projectedSequence >= sequence);
+  }
+
+  async function until(holds: () => boolean): Promise<void> {
+    const deadline = performance.now() + 30_000;
+    while (!holds()) {
+      if (performance.now() > deadline) throw new Error(`it never came to: ${holds}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
 });
 
 describe('a history that is not', () => {

@@ -7,10 +7,9 @@ export function progressBar(stream: NodeJS.WriteStream, wanted: boolean): Progre
   const bar = new SingleBar({
     stream,
     format: 'replaying [{bar}] {percentage}% | {value} of {total} commands | {eta_formatted} left',
-    hideCursor: true,
     clearOnComplete: true,
-    // So that the terminal is left as it was when the replay is interrupted.
-    gracefulExit: true,
+    // It would take the first Ctrl-C for itself.
+    gracefulExit: false,
   });
   return {
     start: (total) => bar.start(total, 0),

@@ -46,6 +46,8 @@ export class HistoryComparison {
   /** Where the history says that it ends. */
   sequence = 0;
   private readonly projection: Projection;
+  /** Also when the replay is interrupted. */
+  private readonly removeTemporary = (): void => rmSync(this.temporary, { recursive: true, force: true });
   private inTransaction = false;
   private isDone = false;
 
@@ -56,6 +58,7 @@ export class HistoryComparison {
     private readonly history: ReadOnlyDatabase,
   ) {
     this.projection = new Projection(engine, emptyHistoryState(), () => {});
+    process.once('exit', this.removeTemporary);
   }
 
   /** null: there is no history, which is nothing bad. A history that cannot be read is a finding. */
@@ -117,7 +120,8 @@ export class HistoryComparison {
   async close(): Promise<void> {
     await this.store.close();
     await closeDatabase(this.history.database);
-    rmSync(this.temporary, { recursive: true, force: true });
+    process.off('exit', this.removeTemporary);
+    this.removeTemporary();
   }
 
   private async begin(): Promise<void> {
