@@ -21,29 +21,45 @@ import {
   sellCommand,
 } from './order-commands.js';
 import type { FieldProblems } from './problems.js';
-import { checkBuy, checkLimit, MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, own } from './requests.js';
+import {
+  BUY_RULES,
+  checkBuy,
+  checkLimit,
+  LIMIT_TEXTS,
+  MAX_ORDER_DOLLARS,
+  MAX_ORDER_SHARES,
+  own,
+  SELL_RULES,
+  SIZE_TEXTS,
+} from './requests.js';
 
-const common = { marketId: z.string(), ...own };
-const outcome = z.enum(['UP', 'DOWN']);
-const amount = field.decimalNumber(MICRO_SCALE, { max: MAX_ORDER_DOLLARS });
-const shares = field.decimalNumber(LOT_SCALE, { max: MAX_ORDER_SHARES });
+const marketId = z.string().meta({ description: 'The id of a market, such as btc-15m-1763700300' });
+const common = { marketId, ...own };
+const outcome = z.enum(['UP', 'DOWN']).meta(field.OUTCOME_TEXT);
+const amount = field.decimalNumber(MICRO_SCALE, { max: MAX_ORDER_DOLLARS }).meta(SIZE_TEXTS.amount);
+const shares = field.decimalNumber(LOT_SCALE, { max: MAX_ORDER_SHARES }).meta(SIZE_TEXTS.shares);
 const limitFields = {
-  price: field.decimalNumber(TICK_SCALE, field.PRICES).optional(),
-  timeInForce: z.enum(['IOC', 'FOK', 'GTC']).optional(),
-  postOnly: z.boolean().optional(),
-  validUntilMs: field.timeMs.optional(),
+  price: field.decimalNumber(TICK_SCALE, field.PRICES).optional().meta(LIMIT_TEXTS.price),
+  timeInForce: z.enum(['IOC', 'FOK', 'GTC']).optional().meta(LIMIT_TEXTS.timeInForce),
+  postOnly: z.boolean().optional().meta(LIMIT_TEXTS.postOnly),
+  validUntilMs: field.timeMs.optional().meta(LIMIT_TEXTS.validUntilMs),
 };
 
-const BuyOperation = z.strictObject({
-  op: z.literal('buy'),
-  ...common,
-  outcome,
-  amount: amount.optional(),
-  shares: shares.optional(),
-  ...limitFields,
-});
-const SellOperation = z.strictObject({ op: z.literal('sell'), ...common, outcome, shares, ...limitFields });
-const CancelOperation = z.strictObject({ op: z.literal('cancel'), ...common, orderId: z.string() });
+const BuyOperation = z
+  .strictObject({
+    op: z.literal('buy'),
+    ...common,
+    outcome,
+    amount: amount.optional(),
+    shares: shares.optional(),
+    ...limitFields,
+  })
+  .meta(BUY_RULES);
+const SellOperation = z
+  .strictObject({ op: z.literal('sell'), ...common, outcome, shares, ...limitFields })
+  .meta(SELL_RULES);
+const orderId = z.string().meta({ description: 'The id of an order, such as o12' });
+const CancelOperation = z.strictObject({ op: z.literal('cancel'), ...common, orderId });
 const ClaimOperation = z.strictObject({ op: z.literal('claim'), ...common });
 
 const Operation = z.discriminatedUnion('op', [BuyOperation, SellOperation, CancelOperation, ClaimOperation]);

@@ -47,7 +47,14 @@ export const PRICES = { min: MIN_PRICE_TICKS / TICK_SCALE, max: MAX_PRICE_TICKS 
 /** A price in dollars → ticks. */
 export const price = decimal(TICK_SCALE, PRICES);
 
-export const outcome = z.enum(['UP', 'DOWN']).transform((name) => Outcome[name]);
+/** What the two outcomes mean. */
+export const OUTCOME_TEXT = {
+  description: 'UP wins if the price of the asset at the end is at least that at the start, else DOWN',
+};
+export const outcome = z
+  .enum(['UP', 'DOWN'])
+  .transform((name) => Outcome[name])
+  .meta(OUTCOME_TEXT);
 export const side = z.enum(['BUY', 'SELL']).transform((name) => Side[name]);
 export const timeInForce = z.enum(['IOC', 'FOK', 'GTC']).transform((name) => TimeInForce[name]);
 
@@ -60,11 +67,12 @@ export const timeMs = z
   .meta({ multipleOf: 1 });
 
 /** A user's id, such as "u12". Whether it is the right one is asked elsewhere. */
-export const userId = z.string();
+export const userId = z.string().meta({ description: 'The id of a user, such as u12' });
 
 export const username = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z a-z 0-9 _ -');
+  .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z a-z 0-9 _ -')
+  .meta({ description: 'In upper and lower case as it is to be shown; no two names differ in case only' });
 export const password = z
   .string()
   .min(8, 'must have at least 8 characters')
@@ -76,19 +84,30 @@ export const referralCode = z
   .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z 0-9 _ -');
 export const partnerReference = z
   .string()
-  .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .');
+  .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .')
+  .meta({ description: 'Names the transfer; each is made once for each partner and reference' });
 
-/** A query parameter that is a decimal number → the field of the body that it stands for. */
+/** A query parameter that is a decimal number → the field of the body that it stands for, and is described like. */
 export function queryNumber<Field extends z.ZodType<number, number>>(field: Field) {
+  const { $schema, ...form } = z.toJSONSchema(field, { io: 'input' });
   return z
     .string()
     .regex(/^\d{1,15}(\.\d{1,15})?$/, 'must be a decimal number')
     .transform(Number)
-    .pipe(field);
+    .pipe(field)
+    .meta(form);
+}
+
+interface WholeNumber {
+  min: number;
+  max: number;
+  /** Of a query that does not have it. */
+  standard: number;
+  description: string;
 }
 
 /** A query parameter that is a whole number. */
-export function queryInteger(min: number, max: number, standard: number) {
+export function queryInteger({ min, max, standard, description }: WholeNumber) {
   const message = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
@@ -96,5 +115,5 @@ export function queryInteger(min: number, max: number, standard: number) {
     .transform(Number)
     .refine((value) => value >= min && value <= max, message)
     .default(standard)
-    .meta({ type: 'integer', minimum: min, maximum: max });
+    .meta({ type: 'integer', minimum: min, maximum: max, default: standard, description });
 }
