@@ -3,6 +3,7 @@
  * them, for the description of the API and for the tests, which hold every answer against its route's schema.
  */
 import { z } from 'zod';
+import { ERROR_CODES } from '../http/errors.js';
 
 const money = z.number().meta({ description: 'US dollars, at most 6 decimal places' });
 const shares = z.number().min(0).meta({ description: 'Shares, at most 3 decimal places' });
@@ -14,20 +15,28 @@ const orderId = z.string().regex(/^o[1-9]\d*$/);
 const tradeId = z.string().regex(/^t[1-9]\d*$/);
 const depositId = z.string().regex(/^d[1-9]\d*$/);
 const marketId = z.string().regex(/^[a-z0-9]{2,10}-15m-\d+$/);
-const nextCursor = z.string().nullable();
+const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: 'The `cursor` of the next page; null: this is the last' });
 const outcome = z.enum(['UP', 'DOWN']);
 const resolution = z.enum(['UP', 'DOWN', 'VOID']);
-const balance = z.strictObject({ available: money, held: money });
+const available = money.meta({ description: 'US dollars that are free to use' });
+const held = money.meta({ description: 'US dollars that resting orders hold' });
+const balance = z.strictObject({ available, held }).meta({ description: 'After the change' });
 
 export const ErrorBody = z.strictObject({
   error: z.strictObject({
-    code: z.string(),
-    message: z.string(),
-    details: z.record(z.string(), z.unknown()),
+    code: z.enum(ERROR_CODES),
+    message: z.string().meta({ description: 'For a person' }),
+    details: z.record(z.string(), z.unknown()).meta({
+      description:
+        'With invalid_request each field and what is wrong with it; with insufficient_balance and insufficient_shares required and available; with unavailable executed: false',
+    }),
   }),
 });
 
-export const Market = z.strictObject({
+const marketFields = {
   id: marketId,
   type: z.literal('15m'),
   asset: z.string(),
@@ -36,22 +45,35 @@ export const Market = z.strictObject({
   resolution: resolution.nullable(),
   startsAtMs: timeMs,
   endsAtMs: timeMs,
-  startPrice: money,
-  endPrice: money.nullable(),
-  assetPrice: money.nullable(),
-  prices: z.strictObject({ UP: price, DOWN: price }),
-  volume: money,
-  openInterest: shares,
+  startPrice: money.meta({ description: 'US dollars: the price of the asset at the start' }),
+  endPrice: money.nullable().meta({ description: 'US dollars: the price of the asset at the end' }),
+  assetPrice: money.nullable().meta({ description: 'US dollars: the price of the asset now' }),
+  prices: z
+    .strictObject({ UP: price, DOWN: price })
+    .meta({ description: 'The middle of the book, else the last trade, else 0.5' }),
+  volume: money.meta({ description: 'US dollars that were traded' }),
+  openInterest: shares.meta({ description: 'Shares of each outcome that somebody owns' }),
   feeRate: z.literal(0.005),
   tickSize: z.literal(0.001),
   lotSize: z.literal(0.001),
   sequence,
+};
+export const Market = z.strictObject(marketFields);
+/** The price of each outcome and of the asset, every 5 s and at both ends of the market's window. */
+export const MarketWithHistory = z.strictObject({
+  ...marketFields,
+  priceHistory: z.array(
+    z.strictObject({ atMs: timeMs, UP: price, DOWN: price, assetPrice: money.nullable() }),
+  ),
 });
+export const PastMarkets = z.strictObject({ markets: z.array(MarketWithHistory), nextCursor, sequence });
 export const Markets = z.strictObject({ markets: z.array(Market), nextCursor, sequence });
 export const ActiveMarkets = z.strictObject({ markets: z.array(Market), serverTimeMs: timeMs, sequence });
 
 const level = z.strictObject({ price, shares });
-const bookSide = z.strictObject({ bids: z.array(level), asks: z.array(level) });
+const bookSide = z
+  .strictObject({ bids: z.array(level), asks: z.array(level) })
+  .meta({ description: 'Best prices first' });
 export const Orderbook = z.strictObject({ marketId, sequence, UP: bookSide, DOWN: bookSide });
 
 const quoteFields = {
@@ -75,12 +97,12 @@ const receiptFields = {
   userId,
   outcome,
   status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled']),
-  shares,
-  averagePrice: price.nullable(),
+  shares: shares.meta({ description: 'Shares that were traded at once' }),
+  averagePrice: price.nullable().meta({ description: 'US dollars per share; null when nothing was traded' }),
   fee: money,
-  total: money,
-  unspent: money,
-  restingShares: shares,
+  total: money.meta({ description: 'US dollars: spent and fee together, or received' }),
+  unspent: money.meta({ description: 'US dollars of the amount that were neither spent nor held' }),
+  restingShares: shares.meta({ description: 'Shares that are left in the book' }),
   fills: z.array(z.strictObject({ tradeId, price, shares })),
   balance,
   position: z.strictObject({ UP: shares, DOWN: shares }),
@@ -160,6 +182,65 @@ export const Positions = z.strictObject({
   sequence,
 });
 
+export const UserTrades = z.strictObject({
+  trades: z.array(
+    z.strictObject({
+      tradeId,
+      orderId,
+      marketId,
+      outcome,
+      side: z.enum(['BUY', 'SELL']),
+      price,
+      shares,
+      value: money,
+      fee: money,
+      role: z.enum(['taker', 'maker']),
+      atMs: timeMs,
+    }),
+  ),
+  nextCursor,
+  sequence,
+});
+/** The public tape: outcome, side and price are the taker's. */
+export const MarketTrades = z.strictObject({
+  trades: z.array(
+    z.strictObject({
+      tradeId,
+      outcome,
+      side: z.enum(['BUY', 'SELL']),
+      price,
+      shares,
+      value: money,
+      match: z.enum(['transfer', 'mint', 'merge']),
+      atMs: timeMs,
+    }),
+  ),
+  nextCursor,
+  sequence,
+});
+export const Points = z.strictObject({
+  userId,
+  balance: z.number().min(0).meta({ description: 'Points, at most 6 decimal places' }),
+  history: z.array(
+    z.strictObject({
+      atMs: timeMs,
+      points: z.number().min(0),
+      reason: z.enum(['fees', 'referral']),
+      marketId,
+    }),
+  ),
+  nextCursor,
+  sequence,
+});
+export const Leaderboard = z.strictObject({
+  metric: z.enum(['profit', 'volume', 'points']),
+  period: z.enum(['all', 'day', 'week']),
+  entries: z.array(z.strictObject({ rank: z.int().min(1), userId, username: z.string(), value: z.number() })),
+  nextCursor,
+  atMs: timeMs,
+  sequence,
+});
+
 export const Profile = z.strictObject({
   userId,
   username: z.string(),
@@ -170,7 +251,7 @@ export const Profile = z.strictObject({
   rank: z.int().min(1).nullable(),
   sequence,
 });
-const moneyFields = { currency: z.literal('USD'), available: money, held: money, total: money };
+const moneyFields = { currency: z.literal('USD'), available, held, total: money };
 export const Balance = z.strictObject({ userId, ...moneyFields, sequence });
 
 const referralFields = { userId, code: z.string(), referredUsers: z.int().min(0), sequence };
