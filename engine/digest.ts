@@ -21,7 +21,7 @@ export class Digest {
     for (let i = 0; i < length; i++) {
       const value = values[i]!;
       a = Math.imul(((a << 13) | (a >>> 19)) ^ value, 0xcc9e2d51);
-      b = Math.imul(((b << 17) | (b >>> 15)) ^ a ^ (value / HIGH), 0x1b873593);
+      b = Math.imul(((b << 17) | (b >>> 15)) ^ a ^ Math.floor(value / HIGH), 0x1b873593);
     }
     this.a = a;
     this.b = (b + a) | 0;

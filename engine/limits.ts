@@ -15,9 +15,9 @@ export const MAX_PRICE_TICKS = 999;
 
 /** All money in the exchange: 9 billion dollars. */
 export const MAX_TOTAL_MICROS = 9_000_000_000_000_000;
-/** One order, deposit, withdrawal or stake: a million dollars, except deposits by a partner (see below). */
+/** What one order may spend: a million dollars. */
 export const MAX_ORDER_MICROS = 1_000_000 * MICROS_PER_DOLLAR;
-/** One deposit or withdrawal: a hundred million dollars. */
+/** One deposit, withdrawal, grant or stake: a hundred million dollars. */
 export const MAX_TRANSFER_MICROS = 100_000_000 * MICROS_PER_DOLLAR;
 /** One order: ten million shares. */
 export const MAX_ORDER_LOTS = 10_000_000_000;
