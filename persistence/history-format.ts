@@ -179,7 +179,12 @@ export function checksumOf(tag: number, values: Iterable<number>): number {
   return finishChecksum(checksum);
 }
 
-/** Of a row of marketPrices. */
+/** Of a row of marketPrices, over the very bits of the points. */
 export function pricesChecksum(marketId: number, points: Float64Array, sequence: number): number {
-  return checksumOf(MARKET_PRICES_TAG, [marketId, sequence, points.length, ...points]);
+  let checksum = startChecksum(MARKET_PRICES_TAG);
+  checksum = addToChecksum(checksum, marketId);
+  checksum = addToChecksum(checksum, sequence);
+  const words = new Uint32Array(points.buffer, points.byteOffset, points.length * 2);
+  for (let i = 0; i < words.length; i++) checksum = addToChecksum(checksum, words[i]!);
+  return finishChecksum(checksum);
 }

@@ -1,0 +1,347 @@
+/**
+ * The history against its slow twin: every list, every market, every price point; across restarts, after a deletion, and
+ * with bytes flipped in the file. The follower runs in this thread.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import sqlite3 from 'sqlite3';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { MarketStatus, Resolution } from '../engine/domain.js';
+import { Engine } from '../engine/engine.js';
+import { checkHistory } from '../persistence/history-check.js';
+import { HistoryDamage } from '../persistence/history-damage.js';
+import { TABLES } from '../persistence/history-format.js';
+import type { Page } from '../persistence/history-requests.js';
+import { HistoryStore, historyPath } from '../persistence/history-store.js';
+import { openJournal } from '../persistence/journal.js';
+import { listSnapshots } from '../persistence/snapshot-folder.js';
+import { closeDatabase, execute, openDatabase, query } from '../persistence/sqlite.js';
+import { journalOf, startFollower, type TestFollower, writeCommands } from './follower-fixture.js';
+import { dayOfCommands, type ExpectedHistory, expectedHistory, type TimedCommand } from './history-oracle.js';
+import { Folders } from './journal-fixture.js';
+
+const folders = new Folders();
+const followers: TestFollower[] = [];
+let commands: TimedCommand[];
+let expected: ExpectedHistory;
+/** A folder with the journal of `commands`; tests copy it. */
+let original: string;
+
+const originals = new Folders();
+beforeAll(async () => {
+  commands = dayOfCommands();
+  expected = expectedHistory(commands);
+  original = originals.make();
+  await journalOf(original, commands);
+  return () => originals.removeAll();
+});
+
+afterEach(async () => {
+  for (const follower of followers.splice(0)) await follower.close();
+  folders.removeAll();
+});
+
+function start(folder: string, durable = commands.length, snapshotEvery = 1_000_000): TestFollower {
+  const follower = startFollower(folder, durable, { everyCommands: snapshotEvery, everyMs: 1e15 });
+  followers.push(follower);
+  return follower;
+}
+
+/** All pages of a list, with the page size given, newest first. */
+async function all<T>(page: (cursor: number | null) => Promise<Page<T>>): Promise<T[]> {
+  const entries: T[] = [];
+  let cursor: number | null = null;
+  do {
+    const { entries: more, nextCursor }: Page<T> = await page(cursor);
+    entries.push(...more);
+    cursor = nextCursor;
+  } while (cursor !== null);
+  return entries;
+}
+
+async function expectEverything(follower: TestFollower, limit = 200): Promise<void> {
+  for (const kind of ['userTrades', 'pointsCredits', 'closedPositions'] as const) {
+    for (let userId = 1; userId <= expected.engine.userCount; userId++) {
+      const rows = await all<object>((cursor) => follower.read({ kind, userId, limit, cursor }));
+      expect(rows, `${kind} of ${userId}`).toEqual((expected[kind].get(userId) ?? []).toReversed());
+    }
+  }
+  for (const market of expected.markets) {
+    const marketId = market.marketId;
+    const trades = await all(async (cursor) => {
+      return (await follower.read({ kind: 'marketTrades', marketId, limit, cursor }))!;
+    });
+    expect(trades).toEqual((expected.marketTrades.get(marketId) ?? []).toReversed());
+    const found = await follower.read({ kind: 'market', marketId });
+    expect(found!.market).toEqual(market);
+    expect([...found!.points], `points of ${marketId}`).toEqual(expected.points.get(marketId));
+  }
+  const past = expected.markets.filter((market) => market.status !== MarketStatus.ACTIVE).toReversed();
+  for (const asset of [null, 0, 1]) {
+    const found = await all((cursor) => follower.read({ kind: 'pastMarkets', asset, limit: 2, cursor }));
+    const wanted = past.filter((market) => asset === null || market.marketId % 64 === asset);
+    expect(found.map(({ market }) => market)).toEqual(wanted);
+    for (const { market, points } of found) expect([...points]).toEqual(expected.points.get(market.marketId));
+  }
+}
+
+describe('the history', () => {
+  it('the day has everything that a history can have', () => {
+    const resolutions = new Set(expected.markets.map((market) => market.resolution));
+    expect(resolutions).toContain(Resolution.VOID);
+    expect(resolutions).toContain(Resolution.NONE);
+    expect(resolutions.size).toBeGreaterThanOrEqual(3);
+    expect(expected.markets.filter((market) => market.isClosed === 1).length).toBeGreaterThan(5);
+    expect(expected.markets.some((market) => market.openedAtMs % 900_000 !== 0)).toBe(true);
+    expect(Math.max(...[...expected.userTrades.values()].map((list) => list.length))).toBeGreaterThan(60);
+    expect(expected.pointsCredits.size).toBeGreaterThan(10);
+    expect(expected.closedPositions.size).toBeGreaterThan(10);
+    const whole = expected.markets.filter((market) => market.tradeCount > 100);
+    expect(whole.length).toBeGreaterThan(3);
+    expect(
+      new Set(expected.points.get(whole[1]!.marketId!)!.filter((_, i) => i % 3 === 1)).size,
+    ).toBeGreaterThan(20);
+  });
+
+  it('is what the slow twin says, page by page', async () => {
+    const follower = start(folders.copy(original));
+    await expectEverything(follower, 7);
+    expect(follower.log.of('error')).toEqual([]);
+  });
+
+  it('a page does not shift when entries are added, and none comes twice', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    const middle = Math.floor(commands.length * 0.6);
+    await writeCommands(journal, engine, commands.slice(0, middle));
+    const follower = start(folder, middle);
+    const userId = [...expected.userTrades].sort((a, b) => b[1].length - a[1].length)[0]![0];
+    const first = await follower.read({ kind: 'userTrades', userId, limit: 5, cursor: null });
+    await writeCommands(journal, engine, commands.slice(middle));
+    follower.committed(commands.length);
+    const second = await follower.read({ kind: 'userTrades', userId, limit: 5, cursor: first.nextCursor });
+    const newest = first.entries[0]!.ordinal;
+    const ordinals = [...first.entries, ...second.entries].map(({ ordinal }) => ordinal);
+    expect(ordinals).toEqual(Array.from({ length: 10 }, (_, i) => newest - i));
+    expect(expected.userTrades.get(userId)!.length).toBeGreaterThan(newest);
+    await journal.close();
+  });
+
+  it('cursors beyond the newest entry and before the oldest, users and markets that never were', async () => {
+    const follower = start(folders.copy(original));
+    const userId = [...expected.userTrades.keys()][0]!;
+    const list = expected.userTrades.get(userId)!.toReversed();
+    const far = await follower.read({ kind: 'userTrades', userId, limit: 3, cursor: 1e9 });
+    expect(far.entries).toEqual(list.slice(0, 3));
+    expect(await follower.read({ kind: 'userTrades', userId, limit: 3, cursor: 1 })).toEqual({
+      entries: [],
+      nextCursor: null,
+    });
+    expect(await follower.read({ kind: 'userTrades', userId: 99_999, limit: 3, cursor: null })).toEqual({
+      entries: [],
+      nextCursor: null,
+    });
+    expect(await follower.read({ kind: 'market', marketId: 64_000 })).toBeNull();
+    expect(
+      await follower.read({ kind: 'marketTrades', marketId: 64_000, limit: 3, cursor: null }),
+    ).toBeNull();
+  });
+
+  it('goes on after restarts, wherever they come, with nothing missing and nothing twice', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    for (let from = 0; from < commands.length; from += 531) {
+      await writeCommands(journal, engine, commands.slice(from, from + 531));
+      const follower = startFollower(folder, engine.sequence, { everyCommands: 700, everyMs: 1e15 });
+      await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
+      await follower.close();
+      expect(follower.log.of('error')).toEqual([]);
+    }
+    expect(listSnapshots(folder).length).toBe(3);
+    const follower = start(folder);
+    await expectEverything(follower);
+    await journal.close();
+  });
+
+  it('is made again when it was deleted, also when only snapshots after its beginning are left', async () => {
+    const folder = folders.copy(original);
+    const first = start(folder, commands.length, 1_000);
+    await first.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    await first.close();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(historyPath(folder) + suffix, { force: true });
+    await expectEverything(start(folder));
+  });
+
+  it("is made again when it is another journal's, and its log says so", async () => {
+    const folder = folders.copy(original);
+    const other = folders.make();
+    await journalOf(other, dayOfCommands('another', 5_000));
+    const theirs = startFollower(other, 4_000);
+    await theirs.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    await theirs.close();
+    writeFileSync(historyPath(folder), readFileSync(historyPath(other)));
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error')[0]!.fields.problem).toMatch(/no such batch/);
+  });
+
+  it('a read waits until the follower has come to where it must be', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    await writeCommands(journal, engine, commands.slice(0, 2_000));
+    const follower = start(folder, 2_000);
+    await follower.outcome({ kind: 'rank', userId: 1, metric: 'volume', period: 'all' }, 2_000);
+    const early = follower.outcome(
+      { kind: 'userTrades', userId: 2, limit: 200, cursor: null },
+      commands.length,
+    );
+    let isAnswered = false;
+    void early.then(() => (isAnswered = true));
+    await follower.outcome({ kind: 'userTrades', userId: 3, limit: 1, cursor: null }, 2_000);
+    expect(isAnswered).toBe(false);
+    await writeCommands(journal, engine, commands.slice(2_000));
+    follower.committed(commands.length);
+    const answer = await early;
+    expect(answer.outcome === 'ok' && answer.sequence).toBe(commands.length);
+    expect(answer.outcome === 'ok' && answer.answer.entries[0]).toEqual(expected.userTrades.get(2)!.at(-1));
+    await journal.close();
+  });
+});
+
+describe('damage', () => {
+  /** A folder with a history that is complete and closed. */
+  async function withHistory(): Promise<string> {
+    const folder = folders.copy(original);
+    const follower = startFollower(folder, commands.length);
+    await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
+    await follower.close();
+    return folder;
+  }
+
+  async function change(folder: string, sql: string): Promise<void> {
+    const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
+    await execute(database, sql);
+    const [changed] = await query<{ n: number }>(database, 'SELECT changes() AS n');
+    await closeDatabase(database);
+    expect(changed!.n).toBe(1);
+  }
+
+  const columns = TABLES.flatMap((table) =>
+    [...table.columns, 'sequence', 'checksum'].map((column) => [table, column] as const),
+  );
+
+  it.each(columns.map(([table, column]) => [table.name, column, table] as const))(
+    'a changed %s.%s is named with its row, and the history made again',
+    async (name, column, table) => {
+      const folder = await withHistory();
+      const key = table.keys[0];
+      // The newest row of some list.
+      const row = `SELECT ${table.keys.join(', ')} FROM ${name} ORDER BY ${key} DESC, ${table.keys.at(-1)} DESC LIMIT 1`;
+      const found = await rowsOf(folder, row);
+      const where = table.keys.map((each) => `${each} = ${found[0]![each]}`).join(' AND ');
+      const follower = start(folder);
+      await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
+      // While it runs, so that only reading the row can tell.
+      await change(folder, `UPDATE ${name} SET ${column} = ${column} + 1 WHERE ${where}`);
+      await expectEverything(follower);
+      const [damage] = follower.log.of('error');
+      expect(damage!.fields.table).toBe(name);
+      expect(damage!.fields.row).toBe(table.keys.map((each) => `${each} ${found[0]![each]}`).join(', '));
+    },
+  );
+
+  async function rowsOf(folder: string, sql: string): Promise<Record<string, number>[]> {
+    const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READONLY);
+    const rows = await query<Record<string, number>>(database, sql);
+    await closeDatabase(database);
+    return rows;
+  }
+
+  it.each([
+    'userTrade',
+    'marketTrade',
+    'pointsCredit',
+    'closedPosition',
+    'market',
+    'marketPrices',
+    'progress',
+  ])('a row that is missing from %s is noticed when it is opened', async (name) => {
+    const folder = await withHistory();
+    const table = TABLES.find((each) => each.name === name);
+    const key = table?.keys.join(', ') ?? (name === 'progress' ? 'id' : 'marketId');
+    await change(
+      folder,
+      `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} ORDER BY 1 DESC LIMIT 1)`,
+    );
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error').length).toBe(1);
+  });
+
+  it('a byte flipped anywhere in the file: either every answer is right, or it is named and made again', async () => {
+    const folder = await withHistory();
+    const path = historyPath(folder);
+    const bytes = readFileSync(path);
+    let noticed = 0;
+    const tries = 30;
+    for (let i = 0; i < tries; i++) {
+      const at = (i * 48_271 + 7_919 * i * i) % bytes.length;
+      const flipped = Buffer.from(bytes);
+      flipped[at]! ^= 1 << (i % 8);
+      for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+      writeFileSync(path, flipped);
+      const follower = startFollower(folder, commands.length);
+      try {
+        await expectEverything(follower);
+        const errors = follower.log.of('error');
+        expect(errors.every(({ fields }) => typeof fields.table === 'string')).toBe(true);
+        if (errors.length > 0) noticed++;
+      } catch (error) {
+        throw new Error(`with bit ${i % 8} of byte ${at} flipped: ${(error as Error).message}`, {
+          cause: error,
+        });
+      } finally {
+        await follower.close();
+      }
+    }
+    expect(noticed).toBeGreaterThan(tries / 4);
+  });
+
+  it('a file that is no database, and one that is cut short', async () => {
+    for (const make of [
+      () => Buffer.from('not a database at all'.repeat(400)),
+      (good: Buffer) => good.subarray(0, good.length >> 1),
+    ]) {
+      const folder = await withHistory();
+      writeFileSync(historyPath(folder), make(readFileSync(historyPath(folder))));
+      const follower = start(folder);
+      await expectEverything(follower);
+      expect(follower.log.of('error').length).toBe(1);
+      await follower.close();
+    }
+  });
+
+  it('a history that is empty, by a crash while it was made, is simply made', async () => {
+    const folder = folders.copy(original);
+    writeFileSync(historyPath(folder), '');
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error')).toEqual([]);
+  });
+
+  it('the checks at the opening throw HistoryDamage, not something else', async () => {
+    const folder = await withHistory();
+    await change(folder, 'UPDATE progress SET sequence = sequence + 1');
+    await expect(HistoryStore.open(folder)).rejects.toThrow(HistoryDamage);
+    const other = await withHistory();
+    await change(
+      other,
+      'UPDATE market SET tradeCount = tradeCount + 1 WHERE marketId = (SELECT max(marketId) FROM market)',
+    );
+    const store = await HistoryStore.open(other);
+    await expect(checkHistory(store.database, store.progress)).rejects.toThrow(/table market, marketId \d+/);
+    await store.close();
+  });
+});
