@@ -407,6 +407,28 @@ describe('the book', () => {
   });
 });
 
+describe('prices', () => {
+  test('show the price that was observed last, also when an earlier one arrives late', async () => {
+    const bench = new Bench();
+    bench.do({ kind: 'listAsset', symbol: 'ETH' });
+    const none = bench.follow('prices:ETH').channel;
+    expect(JSON.parse(none.snapshot(bench.hub.stamp)).data).toEqual({
+      asset: 'ETH',
+      price: null,
+      observedAtMs: null,
+    });
+    const { channel } = bench.follow('prices:BTC');
+    bench.nowMs += 2_000;
+    bench.do(price(100_002, bench.nowMs - 500), price(100_001, bench.nowMs - 1_000));
+    await bench.flush();
+    expect(bench.messagesOf(channel).map(({ data }) => [data.price, data.observedAtMs])).toEqual([
+      [100_002, bench.nowMs - 500],
+      [100_002, bench.nowMs - 500],
+    ]);
+    expect(bench.messagesOf(none)).toEqual([]);
+  });
+});
+
 describe('what a user is told', () => {
   test('money from outside, the vault and the referrer', async () => {
     const bench = new Bench();

@@ -52,7 +52,7 @@ export const STREAM_LIMITS: StreamLimits = {
  */
 export const CLOSE = {
   /** The exchange stops. Connect again, and resume. */
-  goingAway: { code: 1001, reason: 'the exchange stops' },
+  goingAway: { code: 1001, reason: 'going_away' },
   /** The credentials changed, so the token has ended. Sign in again. */
   tokenRevoked: { code: 4001, reason: 'token_revoked' },
   /** The reader was too far behind. Connect again, and resume. */

@@ -136,12 +136,13 @@ export class StreamServer {
     for (const { userId, cancelOnDisconnect } of this.connections) {
       if (cancelOnDisconnect) this.cancels.add(userId);
     }
-    await before(untilMs, this.cancels.finish());
-    this.cancels.stop();
     const { sequencer } = this.gateway;
-    const release = (resolve: () => void) =>
-      sequencer.releaseAt(sequencer.engine.sequence, { release: resolve });
-    await before(untilMs, new Promise<void>(release));
+    // After a failure nothing more is taken, and nothing leaves.
+    if (sequencer.failure === null) {
+      await before(untilMs, this.cancels.finish());
+      await before(untilMs, this.allReleased());
+    }
+    this.cancels.stop();
     await this.readersTake(Math.min(untilMs, elapsedMs() + LAST_READS_MS));
     for (const connection of this.connections) connection.end(CLOSE.goingAway);
   }
@@ -203,6 +204,14 @@ export class StreamServer {
     const atMs = Math.max(appliedAtMs, this.gateway.clock.nowMs());
     const text = heartbeatText(connection.channels(), { sequence, atMs });
     this.gateway.sequencer.releaseAt(sequence, { release: () => connection.send(text) });
+  }
+
+  /** Resolves when all that was made so far has left. */
+  private allReleased(): Promise<void> {
+    const { sequencer } = this.gateway;
+    return new Promise((resolve) => {
+      sequencer.releaseAt(sequencer.engine.sequence, { release: resolve });
+    });
   }
 
   private async readersTake(untilMs: number): Promise<void> {
