@@ -118,7 +118,10 @@ export class Protocol {
     if (!connection.isOpen) return;
     const { engine } = this.options.gateway.sequencer;
     const refusal = refusalOf(engine, session);
-    if (session === null || refusal !== null) {
+    if (this.options.gateway.isStopping()) {
+      // Verified too late for the orders to be cancelled at the stop.
+      this.refuse(connection, errorAnswer('unavailable', { executed: false }));
+    } else if (session === null || refusal !== null) {
       this.refuse(connection, refusal ?? errorAnswer('invalid_token'));
     } else if (connection.userId !== 0 && connection.userId !== session.userId) {
       this.refuse(connection, errorAnswer('user_mismatch'));
