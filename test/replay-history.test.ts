@@ -255,7 +255,7 @@ describe('a history that is not', () => {
     const path = join(folder, 'history.db');
     const good = readFileSync(path);
     let found = 0;
-    const flips = 12;
+    const flips = 8;
     for (let i = 0; i < flips; i++) {
       const bytes = Buffer.from(good);
       const at = i === 0 ? 10 : Math.floor(((i - 0.5) / (flips - 1)) * bytes.length);

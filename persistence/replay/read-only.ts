@@ -15,7 +15,7 @@
  * Always holds: no file of the folder is made, changed or deleted, and its mtime stays. What is read without locks is
  * only valid if nobody writes meanwhile, so each handle can tell whether somebody did.
  */
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
@@ -26,13 +26,19 @@ import { JournalReader, PUT_BACK } from '../journal-reader.js';
 import { closeDatabase, execute, openDatabase } from '../sqlite.js';
 import { UsageError } from './findings.js';
 
+const BUSY_TIMEOUT_MS = 5_000;
+
 export interface ReadOnlyDatabase {
   readonly database: sqlite3.Database;
   /** Whether somebody has written to it since, in a way that makes what was read worthless. */
   wasDisturbed(): boolean;
 }
 
+/** @throws the operating system's error when it does not let the files be read, or SQLite's. */
 export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
+  for (const suffix of ['', '-wal', '-shm']) {
+    if (existsSync(path + suffix)) accessSync(path + suffix, constants.R_OK);
+  }
   const hasLog = existsSync(`${path}-wal`);
   const hasIndex = existsSync(`${path}-shm`);
   if (hasLog && hasIndex) {
@@ -48,9 +54,12 @@ export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
   return { database, wasDisturbed };
 }
 
-function open(path: string, parameters: string): Promise<sqlite3.Database> {
+async function open(path: string, parameters: string): Promise<sqlite3.Database> {
   const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI | sqlite3.OPEN_FULLMUTEX;
-  return openDatabase(`${pathToFileURL(path).href}?${parameters}`, mode);
+  const database = await openDatabase(`${pathToFileURL(path).href}?${parameters}`, mode);
+  // An exchange that starts holds everybody up for a moment.
+  database.configure('busyTimeout', BUSY_TIMEOUT_MS);
+  return database;
 }
 
 function stampOf(path: string): string {
@@ -110,6 +119,7 @@ async function openOrRefuse(path: string): Promise<ReadOnlyDatabase> {
   try {
     return await openReadOnly(path);
   } catch (error) {
+    if ('syscall' in (error as Error)) throw error;
     throw new JournalError(`${path} cannot be opened: ${(error as Error).message}. ${PUT_BACK}`, null, error);
   }
 }
