@@ -278,6 +278,13 @@ const TAKERS: Taker[] = [
   },
   {
     method: 'POST',
+    path: () => '/batch',
+    body: { operations: [{ op: 'claim', marketId: ACTIVE }] },
+    required: ['operations'],
+    options: asAda,
+  },
+  {
+    method: 'POST',
     path: () => '/vaults/flex/stake',
     body: { amount: 1 },
     required: ['amount'],

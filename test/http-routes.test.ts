@@ -294,6 +294,22 @@ describe('idempotency keys', () => {
     );
   });
 
+  test('a batch: a bid, and its cancellation', async () => {
+    const eve = await server.register('eve');
+    const bid = { op: 'buy', outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' };
+    const { status, json } = await api.post(
+      '/batch',
+      { operations: [{ ...bid, marketId: MARKET }], atomic: true },
+      eve.token,
+    );
+    expect(status).toBe(200);
+    expect(await balance(eve)).toMatchObject({ available: 9_999, held: 1, sequence: json.sequence });
+    const { orderId } = json.results[0];
+    const operations = [{ op: 'cancel', marketId: MARKET, orderId }];
+    await api.post('/batch', { operations }, eve.token);
+    expect(await balance(eve)).toMatchObject({ available: 10_000, held: 0 });
+  });
+
   test('a refusal is replayed too, although it would go through by now', async () => {
     const poor = await server.register('poor');
     const first = await keyed(poor, { outcome: 'UP', shares: 1 }, 'sell-1', 'sell');

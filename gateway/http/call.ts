@@ -45,7 +45,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   query!: Query;
 
   private status = 200;
-  private text = '';
+  private text: string | Uint8Array = '';
   private headers: string[] | null = null;
   private closeConnection = false;
   private ended = false;
@@ -84,12 +84,12 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   }
 
   /** Answers with something that shows the state of now. */
-  answer(status: number, text: string): void {
+  answer(status: number, text: string | Uint8Array): void {
     this.answerAt(this.engine.sequence, status, text);
   }
 
   /** Answers with something that shows the state as of `sequence`. */
-  answerAt(sequence: number, status: number, text: string): void {
+  answerAt(sequence: number, status: number, text: string | Uint8Array): void {
     this.status = status;
     this.text = text;
     this.gateway.sequencer.releaseAt(sequence, this);

@@ -1,5 +1,5 @@
 /**
- * The answer to POST /batch, as JSON text, written straight from the engine's result: for each operation the receipt or
+ * The answer to POST /batch, as JSON in ASCII, written straight from the engine's result: for each operation the receipt or
  * the error that its own route would answer with.
  */
 import { CODES, Code, type CodeName } from '../../engine/codes.js';
@@ -8,39 +8,55 @@ import type { Assets } from '../../engine/notation.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
 import type { Tape } from '../../engine/tape.js';
 import { rejection } from '../http/errors.js';
-import { cancelReceipt, claimReceipt, orderReceipt, type ReceiptWriter } from './receipts.js';
+import { AsciiWriter, ascii } from './ascii-writer.js';
+import { writeOrderReceipt } from './order-receipt.js';
+import { cancelReceipt, claimReceipt } from './receipts.js';
 
 /** After the head stands the number of operations; each result has its length before it. */
 const FIRST_LENGTH = RESULT_HEAD_LENGTH + 1;
 
+const RESULTS = ascii('{"results":[');
+const SEQUENCE = ascii('],"sequence":');
+const COMMA = 44;
+const BRACE = 125;
+const out = new AsciiWriter();
+
 /** Of a batch that is `ok`: its operations may have been refused one by one. */
-export const batchReceipt: ReceiptWriter = (assets, result, at) => {
+export function batchReceipt(assets: Assets, result: Tape): Uint8Array {
   const { values } = result;
-  const count = values[at + RESULT_HEAD_LENGTH]!;
-  let text = '{"results":[';
-  let start = at + FIRST_LENGTH + 1;
+  const count = values[RESULT_HEAD_LENGTH]!;
+  out.clear();
+  out.put(RESULTS);
+  let start = FIRST_LENGTH + 1;
   for (let i = 0; i < count; i++) {
-    if (i > 0) text += ',';
-    text += operationText(assets, result, start);
+    if (i > 0) out.byte(COMMA);
+    writeOperation(assets, result, start);
     start += values[start - 1]! + 1;
   }
-  return `${text}],"sequence":${values[at + ResultHead.sequence]!}}`;
-};
+  out.put(SEQUENCE);
+  out.integer(values[ResultHead.sequence]!);
+  out.byte(BRACE);
+  return out.toBytes();
+}
 
-function operationText(assets: Assets, result: Tape, at: number): string {
+function writeOperation(assets: Assets, result: Tape, at: number): void {
   const { values } = result;
   if (values[at + ResultHead.code] !== Code.ok) {
     const [required, available] = rejectFields(result, at);
-    return rejection(codeName(result, at), required, available).text;
+    out.text(rejection(codeName(result, at), required, available).text);
+    return;
   }
   switch (values[at + ResultHead.kind]) {
     case CommandKind.buy:
     case CommandKind.sell:
-      return orderReceipt(assets, result, at);
+      writeOrderReceipt(out, assets, result, at);
+      break;
     case CommandKind.cancel:
-      return cancelReceipt(assets, result, at);
+      out.text(cancelReceipt(assets, result, at));
+      break;
     case CommandKind.claim:
-      return claimReceipt(assets, result, at);
+      out.text(claimReceipt(assets, result, at));
+      break;
     default:
       throw new Error('a batch holds a result of an operation that it cannot hold');
   }

@@ -12,14 +12,7 @@ import { MAX_BATCH_OPERATIONS } from '../../engine/limits.js';
 import { type Assets, idNumber, marketIdNumber } from '../../engine/notation.js';
 import { LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
 import * as field from './fields.js';
-import {
-  type BuyOrder,
-  buyCommand,
-  type LimitFields,
-  type OrderPlace,
-  type SellOrder,
-  sellCommand,
-} from './order-commands.js';
+import { type BuyOrder, buyCommand, type OrderPlace, type SellOrder, sellCommand } from './order-commands.js';
 import type { FieldProblems } from './problems.js';
 import {
   BUY_RULES,
@@ -29,6 +22,7 @@ import {
   MAX_ORDER_DOLLARS,
   MAX_ORDER_SHARES,
   own,
+  type Problem,
   SELL_RULES,
   SIZE_TEXTS,
 } from './requests.js';
@@ -85,14 +79,35 @@ export function operationNamesAnother(body: object, subject: string): boolean {
   return false;
 }
 
-/** What makes a batch into commands. */
-interface Reading {
-  assets: Assets;
-  userId: number;
-  /** Markets that were named before. */
-  markets: Map<string, number>;
+/** A batch on its way to commands. */
+class Reading {
+  /** Of the operation that is being read. */
+  index = 0;
   /** `operations.3.price` → what is wrong with it. */
-  problems: FieldProblems | null;
+  problems: FieldProblems | null = null;
+  /** The markets that were named. */
+  private readonly markets = new Map<string, number>();
+
+  constructor(
+    private readonly assets: Assets,
+    readonly userId: number,
+  ) {}
+
+  /** 0 for a name that no market can have. */
+  marketOf(name: string): number {
+    let marketId = this.markets.get(name);
+    if (marketId === undefined) {
+      marketId = marketIdNumber(this.assets, name);
+      this.markets.set(name, marketId);
+    }
+    return marketId;
+  }
+
+  /** The first problem of a field counts. */
+  readonly problem: Problem = (name, message) => {
+    this.problems ??= {};
+    this.problems[`operations.${this.index}.${name}`] ??= message;
+  };
 }
 
 /** The operations for the engine, in order; or what is wrong with them. */
@@ -101,38 +116,39 @@ export function readOperations(
   userId: number,
   operations: readonly Operation[],
 ): { commands: BatchOperation[]; problems: FieldProblems | null } {
-  const reading: Reading = { assets, userId, markets: new Map(), problems: null };
+  const reading = new Reading(assets, userId);
   const commands: BatchOperation[] = [];
-  for (let i = 0; i < operations.length; i++) commands.push(readOperation(reading, operations[i]!, i));
+  for (let i = 0; i < operations.length; i++) {
+    reading.index = i;
+    commands.push(readOperation(reading, operations[i]!));
+  }
   return { commands, problems: reading.problems };
 }
 
 /** An id that none can have becomes 0, which the engine does not find. */
-function readOperation(reading: Reading, operation: Operation, index: number): BatchOperation {
+function readOperation(reading: Reading, operation: Operation): BatchOperation {
   const { userId } = reading;
-  const place: OrderPlace = { userId, idempotencyKey: null, marketId: marketOf(reading, operation.marketId) };
+  const marketId = reading.marketOf(operation.marketId);
+  const place: OrderPlace = { userId, idempotencyKey: null, marketId };
   switch (operation.op) {
     case 'buy':
-      return buyCommand(place, readBuy(reading, operation, index));
+      return buyCommand(place, readBuy(reading, operation));
     case 'sell':
-      return sellCommand(place, readSell(reading, operation, index));
+      return sellCommand(place, readSell(reading, operation));
     case 'cancel':
-      return { kind: 'cancel', ...place, orderId: idNumber('o', operation.orderId) };
+      return {
+        kind: 'cancel',
+        userId,
+        idempotencyKey: null,
+        marketId,
+        orderId: idNumber('o', operation.orderId),
+      };
     case 'claim':
-      return { kind: 'claim', ...place };
+      return { kind: 'claim', userId, idempotencyKey: null, marketId };
   }
 }
 
-function marketOf({ markets, assets }: Reading, text: string): number {
-  let marketId = markets.get(text);
-  if (marketId === undefined) {
-    marketId = marketIdNumber(assets, text);
-    markets.set(text, marketId);
-  }
-  return marketId;
-}
-
-function readBuy(reading: Reading, operation: z.output<typeof BuyOperation>, index: number): BuyOrder {
+function readBuy(reading: Reading, operation: z.output<typeof BuyOperation>): BuyOrder {
   const { amount, shares, price, timeInForce, postOnly, validUntilMs } = operation;
   const order: BuyOrder = {
     outcome: Outcome[operation.outcome],
@@ -143,12 +159,12 @@ function readBuy(reading: Reading, operation: z.output<typeof BuyOperation>, ind
     postOnly,
     validUntilMs,
   };
-  checkPlaces(reading, index, order);
-  checkBuy(order, (name, message) => addProblem(reading, index, name, message));
+  checkPlaces(order, reading.problem);
+  checkBuy(order, reading.problem);
   return order;
 }
 
-function readSell(reading: Reading, operation: z.output<typeof SellOperation>, index: number): SellOrder {
+function readSell(reading: Reading, operation: z.output<typeof SellOperation>): SellOrder {
   const { shares, price, timeInForce, postOnly, validUntilMs } = operation;
   const order: SellOrder = {
     outcome: Outcome[operation.outcome],
@@ -158,25 +174,20 @@ function readSell(reading: Reading, operation: z.output<typeof SellOperation>, i
     postOnly,
     validUntilMs,
   };
-  checkPlaces(reading, index, order);
-  checkLimit(order, (name, message) => addProblem(reading, index, name, message));
+  checkPlaces(order, reading.problem);
+  checkLimit(order, reading.problem);
   return order;
 }
 
-interface Decimals extends LimitFields {
+interface Decimals {
   amount?: number | undefined;
   shares?: number | undefined;
+  price?: number | undefined;
 }
 
 /** What has too many places was scaled to NaN. */
-function checkPlaces(reading: Reading, index: number, { amount, shares, price }: Decimals): void {
-  if (Number.isNaN(amount)) addProblem(reading, index, 'amount', field.placesProblem(MICRO_SCALE));
-  if (Number.isNaN(shares)) addProblem(reading, index, 'shares', field.placesProblem(LOT_SCALE));
-  if (Number.isNaN(price)) addProblem(reading, index, 'price', field.placesProblem(TICK_SCALE));
-}
-
-/** The first problem of a field counts. */
-function addProblem(reading: Reading, index: number, name: string, message: string): void {
-  reading.problems ??= {};
-  reading.problems[`operations.${index}.${name}`] ??= message;
+function checkPlaces({ amount, shares, price }: Decimals, problem: Problem): void {
+  if (Number.isNaN(amount)) problem('amount', field.placesProblem(MICRO_SCALE));
+  if (Number.isNaN(shares)) problem('shares', field.placesProblem(LOT_SCALE));
+  if (Number.isNaN(price)) problem('price', field.placesProblem(TICK_SCALE));
 }

@@ -43,8 +43,10 @@ export function averagePriceMicros(valueMicros: number, lots: number): number | 
   return Number((BigInt(valueMicros) * 2_000n + divisor) / (divisor * 2n));
 }
 
-/** A run of digits and points long enough that a double might not hold it. */
-const LONG_NUMBER = /[\d.]{16}/;
+/** A run of digits and points of this length is one that a double might not hold. */
+const LONG = 16;
+const LONG_NUMBER = new RegExp(`[\\d.]{${LONG}}`);
+const [POINT, SLASH, NINE] = [46, 47, 57];
 /** The strings and the numbers of a JSON text. */
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
@@ -53,11 +55,26 @@ const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
  * The text must be valid JSON. Numbers beyond every double (1e309) are left to the range checks.
  */
 export function inexactNumber(json: string): string | null {
-  if (!LONG_NUMBER.test(json)) return null;
+  if (!hasLongNumber(json)) return null;
   for (const [token] of json.matchAll(JSON_TOKENS)) {
     if (token.startsWith('"') || !LONG_NUMBER.test(token)) continue;
     const value = Number(token);
     if (Number.isFinite(value) && !new Big(token).eq(new Big(value))) return token;
   }
   return null;
+}
+
+/** The same as a test with LONG_NUMBER, in a tenth of the time: a run covers one of the places that are looked at. */
+function hasLongNumber(json: string): boolean {
+  for (let at = LONG - 1; at < json.length; ) {
+    let back = at;
+    while (at - back < LONG && isDigitOrPoint(json.charCodeAt(back))) back--;
+    if (at - back === LONG) return true;
+    at = back + LONG;
+  }
+  return false;
+}
+
+function isDigitOrPoint(code: number): boolean {
+  return code >= POINT && code <= NINE && code !== SLASH;
 }

@@ -3,66 +3,20 @@
  * of what never changes: names of assets, the command itself), so that an answer replayed for an idempotency key is the
  * same to the byte.
  */
-import { CommandKind, type CommandName } from '../../engine/commands.js';
-import { OrderStatus } from '../../engine/domain.js';
-import { type Assets, marketIdText, outcomeName, resolutionName } from '../../engine/notation.js';
-import {
-  ORDER_RESULT_LENGTH,
-  OrderResult,
-  RESULT_FIELDS,
-  RESULT_HEAD_LENGTH,
-  ResultHead,
-} from '../../engine/results.js';
+import type { CommandName } from '../../engine/commands.js';
+import { type Assets, marketIdText, resolutionName } from '../../engine/notation.js';
+import { RESULT_FIELDS, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
 import type { Tape } from '../../engine/tape.js';
-import { averagePriceMicros, lotsText, microsText, microsTextOrNull, ticksText } from './decimal.js';
+import { lotsText, microsText } from './decimal.js';
+
+export { orderReceipt } from './order-receipt.js';
 
 /** Makes the answer from a result that is `ok` and begins at `at` on the tape. */
 export type ReceiptWriter = (assets: Assets, result: Tape, at: number) => string;
 
-const STATUS_NAMES = {
-  [OrderStatus.FILLED]: 'filled',
-  [OrderStatus.PARTIALLY_FILLED]: 'partially_filled',
-  [OrderStatus.RESTING]: 'resting',
-} as const;
-
 /** `{"available":…,"held":…}` */
 export function balanceText(availableMicros: number, heldMicros: number): string {
   return `{"available":${microsText(availableMicros)},"held":${microsText(heldMicros)}}`;
-}
-
-/** Of a buy or a sell. */
-export const orderReceipt: ReceiptWriter = (assets, result, at) => {
-  const values = result.values;
-  const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
-  const field = (offset: number) => values[at + offset]!;
-  const filledLots = field(OrderResult.filledLots);
-  const valueMicros = field(OrderResult.valueMicros);
-  const feeMicros = field(OrderResult.feeMicros);
-  const status = STATUS_NAMES[field(OrderResult.status) as OrderStatus];
-  return (
-    `{"orderId":"o${field(OrderResult.orderId)}","marketId":"${marketIdText(assets, field(OrderResult.marketId))}"` +
-    `,"userId":"u${field(OrderResult.userId)}","side":"${isBuy ? 'BUY' : 'SELL'}"` +
-    `,"outcome":"${outcomeName(field(OrderResult.outcome))}","status":"${status}","shares":${lotsText(filledLots)}` +
-    `,"averagePrice":${microsTextOrNull(averagePriceMicros(valueMicros, filledLots))}` +
-    `,"${isBuy ? 'spent' : 'received'}":${microsText(valueMicros)},"fee":${microsText(feeMicros)}` +
-    `,"total":${microsText(isBuy ? valueMicros + feeMicros : valueMicros - feeMicros)}` +
-    `,"unspent":${microsText(field(OrderResult.unspentMicros))}` +
-    `,"restingShares":${lotsText(field(OrderResult.restingLots))}` +
-    `,"fills":${fillsText(values, at + ORDER_RESULT_LENGTH, field(OrderResult.fillCount))}` +
-    `,"balance":${balanceText(field(OrderResult.availableMicros), field(OrderResult.heldMicros))}` +
-    `,"position":{"UP":${lotsText(field(OrderResult.upLots))},"DOWN":${lotsText(field(OrderResult.downLots))}}` +
-    `,"sequence":${field(ResultHead.sequence)},"atMs":${field(ResultHead.atMs)}}`
-  );
-};
-
-/** Triples of trade id, ticks and lots. */
-function fillsText(values: Float64Array, start: number, count: number): string {
-  let text = '[';
-  for (let i = 0; i < count; i++) {
-    const at = start + i * 3;
-    text += `${i === 0 ? '' : ','}{"tradeId":"t${values[at]!}","price":${ticksText(values[at + 1]!)},"shares":${lotsText(values[at + 2]!)}}`;
-  }
-  return `${text}]`;
 }
 
 type Fields<K extends CommandName> = Record<(typeof RESULT_FIELDS)[K][number] | 'sequence' | 'atMs', number>;

@@ -55,7 +55,7 @@ export const batchRoutes: Route[] = [
         return;
       }
       const refused = atomic ? refusedOperation(result) : null;
-      if (refused === null) call.answer(200, batchReceipt(engine, result, 0));
+      if (refused === null) call.answer(200, batchReceipt(engine, result));
       else {
         const { operation, code, required, available } = refused;
         call.answerError(batchRejection(operation, code, required, available));

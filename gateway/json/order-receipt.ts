@@ -1,0 +1,133 @@
+/**
+ * The receipt of a buy or a sell, as JSON. Written as bytes, because batches are full of them.
+ */
+import { CommandKind } from '../../engine/commands.js';
+import { OrderStatus } from '../../engine/domain.js';
+import { type Assets, marketIdText, outcomeName } from '../../engine/notation.js';
+import { ORDER_RESULT_LENGTH, OrderResult, ResultHead } from '../../engine/results.js';
+import type { Tape } from '../../engine/tape.js';
+import { AsciiWriter, ascii } from './ascii-writer.js';
+import { averagePriceMicros } from './decimal.js';
+
+const STATUS_NAMES = {
+  [OrderStatus.FILLED]: 'filled',
+  [OrderStatus.PARTIALLY_FILLED]: 'partially_filled',
+  [OrderStatus.RESTING]: 'resting',
+} as const;
+const STATUSES = Object.keys(STATUS_NAMES).length;
+
+/** From the side to the field "shares", for each side, outcome and status. */
+const KINDS = ['BUY', 'SELL'].flatMap((side) =>
+  [0, 1].flatMap((outcome) =>
+    Object.values(STATUS_NAMES).map((status) =>
+      ascii(`","side":"${side}","outcome":"${outcomeName(outcome)}","status":"${status}","shares":`),
+    ),
+  ),
+);
+
+const ORDER_ID = ascii('{"orderId":"o');
+const MARKET_ID = ascii('","marketId":"');
+const USER_ID = ascii('","userId":"u');
+const AVERAGE_PRICE = ascii(',"averagePrice":');
+const NULL = ascii('null');
+const SPENT = ascii(',"spent":');
+const RECEIVED = ascii(',"received":');
+const FEE = ascii(',"fee":');
+const TOTAL = ascii(',"total":');
+const UNSPENT = ascii(',"unspent":');
+const RESTING_SHARES = ascii(',"restingShares":');
+const FILLS = ascii(',"fills":[');
+const TRADE_ID = ascii('{"tradeId":"t');
+const PRICE = ascii('","price":');
+const SHARES = ascii(',"shares":');
+const BALANCE = ascii('],"balance":{"available":');
+const HELD = ascii(',"held":');
+const POSITION_UP = ascii('},"position":{"UP":');
+const POSITION_DOWN = ascii(',"DOWN":');
+const SEQUENCE = ascii('},"sequence":');
+const AT_MS = ascii(',"atMs":');
+const COMMA = 44;
+const BRACE = 125;
+
+/** Writes the receipt of the result that is `ok` and begins at `at` on the tape. */
+export function writeOrderReceipt(out: AsciiWriter, assets: Assets, { values }: Tape, at: number): void {
+  const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
+  const outcome = values[at + OrderResult.outcome]!;
+  const status = values[at + OrderResult.status]!;
+  const filledLots = values[at + OrderResult.filledLots]!;
+  const valueMicros = values[at + OrderResult.valueMicros]!;
+  const feeMicros = values[at + OrderResult.feeMicros]!;
+  out.put(ORDER_ID);
+  out.integer(values[at + OrderResult.orderId]!);
+  out.put(MARKET_ID);
+  out.text(marketName(assets, values[at + OrderResult.marketId]!));
+  out.put(USER_ID);
+  out.integer(values[at + OrderResult.userId]!);
+  out.put(KINDS[((isBuy ? 0 : 2) + outcome) * STATUSES + status]!);
+  out.lots(filledLots);
+  out.put(AVERAGE_PRICE);
+  const averageMicros = averagePriceMicros(valueMicros, filledLots);
+  if (averageMicros === null) out.put(NULL);
+  else out.micros(averageMicros);
+  out.put(isBuy ? SPENT : RECEIVED);
+  out.micros(valueMicros);
+  out.put(FEE);
+  out.micros(feeMicros);
+  out.put(TOTAL);
+  out.micros(isBuy ? valueMicros + feeMicros : valueMicros - feeMicros);
+  out.put(UNSPENT);
+  out.micros(values[at + OrderResult.unspentMicros]!);
+  out.put(RESTING_SHARES);
+  out.lots(values[at + OrderResult.restingLots]!);
+  writeFills(out, values, at + ORDER_RESULT_LENGTH, values[at + OrderResult.fillCount]!);
+  out.put(BALANCE);
+  out.micros(values[at + OrderResult.availableMicros]!);
+  out.put(HELD);
+  out.micros(values[at + OrderResult.heldMicros]!);
+  out.put(POSITION_UP);
+  out.lots(values[at + OrderResult.upLots]!);
+  out.put(POSITION_DOWN);
+  out.lots(values[at + OrderResult.downLots]!);
+  out.put(SEQUENCE);
+  out.integer(values[at + ResultHead.sequence]!);
+  out.put(AT_MS);
+  out.integer(values[at + ResultHead.atMs]!);
+  out.byte(BRACE);
+}
+
+/** Triples of trade id, ticks and lots. The closing bracket is the next piece's. */
+function writeFills(out: AsciiWriter, values: Float64Array, start: number, count: number): void {
+  out.put(FILLS);
+  for (let i = 0; i < count; i++) {
+    const at = start + i * 3;
+    if (i > 0) out.byte(COMMA);
+    out.put(TRADE_ID);
+    out.integer(values[at]!);
+    out.put(PRICE);
+    out.ticks(values[at + 1]!);
+    out.put(SHARES);
+    out.lots(values[at + 2]!);
+    out.byte(BRACE);
+  }
+}
+
+/** The last market that was written: the orders of a batch are mostly for one. */
+const last = { assets: null as Assets | null, marketId: 0, name: '' };
+
+function marketName(assets: Assets, marketId: number): string {
+  if (last.marketId !== marketId || last.assets !== assets) {
+    last.assets = assets;
+    last.marketId = marketId;
+    last.name = marketIdText(assets, marketId);
+  }
+  return last.name;
+}
+
+const single = new AsciiWriter();
+
+/** The same as text, for a single order. */
+export function orderReceipt(assets: Assets, result: Tape, at: number): string {
+  single.clear();
+  writeOrderReceipt(single, assets, result, at);
+  return single.toText();
+}
