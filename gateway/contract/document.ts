@@ -1,0 +1,100 @@
+/**
+ * The description of the API, OpenAPI 3.1: made from the table of routes and from the very schemas that check requests. Nothing in
+ * it is written a second time.
+ */
+import type { ErrorCode } from '../http/errors.js';
+import type { Route } from '../http/route.js';
+import { errorResponses } from './error-responses.js';
+import type { JsonSchema, OpenApiDocument, Operation, PathItem, Response } from './openapi.js';
+import { NO_CREDENTIAL, operationOf, SECURITY_SCHEMES, SESSION_OR_NONE } from './operations.js';
+import { pathTemplate } from './parameters.js';
+import { ALL_TAGS, DESCRIPTION, TITLE } from './prose.js';
+import { Schemas } from './schemas.js';
+
+export function buildDocument(routes: readonly Route[], version: string): OpenApiDocument {
+  const schemas = new Schemas(new Set(routes.flatMap(({ body }) => (body === undefined ? [] : [body]))));
+  const paths: Record<string, PathItem> = {};
+  for (const route of routes) {
+    const path = pathTemplate(route.path);
+    paths[path] = { ...paths[path], [lowerCase(route.method)]: operationOf(route, schemas) };
+  }
+  paths['/openapi.json'] = { get: documentOperation() };
+  paths['/stream'] = { get: streamOperation(schemas.errorBody) };
+  return {
+    openapi: '3.1.1',
+    info: { title: TITLE, version, description: DESCRIPTION },
+    servers: [{ url: '/api', description: 'This exchange' }],
+    tags: ALL_TAGS,
+    paths,
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      schemas: schemas.components,
+      responses: anywhereElse(schemas.errorBody),
+    },
+  };
+}
+
+function lowerCase(method: Route['method']): keyof PathItem {
+  return method.toLowerCase() as Lowercase<Route['method']>;
+}
+
+/** What is answered on paths and to methods that are not in the document. */
+function anywhereElse(errorBody: JsonSchema): Record<string, Response> {
+  const MethodNotAllowed = errorResponses(['method_not_allowed'], errorBody)[405]!;
+  const Allow = {
+    description: 'The methods of the path',
+    required: true,
+    schema: { type: 'string' as const },
+  };
+  return {
+    RouteNotFound: errorResponses(['route_not_found'], errorBody)[404]!,
+    MethodNotAllowed: { ...MethodNotAllowed, headers: { Allow } },
+  };
+}
+
+/** This document. It is served beside the routes, because they make it. */
+function documentOperation(): Operation {
+  const ETag = {
+    description: 'Changes with the document',
+    required: true,
+    schema: { type: 'string' as const },
+  };
+  return {
+    operationId: 'getOpenapiJson',
+    summary: 'This document',
+    tags: ['Operations'],
+    security: NO_CREDENTIAL,
+    parameters: [
+      { name: 'If-None-Match', in: 'header', description: 'The ETag of a copy', schema: { type: 'string' } },
+    ],
+    responses: {
+      200: {
+        description: 'OpenAPI 3.1',
+        headers: { ETag },
+        content: { 'application/json': { schema: { type: 'object' } } },
+      },
+      304: { description: 'The copy is as good', headers: { ETag } },
+    },
+  };
+}
+
+const STREAM_CODES: ErrorCode[] = [
+  'invalid_request',
+  'invalid_token',
+  'token_revoked',
+  'cross_site_request',
+  'unavailable',
+];
+
+function streamOperation(errorBody: JsonSchema): Operation {
+  return {
+    operationId: 'getStream',
+    summary: 'The stream, a WebSocket; a credential in the URL is never read',
+    tags: ['Markets'],
+    security: SESSION_OR_NONE,
+    responses: {
+      101: { description: 'From here on WebSocket' },
+      ...errorResponses(STREAM_CODES, errorBody),
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * The errors of a route: which codes it can give, and the answers that bear them, one for each status. Which codes those are
+ * follows from the route itself: who may use it, what it takes, and what the state of the exchange can refuse.
+ */
+import {
+  ERROR_CODES,
+  ERRORS,
+  type ErrorAnswer,
+  type ErrorCode,
+  errorAnswer,
+  invalidRequest,
+  rejection,
+} from '../http/errors.js';
+import type { Access, Route } from '../http/route.js';
+import type { Example, JsonSchema, Response } from './openapi.js';
+
+const TOKEN_CODES = ['invalid_token', 'token_revoked', 'user_mismatch'] as const;
+
+const CODES_OF_ACCESS: Record<Access, readonly ErrorCode[]> = {
+  open: [],
+  public: TOKEN_CODES,
+  session: ['missing_token', ...TOKEN_CODES],
+  partner: ['partner_key_required'],
+};
+
+const BODY_CODES = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
+
+/** Every code that the route can give, in the order of the table. */
+export function errorCodesOf(route: Route): ErrorCode[] {
+  const codes = new Set<ErrorCode>(['invalid_request', 'unavailable', ...CODES_OF_ACCESS[route.access]]);
+  for (const code of route.errors ?? []) codes.add(code);
+  if (route.method !== 'GET' && route.access !== 'partner') codes.add('cross_site_request');
+  if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
+  if (route.idempotent === true) codes.add('idempotency_key_reused');
+  return ERROR_CODES.filter((code) => codes.has(code));
+}
+
+/** Status → its answer, with the codes as a closed list. `errorBody` is the schema of all errors. */
+export function errorResponses(codes: readonly ErrorCode[], errorBody: JsonSchema): Record<string, Response> {
+  const responses: Record<string, Response> = {};
+  for (const status of new Set(codes.map((code) => ERRORS[code].status))) {
+    const ofStatus = codes.filter((code) => ERRORS[code].status === status);
+    responses[status] = errorResponse(ofStatus, errorBody);
+  }
+  return responses;
+}
+
+function errorResponse(codes: readonly ErrorCode[], errorBody: JsonSchema): Response {
+  const error: JsonSchema = { type: 'object', properties: { code: { type: 'string', enum: [...codes] } } };
+  const schema: JsonSchema = { allOf: [errorBody, { type: 'object', properties: { error } }] };
+  const examples: Record<string, Example> = {};
+  for (const code of codes) examples[code] = { value: JSON.parse(exampleOf(code).text) };
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`).join('\n\n'),
+    content: { 'application/json': { schema, examples } },
+  };
+}
+
+/** Made by what makes the real ones. */
+function exampleOf(code: ErrorCode): ErrorAnswer {
+  switch (code) {
+    case 'invalid_request':
+      return invalidRequest({ amount: 'must have at most 6 decimal places' });
+    case 'insufficient_balance':
+      return rejection(code, 100_500_000, 42_250_000);
+    case 'insufficient_shares':
+      return rejection(code, 50_000, 12_500);
+    case 'unavailable':
+      return errorAnswer(code, { executed: false });
+    default:
+      return errorAnswer(code);
+  }
+}

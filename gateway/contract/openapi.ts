@@ -1,0 +1,69 @@
+/** The parts of an OpenAPI 3.1 document that this exchange's has (https://spec.openapis.org/oas/v3.1.1.html). */
+import type { z } from 'zod';
+
+/** JSON Schema, draft 2020-12. */
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+export interface Example {
+  summary?: string;
+  value: unknown;
+}
+
+export interface MediaType {
+  schema: JsonSchema;
+  examples?: Record<string, Example>;
+}
+
+export interface Header {
+  description: string;
+  required?: boolean;
+  schema: JsonSchema;
+}
+
+export interface Parameter extends Header {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  example?: unknown;
+}
+
+export interface Response {
+  description: string;
+  headers?: Record<string, Header>;
+  /** By content type; none when the answer has no body. */
+  content?: Record<string, MediaType>;
+}
+
+export interface RequestBody {
+  required: boolean;
+  content: Record<string, MediaType>;
+}
+
+/** Names of security schemes; one of the objects has to be met, and the empty one always is. */
+export type Security = Record<string, string[]>[];
+
+export interface Operation {
+  operationId: string;
+  summary: string;
+  description?: string;
+  tags: string[];
+  security: Security;
+  parameters?: Parameter[];
+  requestBody?: RequestBody;
+  /** By status. */
+  responses: Record<string, Response>;
+}
+
+export type PathItem = Partial<Record<'get' | 'post' | 'put' | 'delete', Operation>>;
+
+export interface OpenApiDocument {
+  openapi: string;
+  info: { title: string; version: string; description: string };
+  servers: { url: string; description: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, PathItem>;
+  components: {
+    securitySchemes: Record<string, object>;
+    schemas: Record<string, JsonSchema>;
+    responses: Record<string, Response>;
+  };
+}

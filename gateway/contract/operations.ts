@@ -1,0 +1,107 @@
+/** One route of the table as an operation of the document. */
+import type { z } from 'zod';
+import type { Access, Route } from '../http/route.js';
+import { errorCodesOf, errorResponses } from './error-responses.js';
+import { EXAMPLES, type RouteExample } from './examples.js';
+import type { Header, MediaType, Operation, RequestBody, Response, Security } from './openapi.js';
+import { parametersOf } from './parameters.js';
+import { tagOf } from './prose.js';
+import type { Schemas } from './schemas.js';
+
+export const SECURITY_SCHEMES = {
+  userToken: { type: 'apiKey', in: 'header', name: 'x-user-token', description: 'The token of a session' },
+  cookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'service-session',
+    description:
+      'The same token, as signing in sets it; changes must come from the same site. The header counts first',
+  },
+  partnerKey: { type: 'http', scheme: 'bearer', description: 'The key of a partner' },
+};
+
+export const NO_CREDENTIAL: Security = [];
+const SESSION: Security = [{ userToken: [] }, { cookie: [] }];
+export const SESSION_OR_NONE: Security = [{}, ...SESSION];
+
+const SECURITY: Record<Access, Security> = {
+  open: NO_CREDENTIAL,
+  public: SESSION_OR_NONE,
+  session: SESSION,
+  partner: [{ partnerKey: [] }],
+};
+
+export function operationOf(route: Route, schemas: Schemas): Operation {
+  const example = EXAMPLES[`${route.method} ${route.path}`];
+  const errorBody = schemas.errorBody;
+  const parameters = parametersOf(route);
+  return {
+    operationId: operationId(route),
+    summary: route.summary,
+    tags: [tagOf(route)],
+    security: SECURITY[route.access],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route.body, schemas, example) }),
+    responses: withHeaders(route, {
+      ...successes(route, schemas, example),
+      ...errorResponses(errorCodesOf(route), errorBody),
+    }),
+  };
+}
+
+/** "getMarkets15mOrderbook"; where the path ends in a parameter, it tells by which, as in "getUsersById". */
+function operationId({ method, path }: Route): string {
+  const parts = path.split('/').slice(1);
+  const last = parts.at(-1)!;
+  const words = parts.filter((part) => !part.startsWith(':')).flatMap((part) => part.split(/[^A-Za-z0-9]/));
+  if (last.startsWith(':')) words.push('by', last.slice(1));
+  return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
+}
+
+/** Nothing is required of a body that may be empty. */
+function requestBody(body: z.ZodType, schemas: Schemas, example: RouteExample | undefined): RequestBody {
+  const content: MediaType = { schema: schemas.of(body, 'input') };
+  if (example?.request !== undefined) content.examples = { request: { value: example.request } };
+  return { required: !body.safeParse({}).success, content: { 'application/json': content } };
+}
+
+function successes(
+  route: Route,
+  schemas: Schemas,
+  example: RouteExample | undefined,
+): Record<string, Response> {
+  const responses: Record<string, Response> = {};
+  for (const [status, schema] of Object.entries(route.responses)) {
+    responses[status] = { description: status === '201' ? 'Made' : 'Done' };
+    if (schema === null) continue;
+    const content: MediaType = { schema: schemas.of(schema, 'output') };
+    if (example?.response !== undefined) content.examples = { response: { value: example.response } };
+    responses[status].content = { 'application/json': content };
+  }
+  return responses;
+}
+
+const REPLAYED: Header = {
+  description: 'This is the answer that the first request got, again',
+  schema: { type: 'string', const: 'true' },
+};
+const SET_COOKIE: Header = {
+  description: 'The session cookie, HttpOnly and SameSite=Lax',
+  required: true,
+  schema: { type: 'string', pattern: '^service-session=' },
+};
+
+/** Answers that the engine gives are those that can be replayed; those that the gateway gives before it never are. */
+const REPLAYABLE = ['200', '201', '400', '404', '409', '422'];
+
+function withHeaders(route: Route, responses: Record<string, Response>): Record<string, Response> {
+  // What a partner's reference was used for is answered again like what a key was used for.
+  const replays = route.idempotent === true || (route.access === 'partner' && route.body !== undefined);
+  for (const [status, response] of Object.entries(responses)) {
+    const headers: Record<string, Header> = {};
+    if (replays && REPLAYABLE.includes(status)) headers['Idempotency-Replayed'] = REPLAYED;
+    if (route.setsCookie === true && status < '300') headers['Set-Cookie'] = SET_COOKIE;
+    if (Object.keys(headers).length > 0) response.headers = headers;
+  }
+  return responses;
+}

@@ -1,0 +1,83 @@
+/** The parameters of a route: in its path, in its query string, and in headers. */
+import { parameterNames, type Route } from '../http/route.js';
+import { IDEMPOTENCY_KEY } from '../json/requests.js';
+import type { JsonSchema, Parameter } from './openapi.js';
+import { written } from './schemas.js';
+
+interface PathParameter {
+  description: string;
+  schema: JsonSchema;
+  example: string;
+}
+
+const MARKET: PathParameter = {
+  description: 'The id of a market: asset, kind, and the start of its window in seconds since the epoch',
+  schema: { type: 'string', pattern: '^[a-z0-9]{2,10}-15m-\\d+$' },
+  example: 'btc-15m-1763700300',
+};
+
+/** By the part of the path that stands before it. */
+const PATH_PARAMETERS: Record<string, PathParameter> = {
+  markets: MARKET,
+  '15m': MARKET,
+  users: {
+    description: 'The id of a user',
+    schema: { type: 'string', pattern: '^u[1-9]\\d*$' },
+    example: 'u2',
+  },
+  orders: {
+    description: 'The id of an order',
+    schema: { type: 'string', pattern: '^o[1-9]\\d*$' },
+    example: 'o1',
+  },
+  deposits: {
+    description: 'The id of a vault deposit',
+    schema: { type: 'string', pattern: '^d[1-9]\\d*$' },
+    example: 'd1',
+  },
+};
+
+const IDEMPOTENCY_KEY_PARAMETER: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'The same user, key and body gets the first answer again, byte for byte; the same key with another body is refused. Kept for an hour.',
+  schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
+  example: 'order-2025-11-21-0001',
+};
+
+export function parametersOf(route: Route): Parameter[] {
+  const idempotency = route.idempotent === true ? [IDEMPOTENCY_KEY_PARAMETER] : [];
+  return [
+    ...parameterNames(route.path).map((name) => pathParameter(route, name)),
+    ...queryOf(route),
+    ...idempotency,
+  ];
+}
+
+/** "/markets/{id}" of "/markets/:id". */
+export function pathTemplate(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+function pathParameter(route: Route, name: string): Parameter {
+  const parts = route.path.split('/');
+  const before = parts[parts.indexOf(`:${name}`) - 1]!;
+  const known = PATH_PARAMETERS[before];
+  if (known === undefined) throw new Error(`the parameter ${name} of ${route.path} is not described`);
+  const own = route.userParameter === name ? '; with a session, it must be the own one' : '';
+  return { name, in: 'path', required: true, ...known, description: known.description + own };
+}
+
+/** Each field of the query's schema is a parameter. */
+function queryOf(route: Route): Parameter[] {
+  const { properties, required } = written(route.query, 'input') as {
+    properties: Record<string, JsonSchema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...schema }]) => {
+    if (typeof description !== 'string')
+      throw new Error(`${name} in the query of ${route.path} is not described`);
+    return { name, in: 'query', description, required: required?.includes(name) ?? false, schema };
+  });
+}
