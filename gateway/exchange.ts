@@ -18,6 +18,7 @@ import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import { elapsedMs } from './clock.js';
 import type { Config } from './config.js';
+import { serveContract } from './contract/serve.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from './house.js';
 import type { Gateway } from './http/gateway.js';
 import { ROUTES } from './http/routes.js';
@@ -150,6 +151,7 @@ async function open(parts: Parts): Promise<Exchange> {
   const stream = new StreamServer(gateway, parts.streamLimits);
   sequencer.watch(() => stream.observe());
   server.mount((app) => stream.attach(app));
+  server.mount((app) => serveContract(app, ROUTES, gateway.version));
   const stopSources = async () => {
     scheduler.stop();
     house?.stop();
