@@ -17,8 +17,10 @@ interface Mark {
 
 export class CommitMarks {
   private marks: Mark[] = [];
+  private lastSequence = 0;
 
   committed(sequence: number, nowMs: number): void {
+    this.lastSequence = sequence;
     const last = this.marks.at(-1);
     if (last !== undefined && (nowMs - last.atMs < MARK_MS || this.marks.length >= MARKS_MAX)) {
       last.sequence = sequence;
@@ -27,8 +29,14 @@ export class CommitMarks {
     }
   }
 
-  /** 0 when everything that was committed is projected. */
+  /**
+   * 0 when everything that was committed is projected. A history that is made again goes back: then it counts from when
+   * that is first seen.
+   */
   lagMs(projectedSequence: number, nowMs: number): number {
+    if (this.marks.length === 0 && this.lastSequence > projectedSequence) {
+      this.marks.push({ sequence: this.lastSequence, atMs: nowMs });
+    }
     const done = this.marks.findIndex(({ sequence }) => sequence > projectedSequence);
     if (done === -1) {
       this.marks = [];

@@ -6,7 +6,7 @@
  * - A journal that is damaged, or that leads this engine to another digest: reported, with the sequence, and the end.
  * - Anything else (a full disk, say): logged, and tried again after a second. Trading does not depend on it.
  *
- * Reads are answered `unavailable` between sessions. What lies before the snapshot that the first session began with is
+ * Reads that come before the first session is open wait for it; between sessions they are `unavailable`. What lies before the snapshot that the first session began with is
  * checked once, hash by hash, when there is nothing else to do: damage is found even where nobody replays.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,9 +24,17 @@ const RETRY_MS = 1_000;
 
 export type Disagreement = Extract<FromFollower, { kind: 'disagreement' }>;
 
+interface EarlyRead {
+  request: HistoryRequest;
+  minSequence: number;
+  done: Answered;
+}
+
 export class FollowerLoop {
   private session: FollowerSession | null = null;
-  private unavailable = 'the follower is starting';
+  /** Reads that came before the first session was open; null from then on. */
+  private early: EarlyRead[] | null = [];
+  private unavailable = '';
   private readonly stopped = new AbortController();
   /** The check of what lies before the first session's start; null: not begun. */
   private pastCheck: Promise<void> | null = null;
@@ -46,6 +54,7 @@ export class FollowerLoop {
         const { session } = this;
         // It may have been closed while the session was opened.
         if (this.isOver()) session.stop();
+        this.takeEarlyReads((read) => session.read(read.request, read.minSequence, read.done));
         await session.run(() => this.checkPast(session.startPosition));
       } catch (error) {
         await this.recoverFrom(error);
@@ -61,6 +70,7 @@ export class FollowerLoop {
 
   read(request: HistoryRequest, minSequence: number, done: Answered): void {
     if (this.session !== null) this.session.read(request, minSequence, done);
+    else if (this.early !== null) this.early.push({ request, minSequence, done });
     else done({ outcome: 'unavailable', reason: this.unavailable });
   }
 
@@ -96,9 +106,16 @@ export class FollowerLoop {
 
   private async closeSession(reason: string): Promise<void> {
     this.unavailable = reason;
+    this.takeEarlyReads(({ done }) => done({ outcome: 'unavailable', reason }));
     const { session } = this;
     this.session = null;
     await session?.close(reason);
+  }
+
+  private takeEarlyReads(take: (read: EarlyRead) => void): void {
+    const early = this.early ?? [];
+    this.early = null;
+    for (const read of early) take(read);
   }
 
   private disagree(error: JournalError): void {

@@ -109,9 +109,10 @@ export function startFollower(
   const outcome: TestFollower['outcome'] = async (request, minSequence) => {
     for (;;) {
       const answer = await new Promise<HistoryOutcome>((resolve) => loop.read(request, minSequence, resolve));
-      // It is starting, or has just found damage and makes the history again.
+      // It has just found damage, or a lock, and starts again.
       const willCome =
-        answer.outcome === 'unavailable' && /starting|made again|history\.db/.test(answer.reason);
+        answer.outcome === 'unavailable' &&
+        /made again|starts again|history\.db|SQLITE_BUSY/.test(answer.reason);
       if (!willCome) return answer as HistoryOutcome<typeof request.kind> as never;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

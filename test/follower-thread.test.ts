@@ -1,0 +1,385 @@
+/**
+ * The follower's thread and process: what was acknowledged is in the very next answer, and kill -9 at any moment loses
+ * and doubles nothing. Threads and other processes run the build in dist/ (`npm test` makes it).
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Outcome, TimeInForce } from '../engine/domain.js';
+import { MAX_TIME_MS } from '../engine/limits.js';
+import type { Follower, FollowerOptions } from '../persistence/follower.js';
+import { FrameReader } from '../persistence/frames.js';
+import type {
+  HistoryAnswers,
+  HistoryKind,
+  HistoryOutcome,
+  RequestOf,
+} from '../persistence/history-requests.js';
+import { type Journal, openJournal } from '../persistence/journal.js';
+import { openJournalReader } from '../persistence/journal-reader.js';
+import { Sequencer } from '../persistence/sequencer.js';
+import { recoverFromSnapshot } from '../persistence/snapshot-recovery.js';
+import { Log, startFollower } from './follower-fixture.js';
+import { expectedHistory, type TimedCommand } from './history-oracle.js';
+import { Folders, readAll, START_MS } from './journal-fixture.js';
+
+const DIST = fileURLToPath(new URL('../dist', import.meta.url));
+const BUILT = pathToFileURL(`${DIST}/persistence/`).href;
+
+const folders = new Folders();
+const children: ChildProcess[] = [];
+const closers: (() => Promise<void>)[] = [];
+let FollowerOfBuild: typeof Follower;
+
+beforeAll(async () => {
+  if (!existsSync(`${DIST}/persistence/follower-worker.js`))
+    throw new Error('dist/ is missing: npm run build');
+  const built = (await import(`${BUILT}follower.js`)) as typeof import('../persistence/follower.js');
+  FollowerOfBuild = built.Follower;
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) await kill(child);
+  for (const close of closers.splice(0).reverse()) await close();
+  folders.removeAll();
+});
+
+const USERS = 6;
+
+/** The setting: an asset, a price, users with money. */
+function setUp(sequencer: Sequencer): void {
+  sequencer.submit({ kind: 'listAsset', symbol: 'BTC' });
+  const priceMicros = 90_000_000_000;
+  sequencer.submit({ kind: 'observePrice', asset: 0, priceMicros, observedAtMs: sequencer.engine.nowMs });
+  for (let user = 1; user <= USERS; user++) {
+    const username = `user-${user}`;
+    const grantMicros = 10_000_000_000;
+    sequencer.submit({ kind: 'register', username, credential: 'c', referralCode: '', grantMicros });
+  }
+}
+
+/** One makes, one takes: one trade. */
+function trade(sequencer: Sequencer, maker: number, taker: number): void {
+  const marketId = sequencer.engine.activeMarket(0);
+  const common = { kind: 'buy', marketId, idempotencyKey: null, sizeLots: 1_000, priceTicks: 500 } as const;
+  const money = { budgetMicros: 500_000, postOnly: false, validUntilMs: MAX_TIME_MS };
+  const { GTC, IOC } = TimeInForce;
+  sequencer.submit({ ...common, ...money, userId: maker, outcome: Outcome.UP, timeInForce: GTC });
+  sequencer.submit({ ...common, ...money, userId: taker, outcome: Outcome.DOWN, timeInForce: IOC });
+}
+
+interface Exchange {
+  sequencer: Sequencer;
+  follower: Follower;
+  log: Log;
+  read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryOutcome<Kind>>;
+  durable(): Promise<void>;
+}
+
+async function openExchange(folder: string, options: Partial<FollowerOptions> = {}): Promise<Exchange> {
+  const journal = await openJournal({ folder });
+  const reader = await openJournalReader(folder);
+  const log = new Log();
+  const { engine } = await recoverFromSnapshot({ folder, reader, log, elapsedMs: () => performance.now() });
+  await reader.close();
+  const follower = new FollowerOfBuild({
+    folder,
+    durableSequence: engine.sequence,
+    log,
+    elapsedMs: () => performance.now(),
+    onDisagreement: (sequence, message) => log.error({ sequence, problem: message }, 'disagreement'),
+    onFailure: (error) => log.error({ problem: error.message }, 'failure'),
+    ...options,
+  });
+  let nowMs = START_MS;
+  const sequencer = new Sequencer({
+    engine,
+    journal: toldTo(follower, journal),
+    now: () => nowMs++,
+    onFatal: (error) => log.error({ problem: error.message }, 'fatal'),
+  });
+  closers.push(async () => {
+    await sequencer.close();
+    await follower.close();
+  });
+  return {
+    sequencer,
+    follower,
+    log,
+    read: (request) =>
+      new Promise((resolve) => follower.history.read(request, sequencer.durableSequence, resolve)),
+    durable: () =>
+      new Promise((resolve) => sequencer.releaseAt(engine.sequence, { release: () => resolve() })),
+  };
+}
+
+/** The journal, telling the follower of each commit. */
+function toldTo(follower: Follower, journal: Journal): ConstructorParameters<typeof Sequencer>[0]['journal'] {
+  return {
+    get end() {
+      return journal.end;
+    },
+    append: (batch, done) => {
+      const { lastSequence } = batch;
+      journal.append(batch, (error) => {
+        if (error === null) follower.committed(lastSequence);
+        done(error);
+      });
+    },
+    close: () => journal.close(),
+  };
+}
+
+function answerOf<Kind extends HistoryKind>(outcome: HistoryOutcome<Kind>): HistoryAnswers[Kind] {
+  if (outcome.outcome !== 'ok') throw new Error(outcome.reason);
+  return outcome.answer;
+}
+
+describe('the thread', () => {
+  it('a trade that was acknowledged is in the very next answer', async () => {
+    const { sequencer, read, durable, log } = await openExchange(folders.make());
+    setUp(sequencer);
+    for (let i = 1; i <= 100; i++) {
+      const maker = 1 + (i % USERS);
+      const taker = 1 + ((i + 1) % USERS);
+      trade(sequencer, maker, taker);
+      await durable();
+      const sequence = sequencer.durableSequence;
+      const [tape, trades, profile] = await Promise.all([
+        read({ kind: 'marketTrades', marketId: sequencer.engine.activeMarket(0), limit: 1, cursor: null }),
+        read({ kind: 'userTrades', userId: taker, limit: 1, cursor: null }),
+        read({ kind: 'rank', userId: maker, metric: 'volume', period: 'all' }),
+      ]);
+      expect(answerOf(tape)!.entries[0]).toMatchObject({ tradeId: i, ordinal: i });
+      expect(answerOf(trades).entries[0]).toMatchObject({ tradeId: i, role: 0, side: 0, outcome: 1 });
+      expect(answerOf(profile)).toBeGreaterThan(0);
+      for (const answer of [tape, trades])
+        expect(answer.outcome === 'ok' && answer.sequence >= sequence).toBe(true);
+    }
+    expect(log.of('error')).toEqual([]);
+  });
+
+  it('tells where it is, and names the users of a leaderboard', async () => {
+    const { sequencer, follower, read, durable } = await openExchange(folders.make(), {
+      snapshotEveryCommands: 20,
+    });
+    setUp(sequencer);
+    trade(sequencer, 1, 2);
+    await durable();
+    for (let i = 0; i < 30; i++) trade(sequencer, 3, 4);
+    await durable();
+    const board = answerOf(
+      await read({ kind: 'leaderboard', metric: 'volume', period: 'day', limit: 3, cursor: null }),
+    );
+    expect(board.entries.map(({ rank, username, value }) => [rank, username, value])).toEqual([
+      [1, 'user-3', 15_000_000],
+      [2, 'user-4', 15_000_000],
+      [3, 'user-1', 500_000],
+    ]);
+    expect(board.nextCursor).toEqual({ userId: 1, value: 500_000 });
+    expect(board.atMs).toBe(sequencer.engine.nowMs);
+    await read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    expect(follower.status).toMatchObject({
+      appliedSequence: sequencer.durableSequence,
+      projectedSequence: sequencer.durableSequence,
+      lagCommands: 0,
+      lagMs: 0,
+      historyRows: 31 * 3 + 1,
+    });
+    await vi.waitFor(() => expect(follower.status.snapshotSequence).toBeGreaterThan(20), 30_000);
+  });
+
+  it('answers the reads that wait when it is closed, and no more after that', async () => {
+    const { follower, sequencer } = await openExchange(folders.make());
+    setUp(sequencer);
+    const done = vi.fn();
+    const request = { kind: 'rank', userId: 1, metric: 'profit', period: 'all' } as const;
+    // A sequence that never comes.
+    follower.history.read(request, 1e9, done);
+    await follower.close();
+    follower.history.read(request, 0, done);
+    expect(done.mock.calls).toEqual(
+      Array(2).fill([{ outcome: 'unavailable', reason: 'the exchange is closing' }]),
+    );
+    await follower.close();
+  });
+
+  it('a follower that ends by itself is reported', async () => {
+    const folder = folders.make();
+    writeFileSync(folder, 'a file where the folder must be');
+    const onFailure = vi.fn();
+    const follower = new FollowerOfBuild({
+      folder,
+      durableSequence: 0,
+      log: new Log(),
+      elapsedMs: () => performance.now(),
+      onDisagreement: () => {},
+      onFailure,
+    });
+    closers.push(() => follower.close());
+    await vi.waitFor(() => expect(onFailure).toHaveBeenCalledTimes(1), 30_000);
+    const done = vi.fn();
+    follower.history.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' }, 0, done);
+    expect(done.mock.calls).toEqual([[{ outcome: 'unavailable', reason: 'the follower has failed' }]]);
+  });
+});
+
+/** An exchange that trades without end: windows of a few seconds of real time, snapshots all the time. */
+const PROGRAM = `
+  import { writeSync } from 'node:fs';
+  const { openJournal } = await import('${BUILT}journal.js');
+  const { openJournalReader } = await import('${BUILT}journal-reader.js');
+  const { recoverFromSnapshot } = await import('${BUILT}snapshot-recovery.js');
+  const { Sequencer } = await import('${BUILT}sequencer.js');
+  const { Follower } = await import('${BUILT}follower.js');
+  const folder = process.argv[2];
+  const say = (what) => writeSync(1, JSON.stringify(what) + '\\n');
+  const stop = (problem) => { say({ problem: String(problem) }); process.exit(3); };
+  const log = {
+    info: (fields, message) => say({ ...fields, message }),
+    warn: (fields, message) => say({ ...fields, message }),
+    error: (fields, message) => stop(message + JSON.stringify(fields)),
+  };
+  const elapsedMs = () => performance.now();
+  const journal = await openJournal({ folder });
+  const reader = await openJournalReader(folder);
+  const { engine } = await recoverFromSnapshot({ folder, reader, log, elapsedMs });
+  await reader.close();
+  const follower = new Follower({
+    folder, durableSequence: engine.sequence, snapshotEveryCommands: 100, log, elapsedMs,
+    onDisagreement: (sequence, message) => stop(message), onFailure: stop,
+  });
+  const told = {
+    get end() { return journal.end; },
+    append: (batch, done) => {
+      const { lastSequence } = batch;
+      journal.append(batch, (error) => { if (error === null) follower.committed(lastSequence); done(error); });
+    },
+    close: () => journal.close(),
+  };
+  const now = () => Math.max(engine.nowMs, ${START_MS}) + 600;
+  const sequencer = new Sequencer({ engine, journal: told, now, onFatal: stop });
+  const command = () => {
+    const at = engine.sequence;
+    if (at === 0) return { kind: 'listAsset', symbol: 'BTC' };
+    if (at <= 20) return { kind: 'register', username: 'user-' + at, credential: 'x'.repeat(500),
+      referralCode: at > 1 ? 'Q000001' : '', grantMicros: 10_000_000_000 };
+    const marketId = engine.activeMarket(0);
+    if (at % 40 === 21 || marketId === 0) return { kind: 'observePrice', asset: 0,
+      priceMicros: 90_000_000_000 + ((at * 7919) % 1000) * 1000, observedAtMs: engine.nowMs };
+    const makes = at % 2 === 0;
+    return { kind: 'buy', userId: 1 + (at * 7 % 20), idempotencyKey: null, marketId, outcome: makes ? 0 : 1,
+      budgetMicros: 5_000_000, sizeLots: 10_000, priceTicks: 500, timeInForce: makes ? 2 : 0, postOnly: false,
+      validUntilMs: 8_640_000_000_000 };
+  };
+  const submitSome = () => {
+    for (let i = 0; i < 15; i++) sequencer.submit(command());
+    const { sequence } = engine;
+    sequencer.releaseAt(sequence, { release: () => say({ acknowledged: sequence }) });
+    setTimeout(submitSome, 5);
+  };
+  submitSome();
+`;
+
+interface Line {
+  problem?: string;
+  acknowledged?: number;
+  message?: string;
+  sequence?: number;
+  snapshotSequence?: number;
+  historySequence?: number;
+}
+
+/** Runs the program until some time after its first acknowledgement, kills it, and returns what it said. */
+async function runAndKill(folder: string, aliveMs: number): Promise<Line[]> {
+  const program = `${folder}.mjs`;
+  writeFileSync(program, PROGRAM);
+  const child = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const lines: Line[] = [];
+  let closed = false;
+  const reader = createInterface({ input: child.stdout! });
+  reader.on('line', (line) => lines.push(JSON.parse(line) as Line));
+  const ended = once(reader, 'close').then(() => (closed = true));
+  await vi.waitFor(() => expect(closed || lines.some((line) => line.acknowledged)).toBe(true), 60_000);
+  await new Promise((resolve) => setTimeout(resolve, aliveMs));
+  await kill(child);
+  await ended;
+  return lines;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+async function commandsIn(folder: string): Promise<TimedCommand[]> {
+  const frames = new FrameReader();
+  const commands: TimedCommand[] = [];
+  for (const batch of await readAll(folder)) {
+    frames.open(batch.frames);
+    for (let command = frames.next(); command !== null; command = frames.next()) {
+      commands.push({ command: structuredClone(command), atMs: frames.atMs });
+    }
+  }
+  return commands;
+}
+
+describe('kill -9', () => {
+  it('at random moments, 20 times and more: it starts again, and history is complete, with nothing twice', async () => {
+    const folder = folders.make();
+    const found = { kills: 0, unfinishedSnapshots: 0, historiesBehind: 0, fromSnapshot: 0 };
+    let acknowledged = 0;
+    let seed = 1;
+    // Until the kills have hit what they are to hit: a snapshot being written, and a history being projected.
+    while (found.kills < 20 || found.unfinishedSnapshots === 0 || found.historiesBehind === 0) {
+      expect(found.kills, `after so many kills only ${JSON.stringify(found)}`).toBeLessThan(80);
+      seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+      const lines = await runAndKill(folder, seed % 300);
+      found.kills++;
+      expect(lines.filter((line) => line.problem)).toEqual([]);
+      const recovered = lines.find(({ message }) => message?.startsWith('recovered'))!;
+      expect(recovered.sequence).toBeGreaterThanOrEqual(acknowledged);
+      if (recovered.snapshotSequence! > 0) found.fromSnapshot++;
+      const started = lines.find(({ message }) => message === 'the follower starts');
+      if (started !== undefined && started.historySequence! < recovered.sequence!) found.historiesBehind++;
+      acknowledged = Math.max(acknowledged, ...lines.map((line) => line.acknowledged ?? 0));
+      const snapshots = existsSync(join(folder, 'snapshots')) ? readdirSync(join(folder, 'snapshots')) : [];
+      if (snapshots.some((name) => name.endsWith('.tmp'))) found.unfinishedSnapshots++;
+    }
+    expect(found.fromSnapshot).toBeGreaterThan(10);
+    await expectComplete(folder, acknowledged);
+  }, 300_000);
+
+  async function expectComplete(folder: string, acknowledged: number): Promise<void> {
+    const commands = await commandsIn(folder);
+    expect(commands.length).toBeGreaterThanOrEqual(acknowledged);
+    const expected = expectedHistory(commands);
+    const follower = startFollower(folder, commands.length);
+    closers.push(() => follower.close());
+    for (const kind of ['userTrades', 'pointsCredits', 'closedPositions'] as const) {
+      let rows = 0;
+      for (let userId = 1; userId <= 20; userId++) {
+        const limit = 1e6;
+        const { entries } = await follower.read({ kind, userId, limit, cursor: null });
+        expect(entries).toEqual((expected[kind].get(userId) ?? []).toReversed());
+        rows += entries.length;
+      }
+      expect(rows, kind).toBeGreaterThan(100);
+    }
+    for (const market of expected.markets) {
+      const found = await follower.read({ kind: 'market', marketId: market.marketId });
+      expect(found!.market).toEqual(market);
+      expect([...found!.points]).toEqual(expected.points.get(market.marketId));
+    }
+    expect(follower.log.of('error')).toEqual([]);
+    const reader = await openJournalReader(folder);
+    const recovery = await recoverFromSnapshot({ folder, reader, log: new Log(), elapsedMs: () => 0 });
+    await reader.close();
+    expect(recovery.engine.digest()).toBe(expected.engine.digest());
+  }
+});
