@@ -35,6 +35,10 @@ export interface Config {
   passwordCostLog2: number;
   /** Whether a journal without its journal.head is taken as it is. */
   acceptMissingMark: boolean;
+  /** Whether a follower checks the journal, writes snapshots and keeps the history. */
+  follower: boolean;
+  /** A snapshot after so many commands. */
+  snapshotEveryCommands: number;
   logLevel: LogLevel;
 }
 
@@ -107,6 +111,8 @@ const Variables = z.object({
     }),
   PASSWORD_COST_LOG2: number({ standard: 15, min: 10, max: 20 }),
   ACCEPT_MISSING_MARK: onOff('off'),
+  FOLLOWER: onOff('on'),
+  SNAPSHOT_EVERY_COMMANDS: number({ standard: 500_000, min: 1_000, max: 1_000_000_000 }),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
 });
 type Variables = z.output<typeof Variables>;
@@ -135,6 +141,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     siteOrigins: variables.SITE_ORIGINS,
     passwordCostLog2: variables.PASSWORD_COST_LOG2,
     acceptMissingMark: variables.ACCEPT_MISSING_MARK,
+    follower: variables.FOLLOWER,
+    snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
     logLevel: variables.LOG_LEVEL,
   };
 }

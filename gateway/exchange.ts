@@ -7,12 +7,13 @@
  */
 import { CODES } from '../engine/codes.js';
 import { assetOfMarket } from '../engine/domain.js';
-import { Engine } from '../engine/engine.js';
+import type { Engine } from '../engine/engine.js';
 import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../engine/events.js';
 import { ResultHead } from '../engine/results.js';
+import { Follower } from '../persistence/follower.js';
 import { type Journal, openJournal } from '../persistence/journal.js';
 import { openJournalReader } from '../persistence/journal-reader.js';
-import { recover } from '../persistence/recovery.js';
+import { recoverFromSnapshot } from '../persistence/snapshot-recovery.js';
 import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
@@ -64,7 +65,9 @@ export async function startExchange(options: ExchangeOptions): Promise<Exchange>
     folder: config.dataFolder,
     acceptMissingMark: config.acceptMissingMark,
   });
+  const health: Health = { halted: null };
   let sequencer: WatchedSequencer | null = null;
+  let follower: Follower | null = null;
   try {
     const engine = await recoverEngine(journal, log);
     const outside = options.outside ?? (await openOutside({ config, engine, log, onFailure: fail }));
@@ -72,12 +75,20 @@ export async function startExchange(options: ExchangeOptions): Promise<Exchange>
     if (engine.nowMs > clock.nowMs()) {
       log.warn({ journalMs: engine.nowMs, clockMs: clock.nowMs() }, 'the journal is ahead of the clock');
     }
-    sequencer = new WatchedSequencer({ engine, journal, now: () => clock.nowMs(), onFatal: fail });
+    sequencer = new WatchedSequencer({
+      engine,
+      journal,
+      now: () => clock.nowMs(),
+      onFatal: fail,
+      onCommit: (sequence) => follower?.committed(sequence),
+    });
+    follower = startFollower(options, engine.sequence, health);
     const sessions = await Sessions.create(sessionSecret(config.dataFolder));
     const { streamLimits = {} } = options;
-    return await open({ config, log, fail, sequencer, sessions, outside, streamLimits });
+    return await open({ config, log, fail, sequencer, follower, health, sessions, outside, streamLimits });
   } catch (error) {
     await (sequencer ?? journal).close();
+    await follower?.close();
     throw error;
   }
 }
@@ -96,17 +107,40 @@ function fatalOnce({ log, onFatal }: ExchangeOptions): (error: unknown) => void 
 
 async function recoverEngine(journal: Journal, log: Log): Promise<Engine> {
   if (journal.notice !== null) log.warn(journal.notice);
-  const engine = new Engine();
-  engine.reserve(EXPECTED);
   const reader = await openJournalReader(journal.folder);
   try {
-    const { batches, commands, durationMs } = await recover({ reader, engine, elapsedMs });
-    const sequence = engine.sequence;
-    log.info({ batches, commands, sequence, durationMs: Math.round(durationMs) }, 'recovered');
+    const { engine } = await recoverFromSnapshot({ folder: journal.folder, reader, log, elapsedMs });
+    engine.reserve(EXPECTED);
+    return engine;
   } finally {
     await reader.close();
   }
-  return engine;
+}
+
+/** Why nothing may change any more; null while all is well. */
+interface Health {
+  halted: string | null;
+}
+
+/** Nothing is changed any more once the follower is gone or finds that the journal says otherwise; the process stays, to be looked at. */
+function startFollower(options: ExchangeOptions, durableSequence: number, health: Health): Follower | null {
+  const { config, log } = options;
+  if (!config.follower) return null;
+  return new Follower({
+    folder: config.dataFolder,
+    durableSequence,
+    snapshotEveryCommands: config.snapshotEveryCommands,
+    log,
+    elapsedMs,
+    onDisagreement: (sequence, message) => {
+      health.halted = `the follower does not agree from sequence ${sequence} on: ${message}`;
+      log.fatal({ sequence, problem: message }, 'trading is stopped');
+    },
+    onFailure: (error) => {
+      health.halted = 'the follower has failed';
+      log.fatal({ err: error }, 'trading is stopped: the follower has failed');
+    },
+  });
 }
 
 interface Parts {
@@ -114,6 +148,8 @@ interface Parts {
   log: Log;
   fail: (error: unknown) => void;
   sequencer: WatchedSequencer;
+  follower: Follower | null;
+  health: Health;
   sessions: Sessions;
   outside: Outside;
   streamLimits: Partial<StreamLimits>;
@@ -136,6 +172,7 @@ async function open(parts: Parts): Promise<Exchange> {
   let stopping = false;
   const gateway: Gateway = {
     sequencer,
+    history: parts.follower?.history ?? null,
     sessions: parts.sessions,
     passwords: new Passwords(config.passwordCostLog2),
     config,
@@ -144,7 +181,8 @@ async function open(parts: Parts): Promise<Exchange> {
     version: programVersion(),
     startedAtMs: clock.nowMs(),
     isStopping: () => stopping,
-    notReady: () => (stopping ? 'stopping' : null),
+    notReady: () => (stopping ? 'stopping' : parts.health.halted),
+    halted: () => parts.health.halted,
     fail,
   };
   const server = new HttpServer(gateway, ROUTES);
@@ -166,6 +204,7 @@ async function open(parts: Parts): Promise<Exchange> {
     await atMost(DRAIN_MS, drained);
     await stream.stop(DRAIN_MS);
     await sequencer.close();
+    await parts.follower?.close();
     server.close();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
   };

@@ -65,7 +65,7 @@ export class Follower {
       snapshotEveryCommands: options.snapshotEveryCommands ?? SNAPSHOT_EVERY_COMMANDS,
       snapshotEveryMs: options.snapshotEveryMs ?? SNAPSHOT_EVERY_MS,
     };
-    this.worker = new Worker(new URL('./follower-worker.js', import.meta.url), { workerData });
+    this.worker = new Worker(workerUrl(), { workerData });
     this.worker.on('message', (message: FromFollower) => this.received(message));
     this.worker.on('error', (error) => this.failed(error as Error));
     this.worker.on('exit', () => this.failed(new Error('the follower has ended')));
@@ -147,4 +147,13 @@ export class Follower {
     this.ended ??= reason;
     this.history.end(reason);
   }
+}
+
+/** The built thread, also when this file runs from its source, as it does in tests: Node.js 20 runs no TypeScript. */
+function workerUrl(): URL {
+  const isSource = import.meta.url.endsWith('.ts');
+  return new URL(
+    isSource ? '../dist/persistence/follower-worker.js' : './follower-worker.js',
+    import.meta.url,
+  );
 }

@@ -48,6 +48,8 @@ export interface SequencerOptions {
   now: () => number;
   /** Called once, with the reason, when nothing can go on; the process must end. */
   onFatal: (error: Error) => void;
+  /** Told of each commit, with the sequence that is durable now. */
+  onCommit?: (durableSequence: number) => void;
   /** Default 4 MiB: where batches are cut. */
   batchBytes?: number;
   /** Default 256 MiB: from here on submit refuses. */
@@ -69,6 +71,7 @@ export class Sequencer {
   private readonly journal: CommitLog;
   private readonly now: () => number;
   private readonly onFatal: (error: Error) => void;
+  private readonly onCommit: ((durableSequence: number) => void) | null;
   private readonly batchBytes: number;
   private readonly backlogLimitBytes: number;
 
@@ -108,6 +111,7 @@ export class Sequencer {
     this.journal = journal;
     this.now = options.now;
     this.onFatal = options.onFatal;
+    this.onCommit = options.onCommit ?? null;
     this.batchBytes = options.batchBytes ?? BATCH_BYTES;
     this.backlogLimitBytes = options.backlogBytes ?? BACKLOG_BYTES;
     this.durable = sequence;
@@ -264,6 +268,7 @@ export class Sequencer {
       this.recycle(batch.writer);
       // The disk first: it works while the replies are written.
       this.startCommit();
+      this.onCommit?.(this.durable);
       this.release();
     }
     this.settle();

@@ -234,6 +234,8 @@ describe('the configuration', () => {
       siteOrigins: [],
       passwordCostLog2: 15,
       acceptMissingMark: false,
+      follower: true,
+      snapshotEveryCommands: 500_000,
       logLevel: 'info',
     });
   });
@@ -295,6 +297,8 @@ describe('the configuration', () => {
     ['SITE_ORIGINS', 'https://example.com/'],
     ['PASSWORD_COST_LOG2', '9'],
     ['ACCEPT_MISSING_MARK', 'yes'],
+    ['FOLLOWER', '1'],
+    ['SNAPSHOT_EVERY_COMMANDS', '0'],
     ['LOG_LEVEL', 'loud'],
   ];
   test.each(WRONG)('%s=%j is an error that names it', (name, value) => {

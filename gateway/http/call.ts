@@ -121,6 +121,10 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
 
   /** The result, valid until the next command; null: the exchange takes none now, and the client has been told. */
   submit(command: Command): Tape | null {
+    if (this.gateway.halted() !== null) {
+      this.refuseUnavailable();
+      return null;
+    }
     try {
       const result = this.gateway.sequencer.submit(command);
       if (this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');

@@ -1,4 +1,5 @@
 /** What every route works with: the exchange behind it, who may come in, and how the process is doing. */
+import type { History } from '../../persistence/history.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
 import type { Passwords } from '../auth/passwords.js';
 import type { Sessions } from '../auth/sessions.js';
@@ -8,6 +9,8 @@ import type { Log } from '../log.js';
 
 export interface Gateway {
   readonly sequencer: Sequencer;
+  /** Null: it is turned off, and there is no history to read. */
+  readonly history: History | null;
   readonly sessions: Sessions;
   readonly passwords: Passwords;
   readonly config: Config;
@@ -19,6 +22,8 @@ export interface Gateway {
   isStopping(): boolean;
   /** Why the exchange is not ready for traffic; null: it is. */
   notReady(): string | null;
+  /** Why nothing may change any more, though what is there can be read; null: all is well. */
+  halted(): string | null;
   /** A bug or a broken disk: the process must end, and answers nothing more. */
   fail(error: unknown): void;
 }

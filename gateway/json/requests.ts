@@ -178,6 +178,19 @@ export const MarketsQuery = z.strictObject({
   ...paging,
 });
 export const ActiveMarketsQuery = z.strictObject({ ...own, asset });
+export const PastMarketsQuery = z.strictObject({ ...own, asset, ...paging });
+export const LeaderboardQuery = z.strictObject({
+  ...own,
+  metric: z
+    .enum(['profit', 'volume', 'points'])
+    .default('profit')
+    .meta({ description: 'Realised profit net of fees, value traded, or points', default: 'profit' }),
+  period: z
+    .enum(['all', 'day', 'week'])
+    .default('all')
+    .meta({ description: 'All time, the current UTC day, or the current UTC week', default: 'all' }),
+  ...paging,
+});
 export const DepthQuery = z.strictObject({
   ...own,
   depth: field.queryInteger({ min: 1, max: 999, standard: 20, description: 'Price levels on each side' }),

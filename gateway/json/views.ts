@@ -37,7 +37,12 @@ function upHalfTicks(market: MarketView): number {
 
 const halfTicksText = (halfTicks: number) => `${halfTicks / HALVES_PER_SET}`;
 
-export function marketText(reads: MarketReads, market: MarketView, sequence: number): string {
+export function marketText(
+  reads: MarketReads,
+  market: MarketView,
+  sequence: number,
+  points: Float64Array | null = null,
+): string {
   const symbol = reads.assetSymbol(market.asset);
   const resolution = resolutionName(market.resolution);
   const up = upHalfTicks(market);
@@ -49,8 +54,23 @@ export function marketText(reads: MarketReads, market: MarketView, sequence: num
     `,"assetPrice":${microsTextOrNull(reads.assetPriceMicros(market.asset))}` +
     `,"prices":{"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)}}` +
     `,"volume":${microsText(market.volumeMicros)},"openInterest":${lotsText(market.openInterestLots)}` +
-    `,"feeRate":0.005,"tickSize":0.001,"lotSize":0.001,"sequence":${sequence}}`
+    `,"feeRate":0.005,"tickSize":0.001,"lotSize":0.001` +
+    `${points === null ? '' : `,"priceHistory":${priceHistoryText(points)}`},"sequence":${sequence}}`
   );
+}
+
+/** Points in triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for none). */
+function priceHistoryText(points: Float64Array): string {
+  const texts: string[] = [];
+  for (let i = 0; i < points.length; i += 3) {
+    const up = points[i + 1]!;
+    const assetPrice = points[i + 2]! === 0 ? null : points[i + 2]!;
+    texts.push(
+      `{"atMs":${points[i]},"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)}` +
+        `,"assetPrice":${microsTextOrNull(assetPrice)}}`,
+    );
+  }
+  return `[${texts.join(',')}]`;
 }
 
 /** "BTC up or down, 2025-11-21 04:45 to 05:00 UTC" */

@@ -4,10 +4,12 @@ import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../../engin
 import { marketIdNumber, statusName } from '../../../engine/notation.js';
 import type { MarketView } from '../../../engine/views.js';
 import * as answers from '../../json/answers.js';
+import { viewOfPast } from '../../json/history.js';
 import * as requests from '../../json/requests.js';
 import { marketText, orderbookText, quoteText } from '../../json/views.js';
 import type { Call } from '../call.js';
-import { errorAnswer, invalidRequest } from '../errors.js';
+import { errorAnswer } from '../errors.js';
+import { isListed, readHistory } from '../history-read.js';
 import { pageOf } from '../paging.js';
 import { defineRoute, type Route } from '../route.js';
 
@@ -71,13 +73,24 @@ export const marketRoutes: Route[] = [
     method: 'GET',
     path: '/markets/:id',
     access: 'public',
-    summary: 'One market',
+    summary: 'One market, also a past one, with its price history',
     query: requests.NoQuery,
-    responses: { 200: answers.Market },
-    errors: ['market_not_found'],
+    responses: { 200: answers.MarketWithHistory },
+    errors: ['market_not_found', 'unavailable'],
     handle(call) {
-      const market = findMarket(call, call.parameter('id'));
-      if (market !== null) call.answer(200, marketText(call.engine, market, call.engine.sequence));
+      const { engine } = call;
+      const marketId = marketIdNumber(engine, call.parameter('id'));
+      readHistory(call, { kind: 'market', marketId }, (entry, sequence) => {
+        if (entry === null) return null;
+        // What the engine still has is newer than the history, and has the book.
+        const live = engine.market(marketId);
+        return marketText(
+          engine,
+          live ?? viewOfPast(entry),
+          live === null ? sequence : engine.sequence,
+          entry.points,
+        );
+      });
     },
   }),
 
@@ -144,12 +157,4 @@ function allMarkets(call: Call<unknown, unknown>): MarketView[] {
     .marketIds()
     .reverse()
     .map((marketId) => call.engine.market(marketId)!);
-}
-
-function isListed(call: Call<unknown, unknown>, symbol: string): boolean {
-  const { engine } = call;
-  if (engine.findAsset(symbol) >= 0) return true;
-  const symbols = Array.from({ length: engine.assetCount }, (_, asset) => engine.assetSymbol(asset));
-  call.refuse(invalidRequest({ asset: `is not listed; the assets are ${symbols.join(', ')}` }));
-  return false;
 }

@@ -18,6 +18,7 @@ import {
 } from '../../json/views.js';
 import type { Call } from '../call.js';
 import { errorAnswer } from '../errors.js';
+import { readHistory } from '../history-read.js';
 import { pageOf } from '../paging.js';
 import { defineRoute, type Route } from '../route.js';
 
@@ -30,10 +31,14 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     query: requests.NoQuery,
     responses: { 200: answers.Profile },
-    errors: ['user_not_found'],
+    errors: ['user_not_found', 'unavailable'],
     handle(call) {
       const account = findAccount(call);
-      if (account !== null) call.answer(200, profileText(account, null, call.engine.sequence));
+      if (account === null) return;
+      const { userId } = account;
+      readHistory(call, { kind: 'rank', userId, metric: 'profit', period: 'all' }, (rank) =>
+        profileText(call.engine.account(userId)!, rank, call.engine.sequence),
+      );
     },
   }),
 

@@ -1,0 +1,182 @@
+/**
+ * What the follower remembers: past markets with their price history, trades, points, the leaderboard. Such a read waits
+ * until the history has what was durable when it came, so that a trade that was acknowledged is in it; where the history
+ * is behind for longer, the answer is `unavailable`, never an old list.
+ */
+
+import { idNumber, marketIdNumber } from '../../../engine/notation.js';
+import type { LeaderboardCursor } from '../../../persistence/leaderboard.js';
+import * as answers from '../../json/answers.js';
+import { microsText } from '../../json/decimal.js';
+import {
+  leaderboardText,
+  marketTradeText,
+  pointsText,
+  userTradeText,
+  viewOfPast,
+} from '../../json/history.js';
+import * as requests from '../../json/requests.js';
+import { marketText } from '../../json/views.js';
+import type { Call } from '../call.js';
+import { errorAnswer, invalidRequest } from '../errors.js';
+import { isListed, readHistory } from '../history-read.js';
+import { cursorOf, cursorPosition, type PageRequest } from '../paging.js';
+import { defineRoute, type Route } from '../route.js';
+
+export const historyRoutes: Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m/history',
+    access: 'public',
+    summary: 'Markets that have ended, newest first, each with its price history',
+    query: requests.PastMarketsQuery,
+    responses: { 200: answers.PastMarkets },
+    errors: ['unavailable'],
+    handle(call) {
+      const { engine, query } = call;
+      if (query.asset !== undefined && !isListed(call, query.asset)) return;
+      const list = `history?asset=${query.asset ?? ''}`;
+      const cursor = startOf(call, list);
+      if (cursor === undefined) return;
+      const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
+      readHistory(call, { kind: 'pastMarkets', asset, limit: query.limit, cursor }, (page, sequence) => {
+        const texts = page.entries.map((entry) =>
+          marketText(engine, viewOfPast(entry), sequence, entry.points),
+        );
+        return `{"markets":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`;
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m/:marketId/trades',
+    access: 'public',
+    summary: 'The public tape of a market: its trades, newest first, as the taker saw them',
+    query: requests.PagedQuery,
+    responses: { 200: answers.MarketTrades },
+    errors: ['market_not_found', 'unavailable'],
+    handle(call) {
+      const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
+      const list = `tape/${marketId}`;
+      const cursor = startOf(call, list);
+      if (cursor === undefined) return;
+      const { limit } = call.query;
+      readHistory(call, { kind: 'marketTrades', marketId, limit, cursor }, (page, sequence) => {
+        if (page === null) return null;
+        const texts = page.entries.map(marketTradeText);
+        return `{"trades":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`;
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/users/:id/trades',
+    access: 'public',
+    summary: 'The trades of a user, newest first',
+    userParameter: 'id',
+    query: requests.PagedQuery,
+    responses: { 200: answers.UserTrades },
+    errors: ['user_not_found', 'unavailable'],
+    handle(call) {
+      const { engine } = call;
+      const userId = idNumber('u', call.parameter('id'));
+      if (engine.account(userId) === null) {
+        call.answerError(errorAnswer('user_not_found'));
+        return;
+      }
+      const list = `trades/u${userId}`;
+      const cursor = startOf(call, list);
+      if (cursor === undefined) return;
+      const { limit } = call.query;
+      readHistory(call, { kind: 'userTrades', userId, limit, cursor }, (page, sequence) => {
+        const texts = page.entries.map((trade) => userTradeText(engine, trade));
+        return `{"trades":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`;
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/users/:id/points',
+    access: 'session',
+    summary: 'The own points, and how they came about, newest first',
+    userParameter: 'id',
+    query: requests.PagedQuery,
+    responses: { 200: answers.Points },
+    errors: ['unavailable'],
+    handle(call) {
+      const { engine, userId } = call;
+      const list = `points/u${userId}`;
+      const cursor = startOf(call, list);
+      if (cursor === undefined) return;
+      const { limit } = call.query;
+      readHistory(call, { kind: 'pointsCredits', userId, limit, cursor }, (page, sequence) => {
+        const texts = page.entries.map((credit) => pointsText(engine, credit));
+        const balance = microsText(engine.account(userId)!.microPoints);
+        return (
+          `{"userId":"u${userId}","balance":${balance},"history":[${texts.join(',')}]` +
+          `,${pageEnd(list, page.nextCursor, sequence)}`
+        );
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/leaderboard',
+    access: 'public',
+    summary: 'The users with the highest profit, volume or points',
+    query: requests.LeaderboardQuery,
+    responses: { 200: answers.Leaderboard },
+    errors: ['unavailable'],
+    handle(call) {
+      const { metric, period, limit } = call.query;
+      const list = `leaderboard/${metric}/${period}`;
+      const cursor = leaderboardStart(call, list);
+      if (cursor === undefined) return;
+      readHistory(call, { kind: 'leaderboard', metric, period, limit, cursor }, (page, sequence) => {
+        const texts = page.entries.map(leaderboardText);
+        const next = page.nextCursor;
+        const nextText = next === null ? 'null' : `"${leaderboardCursor(list, next)}"`;
+        return (
+          `{"metric":"${metric}","period":"${period}","entries":[${texts.join(',')}]` +
+          `,"nextCursor":${nextText},"atMs":${page.atMs},"sequence":${sequence}}`
+        );
+      });
+    },
+  }),
+];
+
+/** The number that a page starts after, null for the first; undefined: not a cursor of this list, and the client was told. */
+function startOf(call: Call<unknown, PageRequest>, list: string): number | null | undefined {
+  const { cursor } = call.query;
+  if (cursor === undefined) return null;
+  return cursorPosition(list, cursor) ?? refuseCursor(call);
+}
+
+function leaderboardStart(
+  call: Call<unknown, PageRequest>,
+  list: string,
+): LeaderboardCursor | null | undefined {
+  const { cursor } = call.query;
+  if (cursor === undefined) return null;
+  const [name, userId, value, ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
+  const isWhole = /^\d{1,9}$/.test(userId ?? '') && /^-?\d{1,16}$/.test(value ?? '') && rest.length === 0;
+  if (name !== list || !isWhole) return refuseCursor(call);
+  return { userId: Number(userId), value: Number(value) };
+}
+
+function leaderboardCursor(list: string, { userId, value }: LeaderboardCursor): string {
+  return Buffer.from(`${list}\n${userId}\n${value}`).toString('base64url');
+}
+
+function refuseCursor(call: Call<unknown, unknown>): undefined {
+  call.refuse(invalidRequest({ cursor: 'is not a cursor that this list gave' }));
+}
+
+/** The end of a page's text, the closing brace included. */
+function pageEnd(list: string, nextCursor: number | null, sequence: number): string {
+  return `"nextCursor":${nextCursor === null ? 'null' : `"${cursorOf(list, nextCursor)}"`},"sequence":${sequence}}`;
+}
