@@ -1,9 +1,15 @@
-/** The follower's thread: its loop, and the messages to and from the trading thread. */
+/**
+ * The follower's thread: its loop, and the messages to and from the trading thread. On Linux a thread has a priority of
+ * its own; where cores are scarce, this one gives way to the one that trades.
+ */
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FollowerBoard } from './follower-board.js';
 import { FollowerLoop } from './follower-loop.js';
 import type { FollowerData, FollowerLog, FromFollower, LogLevel, ToFollower } from './follower-messages.js';
 import { writeSnapshotInThread } from './snapshot-thread.js';
+
+const LOWER_PRIORITY = 5;
 
 const port = parentPort!;
 const { folder, memory, snapshotEveryCommands, snapshotEveryMs } = workerData as FollowerData;
@@ -27,6 +33,8 @@ const loop = new FollowerLoop(
   },
   post,
 );
+
+if (process.platform === 'linux') setPriority(0, LOWER_PRIORITY);
 
 port.on('message', (message: ToFollower) => {
   switch (message.kind) {

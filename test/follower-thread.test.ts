@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Outcome, TimeInForce } from '../engine/domain.js';
@@ -293,8 +294,13 @@ interface Line {
   historySequence?: number;
 }
 
-/** Runs the program until some time after its first acknowledgement, kills it, and returns what it said. */
-async function runAndKill(folder: string, aliveMs: number): Promise<Line[]> {
+/**
+ * Runs the program until its first acknowledgement, and then until the moment comes; kills it, and returns what it said.
+ */
+async function runAndKill(
+  folder: string,
+  moment: (lines: readonly Line[]) => Promise<void>,
+): Promise<Line[]> {
   const program = `${folder}.mjs`;
   writeFileSync(program, PROGRAM);
   const child = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -305,10 +311,37 @@ async function runAndKill(folder: string, aliveMs: number): Promise<Line[]> {
   reader.on('line', (line) => lines.push(JSON.parse(line) as Line));
   const ended = once(reader, 'close').then(() => (closed = true));
   await vi.waitFor(() => expect(closed || lines.some((line) => line.acknowledged)).toBe(true), 60_000);
-  await new Promise((resolve) => setTimeout(resolve, aliveMs));
+  await moment(lines);
   await kill(child);
   await ended;
   return lines;
+}
+
+/** The names of unfinished snapshots. */
+function unfinished(folder: string): string[] {
+  const snapshots = join(folder, 'snapshots');
+  return existsSync(snapshots) ? readdirSync(snapshots).filter((name) => name.endsWith('.tmp')) : [];
+}
+
+/** When a snapshot is being written, or after a while if none is. */
+async function whileSnapshotIsWritten(folder: string): Promise<void> {
+  for (let looks = 0; looks < 100_000 && unfinished(folder).length === 0; looks++) await nextTurn();
+}
+
+/** By turns: while a snapshot is written, after any time, and that long after a snapshot was written. */
+function momentOf(turn: number, waitMs: number, folder: string): (lines: readonly Line[]) => Promise<void> {
+  switch (turn % 3) {
+    case 0:
+      return () => whileSnapshotIsWritten(folder);
+    case 1:
+      return () => delay(waitMs);
+    default:
+      return async (lines) => {
+        const isWritten = () => lines.some(({ message }) => message?.startsWith('a snapshot was written'));
+        await vi.waitFor(() => expect(isWritten()).toBe(true), 60_000);
+        await delay(waitMs);
+      };
+  }
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -339,7 +372,7 @@ describe('kill -9', () => {
     while (found.kills < 20 || found.unfinishedSnapshots === 0 || found.historiesBehind === 0) {
       expect(found.kills, `after so many kills only ${JSON.stringify(found)}`).toBeLessThan(80);
       seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-      const lines = await runAndKill(folder, seed % 300);
+      const lines = await runAndKill(folder, momentOf(found.kills, seed % 300, folder));
       found.kills++;
       expect(lines.filter((line) => line.problem)).toEqual([]);
       const recovered = lines.find(({ message }) => message?.startsWith('recovered'))!;
@@ -348,8 +381,7 @@ describe('kill -9', () => {
       const started = lines.find(({ message }) => message === 'the follower starts');
       if (started !== undefined && started.historySequence! < recovered.sequence!) found.historiesBehind++;
       acknowledged = Math.max(acknowledged, ...lines.map((line) => line.acknowledged ?? 0));
-      const snapshots = existsSync(join(folder, 'snapshots')) ? readdirSync(join(folder, 'snapshots')) : [];
-      if (snapshots.some((name) => name.endsWith('.tmp'))) found.unfinishedSnapshots++;
+      if (unfinished(folder).length > 0) found.unfinishedSnapshots++;
     }
     expect(found.fromSnapshot).toBeGreaterThan(10);
     await expectComplete(folder, acknowledged);
