@@ -20,6 +20,7 @@ import * as life from './life.js';
 import {
   MAX_ASSET_PRICE_MICROS,
   MAX_ASSETS,
+  MAX_FILLS_PER_ORDER,
   MAX_IDEMPOTENCY_KEY_LENGTH,
   MAX_TIME_MS,
   WORK_UNITS_PER_COMMAND,
@@ -100,6 +101,7 @@ export class Engine extends Reads {
     state.answerAtMs = atMs;
     state.replayed = false;
     state.refuse(Code.ok, 0, 0);
+    state.fillsLeft = MAX_FILLS_PER_ORDER;
     state.standings.setTime(atMs);
 
     if (state.schedule.nextAtMs <= atMs) life.doWhatIsDue(state, atMs);

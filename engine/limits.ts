@@ -21,7 +21,10 @@ export const MAX_ORDER_MICROS = 1_000_000 * MICROS_PER_DOLLAR;
 export const MAX_TRANSFER_MICROS = 100_000_000 * MICROS_PER_DOLLAR;
 /** One order: ten million shares. */
 export const MAX_ORDER_LOTS = 10_000_000_000;
-/** Makers that one order may trade with; what is left of it after that is dropped. Bounds the time of one command. */
+/**
+ * Makers that one order, and all orders of one batch together, may trade with. What is left of an order after that is
+ * dropped; further orders of the batch are refused. Bounds the time and the memory of one command.
+ */
 export const MAX_FILLS_PER_ORDER = 5_000;
 
 export const MAX_ASSETS = 64;

@@ -126,6 +126,7 @@ export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base
   const nextMakerLevel = takeLiquidity(state, taker);
   const done = taker.isDone(nextMakerLevel);
   settleTaker(state, taker);
+  state.fillsLeft -= taker.fillCount;
   const restingLots =
     command.timeInForce === TimeInForce.GTC && !done ? rest(state, taker, nextMakerLevel) : 0;
   writeResult(state, taker, base, restingLots, done);
@@ -157,6 +158,7 @@ function isWellFormed(command: Buy | Sell): boolean {
 }
 
 function isLimitReached(state: State, command: Buy | Sell): boolean {
+  if (state.fillsLeft === 0) return true;
   if (state.positions.count + MAX_FILLS_PER_ORDER + 1 > MAX_POSITIONS) return true;
   if (command.timeInForce !== TimeInForce.GTC) return false;
   return (
@@ -208,7 +210,7 @@ function firstMakerLevel(state: State, taker: Taker): number {
 }
 
 function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
-  const nextMakerLevel = walk(state, taker);
+  const nextMakerLevel = walk(state, taker, state.fillsLeft);
   const done = taker.isDone(nextMakerLevel);
   taker.set(command, taker.slot);
   return done;
@@ -218,14 +220,14 @@ function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
  * Goes through the makers as the order would, changing only the taker. Returns the level of the next acceptable
  * maker, 0 if there is none. Stops at the greatest number of fills, with the next maker's level.
  */
-export function walk(state: State, taker: Taker): number {
+export function walk(state: State, taker: Taker, mostFills: number): number {
   const { orders } = state;
   const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
   let level = ladder.best();
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     for (let row = ladder.first.values[level]!; row !== 0; row = orders.nextAtLevel(row)) {
       if (orders.userId.values[row] === taker.userId) continue;
-      if (taker.fillCount === MAX_FILLS_PER_ORDER) return level;
+      if (taker.fillCount >= mostFills) return level;
       const lots = taker.lotsAt(level, orders.lots.values[row]!);
       if (lots === 0) return level;
       const priceTicks = taker.ticksAt(level);
@@ -245,12 +247,11 @@ function takeLiquidity(state: State, taker: Taker): number {
     if (level === 0 || level + taker.level < MICROS_PER_SET) return 0;
     const row = ladder.first.values[level]!;
     const lots = taker.lotsAt(level, orders.lots.values[row]!);
-    if (lots === 0) return level;
+    if (lots === 0 || taker.fillCount >= state.fillsLeft) return level;
     if (orders.userId.values[row] === taker.userId) {
       cancelOrder(state, row, CancelReason.SELF_TRADE);
       continue;
     }
-    if (taker.fillCount === MAX_FILLS_PER_ORDER) return level;
     trade(state, taker, ladder, row, level, lots);
   }
 }

@@ -103,6 +103,8 @@ export class Prices {
   reference(asset: number, atMs: number): number | null {
     const { observedAtMs: times, priceMicros, start } = this.assets[asset]!;
     const fromMs = atMs - REFERENCE_WINDOW_MS;
+    // After a long silence nothing counts, however much is remembered.
+    if (times.length === 0 || times[times.length - 1]! < fromMs - IN_FORCE_AT_MOST_MS) return null;
     let at = start;
     while (at < times.length && times[at]! <= fromMs) at++;
     // The price in force at the beginning is the one before the first inside.

@@ -15,7 +15,7 @@ import {
   WINDOW_MS,
 } from './domain.js';
 import type { Ladder } from './ladder.js';
-import { MICROS_PER_SET } from './limits.js';
+import { MAX_FILLS_PER_ORDER, MICROS_PER_SET } from './limits.js';
 import { Taker, walk } from './matching.js';
 import { Metric, Period } from './standings.js';
 import type { State } from './state.js';
@@ -211,7 +211,7 @@ export class Reads {
     taker.level = ownTicks(taker.kind, request.priceTicks);
     taker.budgetLeft = request.side === Side.BUY ? request.budgetMicros : 0;
     taker.lotsLeft = request.sizeLots;
-    walk(this.state, taker);
+    walk(this.state, taker, MAX_FILLS_PER_ORDER);
     return {
       filledLots: taker.filledLots,
       valueMicros: taker.valueMicros,

@@ -96,7 +96,8 @@ function settleFees(state: State, slot: number, row: number, userId: number, fee
   if (state.markets.resolution.values[slot] === Resolution.VOID) return;
   const marketId = state.markets.id.values[slot]!;
   if (referrerId !== 0) payReferrer(state, slot, { referrerId, userId, marketId, fees });
-  const microPoints = state.positions.pointFeesMicros.values[row]! * MICRO_POINTS_PER_FEE_MICRO;
+  const earned = state.positions.pointFeesMicros.values[row]! * MICRO_POINTS_PER_FEE_MICRO;
+  const microPoints = Math.min(earned, Number.MAX_SAFE_INTEGER);
   creditPoints(state, userId, marketId, PointsReason.FEES, microPoints);
   if (referrerId !== 0) {
     const share = Math.floor(microPoints / REFERRAL_DIVISOR);

@@ -48,6 +48,8 @@ export class State {
   answerSequence = 0;
   answerAtMs = 0;
   replayed = false;
+  /** Makers that the command under way may still trade with. */
+  fillsLeft = 0;
   /** What a refused command needed and what there was. */
   required = 0;
   available = 0;

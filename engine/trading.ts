@@ -15,7 +15,9 @@ export function cancel(state: State, command: Cancel): number {
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   const slot = state.markets.find(command.marketId);
   if (slot === 0) return Code.market_not_found;
-  const row = orders.find(command.orderId);
+  // The orders of a market that has ended are as good as cancelled, also those that work has not come to.
+  const isActive = state.markets.status.values[slot] === MarketStatus.ACTIVE;
+  const row = isActive ? orders.find(command.orderId) : 0;
   const isMine =
     row !== 0 && orders.userId.values[row] === command.userId && orders.slot.values[row] === slot;
   if (!isMine) return Code.order_not_found;

@@ -3,7 +3,7 @@
  * planned first, judged, and then carried out step by step (naive-engine-orders.ts).
  */
 import { Outcome, Side } from '../engine/domain.js';
-import { MAX_FILLS_PER_ORDER, MICROS_PER_SET } from '../engine/limits.js';
+import { MICROS_PER_SET } from '../engine/limits.js';
 import { type Dollars, lotsFor, tradeValue, ZERO } from './naive-engine-decimal.js';
 import type { NaiveMarket, NaiveOrder } from './naive-engine-state.js';
 
@@ -72,7 +72,7 @@ function acceptable(market: NaiveMarket, taker: Taker): NaiveOrder[] {
 }
 
 /** Walks through the makers, best first, until the order is done or nothing acceptable is left. */
-export function planOrder(market: NaiveMarket, taker: Taker): Plan {
+export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number): Plan {
   const plan: Plan = {
     steps: [],
     fills: [],
@@ -91,7 +91,7 @@ export function planOrder(market: NaiveMarket, taker: Taker): Plan {
     const own = maker.userId === taker.userId;
     if (own) {
       // An order that has no money for a lot, or may not trade any more, does not meet it.
-      if (affordable > 0 && plan.fills.length < MAX_FILLS_PER_ORDER) {
+      if (affordable > 0 && plan.fills.length < mostFills) {
         plan.steps.push({ maker, own, lots: 0, takerTicks });
       }
       continue;
@@ -101,7 +101,7 @@ export function planOrder(market: NaiveMarket, taker: Taker): Plan {
       plan.filled = true;
       return plan;
     }
-    if (plan.fills.length === MAX_FILLS_PER_ORDER) {
+    if (plan.fills.length >= mostFills) {
       plan.exhausted = true;
       return plan;
     }

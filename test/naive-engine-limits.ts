@@ -112,6 +112,10 @@ function orders(duel: Duel): void {
   const failing: Cancel = { kind: 'cancel', userId: 7, marketId: MARKET, orderId: 1, idempotencyKey: null };
   expectCode(duel, batchOf(7, [bid(7, UP, MAX_FILLS_PER_ORDER, IOC), failing]), OK);
   duel.compareState();
+  // A batch has no more makers than one order.
+  const half = MAX_FILLS_PER_ORDER / 2;
+  expectCode(duel, batchOf(7, [bid(7, UP, half, IOC), bid(7, UP, half + 5, FOK), bid(7, UP, 1, IOC)]), OK);
+  duel.compareState();
   // Half a thousand lots are left of it and are dropped, though it is GTC.
   expectCode(duel, bid(7, UP, MAX_FILLS_PER_ORDER + 500, GTC), OK);
   duel.compareState();

@@ -52,6 +52,7 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   if (command.validUntilMs < state.nowMs) return reject('deadline_passed');
   if (market.status !== MarketStatus.ACTIVE) return reject('market_not_active');
   const rests = command.timeInForce === TimeInForce.GTC;
+  if (state.fillsLeft === 0) return reject('limit_reached');
   if (rests && ordersOf(state, command.userId).length >= MAX_OPEN_ORDERS_PER_USER) {
     return reject('limit_reached');
   }
@@ -67,7 +68,7 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
     sizeLots: command.sizeLots,
     priceTicks: command.priceTicks,
   };
-  const plan = planOrder(market, taker);
+  const plan = planOrder(market, taker, state.fillsLeft);
   return refusal(command, taker, plan) ?? carryOut(state, market, { command, taker, plan });
 }
 
@@ -104,6 +105,7 @@ interface Accepted {
 function carryOut(state: NaiveState, market: NaiveMarket, { command, taker, plan }: Accepted): Answer {
   const user = userOf(state, taker.userId)!;
   state.ordersAccepted++;
+  state.fillsLeft -= plan.fills.length;
   const orderId = state.ordersAccepted;
   let spent = ZERO;
   const fills: number[] = [];

@@ -127,6 +127,8 @@ export interface NaiveWork {
 
 export interface NaiveState {
   sequence: number;
+  /** Makers that the command under way may still trade with. */
+  fillsLeft: number;
   /** The time of the command; of the deadline, while one is met. */
   nowMs: number;
   users: NaiveUser[];
@@ -162,6 +164,7 @@ export interface Answer {
 export function newState(): NaiveState {
   return {
     sequence: 0,
+    fillsLeft: 0,
     nowMs: 0,
     users: [],
     assets: [],

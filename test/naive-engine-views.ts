@@ -1,7 +1,9 @@
 /**
  * What the naive engine shows of its state, in the shapes of engine/views.ts, so that the two can be compared whole.
  */
+
 import { MarketStatus, type Outcome, Side } from '../engine/domain.js';
+import { MAX_FILLS_PER_ORDER } from '../engine/limits.js';
 import type {
   AccountView,
   DepthView,
@@ -96,7 +98,7 @@ export function quoteView(state: NaiveState, request: QuoteRequest): QuoteView |
   if (market === undefined) return null;
   const buys = request.side === Side.BUY;
   const budget = buys ? dollars(request.budgetMicros) : null;
-  const plan = planOrder(market, { ...request, budget });
+  const plan = planOrder(market, { ...request, budget }, MAX_FILLS_PER_ORDER);
   return {
     filledLots: plan.filledLots,
     valueMicros: micros(plan.value),

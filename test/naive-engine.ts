@@ -3,10 +3,12 @@
  * pending work at once. It shares nothing with the first but the words of the contract (commands, results, events,
  * codes, limits), so what both answer alike is what the rules say.
  */
+
 import { Code } from '../engine/codes.js';
 import { type Batch, type BatchOperation, type Command, CommandKind } from '../engine/commands.js';
 import { MarketStatus } from '../engine/domain.js';
 import type { EventRecord } from '../engine/events.js';
+import { MAX_FILLS_PER_ORDER } from '../engine/limits.js';
 import { REJECT_FIELDS, RESULT_FIELDS } from '../engine/results.js';
 import type {
   AccountView,
@@ -59,6 +61,7 @@ export class NaiveEngine {
   apply(command: Command, atMs: number): void {
     if (atMs < this.state.nowMs) throw new Error(`time goes back from ${this.state.nowMs} to ${atMs}`);
     this.state.sequence++;
+    this.state.fillsLeft = MAX_FILLS_PER_ORDER;
     this.state.events = [];
     this.replayed = false;
     passTime(this.state, atMs);
