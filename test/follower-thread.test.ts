@@ -84,13 +84,15 @@ async function openExchange(folder: string, options: Partial<FollowerOptions> = 
   const journal = await openJournal({ folder });
   const reader = await openJournalReader(folder);
   const log = new Log();
-  const { engine } = await recoverFromSnapshot({ folder, reader, log, elapsedMs: () => performance.now() });
+  // A clock that stands still: nothing here takes too long, however busy the machine is.
+  const elapsedMs = () => 0;
+  const { engine } = await recoverFromSnapshot({ folder, reader, log, elapsedMs });
   await reader.close();
   const follower = new FollowerOfBuild({
     folder,
     durableSequence: engine.sequence,
     log,
-    elapsedMs: () => performance.now(),
+    elapsedMs,
     onDisagreement: (sequence, message) => log.error({ sequence, problem: message }, 'disagreement'),
     onFailure: (error) => log.error({ problem: error.message }, 'failure'),
     ...options,
