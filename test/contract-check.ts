@@ -35,7 +35,12 @@ interface Place<Thing> {
 }
 
 export class Contract {
-  private readonly ajv = new Ajv2020({ strict: true, strictTypes: false, multipleOfPrecision: 9 });
+  private readonly ajv = new Ajv2020({
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    multipleOfPrecision: 9,
+  });
   private readonly validators = new Map<string, ValidateFunction>();
   private readonly paths: { pattern: RegExp; template: string; item: PathItem }[];
 
@@ -106,7 +111,8 @@ export class Contract {
       const sent = headers[name.toLowerCase()];
       if (sent === undefined && header.required === true) return `the header ${name} is missing`;
       if (sent === undefined) continue;
-      const problem = this.schemaProblem(at + pointer('headers', name, 'schema'), sent);
+      const value = header.schema.type === 'integer' ? Number(sent) : sent;
+      const problem = this.schemaProblem(at + pointer('headers', name, 'schema'), value);
       if (problem !== null) return `the header ${name}: ${problem}`;
     }
     const known = new Set(described.map(([name]) => name.toLowerCase()));

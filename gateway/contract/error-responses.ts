@@ -31,8 +31,14 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   for (const code of route.errors ?? []) codes.add(code);
   if (route.method !== 'GET' && route.access !== 'partner') codes.add('cross_site_request');
   if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
+  if (isRateLimited(route)) codes.add('rate_limited');
   if (route.idempotent === true) codes.add('idempotency_key_reused');
   return ERROR_CODES.filter((code) => codes.has(code));
+}
+
+/** All but the reads of operators and load balancers, which must be answered when nothing else is. */
+export function isRateLimited({ access, method }: Route): boolean {
+  return access !== 'open' || method !== 'GET';
 }
 
 /** Status → its answer, with the codes as a closed list. `errorBody` is the schema of all errors. */

@@ -1,7 +1,7 @@
 /** One route of the table as an operation of the document. */
 import type { z } from 'zod';
 import type { Access, Route } from '../http/route.js';
-import { errorCodesOf, errorResponses } from './error-responses.js';
+import { errorCodesOf, errorResponses, isRateLimited } from './error-responses.js';
 import { EXAMPLES, type RouteExample } from './examples.js';
 import type { Header, MediaType, Operation, RequestBody, Response, Security } from './openapi.js';
 import { parametersOf } from './parameters.js';
@@ -91,6 +91,26 @@ const SET_COOKIE: Header = {
   schema: { type: 'string', pattern: '^service-session=' },
 };
 
+const RETRY_AFTER: Header = {
+  description: 'Seconds after which the request can succeed',
+  required: true,
+  schema: { type: 'integer', minimum: 0 },
+};
+const RATE_LIMIT: Record<string, Header> = {
+  'RateLimit-Limit': {
+    description: 'How many requests may come at once',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'RateLimit-Remaining': {
+    description: 'How many of them are left',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'RateLimit-Reset': {
+    description: 'Seconds until all of them are there again',
+    schema: { type: 'integer', minimum: 0 },
+  },
+};
+
 /** Answers that the engine gives are those that can be replayed; those that the gateway gives before it never are. */
 const REPLAYABLE = ['200', '201', '400', '404', '409', '422'];
 
@@ -98,7 +118,8 @@ function withHeaders(route: Route, responses: Record<string, Response>): Record<
   // What a partner's reference was used for is answered again like what a key was used for.
   const replays = route.idempotent === true || (route.access === 'partner' && route.body !== undefined);
   for (const [status, response] of Object.entries(responses)) {
-    const headers: Record<string, Header> = {};
+    const headers: Record<string, Header> = isRateLimited(route) ? { ...RATE_LIMIT } : {};
+    if (status === '429') headers['Retry-After'] = RETRY_AFTER;
     if (replays && REPLAYABLE.includes(status)) headers['Idempotency-Replayed'] = REPLAYED;
     if (route.setsCookie === true && status < '300') headers['Set-Cookie'] = SET_COOKIE;
     if (Object.keys(headers).length > 0) response.headers = headers;

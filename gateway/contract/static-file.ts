@@ -15,6 +15,8 @@ export interface StaticFile {
 export function serveFile(app: uWS.TemplatedApp, path: string, file: StaticFile): void {
   const etag = `"${createHash('sha256').update(file.bytes).digest('base64url')}"`;
   const write = (response: uWS.HttpResponse, isHead: boolean, isKnown: boolean) => {
+    // uWebSockets.js insists on this where an answer has no body, although it has been written when the handler returns.
+    response.onAborted(() => {});
     response.cork(() => {
       if (isKnown) response.writeStatus('304 Not Modified');
       else response.writeHeader('Content-Type', file.contentType);
