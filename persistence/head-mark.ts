@@ -14,8 +14,8 @@
  * Always holds: the mark is written after the commit that it names is on disk, and before anything of that commit is
  * released. It is written with a plain write, without fsync, and that is enough: when the process is killed, what it
  * wrote is in the operating system's hands and reaches the file; when the power fails, the mark on disk may be an
- * older one, or even unreadable, but never newer than the journal, which was on disk first. So a good journal is
- * never refused for its mark. (With a durability other than `full` a power cut can lose commits, and the mark then
+ * older one, but never newer than the journal, which was on disk first; and only the slot that was being written can be
+ * torn. So a good journal is not refused for its mark, unless both slots are garbled, which no crash explains. (With a durability other than `full` a power cut can lose commits, and the mark then
  * shows it, as it should.)
  */
 import { createHash } from 'node:crypto';

@@ -73,7 +73,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const lock = await lockFolder(folder);
   try {
     const found = (await hasNoJournal(folder))
-      ? expectNone(folder)
+      ? expectNone(folder, acceptMissingMark)
       : await inspect(folder, acceptMissingMark);
     return await Journal.open(folder, durability, found, lock);
   } catch (error) {
@@ -89,8 +89,15 @@ interface Found {
 }
 
 /** No journal, so there must be no sign that there was one. */
-function expectNone(folder: string): Found {
+function expectNone(folder: string, acceptMissingMark: boolean): Found {
   const state = readMark(join(folder, HEAD_FILE));
+  if (state.state === 'unreadable' && !acceptMissingMark) {
+    throw new JournalError(
+      `${join(folder, JOURNAL_FILE)} is gone or empty, and journal.head is unreadable, so nobody can tell what had been ` +
+        `committed. ${PUT_BACK} If there never was a journal here, start once with ACCEPT_MISSING_MARK=on.`,
+      1,
+    );
+  }
   if (state.state === 'read' && state.mark.sequence > 0) {
     throw new JournalError(
       `${join(folder, JOURNAL_FILE)} is gone or empty, but commands up to ${state.mark.sequence} had been committed and ` +
@@ -129,17 +136,16 @@ function noticeOf(
   end: JournalPosition,
   acceptMissingMark: boolean,
 ): string | null {
-  if (state.state === 'missing') {
-    if (acceptMissingMark) return `journal.head was missing; the journal was taken to end at ${end.sequence}`;
+  if (state.state !== 'read') {
+    if (acceptMissingMark) {
+      return `journal.head was ${state.state}; the journal was taken to end at ${end.sequence}`;
+    }
     throw new JournalError(
-      `${join(folder, HEAD_FILE)} is missing, so nobody can tell whether the journal, which ends at sequence ` +
-        `${end.sequence}, is complete. ${PUT_BACK} If this journal is known to be complete, start once with the setting ` +
-        'that accepts a journal without journal.head.',
+      `${join(folder, HEAD_FILE)} is ${state.state}, so nobody can tell whether the journal, which ends at sequence ` +
+        `${end.sequence}, is complete. ${PUT_BACK} If this journal is known to be complete, start once with ` +
+        'ACCEPT_MISSING_MARK=on.',
       end.sequence + 1,
     );
-  }
-  if (state.state === 'unreadable') {
-    return `journal.head was unreadable, as a power cut can leave it; the journal was taken to end at ${end.sequence}`;
   }
   const behind = end.sequence - state.mark.sequence;
   return behind === 0

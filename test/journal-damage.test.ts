@@ -367,13 +367,16 @@ describe('journal.head', () => {
     ['zeros', Buffer.alloc(8192)],
     ['empty', Buffer.alloc(0)],
     ['noise', Buffer.alloc(8192, 'noise')],
-  ])('that is unreadable (%s) does not refuse a good journal, and says so', async (_, content) => {
+  ])('that is unreadable (%s) is refused, unless that is accepted', async (_, content) => {
     const folder = folders.make();
     await writeJournal(folder);
     writeFileSync(at(folder, 'journal.head'), content);
-    const { engine, notice } = await start(folder);
-    expect(engine.sequence).toBe(100);
-    expect(notice).toContain('unreadable');
+    await expect(start(folder)).rejects.toThrow(/unreadable.*ACCEPT_MISSING_MARK/s);
+    const journal = await openJournal({ folder, acceptMissingMark: true });
+    expect(journal.notice).toContain('unreadable');
+    expect(journal.end.sequence).toBe(100);
+    await journal.close();
+    expect((await start(folder)).notice).toBeNull();
   });
 
   it('with one slot torn still marks the commit before', async () => {
