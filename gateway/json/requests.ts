@@ -32,10 +32,9 @@ export const LIMIT_TEXTS = {
   price: { description: 'US dollars per share: the worst that is acceptable; without it, any price is' },
   timeInForce: {
     description:
-      'IOC: what cannot be done at once is dropped; FOK: all at once or nothing; GTC: the rest stays in the book until the market ends',
-    default: 'IOC',
+      'IOC, as without it: what cannot be done at once is dropped; FOK: all at once or nothing; GTC: the rest stays in the book until the market ends',
   },
-  postOnly: { description: 'Refused instead of trading at once; needs GTC', default: false },
+  postOnly: { description: 'If true, the order is refused instead of trading at once; needs GTC' },
   validUntilMs: {
     description: 'Milliseconds since the epoch: an order that reaches the exchange later is refused',
   },
