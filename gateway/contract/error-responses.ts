@@ -52,8 +52,10 @@ export function errorResponses(codes: readonly ErrorCode[], errorBody: JsonSchem
 }
 
 function errorResponse(codes: readonly ErrorCode[], errorBody: JsonSchema): Response {
-  const error: JsonSchema = { type: 'object', properties: { code: { type: 'string', enum: [...codes] } } };
-  const schema: JsonSchema = { allOf: [errorBody, { type: 'object', properties: { error } }] };
+  const code: JsonSchema = { type: 'string', enum: [...codes] };
+  const error: JsonSchema = { type: 'object', properties: { code }, required: ['code'] };
+  const narrowed: JsonSchema = { type: 'object', properties: { error }, required: ['error'] };
+  const schema: JsonSchema = { allOf: [errorBody, narrowed] };
   const examples: Record<string, Example> = {};
   for (const code of codes) examples[code] = { value: JSON.parse(exampleOf(code).text) };
   return {
