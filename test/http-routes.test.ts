@@ -67,7 +67,10 @@ describe('markets', () => {
       prices: { UP: 0.5, DOWN: 0.5 },
       endsAtMs: WINDOW_START_MS + WINDOW_MS,
     });
-    expect((await api.get(`/markets/${MARKET}`)).json).toEqual(market);
+    const { priceHistory, sequence, ...alone } = (await api.get(`/markets/${MARKET}`)).json;
+    expect({ ...alone, sequence: market.sequence }).toEqual(market);
+    expect(sequence).toBeGreaterThanOrEqual(market.sequence);
+    expect(priceHistory[0]).toEqual({ atMs: WINDOW_START_MS, UP: 0.5, DOWN: 0.5, assetPrice: 100_000 });
     expect((await api.get('/markets')).json.markets).toEqual([market]);
     expect((await api.get('/markets?status=resolved')).json.markets).toEqual([]);
     expect((await api.get('/markets?asset=btc&status=active')).json.markets).toEqual([market]);
@@ -471,6 +474,92 @@ describe('partners and operations', () => {
     const after = (await api.get('/status')).json;
     expect(after.sequence).toBe(before.sequence + 1);
     expect(after.digest).not.toBe(before.digest);
+  });
+});
+
+describe('history', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  test('a trade that was acknowledged is in the very next answer, on both sides and on the tape', async () => {
+    const [ada, bob] = await twoTraders();
+    const { json: mine } = await api.get(`/users/${bob.userId}/trades`);
+    expect(mine.trades).toMatchObject([
+      { outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 100, value: 60, fee: 0.3, role: 'taker' },
+    ]);
+    const { json: hers } = await api.get(`/users/${ada.userId}/trades`);
+    expect(hers.trades).toMatchObject([
+      { outcome: 'UP', side: 'BUY', price: 0.4, shares: 100, value: 40, fee: 0, role: 'maker' },
+    ]);
+    const { json: tape } = await api.get(`/markets/15m/${MARKET}/trades`);
+    expect(tape.trades).toMatchObject([
+      { outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 100, value: 60, match: 'mint' },
+    ]);
+    expect(tape.trades[0].tradeId).toBe(mine.trades[0].tradeId);
+  });
+
+  test('pages of trades go on where the last one ended, also when new ones come', async () => {
+    const ada = await server.register('pager');
+    const bob = await server.register('seller');
+    const swap = async () => {
+      await trade('buy', bob, { outcome: 'DOWN', shares: 1, price: 0.6, timeInForce: 'GTC' });
+      await trade('buy', ada, { outcome: 'UP', amount: 0.4 });
+    };
+    for (let i = 0; i < 5; i++) await swap();
+    const path = `/users/${ada.userId}/trades?limit=2`;
+    const first = (await api.get(path)).json;
+    await swap();
+    const second = (await api.get(`${path}&cursor=${first.nextCursor}`)).json;
+    const third = (await api.get(`${path}&cursor=${second.nextCursor}`)).json;
+    const ids = [...first.trades, ...second.trades, ...third.trades].map((entry) => entry.tradeId);
+    expect(ids).toHaveLength(5);
+    expect(new Set(ids).size).toBe(5);
+    expect(third.nextCursor).toBeNull();
+    const other = await api.get(`/users/${bob.userId}/trades?cursor=${first.nextCursor}`);
+    expect([other.status, other.json.error.details]).toEqual([
+      400,
+      { cursor: 'is not a cursor that this list gave' },
+    ]);
+  });
+
+  test('past markets, points and the leaderboard after the market has ended', async () => {
+    await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
+    const { json: past } = await api.get('/markets/15m/history?asset=BTC');
+    expect(past.markets).toHaveLength(1);
+    const [market] = past.markets;
+    expect(market).toMatchObject({ id: MARKET, status: 'resolved', resolution: 'UP', startPrice: 100_000 });
+    expect(market.priceHistory.length).toBeGreaterThan(100);
+    expect(market.priceHistory.at(-1).atMs).toBe(WINDOW_START_MS + WINDOW_MS);
+
+    const [bob, ada] = ['u2', 'u1'];
+    const { json: byProfit } = await api.get('/leaderboard?metric=profit&period=day');
+    // Ada had 100 UP for 40 dollars; Bob paid 60 and a fee of 0.3 for what is worth nothing now.
+    expect(byProfit.entries[0]).toEqual({ rank: 1, userId: ada, username: 'ada', value: 60 });
+    const last = byProfit.entries.at(-1);
+    expect(last).toEqual({ rank: byProfit.entries.length, userId: bob, username: 'bob', value: -60.3 });
+    expect((await api.get(`/users/${bob}`)).json).toMatchObject({ realizedProfit: -60.3, rank: last.rank });
+    const { json: paged } = await api.get('/leaderboard?metric=profit&period=day&limit=1');
+    const { json: rest } = await api.get(`/leaderboard?metric=profit&period=day&cursor=${paged.nextCursor}`);
+    expect([...paged.entries, ...rest.entries]).toEqual(byProfit.entries);
+
+    const login = await api.post('/auth/login', { username: 'bob', password: PASSWORD });
+    const { json: points } = await api.get(`/users/${bob}/points`, login.json.token);
+    expect(points).toMatchObject({
+      balance: 30,
+      history: [{ points: 30, reason: 'fees', marketId: MARKET }],
+    });
+    expect((await api.get(`/users/${ada}/points`, login.json.token)).status).toBe(403);
+  });
+
+  test('what is not there', async () => {
+    const trades = await api.get('/users/u999/trades');
+    expect([trades.status, trades.json.error.code]).toEqual([404, 'user_not_found']);
+    for (const path of ['/markets/btc-15m-1/trades', '/markets/btc-15m-900/trades']) {
+      const tape = await api.get(path.replace('/markets/', '/markets/15m/'));
+      expect([tape.status, tape.json.error.code]).toEqual([404, 'market_not_found']);
+    }
+    expect((await api.get('/leaderboard?metric=luck')).status).toBe(400);
+    expect((await api.get('/leaderboard?cursor=abc')).status).toBe(400);
   });
 });
 
