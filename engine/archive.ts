@@ -21,6 +21,7 @@ export interface Archive {
 export type ByteSink = (bytes: Uint8Array) => void;
 
 const PIECE_BYTES = 1 << 16;
+const TEXT_RUN = 1_024;
 
 export class StateWriter implements Archive {
   readonly reading = false;
@@ -113,8 +114,14 @@ export class StateReader implements Archive {
   text(): string {
     const length = this.count(2);
     const start = this.take(length * 2);
+    // In runs: a text that grows by single characters would stay a chain of them in memory.
     let text = '';
-    for (let i = 0; i < length; i++) text += String.fromCharCode(this.view.getUint16(start + i * 2, true));
+    for (let from = 0; from < length; from += TEXT_RUN) {
+      const units: number[] = [];
+      const to = Math.min(length, from + TEXT_RUN);
+      for (let i = from; i < to; i++) units.push(this.view.getUint16(start + i * 2, true));
+      text += String.fromCharCode(...units);
+    }
     return text;
   }
 

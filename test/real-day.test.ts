@@ -101,7 +101,7 @@ async function enterPayments(client: TradingClient): Promise<number> {
   let payments = 0;
   for (const id of client.ledger.marketIds()) {
     const { resolution } = watch.resolved.get(id)!;
-    await eventually(async () => (await api.get(`/markets/${id}`)).status === 404);
+    await eventually(async () => (await api.get(`/markets/15m/${id}/orderbook`)).status === 404);
     if (client.ledger.owed(id, resolution!).payout.gt(0)) payments++;
     client.ledger.paid(id, resolution!);
   }
