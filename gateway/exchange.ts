@@ -195,8 +195,7 @@ async function open(parts: Parts): Promise<Exchange> {
     house?.stop();
     await feed.stop();
   };
-  const stop = async () => {
-    if (stopping) return;
+  const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
     const drained = server.drain();
@@ -207,6 +206,11 @@ async function open(parts: Parts): Promise<Exchange> {
     await parts.follower?.close();
     server.close();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
+  };
+  let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopped ??= stopOnce();
+    return stopped;
   };
 
   try {

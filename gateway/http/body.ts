@@ -9,6 +9,8 @@ import { BODY_BYTES_MAX } from './incoming.js';
 
 /** From here on a body that is too large is not even read any more. */
 const DROPPED_BYTES_MAX = 16 * BODY_BYTES_MAX;
+/** No honest client cuts a body into more pieces; it counts as too large. */
+const PIECES_MAX = 4_096;
 
 /** The text of a body that has come in whole, or why there is none. */
 export interface ReceivedBody {
@@ -20,24 +22,36 @@ export interface ReceivedBody {
 
 /** Calls `done` once, when the body has come in, within uWebSockets.js's callback. Not if the client leaves. */
 export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) => void): void {
-  let kept: Buffer | null = null;
+  // Doubles as it fills, so that a body in tiny pieces costs no more than one in large ones.
+  let kept = EMPTY;
   let length = 0;
+  let pieces = 0;
   let finished = false;
   response.onData((data, isLast) => {
     if (finished) return;
+    const start = length;
     length += data.byteLength;
-    const tooLarge = length > BODY_BYTES_MAX;
-    if (tooLarge) kept = null;
-    // The memory is uWebSockets.js's again after this callback: keep a copy of what is not the last piece.
-    else if (!isLast) kept = Buffer.concat([kept ?? EMPTY, Buffer.from(data)]);
-    if (!isLast && length <= DROPPED_BYTES_MAX) return;
+    pieces++;
+    const tooLarge = length > BODY_BYTES_MAX || pieces > PIECES_MAX;
+    if (!tooLarge && !(isLast && start === 0)) {
+      // The memory is uWebSockets.js's again after this callback.
+      if (length > kept.length) kept = grown(kept, start, length);
+      kept.set(new Uint8Array(data), start);
+    }
+    if (!isLast && length <= DROPPED_BYTES_MAX && pieces <= PIECES_MAX) return;
     finished = true;
     if (tooLarge) done({ text: '', fault: 'body_too_large', unread: !isLast });
-    else done(decoded(kept === null ? Buffer.from(data) : Buffer.concat([kept, Buffer.from(data)])));
+    else done(decoded(start === 0 ? Buffer.from(data) : kept.subarray(0, length)));
   });
 }
 
-const EMPTY = Buffer.alloc(0);
+const EMPTY: Buffer = Buffer.alloc(0);
+
+function grown(kept: Buffer, used: number, needed: number): Buffer {
+  const larger = Buffer.allocUnsafe(Math.min(BODY_BYTES_MAX, Math.max(1_024, 2 * needed)));
+  kept.copy(larger, 0, 0, used);
+  return larger;
+}
 
 function decoded(bytes: Buffer): ReceivedBody {
   return isUtf8(bytes)

@@ -10,6 +10,7 @@ import type { Command } from '../../engine/commands.js';
 import type { Engine } from '../../engine/engine.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
 import type { Tape } from '../../engine/tape.js';
+import { FrameError } from '../../persistence/frames.js';
 import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.js';
 import type { ReceiptWriter } from '../json/receipts.js';
 import { type ErrorAnswer, errorAnswer, rejection } from './errors.js';
@@ -130,6 +131,12 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
       if (this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
       return result;
     } catch (error) {
+      if (error instanceof FrameError) {
+        // It changed nothing. A schema let something through that no journal can hold: a fault, but not a reason to stop.
+        this.gateway.log.error({ route: this.route?.path, reason: error.message }, 'a command has no frame');
+        this.answerError(rejection('invalid_command', 0, 0));
+        return null;
+      }
       if (!(error instanceof SubmitRefused)) throw error;
       this.gateway.log.warn({ reason: error.message }, 'a command was refused');
       this.refuseUnavailable();

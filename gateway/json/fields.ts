@@ -62,9 +62,10 @@ export const timeInForce = z.enum(['IOC', 'FOK', 'GTC']).transform((name) => Tim
 export const timeMs = z
   .number()
   .refine(Number.isInteger, 'must be a whole number of milliseconds')
-  .min(0, 'must not be negative')
+  // JSON has a -0, and it is no time.
+  .refine((value) => value >= 0 && !Object.is(value, -0), 'must not be negative')
   .max(MAX_TIME_MS, `must be at most ${MAX_TIME_MS}`)
-  .meta({ multipleOf: 1 });
+  .meta({ minimum: 0, multipleOf: 1 });
 
 /** A user's id, such as "u12". Whether it is the right one is asked elsewhere. */
 export const userId = z.string().meta({ description: 'The id of a user, such as u12' });
