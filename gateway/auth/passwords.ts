@@ -29,25 +29,34 @@ export class Passwords {
     return this.waiting.length < WAITING_MAX;
   }
 
-  async hash(password: string): Promise<string> {
+  /** null: when its turn came, nobody wanted the hash any more, and none was made. */
+  async hash(password: string, isWanted: () => boolean): Promise<string | null> {
     const salt = randomBytes(SALT_BYTES);
-    return format(this.costLog2, salt, await this.derive(password, salt, this.costLog2));
+    const key = await this.derive({ password, salt, costLog2: this.costLog2 }, isWanted);
+    return key === null ? null : format(this.costLog2, salt, key);
   }
 
-  /** Whether the password is the one that the credential was made from; an empty credential fits none. */
-  async verify(password: string, credential: string): Promise<boolean> {
+  /** Whether the password is the one that the credential was made from; an empty credential fits none. null: as above. */
+  async verify(password: string, credential: string, isWanted: () => boolean): Promise<boolean | null> {
     const [scheme, costLog2, blockSize, parallelism, salt, key] = (credential || this.nobody).split('$');
     if (scheme !== 'scrypt' || Number(blockSize) !== BLOCK_SIZE || Number(parallelism) !== PARALLELISM) {
       throw new Error('a credential is not in the form that this version writes');
     }
-    const derived = await this.derive(password, Buffer.from(salt!, 'base64url'), Number(costLog2));
+    const task = { password, salt: Buffer.from(salt!, 'base64url'), costLog2: Number(costLog2) };
+    const derived = await this.derive(task, isWanted);
+    if (derived === null) return null;
     return timingSafeEqual(derived, Buffer.from(key!, 'base64url'));
   }
 
-  private async derive(password: string, salt: Buffer, costLog2: number): Promise<Buffer> {
+  /** Clients that hang up while they wait cost those behind them nothing. */
+  private async derive(
+    { password, salt, costLog2 }: { password: string; salt: Buffer; costLog2: number },
+    isWanted: () => boolean,
+  ): Promise<Buffer | null> {
     if (this.busy) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.busy = true;
     try {
+      if (!isWanted()) return null;
       return await runScrypt(password.normalize('NFKC'), salt, 2 ** costLog2);
     } finally {
       // The place goes straight to the next in line, so that nobody who comes now gets in between.

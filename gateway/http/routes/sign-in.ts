@@ -123,15 +123,22 @@ export const signInRoutes: Route[] = [
   }),
 ];
 
-/** Null if the client has left meanwhile, or after telling it that too many others wait for a hash. */
+/** Null if the client has left meanwhile, or after telling it that there is no hash to be had now. */
 async function hashOrRefuse(call: Call<unknown, unknown>, password: string): Promise<string | null> {
   const { passwords } = call.gateway;
   if (!passwords.hasRoom) {
     call.refuseUnavailable();
     return null;
   }
-  const credential = await passwords.hash(password);
-  return call.isOver ? null : credential;
+  const credential = await passwords.hash(password, () => isWanted(call));
+  if (call.isOver) return null;
+  if (credential === null) call.refuseUnavailable();
+  return credential;
+}
+
+/** Whether a hash is still worth making: the client waits, and the exchange goes on. */
+function isWanted(call: Call<unknown, unknown>): boolean {
+  return !call.isOver && !call.gateway.isStopping();
 }
 
 /**
@@ -149,8 +156,12 @@ async function isPasswordOf(
     return false;
   }
   const credential = engine.credential(userId) ?? '';
-  const fits = await gateway.passwords.verify(password, credential);
+  const fits = await gateway.passwords.verify(password, credential, () => isWanted(call));
   if (call.isOver) return false;
+  if (fits === null) {
+    call.refuseUnavailable();
+    return false;
+  }
   if (fits && engine.credential(userId) === credential) return true;
   call.answerError(errorAnswer('wrong_credentials'));
   return false;
