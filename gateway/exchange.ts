@@ -117,12 +117,15 @@ async function recoverEngine(journal: Journal, log: Log): Promise<Engine> {
   }
 }
 
-/** Why nothing may change any more; null while all is well. */
+/** Why clients can change nothing any more; null while all is well. */
 interface Health {
   halted: string | null;
 }
 
-/** Nothing is changed any more once the follower is gone or finds that the journal says otherwise; the process stays, to be looked at. */
+/**
+ * Clients can change nothing any more once the follower is gone, or finds that the journal says otherwise. Markets still
+ * end and are settled, and the process stays, to be looked at.
+ */
 function startFollower(options: ExchangeOptions, durableSequence: number, health: Health): Follower | null {
   const { config, log } = options;
   if (!config.follower) return null;
