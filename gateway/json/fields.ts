@@ -74,12 +74,30 @@ export const username = z
   .string()
   .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z a-z 0-9 _ -')
   .meta({ description: 'In upper and lower case as it is to be shown; no two names differ in case only' });
+const PASSWORD_LENGTH = { min: 8, max: 128 };
+const atMostLong = (value: string) => characterCount(value) <= PASSWORD_LENGTH.max;
+const TOO_LONG = `must have at most ${PASSWORD_LENGTH.max} characters`;
+
+/** As JSON Schema counts: a character beyond the first 65,536 is one, although JavaScript has two halves of it. */
+function characterCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
 export const password = z
   .string()
-  .min(8, 'must have at least 8 characters')
-  .max(128, 'must have at most 128 characters');
+  .refine(
+    (value) => characterCount(value) >= PASSWORD_LENGTH.min,
+    `must have at least ${PASSWORD_LENGTH.min} characters`,
+  )
+  .refine(atMostLong, TOO_LONG)
+  .meta({ minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max });
 /** For the password that is checked: any text may be tried, only not an endless one. */
-export const triedPassword = z.string().max(128, 'must have at most 128 characters');
+export const triedPassword = z
+  .string()
+  .refine(atMostLong, TOO_LONG)
+  .meta({ maxLength: PASSWORD_LENGTH.max });
 export const referralCode = z
   .string()
   .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z 0-9 _ -');
