@@ -94,10 +94,7 @@ export const password = z
   .refine(atMostLong, TOO_LONG)
   .meta({ minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max });
 /** For the password that is checked: any text may be tried, only not an endless one. */
-export const triedPassword = z
-  .string()
-  .refine(atMostLong, TOO_LONG)
-  .meta({ maxLength: PASSWORD_LENGTH.max });
+export const triedPassword = z.string().refine(atMostLong, TOO_LONG).meta({ maxLength: PASSWORD_LENGTH.max });
 export const referralCode = z
   .string()
   .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z 0-9 _ -');
