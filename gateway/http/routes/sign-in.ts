@@ -130,15 +130,10 @@ async function hashOrRefuse(call: Call<unknown, unknown>, password: string): Pro
     call.refuseUnavailable();
     return null;
   }
-  const credential = await passwords.hash(password, () => isWanted(call));
+  const credential = await passwords.hash(password, () => !call.isOver);
   if (call.isOver) return null;
   if (credential === null) call.refuseUnavailable();
   return credential;
-}
-
-/** Whether a hash is still worth making: the client waits, and the exchange goes on. */
-function isWanted(call: Call<unknown, unknown>): boolean {
-  return !call.isOver && !call.gateway.isStopping();
 }
 
 /**
@@ -156,7 +151,7 @@ async function isPasswordOf(
     return false;
   }
   const credential = engine.credential(userId) ?? '';
-  const fits = await gateway.passwords.verify(password, credential, () => isWanted(call));
+  const fits = await gateway.passwords.verify(password, credential, () => !call.isOver);
   if (call.isOver) return false;
   if (fits === null) {
     call.refuseUnavailable();
