@@ -92,6 +92,7 @@ function environment(folder: string): Record<string, string> {
     HOUSE: 'off',
     STARTING_BALANCE: '1000000',
     PASSWORD_COST_LOG2: '10',
+    FAIR_USE: 'off',
     LOG_LEVEL: 'error',
   };
 }

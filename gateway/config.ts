@@ -4,8 +4,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { MAX_ASSETS, MAX_ORDER_MICROS, MAX_TRANSFER_MICROS } from '../engine/limits.js';
+import { MAX_ASSETS, MAX_BATCH_OPERATIONS, MAX_ORDER_MICROS, MAX_TRANSFER_MICROS } from '../engine/limits.js';
 import type { PartnerKey } from './auth/partners.js';
+import type { ConnectionLimits } from './fair-use/connections.js';
+import type { FairUseRates } from './fair-use/fair-use.js';
+import type { OverloadLimits } from './fair-use/overload.js';
+import type { Rate } from './fair-use/token-buckets.js';
 import { COINBASE_URL } from './feeds/coinbase.js';
 import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
 import { LOG_LEVELS, type LogLevel } from './log.js';
@@ -39,6 +43,9 @@ export interface Config {
   follower: boolean;
   /** A snapshot after so many commands. */
   snapshotEveryCommands: number;
+  fairUse: FairUseRates;
+  overload: OverloadLimits;
+  connections: ConnectionLimits;
   logLevel: LogLevel;
 }
 
@@ -79,6 +86,26 @@ function dollars(standard: number, maxMicros: number) {
   });
 }
 
+/** `<per second>/<burst>`, or 0 for no limit. */
+function rate(standard: string, burstMin = 1) {
+  return z
+    .string()
+    .regex(
+      /^(0|\d{1,9}(\.\d{1,3})?\/\d{1,9})$/,
+      'must be <per second>/<burst>, such as 100/200, or 0 for no limit',
+    )
+    .default(standard)
+    .transform((value): Rate | null => {
+      const [perSecond, burst] = value.split('/').map(Number) as [number, number?];
+      return burst === undefined ? null : { perSecond, burst };
+    })
+    .refine(
+      (limit) => limit === null || limit.perSecond > 0,
+      'must be more than 0 per second, or 0 for no limit',
+    )
+    .refine((limit) => limit === null || limit.burst >= burstMin, `needs a burst of at least ${burstMin}`);
+}
+
 const list = (separated: string) => separated.split(/[,\n]/).map((item) => item.trim());
 
 const Variables = z.object({
@@ -113,6 +140,20 @@ const Variables = z.object({
   ACCEPT_MISSING_MARK: onOff('off'),
   FOLLOWER: onOff('on'),
   SNAPSHOT_EVERY_COMMANDS: number({ standard: 500_000, min: 1_000, max: 1_000_000_000 }),
+  FAIR_USE: onOff('on'),
+  // A batch counts its operations, so the largest must fit.
+  ORDERS_PER_USER: rate('2000/4000', MAX_BATCH_OPERATIONS),
+  ORDERS_PER_ADDRESS: rate('10000/20000', MAX_BATCH_OPERATIONS),
+  READS_PER_USER: rate('1000/2000'),
+  READS_PER_ADDRESS: rate('2000/4000'),
+  SIGN_INS_PER_USER: rate('1/20'),
+  SIGN_INS_PER_ADDRESS: rate('5/100'),
+  OVERLOAD_COMMANDS: number({ standard: 100_000, min: 1, max: 1_000_000_000 }),
+  OVERLOAD_BYTES: number({ standard: 67_108_864, min: 1_024, max: 200_000_000 }),
+  OVERLOAD_STALL_MS: number({ standard: 2_000, min: 1, max: 60_000 }),
+  OVERLOAD_ANSWERS: number({ standard: 50_000, min: 1, max: 10_000_000 }),
+  CONNECTIONS: number({ standard: 10_000, min: 1, max: 1_000_000 }),
+  CONNECTIONS_PER_ADDRESS: number({ standard: 2_000, min: 0, max: 1_000_000 }),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
 });
 type Variables = z.output<typeof Variables>;
@@ -143,8 +184,33 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     acceptMissingMark: variables.ACCEPT_MISSING_MARK,
     follower: variables.FOLLOWER,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
+    fairUse: fairUseRates(variables),
+    overload: {
+      backlogCommands: variables.OVERLOAD_COMMANDS,
+      backlogBytes: variables.OVERLOAD_BYTES,
+      stallMs: variables.OVERLOAD_STALL_MS,
+      waitingAnswers: variables.OVERLOAD_ANSWERS,
+    },
+    connections: connectionLimits(variables),
     logLevel: variables.LOG_LEVEL,
   };
+}
+
+function fairUseRates(variables: Variables): FairUseRates {
+  const off = !variables.FAIR_USE;
+  const party = (user: Rate | null, address: Rate | null) =>
+    off ? { user: null, address: null } : { user, address };
+  return {
+    orders: party(variables.ORDERS_PER_USER, variables.ORDERS_PER_ADDRESS),
+    reads: party(variables.READS_PER_USER, variables.READS_PER_ADDRESS),
+    signIns: party(variables.SIGN_INS_PER_USER, variables.SIGN_INS_PER_ADDRESS),
+  };
+}
+
+/** Behind a proxy all connections are the proxy's. */
+function connectionLimits(variables: Variables): ConnectionLimits {
+  const perAddress = variables.TRUST_PROXY ? 0 : variables.CONNECTIONS_PER_ADDRESS;
+  return { total: variables.CONNECTIONS, perAddress };
 }
 
 function priceFeed(variables: Variables): PriceFeed {

@@ -20,11 +20,16 @@ import { Sessions } from './auth/sessions.js';
 import { elapsedMs } from './clock.js';
 import type { Config } from './config.js';
 import { serveContract } from './contract/serve.js';
+import { ConnectionCap } from './fair-use/connections.js';
+import { FairUse } from './fair-use/fair-use.js';
+import { Overload } from './fair-use/overload.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from './house.js';
 import type { Gateway } from './http/gateway.js';
 import { ROUTES } from './http/routes.js';
 import { HttpServer } from './http/server.js';
 import type { Log } from './log.js';
+import { Metrics } from './metrics/metrics.js';
+import { registerReadings } from './metrics/readings.js';
 import { type Outside, openOutside, priceSink } from './prices.js';
 import { Scheduler } from './scheduler.js';
 import type { StreamLimits } from './stream/limits.js';
@@ -68,6 +73,7 @@ export async function startExchange(options: ExchangeOptions): Promise<Exchange>
   const health: Health = { halted: null };
   let sequencer: WatchedSequencer | null = null;
   let follower: Follower | null = null;
+  let metrics: Metrics | null = null;
   try {
     const engine = await recoverEngine(journal, log);
     const outside = options.outside ?? (await openOutside({ config, engine, log, onFailure: fail }));
@@ -75,20 +81,37 @@ export async function startExchange(options: ExchangeOptions): Promise<Exchange>
     if (engine.nowMs > clock.nowMs()) {
       log.warn({ journalMs: engine.nowMs, clockMs: clock.nowMs() }, 'the journal is ahead of the clock');
     }
+    const counting = new Metrics(engine.sequence);
+    metrics = counting;
     sequencer = new WatchedSequencer({
       engine,
       journal,
       now: () => clock.nowMs(),
       onFatal: fail,
-      onCommit: (sequence) => follower?.committed(sequence),
+      onCommit: (sequence) => {
+        counting.committed(sequence);
+        follower?.committed(sequence);
+      },
     });
     follower = startFollower(options, engine.sequence, health);
     const sessions = await Sessions.create(sessionSecret(config.dataFolder));
     const { streamLimits = {} } = options;
-    return await open({ config, log, fail, sequencer, follower, health, sessions, outside, streamLimits });
+    return await open({
+      config,
+      log,
+      fail,
+      sequencer,
+      follower,
+      health,
+      metrics,
+      sessions,
+      outside,
+      streamLimits,
+    });
   } catch (error) {
     await (sequencer ?? journal).close();
     await follower?.close();
+    metrics?.stop();
     throw error;
   }
 }
@@ -153,13 +176,14 @@ interface Parts {
   sequencer: WatchedSequencer;
   follower: Follower | null;
   health: Health;
+  metrics: Metrics;
   sessions: Sessions;
   outside: Outside;
   streamLimits: Partial<StreamLimits>;
 }
 
 async function open(parts: Parts): Promise<Exchange> {
-  const { config, log, fail, sequencer, outside } = parts;
+  const { config, log, fail, sequencer, metrics, outside } = parts;
   const { clock, feed } = outside;
   listAssets(sequencer, config.assets, log);
   const scheduler = new Scheduler(sequencer, clock);
@@ -181,6 +205,9 @@ async function open(parts: Parts): Promise<Exchange> {
     config,
     clock,
     log,
+    fairUse: new FairUse(config.fairUse, elapsedMs),
+    overload: new Overload(sequencer, config.overload, elapsedMs),
+    metrics,
     version: programVersion(),
     startedAtMs: clock.nowMs(),
     isStopping: () => stopping,
@@ -191,6 +218,8 @@ async function open(parts: Parts): Promise<Exchange> {
   const server = new HttpServer(gateway, ROUTES);
   const stream = new StreamServer(gateway, parts.streamLimits);
   sequencer.watch(() => stream.observe());
+  sequencer.watch(() => metrics.applied(sequencer.engine.result));
+  observe(parts, gateway, server, stream);
   server.mount((app) => stream.attach(app));
   server.mount((app) => serveContract(app, ROUTES, gateway.version));
   const stopSources = async () => {
@@ -208,6 +237,7 @@ async function open(parts: Parts): Promise<Exchange> {
     await sequencer.close();
     await parts.follower?.close();
     server.close();
+    metrics.stop();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
   };
   let stopped: Promise<void> | null = null;
@@ -228,6 +258,14 @@ async function open(parts: Parts): Promise<Exchange> {
     server.close();
     throw error;
   }
+}
+
+/** Caps the connections, and has the metrics show how everything is doing. */
+function observe({ follower }: Parts, gateway: Gateway, server: HttpServer, stream: StreamServer): void {
+  const { config, metrics, sequencer, fairUse, overload } = gateway;
+  const connections = new ConnectionCap(config.connections, stream, elapsedMs);
+  server.mount((app) => connections.attach(app));
+  registerReadings(metrics, { sequencer, follower, fairUse, overload, connections, calls: server, stream });
 }
 
 function listAssets(sequencer: WatchedSequencer, symbols: readonly string[], log: Log): void {

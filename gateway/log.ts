@@ -2,7 +2,7 @@
  * The log: one JSON line per entry, to standard error. It never holds a token, a password, a partner key or a body:
  * callers log routes, ids and counts, and what looks like a secret all the same is censored here.
  */
-import { destination, type Logger, pino } from 'pino';
+import { type DestinationStream, destination, type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
@@ -12,12 +12,14 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 const SECRETS = ['token', 'password', 'currentPassword', 'newPassword', 'credential', 'key', 'secret'];
 const SECRET_HEADERS = ['cookie', 'authorization', '["x-user-token"]', '["set-cookie"]'];
 
-export function createLog(level: LogLevel): Log {
+/** `stream`: where the lines go; default: to standard error. */
+export function createLog(level: LogLevel, stream: DestinationStream = standardError()): Log {
   const names = [...SECRETS, ...SECRET_HEADERS];
   const paths = names.flatMap((name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`]);
-  // Synchronous, so that the last words of a process that ends are written.
-  return pino(
-    { level, base: null, redact: { paths, censor: '[secret]' } },
-    destination({ fd: 2, sync: true }),
-  );
+  return pino({ level, base: null, redact: { paths, censor: '[secret]' } }, stream);
+}
+
+/** Synchronous, so that the last words of a process that ends are written. */
+function standardError(): DestinationStream {
+  return destination({ fd: 2, sync: true });
 }

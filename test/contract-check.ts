@@ -20,11 +20,16 @@ const UNDESCRIBED_HEADERS = new Set([
   'cache-control',
   'connection',
   'content-length',
+  'content-security-policy',
   'content-type',
+  'cross-origin-resource-policy',
   'date',
   'keep-alive',
+  'referrer-policy',
+  'strict-transport-security',
   'uwebsockets',
   'x-content-type-options',
+  'x-request-id',
 ]);
 
 /** A place in the document, and what stands there. */

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import type { RouteExample } from '../gateway/contract/examples.js';
 import type { Route } from '../gateway/http/route.js';
 import { ROUTES } from '../gateway/http/routes.js';
-import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from './server.js';
+import { type Answer, MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from './server.js';
 
 const PARTNER_KEY = 'partner-key-of-the-examples';
 const KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
@@ -161,7 +161,7 @@ export class ContractSession {
       parameters: deposit,
       token,
     });
-    for (const path of ['/health', '/ready', '/status']) await this.step({ method: 'GET', path });
+    for (const path of ['/health', '/ready', '/status', '/metrics']) await this.step({ method: 'GET', path });
   }
 
   /** Uses a route, which must succeed, and remembers it. Resolves to the answer. */
@@ -177,10 +177,16 @@ export class ContractSession {
     expect(answer.status, `${key}: ${answer.text}`).toBeLessThan(300);
     this.examples[key] = {
       ...(body === undefined ? {} : { request: body }),
-      ...(answer.text === '' ? {} : { response: JSON.parse(answer.text, masked) }),
+      ...(answer.text === '' ? {} : { response: exampleOf(answer) }),
     };
     return answer.json;
   }
+}
+
+/** Of text that is no JSON, the metrics, one metric that is the same every time. */
+function exampleOf({ json, text }: Answer): unknown {
+  if (json !== undefined) return JSON.parse(text, masked);
+  return /# HELP exchange_users .*\n.*\n.*\n/.exec(text)?.[0];
 }
 
 /** Of a list that goes on and on, the first two and the last. */

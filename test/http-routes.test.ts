@@ -469,6 +469,7 @@ describe('partners and operations', () => {
   test('health, readiness and status', async () => {
     expect((await api.get('/health')).json).toEqual({ status: 'ok' });
     expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
+    expect((await api.get('/metrics')).text).toContain('exchange_users ');
     const before = (await api.get('/status')).json;
     await server.register('zoe');
     const after = (await api.get('/status')).json;

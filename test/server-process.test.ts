@@ -236,6 +236,18 @@ describe('the configuration', () => {
       acceptMissingMark: false,
       follower: true,
       snapshotEveryCommands: 500_000,
+      fairUse: {
+        orders: { user: { perSecond: 2_000, burst: 4_000 }, address: { perSecond: 10_000, burst: 20_000 } },
+        reads: { user: { perSecond: 1_000, burst: 2_000 }, address: { perSecond: 2_000, burst: 4_000 } },
+        signIns: { user: { perSecond: 1, burst: 20 }, address: { perSecond: 5, burst: 100 } },
+      },
+      overload: {
+        backlogCommands: 100_000,
+        backlogBytes: 67_108_864,
+        stallMs: 2_000,
+        waitingAnswers: 50_000,
+      },
+      connections: { total: 10_000, perAddress: 2_000 },
       logLevel: 'info',
     });
   });
@@ -263,6 +275,13 @@ describe('the configuration', () => {
       ['acme', KEY],
       ['other-1', KEY],
     ]);
+    const limited = readConfig({ ORDERS_PER_USER: '0.5/100', READS_PER_ADDRESS: '0', TRUST_PROXY: 'on' });
+    expect(limited.fairUse.orders.user).toEqual({ perSecond: 0.5, burst: 100 });
+    expect(limited.fairUse.reads.address).toBe(null);
+    // Behind a proxy all connections come from it.
+    expect(limited.connections.perAddress).toBe(0);
+    const limits = Object.values(readConfig({ FAIR_USE: 'off' }).fairUse).flatMap(Object.values);
+    expect(limits).toEqual(Array.from({ length: 6 }, () => null));
     expect(readConfig({ PRICE_FEED: 'coinbase' }).feed).toMatchObject({ kind: 'coinbase' });
   });
 
@@ -299,6 +318,21 @@ describe('the configuration', () => {
     ['ACCEPT_MISSING_MARK', 'yes'],
     ['FOLLOWER', '1'],
     ['SNAPSHOT_EVERY_COMMANDS', '0'],
+    ['FAIR_USE', 'yes'],
+    ['ORDERS_PER_USER', '100'],
+    ['ORDERS_PER_USER', '0/100'],
+    ['ORDERS_PER_USER', '100/99'],
+    ['ORDERS_PER_ADDRESS', '100/50'],
+    ['READS_PER_USER', '1/0'],
+    ['READS_PER_ADDRESS', '-1/10'],
+    ['SIGN_INS_PER_USER', '1/x'],
+    ['SIGN_INS_PER_ADDRESS', '1/10/100'],
+    ['OVERLOAD_COMMANDS', '0'],
+    ['OVERLOAD_BYTES', '1'],
+    ['OVERLOAD_STALL_MS', '0'],
+    ['OVERLOAD_ANSWERS', '0'],
+    ['CONNECTIONS', '0'],
+    ['CONNECTIONS_PER_ADDRESS', '-1'],
     ['LOG_LEVEL', 'loud'],
   ];
   test.each(WRONG)('%s=%j is an error that names it', (name, value) => {

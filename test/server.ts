@@ -74,7 +74,7 @@ export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
-  /** undefined when there is no body. */
+  /** undefined when there is no body, or when it is something else. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field, and expectations check the types
   json: any;
 }
@@ -128,7 +128,7 @@ export class ApiClient {
       status: response.statusCode,
       headers: response.headers,
       text,
-      json: text === '' ? undefined : JSON.parse(text),
+      json: text !== '' && isJson(response.headers) ? JSON.parse(text) : undefined,
     };
     this.check(method, path, answer);
     return answer;
@@ -144,6 +144,10 @@ export class ApiClient {
     if (route !== undefined) this.seen.add(`${route.method} ${route.path} ${answer.status}`);
     programContract().check(method, path, answer);
   }
+}
+
+function isJson(headers: Answer['headers']): boolean {
+  return headers['content-type'] === 'application/json';
 }
 
 /** The route that serves a request; static segments win, as in the router. */
@@ -180,7 +184,13 @@ export class TestServer {
     atMs = WINDOW_START_MS,
   ): Promise<TestServer> {
     const dataFolder = folder ?? (await mkdtemp(join(tmpdir(), 'exchange-')));
-    const standard = readConfig({ PORT: '0', ASSETS: 'BTC,ETH', HOUSE: 'off', PASSWORD_COST_LOG2: '10' });
+    const standard = readConfig({
+      PORT: '0',
+      ASSETS: 'BTC,ETH',
+      HOUSE: 'off',
+      PASSWORD_COST_LOG2: '10',
+      FAIR_USE: 'off',
+    });
     const config = { ...standard, dataFolder, ...overrides };
     const clock = new ManualClock(atMs);
     const feed = new ManualFeed(clock);
@@ -268,7 +278,7 @@ export class ChildServer {
   private readonly exited: Promise<number | null>;
 
   private constructor(variables: Record<string, string>) {
-    const environment = { PORT: '0', PASSWORD_COST_LOG2: '10', ...variables };
+    const environment = { PORT: '0', PASSWORD_COST_LOG2: '10', FAIR_USE: 'off', ...variables };
     this.child = spawn(process.execPath, [MAIN], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
     this.child.stdout!.on('data', (data) => (this.stdout += data));
     this.child.stderr!.on('data', (data) => (this.stderr += data));

@@ -46,7 +46,13 @@ export class StreamedExchange {
 
   static async start(options: StreamOptions = {}): Promise<StreamedExchange> {
     const dataFolder = options.folder ?? (await mkdtemp(join(tmpdir(), 'stream-')));
-    const standard = readConfig({ PORT: '0', ASSETS: 'BTC,ETH', HOUSE: 'off', PASSWORD_COST_LOG2: '10' });
+    const standard = readConfig({
+      PORT: '0',
+      ASSETS: 'BTC,ETH',
+      HOUSE: 'off',
+      PASSWORD_COST_LOG2: '10',
+      FAIR_USE: 'off',
+    });
     const clock = new ManualClock(options.atMs ?? WINDOW_START_MS);
     const feed = new ManualFeed(clock);
     const exchange = await startExchange({

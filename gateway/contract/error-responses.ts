@@ -11,7 +11,7 @@ import {
   invalidRequest,
   rejection,
 } from '../http/errors.js';
-import type { Access, Route } from '../http/route.js';
+import { type Access, quotaOf, type Route } from '../http/route.js';
 import type { Example, JsonSchema, Response } from './openapi.js';
 
 const TOKEN_CODES = ['invalid_token', 'token_revoked', 'user_mismatch'] as const;
@@ -36,9 +36,9 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   return ERROR_CODES.filter((code) => codes.has(code));
 }
 
-/** All but the reads of operators and load balancers, which must be answered when nothing else is. */
-export function isRateLimited({ access, method }: Route): boolean {
-  return access !== 'open' || method !== 'GET';
+/** All but what operators and load balancers read, which must be answered when nothing else is, and signing out. */
+export function isRateLimited(route: Route): boolean {
+  return quotaOf(route) !== null;
 }
 
 /** Status → its answer, with the codes as a closed list. `errorBody` is the schema of all errors. */
@@ -73,6 +73,8 @@ function exampleOf(code: ErrorCode): ErrorAnswer {
       return rejection(code, 100_500_000, 42_250_000);
     case 'insufficient_shares':
       return rejection(code, 50_000, 12_500);
+    case 'rate_limited':
+      return errorAnswer(code, { retryAfterMs: 250 });
     case 'unavailable':
       return errorAnswer(code, { executed: false });
     default:

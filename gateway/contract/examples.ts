@@ -1,6 +1,6 @@
 /**
  * Examples of requests and answers, by route: taken from a session with the exchange, and held against one by a test. Tokens
- * and the digest stand for what is different every time, and long price histories are cut.
+ * and the digest stand for what is different every time; long price histories and the metrics are cut.
  */
 export interface RouteExample {
   /** The body; absent where there is none. */
@@ -644,5 +644,8 @@ export const EXAMPLES: Readonly<Record<string, RouteExample>> = {
       digest: '6b0c94e7d1f2a385',
       startedAtMs: 1763700300000,
     },
+  },
+  'GET /metrics': {
+    response: '# HELP exchange_users Accounts\n# TYPE exchange_users gauge\nexchange_users 2\n',
   },
 };

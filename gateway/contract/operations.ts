@@ -76,7 +76,7 @@ function successes(
     if (schema === null) continue;
     const content: MediaType = { schema: schemas.of(schema, 'output') };
     if (example?.response !== undefined) content.examples = { response: { value: example.response } };
-    responses[status].content = { 'application/json': content };
+    responses[status].content = { [route.produces ?? 'application/json']: content };
   }
   return responses;
 }
@@ -120,6 +120,7 @@ function withHeaders(route: Route, responses: Record<string, Response>): Record<
   for (const [status, response] of Object.entries(responses)) {
     const headers: Record<string, Header> = isRateLimited(route) ? { ...RATE_LIMIT } : {};
     if (status === '429') headers['Retry-After'] = RETRY_AFTER;
+    if (status === '503') headers['Retry-After'] = { ...RETRY_AFTER, required: false };
     if (replays && REPLAYABLE.includes(status)) headers['Idempotency-Replayed'] = REPLAYED;
     if (route.setsCookie === true && status < '300') headers['Set-Cookie'] = SET_COOKIE;
     if (Object.keys(headers).length > 0) response.headers = headers;

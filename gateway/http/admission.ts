@@ -14,7 +14,7 @@ import { IDEMPOTENCY_KEY } from '../json/requests.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import { errorAnswer, invalidRequest } from './errors.js';
-import type { Route } from './route.js';
+import { quotaOf, type Route } from './route.js';
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
@@ -34,18 +34,31 @@ export function admit(call: Call, route: Route, body: ReceivedBody): void {
     call.refuseUnavailable();
     return;
   }
+  if (isShed(call, route)) return;
   const admission = { call, route, body, json: parseJson(body) };
   switch (route.access) {
     case 'open':
-      admitAnybody(admission);
+      if (call.takeOfAddress(1)) admitAnybody(admission);
       return;
     case 'partner':
-      admitPartner(admission);
+      if (call.takeOfAddress(1)) admitPartner(admission);
       return;
     case 'public':
     case 'session':
       admitUser(admission);
   }
+}
+
+/** Refused because the disk is behind, and told so. What is not counted for fair use, such as a probe, is let through. */
+function isShed(call: Call, route: Route): boolean {
+  if (quotaOf(route) === null) return false;
+  const { overload } = call.gateway;
+  const isRefused = route.body === undefined ? overload.refusesRead() : overload.refusesChange();
+  if (isRefused) {
+    call.addHeader('Retry-After', '1');
+    call.refuseUnavailable();
+  }
+  return isRefused;
 }
 
 function parseJson(body: ReceivedBody): unknown {
@@ -82,6 +95,7 @@ function admitUser(admission: Admission): void {
   const { incoming, gateway } = call;
   const token = incoming.userToken === '' ? readSessionCookie(incoming.cookie) : incoming.userToken;
   if (token === '') {
+    if (!call.takeOfAddress(1)) return;
     if (route.access === 'session') call.refuse(errorAnswer('missing_token'));
     else runHandler(admission);
     return;
@@ -91,6 +105,7 @@ function admitUser(admission: Admission): void {
     admitSession(admission, session);
     return;
   }
+  if (!call.takeOfAddress(1)) return;
   gateway.sessions
     .verify(token, (claimed) => isOfAccount(call.engine, claimed))
     .then((verified) => {
@@ -111,14 +126,15 @@ function isOfAccount(engine: Engine, session: Session): boolean {
 function admitSession(admission: Admission, session: Session): void {
   const { call, route } = admission;
   if (call.engine.credentialVersion(session.userId) !== session.version) {
-    call.answerError(errorAnswer('token_revoked'));
+    if (call.takeOfAddress(1)) call.answerError(errorAnswer('token_revoked'));
     return;
   }
+  if (!call.takeOfSession(session, 1)) return;
   if (call.incoming.userToken === '' && route.method !== 'GET' && isCrossSite(call)) {
     call.refuse(errorAnswer('cross_site_request'));
     return;
   }
-  call.userId = session.userId;
+  call.session = session;
   if (namesAnotherUser(admission, `u${session.userId}`)) call.refuse(errorAnswer('user_mismatch'));
   else runHandler(admission);
 }

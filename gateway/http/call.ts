@@ -12,11 +12,16 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
 import type { Tape } from '../../engine/tape.js';
 import { FrameError } from '../../persistence/frames.js';
 import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.js';
+import type { Session } from '../auth/sessions.js';
+import { elapsedMs } from '../clock.js';
+import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
+import type { PartyKey, Quota, Share } from '../fair-use/fair-use.js';
 import type { ReceiptWriter } from '../json/receipts.js';
 import { type ErrorAnswer, errorAnswer, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { Incoming } from './incoming.js';
-import type { Route } from './route.js';
+import { JSON_TYPE, writeHead } from './response-head.js';
+import { quotaOf, type Route } from './route.js';
 
 const STATUS_LINES: Record<number, string> = {
   200: '200 OK',
@@ -36,8 +41,8 @@ const STATUS_LINES: Record<number, string> = {
 };
 
 export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
-  /** Who is signed in; 0: nobody. */
-  userId = 0;
+  /** Who is signed in; null: nobody. */
+  session: Session | null = null;
   /** Whose partner key it is; empty: nobody's. */
   partner = '';
   idempotencyKey: string | null = null;
@@ -48,8 +53,14 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   private status = 200;
   private text: string | Uint8Array = '';
   private headers: string[] | null = null;
+  /** How much is left of a share that the request was counted against; empty: it was not. */
+  private share = '';
+  readonly receivedMs = elapsedMs();
+  /** When the command was executed; 0: there is none. */
+  private appliedMs = 0;
   private closeConnection = false;
   private ended = false;
+  private isAbandoned = false;
 
   constructor(
     readonly gateway: Gateway,
@@ -57,8 +68,13 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     readonly incoming: Incoming,
     private readonly response: HttpResponse,
     /** Told once, when the call is over. */
-    private readonly onEnd: () => void,
+    private readonly onEnd: (call: Call) => void,
   ) {}
+
+  /** Who is signed in; 0: nobody. */
+  get userId(): number {
+    return this.session?.userId ?? 0;
+  }
 
   get engine(): Engine {
     return this.gateway.sequencer.engine;
@@ -77,6 +93,59 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   addHeader(name: string, value: string): void {
     this.headers ??= [];
     this.headers.push(name, value);
+  }
+
+  /** Whether the client came over HTTPS, as far as this process can know. */
+  get isSecure(): boolean {
+    return this.gateway.config.cookieSecure || this.incoming.forwardedProto === 'https';
+  }
+
+  /** Whether `count` more of the kind of this route may be asked for from this address; if not, the client has been told. */
+  takeOfAddress(count: number): boolean {
+    const { quota } = this;
+    const { fairUse } = this.gateway;
+    if (quota === null || !fairUse.limits(quota, 'address')) return true;
+    return this.hasShare(fairUse.take(quota, 'address', this.address(), count));
+  }
+
+  /** The same from the address of somebody who is signed in, and of that user. */
+  takeOfSession(session: Session, count: number): boolean {
+    const { quota } = this;
+    if (quota === null) return true;
+    const { fairUse } = this.gateway;
+    const share = fairUse.takeOfAddress(session, quota, () => this.address(), count);
+    return this.hasShare(share) && this.hasShare(fairUse.take(quota, 'user', session.userId, count));
+  }
+
+  /** The same of a user, or of a name, that somebody tries to sign in as. */
+  takeOfUser(user: PartyKey, count: number): boolean {
+    const { quota } = this;
+    return quota === null || this.hasShare(this.gateway.fairUse.take(quota, 'user', user, count));
+  }
+
+  private get contentType(): string {
+    return this.status < 400 ? (this.route?.produces ?? JSON_TYPE) : JSON_TYPE;
+  }
+
+  private get quota(): Quota | null {
+    return this.route === null ? null : quotaOf(this.route);
+  }
+
+  private hasShare(share: Share | null): boolean {
+    if (share === null) return true;
+    const { limit, remaining, resetSeconds } = share;
+    this.share = `${limit}\r\nRateLimit-Remaining: ${remaining}\r\nRateLimit-Reset: ${resetSeconds}`;
+    if (share.granted) return true;
+    const retryAfterMs = Math.ceil(share.waitMs);
+    this.addHeader('Retry-After', `${Math.max(1, Math.ceil(retryAfterMs / 1_000))}`);
+    this.refuse(errorAnswer('rate_limited', { retryAfterMs }));
+    return false;
+  }
+
+  /** The client's, or what our proxy says it is. */
+  private address(): AddressKey {
+    const forwarded = forwardedKey(this.incoming.forwardedFor);
+    return forwarded ?? addressKey(this.response.getRemoteAddress());
   }
 
   /** Ends the connection with the answer, for clients that would go on sending what nobody reads. */
@@ -126,8 +195,13 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
       this.refuseUnavailable();
       return null;
     }
+    const { metrics, sequencer } = this.gateway;
+    const startedMs = elapsedMs();
     try {
-      const result = this.gateway.sequencer.submit(command);
+      const result = sequencer.submit(command);
+      this.appliedMs = elapsedMs();
+      metrics.queueMs.observe(startedMs - this.receivedMs);
+      metrics.applyMs.observe(this.appliedMs - startedMs);
       if (this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
       return result;
     } catch (error) {
@@ -138,7 +212,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
         return null;
       }
       if (!(error instanceof SubmitRefused)) throw error;
-      this.gateway.log.warn({ reason: error.message }, 'a command was refused');
+      this.gateway.log.warn({ request: this.incoming.id, reason: error.message }, 'a command was refused');
       this.refuseUnavailable();
       return null;
     }
@@ -148,7 +222,10 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     const { values } = result;
     const name = CODES[values[ResultHead.code]!]!;
     if (name === 'invalid_command') {
-      this.gateway.log.error({ route: this.route?.path }, 'the engine refused what the schemas let through');
+      this.gateway.log.error(
+        { request: this.incoming.id, route: this.route?.path },
+        'the engine refused what the schemas let through',
+      );
     }
     // The fields of a reject: required and available.
     const [required, available] = [values[RESULT_HEAD_LENGTH]!, values[RESULT_HEAD_LENGTH + 1]!];
@@ -157,6 +234,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
 
   /** The client has gone: nothing may be written any more. */
   abort(): void {
+    this.isAbandoned = true;
     this.end();
   }
 
@@ -165,15 +243,25 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     if (this.ended) return;
     writing = this;
     this.response.cork(writeNow);
+    this.measure();
     this.end();
+  }
+
+  private measure(): void {
+    const { metrics } = this.gateway;
+    const nowMs = elapsedMs();
+    if (this.appliedMs !== 0) metrics.commitMs.observe(nowMs - this.appliedMs);
+    metrics.requestMs.observe(nowMs - this.receivedMs);
+    metrics.answered(this.route, this.status);
   }
 
   /** The part of {@link release} that runs corked. */
   write(): void {
     const { response, headers } = this;
     if (this.status !== 200) response.writeStatus(STATUS_LINES[this.status]!);
-    if (this.text !== '') response.writeHeader('Content-Type', 'application/json');
-    response.writeHeader('Cache-Control', 'no-store');
+    writeHead(response, this.text === '' ? '' : this.contentType, this.isSecure);
+    response.writeHeader('X-Request-Id', this.incoming.id);
+    if (this.share !== '') response.writeHeader('RateLimit-Limit', this.share);
     for (let i = 0; headers !== null && i < headers.length; i += 2) {
       response.writeHeader(headers[i]!, headers[i + 1]!);
     }
@@ -190,9 +278,13 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     const { log } = this.gateway;
     if (log.isLevelEnabled('debug')) {
       const { id, method } = this.incoming;
-      log.debug({ request: id, method, route: this.route?.path, user: this.userId, status: this.status });
+      const tookMs = Math.round((elapsedMs() - this.receivedMs) * 1_000) / 1_000;
+      log.debug(
+        { request: id, method, route: this.route?.path, user: this.userId, status: this.status, tookMs },
+        this.isAbandoned ? 'the client left before the answer' : 'answered',
+      );
     }
-    this.onEnd();
+    this.onEnd(this as unknown as Call);
   }
 }
 

@@ -5,7 +5,10 @@ import type { Passwords } from '../auth/passwords.js';
 import type { Sessions } from '../auth/sessions.js';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
+import type { FairUse } from '../fair-use/fair-use.js';
+import type { Overload } from '../fair-use/overload.js';
 import type { Log } from '../log.js';
+import type { Metrics } from '../metrics/metrics.js';
 
 export interface Gateway {
   readonly sequencer: Sequencer;
@@ -16,6 +19,9 @@ export interface Gateway {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
+  readonly fairUse: FairUse;
+  readonly overload: Overload;
+  readonly metrics: Metrics;
   readonly version: string;
   readonly startedAtMs: number;
   /** No new work is taken any more; what is in flight is answered. */

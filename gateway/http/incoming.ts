@@ -3,6 +3,7 @@
  * the route does not need are not copied.
  */
 import type { HttpRequest } from 'uWebSockets.js';
+import { requestId } from './request-id.js';
 import { parameterNames, type Route } from './route.js';
 
 export const BODY_BYTES_MAX = 65_536;
@@ -10,11 +11,9 @@ export const BODY_BYTES_MAX = 65_536;
 /** What is wrong with a body before anybody looks at its fields. */
 export type BodyFault = 'body_too_large' | 'unsupported_media_type' | 'invalid_json';
 
-let lastId = 0;
-
 export class Incoming {
-  /** Counts the requests of this process, for the log. */
-  readonly id = ++lastId;
+  /** In the log, and in the answer's X-Request-Id. */
+  readonly id: string;
   /** In lower case. */
   readonly method: string;
   readonly rawQuery: string;
@@ -27,15 +26,22 @@ export class Incoming {
   readonly origin: string = '';
   readonly secFetchSite: string = '';
   readonly host: string = '';
+  /** From a proxy of ours; empty if there is none. */
   readonly forwardedProto: string = '';
+  readonly forwardedFor: string = '';
   private readonly parameters: readonly string[];
   private readonly names: readonly string[];
 
   constructor(request: HttpRequest, route: Route | null, trustProxy: boolean) {
+    this.id = requestId(request.getHeader('x-request-id'));
     this.method = request.getMethod();
     this.rawQuery = request.getQuery() ?? '';
     this.names = route === null ? [] : namesOf(route);
     this.parameters = this.names.map((_, index) => request.getParameter(index) ?? '');
+    if (trustProxy) {
+      this.forwardedProto = request.getHeader('x-forwarded-proto');
+      this.forwardedFor = request.getHeader('x-forwarded-for');
+    }
     if (route === null) return;
     if (route.access === 'partner') this.authorization = request.getHeader('authorization');
     else this.userToken = request.getHeader('x-user-token');
@@ -49,7 +55,6 @@ export class Incoming {
     if (route.body === undefined) return;
     this.contentType = request.getHeader('content-type');
     if (route.idempotent === true) this.idempotencyKey = request.getHeader('idempotency-key');
-    if (trustProxy) this.forwardedProto = request.getHeader('x-forwarded-proto');
   }
 
   /** A path parameter, decoded; empty if it cannot be. */

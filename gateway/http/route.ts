@@ -3,6 +3,7 @@
  * serves, and everything that a description of the API needs to know.
  */
 import type { z } from 'zod';
+import type { Quota } from '../fair-use/fair-use.js';
 import type { Call } from './call.js';
 import type { ErrorCode } from './errors.js';
 
@@ -29,6 +30,8 @@ export interface Route<Body = unknown, Query = unknown> {
   body?: z.ZodType<Body>;
   /** Whether a body, not yet looked at, names another user than the subject in places besides its own `userId`. */
   namesAnother?(body: object, subject: string): boolean;
+  /** What a request counts as for fair use; default: a GET as a read, everything else as an order. null: it does not count. */
+  quota?: Quota | null;
   /** Whether the same Idempotency-Key gets the same answer. */
   idempotent?: boolean;
   /** Status → what the answer looks like; null: no body. */
@@ -37,6 +40,8 @@ export interface Route<Body = unknown, Query = unknown> {
   errors?: readonly ErrorCode[];
   /** Whether a success sets the session cookie, or clears it. */
   setsCookie?: boolean;
+  /** What type the answers are when they are not errors; default: application/json. */
+  produces?: string;
   /** Only handlers that have to wait (for a hash, a signature) return a promise. */
   handle(call: Call<Body, Query>): void | Promise<void>;
 }
@@ -44,6 +49,12 @@ export interface Route<Body = unknown, Query = unknown> {
 /** Checks a route's handler against its own schemas. */
 export function defineRoute<Body = undefined, Query = unknown>(route: Route<Body, Query>): Route {
   return route as Route;
+}
+
+/** What a request counts as for fair use; null: it does not count. */
+export function quotaOf(route: Route): Quota | null {
+  if (route.quota !== undefined) return route.quota;
+  return route.method === 'GET' ? 'reads' : 'orders';
 }
 
 /** ["marketId", "orderId"] of "/markets/15m/:marketId/orders/:orderId". */

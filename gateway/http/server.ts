@@ -5,22 +5,30 @@
  * connection. Keep-alive is.
  */
 import * as uWS from 'uWebSockets.js';
+import { elapsedMs } from '../clock.js';
 import { admit } from './admission.js';
 import { type ReceivedBody, receiveBody } from './body.js';
 import { Call } from './call.js';
-import { errorAnswer } from './errors.js';
+import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { Incoming } from './incoming.js';
 import type { Method, Route } from './route.js';
 
 const BASE = '/api';
+/** How long a body may take to come in whole, in real time. */
+const BODY_MS_MAX = 5_000;
+const SWEEP_MS = 500;
 const NO_BODY: ReceivedBody = { text: '', fault: null, unread: false };
 const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del' } as const;
 
 export class HttpServer {
   private readonly app = uWS.App();
   private listening: Parameters<typeof uWS.us_listen_socket_close>[0] | null = null;
-  private callsUnderWay = 0;
+  private underWay = 0;
+  /** Calls whose body has not come in whole. */
+  private readonly receiving = new Set<Call>();
+  private slow = 0;
+  private sweeper: NodeJS.Timeout | null = null;
   private idle: (() => void) | null = null;
 
   constructor(
@@ -52,20 +60,33 @@ export class HttpServer {
           return;
         }
         this.listening = socket;
+        this.sweeper = setInterval(() => this.refuseSlowBodies(), SWEEP_MS);
         resolve(uWS.us_socket_local_port(socket as never));
       });
     });
+  }
+
+  /** Requests that are not answered yet. */
+  get callsUnderWay(): number {
+    return this.underWay;
+  }
+
+  /** Requests whose body did not come in time, since the start. */
+  get slowBodies(): number {
+    return this.slow;
   }
 
   /** No new connections; resolves when every call under way has been answered. */
   async drain(): Promise<void> {
     if (this.listening !== null) uWS.us_listen_socket_close(this.listening);
     this.listening = null;
-    if (this.callsUnderWay > 0) await new Promise<void>((resolve) => (this.idle = resolve));
+    if (this.underWay > 0) await new Promise<void>((resolve) => (this.idle = resolve));
   }
 
   /** Ends all connections. */
   close(): void {
+    if (this.sweeper !== null) clearInterval(this.sweeper);
+    this.sweeper = null;
     this.app.close();
   }
 
@@ -88,8 +109,27 @@ export class HttpServer {
 
   private handle(response: uWS.HttpResponse, request: uWS.HttpRequest, route: Route): void {
     const call = this.begin(response, request, route);
-    if (route.body === undefined) this.admit(call, route, NO_BODY);
-    else receiveBody(response, (body) => this.admit(call, route, body));
+    if (route.body === undefined) {
+      this.admit(call, route, NO_BODY);
+      return;
+    }
+    this.receiving.add(call);
+    receiveBody(response, (body) => {
+      this.receiving.delete(call);
+      if (!call.isOver) this.admit(call, route, body);
+    });
+  }
+
+  /** uWebSockets.js cuts such a connection off a few seconds later; this way the client hears why. */
+  private refuseSlowBodies(): void {
+    const nowMs = elapsedMs();
+    for (const call of this.receiving) {
+      // They stand in the order in which they came.
+      if (nowMs - call.receivedMs < BODY_MS_MAX) break;
+      this.slow++;
+      call.hangUp();
+      call.refuse(invalidRequest({ body: `did not come in whole within ${BODY_MS_MAX / 1_000} seconds` }));
+    }
   }
 
   /** What a handler throws is a bug: memory may be half changed, so the process ends. */
@@ -105,12 +145,13 @@ export class HttpServer {
     const incoming = new Incoming(request, route, this.gateway.config.trustProxy);
     const call = new Call(this.gateway, route, incoming, response, this.onCallEnd);
     response.onAborted(() => call.abort());
-    this.callsUnderWay++;
+    this.underWay++;
     return call;
   }
 
-  private readonly onCallEnd = (): void => {
-    this.callsUnderWay--;
-    if (this.callsUnderWay === 0) this.idle?.();
+  private readonly onCallEnd = (call: Call): void => {
+    this.receiving.delete(call);
+    this.underWay--;
+    if (this.underWay === 0) this.idle?.();
   };
 }

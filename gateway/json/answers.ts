@@ -328,6 +328,8 @@ export const PartnerUser = z.strictObject({
   sequence,
 });
 
+export const MetricsText = z.string().meta({ description: 'The text form of Prometheus, version 0.0.4' });
+
 export const Health = z.strictObject({ status: z.literal('ok') });
 export const Ready = z.strictObject({ status: z.literal('ready') });
 export const Status = z.strictObject({

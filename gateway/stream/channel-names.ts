@@ -9,6 +9,8 @@ export type ChannelId =
   | { kind: 'prices'; asset: number }
   | { kind: 'user'; userId: number };
 
+export type ChannelKind = ChannelId['kind'];
+
 const FORMS = 'markets, book:<marketId>, trades:<marketId>, prices:<asset> or user';
 
 /** What a name means to the user (0: nobody is signed in), or why it means nothing now. One channel has one name. */

@@ -13,6 +13,7 @@ import { isSameSite } from '../auth/same-site.js';
 import type { Session } from '../auth/sessions.js';
 import { type ErrorAnswer, errorAnswer } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
+import { JSON_TYPE, writeHead } from '../http/response-head.js';
 import { readToken, refusalOf } from './credentials.js';
 
 /** Lets the connection in; `session` is null for a visitor. */
@@ -101,8 +102,7 @@ export function writeError(
   header: readonly [string, string] | null = null,
 ): void {
   response.writeStatus(`${status} ${STATUS_CODES[status]}`);
-  response.writeHeader('Content-Type', 'application/json');
-  response.writeHeader('Cache-Control', 'no-store');
+  writeHead(response, JSON_TYPE, false);
   if (header !== null) response.writeHeader(...header);
   response.end(text);
 }

@@ -15,7 +15,7 @@ import { EVENT_LENGTHS, EventType } from '../../engine/events.js';
 import type { ReleaseTarget } from '../../persistence/sequencer.js';
 import { BookChannel } from './book-channel.js';
 import type { Channel, KeptTotal } from './channel.js';
-import type { ChannelId } from './channel-names.js';
+import type { ChannelId, ChannelKind } from './channel-names.js';
 import { EventField, ticksIn } from './event-fields.js';
 import type { StreamLimits } from './limits.js';
 import { type MarketChange, MarketsChannel } from './markets-channel.js';
@@ -96,6 +96,18 @@ export class Hub {
     const { values, length } = this.engine.events;
     for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) this.read(values, at);
     if (this.touched.length > 0) this.sendTouched();
+  }
+
+  /** Subscriptions of now. */
+  subscriberCounts(): Record<ChannelKind, number> {
+    const markets = this.markets === null ? [] : [this.markets];
+    return {
+      markets: subscribersOf(markets),
+      book: subscribersOf(this.books.values()),
+      trades: subscribersOf(this.trades.values()),
+      prices: subscribersOf(this.prices.values()),
+      user: subscribersOf(this.users.values()),
+    };
   }
 
   private *allChannels(): Generator<Channel> {
@@ -225,6 +237,12 @@ export class Hub {
     const release = () => this.options.onTokensEnded(userId, version);
     this.options.releaseAt(this.engine.sequence, { release });
   }
+}
+
+function subscribersOf(channels: Iterable<Channel>): number {
+  let sum = 0;
+  for (const { subscribers } of channels) sum += subscribers.size;
+  return sum;
 }
 
 function found<C>(channels: Map<number, C>, id: number, make: () => C): C {

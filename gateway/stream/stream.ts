@@ -13,6 +13,7 @@ import { elapsedMs } from '../clock.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { CancelOnDisconnect } from './cancel-on-disconnect.js';
+import type { ChannelKind } from './channel-names.js';
 import { Connection, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
 import { Handshake, writeError } from './handshake.js';
@@ -43,6 +44,7 @@ export class StreamServer {
   private charactersUnseen = 0;
   /** Connections ever made. */
   private entered = 0;
+  private upgraded = 0;
   private stopping = false;
 
   /** `limits`: other than the standard ones, for tests. */
@@ -67,6 +69,16 @@ export class StreamServer {
       elapsedMs,
     });
     this.cancels = new CancelOnDisconnect(sequencer, gateway.log, gateway.fail);
+  }
+
+  /** WebSockets that were ever opened. */
+  get upgradedCount(): number {
+    return this.upgraded;
+  }
+
+  /** Subscriptions of now, by the kind of channel. */
+  subscriberCounts(): Record<ChannelKind, number> {
+    return this.hub.subscriberCounts();
   }
 
   get connectionCount(): number {
@@ -99,6 +111,7 @@ export class StreamServer {
       },
       open: (socket) => {
         const { connection } = socket.getUserData();
+        this.upgraded++;
         connection.open(socket);
         this.connections.add(connection);
       },

@@ -3,6 +3,8 @@
  *
  * Each for itself, the answer is 200 with a receipt or an error for each operation. With `atomic`, a batch that one operation
  * stops has failed as a whole: the answer is that operation's error, status and code, with its place as a detail.
+ *
+ * For fair use each operation counts; the request itself has counted as one already.
  */
 import { Code } from '../../../engine/codes.js';
 import { ResultHead } from '../../../engine/results.js';
@@ -47,6 +49,8 @@ export const batchRoutes: Route[] = [
         call.refuse(invalidRequest(problems));
         return;
       }
+      const more = operations.length - 1;
+      if (!call.takeOfSession(call.session!, more)) return;
       const atomic = body.atomic ?? false;
       const result = call.submit({ kind: 'batch', userId, idempotencyKey, operations, atomic });
       if (result === null) return;

@@ -1,6 +1,8 @@
 /** For operators and load balancers: is the process alive, may it get traffic, and where does it stand. */
+
 import * as answers from '../../json/answers.js';
 import * as requests from '../../json/requests.js';
+import { METRICS_TYPE } from '../../metrics/metrics.js';
 import { errorAnswer } from '../errors.js';
 import { defineRoute, type Route } from '../route.js';
 
@@ -9,6 +11,7 @@ export const operationRoutes: Route[] = [
     method: 'GET',
     path: '/health',
     access: 'open',
+    quota: null,
     summary: 'Alive',
     query: requests.NoQuery,
     responses: { 200: answers.Health },
@@ -21,6 +24,7 @@ export const operationRoutes: Route[] = [
     method: 'GET',
     path: '/ready',
     access: 'open',
+    quota: null,
     summary: 'Ready for traffic; else 503',
     query: requests.NoQuery,
     responses: { 200: answers.Ready },
@@ -46,6 +50,23 @@ export const operationRoutes: Route[] = [
           `,"durableSequence":${gateway.sequencer.durableSequence},"digest":"${engine.digest()}"` +
           `,"startedAtMs":${gateway.startedAtMs}}`,
       );
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/metrics',
+    access: 'open',
+    quota: null,
+    summary: 'Metrics, in the text form of Prometheus',
+    query: requests.NoQuery,
+    produces: METRICS_TYPE,
+    responses: { 200: answers.MetricsText },
+    async handle(call) {
+      const { metrics } = call.gateway;
+      const text = await metrics.text();
+      if (call.isOver) return;
+      call.answer(200, text);
     },
   }),
 ];

@@ -21,6 +21,7 @@ export const signInRoutes: Route[] = [
     path: '/auth/register',
     access: 'open',
     summary: 'Make an account and sign in',
+    quota: 'signIns',
     query: requests.NoQuery,
     body: requests.RegisterBody,
     responses: { 201: answers.SignedIn },
@@ -52,14 +53,17 @@ export const signInRoutes: Route[] = [
     path: '/auth/login',
     access: 'open',
     summary: 'Sign in',
+    quota: 'signIns',
     query: requests.NoQuery,
     body: requests.LoginBody,
     responses: { 200: answers.SignedIn },
     errors: ['wrong_credentials'],
     setsCookie: true,
     async handle(call) {
-      const userId = call.engine.findUser(call.body.username);
-      if (await isPasswordOf(call, userId, call.body.password)) await answerSignedIn(call, userId, 200);
+      const { username, password } = call.body;
+      const userId = call.engine.findUser(username);
+      if (!call.takeOfUser(userId === 0 ? triedName(username) : userId, 1)) return;
+      if (await isPasswordOf(call, userId, password)) await answerSignedIn(call, userId, 200);
     },
   }),
 
@@ -68,12 +72,13 @@ export const signInRoutes: Route[] = [
     path: '/auth/logout',
     access: 'open',
     summary: 'Clear the session cookie; the token itself stays valid until the password changes',
+    quota: null,
     query: requests.NoQuery,
     body: requests.EmptyBody,
     responses: { 204: null },
     setsCookie: true,
     handle(call) {
-      call.addHeader('Set-Cookie', clearedSessionCookie(isSecure(call)));
+      call.addHeader('Set-Cookie', clearedSessionCookie(call.isSecure));
       call.answer(204, '');
     },
   }),
@@ -83,6 +88,7 @@ export const signInRoutes: Route[] = [
     path: '/auth/password',
     access: 'session',
     summary: 'Change the own password; every older token ends at once',
+    quota: 'signIns',
     query: requests.NoQuery,
     body: requests.PasswordBody,
     responses: { 200: answers.NewToken },
@@ -104,7 +110,7 @@ export const signInRoutes: Route[] = [
       if (result === null) return;
       const { version, sequence } = resultFields('setCredential', result);
       const token = await gateway.sessions.issue(userId, version, engine.nowMs);
-      call.addHeader('Set-Cookie', sessionCookie(token, isSecure(call)));
+      call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
       call.answerAt(sequence, 200, `{"token":"${token}","sequence":${sequence}}`);
     },
   }),
@@ -168,7 +174,7 @@ async function answerSignedIn(call: Call<unknown, unknown>, userId: number, stat
   const { username } = engine.account(userId)!;
   const { code } = engine.referral(userId)!;
   const token = await gateway.sessions.issue(userId, engine.credentialVersion(userId), engine.nowMs);
-  call.addHeader('Set-Cookie', sessionCookie(token, isSecure(call)));
+  call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
   call.answerAt(
     sequence,
     status,
@@ -176,7 +182,7 @@ async function answerSignedIn(call: Call<unknown, unknown>, userId: number, stat
   );
 }
 
-/** Whether the client came over HTTPS, as far as this process can know. */
-function isSecure(call: Call<unknown, unknown>): boolean {
-  return call.gateway.config.cookieSecure || call.incoming.forwardedProto === 'https';
+/** What tries of a name that is nobody's are counted by, so that they are answered as those of a user's; cut, as names are. */
+function triedName(username: string): string {
+  return username.toLowerCase().slice(0, 21);
 }

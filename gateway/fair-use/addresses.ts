@@ -1,0 +1,69 @@
+/**
+ * Whose address a request came from, as a key for counting. An IPv4 address counts by itself; of an IPv6 address only the
+ * first 64 bits do, because that much is handed to every single household.
+ */
+import { isIP } from 'node:net';
+
+/** An IPv4 address as a number, an IPv6 network as text. */
+export type AddressKey = number | string;
+
+/** An address as the socket has it: 4 or 16 bytes. */
+export function addressKey(bytes: ArrayBuffer): AddressKey {
+  const view = new DataView(bytes);
+  if (view.byteLength === 4) return view.getUint32(0);
+  // None: the connection is gone.
+  if (view.byteLength !== 16) return '';
+  const [a, b, c] = [view.getUint32(0), view.getUint32(4), view.getUint32(8)];
+  // ::ffff:1.2.3.4 is an IPv4 address on a socket for both.
+  if (a === 0 && b === 0 && c === 0xffff) return view.getUint32(12);
+  return `${a.toString(16)}:${b.toString(16)}`;
+}
+
+/**
+ * The last address of the header X-Forwarded-For, which is the one that the proxy in front of this process saw; what stands
+ * before it is only what that client said. null if there is none.
+ */
+export function forwardedKey(header: string): AddressKey | null {
+  const last = header.slice(header.lastIndexOf(',') + 1).trim();
+  const text = withoutPort(last);
+  switch (isIP(text)) {
+    case 4:
+      return ipv4Number(text);
+    case 6:
+      return addressKey(ipv6Bytes(text));
+    default:
+      return null;
+  }
+}
+
+/** "1.2.3.4:5678" and "[::1]:5678" too. */
+function withoutPort(text: string): string {
+  return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
+}
+
+function ipv4Number(text: string): number {
+  return text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+/** The text is a valid address. */
+function ipv6Bytes(text: string): ArrayBuffer {
+  const [head, tail] = text.replace(/%.*$/, '').split('::') as [string, string?];
+  const before = groupsOf(head);
+  const after = tail === undefined ? [] : groupsOf(tail);
+  const zeros = new Array<number>(8 - before.length - after.length).fill(0);
+  const view = new DataView(new ArrayBuffer(16));
+  [...before, ...zeros, ...after].forEach((group, i) => {
+    view.setUint16(i * 2, group);
+  });
+  return view.buffer;
+}
+
+/** The last two groups may be written as an IPv4 address. */
+function groupsOf(text: string): number[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [Number.parseInt(part, 16)];
+    const number = ipv4Number(part);
+    return [Math.floor(number / 65_536), number % 65_536];
+  });
+}

@@ -1,0 +1,44 @@
+/**
+ * The headers that every answer has: what it is, that nobody keeps a copy, and what browsers must not do with it.
+ *
+ * They are made once, and written as the value of the first of them, line breaks included: uWebSockets.js writes a value as it is, and
+ * one call of it in place of six is time saved on every answer. Nothing that a client sent is ever among them.
+ */
+import type { HttpResponse } from 'uWebSockets.js';
+
+const LINES = [
+  'Cache-Control: no-store',
+  'X-Content-Type-Options: nosniff',
+  'Referrer-Policy: no-referrer',
+  "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy: same-origin',
+];
+/** A year, for answers over HTTPS. */
+const SECURE_LINE = 'Strict-Transport-Security: max-age=31536000';
+
+export const JSON_TYPE = 'application/json';
+
+interface Head {
+  name: string;
+  value: Uint8Array;
+}
+
+const heads = new Map<string, Head>();
+
+/** Writes them. `contentType`: empty for an answer without a body; one of a few, and never a client's. */
+export function writeHead(response: HttpResponse, contentType: string, isSecure: boolean): void {
+  const key = isSecure ? `s${contentType}` : contentType;
+  let head = heads.get(key);
+  if (head === undefined) {
+    head = makeHead(contentType, isSecure);
+    heads.set(key, head);
+  }
+  response.writeHeader(head.name, head.value);
+}
+
+function makeHead(contentType: string, isSecure: boolean): Head {
+  const lines = contentType === '' ? [...LINES] : [`Content-Type: ${contentType}`, ...LINES];
+  if (isSecure) lines.push(SECURE_LINE);
+  const [name, first] = lines[0]!.split(': ') as [string, string];
+  return { name, value: Buffer.from([first, ...lines.slice(1)].join('\r\n'), 'latin1') };
+}

@@ -1,0 +1,50 @@
+/** How many commands of each kind came to each result, those of the exchange itself included; and the operations of batches. */
+import { CODES, Code } from '../../engine/codes.js';
+import { CommandKind } from '../../engine/commands.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
+import type { Tape } from '../../engine/tape.js';
+
+/** By kind and code; a kind's number is less than this. */
+const KINDS = Math.max(...Object.values(CommandKind)) + 1;
+
+class Counts {
+  private readonly counts = new Float64Array(KINDS * CODES.length);
+
+  add(kind: number, code: number): void {
+    this.counts[kind * CODES.length + code]!++;
+  }
+
+  /** Tells of those that are not zero. */
+  each(tell: (labels: { kind: string; code: string }, count: number) => void): void {
+    for (const [kind, number] of Object.entries(CommandKind)) {
+      for (const [index, code] of CODES.entries()) {
+        const count = this.counts[number * CODES.length + index]!;
+        if (count > 0) tell({ kind, code }, count);
+      }
+    }
+  }
+}
+
+export class CommandCounts {
+  readonly commands = new Counts();
+  readonly operations = new Counts();
+
+  /** To be called after each command, with its result. */
+  observe(result: Tape): void {
+    const { values } = result;
+    const kind = values[ResultHead.kind]!;
+    const code = values[ResultHead.code]!;
+    this.commands.add(kind, code);
+    if (kind === CommandKind.batch && code === Code.ok) this.observeOperations(values);
+  }
+
+  /** Each one's result has its length before it. */
+  private observeOperations(values: Float64Array): void {
+    const count = values[RESULT_HEAD_LENGTH]!;
+    let at = RESULT_HEAD_LENGTH + 1;
+    for (let i = 0; i < count; i++) {
+      this.operations.add(values[at + 1 + ResultHead.kind]!, values[at + 1 + ResultHead.code]!);
+      at += 1 + values[at]!;
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/** What the metrics ask of the parts of a running exchange when somebody looks at them. */
+import type { Sequencer } from '../../persistence/sequencer.js';
+import type { ConnectionCap } from '../fair-use/connections.js';
+import { type FairUse, PARTIES, QUOTAS } from '../fair-use/fair-use.js';
+import type { Overload } from '../fair-use/overload.js';
+import type { Metrics } from './metrics.js';
+
+export interface Observed {
+  sequencer: Sequencer;
+  /** null: it is turned off. */
+  follower: { readonly status: { lagCommands: number; lagMs: number } } | null;
+  fairUse: FairUse;
+  overload: Overload;
+  connections: ConnectionCap;
+  calls: { readonly callsUnderWay: number; readonly slowBodies: number };
+  stream: { readonly connectionCount: number; subscriberCounts(): Record<string, number> };
+}
+
+export function registerReadings(metrics: Metrics, observed: Observed): void {
+  registerSequencer(metrics, observed.sequencer);
+  registerRefusals(metrics, observed);
+  const { follower, connections, calls, stream } = observed;
+  metrics.gauge('exchange_follower_lag_commands', 'Durable commands that the follower has yet to do', () =>
+    follower === null ? null : follower.status.lagCommands,
+  );
+  metrics.gauge('exchange_follower_lag_seconds', 'For how long the oldest of them has been durable', () =>
+    follower === null ? null : follower.status.lagMs / 1_000,
+  );
+  metrics.gauges('exchange_connections', 'Open connections', ['kind'], () => [
+    [{ kind: 'http' }, connections.httpCount],
+    [{ kind: 'stream' }, stream.connectionCount],
+  ]);
+  metrics.gauges('exchange_stream_subscriptions', 'Subscriptions of the stream', ['channel'], () =>
+    Object.entries(stream.subscriberCounts()).map(([channel, count]) => [{ channel }, count] as const),
+  );
+  metrics.gauge('exchange_calls_under_way', 'Requests that are not answered yet', () => calls.callsUnderWay);
+}
+
+function registerSequencer(metrics: Metrics, sequencer: Sequencer): void {
+  const { engine } = sequencer;
+  metrics.gauge('exchange_sequence', 'The last command applied', () => engine.sequence);
+  metrics.gauge('exchange_durable_sequence', 'The last command on disk', () => sequencer.durableSequence);
+  metrics.gauge('exchange_backlog_commands', 'Commands that wait for the disk', () => sequencer.backlog);
+  metrics.gauge('exchange_backlog_bytes', 'Their bytes', () => sequencer.backlogBytes);
+  metrics.gauge('exchange_waiting_answers', 'Answers and messages that wait for the disk', () => {
+    return sequencer.waitingTargets;
+  });
+  metrics.gauge('exchange_users', 'Accounts', () => engine.userCount);
+}
+
+function registerRefusals(metrics: Metrics, { fairUse, overload, connections, calls }: Observed): void {
+  metrics.counter('exchange_rate_limited_total', 'Requests refused for fair use', ['quota', 'party'], () =>
+    QUOTAS.flatMap((quota) =>
+      PARTIES.map((party) => [{ quota, party }, fairUse.refusedCount(quota, party)] as const),
+    ),
+  );
+  metrics.counter(
+    'exchange_overload_refused_total',
+    'Requests refused while the disk was behind',
+    ['kind'],
+    () => {
+      const { changes, reads } = overload.refusedCounts;
+      return [
+        [{ kind: 'change' }, changes],
+        [{ kind: 'read' }, reads],
+      ];
+    },
+  );
+  metrics.counter('exchange_connections_refused_total', 'Connections refused', ['limit'], () => {
+    const { total, address } = connections.refusedCounts;
+    return [
+      [{ limit: 'total' }, total],
+      [{ limit: 'address' }, address],
+    ];
+  });
+  metrics.counter('exchange_slow_bodies_total', 'Requests whose body did not come in time', [], () => [
+    [{}, calls.slowBodies],
+  ]);
+}

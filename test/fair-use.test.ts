@@ -1,0 +1,368 @@
+/**
+ * Fair use and overload: token buckets against a plain model, addresses, and over real HTTP what is refused, with which headers,
+ * and that what is refused is not executed. Over HTTP the buckets do not fill again within a test, so nothing depends on time.
+ */
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { addressKey, forwardedKey } from '../gateway/fair-use/addresses.js';
+import { type FairUseRates, QUOTAS } from '../gateway/fair-use/fair-use.js';
+import { Overload, type OverloadLimits } from '../gateway/fair-use/overload.js';
+import { type Rate, TokenBuckets } from '../gateway/fair-use/token-buckets.js';
+import { ROUTES } from '../gateway/http/routes.js';
+import {
+  type Answer,
+  type ApiClient,
+  eventually,
+  MARKET,
+  PASSWORD,
+  TestServer,
+  type Trader,
+} from './server.js';
+
+describe('token buckets', () => {
+  test('so many at once, then as many as have come in', () => {
+    const buckets = new TokenBuckets<string>({ perSecond: 10, burst: 5 });
+    for (let i = 0; i < 5; i++) expect(buckets.take('a', 1, 1_000)).toBe(true);
+    expect(buckets.state).toEqual({ limit: 5, remaining: 0, resetSeconds: 1 });
+    expect(buckets.take('a', 1, 1_000)).toBe(false);
+    expect(buckets.waitMs).toBeCloseTo(100);
+    expect(buckets.take('a', 1, 1_099)).toBe(false);
+    expect(buckets.take('a', 1, 1_100)).toBe(true);
+    expect(buckets.take('a', 3, 1_350)).toBe(false);
+    expect(buckets.state.remaining).toBe(2);
+    expect(buckets.take('a', 2, 1_350)).toBe(true);
+    expect(buckets.take('a', 5, 60_000)).toBe(true);
+    expect(buckets.take('b', 5, 60_000)).toBe(true);
+    expect(buckets.take('b', 6, 120_000)).toBe(false);
+  });
+
+  test('agree with a bucket that is filled step by step', () => {
+    const requests = fc.array(
+      fc.record({
+        key: fc.integer({ min: 0, max: 3 }),
+        afterMs: fc.integer({ min: 0, max: 3_000 }),
+        count: fc.integer({ min: 1, max: 8 }),
+      }),
+      { maxLength: 200 },
+    );
+    fc.assert(
+      fc.property(requests, fc.integer({ min: 1, max: 10 }), (list, burst) => {
+        // A token each quarter second: everything is exact, in both.
+        const buckets = new TokenBuckets<number>({ perSecond: 4, burst });
+        const model = new Map<number, { tokens: number; atMs: number }>();
+        let nowMs = 0;
+        for (const { key, afterMs, count } of list) {
+          nowMs += afterMs;
+          const bucket = model.get(key) ?? { tokens: burst, atMs: 0 };
+          bucket.tokens = Math.min(burst, bucket.tokens + (nowMs - bucket.atMs) / 250);
+          bucket.atMs = nowMs;
+          model.set(key, bucket);
+          const isThere = bucket.tokens >= count;
+          if (isThere) bucket.tokens -= count;
+          expect(buckets.take(key, count, nowMs)).toBe(isThere);
+          expect(buckets.state.remaining).toBe(Math.floor(bucket.tokens));
+          if (!isThere) expect(buckets.waitMs).toBeCloseTo((count - bucket.tokens) * 250);
+        }
+      }),
+    );
+  });
+
+  test('those that are full are forgotten as others come, and there is an end to all of them', () => {
+    const buckets = new TokenBuckets<number>({ perSecond: 1, burst: 2 }, 1_000);
+    for (let key = 0; key < 900; key++) buckets.take(key, 2, 0);
+    expect(buckets.size).toBe(900);
+    // By now the first are full, and each new one looks at two of them.
+    for (let key = 1_000; key < 1_600; key++) buckets.take(key, 2, 10_000);
+    expect(buckets.size).toBeLessThan(700);
+    for (let key = 2_000; key < 10_000; key++) buckets.take(key, 2, 10_000);
+    expect(buckets.size).toBe(1_000);
+    // The latest are still counted.
+    expect(buckets.take(9_999, 1, 10_000)).toBe(false);
+  });
+});
+
+describe('addresses', () => {
+  const bytes = (...values: number[]) => Uint8Array.from(values).buffer;
+  const ipv6 = (...groups: number[]) => bytes(...groups.flatMap((group) => [group >> 8, group & 255]));
+
+  test('of a socket', () => {
+    expect(addressKey(bytes(192, 168, 1, 255))).toBe(0xc0a8_01ff);
+    expect(addressKey(ipv6(0, 0, 0, 0, 0, 0xffff, 0xc0a8, 0x01ff))).toBe(0xc0a8_01ff);
+    const network = addressKey(ipv6(0x2001, 0xdb8, 1, 2, 3, 4, 5, 6));
+    expect(addressKey(ipv6(0x2001, 0xdb8, 1, 2, 9, 9, 9, 9))).toBe(network);
+    expect(addressKey(ipv6(0x2001, 0xdb8, 1, 3, 3, 4, 5, 6))).not.toBe(network);
+  });
+
+  test.each([
+    ['203.0.113.7', 0xcb00_7107],
+    ['10.0.0.1, 203.0.113.7', 0xcb00_7107],
+    ['unknown,203.0.113.7:4711', 0xcb00_7107],
+    ['::ffff:203.0.113.7', 0xcb00_7107],
+    ['[::ffff:cb00:7107]:80', 0xcb00_7107],
+    ['2001:db8::7', '20010db8'],
+    ['', null],
+    ['203.0.113.7, unknown', null],
+    ['203.0.113', null],
+    ['<script>', null],
+  ])('forwarded: %j', (header, key) => {
+    const expected = key === '20010db8' ? addressKey(ipv6(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7)) : key;
+    expect(forwardedKey(header)).toBe(expected);
+  });
+
+  test('forwarded, written in full or cut short, is one address', () => {
+    const written = fc.tuple(fc.ipV6(), fc.constant(null)).map(([text]) => text);
+    fc.assert(
+      fc.property(written, (text) => {
+        const full = new URL(`http://[${text}]/`).hostname;
+        expect(forwardedKey(full)).toBe(forwardedKey(text));
+        expect(forwardedKey(text)).not.toBe(null);
+      }),
+    );
+  });
+});
+
+/** So slow that nothing comes in within a test. */
+const only = (burst: number): Rate => ({ perSecond: 0.001, burst });
+const NO_LIMITS = Object.fromEntries(QUOTAS.map((quota) => [quota, { user: null, address: null }]));
+
+function rates(some: Partial<FairUseRates>): FairUseRates {
+  return { ...NO_LIMITS, ...some } as FairUseRates;
+}
+
+let server: TestServer;
+let api: ApiClient;
+
+describe('over HTTP', () => {
+  afterEach(() => server.stop());
+
+  async function start(some: Partial<FairUseRates>, trustProxy = false): Promise<void> {
+    server = await TestServer.withMarket({ fairUse: rates(some), trustProxy });
+    api = server.api;
+  }
+
+  const buy = (trader: Trader, headers: Record<string, string> = {}) =>
+    api.send(
+      'POST',
+      `/markets/15m/${MARKET}/buy`,
+      { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' },
+      { token: trader.token, headers },
+    );
+
+  function expectRefused({ status, json, headers }: Answer, limit: number): void {
+    expect([status, json.error.code]).toEqual([429, 'rate_limited']);
+    expect(json.error.details.retryAfterMs).toBeGreaterThan(0);
+    expect(Number(headers['retry-after'])).toBe(Math.ceil(json.error.details.retryAfterMs / 1_000));
+    expect(headers['ratelimit-limit']).toBe(`${limit}`);
+    expect(Number(headers['ratelimit-remaining'])).toBeLessThan(limit);
+    expect(Number(headers['ratelimit-reset'])).toBeGreaterThan(0);
+  }
+
+  test('orders of one user: what is over the limit is refused and not executed; nobody else and no read is', async () => {
+    await start({ orders: { user: only(3), address: null } });
+    const ada = await server.register('ada');
+    const bob = await server.register('bob');
+    const remaining: unknown[] = [];
+    for (let i = 0; i < 3; i++) {
+      const { status, headers } = await buy(ada);
+      expect([status, headers['ratelimit-limit']]).toEqual([200, '3']);
+      remaining.push(headers['ratelimit-remaining']);
+    }
+    expect(remaining).toEqual(['2', '1', '0']);
+    const before = await server.state();
+    expectRefused(await buy(ada), 3);
+    expectRefused(await api.post('/vaults/flex/stake', { amount: 1 }, ada.token), 3);
+    expect(await server.state()).toEqual(before);
+    expect((await buy(bob)).status).toBe(200);
+    const { status, headers } = await api.get(`/users/${ada.userId}/balance`, ada.token);
+    expect(status).toBe(200);
+    expect(headers['ratelimit-limit']).toBe(undefined);
+  });
+
+  test('a batch counts its operations', async () => {
+    await start({ orders: { user: only(10), address: null } });
+    const ada = await server.register('ada');
+    const operation = {
+      op: 'buy',
+      marketId: MARKET,
+      outcome: 'UP',
+      shares: 1,
+      price: 0.1,
+      timeInForce: 'GTC',
+    };
+    const batch = (count: number) =>
+      api.post('/batch', { operations: Array.from({ length: count }, () => operation) }, ada.token);
+    const first = await batch(7);
+    expect([first.status, first.headers['ratelimit-remaining']]).toEqual([200, '3']);
+    const before = await server.state();
+    expectRefused(await batch(4), 10);
+    expect(await server.state()).toEqual(before);
+    // The refused one has counted as one request.
+    expect((await batch(2)).status).toBe(200);
+    expectRefused(await batch(1), 10);
+  });
+
+  test('reads and orders of one address, whoever is signed in', async () => {
+    await start({ reads: { user: null, address: only(4) }, orders: { user: null, address: only(3) } });
+    const ada = await server.register('ada');
+    const bob = await server.register('bob');
+    expect((await api.get('/markets/15m')).headers['ratelimit-remaining']).toBe('3');
+    expect((await api.get(`/users/${ada.userId}/balance`, ada.token)).status).toBe(200);
+    expect((await api.get(`/users/${bob.userId}/balance`, bob.token)).status).toBe(200);
+    expect((await api.get('/vaults')).status).toBe(200);
+    expectRefused(await api.get('/vaults'), 4);
+    expectRefused(await api.get(`/users/${bob.userId}`), 4);
+    expectRefused(await api.get('/auth/session'), 4);
+    for (const trader of [ada, bob, ada]) expect((await buy(trader)).status).toBe(200);
+    expectRefused(await buy(bob), 3);
+    // Probes are never refused.
+    expect((await api.get('/health')).status).toBe(200);
+    expect((await api.get('/ready')).status).toBe(200);
+    const { text } = await api.get('/metrics');
+    expect(text).toContain('exchange_rate_limited_total{quota="reads",party="address"} 3');
+    expect(text).toContain('exchange_rate_limited_total{quota="orders",party="address"} 1');
+  });
+
+  test('a user who is signed in uses up what was taken ahead of the address, no more and no less', async () => {
+    await start({ reads: { user: null, address: only(100) } });
+    const ada = await server.register('ada');
+    const path = `/users/${ada.userId}/balance`;
+    const statuses: number[] = [];
+    for (let i = 0; i < 101; i++) statuses.push((await api.get(path, ada.token)).status);
+    // In steps of six: after sixteen of them four are left, which make no step.
+    expect(statuses.filter((status) => status === 200)).toHaveLength(96);
+    expect(statuses.slice(96)).toEqual([429, 429, 429, 429, 429]);
+    for (let i = 0; i < 4; i++) expect((await api.get('/vaults')).status).toBe(200);
+    expect((await api.get('/vaults')).status).toBe(429);
+  });
+
+  test('signing in: by user, by a name that is nobody’s just the same, and by address', async () => {
+    await start({ signIns: { user: only(2), address: only(9) } });
+    await server.register('ada');
+    const login = (username: string, password: string) => api.post('/auth/login', { username, password });
+    for (const name of ['ada', 'nobody']) {
+      expect((await login(name, 'a wrong password')).status).toBe(401);
+      expect((await login(name.toUpperCase(), 'a wrong password')).status).toBe(401);
+      expectRefused(await login(name, PASSWORD), 2);
+    }
+    expect((await login('somebody', PASSWORD)).status).toBe(401);
+    expect((await login('somebody', PASSWORD)).status).toBe(401);
+    const { status, headers } = await api.post('/auth/register', { username: 'cyd', password: PASSWORD });
+    expect([status, headers['ratelimit-limit']]).toEqual([429, '9']);
+  });
+
+  test('behind a proxy of ours the address is the one that it saw; else nobody’s word is taken', async () => {
+    await start({ reads: { user: null, address: only(1) } }, true);
+    const from = (...addresses: string[]) =>
+      api.send('GET', '/vaults', undefined, { headers: { 'x-forwarded-for': addresses.join(', ') } });
+    expect((await from('198.51.100.1')).status).toBe(200);
+    expect((await from('198.51.100.1')).status).toBe(429);
+    expect((await from('198.51.100.2')).status).toBe(200);
+    // What the client says of itself stands first.
+    expect((await from('198.51.100.3', '198.51.100.2')).status).toBe(429);
+    expect((await from('2001:db8::1')).status).toBe(200);
+    expect((await from('2001:db8::2')).status).toBe(429);
+    await server.stop();
+    await start({ reads: { user: null, address: only(1) } });
+    expect((await from('198.51.100.1')).status).toBe(200);
+    expect((await from('198.51.100.2')).status).toBe(429);
+  });
+});
+
+test('every route counts as something, but those for operators and signing out', () => {
+  const free = ROUTES.filter((route) => route.quota === null).map((route) => route.path);
+  expect(free).toEqual(['/auth/logout', '/health', '/ready', '/metrics']);
+});
+
+describe('overload', () => {
+  const LIMITS: OverloadLimits = {
+    backlogCommands: 100,
+    backlogBytes: 1_000,
+    stallMs: 50,
+    waitingAnswers: 10,
+  };
+
+  function overloadOf() {
+    const backlog = { backlog: 0, backlogBytes: 0, durableSequence: 7, waitingTargets: 0 };
+    const time = { nowMs: 0 };
+    return { backlog, time, overload: new Overload(backlog, LIMITS, () => time.nowMs) };
+  }
+
+  test.each([
+    ['commands', { backlog: 99 }, { backlog: 100 }],
+    ['bytes', { backlog: 1, backlogBytes: 999 }, { backlog: 1, backlogBytes: 1_000 }],
+    ['answers', { waitingTargets: 9 }, { waitingTargets: 10 }],
+  ])('too many %s wait for the disk', (_name, fine, tooMuch) => {
+    const { backlog, overload } = overloadOf();
+    Object.assign(backlog, fine);
+    expect(overload.refusesChange()).toBe(false);
+    Object.assign(backlog, tooMuch);
+    expect(overload.refusesChange()).toBe(true);
+    Object.assign(backlog, fine);
+    expect(overload.refusesChange()).toBe(false);
+    expect(overload.refusedCounts).toEqual({ changes: 1, reads: 0 });
+  });
+
+  test('the disk makes no progress', () => {
+    const { backlog, time, overload } = overloadOf();
+    time.nowMs = 1_000;
+    expect(overload.refusesChange()).toBe(false);
+    backlog.backlog = 1;
+    time.nowMs = 1_050;
+    expect(overload.refusesChange()).toBe(false);
+    time.nowMs = 1_051;
+    expect(overload.refusesChange()).toBe(true);
+    backlog.durableSequence = 8;
+    expect(overload.refusesChange()).toBe(false);
+    time.nowMs = 1_102;
+    expect(overload.refusesChange()).toBe(true);
+    backlog.backlog = 0;
+    expect(overload.refusesChange()).toBe(false);
+  });
+
+  test('reads are refused only when too many answers wait', () => {
+    const { backlog, overload } = overloadOf();
+    Object.assign(backlog, { backlog: 1_000, backlogBytes: 10_000 });
+    expect(overload.refusesRead()).toBe(false);
+    backlog.waitingTargets = 10;
+    expect(overload.refusesRead()).toBe(true);
+    expect(overload.refusedCounts).toEqual({ changes: 0, reads: 1 });
+  });
+
+  test('over HTTP: what is refused is not executed, and what is accepted is answered', async () => {
+    server = await TestServer.withMarket({
+      overload: { backlogCommands: 3, backlogBytes: 1e9, stallMs: 60_000, waitingAnswers: 1e9 },
+    });
+    api = server.api;
+    const { sequencer } = server.exchange;
+    await eventually(() => sequencer.backlog === 0);
+    const ada = await server.register('ada');
+    let accepted = 0;
+    let refused = 0;
+    await eventually(async () => {
+      const order = { outcome: 'UP', shares: 0.001, price: 0.1, timeInForce: 'GTC' };
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, () => api.post(`/markets/15m/${MARKET}/buy`, order, ada.token)),
+      );
+      for (const { status, json, headers } of answers) {
+        if (status === 200) accepted++;
+        else {
+          refused++;
+          expect([status, json.error.code]).toEqual([503, 'unavailable']);
+          expect(json.error.details).toEqual({ executed: false });
+          expect(headers['retry-after']).toBe('1');
+        }
+      }
+      return refused > 20 || accepted > 900;
+    });
+    expect(refused).toBeGreaterThan(20);
+    expect(accepted).toBeGreaterThan(0);
+    expect(sequencer.engine.orders(1)).toHaveLength(accepted);
+    expect((await api.get('/metrics')).text).toContain(
+      `exchange_overload_refused_total{kind="change"} ${refused}`,
+    );
+    // When the disk has caught up, all is as before.
+    await eventually(() => sequencer.backlog === 0);
+    expect((await api.post('/vaults/flex/stake', { amount: 1 }, ada.token)).status).toBe(201);
+    await server.stop();
+  });
+});
