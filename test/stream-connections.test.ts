@@ -199,7 +199,7 @@ describe('who it is', () => {
     client.send('{');
     client.send({ op: 'ping' });
     await client.next('pong');
-    expect(client.messages.map(({ type, code }) => code ?? type)).toEqual([
+    expect(client.answers.map(({ type, code }) => code ?? type)).toEqual([
       'authenticated',
       'snapshot',
       'user_mismatch',
@@ -321,7 +321,7 @@ describe('what may be said', () => {
     const delta = await client.next('delta');
     expect(delta.channel).toBe('prices:BTC');
     await client.caughtUp();
-    expect(client.messages.map(({ type }) => type)).toEqual(['snapshot', 'error', 'delta', 'pong']);
+    expect(client.answers.map(({ type }) => type)).toEqual(['snapshot', 'error', 'delta', 'pong']);
   });
 
   test('random bytes are answered or end the connection, and the server goes on', async () => {

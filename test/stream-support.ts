@@ -232,6 +232,11 @@ export class StreamClient {
     return this.next('pong');
   }
 
+  /** All that came but heartbeats, which come when they are due, whatever is asked. */
+  get answers(): Message[] {
+    return this.messages.filter((message) => message.type !== 'heartbeat');
+  }
+
   of(channel: string): Message[] {
     return this.messages.filter((message) => message.channel === channel);
   }
