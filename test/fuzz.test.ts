@@ -153,7 +153,8 @@ class Fuzz {
     if (status < 400) {
       expect(draft.mustFail, `it cannot succeed, and did: ${text}`).toBe(false);
       if (draft.spoiltBy === '') this.succeeded.add(`${plan.method} ${plan.template}`);
-      if (text !== '' && draft.method === plan.method) this.world.learn(draft, JSON.parse(text));
+      const isJson = `${answer.headers['content-type']}`.startsWith('application/json');
+      if (text !== '' && isJson && draft.method === plan.method) this.world.learn(draft, JSON.parse(text));
       return;
     }
     expect(status === 503 || status < 500, text).toBe(true);

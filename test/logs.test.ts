@@ -196,7 +196,7 @@ describe('lines', () => {
     expect(find('my-request-1')).toMatchObject({
       method: 'get',
       route: '/vaults',
-      user: 1,
+      user: Number(userId.slice(1)),
       status: 200,
       tookMs: expect.any(Number),
     });
