@@ -1,26 +1,23 @@
 /**
- * The whole exchange over HTTP: buys per second that are answered after they are durable, beside a bare uWebSockets.js handler that
- * parses the same JSON and answers with the same bytes; the same client, the same machine, in turns.
- *
- * The exchange is the built program in a process of its own, on a fresh data folder, with synchronous=FULL. Its prices and its time come from a
- * file, so that a market is open for the whole run. The house is off; makers rest more than all buys take.
+ * The whole exchange over HTTP: what is answered per second after it is durable, beside a bare uWebSockets.js handler that parses the same
+ * JSON and answers with the same bytes; the same client, the same machine, in turns, several times. And latencies when requests come by a
+ * schedule, however long the answers take.
  */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from 'undici';
 import { openJournalReader } from '../persistence/journal-reader.js';
-import { type LoadResult, requestBytes } from './load.js';
-import { describeDisk, makeFolder, removeFolder } from './machine.js';
-import { LoadGenerator, type ServerProcess, startBareServer, startExchangeProcess } from './processes.js';
-import { percent, type Section } from './report.js';
+import { ExchangeUnderLoad, HOST, LIMITS_NOTE } from './exchange-under-load.js';
+import { batches, books, buys, type HttpLoad } from './http-loads.js';
+import type { LoadPace, LoadResult } from './load.js';
+import { type Disk, describeDisk, makeFolder, removeFolder } from './machine.js';
+import { LoadGenerator, startBareServer } from './processes.js';
+import { percent, type Section, type Table } from './report.js';
 
 export interface HttpBenchOptions {
   /** The data folder is made in here, and removed. */
   parent: string;
-  /** How long each load is measured. */
+  seed: string;
+  /** How long each round is measured. */
   seconds: number;
-  /** The numbers of connections to measure with. */
+  /** The numbers of connections to buy with. */
   connections: readonly number[];
   /** Where the exchange's CPU profile goes; null: it is not profiled. */
   profileFolder: string | null;
@@ -28,12 +25,18 @@ export interface HttpBenchOptions {
 
 /** The first is the one that the figures are taken from. */
 export const CONNECTIONS: readonly number[] = [64, 1, 256];
-const TAKERS = 64;
-const MAKERS = 8;
-const WARM_UP_MS = 2_000;
-/** A quarter hour's start. */
-const WINDOW_START_MS = 1_763_700_300_000;
-const HOST = '127.0.0.1';
+const BATCH_CONNECTIONS = 16;
+const READ_CONNECTIONS = 64;
+/** Each server in turn, so often; the first round is also warmed up for longer. */
+const ROUNDS = 3;
+const FIRST_WARM_UP_MS = 2_000;
+const WARM_UP_MS = 500;
+
+/** Requests per second that come by a schedule. */
+const BUYS_PER_SECOND = [2_000, 8_000];
+const BATCHES_PER_SECOND = [1_000];
+/** More than are ever needed at these rates by a server that keeps up. */
+const OPEN_CONNECTIONS = 256;
 
 export async function benchHttp(options: HttpBenchOptions): Promise<Section> {
   const folder = makeFolder(options.parent);
@@ -44,23 +47,29 @@ export async function benchHttp(options: HttpBenchOptions): Promise<Section> {
   };
   try {
     const disk = await describeDisk(folder);
-    const exchange = started(await startExchangeProcess(environment(folder), options.profileFolder));
-    const market = await prepareMarket(exchange);
-    const bare = started(await startBareServer(market.receipt));
+    const { profileFolder } = options;
+    const exchange = started(await ExchangeUnderLoad.start({ folder, profileFolder }));
+    await exchange.fillBook();
+    const loads = {
+      buys: await buys(exchange),
+      batches: await batches(exchange),
+      books: await books(exchange),
+    };
+    const answers = Object.values(loads).map(({ path, answer }) => [`/api${path}`, answer]);
+    const bare = started(await startBareServer(Object.fromEntries(answers)));
     const generator = started(new LoadGenerator());
-    const rounds: Round[] = [];
-    for (const connections of options.connections) {
-      const load = { host: HOST, connections, warmUpMs: WARM_UP_MS, measureMs: options.seconds * 1_000 };
-      const requests = market.requests;
-      const bareResult = await generator.run({ ...load, requests, port: bare.port });
-      const fromSequence = await durableSequence(exchange);
-      const result = await generator.run({ ...load, requests, port: exchange.port });
-      const toSequence = await durableSequence(exchange);
-      rounds.push({ connections, bare: bareResult, exchange: result, fromSequence, toSequence });
-    }
+    const runner = new Runner(generator, exchange, bare.port, options);
+
+    const closed: Compared[] = [];
+    for (const connections of options.connections) closed.push(await runner.compare(loads.buys, connections));
+    closed.push(await runner.compare(loads.batches, BATCH_CONNECTIONS));
+    closed.push(await runner.compare(loads.books, READ_CONNECTIONS));
+    const open: Scheduled[] = [];
+    for (const perSecond of BUYS_PER_SECOND) open.push(await runner.schedule(loads.buys, perSecond));
+    for (const perSecond of BATCHES_PER_SECOND) open.push(await runner.schedule(loads.batches, perSecond));
     while (running.length > 0) await running.pop()!.stop();
-    const batches = await batchSizes(join(folder, 'data'), rounds);
-    return report({ rounds, batches, disk, market });
+    const commits = await commitCounts(exchange.dataFolder, closed);
+    return report({ closed, open, commits, disk, loads, options });
   } finally {
     // Something is left only after an error, and that one is the one to hear of.
     await Promise.allSettled(running.map((process) => process.stop()));
@@ -68,134 +77,70 @@ export async function benchHttp(options: HttpBenchOptions): Promise<Section> {
   }
 }
 
-interface Round {
+/** One load on both servers, round by round. */
+interface Compared {
+  load: HttpLoad;
   connections: number;
-  bare: LoadResult;
-  exchange: LoadResult;
-  /** The exchange's sequence before the load and after it. */
-  fromSequence: number;
-  toSequence: number;
+  bare: LoadResult[];
+  exchange: LoadResult[];
+  /** The exchange's sequence before and after each of its rounds. */
+  sequences: { from: number; to: number }[];
 }
 
-/** Prices of one asset for a quarter hour, and a market that is open for all of it. */
-function environment(folder: string): Record<string, string> {
-  const prices = join(folder, 'prices.csv');
-  const lines = ['observedAtMs,asset,price'];
-  for (let second = 0; second <= 900; second++) lines.push(`${WINDOW_START_MS + second * 1_000},BTC,90000`);
-  writeFileSync(prices, `${lines.join('\n')}\n`);
-  return {
-    PORT: '0',
-    HOST,
-    DATA_FOLDER: join(folder, 'data'),
-    ASSETS: 'BTC',
-    PRICE_FEED: `file:${prices}`,
-    HOUSE: 'off',
-    STARTING_BALANCE: '1000000',
-    PASSWORD_COST_LOG2: '10',
-    FAIR_USE: 'off',
-    LOG_LEVEL: 'error',
-  };
+interface Scheduled {
+  load: HttpLoad;
+  perSecond: number;
+  result: LoadResult;
 }
 
-interface Market {
-  /** One for each taker. */
-  requests: Buffer[];
-  /** The answer to a buy. */
-  receipt: string;
-}
+class Runner {
+  constructor(
+    private readonly generator: LoadGenerator,
+    private readonly exchange: ExchangeUnderLoad,
+    private readonly barePort: number,
+    private readonly options: HttpBenchOptions,
+  ) {}
 
-/** Users, resting orders, and the requests that will take them. */
-async function prepareMarket(exchange: ServerProcess): Promise<Market> {
-  const api = new Api(exchange.port);
-  const marketId = await api.openMarket();
-  const path = `/markets/15m/${marketId}/buy`;
-  for (let i = 0; i < MAKERS; i++) {
-    const token = await api.register(`maker-${i}`);
-    for (const outcome of ['UP', 'DOWN']) {
-      // Nearly half of what a maker has on each side.
-      await api.post(path, { outcome, shares: 900_000, price: 0.499, timeInForce: 'GTC' }, token);
+  async compare(load: HttpLoad, connections: number): Promise<Compared> {
+    const compared: Compared = { load, connections, bare: [], exchange: [], sequences: [] };
+    const pace: LoadPace = { kind: 'closed' };
+    for (let round = 0; round < ROUNDS; round++) {
+      const timing = { connections, warmUpMs: round === 0 ? FIRST_WARM_UP_MS : WARM_UP_MS };
+      compared.bare.push(await this.run(load, this.barePort, pace, timing));
+      const from = await this.exchange.durableSequence();
+      compared.exchange.push(await this.run(load, this.exchange.port, pace, timing));
+      compared.sequences.push({ from, to: await this.exchange.durableSequence() });
     }
-  }
-  const requests: Buffer[] = [];
-  let receipt = '';
-  for (let i = 0; i < TAKERS; i++) {
-    const token = await api.register(`taker-${i}`);
-    const body = { outcome: i % 2 === 0 ? 'UP' : 'DOWN', amount: 1 };
-    receipt = await api.post(path, body, token);
-    const host = `${HOST}:${exchange.port}`;
-    requests.push(
-      requestBytes({ method: 'POST', path: `/api${path}`, host, headers: { 'x-user-token': token }, body }),
-    );
-  }
-  return { requests, receipt };
-}
-
-/** For the preparation: whatever is not a success is an error. */
-class Api {
-  private readonly base: string;
-
-  constructor(port: number) {
-    this.base = `http://${HOST}:${port}/api`;
+    return compared;
   }
 
-  /** A market opens with the first price, which may come after the door has opened. */
-  async openMarket(): Promise<string> {
-    for (let attempt = 0; attempt < 100; attempt++) {
-      const { markets } = JSON.parse(await this.get('/markets/15m?asset=BTC')) as {
-        markets: { id: string }[];
-      };
-      const [market] = markets;
-      if (market !== undefined) return market.id;
-      await sleep(100);
-    }
-    throw new Error('no market is open');
+  async schedule(load: HttpLoad, perSecond: number): Promise<Scheduled> {
+    const pace: LoadPace = { kind: 'open', perSecond, seed: this.options.seed };
+    const timing = { connections: OPEN_CONNECTIONS, warmUpMs: FIRST_WARM_UP_MS };
+    return { load, perSecond, result: await this.run(load, this.exchange.port, pace, timing) };
   }
 
-  async register(username: string): Promise<string> {
-    const answer = await this.send('POST', '/auth/register', { username, password: 'correct horse battery' });
-    return (JSON.parse(answer) as { token: string }).token;
-  }
-
-  get(path: string): Promise<string> {
-    return this.send('GET', path);
-  }
-
-  post(path: string, body: unknown, token: string): Promise<string> {
-    return this.send('POST', path, body, { 'x-user-token': token });
-  }
-
-  private async send(
-    method: 'GET' | 'POST',
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<string> {
-    const answer = await request(this.base + path, {
-      method,
-      headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
-      body: body === undefined ? null : JSON.stringify(body),
-    });
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
-    return text;
+  private run(
+    { requests }: HttpLoad,
+    port: number,
+    pace: LoadPace,
+    timing: { connections: number; warmUpMs: number },
+  ): Promise<LoadResult> {
+    const measureMs = this.options.seconds * 1_000;
+    return this.generator.run({ pace, host: HOST, port, requests, ...timing, measureMs });
   }
 }
 
-async function durableSequence(exchange: ServerProcess): Promise<number> {
-  const status = JSON.parse(await new Api(exchange.port).get('/status')) as { durableSequence: number };
-  return status.durableSequence;
-}
-
-/** Commits of each round, from the journal. */
-async function batchSizes(folder: string, rounds: readonly Round[]): Promise<number[]> {
-  const counts = rounds.map(() => 0);
+/** Commits in all rounds of each load, from the journal. */
+async function commitCounts(folder: string, closed: readonly Compared[]): Promise<number[]> {
+  const counts = closed.map(() => 0);
   const reader = await openJournalReader(folder);
   try {
     for await (const { lastSequence } of reader.batches()) {
-      const round = rounds.findIndex(
-        ({ fromSequence, toSequence }) => lastSequence > fromSequence && lastSequence <= toSequence,
+      const at = closed.findIndex(({ sequences }) =>
+        sequences.some(({ from, to }) => lastSequence > from && lastSequence <= to),
       );
-      if (round !== -1) counts[round]!++;
+      if (at !== -1) counts[at]!++;
     }
   } finally {
     await reader.close();
@@ -204,60 +149,119 @@ async function batchSizes(folder: string, rounds: readonly Round[]): Promise<num
 }
 
 interface Measured {
-  rounds: readonly Round[];
-  /** Commits, by round. */
-  batches: readonly number[];
-  disk: { fileSystem: string; syncP50Ms: number };
-  market: Market;
+  closed: readonly Compared[];
+  open: readonly Scheduled[];
+  /** By load of `closed`. */
+  commits: readonly number[];
+  disk: Disk;
+  loads: Record<'buys' | 'batches' | 'books', HttpLoad>;
+  options: HttpBenchOptions;
 }
 
-function report({ rounds, batches, disk, market }: Measured): Section {
-  const rows = rounds.flatMap((round, i) => {
-    const commands = round.toSequence - round.fromSequence;
-    const ratio = rateOf(round.exchange) / rateOf(round.bare);
-    return [
-      rowOf(`bare handler, ${round.connections} connections`, round.bare, '', ''),
-      rowOf(`durable buys, ${round.connections} connections`, round.exchange, ratio, commands / batches[i]!),
-    ];
-  });
-  const standard = rounds[0]!;
-  const results = rounds.flatMap((round) => [round.bare, round.exchange]);
+function report({ closed, open, commits, disk, loads, options }: Measured): Section {
+  const results = [
+    ...closed.flatMap(({ bare, exchange }) => [...bare, ...exchange]),
+    ...open.map(({ result }) => result),
+  ];
+  const of = (load: HttpLoad) => closed.find((compared) => compared.load === load)!;
+  const [buying, batching, reading] = [of(loads.buys), of(loads.batches), of(loads.books)];
+  const bytesOf = ({ requests, answer }: HttpLoad) =>
+    `${requests[0]!.length.toLocaleString('en-US')} bytes, answer ${Buffer.byteLength(answer).toLocaleString('en-US')}`;
   return {
     name: 'http',
     notes: [
-      `POST buy of 1 dollar at any price, ${TAKERS} users in turn, each with one resting order to take; ${market.requests[0]!.length} bytes each; the answer of ${Buffer.byteLength(market.receipt)} bytes leaves after the commit with synchronous=FULL.`,
-      'The bare handler: uWebSockets.js, reads and parses the same body, answers at once with a constant of the same bytes.',
-      'Closed loop, one request outstanding per connection, keep-alive; client, server and disk thread share the cores of this machine. A client near 100% CPU is itself the limit.',
+      `The built exchange, its follower on, beside a bare uWebSockets.js handler that reads and parses the same body and answers at once with a constant of the same bytes. What changes something is answered after the commit with synchronous=FULL.`,
+      `Buys (${bytesOf(loads.buys)}): 1 dollar at any price, 64 users in turn, each order takes one that rests. Batches (first: ${bytesOf(loads.batches)}): ${loads.batches.orders} orders of one user; in every second batch all rest, in the others each takes one of those; 64 users. Order book: ${bytesOf(loads.books)}.`,
+      `Closed loop: one request outstanding per connection, keep-alive; ${ROUNDS} rounds of ${options.seconds} s each, in turns; the median round, and the rates of all. Client, server and disk thread share the cores of this machine. A client near 100% CPU is itself the limit.`,
+      `By schedule: Poisson arrivals (seed ${options.seed}) over ${OPEN_CONNECTIONS} connections; latency counts from the moment at which a request should have been sent (no coordinated omission), to about a millisecond.`,
+      LIMITS_NOTE,
       `Disk: ${disk.fileSystem}; writing 4 KiB and fdatasync takes ${disk.syncP50Ms.toFixed(3)} ms (p50).`,
       `Answers other than 200: ${errorsIn(results)}.`,
     ],
-    tables: [
-      {
-        title: 'Requests over HTTP; latencies in milliseconds',
-        columns: [
-          'server',
-          'requests/s',
-          'p50',
-          'p99',
-          'p99.9',
-          'max',
-          'errors',
-          'client CPU',
-          'idle cores',
-          'of bare',
-          'orders/commit',
-        ],
-        rows,
-      },
-    ],
+    tables: [closedTable(closed, commits), openTable(open)],
     figures: {
-      durableBuysPerSecond: rateOf(standard.exchange),
-      durableBuysBestPerSecond: Math.max(...rounds.map((round) => rateOf(round.exchange))),
-      durableBuyP99Ms: standard.exchange.latencyP99Ms,
-      bareRequestsPerSecond: rateOf(standard.bare),
-      durableBuysOfBareShare: rateOf(standard.exchange) / rateOf(standard.bare),
+      durableBuysPerSecond: medianRate(buying.exchange),
+      durableBuyP99Ms: medianOf(buying.exchange).latencyP99Ms,
+      bareRequestsPerSecond: medianRate(buying.bare),
+      durableBuysOfBareShare: medianRate(buying.exchange) / medianRate(buying.bare),
+      durableBatchOrdersPerSecond: medianRate(batching.exchange) * loads.batches.orders,
+      orderBookReadsPerSecond: medianRate(reading.exchange),
       errors: errorsIn(results),
     },
+  };
+}
+
+function closedTable(closed: readonly Compared[], commits: readonly number[]): Table {
+  const rows = closed.flatMap(({ load, connections, bare, exchange, sequences }, i) => {
+    const commands = sequences.reduce((sum, { from, to }) => sum + to - from, 0);
+    const ofBare = percent(medianRate(exchange) / medianRate(bare));
+    const perCommit = load.orders === 0 ? '' : (commands * load.orders) / commits[i]!;
+    const orders = (results: readonly LoadResult[]) =>
+      load.orders === 0 ? '' : medianRate(results) * load.orders;
+    return [
+      closedRow(`bare handler: ${load.name}, ${connections} connections`, bare, '', '', ''),
+      closedRow(`${load.name}, ${connections} connections`, exchange, orders(exchange), ofBare, perCommit),
+    ];
+  });
+  return {
+    title: 'Closed loop; latencies of the median round in milliseconds',
+    columns: [
+      'server and load',
+      'requests/s',
+      'rounds',
+      'orders/s',
+      'p50',
+      'p99',
+      'p99.9',
+      'max',
+      'client CPU',
+      'idle cores',
+      'of bare',
+      'orders/commit',
+    ],
+    rows,
+  };
+}
+
+function closedRow(
+  name: string,
+  results: readonly LoadResult[],
+  orders: number | '',
+  ofBare: string,
+  perCommit: number | '',
+): (number | string)[] {
+  const median = medianOf(results);
+  return [
+    name,
+    rateOf(median),
+    results.map((result) => `${Math.round(rateOf(result) / 1_000)}k`).join(' '),
+    orders,
+    median.latencyP50Ms,
+    median.latencyP99Ms,
+    median.latencyP999Ms,
+    median.latencyMaxMs,
+    percent(median.clientCpuMs / median.measuredMs),
+    percent(median.idleShare),
+    ofBare,
+    perCommit,
+  ];
+}
+
+function openTable(open: readonly Scheduled[]): Table {
+  return {
+    title: 'By schedule, latency from the intended start in milliseconds',
+    columns: ['load', 'intended/s', 'answered/s', 'p50', 'p99', 'p99.9', 'max', 'client CPU', 'idle cores'],
+    rows: open.map(({ load, perSecond, result }) => [
+      load.name,
+      perSecond,
+      rateOf(result),
+      result.latencyP50Ms,
+      result.latencyP99Ms,
+      result.latencyP999Ms,
+      result.latencyMaxMs,
+      percent(result.clientCpuMs / result.measuredMs),
+      percent(result.idleShare),
+    ]),
   };
 }
 
@@ -265,29 +269,17 @@ function rateOf(result: LoadResult): number {
   return (result.measured / result.measuredMs) * 1_000;
 }
 
+/** By rate; of an even number the lower. */
+function medianOf(results: readonly LoadResult[]): LoadResult {
+  return [...results].sort((a, b) => a.measured - b.measured)[(results.length - 1) >> 1]!;
+}
+
+function medianRate(results: readonly LoadResult[]): number {
+  return rateOf(medianOf(results));
+}
+
 function errorsIn(results: readonly LoadResult[]): number {
   return results
     .flatMap((result) => Object.entries(result.byStatus))
     .reduce((sum, [status, count]) => sum + (status === '200' ? 0 : count), 0);
-}
-
-function rowOf(
-  name: string,
-  result: LoadResult,
-  ofBare: number | '',
-  ordersPerCommit: number | '',
-): (number | string)[] {
-  return [
-    name,
-    rateOf(result),
-    result.latencyP50Ms,
-    result.latencyP99Ms,
-    result.latencyP999Ms,
-    result.latencyMaxMs,
-    errorsIn([result]),
-    `${Math.round((result.clientCpuMs / result.measuredMs) * 100)}%`,
-    percent(result.idleShare),
-    ofBare === '' ? '' : `${Math.round(ofBare * 100)}%`,
-    ordersPerCommit,
-  ];
 }

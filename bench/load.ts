@@ -1,30 +1,36 @@
 /**
- * A load: many keep-alive connections, each sending one prebuilt request after the other, the next one when the answer to the last one has come
- * in whole. Written on bare sockets, so that the client costs less than the servers that it measures.
+ * A load: keep-alive connections that send prebuilt requests, in one of two ways.
  *
- * A closed loop: it shows what a server sustains, and the latencies that so many impatient clients see; it is no measure of latency at
- * a lower load. There is no pipelining, because uWebSockets.js does not serve it (it closes the connection).
+ * `closed`: each connection sends the next request when the answer to the last one has come in. It shows what a server sustains, and the
+ * latencies that so many impatient clients see; it is no measure of latency at a lower rate.
  *
- * Always holds: every answer is counted by its status; a connection that ends early, or an answer that is not HTTP/1.1 with a
- * Content-Length, fails the load.
+ * `open`: requests come at moments that were drawn before (Poisson arrivals, from a seed), whether the server keeps up or not. One that finds no
+ * connection free waits for one. Its latency counts from the moment at which it should have been sent, so a server that stalls is charged with
+ * everything that the stall delayed (no coordinated omission). The schedule is kept to about a millisecond, by which latencies are too large.
+ *
+ * Always holds: every answer is counted by its status; what is not answered fails the load.
  */
-import { connect, type Socket } from 'node:net';
-import { cpus } from 'node:os';
+import { uniformRandom } from '../gateway/feeds/random.js';
+import { type ConnectionOwner, HttpConnection } from './http-connection.js';
+import { coreTimes, idleShareSince } from './machine.js';
 import { Samples } from './samples.js';
 
+export type LoadPace = { kind: 'closed' } | { kind: 'open'; perSecond: number; seed: string };
+
 export interface LoadOptions {
+  pace: LoadPace;
   host: string;
   port: number;
   connections: number;
-  /** Sent in turn by all connections: connection i begins with request i. */
+  /** Sent in turn: in a closed load by each connection, connection i beginning with request i; in an open one by all together. */
   requests: readonly Uint8Array[];
-  /** Answers in this time are not counted in the latencies and the rate. */
+  /** What is answered in this time (closed) or arrives in it (open) is not counted in the latencies and the rate. */
   warmUpMs: number;
   measureMs: number;
 }
 
 export interface LoadResult {
-  /** Answers in the measured time. */
+  /** Answers in the measured time; of an open load, to what arrived in it. */
   measured: number;
   measuredMs: number;
   /** All answers, also those of the warm-up, by status. */
@@ -39,96 +45,101 @@ export interface LoadResult {
   latencyMaxMs: number;
 }
 
-/** How long answers may be outstanding when the load is over. */
-const DRAIN_MS = 15_000;
+/** How long connecting may take, and how long answers may be outstanding when the load is over. */
+const PATIENCE_MS = 30_000;
 
 export function runLoad(options: LoadOptions): Promise<LoadResult> {
-  return new Load(options).run();
+  const { pace } = options;
+  return pace.kind === 'closed' ? new ClosedLoad(options).run() : new OpenLoad(options, pace).run();
 }
 
-class Load {
-  readonly samples = new Samples(1 << 16);
-  private readonly byStatus = new Map<number, number>();
-  private readonly connections: Connection[] = [];
-  private measureFromMs = Number.POSITIVE_INFINITY;
-  private measureToMs = Number.POSITIVE_INFINITY;
-  private cpuBefore: NodeJS.CpuUsage | null = null;
-  private coresBefore: CoreTimes = { idleMs: 0, totalMs: 0 };
+/** What both kinds have in common: the connections, the counts, and the time in which it counts. */
+abstract class Load implements ConnectionOwner {
+  protected measureFromMs = 0;
+  protected measureToMs = 0;
+  protected finish!: () => void;
+  private fail!: (error: Error) => void;
+  private readonly samples = new Samples(1 << 16);
+  private readonly byStatus: Record<string, number> = {};
+  private readonly connections: HttpConnection[] = [];
+  private connectedCount = 0;
+  private readonly timers: NodeJS.Timeout[] = [];
+  private clientCpuMs = Number.NaN;
   private idleShare = Number.NaN;
-  private clientCpuMs = 0;
-  private outstanding = 0;
-  private sending = true;
-  private finish: (() => void) | null = null;
-  fail: (error: Error) => void = () => {};
 
-  constructor(private readonly options: LoadOptions) {}
+  constructor(protected readonly options: LoadOptions) {}
 
   async run(): Promise<LoadResult> {
     const { connections, warmUpMs, measureMs } = this.options;
-    let timer: NodeJS.Timeout | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
         this.finish = resolve;
         this.fail = reject;
-        const startedMs = performance.now();
-        this.measureFromMs = startedMs + warmUpMs;
-        this.measureToMs = this.measureFromMs + measureMs;
-        for (let i = 0; i < connections; i++) this.connections.push(new Connection(this, this.options, i));
-        timer = setTimeout(
-          () => {
-            reject(new Error(`${this.outstanding} answers did not come`));
-          },
-          warmUpMs + measureMs + DRAIN_MS,
+        this.after(PATIENCE_MS + warmUpMs + measureMs + PATIENCE_MS, () =>
+          this.fail(new Error('answers did not come')),
         );
+        for (let i = 0; i < connections; i++) this.connections.push(new HttpConnection(this.options, this));
       });
     } finally {
-      clearTimeout(timer);
+      for (const timer of this.timers) clearTimeout(timer);
+      this.stop();
       for (const connection of this.connections) connection.close();
     }
     return this.result(measureMs);
   }
 
-  /** Whether to send (another) request. */
-  mayGoOn(nowMs: number): boolean {
-    if (nowMs >= this.measureFromMs && this.cpuBefore === null) this.beginMeasuring();
-    if (nowMs >= this.measureToMs && this.sending) this.endMeasuring();
-    if (this.sending) this.outstanding++;
-    return this.sending;
+  /** When all are open, the load begins. */
+  connected(): void {
+    this.connectedCount++;
+    if (this.connectedCount < this.options.connections) return;
+    const { warmUpMs, measureMs } = this.options;
+    this.measureFromMs = performance.now() + warmUpMs;
+    this.measureToMs = this.measureFromMs + measureMs;
+    this.after(warmUpMs, () => this.watchCores(measureMs));
+    this.begin(this.connections);
   }
 
-  private beginMeasuring(): void {
-    this.cpuBefore = process.cpuUsage();
-    this.coresBefore = coreTimes();
+  failed(error: Error): void {
+    this.fail(error);
   }
 
-  private endMeasuring(): void {
-    this.sending = false;
-    const { user, system } = process.cpuUsage(this.cpuBefore ?? undefined);
-    this.clientCpuMs = (user + system) / 1_000;
-    const { idleMs, totalMs } = coreTimes();
-    this.idleShare = (idleMs - this.coresBefore.idleMs) / (totalMs - this.coresBefore.totalMs);
+  abstract answered(connection: HttpConnection, status: number): void;
+  protected abstract begin(connections: readonly HttpConnection[]): void;
+  protected abstract stop(): void;
+
+  protected count(status: number): void {
+    this.byStatus[status] = (this.byStatus[status] ?? 0) + 1;
   }
 
-  answered(status: number, sentMs: number, nowMs: number): void {
-    this.outstanding--;
-    this.byStatus.set(status, (this.byStatus.get(status) ?? 0) + 1);
-    if (nowMs >= this.measureFromMs && nowMs < this.measureToMs) this.samples.add(nowMs - sentMs);
+  protected measure(latencyMs: number): void {
+    this.samples.add(latencyMs);
   }
 
-  stopped(): void {
-    if (!this.sending && this.outstanding === 0) this.finish!();
+  private watchCores(measureMs: number): void {
+    const cpuBefore = process.cpuUsage();
+    const coresBefore = coreTimes();
+    this.after(measureMs, () => {
+      const { user, system } = process.cpuUsage(cpuBefore);
+      this.clientCpuMs = (user + system) / 1_000;
+      this.idleShare = idleShareSince(coresBefore);
+    });
+  }
+
+  private after(ms: number, action: () => void): void {
+    this.timers.push(setTimeout(action, ms));
   }
 
   private result(measuredMs: number): LoadResult {
     const [latencyP50Ms, latencyP99Ms, latencyP999Ms, latencyMaxMs] = [0.5, 0.99, 0.999, 1].map((share) =>
       this.samples.percentile(share),
     ) as [number, number, number, number];
+    const { byStatus, clientCpuMs, idleShare } = this;
     return {
       measured: this.samples.count,
       measuredMs,
-      byStatus: Object.fromEntries(this.byStatus),
-      clientCpuMs: this.clientCpuMs,
-      idleShare: this.idleShare,
+      byStatus,
+      clientCpuMs,
+      idleShare,
       latencyP50Ms,
       latencyP99Ms,
       latencyP999Ms,
@@ -137,126 +148,107 @@ class Load {
   }
 }
 
-interface CoreTimes {
-  idleMs: number;
-  totalMs: number;
-}
+class ClosedLoad extends Load {
+  private readonly nextRequest = new Map<HttpConnection, number>();
+  private outstanding = 0;
 
-function coreTimes(): CoreTimes {
-  const sum: CoreTimes = { idleMs: 0, totalMs: 0 };
-  for (const { times } of cpus()) {
-    sum.idleMs += times.idle;
-    sum.totalMs += times.user + times.nice + times.sys + times.irq + times.idle;
+  protected begin(connections: readonly HttpConnection[]): void {
+    connections.forEach((connection, i) => {
+      this.nextRequest.set(connection, i);
+      this.send(connection, performance.now());
+    });
   }
-  return sum;
+
+  answered(connection: HttpConnection, status: number): void {
+    const nowMs = performance.now();
+    this.outstanding--;
+    this.count(status);
+    if (nowMs >= this.measureFromMs && nowMs < this.measureToMs) this.measure(nowMs - connection.sinceMs);
+    if (nowMs < this.measureToMs) this.send(connection, nowMs);
+    else if (this.outstanding === 0) this.finish();
+  }
+
+  protected stop(): void {}
+
+  private send(connection: HttpConnection, nowMs: number): void {
+    const { requests } = this.options;
+    const next = this.nextRequest.get(connection)!;
+    this.nextRequest.set(connection, next + 1);
+    this.outstanding++;
+    connection.sinceMs = nowMs;
+    connection.send(requests[next % requests.length]!);
+  }
 }
 
-const HEADER_END = Buffer.from('\r\n\r\n');
-const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) /;
-const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)\r\n/i;
-/** What one read from a socket may bring; longer answers come in pieces. */
-const READ_BYTES = 64 * 1024;
-/** Shared by all connections: what is in it is used up, or copied, before the next read. */
-const readBuffer = Buffer.alloc(READ_BYTES);
+/** How often arrivals that are due are looked for. */
+const TICK_MS = 1;
 
-class Connection {
-  private readonly socket: Socket;
-  private next: number;
-  private sentMs = 0;
-  private closing = false;
-  /** The beginning of an answer that has not come in whole. */
-  private piece: Buffer | null = null;
+class OpenLoad extends Load {
+  private readonly random: () => number;
+  private readonly idle: HttpConnection[] = [];
+  /** When the requests that wait for a connection should have been sent. */
+  private readonly waiting: number[] = [];
+  private nextArrivalMs = 0;
+  private sentCount = 0;
+  private answeredCount = 0;
+  private timer: NodeJS.Timeout | null = null;
 
   constructor(
-    private readonly load: Load,
-    private readonly options: LoadOptions,
-    index: number,
+    options: LoadOptions,
+    private readonly pace: { perSecond: number; seed: string },
   ) {
-    this.next = index % options.requests.length;
-    this.socket = connect({
-      host: options.host,
-      port: options.port,
-      noDelay: true,
-      onread: {
-        buffer: readBuffer,
-        callback: (length) => {
-          this.receive(length);
-          return true;
-        },
-      },
-    });
-    this.socket.on('connect', () => this.send(performance.now()));
-    this.socket.on('error', (error) => load.fail(error));
-    this.socket.on('close', () => {
-      if (!this.closing) load.fail(new Error('the server closed a connection'));
-    });
+    super(options);
+    this.random = uniformRandom(pace.seed);
   }
 
-  close(): void {
-    this.closing = true;
-    this.socket.destroy();
+  protected begin(connections: readonly HttpConnection[]): void {
+    this.idle.push(...connections);
+    this.nextArrivalMs = performance.now();
+    this.timer = setInterval(() => {
+      this.arrive(performance.now());
+      this.sendWaiting();
+      this.finishIfOver();
+    }, TICK_MS);
   }
 
-  private send(nowMs: number): void {
-    if (!this.load.mayGoOn(nowMs)) {
-      this.load.stopped();
-      return;
-    }
-    this.sentMs = nowMs;
-    this.socket.write(this.options.requests[this.next]!);
-    this.next = (this.next + 1) % this.options.requests.length;
-  }
-
-  private receive(length: number): void {
-    const bytes =
-      this.piece === null
-        ? readBuffer.subarray(0, length)
-        : Buffer.concat([this.piece, readBuffer.subarray(0, length)]);
-    const answer = parseAnswer(bytes);
-    if (answer === null) {
-      this.piece = this.piece === null ? Buffer.from(bytes) : bytes;
-      return;
-    }
-    this.piece = null;
-    if (answer instanceof Error) {
-      this.load.fail(answer);
-      return;
-    }
+  answered(connection: HttpConnection, status: number): void {
     const nowMs = performance.now();
-    this.load.answered(answer.status, this.sentMs, nowMs);
-    this.send(nowMs);
+    this.answeredCount++;
+    this.count(status);
+    if (connection.sinceMs >= this.measureFromMs) this.measure(nowMs - connection.sinceMs);
+    this.arrive(nowMs);
+    this.idle.push(connection);
+    this.sendWaiting();
+    this.finishIfOver();
   }
-}
 
-/** One whole answer; null: there is more to come; an error: it is not one. */
-export function parseAnswer(bytes: Buffer): { status: number } | Error | null {
-  const headerEnd = bytes.indexOf(HEADER_END);
-  if (headerEnd === -1) return null;
-  const head = bytes.toString('latin1', 0, headerEnd + 2);
-  const status = STATUS_LINE.exec(head);
-  const contentLength = CONTENT_LENGTH.exec(head);
-  if (status === null || contentLength === null)
-    return new Error(`an answer that is not understood: ${head}`);
-  const end = headerEnd + HEADER_END.length + Number(contentLength[1]);
-  if (bytes.length < end) return null;
-  if (bytes.length > end) return new Error('more came than one answer');
-  return { status: Number(status[1]) };
-}
-
-/** A request as bytes. */
-export function requestBytes(options: {
-  method: 'GET' | 'POST';
-  path: string;
-  host: string;
-  headers?: Record<string, string>;
-  body?: unknown;
-}): Buffer {
-  const { method, path, host, headers = {}, body } = options;
-  const content = body === undefined ? '' : JSON.stringify(body);
-  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`];
-  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
-  if (body !== undefined) {
-    lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(content)}`);
+  protected stop(): void {
+    if (this.timer !== null) clearInterval(this.timer);
   }
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${content}`);
+
+  /** Takes in everything that is due. */
+  private arrive(nowMs: number): void {
+    while (this.nextArrivalMs <= nowMs && this.nextArrivalMs < this.measureToMs) {
+      this.waiting.push(this.nextArrivalMs);
+      // Gaps of the exponential distribution.
+      this.nextArrivalMs += (-Math.log(1 - this.random()) / this.pace.perSecond) * 1_000;
+    }
+  }
+
+  private sendWaiting(): void {
+    const { requests } = this.options;
+    let sent = 0;
+    for (; sent < this.waiting.length; sent++) {
+      const connection = this.idle.pop();
+      if (connection === undefined) break;
+      connection.sinceMs = this.waiting[sent]!;
+      connection.send(requests[this.sentCount++ % requests.length]!);
+    }
+    this.waiting.splice(0, sent);
+  }
+
+  private finishIfOver(): void {
+    const hasArrived = this.nextArrivalMs >= this.measureToMs && this.waiting.length === 0;
+    if (hasArrived && this.answeredCount === this.sentCount) this.finish();
+  }
 }

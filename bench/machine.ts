@@ -35,6 +35,27 @@ export function describeMachine(): Machine {
   };
 }
 
+/** What the cores have done since the machine was started. */
+export interface CoreTimes {
+  idleMs: number;
+  totalMs: number;
+}
+
+export function coreTimes(): CoreTimes {
+  const sum: CoreTimes = { idleMs: 0, totalMs: 0 };
+  for (const { times } of cpus()) {
+    sum.idleMs += times.idle;
+    sum.totalMs += times.user + times.nice + times.sys + times.irq + times.idle;
+  }
+  return sum;
+}
+
+/** Share (0 to 1) of the time of all cores in which the machine had nothing to do. */
+export function idleShareSince(before: CoreTimes): number {
+  const { idleMs, totalMs } = coreTimes();
+  return (idleMs - before.idleMs) / (totalMs - before.totalMs);
+}
+
 /** Magic numbers of statfs(2), for the file systems that data folders are on. */
 const FILE_SYSTEMS: Record<number, string> = {
   61267: 'ext4',

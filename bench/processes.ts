@@ -37,9 +37,10 @@ export async function startExchangeProcess(
   };
 }
 
-/** A bare uWebSockets.js server that answers everything with one text. */
-export async function startBareServer(answer: string): Promise<ServerProcess> {
-  const child = fork(fileOf('./bare-server.js'), [answer], { env: {} });
+/** A bare uWebSockets.js server that answers each path with one text. */
+export async function startBareServer(answers: Record<string, string>): Promise<ServerProcess> {
+  const child = fork(fileOf('./bare-server.js'), [], { env: {} });
+  child.send(answers);
   const { port } = await messageFrom<{ port: number }>(child);
   return {
     port,

@@ -5,7 +5,8 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { CommandTape, type TapeCommand } from '../bench/command-tape.js';
-import { parseAnswer, requestBytes, runLoad } from '../bench/load.js';
+import { AnswerReader, requestBytes } from '../bench/http-messages.js';
+import { type LoadPace, runLoad } from '../bench/load.js';
 import { layOut, textOf } from '../bench/report.js';
 import { Samples } from '../bench/samples.js';
 import { planWorkload, prepareEngine, STANDARD, type WorkloadOptions } from '../bench/workload.js';
@@ -166,8 +167,9 @@ describe('the load', () => {
     return { port: address.port, requests: () => requests };
   }
 
-  const load = (port: number) =>
+  const load = (port: number, pace: LoadPace = { kind: 'closed' }) =>
     runLoad({
+      pace,
       host: '127.0.0.1',
       port,
       connections: 3,
@@ -200,11 +202,44 @@ describe('the load', () => {
     await expect(load(port)).rejects.toThrow(/closed a connection|ECONNRESET|EPIPE/);
   });
 
+  test('by schedule: latency counts from the moment at which a request should have been sent', async () => {
+    const held: (() => void)[] = [];
+    let isOpen = false;
+    const listening = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', () => {
+        const answer = () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+        if (isOpen) answer();
+        else held.push(answer);
+      });
+    });
+    server = listening;
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+    // Nothing is answered before all that may be outstanding is, and then half a second has passed.
+    const stall = setInterval(() => {
+      if (held.length < 3) return;
+      clearInterval(stall);
+      setTimeout(() => {
+        isOpen = true;
+        for (const answer of held) answer();
+      }, 500);
+    }, 1);
+    const { port } = listening.address() as { port: number };
+    const result = await load(port, { kind: 'open', perSecond: 1_000, seed: '1' });
+    expect(result.measured).toBeGreaterThan(100);
+    // Far more were sent after the stall than in it, and all of them had to wait for its end.
+    expect(result.latencyP50Ms).toBeGreaterThan(250);
+    expect(result.byStatus).toEqual({ 200: expect.any(Number) });
+  });
+
   test('knows a whole answer from a part and from two', () => {
     const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-    expect(parseAnswer(Buffer.from(whole))).toEqual({ status: 200 });
-    for (let end = 0; end < whole.length; end++)
-      expect(parseAnswer(Buffer.from(whole.slice(0, end)))).toBeNull();
-    expect(parseAnswer(Buffer.from(whole + whole))).toBeInstanceOf(Error);
+    const reader = new AnswerReader();
+    for (let cut = 1; cut < whole.length; cut++) {
+      expect(reader.read(Buffer.from(whole.slice(0, cut)))).toBe(0);
+      expect(reader.read(Buffer.from(whole.slice(cut)))).toBe(200);
+    }
+    expect(() => reader.read(Buffer.from(whole + whole))).toThrow(/more came/);
+    expect(() => new AnswerReader().read(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'))).toThrow(/not understood/);
   });
 });
