@@ -29,27 +29,39 @@ interface BookSide {
 export class TradingClient {
   /** How often each kind of thing happened: orders by form, refusals by code, claims. */
   readonly counts = new Map<string, number>();
-  private readonly token: string;
+  /** Every referral code that ever led to the user, the current one last. */
+  readonly codes: string[] = [];
+  readonly token: string;
   private readonly path: string;
 
   private constructor(
     private readonly api: ApiClient,
     readonly userId: string,
-    token: string,
+    readonly username: string,
+    signedIn: { token: string; referralCode: string },
     private readonly dice: Dice,
     readonly ledger: UserLedger,
   ) {
-    this.token = token;
+    this.token = signedIn.token;
+    this.codes.push(signedIn.referralCode);
     this.path = `/users/${userId}`;
   }
 
-  static async register(api: ApiClient, username: string, dice: Dice): Promise<TradingClient> {
-    const signedIn = await api.post('/auth/register', { username, password: PASSWORD });
+  /** @param referralCode of the user that brought this one. */
+  static async register(
+    api: ApiClient,
+    username: string,
+    dice: Dice,
+    referralCode?: string,
+  ): Promise<TradingClient> {
+    const body = { username, password: PASSWORD, ...(referralCode === undefined ? {} : { referralCode }) };
+    const signedIn = await api.post('/auth/register', body);
     expect(signedIn.status, signedIn.text).toBe(201);
     const { userId, token } = signedIn.json;
     const balance = await api.get(`/users/${userId}/balance`, token);
     expect(balance.json.held).toBe(0);
-    return new TradingClient(api, userId, token, dice, new UserLedger(userId, balance.json.available));
+    const ledger = new UserLedger(userId, balance.json.available, true);
+    return new TradingClient(api, userId, username, signedIn.json, dice, ledger);
   }
 
   /** One action at random. False when the market has ended. */
@@ -96,21 +108,24 @@ export class TradingClient {
     if (this.ledger.resting?.marketId === marketId) await this.endResting();
     const { shares, payout, refund } = this.ledger.owed(marketId, resolution);
     const isOwed = payout.plus(refund).gt(0);
-    if (isOwed || this.dice.chance(0.2)) {
-      const answer = await this.api.post(`/markets/15m/${marketId}/claim`, {}, this.token);
-      if (isOwed) {
-        expect(answer.status, answer.text).toBe(200);
-        expect(answer.json.resolution).toBe(resolution);
-        expectDecimal(answer.json.shares, shares, `shares claimed in ${marketId}`);
-        expectDecimal(answer.json.payout, payout, `payout of ${marketId}`);
-        if (resolution === 'VOID') expectDecimal(answer.json.refundedFees, refund, `refund of ${marketId}`);
-        this.count(`claimed ${resolution}`);
-      } else {
-        expect(answer.json.error.code).toBe('nothing_to_claim');
-        this.count('nothing to claim');
-      }
-    }
+    const answer =
+      isOwed || this.dice.chance(0.05)
+        ? await this.api.post(`/markets/15m/${marketId}/claim`, {}, this.token)
+        : null;
     this.ledger.paid(marketId, resolution);
+    if (isOwed) {
+      expect(answer!.status, answer!.text).toBe(200);
+      const receipt = answer!.json;
+      expect(receipt.resolution).toBe(resolution);
+      expectDecimal(receipt.shares, shares, `shares claimed in ${marketId}`);
+      expectDecimal(receipt.payout, payout, `payout of ${marketId}`);
+      if (resolution === 'VOID') expectDecimal(receipt.refundedFees, refund, `refund of ${marketId}`);
+      this.ledger.checkBalance(receipt);
+      this.count(`claimed ${resolution}`);
+    } else if (answer !== null) {
+      expect(answer.json.error.code).toBe('nothing_to_claim');
+      this.count('nothing to claim');
+    }
   }
 
   /** The balance that HTTP says is the one that the books say, and nothing is held. */
@@ -196,7 +211,7 @@ export class TradingClient {
     return this.dice.pick(['UP', 'DOWN'] as const);
   }
 
-  private count(what: string): void {
+  count(what: string): void {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
   }
 }

@@ -7,7 +7,11 @@
  * user) has grown by price × shares filled, which gives the shares, because a user of these tests has one resting order at a
  * time. Both are taken, and have to agree.
  *
- * Always holds: while nothing of the user rests, every receipt's balance, position and volume are those of the books.
+ * What the books cannot know at once is what others earn the user (a referrer's part of their fees): what a receipt's balance
+ * has beyond the books is noted with the receipt, to be explained in the end; of a user who refers nobody it must be nothing.
+ *
+ * Always holds: while nothing of the user rests, every receipt's balance (but for that), position and volume are those of the
+ * books.
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
@@ -29,8 +33,10 @@ export interface OrderReceipt {
   unspent: number;
   restingShares: number;
   fills: { tradeId: string; price: number; shares: number }[];
-  balance: { available: number; held: number };
+  balance: Balance;
   position: { UP: number; DOWN: number };
+  sequence: number;
+  atMs: number;
 }
 
 export interface RestingOrder {
@@ -40,6 +46,41 @@ export interface RestingOrder {
   outcome: OutcomeName;
   price: Big;
   shares: Big;
+}
+
+export interface Balance {
+  available: number;
+  held: number;
+}
+
+/** Money that a receipt's balance had beyond the books. `atMs` null: the receipt did not say when. */
+export interface Beyond {
+  sequence: number;
+  atMs: number | null;
+  amount: Big;
+}
+
+/** A deposit in the vault, as receipts told of it. */
+export interface LedgerDeposit {
+  depositId: string;
+  amount: Big;
+  stakedAtMs: number;
+  earnsFromMs: number;
+  /** Of the receipt that made it; null while it is open, of the one that closed it. */
+  sequence: number;
+  closedSequence: number | null;
+  /** Yield that was paid, when it was claimed and when the deposit was closed. */
+  yields: { sequence: number; amount: Big }[];
+}
+
+interface DepositReceipt {
+  depositId: string;
+  amount: number;
+  claimedYield: number;
+  stakedAtMs: number;
+  earnsFromMs: number;
+  balance: Balance;
+  sequence: number;
 }
 
 interface MarketBook {
@@ -70,11 +111,17 @@ export class UserLedger {
   /** What the user took, by trade. */
   readonly taken = new Map<string, { price: number; shares: number }>();
   makerShares = ZERO;
+  /** Fees paid as taker, by market, for ever. */
+  readonly feesByMarket = new Map<string, Big>();
+  readonly deposits = new Map<string, LedgerDeposit>();
+  readonly beyond: Beyond[] = [];
   private readonly markets = new Map<string, MarketBook>();
 
   constructor(
     readonly userId: string,
     startingBalance: number,
+    /** Whether others can earn the user money. */
+    private readonly canRefer = false,
   ) {
     this.total = new Big(startingBalance);
   }
@@ -118,6 +165,7 @@ export class UserLedger {
     this.volume = this.volume.plus(value);
     this.feesPaid = this.feesPaid.plus(fee);
     book.feesPaid = book.feesPaid.plus(fee);
+    this.feesByMarket.set(marketId, (this.feesByMarket.get(marketId) ?? ZERO).plus(fee));
     this.move(side, { marketId, outcome, shares, money: value.plus(fee) });
     if (!hadResting) this.checkReceipt(receipt, restingShares, asked.price);
     if (restingShares.gt(0)) {
@@ -174,6 +222,62 @@ export class UserLedger {
     this.markets.delete(marketId);
   }
 
+  /** A deposit was made. */
+  staked(receipt: DepositReceipt): void {
+    const { depositId, stakedAtMs, earnsFromMs, sequence } = receipt;
+    if (this.deposits.has(depositId)) throw new Error(`${depositId} was made twice`);
+    const amount = new Big(receipt.amount);
+    this.total = this.total.minus(amount);
+    const deposit = { depositId, amount, stakedAtMs, earnsFromMs, sequence };
+    this.deposits.set(depositId, { ...deposit, closedSequence: null, yields: [] });
+    this.checkBalance(receipt);
+  }
+
+  /** A deposit's yield was claimed. */
+  yieldClaimed(receipt: DepositReceipt & { claimed: number }): void {
+    this.payYield(receipt, receipt.claimed);
+    this.checkBalance(receipt);
+  }
+
+  /** A deposit was closed, and its yield paid with it. */
+  unstaked(receipt: DepositReceipt & { returned: number; yieldPaid: number }): void {
+    const deposit = this.payYield(receipt, receipt.yieldPaid);
+    expectDecimal(receipt.returned, deposit.amount, `returned of ${deposit.depositId}`);
+    deposit.closedSequence = receipt.sequence;
+    this.total = this.total.plus(deposit.amount);
+    this.checkBalance(receipt);
+  }
+
+  /** A receipt's balance, unless an order rests: how much of that is filled is not known then. */
+  checkBalance({ balance, sequence, atMs }: { balance: Balance; sequence: number; atMs?: number }): void {
+    if (this.resting !== null) return;
+    expect(balance.held, `held at ${sequence}`).toBe(0);
+    this.checkAvailable(balance, { held: ZERO, sequence, atMs: atMs ?? null });
+  }
+
+  private checkAvailable(
+    balance: Balance,
+    { held, ...at }: { held: Big; sequence: number; atMs: number | null },
+  ): void {
+    const amount = new Big(balance.available).minus(this.total.minus(held));
+    if (!this.canRefer)
+      expectDecimal(balance.available, this.total.minus(held), `available at ${at.sequence}`);
+    this.beyond.push({ ...at, amount });
+  }
+
+  private payYield(
+    { depositId, sequence, amount, claimedYield }: DepositReceipt,
+    paid: number,
+  ): LedgerDeposit {
+    const deposit = this.deposits.get(depositId)!;
+    deposit.yields.push({ sequence, amount: new Big(paid) });
+    const sum = deposit.yields.reduce((yields, { amount }) => yields.plus(amount), ZERO);
+    expectDecimal(amount, deposit.amount, `amount of ${depositId}`);
+    expectDecimal(claimedYield, sum, `claimed yield of ${depositId}`);
+    this.total = this.total.plus(paid);
+    return deposit;
+  }
+
   private book(marketId: string): MarketBook {
     const known = this.markets.get(marketId);
     if (known !== undefined) return known;
@@ -207,10 +311,10 @@ export class UserLedger {
   }
 
   private checkReceipt(receipt: OrderReceipt, restingShares: Big, price: Big | undefined): void {
-    const { orderId, marketId, side, balance, position } = receipt;
+    const { orderId, marketId, side, balance, position, sequence, atMs } = receipt;
     const held = side === 'BUY' && price !== undefined ? restingShares.times(price) : ZERO;
     expectDecimal(balance.held, held, `held after ${orderId}`);
-    expectDecimal(balance.available, this.total.minus(held), `available after ${orderId}`);
+    this.checkAvailable(balance, { held, sequence, atMs });
     expectDecimal(position.UP, this.shares(marketId, 'UP'), `UP after ${orderId}`);
     expectDecimal(position.DOWN, this.shares(marketId, 'DOWN'), `DOWN after ${orderId}`);
   }

@@ -35,6 +35,9 @@ Everything is read from the journal alone, from its first command on, and proven
 any verb with a message that names the sequence, and exit status 1. Only reads; an exchange may be running. A verb that
 stops early (--at, --to) has proven what it read, not what comes after.
 
+Snapshots and history.db are made from the journal. Damage in them is found by verify; the other verbs do not read
+them, so what they say is right all the same.
+
 Places in the journal are a sequence (1042), a time (2025-11-21T04:45:00Z; UTC unless it says otherwise), or
 milliseconds since the epoch (1763700300000).
 

@@ -12,13 +12,16 @@ import { type Output, tableText } from './output.js';
 import { changeText, commandText, dollarsText, eventText, senderText } from './people-forms.js';
 import { unknownUser } from './places.js';
 import { dollars, timeText } from './plain.js';
-import { markNotice, type Progress, replayJournal, type Visitor } from './replay-journal.js';
+import { markNotice, type Progress, type Replayed, replayJournal, type Visitor } from './replay-journal.js';
 
-export interface ExplainRequest {
-  folder: string;
+export interface ExplainAccount {
   userId: number;
   json: boolean;
   output: Output;
+}
+
+export interface ExplainRequest extends ExplainAccount {
+  folder: string;
   progress: Progress;
 }
 
@@ -28,16 +31,16 @@ interface Sum {
   heldMicros: number;
 }
 
-/** Where the account stands by its changes alone. */
-class Account implements Visitor {
-  readonly byCause = new Map<Cause, Sum>();
-  readonly sum: Sum = { count: 0, availableMicros: 0, heldMicros: 0 };
+/** Where an account stands by its changes alone. A command that does not touch it may be left out. */
+export class ExplainedAccount implements Visitor {
+  private readonly byCause = new Map<Cause, Sum>();
+  private readonly sum: Sum = { count: 0, availableMicros: 0, heldMicros: 0 };
   /** The first command after which the changes did not add up; null: none. */
-  mismatch: { sequence: number; what: string } | null = null;
+  private mismatch: { sequence: number; what: string } | null = null;
 
   constructor(
     private readonly engine: Engine,
-    private readonly request: ExplainRequest,
+    private readonly request: ExplainAccount,
   ) {}
 
   applied(command: Command, atMs: number): void {
@@ -95,6 +98,22 @@ class Account implements Visitor {
     );
   }
 
+  /** Tells the sum at the end of the journal, or where the changes do not add up. */
+  conclude(replayed: Replayed): ExitStatus {
+    const { engine, mismatch } = this;
+    const { output, userId, json } = this.request;
+    if (mismatch !== null) {
+      output.notice(findingText(bookFinding(`sequence ${mismatch.sequence}`, mismatch.what)));
+      return ExitStatus.DAMAGE;
+    }
+    if (engine.account(userId) === null) throw unknownUser(userId, engine.userCount, engine.sequence);
+    const notice = markNotice(replayed);
+    if (notice !== null) output.notice(notice);
+    if (json) this.tellSumToMachines();
+    else this.tellSumToPeople();
+    return ExitStatus.GOOD;
+  }
+
   /** The changes so far are the balance that the engine, which knows nothing of changes, has now. */
   private compare(): void {
     const account = this.engine.account(this.request.userId);
@@ -108,6 +127,52 @@ class Account implements Visitor {
         `the changes of u${this.request.userId}'s money add up to ${dollarsText(sum.availableMicros)} available and ` +
         `${dollarsText(sum.heldMicros)} held, but the balance is ${dollarsText(availableMicros)} and ${dollarsText(heldMicros)}`,
     };
+  }
+
+  private tellSumToMachines(): void {
+    const { byCause, sum, engine } = this;
+    const { userId, output } = this.request;
+    const { availableMicros, heldMicros, username } = engine.account(userId)!;
+    output.json({
+      type: 'summary',
+      userId: `u${userId}`,
+      username,
+      sequence: engine.sequence,
+      atMs: engine.nowMs,
+      changes: sum.count,
+      byCause: CAUSES.filter((cause) => byCause.has(cause)).map((cause) => {
+        const part = byCause.get(cause)!;
+        return {
+          cause,
+          count: part.count,
+          available: dollars(part.availableMicros),
+          held: dollars(part.heldMicros),
+        };
+      }),
+      sum: { available: dollars(sum.availableMicros), held: dollars(sum.heldMicros) },
+      balance: { available: dollars(availableMicros), held: dollars(heldMicros) },
+      staked: dollars(stakedBy(userId, engine)),
+      addsUp: sum.availableMicros === availableMicros && sum.heldMicros === heldMicros,
+    });
+  }
+
+  private tellSumToPeople(): void {
+    const { byCause, sum, engine } = this;
+    const { userId, output } = this.request;
+    const { availableMicros, heldMicros, username } = engine.account(userId)!;
+    const rows = CAUSES.filter((cause) => byCause.has(cause)).map((cause) => {
+      const part = byCause.get(cause)!;
+      return [cause, `${part.count}`, changeText(part.availableMicros), changeText(part.heldMicros)];
+    });
+    rows.push(['sum', `${sum.count}`, dollarsText(sum.availableMicros), dollarsText(sum.heldMicros)]);
+    const title = `\nu${userId} (${username}) at sequence ${engine.sequence}, ${timeText(engine.nowMs)}`;
+    const heads = ['cause', '>changes', '>available', '>held'];
+    output.text(tableText({ title, heads, rows, limit: rows.length }));
+    const staked = stakedBy(userId, engine);
+    if (staked > 0) output.line(`In the vault, besides: ${dollarsText(staked)} and its yield.`);
+    output.line(
+      `The changes add up to the balance: ${dollarsText(availableMicros)} available, ${dollarsText(heldMicros)} held.`,
+    );
   }
 }
 
@@ -139,75 +204,13 @@ function columns(texts: readonly string[]): string {
 }
 
 export async function explain(request: ExplainRequest): Promise<ExitStatus> {
-  const { output, userId } = request;
-  let account: Account | undefined;
+  let account: ExplainedAccount | undefined;
   const replayed = await replayJournal({
     folder: request.folder,
     progress: request.progress,
-    visit: (engine) => (account = new Account(engine, request)),
+    visit: (engine) => (account = new ExplainedAccount(engine, request)),
   });
-  const { engine } = replayed;
-  if (account!.mismatch !== null) {
-    const { sequence, what } = account!.mismatch;
-    output.notice(findingText(bookFinding(`sequence ${sequence}`, what)));
-    return ExitStatus.DAMAGE;
-  }
-  if (engine.account(userId) === null) throw unknownUser(userId, engine.userCount, engine.sequence);
-  const notice = markNotice(replayed);
-  if (notice !== null) output.notice(notice);
-  if (request.json) tellSumToMachines(request, account!, engine);
-  else tellSumToPeople(request, account!, engine);
-  return ExitStatus.GOOD;
-}
-
-function tellSumToMachines(
-  { output, userId }: ExplainRequest,
-  { byCause, sum }: Account,
-  engine: Engine,
-): void {
-  const { availableMicros, heldMicros, username } = engine.account(userId)!;
-  output.json({
-    type: 'summary',
-    userId: `u${userId}`,
-    username,
-    sequence: engine.sequence,
-    atMs: engine.nowMs,
-    changes: sum.count,
-    byCause: CAUSES.filter((cause) => byCause.has(cause)).map((cause) => {
-      const part = byCause.get(cause)!;
-      return {
-        cause,
-        count: part.count,
-        available: dollars(part.availableMicros),
-        held: dollars(part.heldMicros),
-      };
-    }),
-    sum: { available: dollars(sum.availableMicros), held: dollars(sum.heldMicros) },
-    balance: { available: dollars(availableMicros), held: dollars(heldMicros) },
-    staked: dollars(stakedBy(userId, engine)),
-    addsUp: sum.availableMicros === availableMicros && sum.heldMicros === heldMicros,
-  });
-}
-
-function tellSumToPeople(
-  { output, userId }: ExplainRequest,
-  { byCause, sum }: Account,
-  engine: Engine,
-): void {
-  const { availableMicros, heldMicros, username } = engine.account(userId)!;
-  const rows = CAUSES.filter((cause) => byCause.has(cause)).map((cause) => {
-    const part = byCause.get(cause)!;
-    return [cause, `${part.count}`, changeText(part.availableMicros), changeText(part.heldMicros)];
-  });
-  rows.push(['sum', `${sum.count}`, dollarsText(sum.availableMicros), dollarsText(sum.heldMicros)]);
-  const title = `\nu${userId} (${username}) at sequence ${engine.sequence}, ${timeText(engine.nowMs)}`;
-  const heads = ['cause', '>changes', '>available', '>held'];
-  output.text(tableText({ title, heads, rows, limit: rows.length }));
-  const staked = stakedBy(userId, engine);
-  if (staked > 0) output.line(`In the vault, besides: ${dollarsText(staked)} and its yield.`);
-  output.line(
-    `The changes add up to the balance: ${dollarsText(availableMicros)} available, ${dollarsText(heldMicros)} held.`,
-  );
+  return account!.conclude(replayed);
 }
 
 function stakedBy(userId: number, engine: Engine): number {

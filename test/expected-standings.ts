@@ -1,0 +1,155 @@
+/**
+ * The leaderboards that the trades of all users lead to, computed with big.js from what HTTP tells of them and nothing of
+ * the engine's code.
+ *
+ * Profit: a sale realises its value less the part of the cost that its shares had (floored to a micro-dollar), fees count
+ * against it when they are paid, a settlement realises what the shares pay, and on VOID the fees that come back, less what is
+ * left of the cost. Volume: the value of all trades. Points: 100 per dollar of fees on trades at 0.03 to 0.97, at the
+ * settlement, and a tenth of that for the referrer; none on VOID. A user is listed in a period when anything has counted.
+ */
+import { Big } from 'big.js';
+import { floorToMicros } from './expected-income.js';
+import type { OutcomeName, ResolutionName } from './user-ledger.js';
+
+export interface HttpTrade {
+  tradeId: string;
+  marketId: string;
+  outcome: OutcomeName;
+  side: 'BUY' | 'SELL';
+  price: number;
+  shares: number;
+  value: number;
+  fee: number;
+  role: 'taker' | 'maker';
+  atMs: number;
+}
+
+export interface Participant {
+  userId: string;
+  username: string;
+  referredBy: string | null;
+  /** Oldest first. */
+  trades: HttpTrade[];
+}
+
+export interface DecidedMarket {
+  resolution: ResolutionName;
+  /** When it was settled. */
+  settledAtMs: number;
+}
+
+export type MetricName = 'profit' | 'volume' | 'points';
+export const METRICS: readonly MetricName[] = ['profit', 'volume', 'points'];
+
+export interface ExpectedEntry {
+  rank: number;
+  userId: string;
+  username: string;
+  value: number;
+}
+
+/** Something that counts for a user. */
+interface Count {
+  atMs: number;
+  profit: Big;
+  volume: Big;
+  points: Big;
+}
+
+interface Holding {
+  UP: { shares: Big; cost: Big };
+  DOWN: { shares: Big; cost: Big };
+  fees: Big;
+  pointFees: Big;
+}
+
+const ZERO = new Big(0);
+const POINTS_PER_DOLLAR = 100;
+const REFERRERS_PART = '0.1';
+
+export class ExpectedStandings {
+  private readonly counts = new Map<string, Count[]>();
+
+  constructor(
+    private readonly participants: readonly Participant[],
+    markets: ReadonlyMap<string, DecidedMarket>,
+  ) {
+    for (const { userId } of participants) this.counts.set(userId, []);
+    for (const participant of participants) this.follow(participant, markets);
+  }
+
+  /** Of everything from `fromMs` on; the highest first, of equals who registered first. */
+  board(metric: MetricName, fromMs: number): ExpectedEntry[] {
+    const entries = this.participants.flatMap(({ userId, username }) => {
+      const counts = this.counts.get(userId)!.filter(({ atMs }) => atMs >= fromMs);
+      const value = counts.reduce((sum, count) => sum.plus(count[metric]), ZERO);
+      return counts.length === 0 ? [] : [{ userId, username, value }];
+    });
+    entries.sort((a, b) => b.value.cmp(a.value) || numberOf(a.userId) - numberOf(b.userId));
+    return entries.map((entry, i) => ({ rank: i + 1, ...entry, value: entry.value.toNumber() }));
+  }
+
+  /** Over all time. */
+  total(userId: string, metric: MetricName): number {
+    return this.counts
+      .get(userId)!
+      .reduce((sum, count) => sum.plus(count[metric]), ZERO)
+      .toNumber();
+  }
+
+  private follow(participant: Participant, markets: ReadonlyMap<string, DecidedMarket>): void {
+    const holdings = new Map<string, Holding>();
+    for (const trade of participant.trades) {
+      const holding = holdings.get(trade.marketId) ?? emptyHolding();
+      holdings.set(trade.marketId, holding);
+      const profit = tradeProfit(holding, trade);
+      this.count(participant.userId, { atMs: trade.atMs, profit, volume: new Big(trade.value) });
+    }
+    for (const [marketId, holding] of holdings) this.settle(participant, holding, markets.get(marketId)!);
+  }
+
+  private settle({ userId, referredBy }: Participant, holding: Holding, market: DecidedMarket): void {
+    const { UP, DOWN, fees, pointFees } = holding;
+    const { resolution, settledAtMs: atMs } = market;
+    const isVoid = resolution === 'VOID';
+    const payout = isVoid ? UP.shares.plus(DOWN.shares).times('0.5') : holding[resolution].shares;
+    const refund = isVoid ? fees : ZERO;
+    if (UP.shares.plus(DOWN.shares).plus(refund).gt(0)) {
+      this.count(userId, { atMs, profit: payout.plus(refund).minus(UP.cost).minus(DOWN.cost) });
+    }
+    const points = isVoid ? ZERO : pointFees.times(POINTS_PER_DOLLAR);
+    if (points.eq(0)) return;
+    this.count(userId, { atMs, points });
+    if (referredBy !== null)
+      this.count(referredBy, { atMs, points: floorToMicros(points.times(REFERRERS_PART)) });
+  }
+
+  private count(userId: string, counted: Partial<Count> & { atMs: number }): void {
+    this.counts.get(userId)!.push({ profit: ZERO, volume: ZERO, points: ZERO, ...counted });
+  }
+}
+
+/** Enters a trade; what it realised. */
+function tradeProfit(holding: Holding, trade: HttpTrade): Big {
+  const held = holding[trade.outcome];
+  const value = new Big(trade.value);
+  const fee = new Big(trade.fee);
+  holding.fees = holding.fees.plus(fee);
+  if (trade.price >= 0.03 && trade.price <= 0.97) holding.pointFees = holding.pointFees.plus(fee);
+  if (trade.side === 'BUY') {
+    held.shares = held.shares.plus(trade.shares);
+    held.cost = held.cost.plus(value);
+    return ZERO.minus(fee);
+  }
+  const part = floorToMicros(held.cost.times(trade.shares).div(held.shares));
+  held.shares = held.shares.minus(trade.shares);
+  held.cost = held.cost.minus(part);
+  return value.minus(part).minus(fee);
+}
+
+function emptyHolding(): Holding {
+  const nothing = () => ({ shares: ZERO, cost: ZERO });
+  return { UP: nothing(), DOWN: nothing(), fees: ZERO, pointFees: ZERO };
+}
+
+const numberOf = (userId: string) => Number(userId.slice(1));
