@@ -9,6 +9,7 @@ import { type FairUseRates, QUOTAS } from '../gateway/fair-use/fair-use.js';
 import { Overload, type OverloadLimits } from '../gateway/fair-use/overload.js';
 import { type Rate, TokenBuckets } from '../gateway/fair-use/token-buckets.js';
 import { ROUTES } from '../gateway/http/routes.js';
+import { RawConnection, requestText } from './raw-connection.js';
 import {
   type Answer,
   type ApiClient,
@@ -259,6 +260,13 @@ describe('over HTTP', () => {
     expect((await from('198.51.100.2')).status).toBe(200);
     // What the client says of itself stands first.
     expect((await from('198.51.100.3', '198.51.100.2')).status).toBe(429);
+    // Also in a header of its own, before the proxy's.
+    const client = new RawConnection(api.url);
+    await client.send(
+      requestText('GET', '/vaults', { 'x-forwarded-for': '198.51.100.4', 'X-Forwarded-For': '198.51.100.2' }),
+    );
+    expect((await client.answers(1))[0]!.status).toBe(429);
+    client.leave();
     expect((await from('2001:db8::1')).status).toBe(200);
     expect((await from('2001:db8::2')).status).toBe(429);
     await server.stop();

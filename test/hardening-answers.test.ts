@@ -1,33 +1,18 @@
 /**
- * What holds for every route, whichever it is: the headers that protect browsers, the request id, that a page of another site
- * changes nothing with a visitor's cookie, and that an idempotency key brings the first answer back to the byte.
+ * What holds for every route, whichever it is: the headers that protect browsers, the request id, and that a page of another
+ * site changes nothing with a visitor's cookie.
  */
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../gateway/http/route.js';
 import { ROUTES } from '../gateway/http/routes.js';
-import {
-  type Answer,
-  type ApiClient,
-  MARKET,
-  PASSWORD,
-  type RequestOptions,
-  TestServer,
-  type Trader,
-  WINDOW_MS,
-  WINDOW_START_MS,
-} from './server.js';
-
-const PARTNER_KEY = 'partner-key-of-the-tests';
-const KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
-const NEXT_MARKET = 'btc-15m-1763701200';
+import { type Answer, type ApiClient, MARKET, TestServer, type Trader } from './server.js';
 
 let server: TestServer;
 let api: ApiClient;
 let ada: Trader;
 
 async function start(overrides: Parameters<typeof TestServer.withMarket>[0] = {}): Promise<void> {
-  server = await TestServer.withMarket({ partnerKeys: KEYS, ...overrides });
+  server = await TestServer.withMarket(overrides);
   api = server.api;
   ada = await server.register('ada');
 }
@@ -144,132 +129,5 @@ describe('a page of another site', () => {
     };
     const { status } = await api.send('POST', '/vaults/flex/stake', { amount: 1 }, { headers });
     expect(status).toBe(201);
-  });
-});
-
-describe('an idempotency key', () => {
-  let bob: Trader;
-  beforeAll(async () => {
-    await start();
-    bob = await server.register('bob');
-  });
-  afterAll(() => server.stop());
-
-  const tried = new Set<string>();
-  let count = 0;
-
-  /** Uses the route once; then again, after something else, when it must answer the same and do nothing. */
-  async function twice(
-    route: string,
-    path: string,
-    body: object | undefined,
-    trader: Trader,
-  ): Promise<Answer> {
-    const [method] = route.split(' ') as ['POST' | 'PUT' | 'DELETE'];
-    const options: RequestOptions = {
-      token: trader.token,
-      headers: { 'idempotency-key': `key-${++count}` },
-    };
-    const first = await api.send(method, path, body, options);
-    expect(first.headers['idempotency-replayed'], first.text).toBe(undefined);
-    expect((await api.post('/vaults/flex/stake', { amount: 1 }, trader.token)).status).toBe(201);
-    const before = await accounts();
-    const again = await api.send(method, path, body, options);
-    expect([again.status, again.text]).toEqual([first.status, first.text]);
-    expect(again.headers['idempotency-replayed']).toBe('true');
-    expect(await accounts()).toEqual(before);
-    tried.add(route);
-    return first;
-  }
-
-  async function accounts(): Promise<unknown[]> {
-    const answers = await Promise.all(
-      [ada, bob].flatMap(({ userId, token }) =>
-        ['balance', 'orders', 'positions', 'referral', 'vaults'].map((part) =>
-          api.get(`/users/${userId}/${part}`, token),
-        ),
-      ),
-    );
-    return answers.map(({ json }) => ({ ...json, sequence: 0 }));
-  }
-
-  test('brings back the first answer, byte for byte, on every route that changes a user’s own', async () => {
-    const BUY = 'POST /markets/15m/:marketId/buy';
-    const SELL = 'POST /markets/15m/:marketId/sell';
-    const market = `/markets/15m/${MARKET}`;
-    const rest = { timeInForce: 'GTC' };
-    const bid = await twice(BUY, `${market}/buy`, { outcome: 'UP', shares: 10, price: 0.4, ...rest }, ada);
-    expect(bid.json.status).toBe('resting');
-    const taken = await twice(BUY, `${market}/buy`, { outcome: 'DOWN', amount: 3 }, bob);
-    expect(taken.json.shares).toBe(5);
-    const ask = await twice(SELL, `${market}/sell`, { outcome: 'DOWN', shares: 2, price: 0.9, ...rest }, bob);
-    expect(ask.json.status).toBe('resting');
-    const refused = await twice(SELL, `${market}/sell`, { outcome: 'DOWN', shares: 1_000 }, bob);
-    expect(refused.status).toBe(422);
-    const order = `${market}/orders/${bid.json.orderId}`;
-    await twice('DELETE /markets/15m/:marketId/orders/:orderId', order, undefined, ada);
-    await twice('DELETE /markets/15m/:marketId/orders', `${market}/orders`, undefined, bob);
-    const operations = [
-      { op: 'buy', marketId: MARKET, outcome: 'UP', shares: 5, price: 0.3, ...rest },
-      { op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1_000 },
-      { op: 'cancel', marketId: MARKET, orderId: 'o77' },
-    ];
-    await twice('POST /batch', '/batch', { operations }, ada);
-    await twice('POST /batch', '/batch', { operations, atomic: true }, ada);
-
-    const stake = await twice('POST /vaults/flex/stake', '/vaults/flex/stake', { amount: 100 }, ada);
-    const code = `/users/${ada.userId}/referral/code`;
-    await twice('PUT /users/:id/referral/code', code, { code: 'ADA-1' }, ada);
-
-    // ada's stake earns from the next quarter hour on, so that one must have fees.
-    await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_000);
-    await twice('POST /markets/15m/:marketId/claim', `${market}/claim`, {}, ada);
-    const next = `/markets/15m/${NEXT_MARKET}/buy`;
-    await api.post(next, { outcome: 'UP', shares: 1_000, price: 0.5, ...rest }, ada.token);
-    await api.post(next, { outcome: 'DOWN', amount: 500 }, bob.token);
-    await server.passTime(WINDOW_START_MS + 2 * WINDOW_MS + 2_000, 102_000);
-    const deposit = `/vaults/deposits/${stake.json.depositId}`;
-    const claimed = await twice('POST /vaults/deposits/:depositId/claim', `${deposit}/claim`, {}, ada);
-    expect(claimed.json.claimed).toBeGreaterThan(0);
-    await twice('POST /vaults/deposits/:depositId/unstake', `${deposit}/unstake`, {}, ada);
-
-    const keyed = ROUTES.filter((route) => route.idempotent === true);
-    expect([...tried].sort()).toEqual(keyed.map(({ method, path }) => `${method} ${path}`).sort());
-  });
-
-  test('is taken by every route that changes something, but for signing in and for partners, who have references', () => {
-    const others = ROUTES.filter((route) => route.body !== undefined && route.idempotent !== true);
-    expect(others.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'POST /auth/register',
-      'POST /auth/login',
-      'POST /auth/logout',
-      'PUT /auth/password',
-      'POST /partner/deposits',
-      'POST /partner/withdrawals',
-    ]);
-  });
-
-  test('a partner’s reference brings back the first answer just so', async () => {
-    for (const path of ['/partner/deposits', '/partner/withdrawals']) {
-      const body = { userId: ada.userId, amount: 2.5, reference: `wire:${path.length}` };
-      const options = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
-      const first = await api.send('POST', path, body, options);
-      expect(first.status).toBe(200);
-      expect((await api.post('/vaults/flex/stake', { amount: 1 }, ada.token)).status).toBe(201);
-      const before = await accounts();
-      const again = await api.send('POST', path, body, options);
-      expect([again.status, again.text]).toEqual([first.status, first.text]);
-      expect(await accounts()).toEqual(before);
-    }
-  });
-
-  test('the password and the account are not changed twice either: the old token has ended, the name is taken', async () => {
-    const change = { currentPassword: PASSWORD, newPassword: 'a better password' };
-    const first = await api.put('/auth/password', change, bob.token);
-    expect(first.status).toBe(200);
-    expect((await api.put('/auth/password', change, bob.token)).json.error.code).toBe('token_revoked');
-    const registration = { username: 'cyd', password: PASSWORD };
-    expect((await api.post('/auth/register', registration)).status).toBe(201);
-    expect((await api.post('/auth/register', registration)).json.error.code).toBe('username_taken');
   });
 });

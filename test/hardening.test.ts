@@ -209,19 +209,96 @@ describe('one connection', () => {
   test('two lengths or a length and chunks never smuggle a second request in', async () => {
     const before = ordersOfAda();
     const hidden = buyText();
-    for (const headers of [
-      `content-length: ${hidden.length}\r\ntransfer-encoding: chunked`,
-      `content-length: 0\r\ncontent-length: ${hidden.length}`,
+    const twoLengths = `content-length: 0\r\ncontent-length: ${hidden.length}`;
+    const logout = 'POST /api/auth/logout HTTP/1.1\r\nhost: x\r\ncontent-type: application/json';
+    for (const [head, body] of [
+      [
+        `${logout}\r\ncontent-length: ${hidden.length}\r\ntransfer-encoding: chunked`,
+        `0\r\n\r\n${hidden}`,
+        false,
+      ],
+      [`${logout}\r\n${twoLengths}`, `0\r\n\r\n${hidden}`],
+      [`${logout}\r\n${twoLengths}`, hidden],
+      [`${logout}\r\ncontent-length: ${hidden.length}\r\ncontent-length: 0`, hidden],
+      [`GET /api/health HTTP/1.1\r\nhost: x\r\n${twoLengths}`, hidden],
+      [`GET /api/no/such/route HTTP/1.1\r\nhost: x\r\n${twoLengths}`, hidden],
+    ] as const) {
+      const client = connection();
+      await client.send(`${head}\r\n\r\n${body}`);
+      await client.closed();
+      expect(client.received).not.toContain('HTTP/1.1 200');
+      await noCallIsLeft();
+    }
+    // With nothing behind it, the client hears what is wrong; what it sends afterwards is not read any more.
+    for (const head of [
+      logout,
+      'GET /api/health HTTP/1.1\r\nhost: x',
+      'GET /api/nowhere HTTP/1.1\r\nhost: x',
     ]) {
       const client = connection();
-      await client.send(
-        `POST /api/auth/logout HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${headers}\r\n\r\n0\r\n\r\n${hidden}`,
-      );
-      await eventually(() => client.isClosed || client.received !== '');
-      client.leave();
+      await client.send(`${head}\r\ncontent-length: 0\r\ncontent-length: 5\r\n\r\n`);
+      const [answer] = await client.answers(1);
+      expect(answer!.status).toBe(400);
+      expect(JSON.parse(answer!.text).error.details).toHaveProperty('Content-Length');
+      await client.send(hidden);
+      await client.closed();
+      expect(client.received).not.toContain('HTTP/1.1 200');
       await noCallIsLeft();
     }
     expect(ordersOfAda()).toBe(before);
+  });
+
+  test('the same length twice is one length', async () => {
+    const client = connection();
+    await client.send(buyText({ 'content-length': `${ORDER.length}`, 'Content-Length': `${ORDER.length}` }));
+    expect((await client.answers(1))[0]).toMatchObject({ status: 200 });
+    client.leave();
+  });
+
+  test('a key that stands there twice, or is empty, is refused', async () => {
+    const before = await server.state();
+    for (const keys of [
+      { 'idempotency-key': 'a', 'Idempotency-Key': 'a' },
+      { 'idempotency-key': 'a', 'Idempotency-Key': 'b' },
+      { 'idempotency-key': '', 'Idempotency-Key': 'b' },
+      { 'idempotency-key': '' },
+    ]) {
+      const client = connection();
+      await client.send(buyText(keys as Record<string, string>));
+      const [answer] = await client.answers(1);
+      expect(answer!.status).toBe(400);
+      expect(JSON.parse(answer!.text).error.details).toHaveProperty('Idempotency-Key');
+      client.leave();
+    }
+    expect(await server.state()).toEqual(before);
+  });
+
+  test('a body of nothing but mistakes is answered in few words', async () => {
+    const before = await server.state();
+    const many = JSON.stringify(
+      Object.fromEntries(Array.from({ length: 4_000 }, (_, i) => [`field-${i}`, 1])),
+    );
+    const long = JSON.stringify({ ['🙂'.repeat(8_000)]: 1 });
+    const digits = `{"outcome":"UP","amount":0.${'1'.repeat(60_000)}}`;
+    const operations = JSON.stringify({
+      operations: Array.from({ length: 100 }, () => ({ op: 'buy', a: 1, b: 2, c: 3, ['d'.repeat(500)]: 4 })),
+    });
+    for (const [path, raw] of [
+      [BUY, many],
+      [BUY, long],
+      [BUY, digits],
+      ['/batch', many],
+      ['/batch', operations],
+    ] as const) {
+      const options = { token: ada.token, raw, headers: { 'content-type': 'application/json' } };
+      const { status, text, json } = await api.send('POST', path, undefined, options);
+      expect([status, json.error.code]).toEqual([400, 'invalid_request']);
+      expect(Object.keys(json.error.details).length).toBeLessThanOrEqual(20);
+      expect(text.length).toBeLessThan(6_000);
+    }
+    const { json } = await api.send('GET', `/vaults?${'q'.repeat(3_000)}=1`);
+    expect(Object.keys(json.error.details)[0]!.length).toBeLessThanOrEqual(60);
+    expect(await server.state()).toEqual(before);
   });
 });
 

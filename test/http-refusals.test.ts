@@ -644,6 +644,10 @@ describe('queries', () => {
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1e3`, 'amount'],
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=NaN`, 'amount'],
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1.0000001`, 'amount'],
+    // The double nearest to these has no more than six places.
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=100000.000000000000001`, 'amount'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1&price=0.500000000000001`, 'price'],
+    [`/markets/15m/${ACTIVE}/quote?outcome=UP&side=SELL&shares=99999.999999999999999`, 'shares'],
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1&shares=1`, 'shares'],
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&side=SELL&amount=1`, 'shares'],
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&side=SELL&shares=1.0001`, 'shares'],
@@ -779,6 +783,20 @@ describe('methods', () => {
     }
     expect(refusals).toBeGreaterThan(3);
   });
+});
+
+test('a partner names one user: another one in the query is refused, the same one is not', async () => {
+  const body = { userId: ada.userId, amount: 1, reference: 'two-users' };
+  const refusal = { options: asPartner(), status: 403, code: 'user_mismatch' as const };
+  const other = `?userId=${bob.userId}`;
+  await refused({ ...refusal, method: 'POST', path: `/partner/deposits${other}`, body });
+  await refused({ ...refusal, method: 'POST', path: `/partner/withdrawals${other}`, body });
+  await refused({ ...refusal, method: 'GET', path: `/partner/users/${ada.userId}${other}` });
+  const same = `?userId=${ada.userId}`;
+  expect((await api.send('GET', `/partner/users/${ada.userId}${same}`, undefined, asPartner())).status).toBe(
+    200,
+  );
+  expect((await api.send('POST', `/partner/deposits${same}`, body, asPartner())).status).toBe(200);
 });
 
 describe('the order in which problems are looked for', () => {

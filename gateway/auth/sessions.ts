@@ -8,6 +8,7 @@
  */
 import { webcrypto } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
+import type { Engine } from '../../engine/engine.js';
 import { idNumber } from '../../engine/notation.js';
 
 const ALGORITHM = 'HS256';
@@ -79,6 +80,12 @@ export class Sessions {
     }
     this.remembered.set(token, session);
   }
+}
+
+/** Not so of a token that is older than the account: an exchange that was here before had users of the same numbers. */
+export function isOfAccount(engine: Engine, session: Session): boolean {
+  const account = engine.account(session.userId);
+  return account !== null && session.issuedAt >= Math.floor(account.createdAtMs / 1_000);
 }
 
 function isCount(value: unknown): value is number {

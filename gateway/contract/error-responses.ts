@@ -20,7 +20,7 @@ const CODES_OF_ACCESS: Record<Access, readonly ErrorCode[]> = {
   open: [],
   public: TOKEN_CODES,
   session: ['missing_token', ...TOKEN_CODES],
-  partner: ['partner_key_required'],
+  partner: ['partner_key_required', 'user_mismatch'],
 };
 
 const BODY_CODES = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;

@@ -3,17 +3,17 @@
  * for, body, and then, in the handler and the engine, the state.
  */
 import type { z } from 'zod';
-import type { Engine } from '../../engine/engine.js';
 import { readSessionCookie } from '../auth/cookie.js';
 import { partnerOf } from '../auth/partners.js';
 import { isSameSite } from '../auth/same-site.js';
-import type { Session } from '../auth/sessions.js';
+import { isOfAccount, type Session } from '../auth/sessions.js';
 import { inexactNumber } from '../json/decimal.js';
-import { fieldProblems, problemText } from '../json/problems.js';
+import { cut, fieldProblems, problemText } from '../json/problems.js';
 import { IDEMPOTENCY_KEY } from '../json/requests.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import { errorAnswer, invalidRequest } from './errors.js';
+import type { Incoming } from './incoming.js';
 import { quotaOf, type Route } from './route.js';
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
@@ -87,7 +87,15 @@ function admitPartner(admission: Admission): void {
     return;
   }
   call.partner = partner;
-  runHandler(admission);
+  if (namesTwoUsers(admission)) call.refuse(errorAnswer('user_mismatch'));
+  else runHandler(admission);
+}
+
+/** A partner acts on the user that the path or the body names; another one in the query could mean either. */
+function namesTwoUsers({ call, route, json }: Admission): boolean {
+  const { incoming } = call;
+  const named = route.body === undefined ? incoming.parameter('id') : userIdIn(json);
+  return typeof named === 'string' && userIdsInQuery(incoming).some((id) => id !== named);
 }
 
 function admitUser(admission: Admission): void {
@@ -116,12 +124,6 @@ function admitUser(admission: Admission): void {
     .catch(gateway.fail);
 }
 
-/** Not so of a token that is older than the account: an exchange that was here before had users of the same numbers. */
-function isOfAccount(engine: Engine, session: Session): boolean {
-  const account = engine.account(session.userId);
-  return account !== null && session.issuedAt >= Math.floor(account.createdAtMs / 1_000);
-}
-
 /** The signature is right; whether the token still stands is the engine's to say, every time. */
 function admitSession(admission: Admission, session: Session): void {
   const { call, route } = admission;
@@ -147,14 +149,20 @@ function isCrossSite(call: Call): boolean {
 function namesAnotherUser({ call, route, json }: Admission, subject: string): boolean {
   const { incoming } = call;
   if (route.userParameter !== undefined && incoming.parameter(route.userParameter) !== subject) return true;
-  if (incoming.rawQuery !== '') {
-    const ids = new URLSearchParams(incoming.rawQuery).getAll('userId');
-    if (ids.some((id) => id !== subject)) return true;
-  }
+  if (userIdsInQuery(incoming).some((id) => id !== subject)) return true;
   if (route.body === undefined || typeof json !== 'object' || json === null) return false;
-  const { userId } = json as { userId?: unknown };
+  const userId = userIdIn(json);
   if (typeof userId === 'string' && userId !== subject) return true;
   return route.namesAnother?.(json, subject) === true;
+}
+
+/** Whatever stands there; undefined: nothing. */
+function userIdIn(json: unknown): unknown {
+  return typeof json === 'object' && json !== null ? (json as { userId?: unknown }).userId : undefined;
+}
+
+function userIdsInQuery({ rawQuery }: Incoming): string[] {
+  return rawQuery === '' ? [] : new URLSearchParams(rawQuery).getAll('userId');
 }
 
 /** The body and the query are looked at, and turned into what the handler takes. */
@@ -167,7 +175,7 @@ function runHandler(admission: Admission): void {
 
 function readBody({ call, route, body, json }: Admission): boolean {
   if (route.body === undefined) return true;
-  const { contentType, idempotencyKey } = call.incoming;
+  const { contentType } = call.incoming;
   if (body.fault === 'body_too_large') {
     call.refuse(errorAnswer('body_too_large'));
     return false;
@@ -181,20 +189,29 @@ function readBody({ call, route, body, json }: Admission): boolean {
     call.refuse(errorAnswer('invalid_json'));
     return false;
   }
-  if (idempotencyKey !== '') {
-    if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
-      call.refuse(invalidRequest({ 'Idempotency-Key': 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .' }));
-      return false;
-    }
-    call.idempotencyKey = idempotencyKey;
-  }
-  return takeBody(call, route.body, body.text, json);
+  return takeKey(call, route) && takeBody(call, route.body, body.text, json);
+}
+
+/** A key that is sent and is none is refused: a client that believes in it would repeat an order that was done. */
+function takeKey(call: Call, route: Route): boolean {
+  const { idempotencyKeys } = call.incoming;
+  if (route.idempotent !== true || idempotencyKeys.length === 0) return true;
+  const [key] = idempotencyKeys as [string];
+  const problem = keyProblem(idempotencyKeys);
+  if (problem === null) call.idempotencyKey = key;
+  else call.refuse(invalidRequest({ 'Idempotency-Key': problem }));
+  return problem === null;
+}
+
+function keyProblem(keys: readonly string[]): string | null {
+  if (keys.length > 1) return 'stands in the request more than once';
+  return IDEMPOTENCY_KEY.test(keys[0]!) ? null : 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .';
 }
 
 function takeBody(call: Call, schema: z.ZodType, text: string, json: unknown): boolean {
   const inexact = inexactNumber(text);
   if (inexact !== null) {
-    call.refuse(invalidRequest({ body: `has a number with too many digits: ${inexact}` }));
+    call.refuse(invalidRequest({ body: `has a number with too many digits: ${cut(inexact)}` }));
     return false;
   }
   const parsed = schema.safeParse(json, { error: problemText });

@@ -7,7 +7,7 @@
  */
 import type { CodeName } from '../../engine/codes.js';
 import { lotsText, microsText } from '../json/decimal.js';
-import type { FieldProblems } from '../json/problems.js';
+import { cut, type FieldProblems } from '../json/problems.js';
 
 interface ErrorEntry {
   status: number;
@@ -113,10 +113,21 @@ export function errorAnswer(code: ErrorCode, details: object = {}, message = '')
   };
 }
 
-/** 400 with each field and what is wrong with it. */
+/** Problems that are named in one answer. */
+const PROBLEMS_MAX = 20;
+/** Characters of a name that is repeated to whoever sent it. Ours are shorter, also in the last operation of a batch. */
+const NAME_CHARACTERS_MAX = 60;
+
+/** 400 with each field and what is wrong with it; of very many, the first. */
 export function invalidRequest(problems: FieldProblems): ErrorAnswer {
-  const sentences = Object.entries(problems).map(([field, problem]) => `${field} ${problem}`);
-  return errorAnswer('invalid_request', problems, `The request is not valid: ${sentences.join('; ')}.`);
+  const all = Object.entries(problems);
+  const named = all
+    .slice(0, PROBLEMS_MAX)
+    .map(([field, problem]) => [cut(field, NAME_CHARACTERS_MAX), problem]);
+  const sentences = named.map(([field, problem]) => `${field} ${problem}`);
+  if (all.length > named.length) sentences.push(`and ${all.length - named.length} more`);
+  const message = `The request is not valid: ${sentences.join('; ')}.`;
+  return errorAnswer('invalid_request', Object.fromEntries(named), message);
 }
 
 /** The engine's codes that clients know under another name. */

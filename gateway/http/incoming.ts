@@ -8,53 +8,105 @@ import { parameterNames, type Route } from './route.js';
 
 export const BODY_BYTES_MAX = 65_536;
 
-/** What is wrong with a body before anybody looks at its fields. */
-export type BodyFault = 'body_too_large' | 'unsupported_media_type' | 'invalid_json';
-
 export class Incoming {
   /** In the log, and in the answer's X-Request-Id. */
   readonly id: string;
   /** In lower case. */
   readonly method: string;
   readonly rawQuery: string;
-  /** Headers; empty where they are absent or not needed. */
-  readonly userToken: string = '';
-  readonly cookie: string = '';
-  readonly authorization: string = '';
-  readonly contentType: string = '';
-  readonly idempotencyKey: string = '';
-  readonly origin: string = '';
-  readonly secFetchSite: string = '';
-  readonly host: string = '';
-  /** From a proxy of ours; empty if there is none. */
-  readonly forwardedProto: string = '';
-  readonly forwardedFor: string = '';
+  /** Headers; empty where they are absent or not needed. Of one that stands there twice, the first. */
+  userToken = '';
+  cookie = '';
+  authorization = '';
+  contentType = '';
+  origin = '';
+  secFetchSite = '';
+  host = '';
+  /** Every Idempotency-Key that stands there, which may also be empty. */
+  readonly idempotencyKeys: string[] = [];
+  /** Whether the request says in two ways how long its body is: nobody can tell where the next one begins. */
+  hasTwoLengths = false;
+  /** From a proxy of ours; empty if there is none. `forwardedFor` is the last header of that name. */
+  forwardedProto = '';
+  forwardedFor = '';
+  private requestId = '';
+  private forwardedHost = '';
+  private contentLength = '';
   private readonly parameters: readonly string[];
   private readonly names: readonly string[];
 
-  constructor(request: HttpRequest, route: Route | null, trustProxy: boolean) {
-    this.id = requestId(request.getHeader('x-request-id'));
+  constructor(
+    request: HttpRequest,
+    route: Route | null,
+    private readonly trustProxy: boolean,
+  ) {
     this.method = request.getMethod();
     this.rawQuery = request.getQuery() ?? '';
     this.names = route === null ? [] : namesOf(route);
     this.parameters = this.names.map((_, index) => request.getParameter(index) ?? '');
-    if (trustProxy) {
-      this.forwardedProto = request.getHeader('x-forwarded-proto');
-      this.forwardedFor = request.getHeader('x-forwarded-for');
+    // To go through all headers costs as much as to look five of them up, and only that tells of empty ones and of twins.
+    if (route?.body !== undefined || trustProxy || request.getHeader('content-length') !== '') {
+      request.forEach((name, value) => {
+        this.take(name, value);
+      });
+    } else this.lookUp(request, route);
+    if (trustProxy && this.forwardedHost !== '') this.host = this.forwardedHost;
+    this.id = requestId(this.requestId);
+  }
+
+  private take(name: string, value: string): void {
+    switch (name) {
+      case 'x-user-token':
+        this.userToken ||= value;
+        break;
+      case 'content-type':
+        this.contentType ||= value;
+        break;
+      case 'idempotency-key':
+        this.idempotencyKeys.push(value);
+        break;
+      case 'content-length':
+        if (this.contentLength !== '' && this.contentLength !== value) this.hasTwoLengths = true;
+        this.contentLength = value;
+        break;
+      case 'cookie':
+        this.cookie ||= value;
+        break;
+      case 'authorization':
+        this.authorization ||= value;
+        break;
+      case 'origin':
+        this.origin ||= value;
+        break;
+      case 'sec-fetch-site':
+        this.secFetchSite ||= value;
+        break;
+      case 'host':
+        this.host ||= value;
+        break;
+      case 'x-request-id':
+        this.requestId ||= value;
+        break;
+      default:
+        if (this.trustProxy) this.takeForwarded(name, value);
     }
+  }
+
+  private takeForwarded(name: string, value: string): void {
+    if (name === 'x-forwarded-proto') this.forwardedProto ||= value;
+    // Some proxies add a header of their own after the one that the client sent, and it is theirs that counts.
+    else if (name === 'x-forwarded-for') this.forwardedFor = value;
+    else if (name === 'x-forwarded-host') this.forwardedHost ||= value;
+  }
+
+  /** Of a request without a body, and not from a proxy. */
+  private lookUp(request: HttpRequest, route: Route | null): void {
+    this.requestId = request.getHeader('x-request-id');
     if (route === null) return;
     if (route.access === 'partner') this.authorization = request.getHeader('authorization');
     else this.userToken = request.getHeader('x-user-token');
-    // The token in the header counts, so the cookie matters only without one.
-    if (this.userToken === '') {
-      this.cookie = request.getHeader('cookie');
-      this.origin = request.getHeader('origin');
-      this.secFetchSite = request.getHeader('sec-fetch-site');
-      this.host = (trustProxy && request.getHeader('x-forwarded-host')) || request.getHeader('host');
-    }
-    if (route.body === undefined) return;
-    this.contentType = request.getHeader('content-type');
-    if (route.idempotent === true) this.idempotencyKey = request.getHeader('idempotency-key');
+    // A read is never refused for where it comes from; without the token in the header, the cookie counts.
+    if (this.userToken === '') this.cookie = request.getHeader('cookie');
   }
 
   /** A path parameter, decoded; empty if it cannot be. */

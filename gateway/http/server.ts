@@ -9,7 +9,7 @@ import { elapsedMs } from '../clock.js';
 import { admit } from './admission.js';
 import { type ReceivedBody, receiveBody } from './body.js';
 import { Call } from './call.js';
-import { errorAnswer, invalidRequest } from './errors.js';
+import { type ErrorCode, errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { Incoming } from './incoming.js';
 import type { Method, Route } from './route.js';
@@ -42,7 +42,7 @@ export class HttpServer {
     }
     for (const [path, methods] of methodsByPath) this.refuseOtherMethods(path, methods);
     this.app.any('/*', (response, request) => {
-      this.begin(response, request, null).refuse(errorAnswer('route_not_found'));
+      this.answerOther(this.begin(response, request, null), 'route_not_found');
     });
   }
 
@@ -103,12 +103,21 @@ export class HttpServer {
     this.app.any(BASE + path, (response, request) => {
       const call = this.begin(response, request, null);
       call.addHeader('Allow', allowed);
-      call.refuse(errorAnswer('method_not_allowed'));
+      this.answerOther(call, 'method_not_allowed');
     });
+  }
+
+  private answerOther(call: Call, code: ErrorCode): void {
+    if (call.incoming.hasTwoLengths) this.refuseTwoLengths(call);
+    else call.refuse(errorAnswer(code));
   }
 
   private handle(response: uWS.HttpResponse, request: uWS.HttpRequest, route: Route): void {
     const call = this.begin(response, request, route);
+    if (call.incoming.hasTwoLengths) {
+      this.refuseTwoLengths(call);
+      return;
+    }
     if (route.body === undefined) {
       this.admit(call, route, NO_BODY);
       return;
@@ -147,6 +156,17 @@ export class HttpServer {
     response.onAborted(() => call.abort());
     this.underWay++;
     return call;
+  }
+
+  /**
+   * Nobody can tell where the next request begins, so none may. The answer waits for a turn: if there is anything behind this
+   * request, uWebSockets.js meets it while this one is not answered, and closes the connection.
+   */
+  private refuseTwoLengths(call: Call): void {
+    setImmediate(() => {
+      call.hangUp();
+      call.refuse(invalidRequest({ 'Content-Length': 'stands in the request more than once' }));
+    });
   }
 
   private readonly onCallEnd = (call: Call): void => {

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { Outcome, Side, TimeInForce } from '../../engine/domain.js';
 import { MAX_PRICE_TICKS, MAX_TIME_MS, MIN_PRICE_TICKS } from '../../engine/limits.js';
-import { LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
+import { inexactNumber, LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
 
 interface Range {
   /** In the field's decimal unit; 0 is never allowed. */
@@ -109,6 +109,7 @@ export function queryNumber<Field extends z.ZodType<number, number>>(field: Fiel
   return z
     .string()
     .regex(/^\d{1,15}(\.\d{1,15})?$/, 'must be a decimal number')
+    .refine((text) => inexactNumber(text) === null, 'has too many digits')
     .transform(Number)
     .pipe(field)
     .meta(form);

@@ -4,6 +4,14 @@ import type { z } from 'zod';
 /** Field or parameter → what is wrong with it. */
 export type FieldProblems = Record<string, string>;
 
+/** Characters of something that is repeated to whoever sent it. */
+const REPEATED_CHARACTERS_MAX = 40;
+
+/** The beginning of a text that may be long. */
+export function cut(text: string, max = REPEATED_CHARACTERS_MAX): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
+}
+
 /** The words for the problems that zod finds by itself; those with words of their own in the schema keep them. */
 export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required';

@@ -3,7 +3,7 @@
  * say.
  */
 import type { Engine } from '../../engine/engine.js';
-import type { Session, Sessions } from '../auth/sessions.js';
+import { isOfAccount, type Session, type Sessions } from '../auth/sessions.js';
 import { type ErrorAnswer, errorAnswer } from '../http/errors.js';
 
 /** What the token says; null if it is none of this exchange. At once, without a promise, if it was verified before. */
@@ -20,10 +20,4 @@ export function refusalOf(engine: Engine, session: Session | null): ErrorAnswer 
   if (session === null) return errorAnswer('invalid_token');
   const stands = engine.credentialVersion(session.userId) === session.version;
   return stands ? null : errorAnswer('token_revoked');
-}
-
-/** Not so of a token that is older than the account: an exchange that was here before had users of the same numbers. */
-function isOfAccount(engine: Engine, session: Session): boolean {
-  const account = engine.account(session.userId);
-  return account !== null && session.issuedAt >= Math.floor(account.createdAtMs / 1_000);
 }

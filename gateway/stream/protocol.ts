@@ -11,7 +11,7 @@ import type { Session } from '../auth/sessions.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { inexactNumber } from '../json/decimal.js';
-import { fieldProblems, problemText } from '../json/problems.js';
+import { cut, fieldProblems, problemText } from '../json/problems.js';
 import type { Channel } from './channel.js';
 import { type ChannelId, channelNamed } from './channel-names.js';
 import type { Connection, Subscription } from './connection.js';
@@ -224,5 +224,5 @@ function readMessage(text: string): ClientMessage | ErrorAnswer {
   const inexact = inexactNumber(text);
   return inexact === null
     ? parsed.data
-    : invalidRequest({ message: `has a number with too many digits: ${inexact}` });
+    : invalidRequest({ message: `has a number with too many digits: ${cut(inexact)}` });
 }

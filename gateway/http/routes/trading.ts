@@ -33,7 +33,7 @@ export const tradingRoutes: Route[] = [
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
     handle(call) {
       const marketId = marketOf(call);
-      if (marketId === 0) return;
+      if (marketId === null) return;
       const { userId, idempotencyKey } = call;
       call.execute(buyCommand({ userId, idempotencyKey, marketId }, call.body), 200, orderReceipt);
     },
@@ -51,7 +51,7 @@ export const tradingRoutes: Route[] = [
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
     handle(call) {
       const marketId = marketOf(call);
-      if (marketId === 0) return;
+      if (marketId === null) return;
       const { userId, idempotencyKey } = call;
       call.execute(sellCommand({ userId, idempotencyKey, marketId }, call.body), 200, orderReceipt);
     },
@@ -69,7 +69,7 @@ export const tradingRoutes: Route[] = [
     errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim'],
     handle(call) {
       const marketId = marketOf(call);
-      if (marketId === 0) return;
+      if (marketId === null) return;
       const { userId, idempotencyKey } = call;
       call.execute({ kind: 'claim', userId, idempotencyKey, marketId }, 200, claimReceipt);
     },
@@ -87,9 +87,9 @@ export const tradingRoutes: Route[] = [
     errors: ['market_not_found', 'order_not_found'],
     handle(call) {
       const marketId = marketOf(call);
-      if (marketId === 0) return;
+      if (marketId === null) return;
       const orderId = idNumber('o', call.parameter('orderId'));
-      if (orderId === 0) {
+      if (orderId === 0 && call.idempotencyKey === null) {
         const isMarket = call.engine.market(marketId) !== null;
         call.answerError(errorAnswer(isMarket ? 'order_not_found' : 'market_not_found'));
         return;
@@ -111,7 +111,7 @@ export const tradingRoutes: Route[] = [
     errors: ['market_not_found'],
     handle(call) {
       const marketId = marketOf(call);
-      if (marketId === 0) return;
+      if (marketId === null) return;
       const { userId, idempotencyKey } = call;
       call.execute({ kind: 'cancelAll', userId, idempotencyKey, marketId }, 200, cancelAllReceipt);
     },
@@ -142,9 +142,13 @@ export const tradingRoutes: Route[] = [
   }),
 ];
 
-/** 0 after telling the client that no market can have this id. Whether there is one is the engine's to say. */
-function marketOf(call: Call<unknown, unknown>): number {
+/**
+ * null after telling the client that no market can have this id. Under an idempotency key the engine says so, which does not
+ * find 0: so that this refusal, too, is remembered. Whether there is a market is the engine's to say.
+ */
+function marketOf(call: Call<unknown, unknown>): number | null {
   const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
-  if (marketId === 0) call.answerError(errorAnswer('market_not_found'));
-  return marketId;
+  if (marketId !== 0 || call.idempotencyKey !== null) return marketId;
+  call.answerError(errorAnswer('market_not_found'));
+  return null;
 }

@@ -59,7 +59,7 @@ export const vaultRoutes: Route[] = [
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = depositOf(call);
-      if (depositId === 0) return;
+      if (depositId === null) return;
       call.execute({ kind: 'unstake', userId, idempotencyKey, depositId }, 200, unstakeReceipt);
     },
   }),
@@ -77,7 +77,7 @@ export const vaultRoutes: Route[] = [
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = depositOf(call);
-      if (depositId === 0) return;
+      if (depositId === null) return;
       call.execute({ kind: 'claimYield', userId, idempotencyKey, depositId }, 200, claimYieldReceipt);
     },
   }),
@@ -113,9 +113,10 @@ export const vaultRoutes: Route[] = [
   }),
 ];
 
-/** 0 after telling the client that no deposit can have this id. */
-function depositOf(call: Call<unknown, unknown>): number {
+/** null after telling the client that no deposit can have this id; under an idempotency key the engine does not find 0. */
+function depositOf(call: Call<unknown, unknown>): number | null {
   const depositId = idNumber('d', call.parameter('depositId'));
-  if (depositId === 0) call.answerError(errorAnswer('deposit_not_found'));
-  return depositId;
+  if (depositId !== 0 || call.idempotencyKey !== null) return depositId;
+  call.answerError(errorAnswer('deposit_not_found'));
+  return null;
 }
