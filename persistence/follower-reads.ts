@@ -43,6 +43,11 @@ export class FollowerReads {
     else this.waiting.push({ request, minSequence, done });
   }
 
+  /** Whether a read waits for more of the journal to be followed, or for a transaction. */
+  get areWaiting(): boolean {
+    return this.waiting.length > 0;
+  }
+
   /** Serves what may be served now: leaderboards by where the engine is, the rest by where the history is. */
   serve(projectedSequence: number): void {
     if (this.waiting.length === 0) return;
