@@ -143,7 +143,9 @@ export class Drafting {
       delete fields[refused!];
     }
     if (asset !== undefined) fields.asset = dice.pick(['BTC', 'eth', 'Btc']);
-    if (userId !== undefined) fields.userId = this.hasUser ? person.userId : userId;
+    const isPartner = plan.operation.security.some((scheme) => 'partnerKey' in scheme);
+    // A partner's user stands elsewhere, and must be the same one here.
+    if (userId !== undefined && !isPartner) fields.userId = this.hasUser ? person.userId : userId;
     return Object.entries(fields).map(([name, value]) => [name, `${value}`]);
   }
 

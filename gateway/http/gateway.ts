@@ -28,7 +28,7 @@ export interface Gateway {
   isStopping(): boolean;
   /** Why the exchange is not ready for traffic; null: it is. */
   notReady(): string | null;
-  /** Why clients can change nothing any more, though what is there can be read; null: all is well. */
+  /** Why nobody can change anything any more, though what is there can be read; null: all is well. */
   halted(): string | null;
   /** A bug or a broken disk: the process must end, and answers nothing more. */
   fail(error: unknown): void;

@@ -27,6 +27,13 @@ export const own = {
 export const EmptyBody = z.strictObject(own);
 export const NoQuery = z.strictObject(own);
 
+/** Of a partner, who names a user in the path or in the body. */
+export const PartnerQuery = z.strictObject({
+  userId: field.userId
+    .optional()
+    .meta({ description: 'The user that is named elsewhere; another one is refused' }),
+});
+
 /** What the optional fields of an order mean. */
 export const LIMIT_TEXTS = {
   price: { description: 'US dollars per share: the worst that is acceptable; without it, any price is' },

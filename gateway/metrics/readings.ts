@@ -1,12 +1,12 @@
 /** What the metrics ask of the parts of a running exchange when somebody looks at them. */
-import type { Sequencer } from '../../persistence/sequencer.js';
 import type { ConnectionCap } from '../fair-use/connections.js';
 import { type FairUse, PARTIES, QUOTAS } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
+import type { WatchedSequencer } from '../watched-sequencer.js';
 import type { Metrics } from './metrics.js';
 
 export interface Observed {
-  sequencer: Sequencer;
+  sequencer: WatchedSequencer;
   /** null: it is turned off. */
   follower: { readonly status: { lagCommands: number; lagMs: number } } | null;
   fairUse: FairUse;
@@ -36,7 +36,7 @@ export function registerReadings(metrics: Metrics, observed: Observed): void {
   metrics.gauge('exchange_calls_under_way', 'Requests that are not answered yet', () => calls.callsUnderWay);
 }
 
-function registerSequencer(metrics: Metrics, sequencer: Sequencer): void {
+function registerSequencer(metrics: Metrics, sequencer: WatchedSequencer): void {
   const { engine } = sequencer;
   metrics.gauge('exchange_sequence', 'The last command applied', () => engine.sequence);
   metrics.gauge('exchange_durable_sequence', 'The last command on disk', () => sequencer.durableSequence);
@@ -45,6 +45,7 @@ function registerSequencer(metrics: Metrics, sequencer: Sequencer): void {
   metrics.gauge('exchange_waiting_answers', 'Answers and messages that wait for the disk', () => {
     return sequencer.waitingTargets;
   });
+  metrics.gauge('exchange_halted', '1: trading is stopped', () => (sequencer.halted === null ? 0 : 1));
   metrics.gauge('exchange_users', 'Accounts', () => engine.userCount);
 }
 

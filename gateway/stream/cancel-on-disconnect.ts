@@ -2,12 +2,14 @@
  * Cancels the resting orders of users whose connection has ended, if they asked for it.
  *
  * Always holds: an order that rests when the connection ends is cancelled, also when the sequencer takes nothing at that
- * moment: it is tried again until it does. Commands are sent from a turn of their own, never from within whatever closed the
- * connection. A process that is killed cannot do this; what its users had resting is there after the restart.
+ * moment: it is tried again until it does, unless trading has been stopped altogether. Commands are sent from a turn of their
+ * own, never from within whatever closed the connection. A process that is killed cannot do this; what its users had resting
+ * is there after the restart.
  */
 import { SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../log.js';
 import type { Submitter } from '../submitter.js';
+import { TradingHalted } from '../watched-sequencer.js';
 
 const RETRY_MS = 10;
 
@@ -52,10 +54,20 @@ export class CancelOnDisconnect {
         this.users.delete(userId);
       }
     } catch (error) {
-      if (!(error instanceof SubmitRefused)) this.fail(error);
-      else this.timer = setTimeout(this.run, RETRY_MS);
+      if (error instanceof TradingHalted) this.giveUp(error);
+      else if (error instanceof SubmitRefused) this.timer = setTimeout(this.run, RETRY_MS);
+      else this.fail(error);
     }
     this.tellIfDone();
+  }
+
+  /** The orders stay where they are, and nobody can trade with them either. */
+  private giveUp(error: TradingHalted): void {
+    this.log.warn(
+      { users: [...this.users], reason: error.message },
+      'orders were not cancelled on disconnect',
+    );
+    this.users.clear();
   }
 
   private cancelOrdersOf(userId: number): void {
