@@ -236,7 +236,7 @@ function writeDeposit(state: State, deposit: VaultDeposit): void {
 }
 
 function exceedsTotal(state: State, micros: number): boolean {
-  return state.ledger.netDeposits.value + micros > MAX_TOTAL_MICROS;
+  return micros > MAX_TOTAL_MICROS - state.ledger.netDeposits.value;
 }
 
 function isText(text: string, least: number, most: number): boolean {

@@ -1,9 +1,7 @@
 /**
- * Exact integer arithmetic on non-negative safe integers. Nothing here rounds but where its name says so.
+ * Exact integer arithmetic on safe integers. Nothing here rounds or stops short but where its name says so.
  */
-import { MAX_TOTAL_MICROS } from './limits.js';
-
-/** floor(a × b / c), exact also where a × b passes 2^53. The quotient must be a safe integer; c > 0. */
+/** floor(a × b / c) of a, b ≥ 0 and c > 0, exact also where a × b passes 2^53. The quotient must be a safe integer. */
 export function mulDivFloor(a: number, b: number, c: number): number {
   const product = a * b;
   // A product within 2^53 is exact, and so is the floor of its quotient: the distance of a non-integer
@@ -17,16 +15,15 @@ export function feeOn(spentMicros: number): number {
   return Math.ceil(spentMicros / 200);
 }
 
-/** The sum, or 2^53 - 1 where it is more. For statistics such as volume, which may count the same money often. */
-export function addSaturating(a: number, b: number): number {
-  const sum = a + b;
-  return Math.min(sum, Number.MAX_SAFE_INTEGER);
+/**
+ * The sum of a total and an amount, kept from -(2^53 - 1) to 2^53 - 1. For statistics such as volume, which may count
+ * the same money often.
+ */
+export function addSaturating(total: number, change: number): number {
+  const sum = total + change;
+  return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(sum, Number.MAX_SAFE_INTEGER));
 }
 
 export function isIntegerBetween(value: number, min: number, max: number): boolean {
   return Number.isInteger(value) && value >= min && value <= max;
-}
-
-export function isMoney(value: number): boolean {
-  return isIntegerBetween(value, 0, MAX_TOTAL_MICROS);
 }

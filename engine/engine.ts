@@ -243,7 +243,10 @@ export class Engine extends Reads {
 function isKey(key: string): boolean {
   if (key.length < 1 || key.length > MAX_IDEMPOTENCY_KEY_LENGTH) return false;
   // Keys are remembered as one byte per character.
-  for (let i = 0; i < key.length; i++) if (key.charCodeAt(i) > 126) return false;
+  for (let i = 0; i < key.length; i++) {
+    const unit = key.charCodeAt(i);
+    if (unit < 32 || unit > 126) return false;
+  }
   return true;
 }
 

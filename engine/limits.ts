@@ -70,8 +70,8 @@ function assertMaxima(): void {
   const products = [
     MAX_TOTAL_MICROS,
     MAX_ORDER_LOTS * MICROS_PER_SET,
-    MAX_TRANSFER_MICROS + MAX_TOTAL_MICROS / 2,
     MAX_ORDER_MICROS + MAX_ORDER_MICROS / 200,
+    MAX_TRANSFER_MICROS,
     MAX_ASSET_PRICE_MICROS,
     MAX_TIME_MS,
   ];

@@ -209,9 +209,11 @@ function firstMakerLevel(state: State, taker: Taker): number {
   return 0;
 }
 
+/** Whether a FOK order would be filled. Makers that it looked at in vain count as traded with: they cost as much. */
 function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
   const nextMakerLevel = walk(state, taker, state.fillsLeft);
   const done = taker.isDone(nextMakerLevel);
+  if (!done) state.fillsLeft -= taker.fillCount;
   taker.set(command, taker.slot);
   return done;
 }
@@ -247,11 +249,12 @@ function takeLiquidity(state: State, taker: Taker): number {
     if (level === 0 || level + taker.level < MICROS_PER_SET) return 0;
     const row = ladder.first.values[level]!;
     const lots = taker.lotsAt(level, orders.lots.values[row]!);
-    if (lots === 0 || taker.fillCount >= state.fillsLeft) return level;
+    if (lots === 0) return level;
     if (orders.userId.values[row] === taker.userId) {
       cancelOrder(state, row, CancelReason.SELF_TRADE);
       continue;
     }
+    if (taker.fillCount >= state.fillsLeft) return level;
     trade(state, taker, ladder, row, level, lots);
   }
 }

@@ -6,7 +6,7 @@
  * to a micro-dollar. The price in force when the minute begins counts from there if it is at most 120 s old by then.
  */
 import type { Archive } from './archive.js';
-import { MAX_REMEMBERED_PRICES } from './limits.js';
+import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from './limits.js';
 
 export const REFERENCE_WINDOW_MS = 60_000;
 const IN_FORCE_AT_MOST_MS = 120_000;
@@ -22,6 +22,15 @@ interface AssetPrices {
   lastPriceMicros: number;
   /** When the last price was observed. */
   lastObservedAtMs: number;
+  /** The reference price that was asked for last, and its time; -1 once a price came that may change it. */
+  referenceAtMs: number;
+  referenceMicros: number | null;
+}
+
+/** Sums of price × time are kept in two parts, price = high × this + low, so that neither passes 2^53. */
+const PART = 2 ** 22;
+if (Math.max(MAX_ASSET_PRICE_MICROS / PART, PART) * REFERENCE_WINDOW_MS > Number.MAX_SAFE_INTEGER) {
+  throw new Error('a part of the greatest price, over a minute, is not a safe integer');
 }
 
 export class Prices {
@@ -39,6 +48,8 @@ export class Prices {
       start: 0,
       lastPriceMicros: 0,
       lastObservedAtMs: 0,
+      referenceAtMs: -1,
+      referenceMicros: null,
     });
     return this.assets.length - 1;
   }
@@ -93,40 +104,24 @@ export class Prices {
       prices.observedAtMs.splice(at, 0, observedAtMs);
       prices.priceMicros.splice(at, 0, priceMicros);
     }
+    if (observedAtMs < prices.referenceAtMs) prices.referenceAtMs = -1;
     if (observedAtMs >= prices.lastObservedAtMs) {
       prices.lastObservedAtMs = observedAtMs;
       prices.lastPriceMicros = priceMicros;
     }
   }
 
-  /** The reference price at `atMs` from the prices known so far; null: no price counts. */
+  /**
+   * The reference price at `atMs` from the prices known so far; null: no price counts. It is asked for again and again
+   * (at a boundary, when that is fixed, for the market that ends and the one that begins), so the last one is kept.
+   */
   reference(asset: number, atMs: number): number | null {
-    const { observedAtMs: times, priceMicros, start } = this.assets[asset]!;
-    const fromMs = atMs - REFERENCE_WINDOW_MS;
-    // After a long silence nothing counts, however much is remembered.
-    if (times.length === 0 || times[times.length - 1]! < fromMs - IN_FORCE_AT_MOST_MS) return null;
-    let at = start;
-    while (at < times.length && times[at]! <= fromMs) at++;
-    // The price in force at the beginning is the one before the first inside.
-    const inForce = at - 1;
-    const hasInForce = inForce >= start && times[inForce]! >= fromMs - IN_FORCE_AT_MOST_MS;
-    let sum = 0n;
-    let coveredMs = 0;
-    let sinceMs = hasInForce ? fromMs : Number.NaN;
-    let price = hasInForce ? priceMicros[inForce]! : 0;
-    for (; at < times.length && times[at]! < atMs; at++) {
-      if (price !== 0) {
-        sum += BigInt(price) * BigInt(times[at]! - sinceMs);
-        coveredMs += times[at]! - sinceMs;
-      }
-      sinceMs = times[at]!;
-      price = priceMicros[at]!;
+    const prices = this.assets[asset]!;
+    if (prices.referenceAtMs !== atMs) {
+      prices.referenceMicros = average(prices, atMs);
+      prices.referenceAtMs = atMs;
     }
-    if (price !== 0) {
-      sum += BigInt(price) * BigInt(atMs - sinceMs);
-      coveredMs += atMs - sinceMs;
-    }
-    return coveredMs === 0 ? null : Number(sum / BigInt(coveredMs));
+    return prices.referenceMicros;
   }
 
   archive(archive: Archive): void {
@@ -144,4 +139,38 @@ export class Prices {
       }
     }
   }
+}
+
+/** The time-weighted average over the minute before `atMs`; null when no price was known in any of it. */
+function average(prices: AssetPrices, atMs: number): number | null {
+  const { observedAtMs: times, priceMicros } = prices;
+  const fromMs = atMs - REFERENCE_WINDOW_MS;
+  const inside = firstAfter(prices, fromMs);
+  // The price in force at the beginning is the one before the first inside.
+  const inForce = inside - 1;
+  const hasInForce = inForce >= prices.start && times[inForce]! >= fromMs - IN_FORCE_AT_MOST_MS;
+  const first = hasInForce ? inForce : inside;
+  const coveredMs = atMs - Math.max(fromMs, times[first] ?? atMs);
+  if (coveredMs <= 0) return null;
+  let highSum = 0;
+  let lowSum = 0;
+  for (let at = first; at < times.length && times[at]! < atMs; at++) {
+    const ms = Math.min(times[at + 1] ?? atMs, atMs) - Math.max(times[at]!, fromMs);
+    const high = Math.floor(priceMicros[at]! / PART);
+    highSum += high * ms;
+    lowSum += (priceMicros[at]! - high * PART) * ms;
+  }
+  return Number((BigInt(highSum) * BigInt(PART) + BigInt(lowSum)) / BigInt(coveredMs));
+}
+
+/** Where the first price stands that was observed after `atMs`: in the order of observation, so by halving. */
+function firstAfter({ observedAtMs: times, start }: AssetPrices, atMs: number): number {
+  let from = start;
+  let to = times.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (times[middle]! <= atMs) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }

@@ -52,21 +52,19 @@ export class Standings {
     this.rows.add(base + TRADES, 1);
     for (let at = base; at <= base + WEEK; at += 4) {
       // Entry 3 of each part is its count, day or week.
-      this.rows.add(at, profitMicros);
-      this.rows.set(at + 1, addSaturating(this.rows.values[at + 1]!, volumeMicros));
+      this.count(at, profitMicros);
+      this.count(at + Metric.volume, volumeMicros);
     }
   }
 
   addProfit(userId: number, micros: number): void {
     const base = this.currentRow(userId);
-    for (let at = base; at <= base + WEEK; at += 4) this.rows.add(at, micros);
+    for (let at = base; at <= base + WEEK; at += 4) this.count(at, micros);
   }
 
   addPoints(userId: number, microPoints: number): void {
     const base = this.currentRow(userId);
-    for (let at = base; at <= base + WEEK; at += 4) {
-      this.rows.set(at + 2, addSaturating(this.rows.values[at + 2]!, microPoints));
-    }
+    for (let at = base; at <= base + WEEK; at += 4) this.count(at + Metric.points, microPoints);
   }
 
   value(userId: number, metric: Metric, period: Period): number {
@@ -94,6 +92,11 @@ export class Standings {
     this.day = archive.number(this.day);
     this.week = archive.number(this.week);
     this.rows.archive(archive, users * ROW);
+  }
+
+  /** Adds to one number; it stops at what a safe integer holds. */
+  private count(at: number, change: number): void {
+    this.rows.set(at, addSaturating(this.rows.values[at]!, change));
   }
 
   /** Where the user's row starts, after setting the day's and week's numbers to 0 if they are of an earlier one. */

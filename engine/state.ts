@@ -48,7 +48,7 @@ export class State {
   answerSequence = 0;
   answerAtMs = 0;
   replayed = false;
-  /** Makers that the command under way may still trade with. */
+  /** Makers that the command under way may still trade with, or look at for a FOK order that is refused. */
   fillsLeft = 0;
   /** What a refused command needed and what there was. */
   required = 0;

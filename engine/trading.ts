@@ -15,9 +15,7 @@ export function cancel(state: State, command: Cancel): number {
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   const slot = state.markets.find(command.marketId);
   if (slot === 0) return Code.market_not_found;
-  // The orders of a market that has ended are as good as cancelled, also those that work has not come to.
-  const isActive = state.markets.status.values[slot] === MarketStatus.ACTIVE;
-  const row = isActive ? orders.find(command.orderId) : 0;
+  const row = isActive(state, slot) ? orders.find(command.orderId) : 0;
   const isMine =
     row !== 0 && orders.userId.values[row] === command.userId && orders.slot.values[row] === slot;
   if (!isMine) return Code.order_not_found;
@@ -34,10 +32,17 @@ export function cancelAll(state: State, command: CancelAll): number {
   const slot = state.markets.find(command.marketId);
   if (slot === 0) return Code.market_not_found;
 
-  const cancelled = cancelAllOf(state, command.userId, slot, CancelReason.REQUESTED);
+  const cancelled = isActive(state, slot)
+    ? cancelAllOf(state, command.userId, slot, CancelReason.REQUESTED)
+    : 0;
   state.result.write(command.marketId, command.userId, cancelled);
   writeBalance(state, command.userId);
   return Code.ok;
+}
+
+/** The orders of a market that has ended are as good as cancelled, also those that work has not come to. */
+function isActive(state: State, slot: number): boolean {
+  return state.markets.status.values[slot] === MarketStatus.ACTIVE;
 }
 
 export function claimWinnings(state: State, command: Claim): number {

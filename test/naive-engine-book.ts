@@ -90,10 +90,8 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
     const affordable = plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, takerTicks);
     const own = maker.userId === taker.userId;
     if (own) {
-      // An order that has no money for a lot, or may not trade any more, does not meet it.
-      if (affordable > 0 && plan.fills.length < mostFills) {
-        plan.steps.push({ maker, own, lots: 0, takerTicks });
-      }
+      // An order that has no money for a lot does not meet it.
+      if (affordable > 0) plan.steps.push({ maker, own, lots: 0, takerTicks });
       continue;
     }
     plan.hasMaker = true;

@@ -70,7 +70,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   cancel: { ...isUsers },
   cancelAll: { ...isUsers },
   claim: { ...isUsers },
-  stake: { ...isUsers, amountMicros: whole(MIN_STAKE_MICROS, MAX_ORDER_MICROS) },
+  stake: { ...isUsers, amountMicros: whole(MIN_STAKE_MICROS, MAX_TRANSFER_MICROS) },
   unstake: { ...isUsers },
   claimYield: { ...isUsers },
   setReferralCode: { ...isUsers, code: form(CODE) },

@@ -121,6 +121,46 @@ function orders(duel: Duel): void {
   duel.compareState();
 }
 
+/** As many makers as an order may trade with, and then one's own order, which is no maker; then one that is one too many. */
+function ownOrderBehindTheLastMaker(duel: Duel): void {
+  const makers = MAX_FILLS_PER_ORDER / MAX_OPEN_ORDERS_PER_USER;
+  openMarket(duel, makers + 2);
+  const own = makers + 1;
+  const { GTC, FOK } = TimeInForce;
+  const fill = () => {
+    for (let userId = 1; userId <= makers; userId++) {
+      for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++) expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+    }
+    expectCode(duel, bid(own, DOWN, 1, GTC), OK);
+  };
+  fill();
+  expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER, FOK), OK);
+  duel.compareState();
+  fill();
+  expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER + 1, GTC), OK);
+  duel.compareState();
+  expectCode(duel, { kind: 'cancelAll', userId: own, marketId: MARKET, idempotencyKey: null }, OK);
+  fill();
+  expectCode(duel, bid(own + 1, DOWN, 1, GTC), OK);
+  expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER + 1, GTC), OK);
+  duel.compareState();
+}
+
+/** FOK orders that look at every maker and are refused cost the batch its makers. */
+function fillOrKillInVain(duel: Duel): void {
+  openMarket(duel, 4);
+  const { GTC, IOC, FOK } = TimeInForce;
+  for (let userId = 1; userId <= 3; userId++) {
+    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++) expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+  }
+  const tooMany = bid(4, UP, 3 * MAX_OPEN_ORDERS_PER_USER + 1, FOK);
+  const atomic = { ...batchOf(4, [bid(4, UP, 2, IOC), tooMany]), atomic: true };
+  expectCode(duel, atomic, OK);
+  expectCode(duel, { ...atomic, operations: [tooMany, tooMany, bid(4, UP, 2, IOC)], atomic: false }, OK);
+  expectCode(duel, { ...atomic, operations: [tooMany, bid(4, UP, 2_001, IOC), tooMany], atomic: false }, OK);
+  duel.compareState();
+}
+
 function money(duel: Duel): void {
   expectCode(duel, registration('rich', 0), OK, START_MS);
   const transfer = (kind: 'deposit' | 'withdraw', amountMicros: number, reference: number): Command => ({
@@ -230,6 +270,8 @@ export const LIMIT_PLAYS: LimitPlay[] = [
   { name: 'assets', play: assets },
   { name: 'remembered prices of an asset', play: prices },
   { name: 'resting orders of a user, makers of an order', play: orders },
+  { name: "makers, with an order of one's own behind the last", play: ownOrderBehindTheLastMaker },
+  { name: 'makers of FOK orders that are refused', play: fillOrKillInVain },
   { name: 'all money', play: money },
   { name: 'idempotency keys of a user, and their hour', play: keys },
   { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },

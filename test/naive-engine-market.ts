@@ -41,7 +41,8 @@ const DEADLINES = ['boundary', 'fixOrResolve', 'void', 'payout'] as const;
 interface Deadline {
   atMs: number;
   kind: (typeof DEADLINES)[number];
-  asset: number;
+  /** Which of several of one time and kind comes first: that of the first asset; a payout, as markets were resolved. */
+  turn: number;
   meet: () => void;
 }
 
@@ -49,13 +50,13 @@ function deadlines(state: NaiveState): Deadline[] {
   const all: Deadline[] = state.assets.map((one, asset) => ({
     atMs: one.nextBoundaryMs,
     kind: 'boundary',
-    asset,
+    turn: asset,
     meet: () => crossBoundary(state, asset),
   }));
   for (const market of state.markets) {
     const { asset } = market;
-    const add = (kind: Deadline['kind'], atMs: number, meet: () => void) =>
-      all.push({ atMs, kind, asset, meet });
+    const add = (kind: Deadline['kind'], atMs: number, meet: () => void, turn = asset) =>
+      all.push({ atMs, kind, turn, meet });
     const ended = market.status === MarketStatus.ENDED;
     if (!market.startPriceFixed) {
       add('fixOrResolve', market.startsAtMs + RESOLVES_AFTER_MS, () => fixStartPrice(state, market));
@@ -70,15 +71,16 @@ function deadlines(state: NaiveState): Deadline[] {
       add('void', market.endsAtMs + VOID_AFTER_MS, () => resolve(state, market, Resolution.VOID, null));
     }
     if (market.status === MarketStatus.RESOLVED && !market.payingOut) {
-      add('payout', market.resolvedAtMs + PAYOUT_AFTER_MS, () => {
+      const payOut = () => {
         market.payingOut = true;
         state.work.push({ kind: 'payOut', marketId: market.marketId });
-      });
+      };
+      add('payout', market.resolvedAtMs + PAYOUT_AFTER_MS, payOut, market.resolutionNumber);
     }
   }
   // Markets are listed the oldest first and the sort is stable: an ended market resolves before the next is fixed.
   return all.sort(
-    (a, b) => a.atMs - b.atMs || DEADLINES.indexOf(a.kind) - DEADLINES.indexOf(b.kind) || a.asset - b.asset,
+    (a, b) => a.atMs - b.atMs || DEADLINES.indexOf(a.kind) - DEADLINES.indexOf(b.kind) || a.turn - b.turn,
   );
 }
 
@@ -133,6 +135,7 @@ function open(state: NaiveState, opening: { asset: number; startsAtMs: number; s
     startPriceFixed: !isBoundary || state.nowMs >= startsAtMs + RESOLVES_AFTER_MS,
     resolutionTried: false,
     resolvedAtMs: 0,
+    resolutionNumber: 0,
     payingOut: false,
     orders: [],
     positions: [],
@@ -188,6 +191,8 @@ function resolve(
   market.resolution = resolution;
   market.endPrice = endPrice;
   market.resolvedAtMs = state.nowMs;
+  state.marketsResolved++;
+  market.resolutionNumber = state.marketsResolved;
   const endPriceMicros = endPrice === null ? 0 : micros(endPrice);
   emit(state, { type: 'marketResolved', marketId, resolution, endPriceMicros });
   if (resolution !== Resolution.VOID) {

@@ -69,7 +69,11 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
     priceTicks: command.priceTicks,
   };
   const plan = planOrder(market, taker, state.fillsLeft);
-  return refusal(command, taker, plan) ?? carryOut(state, market, { command, taker, plan });
+  const refused = refusal(command, taker, plan);
+  if (refused === null) return carryOut(state, market, { command, taker, plan });
+  // The makers that a FOK order was held against in vain are used up.
+  if (command.timeInForce === TimeInForce.FOK && !plan.filled) state.fillsLeft -= plan.fills.length;
+  return refused;
 }
 
 function missingMoney(command: Buy, available: Dollars): Answer | null {

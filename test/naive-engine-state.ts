@@ -66,6 +66,8 @@ export interface NaiveMarket {
   /** The end + 2 s has come. */
   resolutionTried: boolean;
   resolvedAtMs: number;
+  /** Counts all markets of the exchange, as they were resolved. */
+  resolutionNumber: number;
   /** The work of paying what nobody claimed is under way. */
   payingOut: boolean;
   /** Resting, the oldest first. */
@@ -142,6 +144,7 @@ export interface NaiveState {
   ordersAccepted: number;
   tradesMade: number;
   positionsMade: number;
+  marketsResolved: number;
   /** What ended markets left to do, in the order in which it came up. */
   work: NaiveWork[];
   /** Of the command. */
@@ -176,6 +179,7 @@ export function newState(): NaiveState {
     ordersAccepted: 0,
     tradesMade: 0,
     positionsMade: 0,
+    marketsResolved: 0,
     work: [],
     events: [],
   };

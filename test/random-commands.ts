@@ -123,8 +123,32 @@ const HOUR_MS = 3_600_000;
 /** Into a window, when a minute of it is left. */
 const LEAST_LEFT_FROM_MS = 840_000;
 /** What is no value of any field, or of few, by the type that it stands for. */
-export const ODD_NUMBERS = [0, -1, -0, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 2 ** 31, 1e15, 3];
-export const ODD_TEXTS = ['', 'a', 'a b', 'x'.repeat(129), 'x'.repeat(600), 'Ünïcode', '0', '__proto__'];
+export const ODD_NUMBERS = [
+  0,
+  -1,
+  -0,
+  0.5,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  2 ** 53,
+  2 ** 31,
+  1e15,
+  2e12,
+  3,
+];
+export const ODD_TEXTS = [
+  '',
+  'a',
+  'a b',
+  'x'.repeat(129),
+  'x'.repeat(600),
+  'Ünïcode',
+  '0',
+  '__proto__',
+  'a\nb',
+  '~ ~',
+  '\x7f',
+];
 
 export class RandomCommands {
   private readonly random: Random;
