@@ -46,6 +46,7 @@ export function register(state: State, command: Register): number {
 
   const userId = users.add(command.username, command.credential, referrerId, state.nowMs);
   state.ensureUsers(userId + 1);
+  state.learnSecret(command.credential);
   state.events.write(EventType.userRegistered, userId, referrerId);
   if (command.grantMicros > 0) {
     state.ledger.addAvailable(userId, command.grantMicros);
@@ -60,6 +61,7 @@ export function setCredential(state: State, command: SetCredential): number {
   if (!isText(command.credential, 0, MAX_CREDENTIAL_LENGTH)) return Code.invalid_command;
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   const version = state.users.setCredential(command.userId, command.credential);
+  state.learnSecret(command.credential);
   state.events.write(EventType.credentialSet, command.userId, version);
   state.result.write(command.userId, version);
   return Code.ok;

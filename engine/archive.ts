@@ -21,6 +21,8 @@ export interface Archive {
 export type ByteSink = (bytes: Uint8Array) => void;
 
 const PIECE_BYTES = 1 << 16;
+/** Longer runs of bytes are handed over as they are, shorter ones with what stands around them. */
+const MOST_GATHERED_BYTES = 1 << 12;
 const TEXT_RUN = 1_024;
 
 export class StateWriter implements Archive {
@@ -78,8 +80,14 @@ export class StateWriter implements Archive {
   }
 
   private raw(bytes: Uint8Array): void {
-    this.finish();
-    if (bytes.length > 0) this.sink(bytes);
+    if (bytes.length > MOST_GATHERED_BYTES) {
+      this.finish();
+      this.sink(bytes);
+      return;
+    }
+    this.room(bytes.length);
+    this.piece.set(bytes, this.used);
+    this.used += bytes.length;
   }
 
   private room(count: number): void {

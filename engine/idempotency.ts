@@ -1,343 +1,324 @@
 /**
  * Remembered answers: by user and idempotency key, the fingerprint of the command and the integers of its result.
  *
- * Entries stand in a ring in order of arrival, their keys and results as bytes in a second ring, so that two million of
- * them cost typed arrays and no objects. An entry is numbered 1, 2, …; its place is the number modulo the capacity.
- * Always true: entries `oldest` to `next - 1` are in the ring; one that was put out before its turn (by its user's
- * own later keys) has user id 0 there and is in no chain.
+ * An entry is a row of columns, and its key and result are one run of blocks (byte-blocks.ts). Rows and blocks are given
+ * back at once when an entry goes, so that a user who sends more than may be remembered only ever pushes out answers of
+ * their own: one user has at most 10,000 of the 2,000,000 entries and 16 MiB of the 1 GiB of blocks.
+ *
+ * Always true: each entry is in the list of all entries and in that of its user, both the oldest first, and in the index.
  */
 import type { Archive } from './archive.js';
+import { ByteBlocks, blocksFor } from './byte-blocks.js';
+import { FloatChunks, IntChunks } from './chunks.js';
 import type { Digest } from './digest.js';
-import { IDEMPOTENCY_KEPT_IN_ALL, IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_KEPT_PER_USER } from './limits.js';
+import { HashIndex } from './hash-index.js';
+import {
+  IDEMPOTENCY_BLOCKS_IN_ALL,
+  IDEMPOTENCY_BLOCKS_PER_USER,
+  IDEMPOTENCY_KEPT_IN_ALL,
+  IDEMPOTENCY_KEPT_MS,
+  IDEMPOTENCY_KEPT_PER_USER,
+} from './limits.js';
 import type { Tape } from './tape.js';
+import type { TextHash } from './text-hash.js';
 
-const SMALLEST_ENTRIES = 1 << 10;
-const MOST_ENTRIES = 1 << 21;
-const SMALLEST_BYTES = 1 << 16;
-/** Beyond this many bytes of keys and results the oldest go, whatever their number. */
-const MOST_BYTES = 1 << 28;
 /** How many expired entries go per new one: expiry is paid for in small coins. */
 const EXPIRED_PER_ENTRY = 4;
+/** A safe integer takes at most so many groups of 7 bits. */
+const MOST_INTEGER_BYTES = 8;
+const MOST_INT32 = 2 ** 31 - 1;
 
 /** What a look-up found. */
 export const Found = { NOTHING: 0, SAME: 1, OTHER: 2 } as const;
 export type Found = (typeof Found)[keyof typeof Found];
 
+/** How much is remembered. */
+export interface IdempotencyBounds {
+  entriesPerUser: number;
+  entriesInAll: number;
+  blocksPerUser: number;
+  blocksInAll: number;
+}
+
+export const IDEMPOTENCY_BOUNDS: IdempotencyBounds = {
+  entriesPerUser: IDEMPOTENCY_KEPT_PER_USER,
+  entriesInAll: IDEMPOTENCY_KEPT_IN_ALL,
+  blocksPerUser: IDEMPOTENCY_BLOCKS_PER_USER,
+  blocksInAll: IDEMPOTENCY_BLOCKS_IN_ALL,
+};
+
+interface EntryFields {
+  userId: number;
+  /** Of user and key. */
+  hash: number;
+  /** The fingerprint. */
+  a: number;
+  b: number;
+  atMs: number;
+  byteLength: number;
+}
+
 export class Idempotency {
-  private entryMask = SMALLEST_ENTRIES - 1;
-  private userIds = new Int32Array(SMALLEST_ENTRIES);
-  private hashes = new Int32Array(SMALLEST_ENTRIES);
-  private prints = new Int32Array(SMALLEST_ENTRIES * 2);
-  private atMs = new Float64Array(SMALLEST_ENTRIES);
-  private byteStart = new Float64Array(SMALLEST_ENTRIES);
-  private keyLength = new Int32Array(SMALLEST_ENTRIES);
-  /** Number of the same user's next entry, 0: none yet. */
-  private nextOfUser = new Float64Array(SMALLEST_ENTRIES);
-  /** Number of the next entry in the same chain, 0: the end. */
-  private nextInChain = new Float64Array(SMALLEST_ENTRIES);
-  private chains = new Float64Array(SMALLEST_ENTRIES);
-  private oldest = 1;
-  private next = 1;
+  private readonly blocks = new ByteBlocks();
+  private readonly index = new HashIndex();
+  /** By entry. The lists: the entry before and after in the order of age, of all and of its user; 0: none. */
+  private readonly userIds = new IntChunks();
+  private readonly printA = new IntChunks();
+  private readonly printB = new IntChunks();
+  private readonly atMs = new FloatChunks();
+  private readonly firstBlock = new IntChunks();
+  private readonly byteLength = new IntChunks();
+  private readonly older = new IntChunks();
+  private readonly newer = new IntChunks();
+  private readonly olderOfUser = new IntChunks();
+  private readonly newerOfUser = new IntChunks();
+  /** By user id: the user's oldest and newest entry, how many entries, and how many blocks they take. */
+  private readonly oldestOfUser = new IntChunks();
+  private readonly newestOfUser = new IntChunks();
+  private readonly countOfUser = new IntChunks();
+  private readonly blocksOfUser = new IntChunks();
 
-  private bytes = new Uint8Array(SMALLEST_BYTES);
-  private byteEnd = 0;
+  private oldest = 0;
+  private newest = 0;
+  private count = 0;
+  /** Rows ever used, plus one; and the first of those that are free, which are linked by `newer`. */
+  private end = 1;
+  private firstFree = 0;
 
-  /** By user id: numbers of the user's oldest and newest entry (0: none), and how many there are. */
-  private oldestOfUser = new Float64Array(16);
-  private newestOfUser = new Float64Array(16);
-  private countOfUser = new Int32Array(16);
+  /** The run of bytes of one entry, while it is written or read. */
+  private bytes = new Uint8Array(1_024);
+
+  /** What was looked up last, and where: it is what is remembered next, as a rule. User 0: nothing. */
+  private lookedUpOf = 0;
+  private lookedUpKey = '';
+  private lookedUpHash = 0;
+  private lookedUpEntry = 0;
+
+  constructor(
+    private readonly hash: TextHash,
+    private readonly bounds: IdempotencyBounds = IDEMPOTENCY_BOUNDS,
+  ) {}
 
   /** Looks a key up; when the same command is found, its result is put on the tape. */
   look(userId: number, key: string, print: Digest, nowMs: number, result: Tape): Found {
     const entry = this.find(userId, key);
-    if (entry === 0) return Found.NOTHING;
-    const at = entry & this.entryMask;
-    if (this.atMs[at]! + IDEMPOTENCY_KEPT_MS <= nowMs) return Found.NOTHING;
-    if (this.prints[at * 2] !== print.a || this.prints[at * 2 + 1] !== print.b) return Found.OTHER;
-    this.readResult(entry, result);
+    this.lookedUpOf = userId;
+    this.lookedUpKey = key;
+    this.lookedUpEntry = entry;
+    if (entry === 0 || this.atMs.get(entry) + IDEMPOTENCY_KEPT_MS <= nowMs) return Found.NOTHING;
+    if (this.printA.get(entry) !== print.a || this.printB.get(entry) !== print.b) return Found.OTHER;
+    this.decode(entry, key.length, result);
     return Found.SAME;
   }
 
   /** Remembers a result; the key is not remembered, or has expired. */
   remember(userId: number, key: string, print: Digest, nowMs: number, result: Tape): void {
-    const old = this.find(userId, key);
-    if (old !== 0) this.putOut(old);
-    this.makeRoom(userId, nowMs);
-    this.writeKeyAndResult(key, result);
-    const at = this.next & this.entryMask;
-    this.userIds[at] = userId;
-    this.hashes[at] = hashOf(userId, key);
-    this.prints[at * 2] = print.a;
-    this.prints[at * 2 + 1] = print.b;
-    this.atMs[at] = nowMs;
-    this.keyLength[at] = key.length;
-    this.addToChain(this.next);
-    this.addToUser(userId, this.next);
-    this.next++;
+    const isLookedUp = this.lookedUpOf === userId && this.lookedUpKey === key;
+    const expired = isLookedUp ? this.lookedUpEntry : this.find(userId, key);
+    const hash = this.lookedUpHash;
+    this.lookedUpOf = 0;
+    if (expired !== 0) this.forget(expired);
+    const byteLength = this.encode(key, result);
+    this.makeRoom(userId, blocksFor(byteLength), nowMs);
+    this.add({ userId, hash, a: print.a, b: print.b, atMs: nowMs, byteLength });
   }
 
   /** Makes rows for users 1 to `userRows` - 1 exist. */
   ensureUsers(userRows: number): void {
-    if (userRows <= this.countOfUser.length) return;
-    const rows = Math.max(userRows, this.countOfUser.length * 2);
-    const { oldestOfUser, newestOfUser, countOfUser } = this;
-    this.oldestOfUser = new Float64Array(rows);
-    this.newestOfUser = new Float64Array(rows);
-    this.countOfUser = new Int32Array(rows);
-    this.oldestOfUser.set(oldestOfUser);
-    this.newestOfUser.set(newestOfUser);
-    this.countOfUser.set(countOfUser);
+    this.oldestOfUser.ensure(userRows);
+    this.newestOfUser.ensure(userRows);
+    this.countOfUser.ensure(userRows);
+    this.blocksOfUser.ensure(userRows);
   }
 
-  /** Makes room for that many entries, and for 128 bytes of each, ahead. */
-  reserve(entries: number): void {
-    const most = Math.min(entries, IDEMPOTENCY_KEPT_IN_ALL);
-    while (this.entryMask < most) this.growEntries();
-    while (this.bytes.length < Math.min(most * 128, MOST_BYTES)) this.growBytes();
+  /** Builds the index anew, for another key of the hash, or for that many entries. */
+  indexAnew(expectedEntries = 0): void {
+    this.index.clear(Math.min(expectedEntries, this.bounds.entriesInAll));
+    this.lookedUpOf = 0;
+    for (let entry = this.oldest; entry !== 0; entry = this.newer.get(entry)) {
+      this.load(entry);
+      this.index.add(this.hash.of(this.userIds.get(entry), this.loadedKey()), entry);
+    }
   }
 
+  /** All entries, the oldest first; the lists of users follow from it. */
   archive(archive: Archive): void {
-    const count = archive.number(this.next - this.oldest);
-    const first = archive.number(this.oldest);
-    const byteLength = archive.number(
-      count === 0 ? 0 : this.byteEnd - this.byteStart[first & this.entryMask]!,
-    );
-    if (archive.reading) this.resize(count, byteLength, first);
-    for (let entry = first; entry < first + count; entry++) this.archiveEntry(archive, entry);
-    this.archiveBytes(archive, byteLength);
-    this.next = first + count;
-    if (archive.reading) this.relink();
+    const count = archive.number(this.count);
+    let entry = this.oldest;
+    for (let i = 0; i < count; i++) {
+      const isReading = archive.reading;
+      const fields = {
+        userId: archive.number(isReading ? 0 : this.userIds.get(entry)),
+        a: archive.number(isReading ? 0 : this.printA.get(entry)),
+        b: archive.number(isReading ? 0 : this.printB.get(entry)),
+        atMs: archive.number(isReading ? 0 : this.atMs.get(entry)),
+      };
+      if (!isReading) this.load(entry);
+      const stored = archive.bytes(this.bytes, isReading ? 0 : this.byteLength.get(entry));
+      if (!isReading) {
+        entry = this.newer.get(entry);
+        continue;
+      }
+      this.reserveBytes(stored.length);
+      this.bytes.set(stored);
+      const hash = this.hash.of(fields.userId, this.loadedKey());
+      this.add({ ...fields, hash, byteLength: stored.length });
+    }
   }
 
   private find(userId: number, key: string): number {
-    const hash = hashOf(userId, key);
-    let entry = this.chains[hash & this.entryMask]!;
-    while (entry !== 0) {
-      const at = entry & this.entryMask;
-      if (this.hashes[at] === hash && this.userIds[at] === userId && this.hasKey(at, key)) return entry;
-      entry = this.nextInChain[at]!;
+    this.lookedUpHash = this.hash.of(userId, key);
+    let entry = this.index.first(this.lookedUpHash);
+    while (entry !== 0 && !(this.userIds.get(entry) === userId && this.hasKey(entry, key))) {
+      entry = this.index.next(entry);
     }
-    return 0;
+    return entry;
   }
 
-  private hasKey(at: number, key: string): boolean {
-    if (this.keyLength[at] !== key.length) return false;
-    const start = this.byteStart[at]!;
-    const mask = this.bytes.length - 1;
-    for (let i = 0; i < key.length; i++) {
-      if (this.bytes[(start + i) & mask] !== key.charCodeAt(i)) return false;
+  private hasKey(entry: number, key: string): boolean {
+    this.load(entry);
+    return this.loadedKey() === key;
+  }
+
+  private makeRoom(userId: number, blocks: number, nowMs: number): void {
+    for (let i = 0; i < EXPIRED_PER_ENTRY && this.oldest !== 0; i++) {
+      if (this.atMs.get(this.oldest) + IDEMPOTENCY_KEPT_MS > nowMs) break;
+      this.forget(this.oldest);
     }
-    return true;
+    const { entriesPerUser, entriesInAll, blocksPerUser, blocksInAll } = this.bounds;
+    const isTooMuch = () =>
+      this.countOfUser.get(userId) >= entriesPerUser ||
+      this.blocksOfUser.get(userId) + blocks > blocksPerUser;
+    while (this.oldestOfUser.get(userId) !== 0 && isTooMuch()) this.forget(this.oldestOfUser.get(userId));
+    const isFull = () => this.count >= entriesInAll || this.blocks.used + blocks > blocksInAll;
+    while (this.oldest !== 0 && isFull()) this.forget(this.oldest);
   }
 
-  private makeRoom(userId: number, nowMs: number): void {
-    if (this.countOfUser[userId]! >= IDEMPOTENCY_KEPT_PER_USER) this.putOut(this.oldestOfUser[userId]!);
-    for (let i = 0; i < EXPIRED_PER_ENTRY && this.oldest < this.next; i++) {
-      const at = this.oldest & this.entryMask;
-      if (this.userIds[at] !== 0 && this.atMs[at]! + IDEMPOTENCY_KEPT_MS > nowMs) break;
-      this.dropOldest();
+  /** Adds the newest entry; its key and result are in `bytes`. */
+  private add(fields: EntryFields): void {
+    const { userId, byteLength } = fields;
+    const entry = this.takeRow();
+    this.userIds.set(entry, userId);
+    this.printA.set(entry, fields.a);
+    this.printB.set(entry, fields.b);
+    this.atMs.set(entry, fields.atMs);
+    this.byteLength.set(entry, byteLength);
+    this.firstBlock.set(entry, this.blocks.write(this.bytes, byteLength));
+    this.count++;
+    this.older.set(entry, this.newest);
+    this.newer.set(entry, 0);
+    if (this.newest !== 0) this.newer.set(this.newest, entry);
+    else this.oldest = entry;
+    this.newest = entry;
+
+    const newestOfUser = this.newestOfUser.get(userId);
+    this.olderOfUser.set(entry, newestOfUser);
+    this.newerOfUser.set(entry, 0);
+    if (newestOfUser !== 0) this.newerOfUser.set(newestOfUser, entry);
+    else this.oldestOfUser.set(userId, entry);
+    this.newestOfUser.set(userId, entry);
+    this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
+    this.blocksOfUser.set(userId, this.blocksOfUser.get(userId) + blocksFor(byteLength));
+    this.index.add(fields.hash, entry);
+  }
+
+  private forget(entry: number): void {
+    const userId = this.userIds.get(entry);
+    this.index.remove(entry);
+    this.blocks.free(this.firstBlock.get(entry));
+    this.countOfUser.set(userId, this.countOfUser.get(userId) - 1);
+    this.blocksOfUser.set(userId, this.blocksOfUser.get(userId) - blocksFor(this.byteLength.get(entry)));
+    const olderOfUser = this.olderOfUser.get(entry);
+    const newerOfUser = this.newerOfUser.get(entry);
+    if (olderOfUser !== 0) this.newerOfUser.set(olderOfUser, newerOfUser);
+    else this.oldestOfUser.set(userId, newerOfUser);
+    if (newerOfUser !== 0) this.olderOfUser.set(newerOfUser, olderOfUser);
+    else this.newestOfUser.set(userId, olderOfUser);
+
+    const older = this.older.get(entry);
+    const newer = this.newer.get(entry);
+    if (older !== 0) this.newer.set(older, newer);
+    else this.oldest = newer;
+    if (newer !== 0) this.older.set(newer, older);
+    else this.newest = older;
+    this.count--;
+    this.newer.set(entry, this.firstFree);
+    this.firstFree = entry;
+  }
+
+  private takeRow(): number {
+    const free = this.firstFree;
+    if (free !== 0) {
+      this.firstFree = this.newer.get(free);
+      return free;
     }
-    if (this.next - this.oldest >= IDEMPOTENCY_KEPT_IN_ALL) this.dropOldest();
-    if (this.next - this.oldest > this.entryMask && this.entryMask < MOST_ENTRIES - 1) this.growEntries();
+    const entry = this.end++;
+    for (const column of this.columns()) column.ensure(this.end);
+    return entry;
   }
 
-  private dropOldest(): void {
-    if (this.userIds[this.oldest & this.entryMask] !== 0) this.putOut(this.oldest);
-    this.oldest++;
-  }
-
-  /** Takes an entry out of its chain and its user's list; its place is used again when its turn comes. */
-  private putOut(entry: number): void {
-    const at = entry & this.entryMask;
-    this.removeFromChain(entry);
-    const userId = this.userIds[at]!;
-    if (this.oldestOfUser[userId] === entry) this.oldestOfUser[userId] = this.nextOfUser[at]!;
-    else this.unlinkOfUser(userId, entry);
-    this.countOfUser[userId]!--;
-    this.userIds[at] = 0;
-  }
-
-  /** Only an expired entry that is used again is not its user's oldest; entries before it have expired too. */
-  private unlinkOfUser(userId: number, entry: number): void {
-    let before = this.oldestOfUser[userId]!;
-    while (this.nextOfUser[before & this.entryMask] !== entry) {
-      before = this.nextOfUser[before & this.entryMask]!;
+  /** Length of the key, key, number of integers, integers; each integer in groups of 7 bits, lowest first. */
+  private encode(key: string, result: Tape): number {
+    this.reserveBytes(1 + key.length + MOST_INTEGER_BYTES * (result.length + 1));
+    const { bytes } = this;
+    let at = 0;
+    bytes[at++] = key.length;
+    for (let i = 0; i < key.length; i++) bytes[at++] = key.charCodeAt(i);
+    for (let i = -1; i < result.length; i++) {
+      let rest = i === -1 ? result.length : result.values[i]!;
+      for (; rest > MOST_INT32; rest = Math.floor(rest / 128)) bytes[at++] = (rest % 128) | 128;
+      let word = rest | 0;
+      for (; word >= 128; word >>>= 7) bytes[at++] = (word & 127) | 128;
+      bytes[at++] = word;
     }
-    this.nextOfUser[before & this.entryMask] = this.nextOfUser[entry & this.entryMask]!;
-    if (this.newestOfUser[userId] === entry) this.newestOfUser[userId] = before;
+    return at;
   }
 
-  private addToChain(entry: number): void {
-    const at = entry & this.entryMask;
-    const chain = this.hashes[at]! & this.entryMask;
-    this.nextInChain[at] = this.chains[chain]!;
-    this.chains[chain] = entry;
-  }
-
-  private removeFromChain(entry: number): void {
-    const at = entry & this.entryMask;
-    const chain = this.hashes[at]! & this.entryMask;
-    if (this.chains[chain] === entry) {
-      this.chains[chain] = this.nextInChain[at]!;
-      return;
-    }
-    let before = this.chains[chain]!;
-    while (this.nextInChain[before & this.entryMask] !== entry) {
-      before = this.nextInChain[before & this.entryMask]!;
-    }
-    this.nextInChain[before & this.entryMask] = this.nextInChain[at]!;
-  }
-
-  private addToUser(userId: number, entry: number): void {
-    this.nextOfUser[entry & this.entryMask] = 0;
-    if (this.countOfUser[userId] === 0) this.oldestOfUser[userId] = entry;
-    else this.nextOfUser[this.newestOfUser[userId]! & this.entryMask] = entry;
-    this.newestOfUser[userId] = entry;
-    this.countOfUser[userId]!++;
-  }
-
-  /** Key, number of integers, integers; each integer in groups of 7 bits, lowest first. */
-  private writeKeyAndResult(key: string, result: Tape): void {
-    const most = key.length + 8 * (result.length + 1);
-    while (this.byteEnd + most - this.usedFrom() > this.bytes.length) {
-      if (this.bytes.length < MOST_BYTES) this.growBytes();
-      else this.dropOldest();
-    }
-    this.byteStart[this.next & this.entryMask] = this.byteEnd;
-    const mask = this.bytes.length - 1;
-    for (let i = 0; i < key.length; i++) this.bytes[this.byteEnd++ & mask] = key.charCodeAt(i);
-    this.writeInteger(result.length);
-    for (let i = 0; i < result.length; i++) this.writeInteger(result.values[i]!);
-  }
-
-  private writeInteger(value: number): void {
-    const mask = this.bytes.length - 1;
-    let rest = value;
-    while (rest >= 128) {
-      this.bytes[this.byteEnd++ & mask] = (rest % 128) | 128;
-      rest = Math.floor(rest / 128);
-    }
-    this.bytes[this.byteEnd++ & mask] = rest;
-  }
-
-  private readResult(entry: number, result: Tape): void {
-    const mask = this.bytes.length - 1;
-    const at = entry & this.entryMask;
-    let position = this.byteStart[at]! + this.keyLength[at]!;
-    let left = -1;
-    do {
+  private decode(entry: number, keyLength: number, result: Tape): void {
+    const byteLength = this.load(entry);
+    let isCount = true;
+    for (let at = 1 + keyLength; at < byteLength; ) {
       let value = 0;
       let factor = 1;
-      let byte = this.bytes[position++ & mask]!;
-      for (; byte >= 128; byte = this.bytes[position++ & mask]!) {
-        value += (byte - 128) * factor;
+      for (; this.bytes[at]! >= 128; at++) {
+        value += (this.bytes[at]! - 128) * factor;
         factor *= 128;
       }
-      value += byte * factor;
-      if (left === -1) left = value;
-      else {
-        result.push(value);
-        left--;
-      }
-    } while (left > 0);
-  }
-
-  /** Where the bytes that are in use begin. */
-  private usedFrom(): number {
-    return this.oldest < this.next ? this.byteStart[this.oldest & this.entryMask]! : this.byteEnd;
-  }
-
-  private growBytes(): void {
-    const bytes = new Uint8Array(this.bytes.length * 2);
-    const oldMask = this.bytes.length - 1;
-    const mask = bytes.length - 1;
-    for (let at = this.usedFrom(); at < this.byteEnd; at++) bytes[at & mask] = this.bytes[at & oldMask]!;
-    this.bytes = bytes;
-  }
-
-  private growEntries(): void {
-    const old = { ...this.columns(), mask: this.entryMask };
-    this.allocate(old.userIds.length * 2);
-    for (let entry = this.oldest; entry < this.next; entry++) {
-      const from = entry & old.mask;
-      const to = entry & this.entryMask;
-      this.userIds[to] = old.userIds[from]!;
-      this.hashes[to] = old.hashes[from]!;
-      this.prints[to * 2] = old.prints[from * 2]!;
-      this.prints[to * 2 + 1] = old.prints[from * 2 + 1]!;
-      this.atMs[to] = old.atMs[from]!;
-      this.byteStart[to] = old.byteStart[from]!;
-      this.keyLength[to] = old.keyLength[from]!;
-    }
-    this.relink();
-  }
-
-  /** Builds chains and users' lists anew from the entries. */
-  private relink(): void {
-    this.countOfUser.fill(0);
-    for (let entry = this.oldest; entry < this.next; entry++) {
-      const userId = this.userIds[entry & this.entryMask]!;
-      if (userId === 0) continue;
-      this.addToChain(entry);
-      this.addToUser(userId, entry);
+      value += this.bytes[at++]! * factor;
+      if (!isCount) result.push(value);
+      isCount = false;
     }
   }
 
-  private allocate(capacity: number): void {
-    this.entryMask = capacity - 1;
-    this.userIds = new Int32Array(capacity);
-    this.hashes = new Int32Array(capacity);
-    this.prints = new Int32Array(capacity * 2);
-    this.atMs = new Float64Array(capacity);
-    this.byteStart = new Float64Array(capacity);
-    this.keyLength = new Int32Array(capacity);
-    this.nextOfUser = new Float64Array(capacity);
-    this.nextInChain = new Float64Array(capacity);
-    this.chains = new Float64Array(capacity);
+  /** Puts an entry's key and result into `bytes`; returns how many bytes they are. */
+  private load(entry: number): number {
+    const byteLength = this.byteLength.get(entry);
+    this.reserveBytes(byteLength);
+    this.blocks.read(this.firstBlock.get(entry), this.bytes, byteLength);
+    return byteLength;
   }
 
-  private columns() {
-    const { userIds, hashes, prints, atMs, byteStart, keyLength } = this;
-    return { userIds, hashes, prints, atMs, byteStart, keyLength };
+  /** The key of the entry whose bytes were loaded. */
+  private loadedKey(): string {
+    return String.fromCharCode(...this.bytes.subarray(1, 1 + this.bytes[0]!));
   }
 
-  private resize(count: number, byteLength: number, first: number): void {
-    let capacity = SMALLEST_ENTRIES;
-    while (capacity <= count) capacity *= 2;
-    this.allocate(Math.min(capacity, MOST_ENTRIES));
-    let bytes = SMALLEST_BYTES;
-    while (bytes < byteLength) bytes *= 2;
-    this.bytes = new Uint8Array(bytes);
-    this.oldest = first;
+  private reserveBytes(byteLength: number): void {
+    if (byteLength > this.bytes.length) this.bytes = new Uint8Array(byteLength * 2);
   }
 
-  private archiveEntry(archive: Archive, entry: number): void {
-    const at = entry & this.entryMask;
-    this.userIds[at] = archive.number(this.userIds[at]!);
-    this.hashes[at] = archive.number(this.hashes[at]!);
-    this.prints[at * 2] = archive.number(this.prints[at * 2]!);
-    this.prints[at * 2 + 1] = archive.number(this.prints[at * 2 + 1]!);
-    this.atMs[at] = archive.number(this.atMs[at]!);
-    this.byteStart[at] = archive.number(this.byteStart[at]!);
-    this.keyLength[at] = archive.number(this.keyLength[at]!);
+  private columns(): (IntChunks | FloatChunks)[] {
+    return [
+      this.userIds,
+      this.printA,
+      this.printB,
+      this.atMs,
+      this.firstBlock,
+      this.byteLength,
+      this.older,
+      this.newer,
+      this.olderOfUser,
+      this.newerOfUser,
+    ];
   }
-
-  private archiveBytes(archive: Archive, byteLength: number): void {
-    this.byteEnd = archive.number(this.byteEnd);
-    const mask = this.bytes.length - 1;
-    const straight = new Uint8Array(byteLength);
-    const start = this.byteEnd - byteLength;
-    if (!archive.reading) {
-      for (let i = 0; i < byteLength; i++) straight[i] = this.bytes[(start + i) & mask]!;
-    }
-    const stored = archive.bytes(straight, byteLength);
-    if (!archive.reading) return;
-    for (let i = 0; i < byteLength; i++) this.bytes[(start + i) & mask] = stored[i]!;
-  }
-}
-
-function hashOf(userId: number, key: string): number {
-  let hash = Math.imul(userId, 0x9e3779b1);
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
-  return hash ^ (hash >>> 15);
 }

@@ -53,10 +53,13 @@ export const MAX_REMEMBERED_PRICES = 65_536;
 
 export const MAX_TIME_MS = 8_640_000_000_000;
 
-/** Idempotency keys: how long, how many per user, how many in all. */
+/** Answers remembered by idempotency key: how long, how many per user, how many in all. */
 export const IDEMPOTENCY_KEPT_MS = 3_600_000;
 export const IDEMPOTENCY_KEPT_PER_USER = 10_000;
 export const IDEMPOTENCY_KEPT_IN_ALL = 2_000_000;
+/** And in how many blocks of 64 bytes: 16 MiB per user, 1 GiB in all. */
+export const IDEMPOTENCY_BLOCKS_PER_USER = 262_144;
+export const IDEMPOTENCY_BLOCKS_IN_ALL = 16_777_216;
 
 /** Credentials; names, codes and references are shorter. */
 export const MAX_CREDENTIAL_LENGTH = 512;

@@ -13,6 +13,7 @@ import { Prices } from './prices.js';
 import { Schedule } from './schedule.js';
 import { Standings } from './standings.js';
 import { Tape } from './tape.js';
+import { TextHash } from './text-hash.js';
 import { Transfers } from './transfers.js';
 import { UndoLog } from './undo.js';
 import { Users } from './users.js';
@@ -20,6 +21,7 @@ import { Vault } from './vault.js';
 
 export class State {
   readonly undo = new UndoLog();
+  readonly hash = new TextHash();
   readonly ledger = new Ledger(this.undo);
   readonly users = new Users(this.undo);
   readonly standings = new Standings(this.undo);
@@ -33,7 +35,7 @@ export class State {
   readonly schedule = new Schedule();
   readonly vault = new Vault();
   readonly transfers = new Transfers();
-  readonly idempotency = new Idempotency();
+  readonly idempotency = new Idempotency(this.hash);
   readonly lastOrderId = new Scalar(this.undo);
   readonly lastTradeId = new Scalar(this.undo);
 
@@ -76,7 +78,7 @@ export class State {
     this.users.ensureUsers(expected.users + 1);
     this.orders.reserve(expected.orders);
     this.positions.reserve(expected.positions);
-    this.idempotency.reserve(expected.idempotencyKeys);
+    this.idempotency.indexAnew(expected.idempotencyKeys);
   }
 
   /** Makes room for users 1 to `userRows` - 1 everywhere but in `users`. */
@@ -88,7 +90,15 @@ export class State {
     this.positions.ensureUsers(userRows);
   }
 
+  /** The first secret that the exchange is told keys the hash; what is indexed by then is indexed anew. */
+  learnSecret(secret: string): void {
+    if (secret === '' || this.hash.hasKey) return;
+    this.hash.setKey(secret);
+    this.idempotency.indexAnew();
+  }
+
   archive(archive: Archive): void {
+    this.hash.archive(archive);
     this.sequence = archive.number(this.sequence);
     this.nowMs = archive.number(this.nowMs);
     this.lastOrderId.archive(archive);

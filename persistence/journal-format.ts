@@ -7,7 +7,7 @@
  *   journal.head      how far the journal reached (head-mark.ts)
  *   journal.lock      one exchange per folder (folder-lock.ts)
  *
- * journal.db has application_id 0x51485831 ("QHX1"), user_version 1 (the format's version) and one table:
+ * journal.db has application_id 0x51485831 ("QHX1"), user_version 2 (the format's version) and one table:
  *
  *   batch             one row per group commit, never changed, never deleted
  *     firstSequence   sequence of the row's first command
@@ -33,7 +33,7 @@ import { putUint64 } from './bytes.js';
 export const JOURNAL_FILE = 'journal.db';
 export const HEAD_FILE = 'journal.head';
 export const APPLICATION_ID = 0x51485831;
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 
 export const TABLE_SQL = `CREATE TABLE batch (
   firstSequence INTEGER PRIMARY KEY,

@@ -4,11 +4,15 @@
 import { describe, expect, test } from 'vitest';
 import { StateReader, StateWriter } from '../engine/archive.js';
 import { Code } from '../engine/codes.js';
+import type { Command } from '../engine/commands.js';
 import { Digest } from '../engine/digest.js';
-import { Found, Idempotency } from '../engine/idempotency.js';
-import { IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_KEPT_PER_USER } from '../engine/limits.js';
+import { Found, IDEMPOTENCY_BOUNDS, Idempotency, type IdempotencyBounds } from '../engine/idempotency.js';
+import { IDEMPOTENCY_KEPT_IN_ALL, IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_KEPT_PER_USER } from '../engine/limits.js';
 import { Tape } from '../engine/tape.js';
+import { TextHash } from '../engine/text-hash.js';
 import { at, buy, codeOf, openMarket, run } from './engine-support.js';
+import { NaiveMemory, sameCommand } from './naive-engine-memory.js';
+import { Random } from './random-commands.js';
 
 function tapeOf(...values: number[]): Tape {
   const tape = new Tape();
@@ -16,10 +20,17 @@ function tapeOf(...values: number[]): Tape {
   return tape;
 }
 
-function newStore(): Idempotency {
-  const store = new Idempotency();
+const hash = new TextHash();
+
+function newStore(bounds = IDEMPOTENCY_BOUNDS): Idempotency {
+  const store = new Idempotency(hash, bounds);
   store.ensureUsers(100);
   return store;
+}
+
+/** Commands that differ as their fingerprints do. */
+function commandOf(print: number): Command {
+  return { kind: 'claim', userId: 1, idempotencyKey: null, marketId: print };
 }
 
 function printOf(value: number): Digest {
@@ -75,35 +86,80 @@ describe('remembered answers', () => {
     expect(look(store, 2, 'mine', 1, 1)).toEqual([1]);
   });
 
-  test('agree with a plain map through growth, expiry and archives', () => {
-    let store = newStore();
-    const model = new Map<string, { print: number; atMs: number; values: number[] }>();
-    let seed = 99;
-    const below = (bound: number): number => {
-      seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-      return Math.floor((seed / 4_294_967_296) * bound);
-    };
-    let replays = 0;
+  test.each([
+    { name: 'many users', users: 50, keys: 2_000, mostValues: 60, bounds: IDEMPOTENCY_BOUNDS },
+    {
+      name: 'few entries',
+      users: 9,
+      keys: 60,
+      mostValues: 20,
+      bounds: { ...IDEMPOTENCY_BOUNDS, entriesPerUser: 20, entriesInAll: 100 },
+    },
+    {
+      name: 'few blocks',
+      users: 9,
+      keys: 60,
+      mostValues: 90,
+      bounds: { ...IDEMPOTENCY_BOUNDS, blocksPerUser: 40, blocksInAll: 250 },
+    },
+  ])('agree with a plain model through growth, expiry and archives: $name', (play) => {
+    let store = newStore(play.bounds);
+    const model = new NaiveMemory(play.bounds);
+    const random = new Random(99);
+    const counts = { same: 0, other: 0, nothing: 0 };
     for (let i = 0; i < 40_000; i++) {
       const nowMs = i * 200;
-      const userId = 1 + below(50);
-      const key = `key:${below(2_000)}`;
-      const print = below(3);
-      const known = model.get(`${userId} ${key}`);
-      const isKnown = known !== undefined && known.atMs + IDEMPOTENCY_KEPT_MS > nowMs;
+      const userId = random.whole(1, play.users);
+      const key = `key:${random.whole(1, play.keys)}`;
+      const print = random.whole(0, 2);
+      const known = model.find(userId, key, nowMs);
       const found = look(store, userId, key, print, nowMs);
-      if (isKnown) {
-        expect(found).toEqual(known.print === print ? known.values : Found.OTHER);
-        replays++;
-        continue;
+      if (known === undefined) {
+        expect(found).toBe(Found.NOTHING);
+        const length = random.whole(1, play.mostValues);
+        const result = Array.from({ length }, () => random.magnitude(Number.MAX_SAFE_INTEGER) - 1);
+        store.remember(userId, key, printOf(print), nowMs, tapeOf(...result));
+        model.remember(userId, key, { command: commandOf(print), result, atMs: nowMs });
+        counts.nothing++;
+      } else {
+        const isSame = sameCommand(known.command, commandOf(print));
+        expect(found).toEqual(isSame ? known.result : Found.OTHER);
+        counts[isSame ? 'same' : 'other']++;
       }
-      expect(found).toBe(Found.NOTHING);
-      const values = Array.from({ length: below(60) + 1 }, () => below(2 ** 31) * below(2 ** 20));
-      store.remember(userId, key, printOf(print), nowMs, tapeOf(...values));
-      model.set(`${userId} ${key}`, { print, atMs: nowMs, values });
-      if (i % 5_000 === 4_999) store = copyOf(store);
+      if (i % 9_000 === 8_999) store = copyOf(store, play.bounds);
+      if (i === 20_000) {
+        hash.setKey('a secret');
+        store.indexAnew();
+      }
     }
-    expect(replays).toBeGreaterThan(1_000);
+    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(1_000);
+  });
+
+  test('one user, whatever they send, pushes out no answer of another', () => {
+    const store = newStore({ ...IDEMPOTENCY_BOUNDS, blocksInAll: 2 * IDEMPOTENCY_BOUNDS.blocksPerUser });
+    store.remember(2, 'mine', printOf(1), 0, tapeOf(1));
+    const large = tapeOf(...Array.from({ length: 3_000 }, () => Number.MAX_SAFE_INTEGER));
+    const print = printOf(7);
+    for (let i = 0; i < 2_000; i++) store.remember(1, `large ${i}`, print, 1, large);
+    for (let i = 0; i < 2_100_000; i++) store.remember(1, `small ${i}`, print, 2, tapeOf(5));
+    expect(look(store, 2, 'mine', 1, 2)).toEqual([1]);
+    expect(look(store, 1, 'small 2090000', 7, 2)).toEqual([5]);
+    expect(look(store, 1, 'small 2089999', 7, 2)).toBe(Found.NOTHING);
+  });
+
+  test('as many as are kept in all: the oldest goes', () => {
+    const users = IDEMPOTENCY_KEPT_IN_ALL / IDEMPOTENCY_KEPT_PER_USER;
+    const store = newStore();
+    store.ensureUsers(users + 2);
+    const print = printOf(1);
+    const result = tapeOf(1, 2, 3);
+    for (let i = 0; i < IDEMPOTENCY_KEPT_PER_USER; i++) {
+      for (let userId = 1; userId <= users; userId++) store.remember(userId, `k${i}`, print, 1, result);
+    }
+    expect(look(store, 1, 'k0', 1, 1)).toEqual([1, 2, 3]);
+    store.remember(users + 1, 'one more', print, 1, result);
+    expect(look(store, 1, 'k0', 1, 1)).toBe(Found.NOTHING);
+    expect(look(store, 2, 'k0', 1, 1)).toEqual([1, 2, 3]);
   });
 
   test('in the engine: the first answer again, a refusal too, and another command is refused', () => {
@@ -136,12 +192,12 @@ describe('remembered answers', () => {
   });
 });
 
-function copyOf(store: Idempotency): Idempotency {
+function copyOf(store: Idempotency, bounds: IdempotencyBounds): Idempotency {
   const pieces: Uint8Array[] = [];
   const writer = new StateWriter((bytes) => pieces.push(bytes.slice()));
   store.archive(writer);
   writer.finish();
-  const copy = newStore();
+  const copy = newStore(bounds);
   copy.archive(new StateReader(Buffer.concat(pieces)));
   return copy;
 }

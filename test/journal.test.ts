@@ -168,11 +168,11 @@ describe('a reader', () => {
     const folder = folders.make();
     expect((await journalErrorOf(openJournalReader(folder))).message).toContain('there is no journal');
     await writeJournal(folder);
-    await tamper(folder, 'PRAGMA user_version = 2');
+    await tamper(folder, 'PRAGMA user_version = 1');
     for (const open of [() => openJournalReader(folder), () => openJournal({ folder })]) {
-      expect((await journalErrorOf(open())).message).toContain('another format (version 2');
+      expect((await journalErrorOf(open())).message).toContain('another format (version 1');
     }
-    await tamper(folder, 'PRAGMA user_version = 1', 'CREATE TABLE extra (a)');
+    await tamper(folder, 'PRAGMA user_version = 2', 'CREATE TABLE extra (a)');
     expect((await journalErrorOf(openJournal({ folder }))).message).toContain('another format');
     await tamper(folder, 'DROP TABLE extra', 'PRAGMA application_id = 7');
     expect((await journalErrorOf(openJournal({ folder }))).message).toContain(
