@@ -1,0 +1,60 @@
+/** What the sender of a command must have been answered, to the byte: made from the engine's result when the journal is replayed. */
+import { CODES, Code } from '../../engine/codes.js';
+import type { Command } from '../../engine/commands.js';
+import type { Engine } from '../../engine/engine.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
+import { batchRejection, rejection } from '../../gateway/http/errors.js';
+import { batchReceipt, refusedOperation } from '../../gateway/json/batch-receipts.js';
+import * as receipts from '../../gateway/json/receipts.js';
+
+export interface ExpectedAnswer {
+  status: number;
+  body: string | Uint8Array;
+}
+
+/** Right after the engine has applied the command. */
+export function answerOf(engine: Engine, command: Command): ExpectedAnswer {
+  const { values } = engine.result;
+  const code = CODES[values[ResultHead.code]!]!;
+  if (code !== 'ok') {
+    const { status, text } = rejection(code, values[RESULT_HEAD_LENGTH]!, values[RESULT_HEAD_LENGTH + 1]!);
+    return { status, body: text };
+  }
+  if (command.kind === 'batch') return batchAnswer(engine, command.atomic);
+  return { status: command.kind === 'stake' ? 201 : 200, body: writerOf(command)(engine, engine.result, 0) };
+}
+
+function batchAnswer(engine: Engine, isAtomic: boolean): ExpectedAnswer {
+  const refused = isAtomic ? refusedOperation(engine.result) : null;
+  if (refused === null) return { status: 200, body: batchReceipt(engine, engine.result) };
+  const { operation, code, required, available } = refused;
+  const { status, text } = batchRejection(operation, code, required, available);
+  return { status, body: text };
+}
+
+function writerOf({ kind }: Command): receipts.ReceiptWriter {
+  switch (kind) {
+    case 'buy':
+    case 'sell':
+      return receipts.orderReceipt;
+    case 'cancel':
+      return receipts.cancelReceipt;
+    case 'cancelAll':
+      return receipts.cancelAllReceipt;
+    case 'claim':
+      return receipts.claimReceipt;
+    case 'stake':
+      return receipts.stakeReceipt;
+    case 'unstake':
+      return receipts.unstakeReceipt;
+    case 'claimYield':
+      return receipts.claimYieldReceipt;
+    default:
+      throw new Error(`no client of the soak sent a ${kind}`);
+  }
+}
+
+/** Whether the order or the batch was carried out: then its receipt has fills. */
+export function hasReceipt(engine: Engine): boolean {
+  return engine.result.values[ResultHead.code] === Code.ok;
+}

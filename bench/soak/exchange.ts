@@ -1,0 +1,151 @@
+/**
+ * The exchange under soak: the built program in a process of its own, with synchronous=FULL as always, on prices and a time of its own.
+ *
+ * Exchange time goes {@link SPEED} times as fast as real time, with prices from a file that is made beforehand. So a market lasts three
+ * seconds, an idempotency key is forgotten after twelve, and winnings that nobody claims are paid after not quite five minutes: in ten minutes,
+ * everything that the exchange forgets by time has been forgotten, the day-long things too.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { normalRandom, uniformRandom } from '../../gateway/feeds/random.js';
+
+export const SPEED = 300;
+export const ASSETS = ['BTC', 'ETH', 'SOL'] as const;
+export const HOST = '127.0.0.1';
+export const STARTING_BALANCE = 1_000_000;
+
+const FIRST_PRICE_MS = 1_763_700_300_000;
+/** Exchange time between two prices of an asset; 15 a second in real time. */
+const PRICE_EVERY_MS = 20_000;
+const START_DOLLARS = 100;
+/** Standard deviation of the logarithm of the price, from one price to the next. */
+const STEP = 0.0004;
+/** How long the process may take to start and to stop. */
+const PATIENCE_MS = 60_000;
+/** Of the log. */
+const ERROR_LEVEL = 50;
+/** So much that fair use never refuses: the load comes from one address. */
+const UNLIMITED = '1000000/1000000';
+
+export interface RunningExchange {
+  port: number;
+  pid: number;
+  /** In good order. Rejects if it was not. */
+  stop(): Promise<void>;
+  /** At once. */
+  kill(): void;
+  /** What it has logged: warnings and worse. */
+  logged(): LogLine[];
+}
+
+export interface LogLine {
+  /** An error, or fatal. */
+  isError: boolean;
+  /** What it says, without the particulars. */
+  message: string;
+  text: string;
+}
+
+/** `minutes`: for how long, in real time, there are prices. */
+export async function startExchange(folder: string, seed: string, minutes: number): Promise<RunningExchange> {
+  const logFile = join(folder, 'log.ndjson');
+  const main = fileURLToPath(new URL('../../gateway/main.js', import.meta.url));
+  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+    env: environment(folder, writePrices(folder, seed, minutes)),
+    stdio: ['ignore', 'pipe', openSync(logFile, 'w')],
+  });
+  const logged = () => readLog(logFile);
+  const port = await portOf(child, logged);
+  return {
+    port,
+    pid: child.pid!,
+    logged,
+    kill: () => child.kill('SIGKILL'),
+    stop: async () => {
+      const code = await stopped(child);
+      if (code !== 0) throw new Error(`the exchange ended with ${code}: ${logged().at(-1)?.text}`);
+    },
+  };
+}
+
+function readLog(path: string): LogLine[] {
+  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  return lines.map((text) => {
+    // What is no JSON was not written by the log: a fault of the runtime.
+    if (!text.startsWith('{')) return { isError: true, message: text, text };
+    const { level, msg: message } = JSON.parse(text);
+    return { isError: level >= ERROR_LEVEL, message, text };
+  });
+}
+
+export function dataFolder(folder: string): string {
+  return join(folder, 'data');
+}
+
+function environment(folder: string, prices: string): Record<string, string> {
+  return {
+    PORT: '0',
+    HOST,
+    DATA_FOLDER: dataFolder(folder),
+    ASSETS: ASSETS.join(','),
+    PRICE_FEED: `file:${prices}`,
+    FEED_SPEED: `${SPEED}`,
+    STARTING_BALANCE: `${STARTING_BALANCE}`,
+    HOUSE_FUNDS: '10000000',
+    PASSWORD_COST_LOG2: '10',
+    ORDERS_PER_USER: UNLIMITED,
+    ORDERS_PER_ADDRESS: UNLIMITED,
+    READS_PER_USER: UNLIMITED,
+    READS_PER_ADDRESS: UNLIMITED,
+    SIGN_INS_PER_USER: UNLIMITED,
+    SIGN_INS_PER_ADDRESS: UNLIMITED,
+    CONNECTIONS_PER_ADDRESS: '0',
+    LOG_LEVEL: 'warn',
+  };
+}
+
+/** A random walk for each asset. */
+function writePrices(folder: string, seed: string, minutes: number): string {
+  const path = join(folder, 'prices.csv');
+  const normal = normalRandom(uniformRandom(`${seed}:prices`));
+  const logs = ASSETS.map(() => Math.log(START_DOLLARS));
+  const lines = ['observedAtMs,asset,price'];
+  const endMs = FIRST_PRICE_MS + minutes * 60_000 * SPEED;
+  for (let atMs = FIRST_PRICE_MS; atMs < endMs; atMs += PRICE_EVERY_MS) {
+    for (const [i, asset] of ASSETS.entries()) {
+      logs[i]! += STEP * normal();
+      lines.push(`${atMs},${asset},${Math.exp(logs[i]!).toFixed(2)}`);
+    }
+  }
+  writeFileSync(path, `${lines.join('\n')}\n`);
+  return path;
+}
+
+/** The exchange says where it is open. */
+async function portOf(child: ChildProcess, logged: () => LogLine[]): Promise<number> {
+  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+  try {
+    for await (const line of createInterface({ input: child.stdout! })) {
+      const found = /^The exchange is open at http:\/\/\S+:(\d+)\//.exec(line);
+      if (found !== null) return Number(found[1]);
+    }
+  } finally {
+    clearTimeout(timer);
+    child.stdout!.resume();
+  }
+  throw new Error(`the exchange ended before it was open: ${logged().at(-1)?.text}`);
+}
+
+async function stopped(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+  const [code] = await exit;
+  clearTimeout(timer);
+  return code as number | null;
+}

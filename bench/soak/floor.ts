@@ -1,0 +1,52 @@
+/**
+ * What all clients of the soak know of the markets: which are open, at what price they last traded, and which have ended long enough ago to
+ * be claimed.
+ */
+
+/** After the end, in real time: a market is resolved 2 s of exchange time after it, or without prices 60. */
+const RESOLVED_AFTER_MS = 400;
+
+export interface OpenMarket {
+  id: string;
+  /** The last known price of UP, in ticks. */
+  upTicks: number;
+}
+
+export class Floor {
+  open: OpenMarket[] = [];
+  /** Markets that were open once, with the moment at which they were not any more. */
+  private readonly ended = new Map<string, number>();
+  opened = 0;
+
+  /** The ids of the markets that are open now. */
+  update(ids: readonly string[], nowMs: number): void {
+    for (const market of this.open) if (!ids.includes(market.id)) this.ended.set(market.id, nowMs);
+    this.open = ids.map((id) => this.find(id) ?? this.newMarket(id));
+  }
+
+  /** One share of `outcome` traded at this price. */
+  traded(id: string, outcome: string, price: number): void {
+    const market = this.find(id);
+    if (market === undefined) return;
+    const ticks = Math.round(price * 1_000);
+    market.upTicks = outcome === 'UP' ? ticks : 1_000 - ticks;
+  }
+
+  isOpen(id: string): boolean {
+    return this.find(id) !== undefined;
+  }
+
+  isResolved(id: string, nowMs: number): boolean {
+    const endedMs = this.ended.get(id);
+    return endedMs !== undefined && nowMs - endedMs > RESOLVED_AFTER_MS;
+  }
+
+  private find(id: string): OpenMarket | undefined {
+    return this.open.find((market) => market.id === id);
+  }
+
+  private newMarket(id: string): OpenMarket {
+    this.opened++;
+    return { id, upTicks: 500 };
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * Holds the clients' record against the journal: it is replayed, with its chain and digests checked, into an engine of its own, and each command
+ * of a client's must be one that the client sent, executed once, and answered as the client was answered, to the byte.
+ */
+import type { Command } from '../../engine/commands.js';
+import { Engine } from '../../engine/engine.js';
+import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../engine/events.js';
+import { openJournalReader } from '../../persistence/journal-reader.js';
+import { Replay } from '../../persistence/recovery.js';
+import { answerOf, hasReceipt } from './answers.js';
+import { type AttemptRecord, answerHash, TradeSum } from './record.js';
+import { addFills } from './trader.js';
+
+/** What the exchange showed of an account at some sequence. */
+export interface SeenAccount {
+  userId: number;
+  sequence: number;
+  availableMicros: number;
+  heldMicros: number;
+  /** Orders that rest. */
+  orders: number;
+}
+
+export interface JournalCheck {
+  problems: string[];
+  /** Attempts that were executed, and of those the ones whose answers never came. */
+  executed: number;
+  unacknowledged: number;
+  /** Repetitions that were answered with the first answer. */
+  repeated: number;
+  lastSequence: number;
+  /** All trades of each user. */
+  trades: Map<number, TradeSum>;
+  /** Trades as a taker, of attempts that were executed and never answered. */
+  unseen: Map<number, TradeSum>;
+}
+
+/** Problems that are told word for word. */
+const TOLD = 20;
+
+/** The journal of a stopped exchange. `users`: whose trades are wanted. */
+export async function checkJournal(
+  folder: string,
+  record: AttemptRecord,
+  users: ReadonlySet<number>,
+  seen: readonly SeenAccount[],
+): Promise<JournalCheck> {
+  const reader = await openJournalReader(folder);
+  try {
+    const check = new Check(record, users, seen);
+    for await (const batch of reader.batches()) check.replay.apply(batch);
+    return check.finish();
+  } finally {
+    await reader.close();
+  }
+}
+
+class Check {
+  private readonly engine = new Engine();
+  readonly replay = new Replay(this.engine, (command) => this.applied(command));
+  private readonly problems: string[] = [];
+  private problemCount = 0;
+  /** By attempt: how often it was executed, and how often it stands in the journal. */
+  private readonly executions: Uint8Array;
+  private readonly entries: Uint8Array;
+  private repeated = 0;
+  private readonly trades = new Map<number, TradeSum>();
+  private readonly unseen = new Map<number, TradeSum>();
+  private readonly seenAt = new Map<number, SeenAccount[]>();
+
+  constructor(
+    private readonly record: AttemptRecord,
+    users: ReadonlySet<number>,
+    seen: readonly SeenAccount[],
+  ) {
+    this.executions = new Uint8Array(record.count + 1);
+    this.entries = new Uint8Array(record.count + 1);
+    for (const userId of users) {
+      this.trades.set(userId, new TradeSum());
+      this.unseen.set(userId, new TradeSum());
+    }
+    for (const account of seen) {
+      const others = this.seenAt.get(account.sequence);
+      if (others === undefined) this.seenAt.set(account.sequence, [account]);
+      else others.push(account);
+    }
+  }
+
+  finish(): JournalCheck {
+    const { record } = this;
+    let executed = 0;
+    let unacknowledged = 0;
+    for (let attempt = 1; attempt <= record.count; attempt++) {
+      this.judge(attempt);
+      if (this.executions[attempt] === 0) continue;
+      executed++;
+      if (record.answers(attempt) === 0) unacknowledged++;
+    }
+    for (const [sequence] of this.seenAt) this.problem(`the journal does not reach the sequence ${sequence}`);
+    this.engine.checkInvariants();
+    const { repeated, trades, unseen } = this;
+    const more = this.problemCount - this.problems.length;
+    const problems = more === 0 ? this.problems : [...this.problems, `and ${more} more`];
+    const lastSequence = this.engine.sequence;
+    return { problems, executed, unacknowledged, repeated, lastSequence, trades, unseen };
+  }
+
+  private applied(command: Command): void {
+    this.readTrades();
+    this.checkSeen();
+    const attempt = this.record.attemptOf(command);
+    if (attempt === 0) return;
+    if (attempt > this.record.count) this.problem(`nobody sent the attempt ${attempt}`);
+    else this.count(attempt, command);
+  }
+
+  private count(attempt: number, command: Command): void {
+    const { engine, record } = this;
+    this.entries[attempt]!++;
+    if (engine.replayed) this.repeated++;
+    else this.executions[attempt]!++;
+    const { status, body } = answerOf(engine, command);
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    if (record.answers(attempt) > 0) {
+      if (answerHash(status, bytes) === record.answerHash(attempt)) return;
+      this.problem(`attempt ${attempt} was answered otherwise than the journal has it`);
+    } else if (hasReceipt(engine) && !engine.replayed) this.addUnseen(command, bytes);
+  }
+
+  private addUnseen(command: Command, receipt: Uint8Array): void {
+    if (!('userId' in command)) return;
+    const json = JSON.parse(Buffer.from(receipt).toString('utf8'));
+    const sum = this.unseen.get(command.userId);
+    if (sum === undefined) return;
+    if (command.kind === 'buy' || command.kind === 'sell') addFills(sum, json);
+    if (command.kind !== 'batch' || json.results === undefined) return;
+    for (const result of json.results) if ('fills' in result) addFills(sum, result);
+  }
+
+  /** Lost and doubled. */
+  private judge(attempt: number): void {
+    const { record } = this;
+    const [executions, entries] = [this.executions[attempt]!, this.entries[attempt]!];
+    const answers = record.answers(attempt);
+    if (executions > 1) this.problem(`doubled: attempt ${attempt} was executed ${executions} times`);
+    if (answers > 0 && executions === 0)
+      this.problem(`lost: attempt ${attempt} was answered, and is not there`);
+    if (entries < answers || entries > answers + record.losses(attempt)) {
+      this.problem(
+        `attempt ${attempt} stands ${entries} times in the journal, was answered ${answers} times and left ${record.losses(attempt)} times`,
+      );
+    }
+    const isFirstSeen = answers > 0 && entries === answers;
+    if (isFirstSeen && record.replays(attempt) !== answers - 1) {
+      this.problem(
+        `attempt ${attempt} was executed once, and ${record.replays(attempt)} of ${answers} answers were repetitions`,
+      );
+    }
+  }
+
+  private readTrades(): void {
+    const { values, length } = this.engine.events;
+    for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
+      if (values[at] === EventType.trade) this.readTrade(values, at);
+    }
+  }
+
+  private readTrade(values: Float64Array, at: number): void {
+    const [tradeId, lots, upTicks] = [values[at + TRADE_ID]!, values[at + LOTS]!, values[at + UP_TICKS]!];
+    for (const { user, order, outcome } of SIDES) {
+      const sum = this.trades.get(values[at + user]!);
+      const ticks = values[at + outcome] === 0 ? upTicks : 1_000 - upTicks;
+      sum?.add(tradeId, values[at + order]!, lots, ticks);
+    }
+  }
+
+  private checkSeen(): void {
+    const { engine } = this;
+    const accounts = this.seenAt.get(engine.sequence);
+    if (accounts === undefined) return;
+    this.seenAt.delete(engine.sequence);
+    for (const { userId, availableMicros, heldMicros, orders } of accounts) {
+      const account = engine.account(userId)!;
+      const resting = engine.orders(userId).length;
+      const shown = `${availableMicros} ${heldMicros} ${orders}`;
+      const due = `${account.availableMicros} ${account.heldMicros} ${resting}`;
+      if (shown !== due) this.problem(`u${userId} at ${engine.sequence} was shown ${shown}, but had ${due}`);
+    }
+  }
+
+  private problem(what: string): void {
+    this.problemCount++;
+    if (this.problems.length < TOLD) this.problems.push(what);
+  }
+}
+
+const field = (name: (typeof EVENT_FIELDS.trade)[number]) => 1 + EVENT_FIELDS.trade.indexOf(name);
+const TRADE_ID = field('tradeId');
+const LOTS = field('sizeLots');
+const UP_TICKS = field('upTicks');
+const SIDES = [
+  { user: field('takerId'), order: field('takerOrderId'), outcome: field('takerOutcome') },
+  { user: field('makerId'), order: field('makerOrderId'), outcome: field('makerOutcome') },
+];

@@ -1,0 +1,212 @@
+/**
+ * The load: sends what the traders ask for over a fixed number of connections, repeats some of it, and hangs up now and then.
+ *
+ * Closed loop, to see what the exchange can take: each connection sends its next request when the last one is answered. Open loop, to see how it
+ * does at a rate: requests come at random moments, whether earlier ones are answered or not, and wait for a free connection. Latency counts
+ * from the moment at which the request came, not from when it could be sent, so that a stall shows in all that it held up (no
+ * coordinated omission).
+ *
+ * Always holds: a change is sent a second time only under its idempotency key, with the same bytes, and within {@link RETRY_MS} of the
+ * first, well before the key is forgotten.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type HttpAnswer, HttpConnection } from './connection.js';
+import { Mix, type Random } from './random.js';
+import { type AttemptRecord, answerHash } from './record.js';
+import type { Tally } from './tally.js';
+import { MIX, type Operation, type Trader } from './trader.js';
+
+/** Exchange time goes so fast that a key is forgotten after twelve seconds. */
+const RETRY_MS = 4_000;
+/** Of changes under a key: sent again after the answer. */
+const REPEATED_SHARE = 0.06;
+/** Of all requests: the client hangs up before the answer. */
+const HANG_UP_SHARE = 0.01;
+/** It hangs up at some moment within so many milliseconds. */
+const HANG_UP_WITHIN_MS = 4;
+/** An answer that takes longer has not come. */
+const PATIENCE_MS = 30_000;
+const UNAVAILABLE = 503;
+const REPLAYED = 'Idempotency-Replayed: true';
+
+export interface LoadOptions {
+  host: string;
+  port: number;
+  connections: number;
+  traders: readonly Trader[];
+  record: AttemptRecord;
+  tally: Tally;
+  random: Random;
+}
+
+/** A request that is under way, or about to be. */
+interface Sending {
+  operation: Operation;
+  kind: string;
+  /** When it was due. */
+  dueMs: number;
+  /** When its operation was sent first. */
+  firstSentMs: number;
+  /** Not a repetition. */
+  isFirst: boolean;
+}
+
+export class Load {
+  private readonly free: HttpConnection[] = [];
+  private readonly mix: Mix<keyof typeof MIX>;
+  /** Repetitions, and what a lost connection left open; they go first. */
+  private readonly followUps: Sending[] = [];
+  /** null: the next request comes when there is a free connection. */
+  private ratePerMs: number | null = null;
+  private nextDueMs = 0;
+  private endMs = 0;
+  private underWay = 0;
+  private drained: (() => void) | null = null;
+
+  constructor(private readonly options: LoadOptions) {
+    const { host, port, connections, random } = options;
+    this.mix = new Mix(MIX, random);
+    for (let i = 0; i < connections; i++) this.free.push(new HttpConnection(host, port));
+  }
+
+  /** By how much the oldest request that is due and not sent is late. */
+  get behindMs(): number {
+    return this.ratePerMs === null ? 0 : Math.max(0, performance.now() - this.nextDueMs);
+  }
+
+  /** As many requests as are answered. Resolves to the rate per second. */
+  async closedLoop(durationMs: number): Promise<number> {
+    const { tally } = this.options;
+    const startedMs = performance.now();
+    const before = tally.answers;
+    this.ratePerMs = null;
+    this.endMs = startedMs + durationMs;
+    this.pump();
+    await sleep(durationMs);
+    const rate = ((tally.answers - before) / (performance.now() - startedMs)) * 1_000;
+    await this.drain();
+    return rate;
+  }
+
+  /** Requests at a rate. Resolves when all that were due are answered. */
+  async openLoop(ratePerSecond: number, durationMs: number): Promise<void> {
+    const startedMs = performance.now();
+    this.ratePerMs = ratePerSecond / 1_000;
+    this.nextDueMs = startedMs;
+    this.endMs = startedMs + durationMs;
+    const timer = setInterval(() => this.pump(), 1);
+    try {
+      await sleep(durationMs);
+      await this.drain();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  close(): void {
+    for (const connection of this.free) connection.hangUp();
+  }
+
+  private async drain(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve, reject) => {
+      this.drained = resolve;
+      const missing = () => new Error(`${this.underWay} answers did not come within ${PATIENCE_MS} ms`);
+      timer = setTimeout(() => reject(missing()), PATIENCE_MS);
+      this.pump();
+    });
+    this.drained = null;
+    clearTimeout(timer);
+  }
+
+  /** Sends what is due, as far as there are free connections. */
+  private pump(): void {
+    const nowMs = performance.now();
+    while (this.free.length > 0) {
+      const sending = this.followUps.shift() ?? this.nextSending(nowMs);
+      if (sending === null) break;
+      this.send(sending);
+    }
+    if (this.underWay === 0 && !this.isDue(nowMs)) this.drained?.();
+  }
+
+  private isDue(nowMs: number): boolean {
+    return this.ratePerMs === null ? nowMs < this.endMs : this.nextDueMs <= Math.min(nowMs, this.endMs);
+  }
+
+  private nextSending(nowMs: number): Sending | null {
+    if (!this.isDue(nowMs)) return null;
+    const { traders, random } = this.options;
+    const dueMs = this.ratePerMs === null ? nowMs : this.nextDueMs;
+    if (this.ratePerMs !== null) this.nextDueMs += random.untilNext(this.ratePerMs);
+    const operation = random.pick(traders).next(this.mix.draw(), nowMs);
+    return { operation, kind: operation.kind, dueMs, firstSentMs: nowMs, isFirst: true };
+  }
+
+  private send(sending: Sending): void {
+    // The one that was free longest, so that none is idle until the exchange closes it.
+    const connection = this.free.shift()!;
+    const { random } = this.options;
+    let isUnderWay = true;
+    let hungUp = false;
+    this.underWay++;
+    connection.send(sending.operation.request, (answer) => {
+      isUnderWay = false;
+      this.underWay--;
+      this.free.push(connection);
+      if (answer !== null) this.answered(sending, answer);
+      else this.lost(sending, hungUp);
+      this.pump();
+    });
+    if (!sending.isFirst || !random.chance(HANG_UP_SHARE)) return;
+    setTimeout(
+      () => {
+        if (!isUnderWay) return;
+        hungUp = true;
+        connection.hangUp();
+      },
+      random.whole(0, HANG_UP_WITHIN_MS),
+    );
+  }
+
+  private lost(sending: Sending, hungUp: boolean): void {
+    const { operation, kind } = sending;
+    const { record, tally } = this.options;
+    if (hungUp) tally.hangUps++;
+    else tally.problem(`the exchange closed a connection before it answered (${kind})`);
+    if (operation.attempt !== 0) record.lost(operation.attempt);
+    if (operation.isKeyed) this.followUp(sending, 'again after a hang-up');
+  }
+
+  private answered(sending: Sending, { status, head, body }: HttpAnswer): void {
+    const nowMs = performance.now();
+    const { operation, kind, dueMs } = sending;
+    const { tally, random } = this.options;
+    tally.answered(kind, nowMs - dueMs);
+    const json = operation.attempt === 0 && status < 300 ? null : JSON.parse(body.toString('utf8'));
+    if (status >= 300) tally.refused(kind, json.error.code);
+    if (operation.attempt === 0 || status === UNAVAILABLE) return;
+    this.acknowledged(sending, { status, head, body }, json);
+    if (operation.isKeyed && sending.isFirst && random.chance(REPEATED_SHARE)) {
+      this.followUp(sending, 'idempotent retry');
+    }
+  }
+
+  /** An answer to a change that was executed. */
+  private acknowledged({ operation, kind }: Sending, { status, head, body }: HttpAnswer, json: object): void {
+    const { record, tally } = this.options;
+    const isReplay = head.includes(REPLAYED);
+    if (isReplay) tally.replays++;
+    const isFirst = record.answers(operation.attempt) === 0;
+    if (!record.answered(operation.attempt, answerHash(status, body), isReplay)) {
+      tally.problem(`${kind} was answered otherwise than the first time: ${body.toString('utf8')}`);
+    }
+    if (isFirst) operation.trader.answered(operation, status, json);
+  }
+
+  private followUp({ operation, firstSentMs }: Sending, kind: string): void {
+    const nowMs = performance.now();
+    if (nowMs - firstSentMs > RETRY_MS) return;
+    this.followUps.push({ operation, kind, dueMs: nowMs, firstSentMs, isFirst: false });
+  }
+}

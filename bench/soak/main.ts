@@ -1,0 +1,134 @@
+/**
+ * `npm run soak`: mixed clients over HTTP and stream against the built exchange for minutes, at a share of what it can take; then everything that was
+ * acknowledged is looked for. Exit status 0: all is well; 1: something is not, and is named; 2: the arguments make no sense.
+ */
+import { mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+import { describeMachine, makeFolder, removeFolder } from '../machine.js';
+import { layOut, textOf } from '../report.js';
+import { SPEED } from './exchange.js';
+import type { Level } from './memory.js';
+import { ALLOWED_SHARE, SLOPE_ERRORS } from './memory.js';
+import { CAPACITY_SHARE, JUDGED_FROM_MINUTES, type SoakOptions, type SoakResult, soak } from './run.js';
+
+const USAGE = `npm run soak -- [options]
+  --minutes <n>      how long the load runs (default: 10)
+  --rate <n>         requests per second (default: ${CAPACITY_SHARE * 100}% of the capacity, which is measured first)
+  --users <n>        (default: 200)
+  --connections <n>  of HTTP clients (default: 64)
+  --seed <text>      of all choices (default: 1)
+  --folder <path>    where the temporary folder is made (default: the system's)
+  --keep             leaves the folder there`;
+
+interface Settings extends Omit<SoakOptions, 'folder' | 'print'> {
+  parent: string;
+  keep: boolean;
+}
+
+/** @throws Error with the reason, for whoever called. */
+function readArguments(): Settings {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '10' },
+      rate: { type: 'string' },
+      users: { type: 'string', default: '200' },
+      connections: { type: 'string', default: '64' },
+      seed: { type: 'string', default: '1' },
+      folder: { type: 'string', default: tmpdir() },
+      keep: { type: 'boolean', default: false },
+    },
+  });
+  return {
+    minutes: number('--minutes', values.minutes, 0.1, 24 * 60),
+    rate: values.rate === undefined ? null : number('--rate', values.rate, 1, 1_000_000),
+    users: Math.floor(number('--users', values.users, 1, 10_000)),
+    connections: Math.floor(number('--connections', values.connections, 1, 5_000)),
+    seed: values.seed,
+    parent: values.folder,
+    keep: values.keep,
+  };
+}
+
+function number(name: string, value: string, least: number, most: number): number {
+  const read = Number(value);
+  if (!(read >= least && read <= most)) throw new Error(`${name} must be a number from ${least} to ${most}`);
+  return read;
+}
+
+function report(result: SoakResult, print: (line: string) => void): void {
+  const { tally, streamTally, record, journal } = result;
+  print(
+    '\nLatency in milliseconds, from the moment at which a request was due, its wait for a connection included',
+  );
+  const rows = [...tally.latencies]
+    .sort(([, a], [, b]) => b.count - a.count)
+    .map(([kind, samples]) => [
+      kind,
+      samples.count,
+      ...[0.5, 0.9, 0.99, 0.999, 1].map((share) => samples.percentile(share)),
+    ]);
+  const columns = ['request', 'answers', 'p50', 'p90', 'p99', 'p99.9', 'max'];
+  for (const line of layOut({ title: '', columns, rows })) print(`  ${line}`);
+  const errors = [...tally.errors].map(([code, count]) => `${code} ${textOf(count)}`);
+  print(`\nrefused        ${errors.join(', ') || 'nothing'}`);
+  print(
+    `changes        ${textOf(record.count)} sent, ${textOf(record.acknowledged)} acknowledged; ${textOf(journal.executed)} in the journal, ` +
+      `${textOf(journal.unacknowledged)} of them left by their clients; ${textOf(journal.repeated)} repetitions under a key; ` +
+      `${textOf(journal.lastSequence)} commands in all`,
+  );
+  print(`hang-ups       ${textOf(tally.hangUps)} over HTTP, ${textOf(streamTally.hangUps)} of the stream`);
+  print(
+    `stream         ${textOf(streamTally.messages)} messages, ${textOf(streamTally.resumed)} channels resumed, ${textOf(streamTally.gaps)} gaps, ` +
+      `${textOf(streamTally.slowReadersClosed)} slow readers closed`,
+  );
+  print(
+    `markets        ${textOf(result.marketsOpened)} opened; ${textOf(result.totalTrades)} entries in the users' lists of trades`,
+  );
+  print(`resident       ${levelText(result.rss)}`);
+  print(`heap           ${levelText(result.heap)}`);
+}
+
+function levelText(level: Level | null): string {
+  if (level === null) return `not judged in less than ${JUDGED_FROM_MINUTES} minutes`;
+  const mib = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
+  return (
+    `${level.isLevel ? 'level' : 'GROWS'}: ${mib(level.startBytes)} MiB after the warm-up, then ${mib(level.growthBytes)} ± ${mib(level.errorBytes)} MiB ` +
+    `(grows: more than ${SLOPE_ERRORS} standard errors, and more than ${ALLOWED_SHARE * 100}%, which is ${mib(level.allowedBytes)})`
+  );
+}
+
+async function run(settings: Settings): Promise<boolean> {
+  const machine = describeMachine();
+  console.log(
+    `machine   ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB; Node ${machine.node}; ${machine.os}`,
+  );
+  console.log(
+    `exchange  its own process, synchronous=FULL, ${SPEED} times real time; limits of fair use out of the way; seed ${settings.seed}`,
+  );
+  mkdirSync(settings.parent, { recursive: true });
+  const folder = makeFolder(settings.parent);
+  try {
+    const result = await soak({ ...settings, folder, print: console.log });
+    report(result, console.log);
+    if (result.problems.length === 0) {
+      console.log('\nPASSED: nothing lost, nothing doubled');
+      return true;
+    }
+    console.log(`\nFAILED`);
+    for (const problem of result.problems) console.log(`  ${problem}`);
+    return false;
+  } finally {
+    if (settings.keep) console.log(`the data is in ${folder}`);
+    else removeFolder(folder);
+  }
+}
+
+let settings: Settings;
+try {
+  settings = readArguments();
+} catch (error) {
+  console.error(`${(error as Error).message}\n\n${USAGE}`);
+  process.exit(2);
+}
+process.exitCode = (await run(settings)) ? 0 : 1;

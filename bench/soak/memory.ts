@@ -1,0 +1,73 @@
+/**
+ * Whether the memory of the exchange is level.
+ *
+ * A process with a garbage collector goes up and down. What it cannot give back is what is left after a collection, so of each stretch of time
+ * the least counts. Through those a straight line is laid (least squares). The memory grows if the line rises by more than
+ * {@link SLOPE_ERRORS} times its own standard error, and by more than {@link ALLOWED_SHARE} of the level over the time looked at. The second is
+ * there because with enough samples any slope is significant; the first, because with noise enough any line rises.
+ *
+ * The first half of a run is the warm-up: compilers, caches, arrays that find their size, and everything that the exchange forgets by time for the
+ * first time.
+ */
+
+export interface MemorySample {
+  atMs: number;
+  bytes: number;
+}
+
+export interface Level {
+  /** Where the line begins, after the warm-up. */
+  startBytes: number;
+  /** How far the line rises (or falls) to the end of the run. */
+  growthBytes: number;
+  /** The standard error of that. */
+  errorBytes: number;
+  allowedBytes: number;
+  isLevel: boolean;
+}
+
+export const SLOPE_ERRORS = 3;
+export const ALLOWED_SHARE = 0.03;
+const STRETCHES = 15;
+
+/** null: the samples are too few to tell. */
+export function judgeLevel(samples: readonly MemorySample[]): Level | null {
+  const floors = floorsOf(samples);
+  if (floors === null) return null;
+  const n = floors.length;
+  const meanAt = mean(floors.map(({ atMs }) => atMs));
+  const meanBytes = mean(floors.map(({ bytes }) => bytes));
+  let spread = 0;
+  let together = 0;
+  for (const { atMs, bytes } of floors) {
+    spread += (atMs - meanAt) ** 2;
+    together += (atMs - meanAt) * (bytes - meanBytes);
+  }
+  const slope = together / spread;
+  const lineAt = (atMs: number) => meanBytes + slope * (atMs - meanAt);
+  let squares = 0;
+  for (const { atMs, bytes } of floors) squares += (bytes - lineAt(atMs)) ** 2;
+  const slopeError = Math.sqrt(squares / (n - 2) / spread);
+  const spanMs = floors.at(-1)!.atMs - floors[0]!.atMs;
+  const startBytes = lineAt(floors[0]!.atMs);
+  const growthBytes = slope * spanMs;
+  const errorBytes = slopeError * spanMs;
+  const allowedBytes = ALLOWED_SHARE * startBytes;
+  const isLevel = growthBytes <= SLOPE_ERRORS * errorBytes || growthBytes <= allowedBytes;
+  return { startBytes, growthBytes, errorBytes, allowedBytes, isLevel };
+}
+
+/** The least of each stretch of the second half. */
+function floorsOf(samples: readonly MemorySample[]): MemorySample[] | null {
+  const kept = samples.slice(Math.floor(samples.length / 2));
+  const perStretch = Math.floor(kept.length / STRETCHES);
+  if (perStretch < 2) return null;
+  return Array.from({ length: STRETCHES }, (_, stretch) => {
+    const inStretch = kept.slice(stretch * perStretch, (stretch + 1) * perStretch);
+    return inStretch.reduce((least, sample) => (sample.bytes < least.bytes ? sample : least));
+  });
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,149 @@
+/**
+ * The clients' own record of every change that they asked for: how often it was answered, with what, and how often they hung up before
+ * the answer. At the end it is held against what the exchange says happened.
+ *
+ * A change is an attempt with a number. By that number it is found in the journal again: it is its idempotency key; an order without a
+ * key carries it as a `validUntilMs` about as far away as time goes; a cancel without one is known by its order.
+ *
+ * Plain columns, because there are millions of attempts: each takes eight bytes.
+ */
+import type { Command } from '../../engine/commands.js';
+import { MAX_TIME_MS } from '../../engine/limits.js';
+
+const KEY = /^soak:(\d+)$/;
+
+export const keyOf = (attempt: number): string => `soak:${attempt}`;
+export const validUntilOf = (attempt: number): number => MAX_TIME_MS - attempt;
+
+export class AttemptRecord {
+  /** Attempts are numbered from 1. */
+  count = 0;
+  private answerCounts = new Uint8Array(1 << 16);
+  private replayCounts = new Uint8Array(1 << 16);
+  private lostCounts = new Uint8Array(1 << 16);
+  private answerHashes = new Uint32Array(1 << 16);
+  /** By order: the attempt to cancel it without a key. */
+  private readonly bareCancels = new Map<number, number>();
+
+  /** A new attempt's number. */
+  begin(): number {
+    this.count++;
+    if (this.count === this.answerCounts.length) this.grow();
+    return this.count;
+  }
+
+  cancelsWithoutKey(attempt: number, orderId: number): void {
+    this.bareCancels.set(orderId, attempt);
+  }
+
+  /** The connection ended before the answer: it may have been executed or not. */
+  lost(attempt: number): void {
+    this.lostCounts[attempt]!++;
+  }
+
+  /** False: an earlier answer to the same attempt was another. */
+  answered(attempt: number, hash: number, isReplay: boolean): boolean {
+    if (isReplay) this.replayCounts[attempt]!++;
+    const isFirst = this.answerCounts[attempt]!++ === 0;
+    if (isFirst) this.answerHashes[attempt] = hash;
+    return this.answerHashes[attempt] === hash;
+  }
+
+  answers(attempt: number): number {
+    return this.answerCounts[attempt]!;
+  }
+
+  /** Answers that said that they were given before. */
+  replays(attempt: number): number {
+    return this.replayCounts[attempt]!;
+  }
+
+  losses(attempt: number): number {
+    return this.lostCounts[attempt]!;
+  }
+
+  answerHash(attempt: number): number {
+    return this.answerHashes[attempt]!;
+  }
+
+  /** Attempts that were answered at least once. */
+  get acknowledged(): number {
+    return this.answerCounts.reduce((sum, answers) => sum + (answers > 0 ? 1 : 0), 0);
+  }
+
+  /** The attempt that a command of the journal is; 0: it is none of ours. */
+  attemptOf(command: Command): number {
+    if (!('idempotencyKey' in command)) return 0;
+    if (command.idempotencyKey !== null) return Number(KEY.exec(command.idempotencyKey)?.[1] ?? 0);
+    switch (command.kind) {
+      case 'buy':
+      case 'sell':
+        return MAX_TIME_MS - command.validUntilMs;
+      case 'batch': {
+        const [first] = command.operations;
+        return first === undefined ? 0 : this.attemptOf(first);
+      }
+      case 'cancel':
+        return this.bareCancels.get(command.orderId) ?? 0;
+      default:
+        return 0;
+    }
+  }
+
+  private grow(): void {
+    const capacity = 2 * this.answerCounts.length;
+    const bytes = (old: Uint8Array<ArrayBuffer>) => {
+      const larger = new Uint8Array(capacity);
+      larger.set(old);
+      return larger;
+    };
+    this.answerCounts = bytes(this.answerCounts);
+    this.replayCounts = bytes(this.replayCounts);
+    this.lostCounts = bytes(this.lostCounts);
+    const hashes = new Uint32Array(capacity);
+    hashes.set(this.answerHashes);
+    this.answerHashes = hashes;
+  }
+}
+
+/** Of an answer, its status included (FNV-1a, 32 bit). */
+export function answerHash(status: number, body: Uint8Array): number {
+  let hash = 0x811c9dc5 ^ status;
+  for (let i = 0; i < body.length; i++) hash = Math.imul(hash ^ body[i]!, 0x01000193);
+  return hash >>> 0;
+}
+
+/** What a user traded, in a form that can be added up in any order and compared. */
+export class TradeSum {
+  count = 0;
+  /** Of hashes of the trades, modulo 2^32. */
+  private hashes = 0;
+  private lots = 0;
+
+  add(tradeId: number, orderId: number, sizeLots: number, priceTicks: number): void {
+    this.count++;
+    this.lots += sizeLots;
+    let hash = 0x811c9dc5;
+    for (const value of [tradeId, orderId, sizeLots, priceTicks]) {
+      hash = Math.imul(hash ^ (value >>> 0), 0x01000193);
+      hash = Math.imul(hash ^ Math.floor(value / 2 ** 32), 0x01000193) ^ (hash >>> 15);
+    }
+    this.hashes = (this.hashes + hash) >>> 0;
+  }
+
+  plus(other: TradeSum): TradeSum {
+    const sum = new TradeSum();
+    sum.count = this.count + other.count;
+    sum.lots = this.lots + other.lots;
+    sum.hashes = (this.hashes + other.hashes) >>> 0;
+    return sum;
+  }
+
+  equals(other: TradeSum): boolean {
+    return this.count === other.count && this.hashes === other.hashes && this.lots === other.lots;
+  }
+
+  toString(): string {
+    return `${this.count} trades of ${this.lots} lots (${this.hashes.toString(16)})`;
+  }
+}

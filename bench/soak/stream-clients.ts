@@ -1,0 +1,316 @@
+/**
+ * Clients of the stream: they follow channels, break their connections, come back and resume; some do not read for a long time.
+ *
+ * Always holds: each message has the number after that of the last one of its channel, across reconnects too; what has another number, or what a
+ * heartbeat knows and the client has not got, is a problem.
+ */
+import { WebSocket } from 'ws';
+import type { Floor } from './floor.js';
+import type { Random } from './random.js';
+import { TradeSum } from './record.js';
+import type { Tally } from './tally.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: messages are read field by field, and the exchange's own tests check their form
+type Message = any;
+
+/** The exchange says why it closes a connection. Being too slow is the client's own fault. */
+const SLOW_READER = 4008;
+/** Between two hang-ups of a client, on average. */
+const HANG_UP_AFTER_MS = 15_000;
+const AWAY_MS = 400;
+/** For how long a slow reader reads nothing, and how long it then has to catch up. */
+const PAUSED_MS = 45_000;
+const CATCH_UP_MS = 10_000;
+const SLOW_STEP_MS = 500;
+
+export class StreamTally {
+  messages = 0;
+  hangUps = 0;
+  resumed = 0;
+  gaps = 0;
+  slowReadersClosed = 0;
+}
+
+export interface StreamOptions {
+  url: string;
+  floor: Floor;
+  random: Random;
+  tally: Tally;
+  streamTally: StreamTally;
+}
+
+/** A client that follows channels. */
+abstract class StreamClient {
+  protected socket: WebSocket | null = null;
+  /** The channels it wants, each with the number of its last message; null: none has come. */
+  protected readonly wanted = new Map<string, number | null>();
+  private timer: NodeJS.Timeout | undefined;
+  private isOver = false;
+
+  constructor(
+    protected readonly options: StreamOptions,
+    private readonly name: string,
+    private readonly token: string | null,
+  ) {}
+
+  /** Connects, and from then on breaks the connection now and then. */
+  async start(): Promise<void> {
+    await this.connect();
+    this.hangUpLater();
+  }
+
+  close(): void {
+    this.isOver = true;
+    clearTimeout(this.timer);
+    this.drop();
+  }
+
+  /** Whether something of all that it wants has come. */
+  get isUpToDate(): boolean {
+    return this.socket !== null && [...this.wanted.values()].every((last) => last !== null);
+  }
+
+  /** Resolves when the connection is open. */
+  protected connect(): Promise<void> {
+    const headers = this.token === null ? {} : { 'x-user-token': this.token };
+    const socket = new WebSocket(this.options.url, { headers, perMessageDeflate: false });
+    this.socket = socket;
+    socket.on('message', (data) => {
+      if (this.socket === socket) this.receive(JSON.parse(data.toString()));
+    });
+    socket.on('error', (error) => {
+      if (this.socket === socket) this.options.tally.problem(`${this.name}: ${error.message}`);
+    });
+    socket.on('close', (code) => {
+      if (this.socket === socket) this.closed(code);
+    });
+    return new Promise((resolve, reject) => {
+      socket.once('open', () => {
+        this.begin();
+        resolve();
+      });
+      socket.once('close', () => reject(new Error(`${this.name} could not connect`)));
+    });
+  }
+
+  protected send(message: object): void {
+    this.socket?.send(JSON.stringify(message));
+  }
+
+  protected follow(channels: readonly string[]): void {
+    const added = channels.filter((channel) => !this.wanted.has(channel));
+    if (added.length === 0) return;
+    for (const channel of added) this.wanted.set(channel, null);
+    this.send({ op: 'subscribe', channels: added });
+  }
+
+  protected leave(channels: readonly string[]): void {
+    const known = channels.filter((channel) => this.wanted.has(channel));
+    if (known.length === 0) return;
+    for (const channel of known) this.wanted.delete(channel);
+    this.send({ op: 'unsubscribe', channels: known });
+  }
+
+  /** Says what it wants, on a new connection. */
+  protected begin(): void {
+    for (const [channel, after] of this.wanted) {
+      if (after === null) this.send({ op: 'subscribe', channels: [channel] });
+      else this.send({ op: 'resume', channel, after });
+    }
+  }
+
+  /** Data of a snapshot or a delta. */
+  protected abstract changed(channel: string, type: string, data: Message): void;
+
+  /** Messages may be missing. */
+  protected missed(): void {}
+
+  /** Breaks the connection at some moment, comes back a little later, and so on. */
+  protected hangUpLater(): void {
+    this.after(this.options.random.untilNext(1 / HANG_UP_AFTER_MS), () => {
+      this.options.streamTally.hangUps++;
+      this.drop();
+      this.comeBack();
+    });
+  }
+
+  protected comeBack(): void {
+    this.after(this.options.random.whole(0, AWAY_MS), () => {
+      this.start().catch((error: Error) => this.options.tally.problem(error.message));
+    });
+  }
+
+  /** The client's next step; there is one at a time. */
+  protected after(delayMs: number, step: () => void): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(step, delayMs);
+  }
+
+  protected drop(): void {
+    const { socket } = this;
+    this.socket = null;
+    socket?.terminate();
+  }
+
+  private closed(code: number): void {
+    this.socket = null;
+    if (this.isOver) return;
+    if (code === SLOW_READER) this.options.streamTally.slowReadersClosed++;
+    else this.options.tally.problem(`${this.name} was closed with ${code}`);
+    this.comeBack();
+  }
+
+  private receive(message: Message): void {
+    const { tally, streamTally } = this.options;
+    streamTally.messages++;
+    const { type, channel } = message;
+    switch (type) {
+      case 'snapshot':
+      case 'delta':
+      case 'closed':
+        this.receiveOf(channel, message);
+        return;
+      case 'resumed':
+        streamTally.resumed++;
+        // Unless it was given up since.
+        if (this.wanted.has(channel) && this.wanted.get(channel) !== message.after) {
+          tally.problem(`${this.name}: ${channel} was resumed after ${message.after}`);
+        }
+        return;
+      case 'gap':
+        streamTally.gaps++;
+        this.missed();
+        return;
+      case 'heartbeat':
+        this.checkHeartbeat(message.channels);
+        return;
+      case 'error':
+        tally.problem(`${this.name}: ${message.code} ${message.message}`);
+    }
+  }
+
+  private receiveOf(channel: string, { type, channelSequence, data }: Message): void {
+    const last = this.wanted.get(channel);
+    // Given up since.
+    if (last === undefined) return;
+    if (type !== 'snapshot' && channelSequence !== (last ?? 0) + 1) {
+      this.options.tally.problem(`${this.name}: ${channel} went from ${last} to ${channelSequence}`);
+      this.missed();
+    }
+    if (type === 'closed') this.wanted.delete(channel);
+    else {
+      this.wanted.set(channel, channelSequence);
+      this.changed(channel, type, data);
+    }
+  }
+
+  private checkHeartbeat(channels: Record<string, number>): void {
+    for (const [channel, last] of Object.entries(channels)) {
+      const mine = this.wanted.get(channel);
+      if (mine === undefined || mine === null || mine === last) continue;
+      this.options.tally.problem(`${this.name}: ${channel} is at ${last}, the last that came was ${mine}`);
+      this.missed();
+    }
+  }
+}
+
+const channelsOf = (marketId: string) => [`book:${marketId}`, `trades:${marketId}`];
+
+/** Follows all markets: their lives, books, trades and prices. */
+export class MarketReader extends StreamClient {
+  constructor(options: StreamOptions, index: number, assets: readonly string[]) {
+    super(options, `market reader ${index}`, null);
+    for (const channel of ['markets', ...assets.map((asset) => `prices:${asset}`)]) {
+      this.wanted.set(channel, null);
+    }
+  }
+
+  protected changed(channel: string, type: string, data: Message): void {
+    if (channel !== 'markets') return;
+    if (type === 'snapshot') {
+      for (const { id } of data.markets) this.follow(channelsOf(id));
+      return;
+    }
+    for (const { change, marketId } of data.changes) {
+      if (change === 'opened') this.follow(channelsOf(marketId));
+      if (change === 'ended') this.leave(channelsOf(marketId));
+    }
+  }
+}
+
+/** Follows a user's own account, and adds up the fills. */
+export class UserReader extends StreamClient {
+  readonly fills = new TradeSum();
+  /** Nothing was missed since the first message. */
+  isComplete = true;
+
+  constructor(
+    options: StreamOptions,
+    readonly userId: string,
+    private readonly signIn: { token: string; cancelOnDisconnect: boolean },
+  ) {
+    super(options, `reader of ${userId}`, signIn.cancelOnDisconnect ? null : signIn.token);
+    this.wanted.set('user', null);
+  }
+
+  protected override begin(): void {
+    if (this.signIn.cancelOnDisconnect) this.send({ op: 'auth', ...this.signIn });
+    super.begin();
+  }
+
+  protected override missed(): void {
+    this.isComplete = false;
+  }
+
+  protected changed(_channel: string, type: string, data: Message): void {
+    if (type !== 'delta') return;
+    for (const event of data.events) {
+      if (event.type !== 'fill') continue;
+      const [lots, ticks] = [Math.round(event.shares * 1_000), Math.round(event.price * 1_000)];
+      this.fills.add(Number(event.tradeId.slice(1)), Number(event.orderId.slice(1)), lots, ticks);
+    }
+  }
+}
+
+/** Asks for a lot, again and again, and reads nothing for a long time. */
+export class SlowReader extends StreamClient {
+  constructor(options: StreamOptions, index: number) {
+    super(options, `slow reader ${index}`, null);
+  }
+
+  override async start(): Promise<void> {
+    this.wanted.clear();
+    await this.connect();
+    this.socket?.pause();
+    this.ask(performance.now() + PAUSED_MS);
+  }
+
+  protected changed(): void {}
+
+  private ask(untilMs: number): void {
+    this.after(SLOW_STEP_MS, () => {
+      if (performance.now() > untilMs) this.catchUp();
+      else {
+        this.askForAll();
+        this.ask(untilMs);
+      }
+    });
+  }
+
+  /** A snapshot of every open market, whether there was one already or not. */
+  private askForAll(): void {
+    const channels = this.options.floor.open.flatMap(({ id }) => channelsOf(id));
+    this.leave([...this.wanted.keys()].filter((channel) => !channels.includes(channel)));
+    for (const channel of channels) this.wanted.set(channel, this.wanted.get(channel) ?? null);
+    if (channels.length > 0) this.send({ op: 'subscribe', channels });
+  }
+
+  /** Reads what is there, to its end if the exchange has closed the connection. */
+  private catchUp(): void {
+    this.socket?.resume();
+    this.after(CATCH_UP_MS, () => {
+      this.drop();
+      this.comeBack();
+    });
+  }
+}

@@ -1,0 +1,73 @@
+/** What came of the load: latencies by kind of request, answers by kind of error, and what should not have happened. */
+import { Samples } from '../samples.js';
+
+/** So many problems are kept word for word. */
+const PROBLEMS_KEPT = 20;
+
+/** What a client does wrong by being a moment late, and is told so; everything else that is refused is a problem. */
+const EXPECTED = new Set([
+  'amount_too_small',
+  'insufficient_balance',
+  'insufficient_liquidity',
+  'insufficient_shares',
+  'limit_reached',
+  'market_not_active',
+  'market_not_resolved',
+  'nothing_to_claim',
+  'order_not_found',
+  'price_not_met',
+  // Shed; how much of that is too much is judged at the end.
+  'unavailable',
+]);
+
+export class Tally {
+  readonly latencies = new Map<string, Samples>();
+  readonly errors = new Map<string, number>();
+  /** Since {@link takeInterval} was called last. */
+  private interval = new Samples();
+  private readonly problems: string[] = [];
+  problemCount = 0;
+  answers = 0;
+  hangUps = 0;
+  replays = 0;
+
+  answered(kind: string, latencyMs: number): void {
+    this.answers++;
+    this.interval.add(latencyMs);
+    let samples = this.latencies.get(kind);
+    if (samples === undefined) {
+      samples = new Samples();
+      this.latencies.set(kind, samples);
+    }
+    samples.add(latencyMs);
+  }
+
+  refused(kind: string, code: string): void {
+    this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
+    if (!EXPECTED.has(code)) this.problem(`${kind} was answered with ${code}`);
+  }
+
+  problem(what: string): void {
+    this.problemCount++;
+    if (this.problems.length < PROBLEMS_KEPT) this.problems.push(what);
+  }
+
+  /** In words; those that are too many are counted. */
+  get problemTexts(): string[] {
+    const more = this.problemCount - this.problems.length;
+    return more === 0 ? [...this.problems] : [...this.problems, `and ${more} more`];
+  }
+
+  takeInterval(): Samples {
+    const { interval } = this;
+    this.interval = new Samples();
+    return interval;
+  }
+
+  /** Forgets what was measured, for a load of which only the answers count. Problems stay. */
+  forgetLatencies(): void {
+    this.latencies.clear();
+    this.interval = new Samples();
+    this.answers = 0;
+  }
+}

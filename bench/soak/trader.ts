@@ -1,0 +1,328 @@
+/**
+ * A user of the soak: decides what to ask for next, within what it knows to have, and learns from the answers. All choices are random, from
+ * the run's seed; what the answers are depends on the moment, so two runs are alike and not the same.
+ */
+
+import type { Floor, OpenMarket } from './floor.js';
+import type { Random } from './random.js';
+import { type AttemptRecord, keyOf, TradeSum, validUntilOf } from './record.js';
+import { requestBytes } from './request.js';
+
+/** What there is to ask for, and how often of a thousand. Claims come in between, when there is something to claim. */
+export const MIX = {
+  'buy at market': 130,
+  'buy at a limit': 60,
+  'buy and rest': 140,
+  'buy post-only': 40,
+  'buy all or nothing': 30,
+  'sell at market': 80,
+  'sell and rest': 60,
+  cancel: 100,
+  'cancel all': 10,
+  batch: 40,
+  'stake and unstake': 12,
+  orderbook: 90,
+  balance: 40,
+  positions: 40,
+  trades: 25,
+  'resting orders': 30,
+  quote: 20,
+  market: 15,
+  tape: 8,
+  'past markets': 5,
+  leaderboard: 15,
+  points: 4,
+  profile: 4,
+  'sign in': 2,
+} as const;
+export type Kind = keyof typeof MIX | 'claim';
+
+/** One request, and what to do with the answer. */
+export interface Operation {
+  kind: Kind;
+  request: Uint8Array;
+  trader: Trader;
+  /** Its number in the record; 0: it changes nothing. */
+  attempt: number;
+  isKeyed: boolean;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field; the exchange's own tests check their form
+type Json = any;
+/** Of a body that is sent. */
+type Fields = Record<string, unknown>;
+
+/** How many resting orders and deposits a user remembers; a user's oldest are left to the end of the market. */
+const REMEMBERED = 40;
+
+export interface TraderOptions {
+  username: string;
+  password: string;
+  userId: string;
+  token: string;
+  /** Whether it claims what it wins; else it waits until it is paid. */
+  claims: boolean;
+  host: string;
+  floor: Floor;
+  record: AttemptRecord;
+  random: Random;
+}
+
+export class Trader {
+  /** Trades of orders whose receipts came. */
+  readonly taken = new TradeSum();
+  private readonly positions = new Map<string, { UP: number; DOWN: number }>();
+  private readonly resting: { orderId: string; marketId: string }[] = [];
+  private readonly deposits: string[] = [];
+
+  constructor(readonly options: TraderOptions) {}
+
+  get userId(): string {
+    return this.options.userId;
+  }
+
+  /** The next request. `nowMs`: real time. */
+  next(kind: keyof typeof MIX, nowMs: number): Operation {
+    const claimable = this.claimable(nowMs);
+    if (claimable !== null) return this.claim(claimable);
+    const { open } = this.options.floor;
+    if (open.length === 0) return this.read('leaderboard', '/leaderboard');
+    return this.choose(kind, this.options.random.pick(open));
+  }
+
+  /** The first answer to a change came. */
+  answered({ kind }: Operation, status: number, json: Json): void {
+    if (status >= 300) return;
+    switch (kind) {
+      case 'batch':
+        for (const result of json.results) if ('fills' in result) this.ordered(result);
+        return;
+      case 'stake and unstake':
+        if (status === 201) this.deposits.push(json.depositId);
+        return;
+      case 'cancel':
+      case 'cancel all':
+      case 'claim':
+        return;
+      default:
+        this.ordered(json);
+    }
+  }
+
+  private choose(kind: keyof typeof MIX, market: OpenMarket): Operation {
+    const { userId } = this;
+    const { random } = this.options;
+    const path = `/markets/15m/${market.id}`;
+    switch (kind) {
+      case 'buy at market':
+      case 'buy at a limit':
+      case 'buy and rest':
+      case 'buy post-only':
+      case 'buy all or nothing':
+        return this.buy(kind, market);
+      case 'sell at market':
+      case 'sell and rest':
+        return this.sell(kind, market);
+      case 'cancel':
+        return this.cancel(market);
+      case 'cancel all':
+        return this.change(kind, 'DELETE', `${path}/orders`, undefined, true);
+      case 'batch':
+        return this.batch(market);
+      case 'stake and unstake':
+        return this.vault();
+      case 'orderbook':
+        return this.read(kind, `${path}/orderbook?depth=${random.pick([5, 20, 100])}`);
+      case 'balance':
+        return this.read(kind, `/users/${userId}/balance`);
+      case 'positions':
+        return this.read(kind, `/users/${userId}/positions`);
+      case 'trades':
+        return this.read(kind, `/users/${userId}/trades`);
+      case 'resting orders':
+        return this.read(kind, `/users/${userId}/orders`);
+      case 'quote':
+        return this.read(kind, `${path}/quote?outcome=UP&amount=${random.whole(1, 500)}`);
+      case 'market':
+        return this.read(kind, `/markets/${market.id}`);
+      case 'tape':
+        return this.read(kind, `${path}/trades`);
+      case 'past markets':
+        return this.read(kind, '/markets/15m/history?asset=BTC&limit=5');
+      case 'leaderboard':
+        return this.read(
+          kind,
+          `/leaderboard?metric=${random.pick(['profit', 'volume', 'points'])}&period=${random.pick(['all', 'day', 'week'])}`,
+        );
+      case 'points':
+        return this.read(kind, `/users/${userId}/points`);
+      case 'profile':
+        return this.read(kind, `/users/${userId}`);
+      case 'sign in': {
+        const { username, password } = this.options;
+        return this.operation(kind, 0, false, 'POST', '/auth/login', { username, password });
+      }
+    }
+  }
+
+  private buy(kind: Kind, market: OpenMarket): Operation {
+    const { body, attempt } = this.orderBody(this.buyFields(kind, market));
+    return this.order(kind, `/markets/15m/${market.id}/buy`, body, attempt);
+  }
+
+  private buyFields(kind: Kind, market: OpenMarket): Fields {
+    const { random } = this.options;
+    const outcome = random.pick(['UP', 'DOWN']);
+    const price = (offset: number) => this.price(market, outcome, offset);
+    const shares = random.whole(100, 20_000) / 1_000;
+    switch (kind) {
+      case 'buy at market':
+        return { outcome, amount: random.whole(10_000, 9_000_000) / 1_000_000 };
+      case 'buy at a limit':
+        return { outcome, shares, price: price(random.whole(0, 15)) };
+      case 'buy all or nothing':
+        return { outcome, shares, price: price(random.whole(0, 20)), timeInForce: 'FOK' };
+      case 'buy post-only':
+        return { outcome, shares, price: price(-random.whole(3, 40)), timeInForce: 'GTC', postOnly: true };
+      default:
+        return { outcome, shares, price: price(random.whole(-25, 6)), timeInForce: 'GTC' };
+    }
+  }
+
+  private sell(kind: Kind, market: OpenMarket): Operation {
+    const fields = this.sellFields(kind, market);
+    if (fields === null) return this.buy('buy at market', market);
+    const { body, attempt } = this.orderBody(fields);
+    return this.order(kind, `/markets/15m/${market.id}/sell`, body, attempt);
+  }
+
+  /** null: there is nothing to sell. */
+  private sellFields(kind: Kind, market: OpenMarket): Fields | null {
+    const { random } = this.options;
+    const position = this.positions.get(market.id);
+    const outcome = (position?.UP ?? 0) > (position?.DOWN ?? 0) ? 'UP' : 'DOWN';
+    const lots = Math.round((position?.[outcome] ?? 0) * 1_000);
+    if (lots === 0) return null;
+    const shares = random.whole(1, lots) / 1_000;
+    return kind === 'sell at market'
+      ? { outcome, shares }
+      : { outcome, shares, price: this.price(market, outcome, random.whole(-6, 25)), timeInForce: 'GTC' };
+  }
+
+  private cancel(market: OpenMarket): Operation {
+    // The youngest is the one that is most likely still there.
+    const order = this.resting.pop();
+    if (order === undefined) return this.buy('buy and rest', market);
+    const path = `/markets/15m/${order.marketId}/orders/${order.orderId}`;
+    const isKeyed = this.options.random.chance(0.5);
+    const operation = this.change('cancel', 'DELETE', path, undefined, isKeyed);
+    if (!isKeyed) this.options.record.cancelsWithoutKey(operation.attempt, Number(order.orderId.slice(1)));
+    return operation;
+  }
+
+  private batch(market: OpenMarket): Operation {
+    const { random } = this.options;
+    const marketId = market.id;
+    const first = this.orderBody(this.buyFields('buy and rest', market));
+    const operations: Fields[] = [{ op: 'buy', marketId, ...first.body }];
+    for (let more = random.whole(1, 9); more > 0; more--) {
+      const order = random.chance(0.3) ? this.resting.pop() : undefined;
+      if (order !== undefined) operations.push({ op: 'cancel', ...order });
+      else {
+        const kind = random.pick(['buy at market', 'buy and rest', 'buy post-only'] as const);
+        operations.push({ op: 'buy', marketId, ...this.buyFields(kind, market) });
+      }
+    }
+    return this.order('batch', '/batch', { operations, atomic: random.chance(0.2) }, first.attempt);
+  }
+
+  private vault(): Operation {
+    const { random } = this.options;
+    const kind = 'stake and unstake';
+    const deposit = this.deposits.length > 2 ? this.deposits.shift()! : null;
+    if (deposit === null) {
+      return this.change(kind, 'POST', '/vaults/flex/stake', { amount: random.whole(1, 50) }, true);
+    }
+    return this.change(kind, 'POST', `/vaults/deposits/${deposit}/unstake`, {}, true);
+  }
+
+  private claim(marketId: string): Operation {
+    this.positions.delete(marketId);
+    return this.change('claim', 'POST', `/markets/15m/${marketId}/claim`, {}, true);
+  }
+
+  /** A market to claim in; forgets those that this user leaves to be paid by themselves. */
+  private claimable(nowMs: number): string | null {
+    const { floor, claims } = this.options;
+    for (const marketId of this.positions.keys()) {
+      if (floor.isOpen(marketId) || !floor.isResolved(marketId, nowMs)) continue;
+      if (claims) return marketId;
+      this.positions.delete(marketId);
+    }
+    return null;
+  }
+
+  private ordered(receipt: Json): void {
+    const { floor } = this.options;
+    const { orderId, marketId, outcome } = receipt;
+    this.positions.set(marketId, receipt.position);
+    addFills(this.taken, receipt);
+    const last = receipt.fills.at(-1);
+    if (last !== undefined) floor.traded(marketId, outcome, last.price);
+    if (receipt.restingShares > 0) this.resting.push({ orderId, marketId });
+    if (this.resting.length > REMEMBERED) this.resting.shift();
+  }
+
+  /** Some ticks better (more) or worse than the last price, from a buyer's view. */
+  private price(market: OpenMarket, outcome: string, offsetTicks: number): number {
+    const ticks = (outcome === 'UP' ? market.upTicks : 1_000 - market.upTicks) + offsetTicks;
+    return Math.min(999, Math.max(1, ticks)) / 1_000;
+  }
+
+  private orderBody(fields: Fields): { body: Fields; attempt: number } {
+    const attempt = this.options.record.begin();
+    return { attempt, body: { ...fields, validUntilMs: validUntilOf(attempt) } };
+  }
+
+  private order(kind: Kind, path: string, body: Fields, attempt: number): Operation {
+    return this.operation(kind, attempt, this.options.random.chance(0.5), 'POST', path, body);
+  }
+
+  private change(
+    kind: Kind,
+    method: 'POST' | 'DELETE',
+    path: string,
+    body: Fields | undefined,
+    isKeyed: boolean,
+  ): Operation {
+    return this.operation(kind, this.options.record.begin(), isKeyed, method, path, body);
+  }
+
+  private read(kind: Kind, path: string): Operation {
+    return this.operation(kind, 0, false, 'GET', path, undefined);
+  }
+
+  private operation(
+    kind: Kind,
+    attempt: number,
+    isKeyed: boolean,
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body: Fields | undefined,
+  ): Operation {
+    const { host, token } = this.options;
+    const headers: Record<string, string> = { 'x-user-token': token };
+    if (isKeyed) headers['Idempotency-Key'] = keyOf(attempt);
+    const request = requestBytes({ method, path: `/api${path}`, host, headers, body });
+    return { kind, request, trader: this, attempt, isKeyed };
+  }
+}
+
+/** The fills of an order's receipt, as the trades of the user who sent it. */
+export function addFills(sum: TradeSum, receipt: Json): void {
+  const orderId = Number(receipt.orderId.slice(1));
+  for (const { tradeId, price, shares } of receipt.fills) {
+    const [lots, ticks] = [Math.round(shares * 1_000), Math.round(price * 1_000)];
+    sum.add(Number(tradeId.slice(1)), orderId, lots, ticks);
+  }
+}
