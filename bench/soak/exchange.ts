@@ -1,9 +1,9 @@
 /**
  * The exchange under soak: the built program in a process of its own, with synchronous=FULL as always, on prices and a time of its own.
  *
- * Exchange time goes {@link SPEED} times as fast as real time, with prices from a file that is made beforehand. So a market lasts three
- * seconds, an idempotency key is forgotten after twelve, and winnings that nobody claims are paid after not quite five minutes: in ten minutes,
- * everything that the exchange forgets by time has been forgotten, the day-long things too.
+ * Its time goes faster than real time, with prices from a file that is made beforehand. At {@link STANDARD_SPEED} times a market lasts three
+ * seconds, an idempotency key is forgotten after twelve, and winnings that nobody claims are paid after not quite five minutes: in the first half of
+ * ten minutes everything that the exchange forgets by time has been forgotten, the day-long things too.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,13 +13,13 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { normalRandom, uniformRandom } from '../../gateway/feeds/random.js';
 
-export const SPEED = 300;
+export const STANDARD_SPEED = 300;
 export const ASSETS = ['BTC', 'ETH', 'SOL'] as const;
 export const HOST = '127.0.0.1';
 export const STARTING_BALANCE = 1_000_000;
 
 const FIRST_PRICE_MS = 1_763_700_300_000;
-/** Exchange time between two prices of an asset; 15 a second in real time. */
+/** Exchange time between two prices of an asset; 15 a second in real time, at the standard speed. */
 const PRICE_EVERY_MS = 20_000;
 const START_DOLLARS = 100;
 /** Standard deviation of the logarithm of the price, from one price to the next. */
@@ -50,12 +50,22 @@ export interface LogLine {
   text: string;
 }
 
-/** `minutes`: for how long, in real time, there are prices. */
-export async function startExchange(folder: string, seed: string, minutes: number): Promise<RunningExchange> {
+export interface ExchangeOptions {
+  /** Its data, its prices and its log are in here. */
+  folder: string;
+  seed: string;
+  /** How many times as fast as real time. */
+  speed: number;
+  /** For how long, in real time, there are prices. */
+  minutes: number;
+}
+
+export async function startExchange(options: ExchangeOptions): Promise<RunningExchange> {
+  const { folder } = options;
   const logFile = join(folder, 'log.ndjson');
   const main = fileURLToPath(new URL('../../gateway/main.js', import.meta.url));
   const child = spawn(process.execPath, ['--enable-source-maps', main], {
-    env: environment(folder, writePrices(folder, seed, minutes)),
+    env: environment(options),
     stdio: ['ignore', 'pipe', openSync(logFile, 'w')],
   });
   const logged = () => readLog(logFile);
@@ -86,14 +96,15 @@ export function dataFolder(folder: string): string {
   return join(folder, 'data');
 }
 
-function environment(folder: string, prices: string): Record<string, string> {
+function environment(options: ExchangeOptions): Record<string, string> {
+  const { folder, speed } = options;
   return {
     PORT: '0',
     HOST,
     DATA_FOLDER: dataFolder(folder),
     ASSETS: ASSETS.join(','),
-    PRICE_FEED: `file:${prices}`,
-    FEED_SPEED: `${SPEED}`,
+    PRICE_FEED: `file:${writePrices(options)}`,
+    FEED_SPEED: `${speed}`,
     STARTING_BALANCE: `${STARTING_BALANCE}`,
     HOUSE_FUNDS: '10000000',
     PASSWORD_COST_LOG2: '10',
@@ -109,12 +120,12 @@ function environment(folder: string, prices: string): Record<string, string> {
 }
 
 /** A random walk for each asset. */
-function writePrices(folder: string, seed: string, minutes: number): string {
+function writePrices({ folder, seed, speed, minutes }: ExchangeOptions): string {
   const path = join(folder, 'prices.csv');
   const normal = normalRandom(uniformRandom(`${seed}:prices`));
   const logs = ASSETS.map(() => Math.log(START_DOLLARS));
   const lines = ['observedAtMs,asset,price'];
-  const endMs = FIRST_PRICE_MS + minutes * 60_000 * SPEED;
+  const endMs = FIRST_PRICE_MS + minutes * 60_000 * speed;
   for (let atMs = FIRST_PRICE_MS; atMs < endMs; atMs += PRICE_EVERY_MS) {
     for (const [i, asset] of ASSETS.entries()) {
       logs[i]! += STEP * normal();

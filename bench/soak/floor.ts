@@ -3,8 +3,10 @@
  * be claimed.
  */
 
-/** After the end, in real time: a market is resolved 2 s of exchange time after it, or without prices 60. */
-const RESOLVED_AFTER_MS = 400;
+/** Of exchange time: after its end a market is resolved 2 s later, or 60 s if there are no prices. */
+const RESOLVED_AFTER_MS = 60_000;
+/** Of real time: what it may take until that is known here. */
+const KNOWN_AFTER_MS = 300;
 
 export interface OpenMarket {
   id: string;
@@ -16,7 +18,14 @@ export class Floor {
   open: OpenMarket[] = [];
   /** Markets that were open once, with the moment at which they were not any more. */
   private readonly ended = new Map<string, number>();
+  /** Markets that were ever open. */
   opened = 0;
+  private readonly resolvedAfterMs: number;
+
+  /** `speed`: how many times as fast as real time the exchange's goes. */
+  constructor(speed: number) {
+    this.resolvedAfterMs = RESOLVED_AFTER_MS / speed + KNOWN_AFTER_MS;
+  }
 
   /** The ids of the markets that are open now. */
   update(ids: readonly string[], nowMs: number): void {
@@ -38,7 +47,7 @@ export class Floor {
 
   isResolved(id: string, nowMs: number): boolean {
     const endedMs = this.ended.get(id);
-    return endedMs !== undefined && nowMs - endedMs > RESOLVED_AFTER_MS;
+    return endedMs !== undefined && nowMs - endedMs > this.resolvedAfterMs;
   }
 
   private find(id: string): OpenMarket | undefined {

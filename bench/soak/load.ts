@@ -16,8 +16,8 @@ import { type AttemptRecord, answerHash } from './record.js';
 import type { Tally } from './tally.js';
 import { MIX, type Operation, type Trader } from './trader.js';
 
-/** Exchange time goes so fast that a key is forgotten after twelve seconds. */
-const RETRY_MS = 4_000;
+/** Exchange time goes so fast that a key may be forgotten after twelve seconds. */
+const RETRY_MS = 3_000;
 /** Of changes under a key: sent again after the answer. */
 const REPEATED_SHARE = 0.06;
 /** Of all requests: the client hangs up before the answer. */

@@ -7,9 +7,8 @@ import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { describeMachine, makeFolder, removeFolder } from '../machine.js';
 import { layOut, textOf } from '../report.js';
-import { SPEED } from './exchange.js';
-import type { Level } from './memory.js';
-import { ALLOWED_SHARE, SLOPE_ERRORS } from './memory.js';
+import { STANDARD_SPEED } from './exchange.js';
+import { ALLOWED_BYTES, type Level, SLOPE_ERRORS } from './memory.js';
 import { CAPACITY_SHARE, JUDGED_FROM_MINUTES, type SoakOptions, type SoakResult, soak } from './run.js';
 
 const USAGE = `npm run soak -- [options]
@@ -17,6 +16,7 @@ const USAGE = `npm run soak -- [options]
   --rate <n>         requests per second (default: ${CAPACITY_SHARE * 100}% of the capacity, which is measured first)
   --users <n>        (default: 200)
   --connections <n>  of HTTP clients (default: 64)
+  --speed <n>        exchange time, as a multiple of real time (default: ${STANDARD_SPEED})
   --seed <text>      of all choices (default: 1)
   --folder <path>    where the temporary folder is made (default: the system's)
   --keep             leaves the folder there`;
@@ -34,6 +34,7 @@ function readArguments(): Settings {
       rate: { type: 'string' },
       users: { type: 'string', default: '200' },
       connections: { type: 'string', default: '64' },
+      speed: { type: 'string', default: `${STANDARD_SPEED}` },
       seed: { type: 'string', default: '1' },
       folder: { type: 'string', default: tmpdir() },
       keep: { type: 'boolean', default: false },
@@ -44,6 +45,7 @@ function readArguments(): Settings {
     rate: values.rate === undefined ? null : number('--rate', values.rate, 1, 1_000_000),
     users: Math.floor(number('--users', values.users, 1, 10_000)),
     connections: Math.floor(number('--connections', values.connections, 1, 5_000)),
+    speed: number('--speed', values.speed, 1, STANDARD_SPEED),
     seed: values.seed,
     parent: values.folder,
     keep: values.keep,
@@ -91,10 +93,10 @@ function report(result: SoakResult, print: (line: string) => void): void {
 
 function levelText(level: Level | null): string {
   if (level === null) return `not judged in less than ${JUDGED_FROM_MINUTES} minutes`;
-  const mib = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
+  const mib = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)}`;
   return (
     `${level.isLevel ? 'level' : 'GROWS'}: ${mib(level.startBytes)} MiB after the warm-up, then ${mib(level.growthBytes)} ± ${mib(level.errorBytes)} MiB ` +
-    `(grows: more than ${SLOPE_ERRORS} standard errors, and more than ${ALLOWED_SHARE * 100}%, which is ${mib(level.allowedBytes)})`
+    `(would grow: more than ${mib(ALLOWED_BYTES)} and more than ${SLOPE_ERRORS} standard errors)`
   );
 }
 
@@ -104,7 +106,7 @@ async function run(settings: Settings): Promise<boolean> {
     `machine   ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB; Node ${machine.node}; ${machine.os}`,
   );
   console.log(
-    `exchange  its own process, synchronous=FULL, ${SPEED} times real time; limits of fair use out of the way; seed ${settings.seed}`,
+    `exchange  its own process, synchronous=FULL, ${settings.speed} times real time; limits of fair use out of the way; seed ${settings.seed}`,
   );
   mkdirSync(settings.parent, { recursive: true });
   const folder = makeFolder(settings.parent);

@@ -3,8 +3,9 @@
  *
  * A process with a garbage collector goes up and down. What it cannot give back is what is left after a collection, so of each stretch of time
  * the least counts. Through those a straight line is laid (least squares). The memory grows if the line rises by more than
- * {@link SLOPE_ERRORS} times its own standard error, and by more than {@link ALLOWED_SHARE} of the level over the time looked at. The second is
- * there because with enough samples any slope is significant; the first, because with noise enough any line rises.
+ * {@link SLOPE_ERRORS} times its own standard error, and by more than {@link ALLOWED_BYTES} over the time looked at. The second is there
+ * because with enough samples any slope is significant; the first, because with noise enough any line rises. In five minutes at 2,000
+ * requests a second, the allowance is 28 bytes for each: less than the smallest object that could be forgotten to be forgotten.
  *
  * The first half of a run is the warm-up: compilers, caches, arrays that find their size, and everything that the exchange forgets by time for the
  * first time.
@@ -22,12 +23,11 @@ export interface Level {
   growthBytes: number;
   /** The standard error of that. */
   errorBytes: number;
-  allowedBytes: number;
   isLevel: boolean;
 }
 
 export const SLOPE_ERRORS = 3;
-export const ALLOWED_SHARE = 0.03;
+export const ALLOWED_BYTES = 16 * 2 ** 20;
 const STRETCHES = 15;
 
 /** null: the samples are too few to tell. */
@@ -52,9 +52,8 @@ export function judgeLevel(samples: readonly MemorySample[]): Level | null {
   const startBytes = lineAt(floors[0]!.atMs);
   const growthBytes = slope * spanMs;
   const errorBytes = slopeError * spanMs;
-  const allowedBytes = ALLOWED_SHARE * startBytes;
-  const isLevel = growthBytes <= SLOPE_ERRORS * errorBytes || growthBytes <= allowedBytes;
-  return { startBytes, growthBytes, errorBytes, allowedBytes, isLevel };
+  const isLevel = growthBytes <= SLOPE_ERRORS * errorBytes || growthBytes <= ALLOWED_BYTES;
+  return { startBytes, growthBytes, errorBytes, isLevel };
 }
 
 /** The least of each stretch of the second half. */

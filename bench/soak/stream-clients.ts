@@ -13,13 +13,16 @@ import type { Tally } from './tally.js';
 // biome-ignore lint/suspicious/noExplicitAny: messages are read field by field, and the exchange's own tests check their form
 type Message = any;
 
-/** The exchange says why it closes a connection. Being too slow is the client's own fault. */
+/** How the exchange closes a connection whose reader is too far behind. */
 const SLOW_READER = 4008;
+/** What such a reader sees when it takes the rest, and the reason behind it, too late. */
+const NO_REASON = 1006;
 /** Between two hang-ups of a client, on average. */
 const HANG_UP_AFTER_MS = 15_000;
 const AWAY_MS = 400;
-/** For how long a slow reader reads nothing, and how long it then has to catch up. */
-const PAUSED_MS = 45_000;
+/** For how long a slow reader reads nothing, from and to, and how long it then has to catch up. */
+const PAUSED_MS_MIN = 5_000;
+const PAUSED_MS_MAX = 50_000;
 const CATCH_UP_MS = 10_000;
 const SLOW_STEP_MS = 500;
 
@@ -119,6 +122,11 @@ abstract class StreamClient {
     }
   }
 
+  /** Whether the exchange closes it so because it does not read. */
+  protected isSlow(code: number): boolean {
+    return code === SLOW_READER;
+  }
+
   /** Data of a snapshot or a delta. */
   protected abstract changed(channel: string, type: string, data: Message): void;
 
@@ -155,7 +163,7 @@ abstract class StreamClient {
   private closed(code: number): void {
     this.socket = null;
     if (this.isOver) return;
-    if (code === SLOW_READER) this.options.streamTally.slowReadersClosed++;
+    if (this.isSlow(code)) this.options.streamTally.slowReadersClosed++;
     else this.options.tally.problem(`${this.name} was closed with ${code}`);
     this.comeBack();
   }
@@ -282,7 +290,11 @@ export class SlowReader extends StreamClient {
     this.wanted.clear();
     await this.connect();
     this.socket?.pause();
-    this.ask(performance.now() + PAUSED_MS);
+    this.ask(performance.now() + this.options.random.whole(PAUSED_MS_MIN, PAUSED_MS_MAX));
+  }
+
+  protected override isSlow(code: number): boolean {
+    return code === SLOW_READER || code === NO_REASON;
   }
 
   protected changed(): void {}

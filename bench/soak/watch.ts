@@ -75,7 +75,7 @@ export class Watch {
     };
     const atMs = performance.now();
     this.rss.push({ atMs, bytes: this.last.rssBytes });
-    this.heap.push({ atMs, bytes: this.last.heapBytes + this.last.externalBytes });
+    this.heap.push({ atMs, bytes: this.last.heapBytes });
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: whoever asks knows the form of the answer
