@@ -7,8 +7,8 @@
  * because with enough samples any slope is significant; the first, because with noise enough any line rises. In five minutes at 2,000
  * requests a second, the allowance is 28 bytes for each: less than the smallest object that could be forgotten to be forgotten.
  *
- * The first half of a run is the warm-up: compilers, caches, arrays that find their size, and everything that the exchange forgets by time for the
- * first time.
+ * The first half of a run is the warm-up: compilers, arrays that find their size, the history's page cache, and everything that the exchange
+ * forgets by time for the first time.
  */
 
 export interface MemorySample {
