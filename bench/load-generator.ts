@@ -3,9 +3,15 @@
  * its own, so that what it costs is not on the server's account.
  */
 import { type LoadOptions, runLoad } from './load.js';
+import { runStreamLoad, type StreamLoadOptions } from './stream-load.js';
 
-process.on('message', (options: LoadOptions) => {
-  runLoad(options).then(
+export type LoadTask =
+  | { kind: 'http'; options: LoadOptions }
+  | { kind: 'stream'; options: StreamLoadOptions };
+
+process.on('message', (task: LoadTask) => {
+  const running = task.kind === 'http' ? runLoad(task.options) : runStreamLoad(task.options);
+  running.then(
     (result) => process.send!({ result }),
     (error: Error) => process.send!({ error: error.message }),
   );

@@ -1,25 +1,28 @@
 /**
- * `npm run bench`: measures the engine, the journal and the whole exchange over HTTP, and prints what it measured, on which machine and
- * with which seed. Each section can be run by itself.
+ * `npm run bench`: measures the engine, the journal, recovery, the follower and the whole exchange over HTTP and the stream, and prints what
+ * it measured, on which machine and with which seed. Each section can be run by itself.
  */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchEngine } from './engine-bench.js';
+import { benchFollower } from './follower-bench.js';
 import { benchHttp, CONNECTIONS } from './http-bench.js';
 import { benchJournal } from './journal-bench.js';
 import { describeMachine } from './machine.js';
+import { benchRecovery } from './recovery-bench.js';
 import { printSection, type Section } from './report.js';
+import { benchStream } from './stream-bench.js';
 import { describeWorkload, planWorkload, STANDARD, type Workload } from './workload.js';
 
-const SECTIONS = ['engine', 'journal', 'http'] as const;
+const SECTIONS = ['engine', 'journal', 'recovery', 'follower', 'http', 'stream'] as const;
 type SectionName = (typeof SECTIONS)[number];
 
 const USAGE = `npm run bench -- [options]
   --only <list>      sections to run, of ${SECTIONS.join(',')} (default: all)
   --seed <text>      of the workload (default: 1)
   --commands <n>     of the workload (default: 500000)
-  --seconds <n>      how long each loop of journal and http runs (default: 3)
+  --seconds <n>      how long each loop of journal, follower, http and stream runs (default: 3)
   --connections <list>  of http, the first for the figures (default: ${CONNECTIONS.join(',')})
   --folder <path>    where temporary data folders are made (default: the system's)
   --profile <path>   writes a CPU profile of the exchange of the http section to this folder
@@ -88,8 +91,7 @@ async function run(settings: Settings): Promise<void> {
     sections.push(section);
   };
   for (const name of settings.sections) {
-    if (name === 'http') add(await benchHttp(settings));
-    else await addCoreSection(name, settings, add);
+    await addSection(name, settings, add);
   }
   if (settings.jsonFile !== null) {
     const { sections: only, seed, commands, seconds } = settings;
@@ -98,19 +100,36 @@ async function run(settings: Settings): Promise<void> {
   }
 }
 
-let planned: Workload | null = null;
-
-/** The sections that run the planned workload; it is planned, and described, before the first of them. */
-async function addCoreSection(
-  name: Exclude<SectionName, 'http'>,
+async function addSection(
+  name: SectionName,
   settings: Settings,
   add: (section: Section) => void,
 ): Promise<void> {
+  switch (name) {
+    case 'engine':
+      return add(await benchEngine(workloadOf(settings, add)));
+    case 'journal':
+      return add(await benchJournal(workloadOf(settings, add), settings));
+    case 'recovery':
+      return add(await benchRecovery(settings));
+    case 'follower':
+      return add(await benchFollower(workloadOf(settings, add), settings));
+    case 'http':
+      return add(await benchHttp(settings));
+    case 'stream':
+      return add(await benchStream(settings));
+  }
+}
+
+let planned: Workload | null = null;
+
+/** Planned, and described, before the first section that runs it. */
+function workloadOf(settings: Settings, add: (section: Section) => void): Workload {
   if (planned === null) {
     planned = planWorkload({ ...STANDARD, seed: settings.seed, commands: Math.floor(settings.commands) });
     add(describeWorkload(planned));
   }
-  add(name === 'engine' ? await benchEngine(planned) : await benchJournal(planned, settings));
+  return planned;
 }
 
 let settings: Settings;

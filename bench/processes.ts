@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { LoadOptions, LoadResult } from './load.js';
+import type { LoadTask } from './load-generator.js';
+import type { StreamLoadOptions, StreamLoadResult } from './stream-load.js';
 
 /** How long a process may take to start or to stop. */
 const PATIENCE_MS = 60_000;
@@ -54,9 +56,17 @@ export async function startBareServer(answers: Record<string, string>): Promise<
 export class LoadGenerator {
   private readonly child = fork(fileOf('./load-generator.js'), [], { env: {}, serialization: 'advanced' });
 
-  async run(options: LoadOptions): Promise<LoadResult> {
-    const answer = messageFrom<{ result: LoadResult } | { error: string }>(this.child);
-    this.child.send(options);
+  run(options: LoadOptions): Promise<LoadResult> {
+    return this.result({ kind: 'http', options });
+  }
+
+  runStream(options: StreamLoadOptions): Promise<StreamLoadResult> {
+    return this.result({ kind: 'stream', options });
+  }
+
+  private async result<Result>(task: LoadTask): Promise<Result> {
+    const answer = messageFrom<{ result: Result } | { error: string }>(this.child);
+    this.child.send(task);
     const message = await answer;
     if ('error' in message) throw new Error(`the load failed: ${message.error}`);
     return message.result;

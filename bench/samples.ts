@@ -50,3 +50,15 @@ export class Samples {
     return view;
   }
 }
+
+/** The middle one; of an even number the lower. */
+export function median(values: readonly number[]): number {
+  const samples = new Samples(values.length);
+  samples.addAll(values);
+  return samples.percentile(0.5);
+}
+
+/** The least and the greatest, as text. */
+export function spread(values: readonly number[], textOf: (value: number) => string): string {
+  return `${textOf(Math.min(...values))} to ${textOf(Math.max(...values))}`;
+}
