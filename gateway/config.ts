@@ -13,6 +13,8 @@ import type { Rate } from './fair-use/token-buckets.js';
 import { COINBASE_URL } from './feeds/coinbase.js';
 import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
 import { LOG_LEVELS, type LogLevel } from './log.js';
+import { STREAM_LIMITS, type StreamLimits } from './stream/limits.js';
+import { CHANNELS_PER_MESSAGE } from './stream/requests.js';
 
 export type PriceFeed =
   | { kind: 'simulated'; seed: number; speed: number }
@@ -46,11 +48,35 @@ export interface Config {
   fairUse: FairUseRates;
   overload: OverloadLimits;
   connections: ConnectionLimits;
+  stream: StreamLimits;
   logLevel: LogLevel;
 }
 
 /** A variable that is set to something it cannot be. The message is for the operator. */
 export class ConfigError extends Error {}
+
+/** A kind of error. */
+type ErrorClass = new (...given: never[]) => Error;
+
+/**
+ * Does something with what a variable names. What the operating system says of it, and errors of the given kinds, then name
+ * the variable too; others pass as they are.
+ * @throws ConfigError
+ */
+export async function withVariable<T>(
+  name: string,
+  work: () => T | Promise<T>,
+  kinds: readonly ErrorClass[] = [],
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isMeant =
+      error instanceof Error && ('syscall' in error || kinds.some((kind) => error instanceof kind));
+    if (!isMeant) throw error;
+    throw new ConfigError(`${name} names what cannot be used: ${error.message}`, { cause: error });
+  }
+}
 
 const SYMBOL = /^[A-Z0-9]{2,10}$/;
 const PARTNER_KEY = /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/;
@@ -142,18 +168,26 @@ const Variables = z.object({
   SNAPSHOT_EVERY_COMMANDS: number({ standard: 500_000, min: 1_000, max: 1_000_000_000 }),
   FAIR_USE: onOff('on'),
   // A batch counts its operations, so the largest must fit.
-  ORDERS_PER_USER: rate('2000/4000', MAX_BATCH_OPERATIONS),
-  ORDERS_PER_ADDRESS: rate('10000/20000', MAX_BATCH_OPERATIONS),
-  READS_PER_USER: rate('1000/2000'),
-  READS_PER_ADDRESS: rate('2000/4000'),
+  ORDERS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
+  ORDERS_PER_ADDRESS: rate('50000/100000', MAX_BATCH_OPERATIONS),
+  READS_PER_USER: rate('5000/10000'),
+  READS_PER_ADDRESS: rate('10000/20000'),
   SIGN_INS_PER_USER: rate('1/20'),
-  SIGN_INS_PER_ADDRESS: rate('5/100'),
+  SIGN_INS_PER_ADDRESS: rate('10/500'),
   OVERLOAD_COMMANDS: number({ standard: 100_000, min: 1, max: 1_000_000_000 }),
   OVERLOAD_BYTES: number({ standard: 67_108_864, min: 1_024, max: 200_000_000 }),
   OVERLOAD_STALL_MS: number({ standard: 2_000, min: 1, max: 60_000 }),
   OVERLOAD_ANSWERS: number({ standard: 50_000, min: 1, max: 10_000_000 }),
   CONNECTIONS: number({ standard: 10_000, min: 1, max: 1_000_000 }),
   CONNECTIONS_PER_ADDRESS: number({ standard: 2_000, min: 0, max: 1_000_000 }),
+  STREAM_CONNECTIONS: number({ standard: STREAM_LIMITS.connections, min: 0, max: 1_000_000 }),
+  STREAM_SUBSCRIPTIONS: number({ standard: STREAM_LIMITS.subscriptions, min: 1, max: 10_000 }),
+  // A message that names several channels costs one for each, so the longest must fit.
+  STREAM_OPERATIONS: rate(
+    `${STREAM_LIMITS.operationsPerSecond}/${STREAM_LIMITS.operationsBurst}`,
+    CHANNELS_PER_MESSAGE,
+  ),
+  STREAM_BACKLOG_BYTES: number({ standard: STREAM_LIMITS.backlogBytes, min: 65_536, max: 1_000_000_000 }),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
 });
 type Variables = z.output<typeof Variables>;
@@ -192,6 +226,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       waitingAnswers: variables.OVERLOAD_ANSWERS,
     },
     connections: connectionLimits(variables),
+    stream: streamLimits(variables),
     logLevel: variables.LOG_LEVEL,
   };
 }
@@ -211,6 +246,21 @@ function fairUseRates(variables: Variables): FairUseRates {
 function connectionLimits(variables: Variables): ConnectionLimits {
   const perAddress = variables.TRUST_PROXY ? 0 : variables.CONNECTIONS_PER_ADDRESS;
   return { total: variables.CONNECTIONS, perAddress };
+}
+
+/** More than any connection can ask for. */
+const UNLIMITED: Rate = { perSecond: 1e9, burst: 1e9 };
+
+function streamLimits(variables: Variables): StreamLimits {
+  const { perSecond, burst } = variables.STREAM_OPERATIONS ?? UNLIMITED;
+  return {
+    ...STREAM_LIMITS,
+    connections: variables.STREAM_CONNECTIONS,
+    subscriptions: variables.STREAM_SUBSCRIPTIONS,
+    operationsPerSecond: perSecond,
+    operationsBurst: burst,
+    backlogBytes: variables.STREAM_BACKLOG_BYTES,
+  };
 }
 
 function priceFeed(variables: Variables): PriceFeed {

@@ -14,7 +14,7 @@ import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import { elapsedMs } from './clock.js';
-import type { Config } from './config.js';
+import { type Config, withVariable } from './config.js';
 import { serveContract } from './contract/serve.js';
 import { ConnectionCap } from './fair-use/connections.js';
 import { FairUse } from './fair-use/fair-use.js';
@@ -48,7 +48,7 @@ export interface ExchangeOptions {
   onFatal: (error: Error) => void;
   /** In place of the configured source of prices and time. */
   outside?: Outside;
-  /** In place of the standard ones. */
+  /** In place of the configured ones. */
   streamLimits?: Partial<StreamLimits>;
 }
 
@@ -71,10 +71,8 @@ export async function startExchange(options: ExchangeOptions): Promise<Exchange>
 async function start(options: ExchangeOptions, started: Started): Promise<Exchange> {
   const { config, log, streamLimits = {} } = options;
   const fail = fatalOnce(options);
-  const journal = await openJournal({
-    folder: config.dataFolder,
-    acceptMissingMark: config.acceptMissingMark,
-  });
+  const { dataFolder: folder, acceptMissingMark } = config;
+  const journal = await withVariable('DATA_FOLDER', () => openJournal({ folder, acceptMissingMark }));
   let sequencer: WatchedSequencer | null = null;
   let follower: Follower | null = null;
   // The follower is told of what the sequencer still commits.
@@ -99,7 +97,8 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     },
   });
   follower = startFollower(options, sequencer);
-  const sessions = await Sessions.create(sessionSecret(config.dataFolder));
+  const secret = await withVariable('DATA_FOLDER', () => sessionSecret(folder));
+  const sessions = await Sessions.create(secret);
   return open({ config, log, fail, sequencer, follower, metrics, sessions, outside, streamLimits }, started);
 }
 
@@ -195,7 +194,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const gateway = gatewayOf(parts, () => stopping);
   const server = new HttpServer(gateway, ROUTES);
   started.add(() => server.close());
-  const stream = new StreamServer(gateway, parts.streamLimits);
+  const stream = new StreamServer(gateway, { ...config.stream, ...parts.streamLimits });
   started.add(() => stream.stop(DRAIN_MS));
   sequencer.watch(() => stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));

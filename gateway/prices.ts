@@ -7,11 +7,12 @@ import type { Engine } from '../engine/engine.js';
 import { ResultHead } from '../engine/results.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
 import { type Clock, FeedClock, SystemClock } from './clock.js';
-import type { Config } from './config.js';
+import { type Config, withVariable } from './config.js';
 import { CoinbaseFeed } from './feeds/coinbase.js';
 import { openFileFeed } from './feeds/file.js';
 import type { PriceFeed, PriceSink } from './feeds/price-feed.js';
 import { SIMULATED_ASSETS, type SimulatedAsset, SimulatedFeed } from './feeds/simulated.js';
+import { TickFileError } from './feeds/tick-file.js';
 import type { Log } from './log.js';
 import type { Submitter } from './submitter.js';
 
@@ -29,7 +30,7 @@ export interface OutsideOptions {
   onFailure: (error: Error) => void;
 }
 
-/** @throws TickFileError, or the error of the file system, for a file of prices that cannot be used. */
+/** @throws ConfigError for a file of prices that cannot be read, or in which something is wrong. */
 export async function openOutside(options: OutsideOptions): Promise<Outside> {
   const { config, engine, log, onFailure } = options;
   const { feed, assets } = config;
@@ -43,14 +44,9 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
     }
     case 'file': {
       const resumeAtMs = engine.sequence === 0 ? null : engine.nowMs;
-      return openFileFeed({
-        path: feed.path,
-        speed: feed.speed,
-        symbols: assets,
-        resumeAtMs,
-        log,
-        onFailure,
-      });
+      const { path, speed } = feed;
+      const open = () => openFileFeed({ path, speed, symbols: assets, resumeAtMs, log, onFailure });
+      return withVariable('PRICE_FEED', open, [TickFileError]);
     }
     case 'coinbase': {
       const clock = new SystemClock();

@@ -2,13 +2,16 @@
  * Fair use and overload: token buckets against a plain model, addresses, and over real HTTP what is refused, with which headers,
  * and that what is refused is not executed. Over HTTP the buckets do not fill again within a test, so nothing depends on time.
  */
+import { join } from 'node:path';
 import fc from 'fast-check';
+import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addressKey, forwardedKey } from '../gateway/fair-use/addresses.js';
 import { type FairUseRates, QUOTAS } from '../gateway/fair-use/fair-use.js';
 import { Overload, type OverloadLimits } from '../gateway/fair-use/overload.js';
 import { type Rate, TokenBuckets } from '../gateway/fair-use/token-buckets.js';
 import { ROUTES } from '../gateway/http/routes.js';
+import { closeDatabase, execute, openDatabase } from '../persistence/sqlite.js';
 import { RawConnection, requestText } from './raw-connection.js';
 import {
   type Answer,
@@ -371,6 +374,38 @@ describe('overload', () => {
     // When the disk has caught up, all is as before.
     await eventually(() => sequencer.backlog === 0);
     expect((await api.post('/vaults/flex/stake', { amount: 1 }, ada.token)).status).toBe(201);
+    await server.stop();
+  });
+
+  test('over HTTP, while the disk makes no progress: refused at once; what was accepted is answered when it does', async () => {
+    server = await TestServer.withMarket({
+      overload: { backlogCommands: 1e9, backlogBytes: 1e9, stallMs: 50, waitingAnswers: 1e9 },
+    });
+    api = server.api;
+    const { sequencer } = server.exchange;
+    const ada = await server.register('ada');
+    await eventually(() => sequencer.backlog === 0);
+    // Somebody else holds the journal, for less long than the exchange waits.
+    const other = await openDatabase(join(server.folder, 'journal.db'), sqlite3.OPEN_READWRITE);
+    await execute(other, 'BEGIN IMMEDIATE');
+    const order = { outcome: 'UP', shares: 0.001, price: 0.1, timeInForce: 'GTC' };
+    const answers: Answer[] = [];
+    const underWay: Promise<unknown>[] = [];
+    await eventually(() => {
+      const buy = api.post(`/markets/15m/${MARKET}/buy`, order, ada.token);
+      underWay.push(buy.then((answer) => answers.push(answer)));
+      return answers.length >= 5;
+    });
+    // All that were answered so far were refused; those that were accepted wait.
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
+    expect(answers[0]!.json.error.details).toEqual({ executed: false });
+    expect(answers.length).toBeLessThan(underWay.length);
+    await execute(other, 'ROLLBACK');
+    await closeDatabase(other);
+    await Promise.all(underWay);
+    const accepted = answers.filter(({ status }) => status === 200);
+    expect(accepted.length).toBeGreaterThan(0);
+    expect(sequencer.engine.orders(1)).toHaveLength(accepted.length);
     await server.stop();
   });
 });

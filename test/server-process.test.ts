@@ -1,6 +1,6 @@
 /** The built program as a process: how it starts, what it prints, how it stops, and what it refuses. */
 import { spawn } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,7 @@ import sqlite3 from 'sqlite3';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, VARIABLE_NAMES } from '../gateway/config.js';
+import { STREAM_LIMITS } from '../gateway/stream/limits.js';
 import { closeDatabase, execute, openDatabase } from '../persistence/sqlite.js';
 import { type ApiClient, ChildServer, eventually, PASSWORD } from './server.js';
 
@@ -115,6 +116,18 @@ describe('a start', () => {
     const second = spawnServer();
     expect(await second.end()).toBe(1);
     expect(second.stderr).toContain('chmod 600');
+  });
+
+  test.each([
+    ['DATA_FOLDER', { DATA_FOLDER: 'package.json' }],
+    ['PRICE_FEED', { PRICE_FEED: 'file:/no/such/prices.csv' }],
+    ['PRICE_FEED', { PRICE_FEED: 'file:.' }],
+    ['PRICE_FEED', { PRICE_FEED: 'file:package.json' }],
+  ])('a path in %s that cannot be used is an error that names the variable: %j', async (name, variables) => {
+    const server = spawnServer(variables);
+    expect(await server.end()).toBe(1);
+    expect(server.stderr).toContain(`The configuration is not valid:\n${name} names what cannot be used: `);
+    expect(server.stderr).not.toMatch(/^\s+at /m);
   });
 
   test('a configuration that is not valid names each variable that is wrong', async () => {
@@ -237,9 +250,12 @@ describe('the configuration', () => {
       follower: true,
       snapshotEveryCommands: 500_000,
       fairUse: {
-        orders: { user: { perSecond: 2_000, burst: 4_000 }, address: { perSecond: 10_000, burst: 20_000 } },
-        reads: { user: { perSecond: 1_000, burst: 2_000 }, address: { perSecond: 2_000, burst: 4_000 } },
-        signIns: { user: { perSecond: 1, burst: 20 }, address: { perSecond: 5, burst: 100 } },
+        orders: {
+          user: { perSecond: 10_000, burst: 20_000 },
+          address: { perSecond: 50_000, burst: 100_000 },
+        },
+        reads: { user: { perSecond: 5_000, burst: 10_000 }, address: { perSecond: 10_000, burst: 20_000 } },
+        signIns: { user: { perSecond: 1, burst: 20 }, address: { perSecond: 10, burst: 500 } },
       },
       overload: {
         backlogCommands: 100_000,
@@ -248,6 +264,7 @@ describe('the configuration', () => {
         waitingAnswers: 50_000,
       },
       connections: { total: 10_000, perAddress: 2_000 },
+      stream: STREAM_LIMITS,
       logLevel: 'info',
     });
   });
@@ -280,6 +297,14 @@ describe('the configuration', () => {
     expect(limited.fairUse.reads.address).toBe(null);
     // Behind a proxy all connections come from it.
     expect(limited.connections.perAddress).toBe(0);
+    const stream = { STREAM_CONNECTIONS: '7', STREAM_OPERATIONS: '0', STREAM_BACKLOG_BYTES: '100000' };
+    expect(readConfig(stream).stream).toEqual({
+      ...STREAM_LIMITS,
+      connections: 7,
+      operationsPerSecond: 1e9,
+      operationsBurst: 1e9,
+      backlogBytes: 100_000,
+    });
     const limits = Object.values(readConfig({ FAIR_USE: 'off' }).fairUse).flatMap(Object.values);
     expect(limits).toEqual(Array.from({ length: 6 }, () => null));
     expect(readConfig({ PRICE_FEED: 'coinbase' }).feed).toMatchObject({ kind: 'coinbase' });
@@ -333,10 +358,29 @@ describe('the configuration', () => {
     ['OVERLOAD_ANSWERS', '0'],
     ['CONNECTIONS', '0'],
     ['CONNECTIONS_PER_ADDRESS', '-1'],
+    ['STREAM_CONNECTIONS', '-1'],
+    ['STREAM_SUBSCRIPTIONS', '0'],
+    ['STREAM_OPERATIONS', '20/49'],
+    ['STREAM_BACKLOG_BYTES', '1000'],
     ['LOG_LEVEL', 'loud'],
   ];
   test.each(WRONG)('%s=%j is an error that names it', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(name);
+  });
+
+  test('the README tells of every variable, and of its default', async () => {
+    const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+    const rows = readme.matchAll(/^\| ((?:`[A-Z_0-9]+`(?:, )?)+) \|([^|]*)\|/gm);
+    const told = new Map<string, string>();
+    for (const [, names, standards] of rows) {
+      const each = standards!.trim().split(', ');
+      const list = names!.split(', ').map((name) => name.slice(1, -1));
+      list.forEach((name, i) => told.set(name, list.length === 1 ? standards!.trim() : each[i]!));
+    }
+    expect([...told.keys()].sort()).toEqual([...VARIABLE_NAMES].sort());
+    // What is told as the default is what it is without the variable.
+    const given = [...told].filter(([, standard]) => standard !== '');
+    expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
   });
 
   test('that table has every variable', () => {

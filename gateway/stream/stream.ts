@@ -18,7 +18,7 @@ import { Connection, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
 import { Handshake, writeError } from './handshake.js';
 import { Hub } from './hub.js';
-import { CLOSE, STREAM_LIMITS, type StreamLimits } from './limits.js';
+import { CLOSE, type StreamLimits } from './limits.js';
 import { heartbeatText } from './message-text.js';
 import { Protocol } from './protocol.js';
 
@@ -33,7 +33,6 @@ const LOOK_AFTER_CHARACTERS = 256 * 1024;
 const LAST_READS_MS = 2_000;
 
 export class StreamServer {
-  private readonly limits: StreamLimits;
   private readonly connections = new Connections();
   private readonly hub: Hub;
   private readonly protocol: Protocol;
@@ -47,13 +46,11 @@ export class StreamServer {
   private upgraded = 0;
   private stopping = false;
 
-  /** `limits`: other than the standard ones, for tests. */
   constructor(
     private readonly gateway: Gateway,
-    limits: Partial<StreamLimits> = {},
+    private readonly limits: StreamLimits,
   ) {
     const { sequencer } = gateway;
-    this.limits = { ...STREAM_LIMITS, ...limits };
     this.hub = new Hub({
       engine: sequencer.engine,
       releaseAt: (sequence, target) => sequencer.releaseAt(sequence, target),
