@@ -375,7 +375,8 @@ describe('the configuration', () => {
     for (const [, names, standards] of rows) {
       const each = standards!.trim().split(', ');
       const list = names!.split(', ').map((name) => name.slice(1, -1));
-      list.forEach((name, i) => told.set(name, list.length === 1 ? standards!.trim() : each[i]!));
+      for (const [i, name] of list.entries())
+        told.set(name, list.length === 1 ? standards!.trim() : each[i]!);
     }
     expect([...told.keys()].sort()).toEqual([...VARIABLE_NAMES].sort());
     // What is told as the default is what it is without the variable.
