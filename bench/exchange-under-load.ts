@@ -19,6 +19,9 @@ const MAKERS = 8;
 const LEVELS = 40;
 const LEVEL_SHARES = 100;
 
+/** How long the follower may take to catch up. */
+const PATIENCE_MS = 120_000;
+
 /** What is said of it beside the figures. */
 export const LIMITS_NOTE =
   'FAIR_USE=off, CONNECTIONS_PER_ADDRESS=0: nothing is refused for coming too often; the limits for overload are the standard ones.';
@@ -88,6 +91,24 @@ export class ExchangeUnderLoad {
   async durableSequence(): Promise<number> {
     const status = JSON.parse(await this.send('GET', '/status')) as { durableSequence: number };
     return status.durableSequence;
+  }
+
+  /**
+   * Waits until the follower has everything in its history, so that what it does late is on nobody else's account; returns for how many
+   * milliseconds.
+   */
+  async followed(): Promise<number> {
+    const startedMs = performance.now();
+    while (performance.now() - startedMs < PATIENCE_MS) {
+      // Answered when the history has what was durable; or refused, when it is more than two seconds behind.
+      const answer = await request(
+        `http://${HOST}:${this.port}/api/markets/15m/${this.marketId}/trades?limit=1`,
+      );
+      await answer.body.dump();
+      if (answer.statusCode === 200) return performance.now() - startedMs;
+      await sleep(20);
+    }
+    throw new Error('the follower does not catch up');
   }
 
   /** What is not a success is an error. */

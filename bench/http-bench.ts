@@ -10,6 +10,7 @@ import type { LoadPace, LoadResult } from './load.js';
 import { type Disk, describeDisk, makeFolder, removeFolder } from './machine.js';
 import { LoadGenerator, startBareServer } from './processes.js';
 import { percent, type Section, type Table } from './report.js';
+import { median } from './samples.js';
 
 export interface HttpBenchOptions {
   /** The data folder is made in here, and removed. */
@@ -85,6 +86,8 @@ interface Compared {
   exchange: LoadResult[];
   /** The exchange's sequence before and after each of its rounds. */
   sequences: { from: number; to: number }[];
+  /** How long the follower was behind after each of its rounds. */
+  behindMs: number[];
 }
 
 interface Scheduled {
@@ -102,7 +105,7 @@ class Runner {
   ) {}
 
   async compare(load: HttpLoad, connections: number): Promise<Compared> {
-    const compared: Compared = { load, connections, bare: [], exchange: [], sequences: [] };
+    const compared: Compared = { load, connections, bare: [], exchange: [], sequences: [], behindMs: [] };
     const pace: LoadPace = { kind: 'closed' };
     for (let round = 0; round < ROUNDS; round++) {
       const timing = { connections, warmUpMs: round === 0 ? FIRST_WARM_UP_MS : WARM_UP_MS };
@@ -110,6 +113,7 @@ class Runner {
       const from = await this.exchange.durableSequence();
       compared.exchange.push(await this.run(load, this.exchange.port, pace, timing));
       compared.sequences.push({ from, to: await this.exchange.durableSequence() });
+      compared.behindMs.push(await this.exchange.followed());
     }
     return compared;
   }
@@ -117,7 +121,9 @@ class Runner {
   async schedule(load: HttpLoad, perSecond: number): Promise<Scheduled> {
     const pace: LoadPace = { kind: 'open', perSecond, seed: this.options.seed };
     const timing = { connections: OPEN_CONNECTIONS, warmUpMs: FIRST_WARM_UP_MS };
-    return { load, perSecond, result: await this.run(load, this.exchange.port, pace, timing) };
+    const result = await this.run(load, this.exchange.port, pace, timing);
+    await this.exchange.followed();
+    return { load, perSecond, result };
   }
 
   private run(
@@ -170,9 +176,9 @@ function report({ closed, open, commits, disk, loads, options }: Measured): Sect
   return {
     name: 'http',
     notes: [
-      `The built exchange, its follower on, beside a bare uWebSockets.js handler that reads and parses the same body and answers at once with a constant of the same bytes. What changes something is answered after the commit with synchronous=FULL.`,
+      `The built exchange, with its follower, beside a bare uWebSockets.js handler that reads and parses the same body and answers at once with a constant of the same bytes. What changes something is answered after the commit with synchronous=FULL.`,
       `Buys (${bytesOf(loads.buys)}): 1 dollar at any price, 64 users in turn, each order takes one that rests. Batches (first: ${bytesOf(loads.batches)}): ${loads.batches.orders} orders of one user; in every second batch all rest, in the others each takes one of those; 64 users. Order book: ${bytesOf(loads.books)}.`,
-      `Closed loop: one request outstanding per connection, keep-alive; ${ROUNDS} rounds of ${options.seconds} s each, in turns; the median round, and the rates of all. Client, server and disk thread share the cores of this machine. A client near 100% CPU is itself the limit.`,
+      `Closed loop: one request outstanding per connection, keep-alive; ${ROUNDS} rounds of ${options.seconds} s each, in turns; the median round, and the rates of all. Client, server and disk thread share the cores of this machine. A client near 100% CPU is itself the limit. After each round the follower is let catch up.`,
       `By schedule: Poisson arrivals (seed ${options.seed}) over ${OPEN_CONNECTIONS} connections; latency counts from the moment at which a request should have been sent (no coordinated omission), to about a millisecond.`,
       LIMITS_NOTE,
       `Disk: ${disk.fileSystem}; writing 4 KiB and fdatasync takes ${disk.syncP50Ms.toFixed(3)} ms (p50).`,
@@ -192,15 +198,21 @@ function report({ closed, open, commits, disk, loads, options }: Measured): Sect
 }
 
 function closedTable(closed: readonly Compared[], commits: readonly number[]): Table {
-  const rows = closed.flatMap(({ load, connections, bare, exchange, sequences }, i) => {
+  const rows = closed.flatMap(({ load, connections, bare, exchange, sequences, behindMs }, i) => {
     const commands = sequences.reduce((sum, { from, to }) => sum + to - from, 0);
     const ofBare = percent(medianRate(exchange) / medianRate(bare));
     const perCommit = load.orders === 0 ? '' : (commands * load.orders) / commits[i]!;
     const orders = (results: readonly LoadResult[]) =>
       load.orders === 0 ? '' : medianRate(results) * load.orders;
     return [
-      closedRow(`bare handler: ${load.name}, ${connections} connections`, bare, '', '', ''),
-      closedRow(`${load.name}, ${connections} connections`, exchange, orders(exchange), ofBare, perCommit),
+      [...closedRow(`bare handler: ${load.name}, ${connections} connections`, bare), '', '', '', ''],
+      [
+        ...closedRow(`${load.name}, ${connections} connections`, exchange),
+        orders(exchange),
+        ofBare,
+        perCommit,
+        load.orders === 0 ? '' : median(behindMs),
+      ],
     ];
   });
   return {
@@ -209,41 +221,33 @@ function closedTable(closed: readonly Compared[], commits: readonly number[]): T
       'server and load',
       'requests/s',
       'rounds',
-      'orders/s',
       'p50',
       'p99',
       'p99.9',
       'max',
       'client CPU',
       'idle cores',
+      'orders/s',
       'of bare',
       'orders/commit',
+      'follower behind, ms',
     ],
     rows,
   };
 }
 
-function closedRow(
-  name: string,
-  results: readonly LoadResult[],
-  orders: number | '',
-  ofBare: string,
-  perCommit: number | '',
-): (number | string)[] {
-  const median = medianOf(results);
+function closedRow(name: string, results: readonly LoadResult[]): (number | string)[] {
+  const middle = medianOf(results);
   return [
     name,
-    rateOf(median),
+    rateOf(middle),
     results.map((result) => `${Math.round(rateOf(result) / 1_000)}k`).join(' '),
-    orders,
-    median.latencyP50Ms,
-    median.latencyP99Ms,
-    median.latencyP999Ms,
-    median.latencyMaxMs,
-    percent(median.clientCpuMs / median.measuredMs),
-    percent(median.idleShare),
-    ofBare,
-    perCommit,
+    middle.latencyP50Ms,
+    middle.latencyP99Ms,
+    middle.latencyP999Ms,
+    middle.latencyMaxMs,
+    percent(middle.clientCpuMs / middle.measuredMs),
+    percent(middle.idleShare),
   ];
 }
 

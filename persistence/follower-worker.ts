@@ -9,7 +9,7 @@ import { FollowerLoop } from './follower-loop.js';
 import type { FollowerData, FollowerLog, FromFollower, LogLevel, ToFollower } from './follower-messages.js';
 import { writeSnapshotInThread } from './snapshot-thread.js';
 
-const LOWER_PRIORITY = 5;
+const LOWER_PRIORITY = 10;
 
 const port = parentPort!;
 const { folder, memory, snapshotEveryCommands, snapshotEveryMs } = workerData as FollowerData;

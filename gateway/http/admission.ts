@@ -223,8 +223,14 @@ function takeBody(call: Call, schema: z.ZodType, text: string, json: unknown): b
   return true;
 }
 
+/** What a route takes from a request without a query: the same every time, so it is made once. */
+const emptyQueries = new WeakMap<Route, unknown>();
+
 function readQuery(call: Call, route: Route): boolean {
-  const { fields, repeated } = queryFields(call.incoming.rawQuery);
+  const { rawQuery } = call.incoming;
+  if (rawQuery === '') call.query = emptyQueries.get(route);
+  if (call.query !== undefined) return true;
+  const { fields, repeated } = queryFields(rawQuery);
   if (repeated !== null) {
     call.refuse(invalidRequest({ [repeated]: 'stands in the query more than once' }));
     return false;
@@ -235,6 +241,7 @@ function readQuery(call: Call, route: Route): boolean {
     return false;
   }
   call.query = parsed.data;
+  if (rawQuery === '') emptyQueries.set(route, Object.freeze(parsed.data));
   return true;
 }
 

@@ -10,15 +10,7 @@ import {
   sideName,
   statusName,
 } from '../../engine/notation.js';
-import type {
-  AccountView,
-  DepthLevel,
-  DepthView,
-  MarketView,
-  OrderView,
-  PositionView,
-  QuoteView,
-} from '../../engine/views.js';
+import type { AccountView, MarketView, OrderView, PositionView, QuoteView } from '../../engine/views.js';
 import { averagePriceMicros, lotsText, microsText, microsTextOrNull, ticksText } from './decimal.js';
 
 export interface MarketReads extends Assets {
@@ -78,27 +70,6 @@ function title(symbol: string, market: MarketView): string {
   const [day, start] = new Date(market.startsAtMs).toISOString().split('T');
   const end = new Date(market.endsAtMs).toISOString().slice(11, 16);
   return `${symbol} up or down, ${day} ${start!.slice(0, 5)} to ${end} UTC`;
-}
-
-/** The engine keeps one book, in prices of UP; a bid for UP at p is an offer of DOWN at 1 - p, and the other way round. */
-export function orderbookText(reads: Assets, marketId: number, depth: DepthView, sequence: number): string {
-  const { bids, asks } = depth;
-  return (
-    `{"marketId":"${marketIdText(reads, marketId)}","sequence":${sequence}` +
-    `,"UP":{"bids":${levelsText(bids, ownPrice)},"asks":${levelsText(asks, ownPrice)}}` +
-    `,"DOWN":{"bids":${levelsText(asks, otherPrice)},"asks":${levelsText(bids, otherPrice)}}}`
-  );
-}
-
-const ownPrice = (ticks: number) => ticks;
-const otherPrice = (ticks: number) => MICROS_PER_SET - ticks;
-
-function levelsText(levels: DepthLevel[], priceOf: (ticks: number) => number): string {
-  const texts = levels.map(
-    ({ priceTicks, sizeLots }) =>
-      `{"price":${ticksText(priceOf(priceTicks))},"shares":${lotsText(sizeLots)}}`,
-  );
-  return `[${texts.join(',')}]`;
 }
 
 export interface QuotedOrder {

@@ -10,7 +10,7 @@ import { Outcome, Side } from '../../engine/domain.js';
 import type { Engine } from '../../engine/engine.js';
 import { MAX_PRICE_TICKS, MICROS_PER_SET } from '../../engine/limits.js';
 import { lotsText, marketIdText, ticksText } from '../../engine/notation.js';
-import { orderbookText } from '../json/views.js';
+import { orderbookText } from '../json/orderbook.js';
 import { Channel } from './channel.js';
 import { ticksIn } from './event-fields.js';
 

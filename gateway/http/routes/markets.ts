@@ -5,8 +5,9 @@ import { marketIdNumber, statusName } from '../../../engine/notation.js';
 import type { MarketView } from '../../../engine/views.js';
 import * as answers from '../../json/answers.js';
 import { viewOfPast } from '../../json/history.js';
+import { orderbookBytes } from '../../json/orderbook.js';
 import * as requests from '../../json/requests.js';
-import { marketText, orderbookText, quoteText } from '../../json/views.js';
+import { marketText, quoteText } from '../../json/views.js';
 import type { Call } from '../call.js';
 import { errorAnswer } from '../errors.js';
 import { isListed, readHistory } from '../history-read.js';
@@ -107,7 +108,7 @@ export const marketRoutes: Route[] = [
       if (market === null) return;
       const { engine } = call;
       const depth = engine.depth(market.marketId, call.query.depth)!;
-      call.answer(200, orderbookText(engine, market.marketId, depth, engine.sequence));
+      call.answer(200, orderbookBytes(engine, market.marketId, depth, engine.sequence));
     },
   }),
 
