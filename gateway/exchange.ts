@@ -149,8 +149,8 @@ async function recoverEngine(journal: Journal, log: Log): Promise<Engine> {
 }
 
 /**
- * Nobody can change anything any more once the follower is gone, or finds that the journal says otherwise: what would be
- * executed now might be executed on a state that is wrong. The process stays, to be looked at.
+ * Nobody can change anything any more once the follower is gone for good, or finds that the journal says otherwise: what
+ * would be executed now might be executed on a state that is wrong. The process stays, to be looked at.
  */
 function startFollower({ config, log }: ExchangeOptions, sequencer: WatchedSequencer): Follower | null {
   if (!config.follower) return null;

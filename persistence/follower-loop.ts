@@ -2,7 +2,8 @@
  * The follower's life: one session after another, until it is closed or finds that the journal is not what the exchange
  * made.
  *
- * - Damage in history.db: it is named in the log, the file is removed, and the next session makes it again.
+ * - Damage in history.db: it is named in the log, the file is removed, and the next session makes it again (after a second,
+ *   if that was the reason the last time, too).
  * - A journal that is damaged, or that leads this engine to another digest: reported, with the sequence, and the end.
  * - Anything else (a full disk, say): logged, and tried again after a second. Trading does not depend on it.
  *
@@ -39,6 +40,8 @@ export class FollowerLoop {
   /** The check of what lies before the first session's start; null: not begun. */
   private pastCheck: Promise<void> | null = null;
   private disagreed = false;
+  /** Whether the history has been damaged before. */
+  private wasDamaged = false;
 
   constructor(
     private readonly options: SessionOptions,
@@ -47,9 +50,9 @@ export class FollowerLoop {
 
   /** Settles when the follower is closed, or has found something that ends it. */
   async run(): Promise<void> {
-    await prepareSnapshotFolder(this.options.folder);
     while (!this.isOver()) {
       try {
+        await prepareSnapshotFolder(this.options.folder);
         this.session = await FollowerSession.open(this.options);
         const { session } = this;
         // It may have been closed while the session was opened.
@@ -97,11 +100,17 @@ export class FollowerLoop {
       );
       await this.closeSession('the history is being made again');
       removeHistory(folder);
+      if (this.wasDamaged) await this.pause();
+      this.wasDamaged = true;
       return;
     }
     log.error({ problem: String((error as Error).stack) }, 'the follower failed and will start again');
     await this.closeSession('the follower has failed and starts again');
-    await delay(RETRY_MS, undefined, { signal: this.stopped.signal }).catch(() => {});
+    await this.pause();
+  }
+
+  private pause(): Promise<void> {
+    return delay(RETRY_MS, undefined, { signal: this.stopped.signal }).catch(() => {});
   }
 
   private async closeSession(reason: string): Promise<void> {

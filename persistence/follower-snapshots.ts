@@ -32,7 +32,9 @@ export class FollowerSnapshots {
     private readonly board: FollowerBoard,
     private readonly log: FollowerLog,
   ) {
-    this.lastSequence = listSnapshots(folder)[0]?.sequence ?? 0;
+    // A damaged one may be ahead of the journal; it is no reason to wait.
+    const durable = board.get('durable');
+    this.lastSequence = listSnapshots(folder).find(({ sequence }) => sequence <= durable)?.sequence ?? 0;
     board.set('snapshotSequence', this.lastSequence);
   }
 

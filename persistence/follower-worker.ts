@@ -1,15 +1,15 @@
 /**
- * The follower's thread: its loop, and the messages to and from the trading thread. On Linux a thread has a priority of
- * its own; where cores are scarce, this one gives way to the one that trades.
+ * The follower's thread: its loop, and the messages to and from the trading thread. Where cores are scarce, this one gives
+ * way to the one that trades.
  */
-import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { FollowerBoard } from './follower-board.js';
 import { FollowerLoop } from './follower-loop.js';
 import type { FollowerData, FollowerLog, FromFollower, LogLevel, ToFollower } from './follower-messages.js';
 import { writeSnapshotInThread } from './snapshot-thread.js';
+import { giveWay } from './thread-priority.js';
 
-const LOWER_PRIORITY = 10;
+const PRIORITY_STEPS = 10;
 
 const port = parentPort!;
 const { folder, memory, snapshotEveryCommands, snapshotEveryMs } = workerData as FollowerData;
@@ -34,7 +34,7 @@ const loop = new FollowerLoop(
   post,
 );
 
-if (process.platform === 'linux') setPriority(0, LOWER_PRIORITY);
+giveWay(PRIORITY_STEPS);
 
 port.on('message', (message: ToFollower) => {
   switch (message.kind) {

@@ -3,9 +3,9 @@
  * checks that the journal leads to the state that the exchange had, writes snapshots, and keeps history and leaderboards.
  *
  * Always holds: the trading thread never waits for it, and tells it nothing but that something was committed. If it
- * finds that the journal says otherwise, `onDisagreement` is called, once.
+ * finds that the journal says otherwise, `onDisagreement` is called, once. A thread that ends by itself (out of memory, say)
+ * is started again, a few times: it goes on where it was, and checks what was committed meanwhile.
  */
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { FollowerBoard } from './follower-board.js';
 import { CommitMarks } from './follower-lag.js';
@@ -14,6 +14,10 @@ import { History } from './history.js';
 
 const SNAPSHOT_EVERY_COMMANDS = 500_000;
 const SNAPSHOT_EVERY_MS = 300_000;
+/** How often a thread that ended by itself is started again within a time, and how long after its end. */
+const RESTARTS_MAX = 5;
+const RESTARTS_WITHIN_MS = 600_000;
+const RESTART_AFTER_MS = 1_000;
 
 export interface FollowerOptions {
   /** The data folder. */
@@ -28,7 +32,7 @@ export interface FollowerOptions {
   elapsedMs: () => number;
   /** The journal, or what it leads to, is not what this exchange made: trading must stop. `sequence` is the first bad one. */
   onDisagreement: (sequence: number, message: string) => void;
-  /** The thread has ended by itself (out of memory, a bug): nothing checks the journal any more, and there is no history. */
+  /** The thread ends by itself again and again: nothing checks the journal any more, and there is no history. */
   onFailure: (error: Error) => void;
 }
 
@@ -51,7 +55,14 @@ export class Follower {
   readonly history: History;
   private readonly board = new FollowerBoard();
   private readonly marks = new CommitMarks();
-  private readonly worker: Worker;
+  private readonly workerData: FollowerData;
+  private thread: Worker;
+  /** Settles when the thread that runs now has ended. */
+  private threadEnd: Promise<void> = Promise.resolve();
+  /** Why its thread ended by itself, as far as that is known. */
+  private fault: Error | null = null;
+  private restartedAtMs: number[] = [];
+  private restart: NodeJS.Timeout | null = null;
   /** Why it does nothing any more. */
   private ended: string | null = null;
 
@@ -59,21 +70,18 @@ export class Follower {
     const { folder, durableSequence, elapsedMs } = options;
     this.board.set('durable', durableSequence);
     if (durableSequence > 0) this.marks.committed(durableSequence, elapsedMs());
-    const workerData: FollowerData = {
+    this.workerData = {
       folder,
       memory: this.board.memory,
       snapshotEveryCommands: options.snapshotEveryCommands ?? SNAPSHOT_EVERY_COMMANDS,
       snapshotEveryMs: options.snapshotEveryMs ?? SNAPSHOT_EVERY_MS,
     };
-    this.worker = new Worker(workerUrl(), { workerData });
-    this.worker.on('message', (message: FromFollower) => this.received(message));
-    this.worker.on('error', (error) => this.failed(error as Error));
-    this.worker.on('exit', () => this.failed(new Error('the follower has ended')));
+    this.thread = this.startThread();
     this.history = new History({
       send: (id, request, minSequence) => this.send({ kind: 'read', id, request, minSequence }),
       lagMs: () => this.lagMs(),
       elapsedMs,
-      problem: () => this.ended,
+      problem: () => this.ended ?? (this.restart === null ? null : 'the follower is being started again'),
     });
   }
 
@@ -100,11 +108,25 @@ export class Follower {
 
   /** Lets it finish the batch that it is at, and ends the thread. Reads that wait are answered `unavailable`. */
   async close(): Promise<void> {
-    if (this.worker.threadId === -1) return;
     this.end('the exchange is closing');
-    const exited = once(this.worker, 'exit');
+    if (this.restart !== null) clearTimeout(this.restart);
     this.send({ kind: 'close' });
-    await exited;
+    await this.threadEnd;
+  }
+
+  private startThread(): Worker {
+    const thread = new Worker(workerUrl(), { workerData: this.workerData });
+    thread.on('message', (message: FromFollower) => this.received(message));
+    thread.on('error', (error) => {
+      this.fault = error as Error;
+    });
+    this.threadEnd = new Promise((resolve) => {
+      thread.on('exit', () => {
+        resolve();
+        this.threadEnded();
+      });
+    });
+    return thread;
   }
 
   private lagMs(): number {
@@ -112,7 +134,7 @@ export class Follower {
   }
 
   private send(message: ToFollower): void {
-    this.worker.postMessage(message);
+    this.thread.postMessage(message);
   }
 
   private received(message: FromFollower): void {
@@ -136,11 +158,26 @@ export class Follower {
     }
   }
 
-  private failed(error: Error): void {
+  private threadEnded(): void {
     // After a disagreement, or when it is closed, it is meant to end.
     if (this.ended !== null) return;
-    this.end('the follower has failed');
-    this.options.onFailure(error);
+    const { elapsedMs, log, onFailure } = this.options;
+    const error = this.fault ?? new Error("the follower's thread has ended");
+    this.fault = null;
+    const nowMs = elapsedMs();
+    this.restartedAtMs = this.restartedAtMs.filter((atMs) => nowMs - atMs < RESTARTS_WITHIN_MS);
+    if (this.restartedAtMs.length >= RESTARTS_MAX) {
+      this.end('the follower has failed');
+      onFailure(error);
+      return;
+    }
+    log.error({ problem: String(error.stack) }, "the follower's thread has ended and will be started again");
+    this.restartedAtMs.push(nowMs);
+    this.history.end('the follower is being started again');
+    this.restart = setTimeout(() => {
+      this.restart = null;
+      this.thread = this.startThread();
+    }, RESTART_AFTER_MS);
   }
 
   private end(reason: string): void {

@@ -44,9 +44,10 @@ export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
   for (const name of namesIn(folder)) if (TEMPORARY.test(name)) rmSync(join(folder, name), { force: true });
 }
 
-/** Removes all but the newest. */
-export function removeOldSnapshots(dataFolder: string): void {
-  for (const { path } of listSnapshots(dataFolder).slice(KEPT)) rmSync(path, { force: true });
+/** Removes all but the newest up to `sequence`: one that is ahead of the journal is of no use, and must not take a place. */
+export function removeOldSnapshots(dataFolder: string, sequence: number): void {
+  const snapshots = listSnapshots(dataFolder).filter((snapshot) => snapshot.sequence <= sequence);
+  for (const { path } of snapshots.slice(KEPT)) rmSync(path, { force: true });
 }
 
 function namesIn(folder: string): string[] {

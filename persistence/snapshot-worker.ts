@@ -1,14 +1,14 @@
 /**
  * The thread that writes one snapshot, reads it back, and removes the ones that are too old (see snapshot-thread.ts).
- * On Linux a thread has a priority of its own; this one gives way to all others.
+ * It gives way to the follower, which starts it.
  */
-import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { writeSnapshot } from './snapshot-file.js';
 import { removeOldSnapshots, snapshotNameOf } from './snapshot-folder.js';
 import type { SnapshotResult, SnapshotTask } from './snapshot-thread.js';
+import { giveWay } from './thread-priority.js';
 
-const LOW_PRIORITY = 10;
+const PRIORITY_STEPS = 5;
 
 function write({ folder, header, pieces }: SnapshotTask): SnapshotResult {
   try {
@@ -16,12 +16,12 @@ function write({ folder, header, pieces }: SnapshotTask): SnapshotResult {
       header: { ...header, hash: Buffer.from(header.hash) },
       pieces,
     });
-    removeOldSnapshots(folder);
+    removeOldSnapshots(folder, header.sequence);
     return null;
   } catch (error) {
     return (error as Error).message;
   }
 }
 
-if (process.platform === 'linux') setPriority(0, LOW_PRIORITY);
+giveWay(PRIORITY_STEPS);
 parentPort!.postMessage(write(workerData as SnapshotTask));

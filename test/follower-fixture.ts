@@ -73,7 +73,7 @@ export class Log implements FollowerLog {
 export function writeSnapshotHere(folder: string, content: SnapshotContent): SnapshotWriting {
   const write = async () => {
     writeSnapshot(snapshotNameOf(folder, content.header.sequence).path, content);
-    removeOldSnapshots(folder);
+    removeOldSnapshots(folder, content.header.sequence);
   };
   return { done: write(), cancel: async () => {} };
 }

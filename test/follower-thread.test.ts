@@ -2,13 +2,15 @@
  * The follower's thread and process: what was acknowledged is in the very next answer, and kill -9 at any moment loses
  * and doubles nothing. Threads and other processes run the build in dist/ (`npm test` makes it).
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Outcome, TimeInForce } from '../engine/domain.js';
 import { MAX_TIME_MS } from '../engine/limits.js';
@@ -210,25 +212,88 @@ describe('the thread', () => {
     await follower.close();
   });
 
-  it('a follower that ends by itself is reported', async () => {
+  it('that ends by itself is started again, and goes on where it was; not for ever', async () => {
+    const onFailure = vi.fn();
+    const { sequencer, follower, log, read, durable } = await openExchange(folders.make(), { onFailure });
+    setUp(sequencer);
+    const trades = { kind: 'userTrades', userId: 1, limit: 100, cursor: null } as const;
+    const { thread } = follower as unknown as { thread: Worker };
+    for (let end = 1; end <= RESTARTS; end++) {
+      trade(sequencer, 1, 2);
+      await durable();
+      await endThread(follower);
+      expect(await read(trades)).toMatchObject({ outcome: 'unavailable' });
+      // What was committed while there was no thread is in the history, too.
+      trade(sequencer, 1, 2);
+      await durable();
+      await vi.waitFor(async () => expect((await read(trades)).outcome).toBe('ok'), 30_000);
+      expect(answerOf(await read(trades)).entries.length).toBe(end * 2);
+    }
+    expect(follower).not.toHaveProperty('thread', thread);
+    expect(log.of('error').map(({ message }) => message)).toEqual(
+      Array(RESTARTS).fill("the follower's thread has ended and will be started again"),
+    );
+    expect(onFailure).not.toHaveBeenCalled();
+    await endThread(follower);
+    expect(onFailure).toHaveBeenCalledTimes(1);
+    expect(await read(trades)).toEqual({ outcome: 'unavailable', reason: 'the follower has failed' });
+  });
+
+  it('is closed while it waits to be started again', async () => {
+    const onFailure = vi.fn();
+    const { follower } = await openExchange(folders.make(), { onFailure });
+    await endThread(follower);
+    await follower.close();
+    // Longer than it waits.
+    await delay(1_500);
+    expect((follower as unknown as { thread: Worker }).thread.threadId).toBe(-1);
+    expect(onFailure).not.toHaveBeenCalled();
+  });
+
+  it('a folder that cannot be used is tried again and again: trading does not depend on it', async () => {
     const folder = folders.make();
     writeFileSync(folder, 'a file where the folder must be');
+    const log = new Log();
     const onFailure = vi.fn();
     const follower = new FollowerOfBuild({
       folder,
       durableSequence: 0,
-      log: new Log(),
-      elapsedMs: () => performance.now(),
-      onDisagreement: () => {},
+      log,
+      elapsedMs: () => 0,
+      onDisagreement: onFailure,
       onFailure,
     });
     closers.push(() => follower.close());
-    await vi.waitFor(() => expect(onFailure).toHaveBeenCalledTimes(1), 30_000);
-    const done = vi.fn();
-    follower.history.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' }, 0, done);
-    expect(done.mock.calls).toEqual([[{ outcome: 'unavailable', reason: 'the follower has failed' }]]);
+    await vi.waitFor(() => expect(log.of('error').length).toBeGreaterThan(1), 30_000);
+    expect(log.of('error')[0]!.message).toBe('the follower failed and will start again');
+    expect(onFailure).not.toHaveBeenCalled();
   });
+
+  it.runIf(process.platform === 'linux')(
+    'gives way from whatever priority the program was started with',
+    async () => {
+      const script = `
+      import { getPriority } from 'node:os';
+      const { giveWay } = await import('${BUILT}thread-priority.js');
+      giveWay(5);
+      process.stdout.write(String(getPriority(0)));`;
+      const priorityFrom = (nice: string) =>
+        execFileSync('nice', ['-n', nice, process.execPath, '--input-type=module', '-e', script]).toString();
+      const start = getPriority(0);
+      expect(priorityFrom('0')).toBe(`${Math.min(19, start + 5)}`);
+      expect(priorityFrom('9')).toBe(`${Math.min(19, start + 14)}`);
+      expect(priorityFrom('19')).toBe('19');
+    },
+  );
 });
+
+/** As often as it is started again within ten minutes. */
+const RESTARTS = 5;
+
+/** Has the thread end as it would when it is out of memory. */
+async function endThread(follower: Follower): Promise<void> {
+  await (follower as unknown as { thread: Worker }).thread.terminate();
+}
 
 /** An exchange that trades without end: windows of a few seconds of real time, snapshots all the time. */
 const PROGRAM = `

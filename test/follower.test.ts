@@ -13,7 +13,8 @@ import { HISTORY_LAG_MAX_MS, History, type HistoryLink } from '../persistence/hi
 import type { HistoryOutcome, HistoryRequest } from '../persistence/history-requests.js';
 import { openJournal } from '../persistence/journal.js';
 import { openJournalReader } from '../persistence/journal-reader.js';
-import { listSnapshots } from '../persistence/snapshot-folder.js';
+import { readSnapshot } from '../persistence/snapshot-file.js';
+import { listSnapshots, prepareSnapshotFolder, snapshotNameOf } from '../persistence/snapshot-folder.js';
 import { recoverFromSnapshot } from '../persistence/snapshot-recovery.js';
 import { closeDatabase, execute, openDatabase } from '../persistence/sqlite.js';
 import { journalOf, Log, startFollower, type TestFollower, writeCommands } from './follower-fixture.js';
@@ -214,6 +215,19 @@ describe('snapshots', () => {
     await follower.read(TRADES);
     expect(listSnapshots(folder).length).toBe(1);
     await journal.close();
+  });
+
+  it('damaged ones that are ahead of the journal stop none from being taken, nor from staying', async () => {
+    const folder = folders.make();
+    await prepareSnapshotFolder(folder);
+    const ahead = [1e9, 2e9, 3e9].map((sequence) => snapshotNameOf(folder, sequence));
+    for (const { path } of ahead) writeFileSync(path, 'nothing');
+    await journalOf(folder, commands.slice(0, 2_000));
+    const follower = start(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
+    await follower.read(TRADES);
+    await vi.waitFor(() => expect(listSnapshots(folder).length).toBe(4), 30_000);
+    expect(listSnapshots(folder).slice(0, 3)).toEqual(ahead.toReversed());
+    expect(readSnapshot(listSnapshots(folder)[3]!.path).engine.sequence).toBeGreaterThan(1_800);
   });
 
   it('a damaged one is passed over by the follower too', async () => {

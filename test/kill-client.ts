@@ -129,7 +129,7 @@ export abstract class KillClient {
   }
 
   protected async read(path: string): Promise<Answer> {
-    const answer = await this.floor.api.get(path, this.token);
+    const answer = await this.floor.api.read(path, this.token);
     expect(answer.status, answer.text).toBe(200);
     return answer;
   }
@@ -252,7 +252,7 @@ export class KillTaker extends KillClient {
   /** null when the market's positions show no longer what the user holds of this outcome. */
   private async sharesNow(marketId: string, outcome: OutcomeName): Promise<Big | null> {
     const { json } = await this.read(`/users/${this.userId}/positions`);
-    const market = await this.floor.api.get(`/markets/${marketId}`);
+    const market = await this.floor.api.read(`/markets/${marketId}`);
     if (market.json.status === 'resolved' && market.json.resolution !== outcome) return null;
     // biome-ignore lint/suspicious/noExplicitAny: an entry of the answer
     const found = json.positions.find((each: any) => each.marketId === marketId && each.outcome === outcome);

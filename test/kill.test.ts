@@ -1,10 +1,12 @@
 /**
  * The built program, killed with SIGKILL again and again while clients trade on many connections, and restarted on the same
  * folder. What was acknowledged is there exactly once; what was not is there wholly or not at all; a key gets its first answer;
- * and the digest that was shown at a sequence is the journal's.
+ * and the digest that was shown at a sequence is the journal's. Snapshots and history are whole, every third kill having come while
+ * a snapshot was written.
  *
  * KILL_SEED repeats the choices and the moments of the kills, as far as a clock can.
  */
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,6 +29,7 @@ import {
   KillTaker,
   register,
 } from './kill-client.js';
+import { replayJson } from './replay-tool.js';
 import { ChildServer } from './server.js';
 
 const SEED = seedOf('KILL_SEED');
@@ -37,6 +40,7 @@ const BALANCE = 10_000;
 /** A market lasts less than four seconds. */
 const SPEED = 240;
 const LIMIT_MS = 300_000;
+const SNAPSHOT_WAIT_MS = 3_000;
 
 interface Status {
   sequence: number;
@@ -71,6 +75,7 @@ function spawn(): ChildServer {
     ASSETS: 'BTC',
     FEED_SPEED: `${SPEED}`,
     STARTING_BALANCE: `${BALANCE}`,
+    SNAPSHOT_EVERY_COMMANDS: '1000',
     LOG_LEVEL: 'warn',
   });
 }
@@ -117,10 +122,22 @@ async function keepLooking(): Promise<void> {
   }
 }
 
+/** Of snapshots that are being written, or were when the exchange was killed. */
+function unfinishedSnapshots(): string[] {
+  const snapshots = join(folder, 'snapshots');
+  return existsSync(snapshots) ? readdirSync(snapshots).filter((name) => name.endsWith('.tmp')) : [];
+}
+
+/** When a snapshot is being written; or after a while, if none is. */
+async function whileSnapshotIsWritten(): Promise<void> {
+  const from = performance.now();
+  while (unfinishedSnapshots().length === 0 && performance.now() - from < SNAPSHOT_WAIT_MS) await sleep(1);
+}
+
 /** Lets the clients trade, and kills the exchange under them. Now and then it was about to stop by itself. */
-async function killUnderLoad(): Promise<void> {
+async function killUnderLoad(moment: () => Promise<unknown>): Promise<void> {
   const traffic = Promise.all([keepLooking(), ...clients.map((client) => client.run())]);
-  await Promise.race([sleep(dice.whole(20, 900)), traffic]);
+  await Promise.race([moment(), traffic]);
   if (dice.chance(0.15)) {
     server.child.kill('SIGTERM');
     await sleep(dice.whole(0, 20));
@@ -142,14 +159,22 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
   test('loses nothing that was acknowledged, and does nothing twice', { timeout: LIMIT_MS }, async () => {
     await start();
     await registerClients();
+    let unfinished = 0;
     for (let kill = 0; kill < KILLS; kill++) {
-      await killUnderLoad();
+      await killUnderLoad(kill % 3 === 0 ? whileSnapshotIsWritten : () => sleep(dice.whole(20, 900)));
+      unfinished += unfinishedSnapshots().length;
       if (kill % 5 === 4) await killAtStart();
       await start();
       await Promise.all(clients.map((client) => client.findOut()));
       await look();
     }
+    const { sequence } = (await floor.api.read('/leaderboard?metric=volume&period=all')).json;
     expect(await server.stop()).toBe(0);
+    // Whatever the kills cut off: history and snapshots are, row for row and byte for byte, what the journal leads to.
+    const { good, history, snapshots } = await replayJson(folder, 'verify');
+    expect({ good, snapshots: snapshots.length }).toEqual({ good: true, snapshots: 3 });
+    expect(history.sequence).toBeGreaterThanOrEqual(sequence);
+    expect(unfinishedSnapshots()).toEqual([]);
     const executed = await readJournal();
     const counts = { acknowledged: 0, refusals: 0, executedUnseen: 0, notExecuted: 0, replays: 0 };
     for (const client of clients) {
@@ -158,9 +183,10 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
     }
     expect([...executed.keys()], 'commands that no client sent').toEqual([]);
     process.stdout.write(
-      `killed ${KILLS} times under load; ${statuses.at(-1)!.sequence} commands; ${JSON.stringify(counts)}; ` +
+      `killed ${KILLS} times under load, ${unfinished} times while a snapshot was written; ${statuses.at(-1)!.sequence} commands; ${JSON.stringify(counts)}; ` +
         `${floor.resolved.size} markets resolved\n`,
     );
+    expect(unfinished, 'kills while a snapshot was written').toBeGreaterThan(0);
     expect(counts.acknowledged).toBeGreaterThan(KILLS * clients.length);
     expect(Math.min(counts.executedUnseen, counts.notExecuted, counts.replays)).toBeGreaterThan(0);
   });

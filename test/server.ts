@@ -100,6 +100,17 @@ export class ApiClient {
     return this.send('GET', path, undefined, { token });
   }
 
+  /** A read of what the follower keeps, asked again while that is behind: on a busy machine, or after a start, it may be. */
+  async read(path: string, token?: string): Promise<Answer> {
+    let answer = await this.get(path, token);
+    await eventually(async () => {
+      if (answer.status !== 503) return true;
+      answer = await this.get(path, token);
+      return false;
+    });
+    return answer;
+  }
+
   post(path: string, body: unknown, token?: string): Promise<Answer> {
     return this.send('POST', path, body, { token });
   }

@@ -3,12 +3,20 @@
  * snapshot and the rest of the journal, which must end in the same bytes as recovery from the whole.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { StateWriter } from '../engine/archive.js';
 import { Engine } from '../engine/engine.js';
-import { openJournalReader } from '../persistence/journal-reader.js';
+import { type JournalPosition, openJournalReader } from '../persistence/journal-reader.js';
 import { recover } from '../persistence/recovery.js';
 import {
   readSnapshot,
@@ -242,14 +250,40 @@ describe('a snapshot that does not belong to the journal', () => {
   });
 });
 
+async function recoverWhole(folder: string): Promise<{ engine: Engine; end: JournalPosition }> {
+  const reader = await openJournalReader(folder);
+  const engine = new Engine();
+  const { end } = await recover({ reader, engine, elapsedMs: () => 0 });
+  await reader.close();
+  return { engine, end };
+}
+
 describe('the files', () => {
   it('the newest three stay', async () => {
     const folder = folders.copy(original);
     await addSnapshots(folder, [500, 6_900]);
     expect(listSnapshots(folder).length).toBe(5);
     const kept = listSnapshots(folder).slice(0, 3);
-    removeOldSnapshots(folder);
+    removeOldSnapshots(folder, 7_000);
     expect(listSnapshots(folder)).toEqual(kept);
+  });
+
+  it('those that are ahead of the journal, which are damaged, take no place of others', async () => {
+    const folder = folders.copy(original);
+    const good = listSnapshots(folder);
+    const ahead = [1e9, 2e9, 3e9].map((sequence) => snapshotNameOf(folder, sequence));
+    for (const { path } of ahead) writeFileSync(path, 'nothing');
+    removeOldSnapshots(folder, good[0]!.sequence);
+    expect(listSnapshots(folder)).toEqual([...ahead.toReversed(), ...good]);
+  });
+
+  it.runIf(existsSync('/dev/full'))('on a full disk nothing is left, and the disk is named', async () => {
+    const folder = folders.copy(original);
+    const { engine, end } = await recoverWhole(folder);
+    const { path } = snapshotNameOf(folder, 9_999);
+    symlinkSync('/dev/full', `${path}.tmp`);
+    expect(() => writeSnapshot(path, takeSnapshot(engine, end))).toThrow(/ENOSPC/);
+    expect(readdirSync(join(folder, 'snapshots')).length).toBe(3);
   });
 
   it('what a crash left unfinished is not taken for one, and removed', async () => {
@@ -280,10 +314,7 @@ describe('the files', () => {
 
   it('one that cannot be written leaves nothing', async () => {
     const folder = folders.make();
-    const reader = await openJournalReader(original);
-    const engine = new Engine();
-    const { end } = await recover({ reader, engine, elapsedMs: () => 0 });
-    await reader.close();
+    const { engine, end } = await recoverWhole(original);
     const path = join(folder, 'no such folder', 'snapshot-0000000000000001.bin');
     expect(() => writeSnapshot(path, takeSnapshot(engine, end))).toThrow(/ENOENT/);
     expect(existsSync(path)).toBe(false);

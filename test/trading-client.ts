@@ -98,7 +98,7 @@ export class TradingClient {
     const isGone = cancelled.status === 404;
     if (isGone) expect(cancelled.json.error.code).toBe('order_not_found');
     else expect(cancelled.status, cancelled.text).toBe(200);
-    const profile = await this.api.get(this.path);
+    const profile = await this.api.read(this.path);
     this.ledger.restingEnded(isGone ? null : cancelled.json.cancelledShares, profile.json.volume);
     this.count(isGone ? 'resting orders gone' : 'resting orders cancelled');
   }

@@ -102,6 +102,118 @@ test('pays each deposit its exact share, floored, and never more than came in', 
   fc.assert(fc.property(steps, play), { numRuns: 500 });
 });
 
+/** What somebody does between two settlements; `pick` chooses among the deposits. */
+type Action =
+  | { do: 'stake'; userId: number; amountMicros: number }
+  | { do: 'unstake' | 'claim'; pick: number }
+  | { do: 'settle'; spentMicros: number };
+
+const actions: fc.Arbitrary<Action[]> = fc.array(
+  fc.oneof(
+    fc.record({
+      do: fc.constant('stake' as const),
+      userId: fc.integer({ min: 3, max: 5 }),
+      amountMicros: fc.integer({ min: DOLLAR, max: 90 * DOLLAR }),
+    }),
+    fc.record({ do: fc.constantFrom('unstake' as const, 'claim' as const), pick: fc.nat() }),
+    fc.record({
+      do: fc.constant('settle' as const),
+      spentMicros: fc.integer({ min: 500_000, max: 50 * DOLLAR }),
+    }),
+  ),
+  { minLength: 10, maxLength: 40 },
+);
+
+/** A deposit of the engine, and what of the fees is its own, as an exact fraction. */
+interface Stake {
+  depositId: number;
+  userId: number;
+  amountMicros: number;
+  earnsFromMs: number;
+  earned: Big;
+  paid: number;
+}
+
+/** Runs the actions through the engine; in the end everybody unstakes. */
+class VaultRun {
+  private readonly engine = openMarket(5).engine;
+  private readonly open: Stake[] = [];
+  private windowStartMs = at(0);
+  private feesMicros = 0;
+  private givenMicros = 0;
+  private paidMicros = 0;
+
+  play(script: Action[]): void {
+    for (const action of script) {
+      if (action.do === 'stake') this.stake(action.userId, action.amountMicros);
+      else if (action.do === 'settle') this.settle(action.spentMicros);
+      else if (this.open.length > 0) this.pay(action.do, this.open[action.pick % this.open.length]!);
+    }
+    while (this.open.length > 0) this.pay('unstake', this.open[0]!);
+    const { stakedMicros, yieldDueMicros, treasuryMicros } = this.engine.funds();
+    expect([stakedMicros, yieldDueMicros]).toEqual([0, 0]);
+    // Every micro-dollar of the fees is paid out or in the treasury.
+    expect(this.paidMicros + treasuryMicros).toBe(this.feesMicros);
+    expect(this.paidMicros).toBeLessThanOrEqual(this.givenMicros);
+  }
+
+  private stake(userId: number, amountMicros: number): void {
+    const { engine } = this;
+    run(engine, { kind: 'stake', userId, amountMicros, idempotencyKey: null });
+    const { depositId, earnsFromMs } = engine.deposits(userId).at(-1)!;
+    this.open.push({ depositId, userId, amountMicros, earnsFromMs, earned: new Exact(0), paid: 0 });
+  }
+
+  private pay(verb: 'unstake' | 'claim', stake: Stake): void {
+    const { engine } = this;
+    const { userId, depositId, amountMicros } = stake;
+    const before = engine.account(userId)!.availableMicros;
+    const kind = verb === 'claim' ? 'claimYield' : 'unstake';
+    run(engine, { kind, userId, depositId, idempotencyKey: null });
+    const principal = verb === 'unstake' ? amountMicros : 0;
+    const paid = engine.account(userId)!.availableMicros - before - principal;
+    stake.paid += paid;
+    this.paidMicros += paid;
+    // Never more than the share, and short of it by less than two micro-dollars.
+    expect(stake.earned.gte(stake.paid) && stake.earned.minus(stake.paid).lt(2)).toBe(true);
+    if (verb === 'unstake') this.open.splice(this.open.indexOf(stake), 1);
+  }
+
+  /** Has somebody pay a fee in the current market, and the market end. */
+  private settle(spentMicros: number): void {
+    const { engine } = this;
+    const marketId = engine.activeMarket(0);
+    const sizeLots = Math.ceil(spentMicros / 500);
+    const terms = { outcome: Outcome.DOWN, priceTicks: 500, timeInForce: TimeInForce.GTC };
+    run(engine, buy({ userId: 2, marketId, sizeLots, ...terms }));
+    run(engine, buy({ userId: 1, marketId, budgetMicros: spentMicros }));
+    this.windowStartMs += WINDOW;
+    run(engine, price(100_000, this.windowStartMs - 1_000), this.windowStartMs - 1_000);
+    run(engine, { kind: 'advanceTime' }, this.windowStartMs + 2_000);
+    const [shared] = eventsOf(engine, 'feesShared');
+    const { vaultMicros, treasuryMicros } = shared!;
+    const fees = vaultMicros + treasuryMicros;
+    this.feesMicros += fees;
+    this.givenMicros += vaultMicros;
+    const earning = this.open.filter(({ earnsFromMs }) => earnsFromMs <= engine.nowMs);
+    const staked = earning.reduce((sum, { amountMicros }) => sum.plus(amountMicros), new Exact(0));
+    const share = Math.floor((fees * 40) / 100);
+    expect(vaultMicros).toBeLessThanOrEqual(earning.length === 0 ? 0 : share);
+    for (const stake of earning) {
+      stake.earned = stake.earned.plus(new Exact(share).times(stake.amountMicros).div(staked));
+    }
+    for (const userId of [1, 2])
+      engine.apply({ kind: 'claim', userId, marketId, idempotencyKey: null }, engine.nowMs);
+  }
+}
+
+test('in the engine: all fees are paid to the deposits by their shares, or in the treasury', () => {
+  fc.assert(
+    fc.property(actions, (script) => new VaultRun().play(script)),
+    { numRuns: 150 },
+  );
+});
+
 test.each([
   ['on a quarter hour', 0, WINDOW],
   ['just after it', 1, 2 * WINDOW],
