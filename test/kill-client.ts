@@ -23,6 +23,8 @@ export interface Attempt {
   answers: { status: number; text: string; isReplay: boolean }[];
   /** Sent and not answered: nobody knows, so far, whether it was executed. */
   lostSends: number;
+  /** The exchange's time when it was made, as far as was known then. */
+  madeAtMs: number;
 }
 
 export type KillClientOptions = [floor: Floor, userId: string, token: string, isKeyed: boolean, dice: Dice];
@@ -30,6 +32,8 @@ export type KillClientOptions = [floor: Floor, userId: string, token: string, is
 /** What all clients know of the exchange while it runs. */
 export interface Floor {
   api: ApiClient;
+  /** The exchange's time at the last look. */
+  nowMs: number;
   /** The market to trade; empty: none is active. */
   marketId: string;
   resolved: Map<string, ResolutionName>;
@@ -43,8 +47,9 @@ const LAST_MS = 8_640_000_000_000;
 const CANCEL = 'cancel:';
 const CLAIM = 'claim:';
 const LOST = ['UND_ERR_SOCKET', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE'];
-/** So many of a user's last keyed attempts are sent again after each restart. */
+/** So many of a user's last keyed attempts are sent again after each restart, if they are not older than half a key's life. */
 const SENT_AGAIN = 3;
+const SENT_AGAIN_WITHIN_MS = 1_800_000;
 
 export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && LOST.includes((error as Error & { code?: string }).code ?? '');
@@ -92,8 +97,9 @@ export abstract class KillClient {
     this.lost = null;
     if (lost !== null && lost.key !== null) this.answered(lost, await this.send(lost));
     else if (lost !== null) await this.findOutBySelf(lost);
-    const keyed = this.attempts.filter(({ key, answers }) => key !== null && answers.at(-1)?.status !== 503);
-    for (const attempt of keyed.slice(-SENT_AGAIN)) {
+    const isKept = ({ key, answers, madeAtMs }: Attempt) =>
+      key !== null && answers.at(-1)?.status !== 503 && this.floor.nowMs - madeAtMs < SENT_AGAIN_WITHIN_MS;
+    for (const attempt of this.attempts.filter(isKept).slice(-SENT_AGAIN)) {
       const first = attempt.answers[0]!;
       const { status, text, headers } = await this.send(attempt);
       expect({ status, text }).toEqual({ status: first.status, text: first.text });
@@ -125,7 +131,8 @@ export abstract class KillClient {
 
   protected attempt(mark: string, marketId: string, isKeyed: boolean): Omit<Attempt, 'path'> {
     const key = isKeyed ? `key:${mark}` : null;
-    return { mark, method: 'POST', body: {}, key, marketId, answers: [], lostSends: 0 };
+    const madeAtMs = this.floor.nowMs;
+    return { mark, method: 'POST', body: {}, key, marketId, answers: [], lostSends: 0, madeAtMs };
   }
 
   protected async read(path: string): Promise<Answer> {

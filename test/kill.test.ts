@@ -40,7 +40,7 @@ const BALANCE = 10_000;
 /** A market lasts less than four seconds. */
 const SPEED = 240;
 const LIMIT_MS = 300_000;
-const SNAPSHOT_WAIT_MS = 3_000;
+const SNAPSHOT_WAIT_MS = 2_000;
 
 interface Status {
   sequence: number;
@@ -58,7 +58,7 @@ let server: ChildServer;
 const dice = new Dice(SEED);
 const clients: KillClient[] = [];
 const statuses: Status[] = [];
-const floor = { attempts: 0, marketId: '', resolved: new Map() } as Omit<Floor, 'api'> as Floor;
+const floor = { attempts: 0, nowMs: 0, marketId: '', resolved: new Map() } as Omit<Floor, 'api'> as Floor;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'exchange-kill-'));
@@ -108,6 +108,7 @@ async function look(): Promise<boolean> {
   const resolved = await api.get('/markets?status=resolved&limit=5');
   const status = await api.get('/status');
   if ([active, resolved, status].some((answer) => answer.status === 503)) return false;
+  floor.nowMs = active.json.serverTimeMs;
   floor.marketId = active.json.markets[0]?.id ?? '';
   for (const { id, resolution } of resolved.json.markets) floor.resolved.set(id, resolution);
   statuses.push(status.json);
