@@ -97,7 +97,7 @@ export class HistoryReads {
       }
       case 'pastMarkets': {
         const ids = this.pastIds(request);
-        return () => this.pastMarkets(ids, request.limit);
+        return () => this.pastMarkets(ids, request);
       }
     }
   }
@@ -159,7 +159,10 @@ export class HistoryReads {
     return ids;
   }
 
-  private async pastMarkets(ids: readonly number[], limit: number): Promise<Page<MarketEntry>> {
+  private async pastMarkets(
+    ids: readonly number[],
+    { limit, points }: RequestOf<'pastMarkets'>,
+  ): Promise<Page<MarketEntry>> {
     const page = ids.slice(0, limit);
     const sql = `${selectSql(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?)) ORDER BY marketId DESC`;
     const rows = await this.query<RowOf<typeof MARKET>>(sql, [JSON.stringify(page)]);
@@ -169,7 +172,8 @@ export class HistoryReads {
       if (row?.marketId !== page[i])
         throw new HistoryDamage('market', `marketId ${page[i]}`, 'it is missing');
     }
-    return { entries: await this.withPoints(rows), nextCursor: ids.length > limit ? page.at(-1)! : null };
+    const entries = points ? await this.withPoints(rows) : rows.map(withoutPoints);
+    return { entries, nextCursor: ids.length > limit ? page.at(-1)! : null };
   }
 
   private async withPoints(markets: readonly RowOf<typeof MARKET>[]): Promise<MarketEntry[]> {
@@ -188,6 +192,10 @@ export class HistoryReads {
   private query<Row>(sql: string, parameters: readonly (number | string)[] = []): Promise<Row[]> {
     return query<Row>(this.database, sql, parameters);
   }
+}
+
+function withoutPoints(market: RowOf<typeof MARKET>): MarketEntry {
+  return { market: withoutChecksum(market), points: new Float64Array() };
 }
 
 /** A page must begin at the entry after its cursor, or at the list's newest, and go on without a gap to its end. */

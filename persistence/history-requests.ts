@@ -27,7 +27,12 @@ export type HistoryRequest =
   /** The public tape. */
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest)
   /** Markets that have ended, of one asset or (null) of all: newest window first, then the later listed asset. */
-  | ({ kind: 'pastMarkets'; asset: number | null } & PageRequest)
+  | ({
+      kind: 'pastMarkets';
+      asset: number | null;
+      /** Whether each comes with its price history; else that is empty, and costs nothing. */
+      points: boolean;
+    } & PageRequest)
   /** A market that ever opened, also one that is active. */
   | { kind: 'market'; marketId: number }
   | {

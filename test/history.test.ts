@@ -82,7 +82,9 @@ async function expectEverything(follower: TestFollower, limit = 200): Promise<vo
   }
   const past = expected.markets.filter((market) => market.status !== MarketStatus.ACTIVE).toReversed();
   for (const asset of [null, 0, 1]) {
-    const found = await all((cursor) => follower.read({ kind: 'pastMarkets', asset, limit: 2, cursor }));
+    const found = await all((cursor) =>
+      follower.read({ kind: 'pastMarkets', asset, points: true, limit: 2, cursor }),
+    );
     const wanted = past.filter((market) => asset === null || market.marketId % 64 === asset);
     expect(found.map(({ market }) => market)).toEqual(wanted);
     for (const { market, points } of found) expect([...points]).toEqual(expected.points.get(market.marketId));

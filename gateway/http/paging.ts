@@ -31,14 +31,11 @@ export function pageOf<Entry>(
   entries: Entry[],
   order: ListOrder<Entry>,
 ): Page<Entry> | null {
-  const { limit, cursor } = call.query;
+  const { limit } = call.query;
+  const after = startOf(call, order.list);
+  if (after === undefined) return null;
   let start = 0;
-  if (cursor !== undefined) {
-    const after = cursorPosition(order.list, cursor);
-    if (after === null) {
-      call.refuse(invalidRequest({ cursor: 'is not a cursor that this list gave' }));
-      return null;
-    }
+  if (after !== null) {
     const isAfter = (entry: Entry) =>
       order.newestFirst ? order.positionOf(entry) < after : order.positionOf(entry) > after;
     start = entries.findIndex(isAfter);
@@ -55,8 +52,19 @@ export function cursorOf(list: string, position: number): string {
   return Buffer.from(`${list}\n${position}`).toString('base64url');
 }
 
+/** The number that a page starts after, null for the first; undefined: not a cursor of this list, and the client was told. */
+export function startOf(call: Call<unknown, PageRequest>, list: string): number | null | undefined {
+  const { cursor } = call.query;
+  if (cursor === undefined) return null;
+  return cursorPosition(list, cursor) ?? refuseCursor(call);
+}
+
+export function refuseCursor(call: Call<unknown, unknown>): undefined {
+  call.refuse(invalidRequest({ cursor: 'is not a cursor that this list gave' }));
+}
+
 /** The position in a cursor; null if it is not one of this list. */
-export function cursorPosition(list: string, cursor: string): number | null {
+function cursorPosition(list: string, cursor: string): number | null {
   const [name, position, ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
   if (name !== list || position === undefined || rest.length > 0) return null;
   return /^\d{1,16}$/.test(position) ? Number(position) : null;

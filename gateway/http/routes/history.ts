@@ -18,9 +18,9 @@ import {
 import * as requests from '../../json/requests.js';
 import { marketText } from '../../json/views.js';
 import type { Call } from '../call.js';
-import { errorAnswer, invalidRequest } from '../errors.js';
+import { errorAnswer } from '../errors.js';
 import { isListed, readHistory } from '../history-read.js';
-import { cursorOf, cursorPosition, type PageRequest } from '../paging.js';
+import { cursorOf, type PageRequest, refuseCursor, startOf } from '../paging.js';
 import { defineRoute, type Route } from '../route.js';
 
 export const historyRoutes: Route[] = [
@@ -39,12 +39,16 @@ export const historyRoutes: Route[] = [
       const cursor = startOf(call, list);
       if (cursor === undefined) return;
       const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
-      readHistory(call, { kind: 'pastMarkets', asset, limit: query.limit, cursor }, (page, sequence) => {
-        const texts = page.entries.map((entry) =>
-          marketText(engine, viewOfPast(entry), sequence, entry.points),
-        );
-        return `{"markets":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`;
-      });
+      readHistory(
+        call,
+        { kind: 'pastMarkets', asset, points: true, limit: query.limit, cursor },
+        (page, sequence) => {
+          const texts = page.entries.map((entry) =>
+            marketText(engine, viewOfPast(entry), sequence, entry.points),
+          );
+          return `{"markets":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`;
+        },
+      );
     },
   }),
 
@@ -149,13 +153,6 @@ export const historyRoutes: Route[] = [
   }),
 ];
 
-/** The number that a page starts after, null for the first; undefined: not a cursor of this list, and the client was told. */
-function startOf(call: Call<unknown, PageRequest>, list: string): number | null | undefined {
-  const { cursor } = call.query;
-  if (cursor === undefined) return null;
-  return cursorPosition(list, cursor) ?? refuseCursor(call);
-}
-
 function leaderboardStart(
   call: Call<unknown, PageRequest>,
   list: string,
@@ -170,10 +167,6 @@ function leaderboardStart(
 
 function leaderboardCursor(list: string, { userId, value }: LeaderboardCursor): string {
   return Buffer.from(`${list}\n${userId}\n${value}`).toString('base64url');
-}
-
-function refuseCursor(call: Call<unknown, unknown>): undefined {
-  call.refuse(invalidRequest({ cursor: 'is not a cursor that this list gave' }));
 }
 
 /** The end of a page's text, the closing brace included. */

@@ -1,7 +1,7 @@
 /** Markets: lists, one market, its order book, and what an order would do now. Public. */
 import { MarketStatus, Side } from '../../../engine/domain.js';
 import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../../engine/limits.js';
-import { marketIdNumber, statusName } from '../../../engine/notation.js';
+import { marketIdNumber } from '../../../engine/notation.js';
 import type { MarketView } from '../../../engine/views.js';
 import * as answers from '../../json/answers.js';
 import { viewOfPast } from '../../json/history.js';
@@ -11,7 +11,8 @@ import { marketText, quoteText } from '../../json/views.js';
 import type { Call } from '../call.js';
 import { errorAnswer } from '../errors.js';
 import { isListed, readHistory } from '../history-read.js';
-import { pageOf } from '../paging.js';
+import { answerMarkets, listName } from '../markets-list.js';
+import { startOf } from '../paging.js';
 import { defineRoute, type Route } from '../route.js';
 
 export const marketRoutes: Route[] = [
@@ -19,29 +20,15 @@ export const marketRoutes: Route[] = [
     method: 'GET',
     path: '/markets',
     access: 'public',
-    summary: 'All markets that are live or not yet paid out, newest first',
+    summary: 'All markets, newest first, past ones too',
     query: requests.MarketsQuery,
     responses: { 200: answers.Markets },
+    errors: ['unavailable'],
     handle(call) {
-      const { status, asset } = call.query;
+      const { asset } = call.query;
       if (asset !== undefined && !isListed(call, asset)) return;
-      const matching = allMarkets(call).filter(
-        (market) =>
-          (status === undefined || statusName(market.status) === status) &&
-          (asset === undefined || call.engine.assetSymbol(market.asset) === asset),
-      );
-      const page = pageOf(call, matching, {
-        list: `markets?status=${status ?? ''}&asset=${asset ?? ''}`,
-        positionOf: (market) => market.marketId,
-        newestFirst: true,
-      });
-      if (page === null) return;
-      const { sequence } = call.engine;
-      const texts = page.entries.map((market) => marketText(call.engine, market, sequence));
-      call.answer(
-        200,
-        `{"markets":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${sequence}}`,
-      );
+      const after = startOf(call, listName(call.query));
+      if (after !== undefined) answerMarkets(call, after);
     },
   }),
 
@@ -150,12 +137,4 @@ function findMarket(call: Call<unknown, unknown>, id: string): MarketView | null
   const market = marketId === 0 ? null : call.engine.market(marketId);
   if (market === null) call.answerError(errorAnswer('market_not_found'));
   return market;
-}
-
-/** Newest window first. */
-function allMarkets(call: Call<unknown, unknown>): MarketView[] {
-  return call.engine
-    .marketIds()
-    .reverse()
-    .map((marketId) => call.engine.market(marketId)!);
 }
