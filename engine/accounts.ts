@@ -14,6 +14,7 @@ import type {
   Unstake,
   Withdraw,
 } from './commands.js';
+import type { VaultDeposit } from './deposits.js';
 import { DepositSource } from './domain.js';
 import { EventType } from './events.js';
 import {
@@ -25,12 +26,12 @@ import {
   MAX_TRANSFERS,
   MAX_USERS,
   MAX_VAULT_DEPOSITS,
+  MAX_VAULT_DEPOSITS_PER_USER,
   MIN_STAKE_MICROS,
 } from './limits.js';
 import type { State } from './state.js';
 import { isRepeatOf } from './transfers.js';
 import { isReferralCode, isUsername } from './users.js';
-import type { VaultDeposit } from './vault.js';
 
 export function register(state: State, command: Register): number {
   const { users } = state;
@@ -115,7 +116,13 @@ export function stake(state: State, command: Stake): number {
   if (!isIntegerBetween(command.amountMicros, MIN_STAKE_MICROS, MAX_TRANSFER_MICROS))
     return Code.invalid_command;
   if (!state.users.exists(command.userId)) return Code.user_not_found;
-  if (vault.liveCount >= MAX_VAULT_DEPOSITS) return Code.limit_reached;
+  const { liveCount } = vault.deposits;
+  if (
+    liveCount >= MAX_VAULT_DEPOSITS ||
+    vault.deposits.countOf(command.userId) >= MAX_VAULT_DEPOSITS_PER_USER
+  ) {
+    return Code.limit_reached;
+  }
   const available = ledger.available.values[command.userId]!;
   if (available < command.amountMicros) {
     return state.refuse(Code.insufficient_balance, command.amountMicros, available);
@@ -152,7 +159,7 @@ export function unstake(state: State, command: Unstake): number {
     deposit.amountMicros,
     yieldMicros,
   );
-  if (vault.liveCount === 0 && ledger.yieldDue.value > 0) {
+  if (vault.deposits.liveCount === 0 && ledger.yieldDue.value > 0) {
     state.events.write(EventType.vaultRemainder, ledger.yieldDue.value);
     ledger.treasury.add(ledger.yieldDue.value);
     ledger.yieldDue.set(0);
@@ -207,7 +214,7 @@ export function writeBalance(state: State, userId: number): void {
 
 function findDeposit(state: State, command: Unstake | ClaimYield): VaultDeposit | number {
   if (!state.users.exists(command.userId)) return Code.user_not_found;
-  const deposit = state.vault.find(command.depositId);
+  const deposit = state.vault.deposits.find(command.depositId);
   if (deposit === null || deposit.userId !== command.userId) return Code.deposit_not_found;
   return deposit.closed ? Code.deposit_closed : deposit;
 }

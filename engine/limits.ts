@@ -39,6 +39,8 @@ export const MAX_POSITIONS = 16_000_000;
 export const MAX_REFERRAL_CODES_PER_USER = 20;
 /** Vault deposits of everyone that are not closed, and closed ones that are still recognised as closed. */
 export const MAX_VAULT_DEPOSITS = 5_000_000;
+/** Of one user. */
+export const MAX_VAULT_DEPOSITS_PER_USER = 10_000;
 export const CLOSED_DEPOSITS_REMEMBERED = 100_000;
 export const MIN_STAKE_MICROS = MICROS_PER_DOLLAR;
 /** Transfers of partners, whose references are remembered for ever. */

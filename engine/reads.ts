@@ -5,6 +5,7 @@
 import { pendingReferral } from './accounts.js';
 import { feeOn } from './arithmetic.js';
 import { kindOf, leanOf, outcomeOf, ownTicks, sideOf } from './book.js';
+import type { VaultDeposit } from './deposits.js';
 import {
   type MarketStatus,
   type Outcome,
@@ -19,7 +20,7 @@ import { MAX_FILLS_PER_ORDER, MICROS_PER_SET } from './limits.js';
 import { Taker, walk } from './matching.js';
 import { Metric, Period } from './standings.js';
 import type { State } from './state.js';
-import type { VaultDeposit } from './vault.js';
+
 import type {
   AccountView,
   DepthLevel,
@@ -269,20 +270,26 @@ export class Reads {
     const { ledger, vault } = this.state;
     return {
       stakedMicros: ledger.staked.value,
-      depositCount: vault.liveCount,
+      depositCount: vault.deposits.liveCount,
       yieldPaidMicros: vault.yieldPaidMicros,
       yieldDueMicros: ledger.yieldDue.value,
     };
   }
 
   deposit(depositId: number): VaultDepositView | null {
-    const deposit = this.state.vault.find(depositId);
+    const deposit = this.state.vault.deposits.find(depositId);
     return deposit === null ? null : this.depositView(deposit);
   }
 
   /** Deposits that are not closed, oldest first. */
   deposits(userId: number): VaultDepositView[] {
-    return this.state.vault.ofUser(userId).map((deposit) => this.depositView(deposit));
+    return this.depositIds(userId).map((depositId) => this.deposit(depositId)!);
+  }
+
+  /** Their ids alone, for who shows a part of them. */
+  depositIds(userId: number): number[] {
+    const { users, vault } = this.state;
+    return users.exists(userId) ? vault.deposits.idsOf(userId) : [];
   }
 
   funds(): FundsView {

@@ -84,6 +84,7 @@ export class State {
   /** Makes room for users 1 to `userRows` - 1 everywhere but in `users`. */
   ensureUsers(userRows: number): void {
     this.idempotency.ensureUsers(userRows);
+    this.vault.deposits.ensureUsers(userRows);
     this.ledger.ensureUsers(userRows);
     this.standings.ensureUsers(userRows);
     this.orders.ensureUsers(userRows);
@@ -113,7 +114,7 @@ export class State {
     this.positions.archive(archive, userRows, this.markets.rows);
     this.prices.archive(archive);
     this.schedule.archive(archive);
-    this.vault.archive(archive);
+    this.vault.archive(archive, userRows);
     this.transfers.archive(archive);
     this.idempotency.archive(archive);
   }

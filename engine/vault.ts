@@ -10,22 +10,13 @@
  * Deposits that begin to earn at the same quarter hour form a cohort, so that beginning is O(1) too.
  */
 import type { Archive } from './archive.js';
+import { addSaturating } from './arithmetic.js';
+import { Deposits, type VaultDeposit } from './deposits.js';
 import { WINDOW_MS } from './domain.js';
-import { CLOSED_DEPOSITS_REMEMBERED } from './limits.js';
 
 /** What the accumulator counts in: 10^-18 micro per staked micro. */
 const SCALE = 10n ** 18n;
 const WARM_UP_MS = 900_000;
-
-export interface VaultDeposit {
-  depositId: number;
-  userId: number;
-  amountMicros: number;
-  stakedAtMs: number;
-  earnsFromMs: number;
-  paidYieldMicros: number;
-  closed: boolean;
-}
 
 /** The live deposits that begin to earn at one time. */
 interface Cohort {
@@ -37,17 +28,12 @@ interface Cohort {
 }
 
 export class Vault {
-  /** In order of their ids; closed ones are forgotten, oldest first, beyond a number of them. */
-  private readonly deposits = new Map<number, VaultDeposit>();
-  private readonly depositsOfUser = new Map<number, Set<number>>();
+  readonly deposits = new Deposits();
   private readonly cohorts = new Map<number, Cohort>();
   /** Start times of cohorts that do not earn yet, ascending. */
   private warmingUp: number[] = [];
-  private closedIds: number[] = [];
-  private lastDepositId = 0;
   private earningMicros = 0;
   private perMicro = 0n;
-  liveCount = 0;
   yieldPaidMicros = 0;
 
   /** The first quarter hour at least 15 minutes after `atMs`. */
@@ -55,33 +41,10 @@ export class Vault {
     return Math.ceil((atMs + WARM_UP_MS) / WINDOW_MS) * WINDOW_MS;
   }
 
-  find(depositId: number): VaultDeposit | null {
-    return this.deposits.get(depositId) ?? null;
-  }
-
-  /** Live deposits of a user, oldest first. */
-  ofUser(userId: number): VaultDeposit[] {
-    const ids = this.depositsOfUser.get(userId);
-    return ids === undefined ? [] : [...ids].map((id) => this.deposits.get(id)!);
-  }
-
   add(userId: number, amountMicros: number, atMs: number): VaultDeposit {
     const earnsFromMs = Vault.earnsFromMs(atMs);
-    this.lastDepositId++;
-    const deposit: VaultDeposit = {
-      depositId: this.lastDepositId,
-      userId,
-      amountMicros,
-      stakedAtMs: atMs,
-      earnsFromMs,
-      paidYieldMicros: 0,
-      closed: false,
-    };
-    this.deposits.set(deposit.depositId, deposit);
-    this.index(deposit);
     this.joinCohort(earnsFromMs, amountMicros);
-    this.liveCount++;
-    return deposit;
+    return this.deposits.add({ userId, amountMicros, stakedAtMs: atMs, earnsFromMs });
   }
 
   /** What a live deposit has accrued and not been paid. */
@@ -96,25 +59,19 @@ export class Vault {
   /** Notes that what is accrued has been paid; returns how much. */
   payYield(deposit: VaultDeposit): number {
     const yieldMicros = this.accrued(deposit);
-    deposit.paidYieldMicros += yieldMicros;
-    this.yieldPaidMicros += yieldMicros;
+    this.deposits.setPaidYield(deposit, deposit.paidYieldMicros + yieldMicros);
+    this.yieldPaidMicros = addSaturating(this.yieldPaidMicros, yieldMicros);
     return yieldMicros;
   }
 
   /** Ends a deposit whose yield has been paid. */
   close(deposit: VaultDeposit): void {
-    deposit.closed = true;
-    this.liveCount--;
     const cohort = this.cohorts.get(deposit.earnsFromMs)!;
     if (cohort.startPerMicro !== null) this.earningMicros -= deposit.amountMicros;
     cohort.amountMicros -= deposit.amountMicros;
     cohort.depositCount--;
     if (cohort.depositCount === 0) this.dropCohort(cohort);
-    const ids = this.depositsOfUser.get(deposit.userId)!;
-    ids.delete(deposit.depositId);
-    if (ids.size === 0) this.depositsOfUser.delete(deposit.userId);
-    this.closedIds.push(deposit.depositId);
-    if (this.closedIds.length > CLOSED_DEPOSITS_REMEMBERED) this.deposits.delete(this.closedIds.shift()!);
+    this.deposits.close(deposit);
   }
 
   /** Shares money out among the deposits that earn at `atMs`; returns what was given, the rest being nobody's. */
@@ -128,16 +85,12 @@ export class Vault {
     return Number((perMicro * earning + SCALE - 1n) / SCALE);
   }
 
-  archive(archive: Archive): void {
-    this.lastDepositId = archive.number(this.lastDepositId);
+  archive(archive: Archive, userRows: number): void {
     this.earningMicros = archive.number(this.earningMicros);
     this.perMicro = archive.bigint(this.perMicro);
-    this.liveCount = archive.number(this.liveCount);
     this.yieldPaidMicros = archive.number(this.yieldPaidMicros);
-    this.archiveDeposits(archive);
+    this.deposits.archive(archive, userRows);
     this.archiveCohorts(archive);
-    const closed = archive.number(this.closedIds.length);
-    for (let i = 0; i < closed; i++) this.closedIds[i] = archive.number(this.closedIds[i] ?? 0);
   }
 
   /** Lets the cohorts begin whose time has come. Only a share makes a difference to them, so it does this first. */
@@ -163,32 +116,6 @@ export class Vault {
   private dropCohort(cohort: Cohort): void {
     this.cohorts.delete(cohort.earnsFromMs);
     this.warmingUp = this.warmingUp.filter((earnsFromMs) => earnsFromMs !== cohort.earnsFromMs);
-  }
-
-  private index(deposit: VaultDeposit): void {
-    const ids = this.depositsOfUser.get(deposit.userId);
-    if (ids === undefined) this.depositsOfUser.set(deposit.userId, new Set([deposit.depositId]));
-    else ids.add(deposit.depositId);
-  }
-
-  private archiveDeposits(archive: Archive): void {
-    const count = archive.number(this.deposits.size);
-    const existing = archive.reading ? [] : [...this.deposits.values()];
-    for (let i = 0; i < count; i++) {
-      const old = existing[i];
-      const deposit: VaultDeposit = {
-        depositId: archive.number(old?.depositId ?? 0),
-        userId: archive.number(old?.userId ?? 0),
-        amountMicros: archive.number(old?.amountMicros ?? 0),
-        stakedAtMs: archive.number(old?.stakedAtMs ?? 0),
-        earnsFromMs: archive.number(old?.earnsFromMs ?? 0),
-        paidYieldMicros: archive.number(old?.paidYieldMicros ?? 0),
-        closed: archive.number(old?.closed ? 1 : 0) === 1,
-      };
-      if (!archive.reading) continue;
-      this.deposits.set(deposit.depositId, deposit);
-      if (!deposit.closed) this.index(deposit);
-    }
   }
 
   private archiveCohorts(archive: Archive): void {

@@ -2,6 +2,7 @@
  * An engine with an open market and funded users, for tests that need a place to begin. Time starts at a window's
  * start; `at(ms)` is that many milliseconds into it.
  */
+import { StateWriter } from '../engine/archive.js';
 import type { BatchOperation, Buy, Command, Sell } from '../engine/commands.js';
 import { Outcome, TimeInForce } from '../engine/domain.js';
 import { Engine } from '../engine/engine.js';
@@ -72,6 +73,15 @@ export function run(engine: Engine, command: Command, atMs = engine.nowMs): numb
   engine.apply(command, atMs);
   engine.checkInvariants();
   return Array.from(engine.result.values.subarray(0, engine.result.length));
+}
+
+/** The engine's whole state, as a snapshot holds it. */
+export function archiveOf(engine: Engine): Uint8Array {
+  const pieces: Uint8Array[] = [];
+  const writer = new StateWriter((bytes) => pieces.push(bytes.slice()));
+  engine.archive(writer);
+  writer.finish();
+  return Buffer.concat(pieces);
 }
 
 export function codeOf(result: readonly number[]): number {

@@ -5,7 +5,7 @@
  * Not met, because no test can get there in a minute: `limit_reached` for 10,000,000 users (a registration meets the
  * maximum of all money instead), 8,000,000 resting orders, 16,000,000 positions, 5,000,000 vault deposits and
  * 10,000,000 transfers; the 2,000,000 idempotency keys in all (those of one user are met); and the 100,001st closed vault
- * deposit, after which the first is not remembered as closed.
+ * deposit, after which the first is not remembered as closed (vault.test.ts).
  */
 import type { CodeName } from '../engine/codes.js';
 import type { CommandName } from '../engine/commands.js';
@@ -39,7 +39,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   cancel: [...USERS, 'market_not_found', 'order_not_found'],
   cancelAll: [...USERS, 'market_not_found'],
   claim: [...USERS, 'market_not_found', 'market_not_resolved', 'nothing_to_claim'],
-  stake: [...USERS, 'insufficient_balance'],
+  stake: [...USERS, 'insufficient_balance', 'limit_reached'],
   unstake: [...USERS, 'deposit_not_found', 'deposit_closed'],
   claimYield: [...USERS, 'deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
   setReferralCode: [...USERS, 'referral_code_taken', 'limit_reached'],

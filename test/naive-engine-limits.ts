@@ -15,6 +15,7 @@ import {
   MAX_TIME_MS,
   MAX_TOTAL_MICROS,
   MAX_TRANSFER_MICROS,
+  MAX_VAULT_DEPOSITS_PER_USER,
 } from '../engine/limits.js';
 import type { Duel } from './naive-engine-duel.js';
 import { ODD_NUMBERS, ODD_TEXTS } from './random-commands.js';
@@ -222,6 +223,24 @@ function referralCodes(duel: Duel): void {
   duel.compareState();
 }
 
+function vaultDeposits(duel: Duel): void {
+  expectCode(duel, registration('saver', 2e10), OK, START_MS);
+  expectCode(duel, registration('another', 2e10), OK, START_MS);
+  const stake = (userId: number): Command => ({
+    kind: 'stake',
+    userId,
+    amountMicros: 1e6,
+    idempotencyKey: null,
+  });
+  for (let i = 0; i < MAX_VAULT_DEPOSITS_PER_USER; i++) expectCode(duel, stake(1), OK);
+  expectCode(duel, stake(1), LIMIT_REACHED);
+  expectCode(duel, stake(2), OK);
+  duel.compareState();
+  expectCode(duel, { kind: 'unstake', userId: 1, depositId: 77, idempotencyKey: null }, OK);
+  expectCode(duel, stake(1), OK);
+  expectCode(duel, stake(1), LIMIT_REACHED);
+}
+
 /** One command of each kind that has fields, all of them as they should be. */
 function wellFormed(): Command[] {
   const user = { userId: 1, idempotencyKey: null };
@@ -276,4 +295,5 @@ export const LIMIT_PLAYS: LimitPlay[] = [
   { name: 'idempotency keys of a user, and their hour', play: keys },
   { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
   { name: 'referral codes of a user', play: referralCodes },
+  { name: 'vault deposits of a user', play: vaultDeposits },
 ];

@@ -4,6 +4,7 @@
  */
 import type { ClaimYield, Stake, Unstake } from '../engine/commands.js';
 import { WINDOW_MS } from '../engine/domain.js';
+import { MAX_VAULT_DEPOSITS_PER_USER } from '../engine/limits.js';
 import {
   type Dollars,
   dollars,
@@ -27,6 +28,8 @@ import {
 export function stake(state: NaiveState, command: Stake): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
+  const own = state.vault.deposits.filter((deposit) => !deposit.closed && deposit.userId === user.userId);
+  if (own.length >= MAX_VAULT_DEPOSITS_PER_USER) return reject('limit_reached');
   const { amountMicros } = command;
   const amount = dollars(amountMicros);
   if (amount.gt(user.available)) return reject('insufficient_balance', amountMicros, micros(user.available));

@@ -6,11 +6,13 @@ import Big from 'big.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Code } from '../engine/codes.js';
+import type { VaultDeposit } from '../engine/deposits.js';
 import { Outcome, TimeInForce } from '../engine/domain.js';
-import type { Engine } from '../engine/engine.js';
-import { RESULT_HEAD_LENGTH } from '../engine/results.js';
-import { Vault, type VaultDeposit } from '../engine/vault.js';
-import { at, buy, codeOf, DOLLAR, eventsOf, openMarket, price, run } from './engine-support.js';
+import { Engine } from '../engine/engine.js';
+import { CLOSED_DEPOSITS_REMEMBERED } from '../engine/limits.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../engine/results.js';
+import { Vault } from '../engine/vault.js';
+import { archiveOf, at, buy, codeOf, DOLLAR, eventsOf, openMarket, price, run } from './engine-support.js';
 
 const WINDOW = 900_000;
 /** Far more places than any quotient here needs. */
@@ -53,6 +55,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 /** Runs the steps on a vault and on exact fractions side by side; at the end everybody unstakes. */
 function play(script: Step[]): void {
   const vault = new Vault();
+  vault.deposits.ensureUsers(100);
   const live: Shadow[] = [];
   let nowMs = at(0);
   let given = 0;
@@ -94,7 +97,7 @@ function play(script: Step[]): void {
     expect(paid).toBeLessThanOrEqual(given);
   }
   while (live.length > 0) close(live[0]!);
-  expect(vault.liveCount).toBe(0);
+  expect(vault.deposits.liveCount).toBe(0);
   expect(vault.yieldPaidMicros).toBe(paid);
 }
 
@@ -261,6 +264,36 @@ describe('in the engine', () => {
     expect(codeOf(run(engine, unstake))).toBe(Code.deposit_closed);
     expect(codeOf(run(engine, { ...unstake, userId: 3 }))).toBe(Code.deposit_not_found);
     expect(codeOf(run(engine, { ...unstake, depositId: 99 }))).toBe(Code.deposit_not_found);
+  });
+
+  test('a closed deposit is known as closed until 100,000 more were closed', () => {
+    const { engine } = openMarket(2, 1_000_000);
+    const stake = (userId: number) =>
+      engine.apply({ kind: 'stake', userId, amountMicros: DOLLAR, idempotencyKey: null }, at(0));
+    const unstake = (userId: number, depositId: number): number => {
+      engine.apply({ kind: 'unstake', userId, depositId, idempotencyKey: null }, at(0));
+      return engine.result.values[ResultHead.code]!;
+    };
+    for (let depositId = 1; depositId <= CLOSED_DEPOSITS_REMEMBERED; depositId++) {
+      stake(1);
+      expect(unstake(1, depositId)).toBe(Code.ok);
+    }
+    stake(2);
+    const copy = Engine.restore(archiveOf(engine));
+    expect(copy.depositIds(2)).toEqual([CLOSED_DEPOSITS_REMEMBERED + 1]);
+    for (const one of [engine, copy]) {
+      const unstakeIn = (userId: number, depositId: number): number => {
+        one.apply({ kind: 'unstake', userId, depositId, idempotencyKey: null }, at(0));
+        return one.result.values[ResultHead.code]!;
+      };
+      expect(unstakeIn(1, 1)).toBe(Code.deposit_closed);
+      expect(unstakeIn(2, CLOSED_DEPOSITS_REMEMBERED + 1)).toBe(Code.ok);
+      expect(unstakeIn(1, 1)).toBe(Code.deposit_not_found);
+      expect(unstakeIn(1, 2)).toBe(Code.deposit_closed);
+      expect(one.depositIds(2)).toEqual([]);
+      one.checkInvariants();
+    }
+    expect(copy.digest()).toBe(engine.digest());
   });
 
   test('with nothing staked the vault’s part goes to the treasury', () => {

@@ -98,13 +98,13 @@ export const vaultRoutes: Route[] = [
         call.answerError(errorAnswer('user_not_found'));
         return;
       }
-      const page = pageOf(call, engine.deposits(userId), {
+      const page = pageOf(call, engine.depositIds(userId), {
         list: `deposits/u${userId}`,
-        positionOf: (deposit) => deposit.depositId,
+        positionOf: (depositId) => depositId,
         newestFirst: false,
       });
       if (page === null) return;
-      const texts = page.entries.map((deposit) => `{${depositText(deposit)}}`);
+      const texts = page.entries.map((depositId) => `{${depositText(engine.deposit(depositId)!)}}`);
       call.answer(
         200,
         `{"deposits":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${engine.sequence}}`,
