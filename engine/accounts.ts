@@ -18,6 +18,7 @@ import type { VaultDeposit } from './deposits.js';
 import { DepositSource } from './domain.js';
 import { EventType } from './events.js';
 import {
+  MAX_CHOSEN_REFERRAL_CODES,
   MAX_CREDENTIAL_LENGTH,
   MAX_REFERENCE_LENGTH,
   MAX_REFERRAL_CODES_PER_USER,
@@ -31,7 +32,7 @@ import {
 } from './limits.js';
 import type { State } from './state.js';
 import { isRepeatOf } from './transfers.js';
-import { isReferralCode, isUsername } from './users.js';
+import { isReferralCode, isUsername, type Users } from './users.js';
 
 export function register(state: State, command: Register): number {
   const { users } = state;
@@ -41,7 +42,7 @@ export function register(state: State, command: Register): number {
   if (!isText(command.referralCode, 0, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
   if (!isIntegerBetween(command.grantMicros, 0, MAX_TRANSFER_MICROS)) return Code.invalid_command;
   if (users.find(command.username) !== 0) return Code.username_taken;
-  const referrerId = command.referralCode === '' ? 0 : users.findByCode(command.referralCode);
+  const referrerId = command.referralCode === '' ? 0 : users.codes.ownerOf(command.referralCode);
   if (command.referralCode !== '' && referrerId === 0) return Code.referral_code_unknown;
   if (users.count >= MAX_USERS || exceedsTotal(state, command.grantMicros)) return Code.limit_reached;
 
@@ -184,13 +185,11 @@ export function setReferralCode(state: State, command: SetReferralCode): number 
   const { users } = state;
   if (!isReferralCode(command.code)) return Code.invalid_command;
   if (!users.exists(command.userId)) return Code.user_not_found;
-  const owner = users.findByCode(command.code);
+  const owner = users.codes.ownerOf(command.code);
   if (owner !== 0 && owner !== command.userId) return Code.referral_code_taken;
-  const isNew = owner === 0;
-  if (isNew && users.codeCount.values[command.userId]! >= MAX_REFERRAL_CODES_PER_USER)
-    return Code.limit_reached;
+  if (owner === 0 && isOutOfCodes(users, command.userId)) return Code.limit_reached;
 
-  users.setCode(command.userId, command.code);
+  users.codes.set(command.userId, command.code);
   state.events.write(EventType.referralCodeSet, command.userId);
   state.result.write(
     command.userId,
@@ -200,6 +199,13 @@ export function setReferralCode(state: State, command: SetReferralCode): number 
     users.referrer.values[command.userId]!,
   );
   return Code.ok;
+}
+
+/** First codes do not count: a registration must not fail for want of them. */
+function isOutOfCodes({ codes, count }: Users, userId: number): boolean {
+  return (
+    codes.countOf(userId) >= MAX_REFERRAL_CODES_PER_USER || codes.count - count >= MAX_CHOSEN_REFERRAL_CODES
+  );
 }
 
 /** A tenth of the fees that referred users have paid in markets that are not settled yet. */

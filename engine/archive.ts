@@ -2,7 +2,8 @@
  * The archive: how state becomes bytes and bytes become state. Each part of the engine names its pieces once, in one
  * `archive` method, and the same method writes a snapshot and reads one, so the two can not drift apart.
  *
- * Bytes are little-endian and depend on nothing but the logical state: the same commands give the same bytes.
+ * Bytes are little-endian and depend on nothing but the logical state: the same commands give the same bytes. Every number is a
+ * double. A text starts with twice its length, plus 1 if its code units take two bytes each, not one.
  */
 export interface Archive {
   /** Whether state is being replaced by what the archive holds. */
@@ -46,11 +47,15 @@ export class StateWriter implements Archive {
   }
 
   text(value: string): string {
-    this.number(value.length);
+    let widest = 0;
+    for (let i = 0; i < value.length; i++) widest = Math.max(widest, value.charCodeAt(i));
+    const unitBytes = widest > 255 ? 2 : 1;
+    this.number(value.length * 2 + unitBytes - 1);
     for (let i = 0; i < value.length; i++) {
+      const unit = value.charCodeAt(i);
       this.room(2);
-      this.view.setUint16(this.used, value.charCodeAt(i), true);
-      this.used += 2;
+      this.piece[this.used++] = unit & 255;
+      if (unitBytes === 2) this.piece[this.used++] = unit >>> 8;
     }
     return value;
   }
@@ -120,14 +125,18 @@ export class StateReader implements Archive {
   }
 
   text(): string {
-    const length = this.count(2);
-    const start = this.take(length * 2);
+    const head = this.number();
+    const unitBytes = 1 + (head % 2);
+    const length = this.checked(Math.floor(head / 2), unitBytes);
+    const start = this.take(length * unitBytes);
     // In runs: a text that grows by single characters would stay a chain of them in memory.
     let text = '';
     for (let from = 0; from < length; from += TEXT_RUN) {
       const units: number[] = [];
       const to = Math.min(length, from + TEXT_RUN);
-      for (let i = from; i < to; i++) units.push(this.view.getUint16(start + i * 2, true));
+      for (let i = from; i < to; i++) {
+        units.push(unitBytes === 1 ? this.source[start + i]! : this.view.getUint16(start + i * 2, true));
+      }
       text += String.fromCharCode(...units);
     }
     return text;
@@ -158,7 +167,10 @@ export class StateReader implements Archive {
   }
 
   private count(size: number): number {
-    const count = this.number();
+    return this.checked(this.number(), size);
+  }
+
+  private checked(count: number, size: number): number {
     if (!Number.isSafeInteger(count) || count < 0 || this.at + count * size > this.source.length) {
       throw new Error('the archive is cut short or garbled');
     }

@@ -80,7 +80,6 @@ export class Orders {
   /** Makes room for that many resting orders ahead. */
   reserve(count: number): void {
     this.pool.reserve(count + 1);
-    this.rowOfId.reserve(count);
   }
 
   ensureUsers(rows: number): void {
@@ -144,7 +143,7 @@ export class Orders {
   }
 
   private rebuildIndex(userRows: number): void {
-    this.rowOfId.clear();
+    this.rowOfId.clear(this.count);
     for (let userId = 1; userId < userRows; userId++) {
       let row = this.firstOfUser.values[userId]!;
       for (; row !== 0; row = this.afterOfUser.values[row]!) this.rowOfId.insert(this.id.values[row]!, row);

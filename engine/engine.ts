@@ -55,9 +55,9 @@ export class Engine extends Reads {
     return engine;
   }
 
-  /** Makes room ahead for as much as is expected, so that growing holds no command up. */
-  reserve(expected: { users: number; orders: number; positions: number; idempotencyKeys: number }): void {
-    this.state.reserve(expected);
+  /** Makes room for the stated maxima, so that growing holds no command up; memory is only taken as it is used. */
+  reserve(): void {
+    this.state.reserve();
   }
 
   /** Answer to the last command, valid until the next. Layout: results.ts. */

@@ -28,15 +28,17 @@ export const MAX_ORDER_LOTS = 10_000_000_000;
 export const MAX_FILLS_PER_ORDER = 5_000;
 
 export const MAX_ASSETS = 64;
-export const MAX_USERS = 10_000_000;
+export const MAX_USERS = 4_000_000;
 /** Resting orders of one user, over all markets. */
 export const MAX_OPEN_ORDERS_PER_USER = 1_000;
 /** Resting orders of everyone. */
-export const MAX_OPEN_ORDERS = 8_000_000;
+export const MAX_OPEN_ORDERS = 4_000_000;
 /** Positions of everyone, in markets that are not yet paid out. */
-export const MAX_POSITIONS = 16_000_000;
+export const MAX_POSITIONS = 8_000_000;
 /** Referral codes that one user may ever have; all of them keep leading to the user. */
 export const MAX_REFERRAL_CODES_PER_USER = 20;
+/** Codes that users chose, of everyone and for ever; those that the engine made come on top. */
+export const MAX_CHOSEN_REFERRAL_CODES = 2_000_000;
 /** Vault deposits of everyone that are not closed, and closed ones that are still recognised as closed. */
 export const MAX_VAULT_DEPOSITS = 5_000_000;
 /** Of one user. */

@@ -69,7 +69,6 @@ export class Positions {
   /** Makes room for that many positions ahead. */
   reserve(count: number): void {
     this.pool.reserve(count + 1);
-    this.rowOfKey.reserve(count);
   }
 
   ensureUsers(rows: number): void {
@@ -182,7 +181,7 @@ export class Positions {
   }
 
   private rebuildIndex(marketRows: number): void {
-    this.rowOfKey.clear();
+    this.rowOfKey.clear(this.count);
     for (let slot = 1; slot < marketRows; slot++) {
       let row = this.firstInMarket.values[slot]!;
       for (; row !== 0; row = this.afterInMarket.values[row]!) {

@@ -107,7 +107,7 @@ export class Reads {
     if (!users.exists(userId)) return null;
     return {
       userId,
-      code: users.code(userId),
+      code: users.codes.of(userId),
       referredUsers: users.referredUsers.values[userId]!,
       earnedMicros: users.referralEarned.values[userId]!,
       pendingMicros: pendingReferral(this.state, userId),

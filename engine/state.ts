@@ -7,6 +7,7 @@ import { Orders } from './book.js';
 import { Scalar } from './columns.js';
 import { Idempotency } from './idempotency.js';
 import { Ledger } from './ledger.js';
+import { IDEMPOTENCY_KEPT_IN_ALL, MAX_OPEN_ORDERS, MAX_POSITIONS, MAX_USERS } from './limits.js';
 import { Markets } from './markets.js';
 import { Positions } from './positions.js';
 import { Prices } from './prices.js';
@@ -19,11 +20,14 @@ import { UndoLog } from './undo.js';
 import { Users } from './users.js';
 import { Vault } from './vault.js';
 
+/** Chains of the indexes of users that are made ahead; those for more users come one by one. */
+const INDEXED_USERS = 1_000_000;
+
 export class State {
   readonly undo = new UndoLog();
   readonly hash = new TextHash();
   readonly ledger = new Ledger(this.undo);
-  readonly users = new Users(this.undo);
+  readonly users = new Users(this.undo, this.hash);
   readonly standings = new Standings(this.undo);
   readonly orders = new Orders(this.undo);
   readonly positions = new Positions(this.undo);
@@ -34,7 +38,7 @@ export class State {
   readonly prices = new Prices();
   readonly schedule = new Schedule();
   readonly vault = new Vault();
-  readonly transfers = new Transfers();
+  readonly transfers = new Transfers(this.hash);
   readonly idempotency = new Idempotency(this.hash);
   readonly lastOrderId = new Scalar(this.undo);
   readonly lastTradeId = new Scalar(this.undo);
@@ -71,14 +75,17 @@ export class State {
   }
 
   /**
-   * Makes room ahead, so that no single command has to move what is there into something larger. Changes nothing else.
+   * Makes room for all that the stated maxima allow, so that no command ever has to move what is there into something
+   * larger. It is room in the address space: memory is taken as it is first written to. Changes nothing else.
    */
-  reserve(expected: { users: number; orders: number; positions: number; idempotencyKeys: number }): void {
-    this.ensureUsers(expected.users + 1);
-    this.users.ensureUsers(expected.users + 1);
-    this.orders.reserve(expected.orders);
-    this.positions.reserve(expected.positions);
-    this.idempotency.indexAnew(expected.idempotencyKeys);
+  reserve(): void {
+    for (const part of [this.ledger, this.standings, this.orders, this.positions])
+      part.ensureUsers(MAX_USERS + 1);
+    this.users.reserve(MAX_USERS + 1);
+    this.orders.reserve(MAX_OPEN_ORDERS);
+    this.positions.reserve(MAX_POSITIONS);
+    this.users.indexAnew(INDEXED_USERS);
+    this.idempotency.indexAnew(IDEMPOTENCY_KEPT_IN_ALL);
   }
 
   /** Makes room for users 1 to `userRows` - 1 everywhere but in `users`. */
@@ -95,6 +102,8 @@ export class State {
   learnSecret(secret: string): void {
     if (secret === '' || this.hash.hasKey) return;
     this.hash.setKey(secret);
+    this.users.indexAnew();
+    this.transfers.indexAnew();
     this.idempotency.indexAnew();
   }
 

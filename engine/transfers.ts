@@ -1,8 +1,13 @@
 /**
  * Transfers that partners made, by partner and reference, so that each is made once and a repeat gets the first answer.
+ * Rows in the order in which they were made; none is ever removed.
  */
 import type { Archive } from './archive.js';
+import { FloatChunks, IntChunks } from './chunks.js';
 import type { Deposit, Withdraw } from './commands.js';
+import { HashIndex } from './hash-index.js';
+import type { TextHash } from './text-hash.js';
+import { LongTexts } from './texts.js';
 
 export interface Transfer {
   isDeposit: boolean;
@@ -16,26 +21,45 @@ export interface Transfer {
 }
 
 export class Transfers {
-  private readonly byReference = new Map<string, Transfer>();
+  /** Rows 1 to it are in use. */
+  count = 0;
+  private readonly index = new HashIndex();
+  /** Partner and reference. */
+  private readonly names = new LongTexts();
+  private readonly isDeposit = new IntChunks();
+  private readonly userIds = new IntChunks();
+  private readonly amounts = new FloatChunks();
+  private readonly sequences = new FloatChunks();
+  private readonly atMs = new FloatChunks();
+  private readonly available = new FloatChunks();
+  private readonly held = new FloatChunks();
 
-  get count(): number {
-    return this.byReference.size;
-  }
+  constructor(private readonly hash: TextHash) {}
 
   find(partner: string, reference: string): Transfer | null {
-    return this.byReference.get(keyOf(partner, reference)) ?? null;
+    const name = nameOf(partner, reference);
+    let row = this.index.first(this.hash.of(0, name));
+    while (row !== 0 && this.names.get(row) !== name) row = this.index.next(row);
+    return row === 0 ? null : this.read(row);
   }
 
   add(partner: string, reference: string, transfer: Transfer): void {
-    this.byReference.set(keyOf(partner, reference), transfer);
+    const name = nameOf(partner, reference);
+    this.store(name, transfer);
+    this.index.add(this.hash.of(0, name), this.count);
+  }
+
+  /** Builds the index anew, for another key of the hash. */
+  indexAnew(): void {
+    this.index.clear(this.count);
+    for (let row = 1; row <= this.count; row++) this.index.add(this.hash.of(0, this.names.get(row)), row);
   }
 
   archive(archive: Archive): void {
-    const count = archive.number(this.byReference.size);
-    const existing = archive.reading ? [] : [...this.byReference];
-    for (let i = 0; i < count; i++) {
-      const [oldKey, old] = existing[i] ?? ['', null];
-      const key = archive.text(oldKey);
+    const count = archive.number(this.count);
+    for (let row = 1; row <= count; row++) {
+      const name = archive.text(archive.reading ? '' : this.names.get(row));
+      const old = archive.reading ? null : this.read(row);
       const transfer: Transfer = {
         isDeposit: archive.number(old?.isDeposit ? 1 : 0) === 1,
         userId: archive.number(old?.userId ?? 0),
@@ -45,8 +69,40 @@ export class Transfers {
         availableMicros: archive.number(old?.availableMicros ?? 0),
         heldMicros: archive.number(old?.heldMicros ?? 0),
       };
-      if (archive.reading) this.byReference.set(key, transfer);
+      if (archive.reading) this.store(name, transfer);
     }
+    if (archive.reading) this.indexAnew();
+  }
+
+  private read(row: number): Transfer {
+    return {
+      isDeposit: this.isDeposit.get(row) === 1,
+      userId: this.userIds.get(row),
+      amountMicros: this.amounts.get(row),
+      sequence: this.sequences.get(row),
+      atMs: this.atMs.get(row),
+      availableMicros: this.available.get(row),
+      heldMicros: this.held.get(row),
+    };
+  }
+
+  private store(name: string, transfer: Transfer): void {
+    this.count++;
+    const row = this.count;
+    this.names.ensure(row + 1);
+    for (const column of this.columns()) column.ensure(row + 1);
+    this.names.set(row, name);
+    this.isDeposit.set(row, Number(transfer.isDeposit));
+    this.userIds.set(row, transfer.userId);
+    this.amounts.set(row, transfer.amountMicros);
+    this.sequences.set(row, transfer.sequence);
+    this.atMs.set(row, transfer.atMs);
+    this.available.set(row, transfer.availableMicros);
+    this.held.set(row, transfer.heldMicros);
+  }
+
+  private columns(): (IntChunks | FloatChunks)[] {
+    return [this.isDeposit, this.userIds, this.amounts, this.sequences, this.atMs, this.available, this.held];
   }
 }
 
@@ -59,6 +115,6 @@ export function isRepeatOf(command: Deposit | Withdraw, transfer: Transfer): boo
 }
 
 /** The length keeps "a" + "bc" and "ab" + "c" apart. */
-function keyOf(partner: string, reference: string): string {
+function nameOf(partner: string, reference: string): string {
   return `${partner.length}:${partner}${reference}`;
 }

@@ -4,18 +4,22 @@
  */
 import type { Archive } from './archive.js';
 import { FloatColumn, IntColumn } from './columns.js';
+import { HashIndex } from './hash-index.js';
+import { ReferralCodes } from './referral-codes.js';
+import type { TextHash } from './text-hash.js';
+import { LongTexts, ShortTexts } from './texts.js';
 import type { UndoLog } from './undo.js';
 
 const USERNAME = /^[A-Za-z0-9_-]{3,20}$/;
-const REFERRAL_CODE = /^[A-Z0-9_-]{3,20}$/;
+const REFERRAL_CODE = /^[A-Za-z0-9_-]{3,20}$/;
 
 export class Users {
-  /** Index = user id; entry 0 is nobody. */
-  private readonly usernames: string[] = [''];
-  private readonly credentials: string[] = [''];
-  private readonly codes: string[] = [''];
-  private readonly idOfUsername = new Map<string, number>();
-  private readonly ownerOfCode = new Map<string, number>();
+  count = 0;
+  readonly codes: ReferralCodes;
+  /** By user id; 0 is nobody. */
+  private readonly usernames = new ShortTexts();
+  private readonly credentials = new LongTexts();
+  private readonly byUsername = new HashIndex();
   readonly credentialVersion: IntColumn;
   readonly createdAtMs: FloatColumn;
   /** 0: nobody. */
@@ -24,108 +28,101 @@ export class Users {
   readonly referralEarned: FloatColumn;
   /** Fees that referred users have paid in markets that are not settled: what a referral may yet bring. */
   readonly referralPendingFees: FloatColumn;
-  /** Codes that lead to the user, old ones included. */
-  readonly codeCount: IntColumn;
 
-  constructor(undo: UndoLog) {
+  constructor(
+    undo: UndoLog,
+    private readonly hash: TextHash,
+  ) {
+    this.codes = new ReferralCodes(hash);
     this.credentialVersion = new IntColumn(undo);
     this.createdAtMs = new FloatColumn(undo);
     this.referrer = new IntColumn(undo);
     this.referredUsers = new IntColumn(undo);
     this.referralEarned = new FloatColumn(undo);
     this.referralPendingFees = new FloatColumn(undo);
-    this.codeCount = new IntColumn(undo);
   }
 
-  get count(): number {
-    return this.usernames.length - 1;
+  /** Makes room in the columns that have to move when they grow. */
+  reserve(rows: number): void {
+    for (const column of this.columns()) column.ensure(rows);
   }
 
   ensureUsers(rows: number): void {
+    this.usernames.ensure(rows);
+    this.credentials.ensure(rows);
+    this.codes.ensureUsers(rows);
     for (const column of this.columns()) column.ensure(rows);
   }
 
   exists(userId: number): boolean {
-    return Number.isInteger(userId) && userId >= 1 && userId < this.usernames.length;
+    return Number.isInteger(userId) && userId >= 1 && userId <= this.count;
   }
 
   add(username: string, credential: string, referrerId: number, atMs: number): number {
-    const userId = this.usernames.length;
-    this.usernames.push(username);
-    this.credentials.push(credential);
-    this.idOfUsername.set(username.toLowerCase(), userId);
+    this.count++;
+    const userId = this.count;
     this.ensureUsers(userId + 1);
+    this.usernames.set(userId, username);
+    this.credentials.set(userId, credential);
+    this.byUsername.add(this.hashOf(username.toLowerCase()), userId);
     this.credentialVersion.set(userId, 1);
     this.createdAtMs.set(userId, atMs);
     this.referrer.set(userId, referrerId);
     if (referrerId !== 0) this.referredUsers.set(referrerId, this.referredUsers.values[referrerId]! + 1);
-    const code = this.firstCode(userId);
-    this.codes.push(code);
-    this.ownerOfCode.set(code, userId);
-    this.codeCount.set(userId, 1);
+    this.codes.addFirst(userId);
     return userId;
   }
 
-  /** 0: nobody. */
+  /** The user of a name, in any case; 0: nobody. */
   find(username: string): number {
-    return this.idOfUsername.get(username.toLowerCase()) ?? 0;
-  }
-
-  /** The owner of a code, in any case; 0: nobody. */
-  findByCode(code: string): number {
-    return this.ownerOfCode.get(code.toUpperCase()) ?? 0;
+    const lower = username.toLowerCase();
+    let userId = this.byUsername.first(this.hashOf(lower));
+    while (userId !== 0 && this.username(userId).toLowerCase() !== lower)
+      userId = this.byUsername.next(userId);
+    return userId;
   }
 
   username(userId: number): string {
-    return this.usernames[userId]!;
+    return this.usernames.get(userId);
   }
 
   credential(userId: number): string {
-    return this.credentials[userId]!;
+    return this.credentials.get(userId);
   }
 
   setCredential(userId: number, credential: string): number {
-    this.credentials[userId] = credential;
+    this.credentials.set(userId, credential);
     const version = this.credentialVersion.values[userId]! + 1;
     this.credentialVersion.set(userId, version);
     return version;
   }
 
-  code(userId: number): string {
-    return this.codes[userId]!;
-  }
-
-  /** Makes a code that is free, or the user's own already, the current one. */
-  setCode(userId: number, code: string): void {
-    const canonical = code.toUpperCase();
-    if (!this.ownerOfCode.has(canonical)) this.codeCount.set(userId, this.codeCount.values[userId]! + 1);
-    this.codes[userId] = canonical;
-    this.ownerOfCode.set(canonical, userId);
+  /** Builds the indexes anew, for another key of the hash, or for that many users. */
+  indexAnew(expectedUsers = 0): void {
+    this.byUsername.clear(expectedUsers);
+    for (let userId = 1; userId <= this.count; userId++) {
+      this.byUsername.add(this.hashOf(this.username(userId).toLowerCase()), userId);
+    }
+    this.codes.indexAnew(expectedUsers);
   }
 
   archive(archive: Archive): void {
-    const count = archive.number(this.count);
-    for (let userId = 1; userId <= count; userId++) {
-      this.usernames[userId] = archive.text(archive.reading ? '' : this.usernames[userId]!);
-      this.credentials[userId] = archive.text(archive.reading ? '' : this.credentials[userId]!);
-      this.codes[userId] = archive.text(archive.reading ? '' : this.codes[userId]!);
-      if (archive.reading) this.idOfUsername.set(this.usernames[userId]!.toLowerCase(), userId);
+    this.count = archive.number(this.count);
+    if (archive.reading) this.ensureUsers(this.count + 1);
+    for (let userId = 1; userId <= this.count; userId++) {
+      const username = archive.text(archive.reading ? '' : this.username(userId));
+      const credential = archive.text(archive.reading ? '' : this.credential(userId));
+      if (!archive.reading) continue;
+      this.usernames.set(userId, username);
+      this.credentials.set(userId, credential);
     }
-    this.archiveCodes(archive);
-    for (const column of this.columns()) column.archive(archive, count + 1);
+    this.codes.archive(archive, this.count + 1);
+    for (const column of this.columns()) column.archive(archive, this.count + 1);
+    if (archive.reading) this.indexAnew(this.count);
   }
 
-  /** All codes with their owners, in the order in which they were taken. */
-  private archiveCodes(archive: Archive): void {
-    const size = archive.number(this.ownerOfCode.size);
-    if (archive.reading) {
-      for (let i = 0; i < size; i++) this.ownerOfCode.set(archive.text(''), archive.number(0));
-      return;
-    }
-    for (const [code, owner] of this.ownerOfCode) {
-      archive.text(code);
-      archive.number(owner);
-    }
+  private hashOf(lowerName: string): number {
+    return this.hash.of(0, lowerName);
   }
 
   private columns(): (FloatColumn | IntColumn)[] {
@@ -136,14 +133,7 @@ export class Users {
       this.referredUsers,
       this.referralEarned,
       this.referralPendingFees,
-      this.codeCount,
     ];
-  }
-
-  private firstCode(userId: number): string {
-    let code = `Q${userId.toString(36).toUpperCase().padStart(6, '0')}`;
-    while (this.ownerOfCode.has(code)) code = `Q${code}`;
-    return code;
   }
 }
 
@@ -152,5 +142,5 @@ export function isUsername(text: string): boolean {
 }
 
 export function isReferralCode(text: string): boolean {
-  return REFERRAL_CODE.test(text.toUpperCase());
+  return REFERRAL_CODE.test(text);
 }

@@ -52,8 +52,6 @@ export interface ExchangeOptions {
   streamLimits?: Partial<StreamLimits>;
 }
 
-/** Room that is made at start; beyond it growing costs one command some milliseconds, now and then. */
-const EXPECTED = { users: 1_000_000, orders: 1_000_000, positions: 1_000_000, idempotencyKeys: 2_000_000 };
 /** How long calls under way may take to be answered when the exchange stops. */
 const DRAIN_MS = 10_000;
 
@@ -141,7 +139,7 @@ async function recoverEngine(journal: Journal, log: Log): Promise<Engine> {
   const reader = await openJournalReader(journal.folder);
   try {
     const { engine } = await recoverFromSnapshot({ folder: journal.folder, reader, log, elapsedMs });
-    engine.reserve(EXPECTED);
+    engine.reserve();
     return engine;
   } finally {
     await reader.close();

@@ -2,8 +2,8 @@
  * Every case that a run of the differential test must meet: which answers each command can get, and which events there
  * are. What a run meets must be exactly this, so that neither a case is lost nor a new one comes in unnoticed.
  *
- * Not met, because no test can get there in a minute: `limit_reached` for 10,000,000 users (a registration meets the
- * maximum of all money instead), 8,000,000 resting orders, 16,000,000 positions, 5,000,000 vault deposits and
+ * Not met, because no test can get there in a minute: `limit_reached` for 4,000,000 users (a registration meets the
+ * maximum of all money instead), 4,000,000 resting orders, 8,000,000 positions, 5,000,000 vault deposits and
  * 10,000,000 transfers; the 2,000,000 idempotency keys in all (those of one user are met); and the 100,001st closed vault
  * deposit, after which the first is not remembered as closed (vault.test.ts).
  */

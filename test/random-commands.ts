@@ -143,6 +143,7 @@ export const ODD_TEXTS = [
   'x'.repeat(129),
   'x'.repeat(600),
   'Ünïcode',
+  'ıſß',
   '0',
   '__proto__',
   'a\nb',
