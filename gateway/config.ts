@@ -242,10 +242,11 @@ function fairUseRates(variables: Variables): FairUseRates {
   };
 }
 
-/** Behind a proxy all connections are the proxy's. */
+/** Behind a proxy all connections are the proxy's; whose a WebSocket is, it says. */
 function connectionLimits(variables: Variables): ConnectionLimits {
   const perAddress = variables.TRUST_PROXY ? 0 : variables.CONNECTIONS_PER_ADDRESS;
-  return { total: variables.CONNECTIONS, perAddress };
+  const streamsPerAddress = variables.CONNECTIONS_PER_ADDRESS;
+  return { total: variables.CONNECTIONS, perAddress, streamsPerAddress };
 }
 
 /** More than any connection can ask for. */

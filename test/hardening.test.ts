@@ -309,7 +309,7 @@ describe('many connections', () => {
   afterEach(() => server.stop());
 
   async function startWith(connections: { total: number; perAddress: number }): Promise<void> {
-    server = await TestServer.withMarket({ connections });
+    server = await TestServer.withMarket({ connections: { ...connections, streamsPerAddress: 0 } });
     api = server.api;
     probe = connection();
     asked = 0;

@@ -46,6 +46,26 @@ test('it is tried again until the sequencer takes it, for each user', async () =
   engine.checkInvariants();
 });
 
+test('an order that comes after the connection has ended stays, next to one that goes', async () => {
+  const { engine, seen, add } = setUp(3);
+  const marketId = engine.activeMarket(0);
+  const rests = (userId: number) =>
+    run(engine, buy({ userId, marketId, sizeLots: 500, priceTicks: 300, timeInForce: TimeInForce.GTC }));
+  add(1);
+  add(2);
+  rests(1);
+  const young = engine.orders(1).at(-1)!.orderId;
+  await cancels.finish();
+  expect(engine.orders(1).map(({ orderId }) => orderId)).toEqual([young]);
+  expect(engine.orders(2)).toEqual([]);
+  // Another connection of the user ends: now that one goes too.
+  add(1);
+  await cancels.finish();
+  expect(engine.orders(1)).toEqual([]);
+  expect(seen.failures).toEqual([]);
+  engine.checkInvariants();
+});
+
 test('a user without orders is no command', async () => {
   const { engine, add } = setUp(0);
   add(2);

@@ -10,7 +10,7 @@ import { eventually, MARKET, PASSWORD, type Trader, WINDOW_MS, WINDOW_START_MS }
 import { dice } from './stream-commands.js';
 import {
   type Message,
-  type Refused,
+  Refused,
   StreamClient,
   StreamedExchange,
   type StreamOptions,
@@ -451,6 +451,113 @@ describe('limits', () => {
     await open[0]!.close();
     const next = await connect();
     await next.caughtUp();
+  });
+});
+
+describe('connections of one address', () => {
+  withServer({ config: { connections: { total: 100, perAddress: 0, streamsPerAddress: 2 } } });
+
+  test('are limited, and make room when they end', async () => {
+    const [first] = [await connect(), await connect()];
+    expect(await refusal({})).toEqual([422, 'limit_reached']);
+    await first!.hangUp();
+    await eventually(async () => (await isLetIn()) !== null);
+  });
+});
+
+/** null: it was refused. */
+async function isLetIn(): Promise<StreamClient | null> {
+  return connect().catch((error) => {
+    expect(error).toBeInstanceOf(Refused);
+    return null;
+  });
+}
+
+describe('connections of one user', () => {
+  withServer({ limits: { connectionsPerUser: 2 } });
+
+  test('are limited, however they sign in', async () => {
+    const [ada, bob] = [await server.register('ada'), await server.register('bob')];
+    const first = await connectAs(ada);
+    const second = await connect();
+    second.send({ op: 'auth', token: ada.token });
+    await second.next('authenticated');
+    expect(await refusal({ 'x-user-token': ada.token })).toEqual([422, 'limit_reached']);
+    const third = await connect();
+    expect(await third.refusal({ op: 'auth', token: ada.token })).toMatchObject({ code: 'limit_reached' });
+    // It is nobody's still; and one that is signed in may say so again.
+    third.send({ op: 'auth', token: bob.token });
+    expect((await third.next('authenticated')).userId).toBe(bob.userId);
+    second.send({ op: 'auth', token: ada.token, cancelOnDisconnect: true });
+    await second.next('authenticated');
+    await first.hangUp();
+    const again = await connect();
+    await eventually(async () => {
+      again.send({ op: 'auth', token: ada.token });
+      const answer = await again.next(({ type }) => type === 'authenticated' || type === 'error');
+      return answer.type === 'authenticated';
+    });
+  });
+});
+
+describe('fair use', () => {
+  /** Within a test no bucket fills again. */
+  const rates = (address: number | null, user: number | null) => {
+    const rate = (burst: number | null) => (burst === null ? null : { perSecond: 0.001, burst });
+    const none = { address: null, user: null };
+    const reads = { address: rate(address), user: rate(user) };
+    return { fairUse: { orders: none, signIns: none, reads } };
+  };
+
+  describe('of an address', () => {
+    withServer({ config: rates(12, null) });
+
+    test('counts handshakes, messages and each channel; what is too much is refused, and nothing else happens', async () => {
+      const client = await connect();
+      await client.subscribe('markets', 'prices:BTC', 'prices:ETH');
+      for (let i = 0; i < 6; i++) await client.caughtUp();
+      // Two are left.
+      const tooMany = { op: 'subscribe', channels: [`book:${MARKET}`, `trades:${MARKET}`, 'markets'] };
+      const { code, details } = await client.refusal(tooMany);
+      expect(code).toBe('rate_limited');
+      expect(details.retryAfterMs).toBeGreaterThan(1_000);
+      await client.caughtUp();
+      expect(await client.refusal({ op: 'ping' })).toMatchObject({ code: 'rate_limited' });
+      // What it has goes on.
+      server.feed.deliver('BTC', 100_001);
+      await client.next(({ type, channel }) => type === 'delta' && channel === 'prices:BTC');
+      expect(client.closing).toBe(null);
+      expect(await refusal({})).toEqual([429, 'rate_limited']);
+      expect(await refusal({ 'x-user-token': 'x.y.z' })).toEqual([429, 'rate_limited']);
+    });
+  });
+
+  describe('of a user', () => {
+    withServer({ config: rates(null, 3) });
+
+    test('counts on all connections; others are not concerned', async () => {
+      const [ada, bob] = [await server.register('ada'), await server.register('bob')];
+      const clients = [await connectAs(ada), await connectAs(ada)];
+      await clients[0]!.subscribe('user', 'markets');
+      await clients[1]!.caughtUp();
+      expect(await clients[0]!.refusal({ op: 'ping' })).toMatchObject({ code: 'rate_limited' });
+      await (await connectAs(bob)).caughtUp();
+    });
+
+    test('a long resume counts for more', async () => {
+      const visitor = await connect();
+      const [snapshot] = await visitor.subscribe('prices:BTC');
+      for (let i = 1; i <= 300; i++) server.feed.deliver('BTC', 100_000 + i);
+      await server.durable();
+      const cyn = await connectAs(await server.register('cyn'));
+      const after = snapshot.channelSequence;
+      // One for the message and three for what it brings.
+      expect(await cyn.refusal({ op: 'resume', channel: 'prices:BTC', after })).toMatchObject({
+        code: 'rate_limited',
+      });
+      cyn.send({ op: 'resume', channel: 'prices:BTC', after: after + 250 });
+      await cyn.next(({ channelSequence }) => channelSequence === after + 300);
+    });
   });
 });
 

@@ -172,7 +172,7 @@ describe('durability', () => {
 });
 
 describe('numbers', () => {
-  test("they begin at the engine's sequence, have no gaps and go on while nobody is subscribed", async () => {
+  test("they begin at the engine's sequence, have no gaps, and begin anew when nobody was subscribed for a while", async () => {
     const bench = new Bench({ keptMs: 1_000 });
     const { channel, subscriber } = bench.follow(`book:${MARKET}`);
     const first = bench.engine.sequence;
@@ -190,22 +190,55 @@ describe('numbers', () => {
     await bench.flush();
     expect(channel.since(first)).toHaveLength(3);
     bench.hub.rest(6_000);
-    expect(channel.since(first + 3)).toEqual([]);
     bench.do(bench.rest(1, 403), bench.rest(1, 404));
     await bench.flush();
-    // Counted, but not made.
-    expect(channel.lastSequence).toBe(first + 5);
+    // It is forgotten, and nothing is made for it.
+    expect(channel.lastSequence).toBe(first + 3);
     expect(bench.messagesOf(channel)).toHaveLength(3);
-    expect(channel.since(first + 3)).toBe(null);
 
     const again = bench.follow(`book:${MARKET}`).channel;
-    expect(again).toBe(channel);
+    expect(again).not.toBe(channel);
+    expect(again.lastSequence).toBe(bench.engine.sequence);
+    // No number of the earlier one is taken for one of this.
+    for (let after = first; after <= first + 3; after++) expect(again.since(after)).toBe(null);
     bench.do(bench.rest(1, 405));
     await bench.flush();
     // What was touched while nobody looked is not told now.
     const last = bench.messagesOf(channel).at(-1);
-    expect(last.channelSequence).toBe(first + 6);
+    expect(last.channelSequence).toBe(bench.engine.sequence);
     expect(last.data.UP.bids).toEqual([{ price: 0.405, shares: 1 }]);
+    expect(again.since(again.lastSequence - 1)).toHaveLength(1);
+  });
+
+  test('a channel of an earlier run that begins anew at its own last number has missed nothing', async () => {
+    const bench = new Bench({ keptMs: 0 });
+    const { channel, subscriber } = bench.follow(`book:${MARKET}`);
+    bench.do(bench.rest(1, 400));
+    await bench.flush();
+    channel.remove(subscriber, 0);
+    bench.hub.rest(1);
+    const again = bench.follow(`book:${MARKET}`).channel;
+    expect(again).not.toBe(channel);
+    expect(again.since(channel.lastSequence)).toEqual([]);
+    bench.do(bench.rest(1, 401));
+    expect(again.since(channel.lastSequence)).toHaveLength(1);
+  });
+
+  test('channels of all kinds are forgotten when nobody is subscribed, and give back what they kept', async () => {
+    const bench = new Bench({ keptMs: 1_000, keptCharactersInAll: 3_000 });
+    const names = ['markets', `book:${MARKET}`, `trades:${MARKET}`, 'prices:BTC', 'user'];
+    const followed = names.map((name) => bench.follow(name, 1));
+    const stays = bench.follow('prices:BTC').channel;
+    bench.do(bench.rest(1, 400, 1_000), price(100_001, bench.nowMs));
+    await bench.flush();
+    for (const { channel, subscriber } of followed) channel.remove(subscriber, 0);
+    bench.hub.rest(1_000);
+    for (const [i, { channel }] of followed.entries()) {
+      expect(bench.follow(names[i]!, 1).channel === channel, names[i]).toBe(channel === stays);
+    }
+    // All of what may be kept is free for the one that is still followed.
+    for (let i = 0; i < 12; i++) bench.do(price(100_100 + i, bench.nowMs));
+    expect(stays.since(stays.lastSequence - 12)).toHaveLength(12);
   });
 
   test('one command is one message of a channel at most, and none where it changes nothing', async () => {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
 import type { Command } from '../engine/commands.js';
-import { readConfig } from '../gateway/config.js';
+import { type Config, readConfig } from '../gateway/config.js';
 import { type Exchange, startExchange } from '../gateway/exchange.js';
 import { createLog } from '../gateway/log.js';
 import type { StreamLimits } from '../gateway/stream/limits.js';
@@ -29,6 +29,7 @@ export type Message = any;
 
 export interface StreamOptions {
   limits?: Partial<StreamLimits>;
+  config?: Partial<Config>;
   folder?: string;
   atMs?: number;
   partnerKeys?: { partner: string; sha256: Buffer }[];
@@ -56,7 +57,7 @@ export class StreamedExchange {
     const clock = new ManualClock(options.atMs ?? WINDOW_START_MS);
     const feed = new ManualFeed(clock);
     const exchange = await startExchange({
-      config: { ...standard, dataFolder, partnerKeys: options.partnerKeys ?? [] },
+      config: { ...standard, dataFolder, partnerKeys: options.partnerKeys ?? [], ...options.config },
       log: createLog('silent'),
       onFatal: (error) => {
         throw error;

@@ -18,6 +18,8 @@ export interface ConnectionLimits {
   total: number;
   /** From one address within {@link IDLE_SECONDS}; 0: no limit. */
   perAddress: number;
+  /** WebSockets of one address, open at once; 0: no limit. */
+  streamsPerAddress: number;
 }
 
 /** WebSockets: how many were ever made of a connection, and how many are open. */

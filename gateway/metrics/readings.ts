@@ -13,7 +13,12 @@ export interface Observed {
   overload: Overload;
   connections: ConnectionCap;
   calls: { readonly callsUnderWay: number; readonly slowBodies: number };
-  stream: { readonly connectionCount: number; subscriberCounts(): Record<string, number> };
+  stream: {
+    readonly connectionCount: number;
+    readonly backlogBytes: number;
+    subscriberCounts(): Record<string, number>;
+    endingCounts(): Iterable<readonly [reason: string, count: number]>;
+  };
 }
 
 export function registerReadings(metrics: Metrics, observed: Observed): void {
@@ -32,6 +37,15 @@ export function registerReadings(metrics: Metrics, observed: Observed): void {
   ]);
   metrics.gauges('exchange_stream_subscriptions', 'Subscriptions of the stream', ['channel'], () =>
     Object.entries(stream.subscriberCounts()).map(([channel, count]) => [{ channel }, count] as const),
+  );
+  metrics.gauge('exchange_stream_backlog_bytes', 'Bytes that wait for readers of the stream', () => {
+    return stream.backlogBytes;
+  });
+  metrics.counter(
+    'exchange_stream_closed_total',
+    'Connections of the stream that the exchange closed',
+    ['reason'],
+    () => Array.from(stream.endingCounts(), ([reason, count]) => [{ reason }, count] as const),
   );
   metrics.gauge('exchange_calls_under_way', 'Requests that are not answered yet', () => calls.callsUnderWay);
 }

@@ -39,7 +39,6 @@ export class BookChannel extends Channel {
 
   /** Orders of one price came or went. The price is that of `outcome`. */
   touchLevel(side: Side, outcome: Outcome, priceTicks: number): void {
-    if (!this.isFollowed) return;
     const upTicks = ticksIn(outcome, priceTicks);
     const isBid = (side === Side.BUY) === (outcome === Outcome.UP);
     const level = isBid ? upTicks : MICROS_PER_SET + upTicks;

@@ -1,10 +1,10 @@
 /**
  * Cancels the resting orders of users whose connection has ended, if they asked for it.
  *
- * Always holds: an order that rests when the connection ends is cancelled, also when the sequencer takes nothing at that
- * moment: it is tried again until it does, unless trading has been stopped altogether. Commands are sent from a turn of their
- * own, never from within whatever closed the connection. A process that is killed cannot do this; what its users had resting
- * is there after the restart.
+ * Always holds: the orders that rest when the connection ends are cancelled, those and no others: one that the user places
+ * right after it, on a new connection, stays. Also when the sequencer takes nothing at that moment: it is tried again until
+ * it does, unless trading has been stopped altogether. Commands are sent from a turn of their own, never from within whatever
+ * closed the connection. A process that is killed cannot do this; what its users had resting is there after the restart.
  */
 import { SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../log.js';
@@ -14,7 +14,8 @@ import { TradingHalted } from '../watched-sequencer.js';
 const RETRY_MS = 10;
 
 export class CancelOnDisconnect {
-  private readonly users = new Set<number>();
+  /** Users, with their youngest order that is to be cancelled. */
+  private readonly lastOrders = new Map<number, number>();
   private immediate: NodeJS.Immediate | null = null;
   private timer: NodeJS.Timeout | null = null;
   private done: (() => void) | null = null;
@@ -26,8 +27,11 @@ export class CancelOnDisconnect {
     private readonly fail: (error: unknown) => void,
   ) {}
 
+  /** The user's orders of this moment are to be cancelled. */
   add(userId: number): void {
-    this.users.add(userId);
+    const lastOrder = this.sequencer.engine.orders(userId).at(-1);
+    if (lastOrder === undefined) return;
+    this.lastOrders.set(userId, lastOrder.orderId);
     if (this.timer === null) this.immediate ??= setImmediate(this.run);
   }
 
@@ -49,9 +53,9 @@ export class CancelOnDisconnect {
     this.immediate = null;
     this.timer = null;
     try {
-      for (const userId of this.users) {
-        this.cancelOrdersOf(userId);
-        this.users.delete(userId);
+      for (const [userId, lastOrderId] of this.lastOrders) {
+        this.cancelOrdersOf(userId, lastOrderId);
+        this.lastOrders.delete(userId);
       }
     } catch (error) {
       if (error instanceof TradingHalted) this.giveUp(error);
@@ -64,22 +68,28 @@ export class CancelOnDisconnect {
   /** The orders stay where they are, and nobody can trade with them either. */
   private giveUp(error: TradingHalted): void {
     this.log.warn(
-      { users: [...this.users], reason: error.message },
+      { users: [...this.lastOrders.keys()], reason: error.message },
       'orders were not cancelled on disconnect',
     );
-    this.users.clear();
+    this.lastOrders.clear();
   }
 
-  private cancelOrdersOf(userId: number): void {
+  private cancelOrdersOf(userId: number, lastOrderId: number): void {
     const orders = this.sequencer.engine.orders(userId);
-    if (orders.length === 0) return;
-    for (const marketId of new Set(orders.map((order) => order.marketId))) {
-      this.sequencer.submit({ kind: 'cancelAll', userId, idempotencyKey: null, marketId });
+    const old = orders.filter(({ orderId }) => orderId <= lastOrderId);
+    if (old.length === 0) return;
+    const command = { userId, idempotencyKey: null };
+    const withYounger = new Set(orders.slice(old.length).map(({ marketId }) => marketId));
+    for (const marketId of new Set(old.map((order) => order.marketId))) {
+      if (!withYounger.has(marketId)) this.sequencer.submit({ kind: 'cancelAll', ...command, marketId });
     }
-    this.log.info({ user: userId, orders: orders.length }, 'orders were cancelled on disconnect');
+    for (const { marketId, orderId } of old) {
+      if (withYounger.has(marketId)) this.sequencer.submit({ kind: 'cancel', ...command, marketId, orderId });
+    }
+    this.log.info({ user: userId, orders: old.length }, 'orders were cancelled on disconnect');
   }
 
   private tellIfDone(): void {
-    if (this.users.size === 0) this.done?.();
+    if (this.lastOrders.size === 0) this.done?.();
   }
 }

@@ -3,14 +3,14 @@
  * who were away for a moment, and who gets them.
  *
  * Always holds:
- * - at most one message per command, and each has the number after that of the one before: `channelSequence` has no gaps, whether
- *   anybody is subscribed or not;
- * - the numbers begin with the engine's sequence of the moment at which the channel is first asked for in this process, so
- *   with one message per command at most, a channel's number is never higher than the engine's sequence. A number from
- *   before a restart is therefore at most the sequence at which this channel began: it is never taken for one of this
- *   process. (Equal to it, it can only be if nothing at all has happened since, and then it is right.)
+ * - at most one message per command, and each has the number after that of the one before: `channelSequence` has no gaps;
+ * - the numbers begin with the engine's sequence of the moment at which the channel was made, so with one message per
+ *   command at most, a channel's number is never higher than the engine's sequence. A number from before a restart, or from
+ *   an earlier channel of the same name, is therefore at most the sequence at which this one began: it is never taken
+ *   for one of this channel. (Equal to it, it can only be if nothing at all has happened since, and then it is right.)
  * - what is kept is without gaps and ends with the last message;
- * - while nobody is subscribed, and nobody was a moment ago, messages are counted and not made.
+ * - a channel that nobody has been subscribed to for a while is forgotten (see {@link Channel.isIdle}), so there are no more
+ *   channels than what connections were subscribed to a moment ago.
  */
 import { channelText, type Stamp } from './message-text.js';
 
@@ -36,8 +36,6 @@ export abstract class Channel {
   readonly subscribers = new Set<Subscriber>();
   /** Whether the command that is being looked at changed something here. */
   isTouched = false;
-  /** Whether messages are made: somebody is subscribed, or was a moment ago. */
-  isFollowed = false;
   private idleSinceMs = 0;
   private kept: string[] = [];
   /** Where the kept messages begin; what stands before is forgotten and taken out now and then. */
@@ -57,7 +55,7 @@ export abstract class Channel {
   /** The whole state as of the last command, as JSON. */
   abstract snapshotData(): string;
 
-  /** What the last command changed, as JSON; forgets it. Called once per command that touched the channel, if it is followed. */
+  /** What the last command changed, as JSON; forgets it. Called once per command that touched the channel. */
   protected abstract takeChanges(): string;
 
   /** Whether the message of the last command is the whole state rather than the changes. */
@@ -71,7 +69,6 @@ export abstract class Channel {
 
   add(subscriber: Subscriber): void {
     this.subscribers.add(subscriber);
-    this.isFollowed = true;
   }
 
   remove(subscriber: Subscriber, nowMs: number): void {
@@ -79,26 +76,28 @@ export abstract class Channel {
     if (this.subscribers.size === 0) this.idleSinceMs = nowMs;
   }
 
-  /** Stops making messages if nobody has been subscribed for `keptMs`. */
-  rest(nowMs: number, keptMs: number, total: KeptTotal): void {
-    if (!this.isFollowed || this.subscribers.size > 0 || nowMs - this.idleSinceMs < keptMs) return;
-    this.drop(total);
+  /** Whether nobody has been subscribed for `keptMs`. */
+  isIdle(nowMs: number, keptMs: number): boolean {
+    return this.subscribers.size === 0 && nowMs - this.idleSinceMs >= keptMs;
   }
 
-  /** Makes no more messages and forgets those that were kept. */
+  /** Forgets the messages that were kept: they have no use any more. */
   drop(total: KeptTotal): void {
-    this.isFollowed = false;
     this.forget(this.kept.length, total);
   }
 
-  /** The command that touched the channel is over: its message gets its number. Null: nobody is there to read it. */
-  complete(stamp: Stamp, limits: KeptLimits, total: KeptTotal): string | null {
+  /** The command that touched the channel is over: its message gets its number. */
+  complete(stamp: Stamp, limits: KeptLimits, total: KeptTotal): string {
     this.isTouched = false;
     this.lastSequence++;
-    if (!this.isFollowed) return null;
-    const text = this.sendsSnapshot
-      ? this.snapshot(stamp)
-      : channelText('delta', this, stamp, this.takeChanges());
+    if (!this.sendsSnapshot) {
+      const text = channelText('delta', this, stamp, this.takeChanges());
+      this.keep(text, limits, total);
+      return text;
+    }
+    // It replaces all that came before.
+    this.drop(total);
+    const text = this.snapshot(stamp);
     this.keep(text, limits, total);
     return text;
   }

@@ -5,9 +5,11 @@
  * from the moment at which its snapshot (or what it missed) is sent, so that nothing is left out and nothing comes twice.
  */
 import type * as uWS from 'uWebSockets.js';
+import type { AddressKey } from '../fair-use/addresses.js';
 import type { ErrorAnswer } from '../http/errors.js';
+import type { Backlogs } from './backlogs.js';
 import type { Channel, Subscriber } from './channel.js';
-import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
+import type { CloseReason, StreamLimits } from './limits.js';
 import { TokenBucket } from './token-bucket.js';
 
 /** What uWebSockets.js keeps for a socket. */
@@ -32,6 +34,18 @@ export class Subscription implements Subscriber {
   }
 }
 
+export interface ConnectionOptions {
+  limits: StreamLimits;
+  backlogs: Backlogs;
+  elapsedMs: () => number;
+  /** Where the client is. */
+  address: AddressKey;
+  /** Which of the moments of a heartbeat interval is this connection's. */
+  slot: number;
+  /** Told when the server ends the connection. */
+  onEnd: (reason: CloseReason) => void;
+}
+
 export class Connection {
   /** By the channels' names. */
   readonly subscriptions = new Map<string, Subscription>();
@@ -47,13 +61,17 @@ export class Connection {
   readonly allowance: TokenBucket;
   private socket: Socket | null = null;
 
-  /** `slot`: which of the moments of a heartbeat interval is this connection's. */
-  constructor(
-    private readonly limits: StreamLimits,
-    private readonly elapsedMs: () => number,
-    readonly slot: number,
-  ) {
+  constructor(private readonly options: ConnectionOptions) {
+    const { limits, elapsedMs } = options;
     this.allowance = new TokenBucket(limits.operationsBurst, limits.operationsPerSecond, elapsedMs());
+  }
+
+  get address(): AddressKey {
+    return this.options.address;
+  }
+
+  get slot(): number {
+    return this.options.slot;
   }
 
   get isOpen(): boolean {
@@ -68,7 +86,7 @@ export class Connection {
   closed(): void {
     this.socket = null;
     for (const subscription of this.subscriptions.values()) {
-      subscription.channel.remove(subscription, this.elapsedMs());
+      subscription.channel.remove(subscription, this.options.elapsedMs());
     }
     this.subscriptions.clear();
   }
@@ -98,23 +116,18 @@ export class Connection {
   drop(subscription: Subscription): void {
     const { channel } = subscription;
     this.subscriptions.delete(channel.name);
-    channel.remove(subscription, this.elapsedMs());
+    channel.remove(subscription, this.options.elapsedMs());
     if (subscription.isLive) this.socket?.unsubscribe(channel.topic);
   }
 
   send(text: string): void {
     this.socket?.send(text);
-    this.checkBacklog();
+    this.options.backlogs.checkOne(this);
   }
 
   ping(): void {
     this.unansweredPings++;
     this.socket?.ping();
-  }
-
-  /** Ends the connection if its reader is too far behind. */
-  checkBacklog(): void {
-    if (this.backlogBytes > this.limits.backlogBytes) this.end(CLOSE.slowReader);
   }
 
   /** What waits for the reader, beyond what the operating system has taken. */
@@ -123,7 +136,16 @@ export class Connection {
   }
 
   /** Closes the connection after what was sent. uWebSockets.js calls its close handler from within. */
-  end({ code, reason }: CloseReason): void {
-    this.socket?.end(code, reason);
+  end(why: CloseReason): void {
+    if (this.socket === null) return;
+    const { backlogs, onEnd } = this.options;
+    onEnd(why);
+    backlogs.left(this.backlogBytes);
+    this.socket.end(why.code, why.reason);
+  }
+
+  /** Closes the connection at once, without a code, whatever was sent. */
+  cutOff(): void {
+    this.socket?.close();
   }
 }

@@ -1,10 +1,12 @@
-/** All open connections, and those of each user. */
+/** All open connections, those of each user, and how many come from each address. */
 import type { Session } from '../auth/sessions.js';
+import type { AddressKey } from '../fair-use/addresses.js';
 import type { Connection } from './connection.js';
 
 export class Connections {
   private readonly open = new Set<Connection>();
   private readonly byUser = new Map<number, Set<Connection>>();
+  private readonly countsByAddress = new Map<AddressKey, number>();
 
   get count(): number {
     return this.open.size;
@@ -16,11 +18,15 @@ export class Connections {
 
   add(connection: Connection): void {
     this.open.add(connection);
+    this.countsByAddress.set(connection.address, this.countFrom(connection.address) + 1);
     if (connection.userId !== 0) this.index(connection);
   }
 
   remove(connection: Connection): void {
     this.open.delete(connection);
+    const left = this.countFrom(connection.address) - 1;
+    if (left > 0) this.countsByAddress.set(connection.address, left);
+    else this.countsByAddress.delete(connection.address);
     const others = this.byUser.get(connection.userId);
     others?.delete(connection);
     if (others?.size === 0) this.byUser.delete(connection.userId);
@@ -31,6 +37,14 @@ export class Connections {
     connection.userId = session.userId;
     connection.tokenVersion = session.version;
     this.index(connection);
+  }
+
+  countFrom(address: AddressKey): number {
+    return this.countsByAddress.get(address) ?? 0;
+  }
+
+  countOfUser(userId: number): number {
+    return this.byUser.get(userId)?.size ?? 0;
   }
 
   /** A copy: ending one of them changes the list. */

@@ -4,6 +4,8 @@
  * A connection may come without a credential, with the header x-user-token or with the session cookie; never with one in the
  * URL. With the header, the cookie does not count. A credential that is not good is refused here rather than ignored. The
  * cookie counts only for the site's own pages: browsers let every page open a WebSocket to anywhere.
+ *
+ * For fair use a handshake is a read of its address.
  */
 
 import type * as uWS from 'uWebSockets.js';
@@ -11,6 +13,7 @@ import { STATUS_CODES } from 'node:http';
 import { readSessionCookie } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
 import type { Session } from '../auth/sessions.js';
+import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
 import { type ErrorAnswer, errorAnswer } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { JSON_TYPE, writeHead } from '../http/response-head.js';
@@ -24,6 +27,8 @@ export class Handshake {
   private readonly extensions: string;
   private readonly token: string;
   private readonly isCrossSite: boolean;
+  /** Where the client is. */
+  readonly address: AddressKey;
   private isOver = false;
 
   /** All that is needed is copied: the request dies with its callback. */
@@ -45,6 +50,8 @@ export class Handshake {
     };
     this.isCrossSite = cookieToken !== '' && !isSameSite(origin, siteOrigins);
     this.token = userToken === '' ? cookieToken : userToken;
+    const forwarded = trustProxy ? forwardedKey(lastHeader(request, 'x-forwarded-for')) : null;
+    this.address = forwarded ?? addressKey(response.getRemoteAddress());
     response.onAborted(() => {
       this.isOver = true;
     });
@@ -53,6 +60,7 @@ export class Handshake {
   /** Finds out who it is, and calls `enter` or refuses. */
   begin(enter: Enter): void {
     if (this.gateway.isStopping()) this.refuseUnavailable();
+    else if (!this.isWelcome()) return;
     else if (this.token === '') enter(this, null);
     else this.identify(enter);
   }
@@ -67,6 +75,20 @@ export class Handshake {
 
   refuseUnavailable(): void {
     this.refuse(errorAnswer('unavailable', { executed: false }));
+  }
+
+  /** There are too many connections of this user, or from this address. */
+  refuseMore(message: string): void {
+    this.refuse(errorAnswer('limit_reached', {}, message));
+  }
+
+  private isWelcome(): boolean {
+    const share = this.gateway.fairUse.take('reads', 'address', this.address, 1);
+    if (share === null || share.granted) return true;
+    const retryAfterMs = Math.ceil(share.waitMs);
+    const seconds = `${Math.max(1, Math.ceil(retryAfterMs / 1_000))}`;
+    this.refuse(errorAnswer('rate_limited', { retryAfterMs }), ['Retry-After', seconds]);
+    return false;
   }
 
   private identify(enter: Enter): void {
@@ -84,15 +106,24 @@ export class Handshake {
   }
 
   /** Whether a token stands is the exchange's state, so the answer waits until that is durable. */
-  private refuse(error: ErrorAnswer): void {
+  private refuse(error: ErrorAnswer, header: readonly [string, string] | null = null): void {
     const { sequencer } = this.gateway;
     const release = () => {
       if (this.isOver) return;
       this.isOver = true;
-      this.response.cork(() => writeError(this.response, error));
+      this.response.cork(() => writeError(this.response, error, header));
     };
     sequencer.releaseAt(sequencer.engine.sequence, { release });
   }
+}
+
+/** Empty if there is none. */
+function lastHeader(request: uWS.HttpRequest, wanted: string): string {
+  let last = '';
+  request.forEach((name, value) => {
+    if (name === wanted) last = value;
+  });
+  return last;
 }
 
 /** Answers a request that is not to become a WebSocket; `header`: a further one, name and value. */

@@ -6,8 +6,8 @@
  * - a message shows the state as of its own command, because it is made before the next one is applied;
  * - messages leave in the order of their commands, none before its command is durable, and each channel's in the order of
  *   their numbers;
- * - a channel exists from when it is first asked for until its market is closed; events of what nobody ever asked for
- *   are passed over.
+ * - a channel exists from when it is asked for until its market is closed, or nobody has been subscribed for a while; events of
+ *   what nobody asks for are passed over.
  */
 import { MarketStatus, type Outcome, type Side } from '../../engine/domain.js';
 import type { Engine } from '../../engine/engine.js';
@@ -86,9 +86,18 @@ export class Hub {
     }
   }
 
-  /** Lets channels rest that nobody has been subscribed to for a while. */
+  /** Forgets the channels that nobody has been subscribed to for a while. To be called between commands. */
   rest(nowMs: number): void {
-    for (const channel of this.allChannels()) channel.rest(nowMs, this.options.limits.keptMs, this.kept);
+    const { keptMs } = this.options.limits;
+    const isIdle = (channel: Channel): boolean => {
+      if (!channel.isIdle(nowMs, keptMs)) return false;
+      channel.drop(this.kept);
+      return true;
+    };
+    if (this.markets !== null && isIdle(this.markets)) this.markets = null;
+    for (const channels of [this.books, this.trades, this.prices, this.users]) {
+      for (const [id, channel] of channels) if (isIdle(channel)) channels.delete(id);
+    }
   }
 
   /** To be called after each command, before the next. */
@@ -108,11 +117,6 @@ export class Hub {
       prices: subscribersOf(this.prices.values()),
       user: subscribersOf(this.users.values()),
     };
-  }
-
-  private *allChannels(): Generator<Channel> {
-    if (this.markets !== null) yield this.markets;
-    for (const channels of [this.books, this.trades, this.prices, this.users]) yield* channels.values();
   }
 
   private read(values: Float64Array, at: number): void {
@@ -202,13 +206,10 @@ export class Hub {
   private sendTouched(): void {
     const { stamp } = this;
     const { limits, publish, releaseAt } = this.options;
-    const messages: [topic: string, text: string][] = [];
-    for (const channel of this.touched) {
-      const text = channel.complete(stamp, limits, this.kept);
-      if (text !== null) messages.push([channel.topic, text]);
-    }
+    const messages = this.touched.map(
+      (channel) => [channel.topic, channel.complete(stamp, limits, this.kept)] as const,
+    );
     this.touched.length = 0;
-    if (messages.length === 0) return;
     const release = () => {
       for (const [topic, text] of messages) publish(topic, text);
     };

@@ -6,6 +6,8 @@
 export interface StreamLimits {
   /** Connections at a time; one more is refused with 503 `unavailable`. */
   connections: number;
+  /** Connections of one user; one more is refused with `limit_reached`. Those of one address are configured. */
+  connectionsPerUser: number;
   /** Bytes of one message of a client; a larger one is answered with `body_too_large`. */
   messageBytes: number;
   /** Channels that one connection is subscribed to; one more is answered with `limit_reached`. */
@@ -22,6 +24,8 @@ export interface StreamLimits {
   unansweredPings: number;
   /** Bytes that may wait for a reader. One that is further behind is closed. */
   backlogBytes: number;
+  /** Bytes that may wait for all readers together. Beyond that those that are furthest behind are cut off, without a code. */
+  backlogBytesInAll: number;
   /** Messages that a channel keeps for `resume`, and their characters. */
   keptMessages: number;
   keptCharacters: number;
@@ -33,6 +37,7 @@ export interface StreamLimits {
 
 export const STREAM_LIMITS: StreamLimits = {
   connections: 10_000,
+  connectionsPerUser: 100,
   messageBytes: 4_096,
   subscriptions: 100,
   operationsBurst: 100,
@@ -40,6 +45,7 @@ export const STREAM_LIMITS: StreamLimits = {
   heartbeatMs: 10_000,
   unansweredPings: 3,
   backlogBytes: 4 * 1024 * 1024,
+  backlogBytesInAll: 512 * 1024 * 1024,
   keptMessages: 1_000,
   keptCharacters: 1024 * 1024,
   keptCharactersInAll: 256 * 1024 * 1024,
@@ -48,7 +54,8 @@ export const STREAM_LIMITS: StreamLimits = {
 
 /**
  * Why the server closed a connection. Apart from these a client sees 1006 (no code at all): for a frame that is no
- * WebSocket frame, is not UTF-8 or is larger than 64 KiB, and when the exchange was killed.
+ * WebSocket frame, is not UTF-8 or is larger than 64 KiB; when the exchange was killed; and when it does not read what waited for
+ * it, and the code behind that, within some ten seconds.
  */
 export const CLOSE = {
   /** The exchange stops. Connect again, and resume. */

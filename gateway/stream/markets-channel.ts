@@ -18,7 +18,7 @@ export class MarketsChannel extends Channel {
   }
 
   addChange(change: MarketChange, marketId: number): void {
-    if (this.isFollowed) this.changes.push({ change, marketId });
+    this.changes.push({ change, marketId });
   }
 
   snapshotData(): string {

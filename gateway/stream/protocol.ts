@@ -5,7 +5,9 @@
  * - every message gets at least one answer, in the order of the messages; one that is wrong gets an `error` with a code of the
  *   API's table and changes nothing;
  * - every answer waits until all that it can show is durable, so it stands in one order with the channels' messages;
- * - messages that come while a token is being verified wait for it: `auth` and `subscribe` may be sent in one go.
+ * - messages that come while a token is being verified wait for it: `auth` and `subscribe` may be sent in one go;
+ * - for fair use every message is a read of its address and of its user, and so is each further channel that it names, and
+ *   every {@link MESSAGES_PER_READ} messages that a `resume` brings.
  */
 import type { Session } from '../auth/sessions.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../http/errors.js';
@@ -21,6 +23,13 @@ import type { Hub } from './hub.js';
 import { CLOSE, type StreamLimits } from './limits.js';
 import { authenticatedText, errorText, pongText, resumeText, unsubscribedText } from './message-text.js';
 import { ClientMessage } from './requests.js';
+
+const MESSAGES_PER_READ = 100;
+
+/** Why a user gets no further connection. */
+export function tooManyOfUser({ connectionsPerUser }: StreamLimits): string {
+  return `There are ${connectionsPerUser} connections of this user, which is the limit.`;
+}
 
 type Operation<Name extends ClientMessage['op']> = Extract<ClientMessage, { op: Name }>;
 
@@ -65,6 +74,7 @@ export class Protocol {
   }
 
   private handle(connection: Connection, text: string): void {
+    if (!this.hasShare(connection, 1)) return;
     const message = readMessage(text);
     if ('status' in message) this.refuse(connection, message);
     else if (this.options.gateway.isStopping()) {
@@ -125,6 +135,8 @@ export class Protocol {
       this.refuse(connection, refusal ?? errorAnswer('invalid_token'));
     } else if (connection.userId !== 0 && connection.userId !== session.userId) {
       this.refuse(connection, errorAnswer('user_mismatch'));
+    } else if (this.isOneTooMany(connection, session)) {
+      this.refuse(connection, errorAnswer('limit_reached', {}, tooManyOfUser(this.options.limits)));
     } else {
       this.options.connections.signIn(connection, session);
       connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
@@ -132,9 +144,27 @@ export class Protocol {
     }
   }
 
+  private isOneTooMany(connection: Connection, { userId }: Session): boolean {
+    const { connections, limits } = this.options;
+    return connection.userId === 0 && connections.countOfUser(userId) >= limits.connectionsPerUser;
+  }
+
+  /** Whether the connection's address and user may ask for so much; if not, it is told when they may. */
+  private hasShare(connection: Connection, reads: number): boolean {
+    const { fairUse } = this.options.gateway;
+    const { address, userId } = connection;
+    const ofAddress = fairUse.take('reads', 'address', address, reads);
+    const share =
+      userId === 0 || ofAddress?.granted === false ? ofAddress : fairUse.take('reads', 'user', userId, reads);
+    if (share === null || share.granted) return true;
+    this.refuse(connection, errorAnswer('rate_limited', { retryAfterMs: Math.ceil(share.waitMs) }));
+    return false;
+  }
+
   private subscribe(connection: Connection, names: string[]): void {
     // The message itself has been paid for.
-    if (!this.afford(connection, names.length - 1)) return;
+    const more = names.length - 1;
+    if (!this.afford(connection, more) || (more > 0 && !this.hasShare(connection, more))) return;
     const channels = this.channelsFor(connection, names);
     if (channels === null) return;
     const { hub } = this.options;
@@ -149,8 +179,10 @@ export class Protocol {
     const channel = this.channelsFor(connection, [name])?.[0];
     if (channel === undefined) return;
     const { stamp } = this.options.hub;
-    const subscription = connection.subscribe(channel);
     const missed = channel.since(after);
+    const reads = Math.floor((missed?.length ?? 0) / MESSAGES_PER_READ);
+    if (reads > 0 && !this.hasShare(connection, reads)) return;
+    const subscription = connection.subscribe(channel);
     const texts =
       missed === null
         ? [resumeText('gap', channel, after, stamp), channel.snapshot(stamp)]

@@ -12,15 +12,16 @@ import type { Session } from '../auth/sessions.js';
 import { elapsedMs } from '../clock.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
+import { Backlogs } from './backlogs.js';
 import { CancelOnDisconnect } from './cancel-on-disconnect.js';
 import type { ChannelKind } from './channel-names.js';
 import { Connection, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
 import { Handshake, writeError } from './handshake.js';
 import { Hub } from './hub.js';
-import { CLOSE, type StreamLimits } from './limits.js';
+import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 import { heartbeatText } from './message-text.js';
-import { Protocol } from './protocol.js';
+import { Protocol, tooManyOfUser } from './protocol.js';
 
 const PATH = '/api/stream';
 /** A frame above this ends the connection without a word; what is above the limit of messages and below this gets an error. */
@@ -35,6 +36,9 @@ const LAST_READS_MS = 2_000;
 export class StreamServer {
   private readonly connections = new Connections();
   private readonly hub: Hub;
+  private readonly backlogs: Backlogs;
+  /** Connections that were closed, by why. */
+  private readonly endings = new Map<string, number>();
   private readonly protocol: Protocol;
   private readonly cancels: CancelOnDisconnect;
   private app: uWS.TemplatedApp | null = null;
@@ -51,6 +55,7 @@ export class StreamServer {
     private readonly limits: StreamLimits,
   ) {
     const { sequencer } = gateway;
+    this.backlogs = new Backlogs(this.limits, elapsedMs);
     this.hub = new Hub({
       engine: sequencer.engine,
       releaseAt: (sequence, target) => sequencer.releaseAt(sequence, target),
@@ -80,6 +85,17 @@ export class StreamServer {
 
   get connectionCount(): number {
     return this.connections.count;
+  }
+
+  /** Bytes that wait for readers. */
+  get backlogBytes(): number {
+    return this.backlogs.bytes(this.connections);
+  }
+
+  /** Connections that were closed, by why, since the start. */
+  *endingCounts(): Generator<readonly [reason: string, count: number]> {
+    yield* this.endings;
+    yield ['cut_off', this.backlogs.cutOffCount];
   }
 
   /** To be called after each command, before the next. */
@@ -158,17 +174,43 @@ export class StreamServer {
   }
 
   private enter(handshake: Handshake, session: Session | null): void {
+    if (this.gateway.isStopping()) {
+      handshake.refuseUnavailable();
+      return;
+    }
     if (this.connections.count >= this.limits.connections) {
       this.gateway.log.warn({ connections: this.connections.count }, 'a stream connection was refused');
       handshake.refuseUnavailable();
       return;
     }
-    const connection = new Connection(this.limits, elapsedMs, this.entered++ % HEARTBEAT_SLOTS);
+    const { streamsPerAddress } = this.gateway.config.connections;
+    if (streamsPerAddress > 0 && this.connections.countFrom(handshake.address) >= streamsPerAddress) {
+      handshake.refuseMore(
+        `There are ${streamsPerAddress} connections from this address, which is the limit.`,
+      );
+      return;
+    }
+    if (session !== null && this.connections.countOfUser(session.userId) >= this.limits.connectionsPerUser) {
+      handshake.refuseMore(tooManyOfUser(this.limits));
+      return;
+    }
+    const connection = new Connection({
+      limits: this.limits,
+      backlogs: this.backlogs,
+      elapsedMs,
+      address: handshake.address,
+      slot: this.entered++ % HEARTBEAT_SLOTS,
+      onEnd: (why) => this.countEnding(why),
+    });
     if (session !== null) {
       connection.userId = session.userId;
       connection.tokenVersion = session.version;
     }
     handshake.accept<SocketData>({ connection });
+  }
+
+  private countEnding({ reason }: CloseReason): void {
+    this.endings.set(reason, (this.endings.get(reason) ?? 0) + 1);
   }
 
   private leave(connection: Connection): void {
@@ -185,7 +227,7 @@ export class StreamServer {
 
   private checkBacklogs(): void {
     this.charactersUnseen = 0;
-    for (const connection of this.connections) connection.checkBacklog();
+    this.backlogs.check(this.connections);
   }
 
   private endTokens(userId: number, version: number): void {

@@ -37,7 +37,6 @@ export class TradesChannel extends Channel {
 
   /** A trade whose event begins at `at`. */
   addTrade(values: Float64Array, at: number): void {
-    if (!this.isFollowed) return;
     const outcome = values[at + TRADE.takerOutcome]!;
     const priceTicks = ticksIn(outcome, values[at + TRADE.upTicks]!);
     this.texts.push(

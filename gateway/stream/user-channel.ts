@@ -26,7 +26,6 @@ export class UserChannel extends Channel {
 
   /** An event that begins at `at` and concerns the user. */
   addEvent(values: Float64Array, at: number): void {
-    if (!this.isFollowed) return;
     this.texts.push(userEventText(this.engine, this.userId, values, at));
     const marketAt = positionMarketAt(values[at]!);
     if (marketAt !== 0) this.markets.add(values[at + marketAt]!);
