@@ -43,7 +43,7 @@ export interface JournalPosition {
 
 export const GENESIS: JournalPosition = Object.freeze({ sequence: 0, hash: GENESIS_HASH, digest: null });
 
-/** @throws JournalError when there is no journal in the folder, or one of another format. */
+/** @throws JournalError when there is no journal in the folder, or one of another version. */
 export async function openJournalReader(folder: string): Promise<JournalReader> {
   const path = join(folder, JOURNAL_FILE);
   if (!existsSync(path)) throw new JournalError(`there is no journal at ${path}`, null);
@@ -113,10 +113,11 @@ export class JournalReader {
       const schema = await this.query<{ sql: string }>('SELECT sql FROM sqlite_schema');
       const isJournal = application?.application_id === APPLICATION_ID;
       if (!isJournal) throw new JournalError(`${this.path} is not a journal of this exchange`, null);
-      if (version?.user_version !== FORMAT_VERSION || schema.length !== 1 || schema[0]?.sql !== TABLE_SQL) {
+      if (version?.user_version !== FORMAT_VERSION) throw this.otherVersion(version?.user_version);
+      if (schema.length !== 1 || schema[0]?.sql !== TABLE_SQL) {
         throw new JournalError(
-          `${this.path} is a journal of another format (version ${version?.user_version}; this program reads ` +
-            `version ${FORMAT_VERSION}, with the table batch and nothing else). Use the program that wrote it.`,
+          `${this.path} has other tables than a journal of version ${FORMAT_VERSION}, which has the table batch and ` +
+            `nothing else. ${PUT_BACK}`,
           null,
         );
       }
@@ -272,6 +273,15 @@ export class JournalReader {
     if (row.lastSequence !== mark.sequence || !mark.hash.equals(row.hash)) {
       throw this.bad(row.firstSequence, `is not the one that journal.head marks at ${mark.sequence}`);
     }
+  }
+
+  private otherVersion(version: number | undefined): JournalError {
+    return new JournalError(
+      `${this.path} is a journal of version ${version}; this program writes and replays version ${FORMAT_VERSION}. Between ` +
+        "versions the format or the engine's rules differ, so a replay would not come to the state that was. Nothing was " +
+        'changed. Start the program that wrote it on this folder; for this program, name a new folder in DATA_FOLDER.',
+      null,
+    );
   }
 
   private bad(sequence: number, what: string): JournalError {

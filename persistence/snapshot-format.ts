@@ -12,13 +12,14 @@
  *   88 …              the state, as engine/archive.ts writes it
  *   the last 32       SHA-256 over everything before them
  *
- * The version is raised whenever what the engine archives changes. A snapshot of another version is passed over.
+ * The version is raised whenever what the engine archives changes (test/versions.test.ts notices). A snapshot of another version
+ * is passed over.
  */
 import { getUint64, putUint64 } from './bytes.js';
 import { DIGEST_FORM, HASH_BYTES } from './journal-format.js';
 
 const MAGIC = Buffer.from('QHXSNAP1', 'latin1');
-const VERSION = 2;
+export const SNAPSHOT_VERSION = 2;
 export const SNAPSHOT_HEADER_BYTES = 88;
 export const SNAPSHOT_SUM_BYTES = 32;
 
@@ -40,7 +41,7 @@ export class SnapshotError extends Error {
 export function encodeSnapshotHeader(header: SnapshotHeader): Buffer {
   const bytes = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
   MAGIC.copy(bytes);
-  putUint64(bytes, VERSION, 8);
+  putUint64(bytes, SNAPSHOT_VERSION, 8);
   putUint64(bytes, header.sequence, 16);
   putUint64(bytes, header.atMs, 24);
   bytes.write(header.digest, 32, 16, 'latin1');
@@ -54,8 +55,10 @@ export function decodeSnapshotHeader(bytes: Buffer, fileBytes: number): Snapshot
   if (bytes.length < SNAPSHOT_HEADER_BYTES) throw new SnapshotError('it is cut short');
   if (!bytes.subarray(0, 8).equals(MAGIC)) throw new SnapshotError('it does not begin as a snapshot does');
   const version = getUint64(bytes, 8);
-  if (version !== VERSION) {
-    throw new SnapshotError(`it is of format version ${version}; this program reads version ${VERSION}`);
+  if (version !== SNAPSHOT_VERSION) {
+    throw new SnapshotError(
+      `it is of format version ${version}; this program reads version ${SNAPSHOT_VERSION}`,
+    );
   }
   const header = {
     sequence: getUint64(bytes, 16),

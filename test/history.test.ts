@@ -7,9 +7,12 @@ import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MarketStatus, Resolution } from '../engine/domain.js';
 import { Engine } from '../engine/engine.js';
+import { createPrivateFolder } from '../persistence/files.js';
 import { checkHistory } from '../persistence/history-check.js';
 import { HistoryDamage } from '../persistence/history-damage.js';
-import { TABLES, type TableName } from '../persistence/history-format.js';
+import { POINTS_CREDIT, TABLES, type TableName } from '../persistence/history-format.js';
+import { emptyHistoryState, type HistoryRows, Projection } from '../persistence/history-projection.js';
+import { RecordBuffer } from '../persistence/history-records.js';
 import type { Page } from '../persistence/history-requests.js';
 import { HistoryStore, historyPath } from '../persistence/history-store.js';
 import { openJournal } from '../persistence/journal.js';
@@ -17,7 +20,7 @@ import { listSnapshots } from '../persistence/snapshot-folder.js';
 import { closeDatabase, execute, openDatabase, query } from '../persistence/sqlite.js';
 import { journalOf, startFollower, type TestFollower, writeCommands } from './follower-fixture.js';
 import { dayOfCommands, type ExpectedHistory, expectedHistory, type TimedCommand } from './history-oracle.js';
-import { Folders } from './journal-fixture.js';
+import { Folders, START_MS } from './journal-fixture.js';
 
 const folders = new Folders();
 const followers: TestFollower[] = [];
@@ -214,6 +217,42 @@ describe('the history', () => {
     expect(answer.outcome === 'ok' && answer.sequence).toBe(commands.length);
     expect(answer.outcome === 'ok' && answer.answer.entries[0]).toEqual(expected.userTrades.get(2)!.at(-1));
     await journal.close();
+  });
+});
+
+describe('a full disk', () => {
+  it('is no damage: the transaction is not there, and is written when there is room', async () => {
+    const folder = folders.make();
+    await createPrivateFolder(folder);
+    const records = new RecordBuffer(POINTS_CREDIT);
+    const count = 5_000;
+    for (let ordinal = 1; ordinal <= count; ordinal++) {
+      records.begin();
+      for (const value of [1, ordinal, 64, 0, 1_000_000, START_MS]) records.put(value);
+      records.end(ordinal);
+    }
+    const rows: HistoryRows = {
+      ...new Projection(new Engine(), emptyHistoryState(), () => {}).take(),
+      pointsCredits: records.take(),
+      pointsCreditIds: Array(count).fill(1),
+    };
+    const end = { sequence: count, hash: Buffer.alloc(32, 7) };
+    const store = await HistoryStore.open(folder);
+    await execute(store.database, 'PRAGMA max_page_count = 20');
+    const error = await store.commit(rows, end).catch((error: unknown) => error);
+    expect(error).toMatchObject({ errno: sqlite3.FULL });
+    expect(error).not.toBeInstanceOf(HistoryDamage);
+    expect(store.progress.sequence).toBe(0);
+    await store.close();
+
+    const again = await HistoryStore.open(folder);
+    const checked = await checkHistory(again.database, again.progress);
+    expect([again.progress.sequence, checked.state.pointsCredits.of(1)]).toEqual([0, 0]);
+    await again.commit(rows, end);
+    await again.close();
+    const last = await HistoryStore.open(folder);
+    expect([last.progress.sequence, last.progress.rowCounts.pointsCredit]).toEqual([count, count]);
+    await last.close();
   });
 });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../engine/engine.js';
 import { openJournal } from '../persistence/journal.js';
-import { GENESIS_HASH, MAX_ROW_BYTES } from '../persistence/journal-format.js';
+import { FORMAT_VERSION, GENESIS_HASH, MAX_ROW_BYTES } from '../persistence/journal-format.js';
 import { GENESIS, openJournalReader } from '../persistence/journal-reader.js';
 import { recover } from '../persistence/recovery.js';
 import {
@@ -170,10 +170,16 @@ describe('a reader', () => {
     await writeJournal(folder);
     await tamper(folder, 'PRAGMA user_version = 1');
     for (const open of [() => openJournalReader(folder), () => openJournal({ folder })]) {
-      expect((await journalErrorOf(open())).message).toContain('another format (version 1');
+      const { message } = await journalErrorOf(open());
+      expect(message).toContain(
+        `is a journal of version 1; this program writes and replays version ${FORMAT_VERSION}`,
+      );
+      expect(message).toContain('Start the program that wrote it on this folder');
     }
-    await tamper(folder, 'PRAGMA user_version = 2', 'CREATE TABLE extra (a)');
-    expect((await journalErrorOf(openJournal({ folder }))).message).toContain('another format');
+    await tamper(folder, `PRAGMA user_version = ${FORMAT_VERSION}`, 'CREATE TABLE extra (a)');
+    expect((await journalErrorOf(openJournal({ folder }))).message).toContain(
+      'has other tables than a journal',
+    );
     await tamper(folder, 'DROP TABLE extra', 'PRAGMA application_id = 7');
     expect((await journalErrorOf(openJournal({ folder }))).message).toContain(
       'not a journal of this exchange',

@@ -1,13 +1,13 @@
 /** Leaderboards against a plain sort: places, pages, ties, days and weeks that begin. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Outcome } from '../engine/domain.js';
+import { Outcome, TimeInForce } from '../engine/domain.js';
 import { Engine } from '../engine/engine.js';
 import { decodeEvents } from '../engine/events.js';
-import { Metric, Period } from '../engine/standings.js';
+import { dayOf, Metric, Period, weekOf } from '../engine/standings.js';
 import { Leaderboards, type MetricName, type PeriodName } from '../persistence/leaderboard.js';
 import { type Ranked, RankedUsers } from '../persistence/leaderboard-order.js';
-import { at, buy, openMarket } from './engine-support.js';
+import { at, buy, eventsOf, openMarket, price } from './engine-support.js';
 import { dayOfCommands } from './history-oracle.js';
 
 const METRICS = Object.keys(Metric) as MetricName[];
@@ -207,5 +207,54 @@ describe('the boards', () => {
     days(7);
     expect(boards.rankOf(1, 'volume', 'week')).toBeNull();
     expect(boards.rankOf(1, 'volume', 'all')).toBe(1);
+  });
+
+  it('the day ends at midnight UTC and the week on Sunday, to the millisecond', () => {
+    const { engine, marketId } = openMarket(2);
+    const boards = new Leaderboards(engine);
+    const limit = { marketId, sizeLots: 1_000, priceTicks: 500, timeInForce: TimeInForce.GTC };
+    const trade = (atMs: number) => {
+      const market = engine.activeMarket(0);
+      engine.apply(buy({ ...limit, marketId: market, userId: 1, outcome: Outcome.DOWN }), atMs);
+      engine.apply(buy({ ...limit, marketId: market, userId: 2, outcome: Outcome.UP }), atMs);
+      expect(eventsOf(engine, 'trade').length).toBe(1);
+      noteChanges(engine, boards);
+    };
+    const ranks = (atMs: number) => {
+      engine.apply({ kind: 'advanceTime' }, atMs);
+      noteChanges(engine, boards);
+      return [boards.rankOf(1, 'volume', 'day'), boards.rankOf(1, 'volume', 'week')];
+    };
+    // A market that is still open at the end of the Sunday: nothing else happens at midnight than that it ends.
+    const monday = Date.UTC(2025, 10, 24);
+    engine.apply(price(100_000, monday - 60_000), monday - 900_000 + 840_000);
+    expect(engine.activeMarket(0)).not.toBe(0);
+    trade(monday - 1);
+    expect(ranks(monday - 1)).toEqual([1, 1]);
+    expect(ranks(monday)).toEqual([null, null]);
+    expect(boards.rankOf(1, 'volume', 'all')).toBe(1);
+  });
+
+  it('days and weeks are those of the calendar', () => {
+    const times = fc.integer({ min: 0, max: Date.UTC(2200, 0) });
+    const mondayOf = (atMs: number) => {
+      const date = new Date(atMs);
+      return Date.UTC(
+        date.getUTCFullYear(),
+        date.getUTCMonth(),
+        date.getUTCDate() - ((date.getUTCDay() + 6) % 7),
+      );
+    };
+    const check = (atMs: number, laterMs: number) => {
+      const later = atMs + laterMs;
+      const utcDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+      expect(dayOf(atMs) === dayOf(later)).toBe(utcDay(atMs) === utcDay(later));
+      expect(weekOf(atMs) === weekOf(later)).toBe(mondayOf(atMs) === mondayOf(later));
+    };
+    fc.assert(fc.property(times, fc.integer({ min: 0, max: 9 * 86_400_000 }), check));
+    for (let day = Date.UTC(2025, 11, 20); day < Date.UTC(2026, 0, 20); day += 86_400_000) {
+      check(day - 1, 1);
+      check(day, 86_399_999);
+    }
   });
 });
