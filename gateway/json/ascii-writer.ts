@@ -28,6 +28,18 @@ export class AsciiWriter {
     this.length = 0;
   }
 
+  /** Bytes written since the last clear. */
+  get position(): number {
+    return this.length;
+  }
+
+  /** Writes once more what was written from one position up to another. */
+  repeat(from: number, to: number): void {
+    this.reserve(to - from);
+    this.bytes.copyWithin(this.length, from, to);
+    this.length += to - from;
+  }
+
   /** A copy, for an answer that has to wait. */
   toBytes(): Uint8Array {
     return Buffer.from(this.bytes.subarray(0, this.length));

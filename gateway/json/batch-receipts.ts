@@ -9,7 +9,7 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
 import type { Tape } from '../../engine/tape.js';
 import { rejection } from '../http/errors.js';
 import { AsciiWriter, ascii } from './ascii-writer.js';
-import { writeOrderReceipt } from './order-receipt.js';
+import { ReceiptParts, writeOrderReceipt } from './order-receipt.js';
 import { cancelReceipt, claimReceipt } from './receipts.js';
 
 /** After the head stands the number of operations; each result has its length before it. */
@@ -25,12 +25,13 @@ const out = new AsciiWriter();
 export function batchReceipt(assets: Assets, result: Tape): Uint8Array {
   const { values } = result;
   const count = values[RESULT_HEAD_LENGTH]!;
+  const parts = new ReceiptParts();
   out.clear();
   out.put(RESULTS);
   let start = FIRST_LENGTH + 1;
   for (let i = 0; i < count; i++) {
     if (i > 0) out.byte(COMMA);
-    writeOperation(assets, result, start);
+    writeOperation(parts, assets, result, start);
     start += values[start - 1]! + 1;
   }
   out.put(SEQUENCE);
@@ -39,7 +40,7 @@ export function batchReceipt(assets: Assets, result: Tape): Uint8Array {
   return out.toBytes();
 }
 
-function writeOperation(assets: Assets, result: Tape, at: number): void {
+function writeOperation(parts: ReceiptParts, assets: Assets, result: Tape, at: number): void {
   const { values } = result;
   if (values[at + ResultHead.code] !== Code.ok) {
     const [required, available] = rejectFields(result, at);
@@ -49,7 +50,7 @@ function writeOperation(assets: Assets, result: Tape, at: number): void {
   switch (values[at + ResultHead.kind]) {
     case CommandKind.buy:
     case CommandKind.sell:
-      writeOrderReceipt(out, assets, result, at);
+      writeOrderReceipt(out, parts, assets, result, at);
       break;
     case CommandKind.cancel:
       out.text(cancelReceipt(assets, result, at));
