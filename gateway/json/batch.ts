@@ -1,57 +1,25 @@
-/**
- * The body of POST /batch: its schema, and the operations as the engine takes them.
- *
- * This is the way in for volume, so the schema only checks: it has no transforms and no refinements of its own, which would cost
- * more than all the rest. The numbers are scaled, and what no single field shows is looked at, in one plain pass after it. The
- * rules are those of the single routes.
- */
+/** The body of POST /batch: its schema, and the operations as the engine takes them. The rules are those of the single routes. */
 import { z } from 'zod';
 import type { BatchOperation } from '../../engine/commands.js';
-import { Outcome, TimeInForce } from '../../engine/domain.js';
 import { MAX_BATCH_OPERATIONS } from '../../engine/limits.js';
 import { type Assets, idNumber, marketIdNumber } from '../../engine/notation.js';
-import { LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
-import * as field from './fields.js';
-import { type BuyOrder, buyCommand, type OrderPlace, type SellOrder, sellCommand } from './order-commands.js';
-import type { FieldProblems } from './problems.js';
+import { buyCommand, type OrderPlace, sellCommand } from './order-commands.js';
 import {
   BUY_RULES,
-  checkBuy,
-  checkLimit,
-  LIMIT_TEXTS,
-  MAX_ORDER_DOLLARS,
-  MAX_ORDER_SHARES,
-  own,
+  buyFields,
   type Problem,
+  readBuy,
+  readSell,
   SELL_RULES,
-  SIZE_TEXTS,
-} from './requests.js';
+  sellFields,
+} from './order-requests.js';
+import type { FieldProblems } from './problems.js';
+import { own } from './requests.js';
 
 const marketId = z.string().meta({ description: 'The id of a market, such as btc-15m-1763700300' });
 const common = { marketId, ...own };
-const outcome = z.enum(['UP', 'DOWN']).meta(field.OUTCOME_TEXT);
-const amount = field.decimalNumber(MICRO_SCALE, { max: MAX_ORDER_DOLLARS }).meta(SIZE_TEXTS.amount);
-const shares = field.decimalNumber(LOT_SCALE, { max: MAX_ORDER_SHARES }).meta(SIZE_TEXTS.shares);
-const limitFields = {
-  price: field.decimalNumber(TICK_SCALE, field.PRICES).optional().meta(LIMIT_TEXTS.price),
-  timeInForce: z.enum(['IOC', 'FOK', 'GTC']).optional().meta(LIMIT_TEXTS.timeInForce),
-  postOnly: z.boolean().optional().meta(LIMIT_TEXTS.postOnly),
-  validUntilMs: field.timeMs.optional().meta(LIMIT_TEXTS.validUntilMs),
-};
-
-const BuyOperation = z
-  .strictObject({
-    op: z.literal('buy'),
-    ...common,
-    outcome,
-    amount: amount.optional(),
-    shares: shares.optional(),
-    ...limitFields,
-  })
-  .meta(BUY_RULES);
-const SellOperation = z
-  .strictObject({ op: z.literal('sell'), ...common, outcome, shares, ...limitFields })
-  .meta(SELL_RULES);
+const BuyOperation = z.strictObject({ op: z.literal('buy'), ...common, ...buyFields }).meta(BUY_RULES);
+const SellOperation = z.strictObject({ op: z.literal('sell'), ...common, ...sellFields }).meta(SELL_RULES);
 const orderId = z.string().meta({ description: 'The id of an order, such as o12' });
 const CancelOperation = z.strictObject({ op: z.literal('cancel'), ...common, orderId });
 const ClaimOperation = z.strictObject({ op: z.literal('claim'), ...common });
@@ -132,9 +100,9 @@ function readOperation(reading: Reading, operation: Operation): BatchOperation {
   const place: OrderPlace = { userId, idempotencyKey: null, marketId };
   switch (operation.op) {
     case 'buy':
-      return buyCommand(place, readBuy(reading, operation));
+      return buyCommand(place, readBuy(operation, reading.problem));
     case 'sell':
-      return sellCommand(place, readSell(reading, operation));
+      return sellCommand(place, readSell(operation, reading.problem));
     case 'cancel':
       return {
         kind: 'cancel',
@@ -146,48 +114,4 @@ function readOperation(reading: Reading, operation: Operation): BatchOperation {
     case 'claim':
       return { kind: 'claim', userId, idempotencyKey: null, marketId };
   }
-}
-
-function readBuy(reading: Reading, operation: z.output<typeof BuyOperation>): BuyOrder {
-  const { amount, shares, price, timeInForce, postOnly, validUntilMs } = operation;
-  const order: BuyOrder = {
-    outcome: Outcome[operation.outcome],
-    amount: amount === undefined ? undefined : scaledInteger(amount, MICRO_SCALE),
-    shares: shares === undefined ? undefined : scaledInteger(shares, LOT_SCALE),
-    price: price === undefined ? undefined : scaledInteger(price, TICK_SCALE),
-    timeInForce: timeInForce === undefined ? undefined : TimeInForce[timeInForce],
-    postOnly,
-    validUntilMs,
-  };
-  checkPlaces(order, reading.problem);
-  checkBuy(order, reading.problem);
-  return order;
-}
-
-function readSell(reading: Reading, operation: z.output<typeof SellOperation>): SellOrder {
-  const { shares, price, timeInForce, postOnly, validUntilMs } = operation;
-  const order: SellOrder = {
-    outcome: Outcome[operation.outcome],
-    shares: scaledInteger(shares, LOT_SCALE),
-    price: price === undefined ? undefined : scaledInteger(price, TICK_SCALE),
-    timeInForce: timeInForce === undefined ? undefined : TimeInForce[timeInForce],
-    postOnly,
-    validUntilMs,
-  };
-  checkPlaces(order, reading.problem);
-  checkLimit(order, reading.problem);
-  return order;
-}
-
-interface Decimals {
-  amount?: number | undefined;
-  shares?: number | undefined;
-  price?: number | undefined;
-}
-
-/** What has too many places was scaled to NaN. */
-function checkPlaces({ amount, shares, price }: Decimals, problem: Problem): void {
-  if (Number.isNaN(amount)) problem('amount', field.placesProblem(MICRO_SCALE));
-  if (Number.isNaN(shares)) problem('shares', field.placesProblem(LOT_SCALE));
-  if (Number.isNaN(price)) problem('price', field.placesProblem(TICK_SCALE));
 }

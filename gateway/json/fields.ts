@@ -3,7 +3,7 @@
  * plain words what is wrong, and turns the value into engine units. Query parameters are the same fields as text.
  */
 import { z } from 'zod';
-import { Outcome, Side, TimeInForce } from '../../engine/domain.js';
+import { Outcome, Side } from '../../engine/domain.js';
 import { MAX_PRICE_TICKS, MAX_TIME_MS, MIN_PRICE_TICKS } from '../../engine/limits.js';
 import { inexactNumber, LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
 
@@ -56,7 +56,6 @@ export const outcome = z
   .transform((name) => Outcome[name])
   .meta(OUTCOME_TEXT);
 export const side = z.enum(['BUY', 'SELL']).transform((name) => Side[name]);
-export const timeInForce = z.enum(['IOC', 'FOK', 'GTC']).transform((name) => TimeInForce[name]);
 
 /** A moment in integer milliseconds since the epoch. */
 export const timeMs = z

@@ -2,11 +2,13 @@
 import { idNumber, marketIdNumber } from '../../../engine/notation.js';
 import * as answers from '../../json/answers.js';
 import { buyCommand, sellCommand } from '../../json/order-commands.js';
+import { type Problem, readBuy, readSell } from '../../json/order-requests.js';
+import type { FieldProblems } from '../../json/problems.js';
 import { cancelAllReceipt, cancelReceipt, claimReceipt, orderReceipt } from '../../json/receipts.js';
 import * as requests from '../../json/requests.js';
 import { orderText } from '../../json/views.js';
 import type { Call } from '../call.js';
-import { errorAnswer } from '../errors.js';
+import { errorAnswer, invalidRequest } from '../errors.js';
 import { pageOf } from '../paging.js';
 import { defineRoute, type Route } from '../route.js';
 
@@ -32,10 +34,12 @@ export const tradingRoutes: Route[] = [
     responses: { 200: answers.BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
     handle(call) {
+      const order = orderOf(call, readBuy);
+      if (order === null) return;
       const marketId = marketOf(call);
       if (marketId === null) return;
       const { userId, idempotencyKey } = call;
-      call.execute(buyCommand({ userId, idempotencyKey, marketId }, call.body), 200, orderReceipt);
+      call.execute(buyCommand({ userId, idempotencyKey, marketId }, order), 200, orderReceipt);
     },
   }),
 
@@ -50,10 +54,12 @@ export const tradingRoutes: Route[] = [
     responses: { 200: answers.SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
     handle(call) {
+      const order = orderOf(call, readSell);
+      if (order === null) return;
       const marketId = marketOf(call);
       if (marketId === null) return;
       const { userId, idempotencyKey } = call;
-      call.execute(sellCommand({ userId, idempotencyKey, marketId }, call.body), 200, orderReceipt);
+      call.execute(sellCommand({ userId, idempotencyKey, marketId }, order), 200, orderReceipt);
     },
   }),
 
@@ -141,6 +147,21 @@ export const tradingRoutes: Route[] = [
     },
   }),
 ];
+
+/** null after telling the client what is wrong with it. */
+function orderOf<Fields, Order>(
+  call: Call<Fields, unknown>,
+  read: (fields: Fields, problem: Problem) => Order,
+): Order | null {
+  let problems: FieldProblems | null = null;
+  const order = read(call.body, (name, message) => {
+    problems ??= {};
+    problems[name] ??= message;
+  });
+  if (problems === null) return order;
+  call.refuse(invalidRequest(problems));
+  return null;
+}
 
 /**
  * null after telling the client that no market can have this id. Under an idempotency key the engine says so, which does not
