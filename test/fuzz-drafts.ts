@@ -50,9 +50,9 @@ export class Drafting {
     private readonly world: World,
     private readonly dice: Dice,
   ) {
-    this.person = dice.pick(world.people);
+    this.person = this.somebody();
     this.order = this.own(world.orders);
-    this.holding = dice.chance(COVERED_SHARE) ? this.own(world.holdings) : null;
+    this.holding = dice.chance(COVERED_SHARE) ? (this.own(this.useful()) ?? this.own(world.holdings)) : null;
     this.hasUser = plan.operation.security.some((scheme) => 'userToken' in scheme);
   }
 
@@ -72,6 +72,24 @@ export class Drafting {
       spoiltBy: '',
       mustFail: false,
     };
+  }
+
+  /** Some things succeed seldom, so those who have what is needed ask for them more often. */
+  private somebody(): Person {
+    const { plan, world, dice } = this;
+    const isOfDeposit = plan.template.startsWith('/vaults/deposits/');
+    const owners: readonly { userId: string }[] = isOfDeposit ? world.deposits : this.useful();
+    if (owners.length === 0 || dice.chance(0.2)) return dice.pick(world.people);
+    const { userId } = dice.pick(owners);
+    return world.people.find((person) => person.userId === userId)!;
+  }
+
+  /** Everybody's shares that can be sold, or may pay, if that is what the request is about. */
+  private useful(): Holding[] {
+    const { plan, world } = this;
+    const markets = plan.template.endsWith('}/claim') ? world.resolved : world.active;
+    const isAboutShares = /\/15m\/.*\/(sell|claim)$/.test(plan.template);
+    return isAboutShares ? world.holdings.filter(({ marketId }) => markets.includes(marketId)) : [];
   }
 
   private own<T extends { userId: string }>(list: readonly T[]): T | null {
@@ -117,7 +135,7 @@ export class Drafting {
   private marketOfPath(): string | null {
     const { template } = this.plan;
     if (template.includes('/orders/{') && this.order !== null) return this.order.marketId;
-    if (template.endsWith('/sell') && this.holding !== null) return this.holding.marketId;
+    if (/\/(sell|claim)$/.test(template) && this.holding !== null) return this.holding.marketId;
     return this.market(template.endsWith('/claim'));
   }
 

@@ -23,10 +23,12 @@ export interface Plan {
   seed: number;
 }
 
-/** How often an operation is used: trading most, what hashes a password seldom. */
+/** How often an operation is used: trading most, what hashes a password seldom. A deposit must live for a while to earn. */
 function weightOf(template: string, method: string): number {
   if (template.startsWith('/auth/')) return template === '/auth/session' ? 4 : 1;
   if (/\/(buy|sell|batch)$/.test(template)) return 40;
+  if (template.endsWith('/unstake')) return 2;
+  if (template.endsWith('/claim')) return 30;
   return method === 'get' ? 6 : 10;
 }
 

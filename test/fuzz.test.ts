@@ -83,7 +83,7 @@ class Fuzz {
   readonly world = new World(PARTNER_KEY);
   readonly statuses = new Map<number, number>();
   readonly codes = new Map<string, number>();
-  readonly succeeded = new Set<string>();
+  readonly succeeded = new Map<string, number>();
   readonly spoilt = new Map<string, number>();
   mustFail = 0;
   private readonly pool: Pool;
@@ -102,6 +102,10 @@ class Fuzz {
 
   close(): Promise<void> {
     return this.pool.close();
+  }
+
+  private succeededOnce(name: string): void {
+    this.succeeded.set(name, (this.succeeded.get(name) ?? 0) + 1);
   }
 
   private async request(plan: Plan): Promise<void> {
@@ -152,7 +156,7 @@ class Fuzz {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     if (status < 400) {
       expect(draft.mustFail, `it cannot succeed, and did: ${text}`).toBe(false);
-      if (draft.spoiltBy === '') this.succeeded.add(`${plan.method} ${plan.template}`);
+      if (draft.spoiltBy === '') this.succeededOnce(`${plan.method} ${plan.template}`);
       const isJson = `${answer.headers['content-type']}`.startsWith('application/json');
       if (text !== '' && isJson && draft.method === plan.method) this.world.learn(draft, JSON.parse(text));
       return;
@@ -223,10 +227,11 @@ test(`${REQUESTS} random requests`, async () => {
     [...statuses].reduce((sum, [status, n]) => (isOf(status) ? sum + n : sum), 0);
   const total = count(() => true);
   const successes = count((status) => status < 300);
+  const [rarest] = [...succeeded].sort(([, a], [, b]) => a - b);
   const seconds = (fromMs: number) => ((performance.now() - fromMs) / 1_000).toFixed(1);
   process.stdout.write(
     `${total} requests in ${seconds(startedMs)} s (${seconds(madeMs)} s of sending): ${successes} succeeded, ` +
-      `${mustFail} could not; ${JSON.stringify(Object.fromEntries([...statuses].sort()))}; ` +
+      `${mustFail} could not; the rarest success ${rarest?.join(': ')}; ${JSON.stringify(Object.fromEntries([...statuses].sort()))}; ` +
       `never told: ${Object.keys(ERRORS)
         .filter((code) => !codes.has(code))
         .join(' ')}\n`,
