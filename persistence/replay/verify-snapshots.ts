@@ -32,23 +32,29 @@ export class SnapshotComparison {
   compare(engine: Engine, position: JournalPosition): void {
     while (this.waiting.length > 0 && this.waiting[0]!.sequence <= position.sequence) {
       const snapshot = this.waiting.shift()!;
-      // A running exchange removes old ones.
-      if (!existsSync(snapshot.path)) continue;
-      const problem =
+      this.judge(snapshot, true, () =>
         snapshot.sequence === position.sequence
           ? problemWith(snapshot, engine, position)
-          : 'no batch of the journal ends at its sequence: it is not of this journal';
-      this.verdicts.push({ snapshot, problem, compared: true });
+          : 'no batch of the journal ends at its sequence: it is not of this journal',
+      );
     }
   }
 
   /** When there is no more of the journal: at its end, or because it is damaged there. */
   finish(endSequence: number, journalIsWhole: boolean): void {
     for (const snapshot of this.waiting.splice(0)) {
-      if (!existsSync(snapshot.path)) continue;
       const ahead = `the journal ends at ${endSequence}: commands that it holds are missing from the journal, or it is another journal's`;
-      const problem = ownProblem(snapshot) ?? (journalIsWhole ? ahead : null);
-      this.verdicts.push({ snapshot, problem, compared: false });
+      this.judge(snapshot, false, () => ownProblem(snapshot) ?? (journalIsWhole ? ahead : null));
+    }
+  }
+
+  /** A running exchange removes old snapshots, at any moment: of one that is gone there is nothing to be said. */
+  private judge(snapshot: SnapshotName, compared: boolean, problemOf: () => string | null): void {
+    if (!existsSync(snapshot.path)) return;
+    try {
+      this.verdicts.push({ snapshot, problem: problemOf(), compared });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
 
@@ -86,8 +92,8 @@ function ownProblem({ path, sequence }: SnapshotName): string | null {
       : `it is of sequence ${header.sequence}, not of the one in its name`;
   } catch (error) {
     if (error instanceof SnapshotError) return error.message;
-    if ((error as NodeJS.ErrnoException).code !== undefined)
-      return `it cannot be read: ${(error as Error).message}`;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== undefined && code !== 'ENOENT') return `it cannot be read: ${(error as Error).message}`;
     throw error;
   }
 }
