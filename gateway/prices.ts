@@ -36,7 +36,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
   const { feed, assets } = config;
   switch (feed.kind) {
     case 'simulated': {
-      const clock = simulationClock(feed.speed, engine);
+      const clock = simulationClock(feed.speed, engine, log);
       const simulated = assets.map((symbol) => simulatedAsset(symbol, engine));
       // Another seed at each start, or the prices would move as they did before.
       const seed = `${feed.seed}:${engine.sequence}`;
@@ -49,7 +49,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
       return withVariable('PRICE_FEED', open, [TickFileError]);
     }
     case 'coinbase': {
-      const clock = new SystemClock();
+      const clock = new SystemClock({ log, notBeforeMs: engine.nowMs });
       const coinbase = new CoinbaseFeed({
         symbols: assets,
         clock,
@@ -62,10 +62,10 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
   }
 }
 
-function simulationClock(speed: number, engine: Engine): Clock {
-  const machine = new SystemClock();
+function simulationClock(speed: number, engine: Engine, log: Log): Clock {
+  const machine = new SystemClock({ log, notBeforeMs: engine.nowMs });
   if (speed === 1) return machine;
-  const clock = new FeedClock({ startsAtMs: Math.max(machine.nowMs(), engine.nowMs), speed });
+  const clock = new FeedClock({ startsAtMs: machine.nowMs(), speed });
   clock.runTo(Number.POSITIVE_INFINITY);
   return clock;
 }

@@ -1,5 +1,5 @@
 /** The clocks: time never goes back, and a feed's clock never passes what it waits for. */
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { elapsedMs, FeedClock, SystemClock } from '../gateway/clock.js';
 
 const START_MS = 1_678_406_400_000;
@@ -72,18 +72,146 @@ describe('the feed clock', () => {
 });
 
 describe('the system clock', () => {
-  afterEach(() => vi.restoreAllMocks());
+  const SECOND = 1_000;
+  const MINUTE = 60_000;
+  const HOUR = 3_600_000;
 
-  test('stands while the machine has been set back', () => {
-    const machine = vi.spyOn(Date, 'now');
-    const clock = new SystemClock();
-    const shown = [100, 99, 50, 100, 101].map((ms) => {
-      machine.mockReturnValue(ms);
-      return clock.nowMs();
-    });
-    expect(shown).toEqual([100, 100, 100, 100, 101]);
-    expect(clock.delayUntilMs(90)).toBe(0);
-    expect(clock.delayUntilMs(131)).toBe(30);
+  /** A machine whose clock can be set, and the exchange's; `pass` looks at it every quarter second. */
+  function machine(notBeforeMs = 0) {
+    let wallMs = START_MS;
+    let passedMs = 7.25;
+    const words: string[] = [];
+    const log = {
+      warn: (_fields: object, text: string) => words.push(text),
+      error: (_fields: object, text: string) => words.push(`error: ${text}`),
+    };
+    const wall = () => Math.floor(wallMs);
+    const clock = new SystemClock({ log, notBeforeMs, wall, elapsed: () => passedMs });
+    let last = clock.nowMs();
+    const pass = (ms: number) => {
+      for (let left = ms; left > 0; left -= 250) {
+        wallMs += Math.min(left, 250);
+        passedMs += Math.min(left, 250);
+        const shownMs = clock.nowMs();
+        expect(shownMs).toBeGreaterThanOrEqual(last);
+        last = shownMs;
+      }
+    };
+    return {
+      clock,
+      words,
+      pass,
+      set: (byMs: number) => (wallMs += byMs),
+      stall: (ms: number) => {
+        wallMs += ms;
+        passedMs += ms;
+      },
+      aheadMs: () => wall() - clock.nowMs(),
+    };
+  }
+
+  test('goes with real time', () => {
+    const { clock, pass, stall, words } = machine();
+    expect(clock.nowMs()).toBe(START_MS);
+    pass(90 * MINUTE);
+    expect(clock.nowMs()).toBe(START_MS + 90 * MINUTE);
+    stall(10 * MINUTE);
+    expect(clock.nowMs()).toBe(START_MS + 100 * MINUTE);
+    expect(clock.delayUntilMs(clock.nowMs())).toBe(0);
+    expect(clock.delayUntilMs(clock.nowMs() + 105)).toBe(100);
+    expect(words).toEqual([]);
+  });
+
+  test.each([900, -900])('a difference of %d ms is made up for bit by bit, without a jump', (byMs) => {
+    const { clock, pass, set, aheadMs, words } = machine();
+    pass(SECOND);
+    set(byMs);
+    let before = clock.nowMs();
+    for (let i = 0; i < 30; i++) {
+      pass(SECOND);
+      const speed = (clock.nowMs() - before) / SECOND;
+      expect(speed).toBeGreaterThan(0.94);
+      expect(speed).toBeLessThan(1.06);
+      before = clock.nowMs();
+    }
+    expect(Math.abs(aheadMs())).toBeLessThanOrEqual(1);
+    expect(words).toEqual([]);
+  });
+
+  test('a stall while a difference is made up for does not overshoot', () => {
+    const { pass, set, stall, aheadMs } = machine();
+    set(500);
+    pass(2 * SECOND);
+    stall(10 * MINUTE);
+    expect(Math.abs(aheadMs())).toBeLessThanOrEqual(1);
+  });
+
+  test.each([30 * MINUTE, -30 * MINUTE, 100 * HOUR])(
+    'set by %d ms and put right within a minute, it is as if nothing was',
+    (byMs) => {
+      const { clock, pass, set, words } = machine();
+      pass(SECOND);
+      set(byMs);
+      pass(50 * SECOND);
+      set(-byMs);
+      pass(10 * MINUTE);
+      expect(clock.nowMs()).toBe(START_MS + 10 * MINUTE + 51 * SECOND);
+      expect(words).toEqual([expect.stringContaining('was set')]);
+    },
+  );
+
+  test.each([2 * SECOND, 20 * MINUTE, HOUR])(
+    'set forward by %d ms for good, it is followed after a minute',
+    (byMs) => {
+      const { pass, set, aheadMs, words } = machine();
+      set(byMs);
+      pass(58 * SECOND);
+      expect(Math.abs(aheadMs() - byMs)).toBeLessThanOrEqual(1);
+      pass(5 * SECOND);
+      expect(Math.abs(aheadMs())).toBeLessThanOrEqual(1);
+      expect(words).toEqual([expect.stringContaining('was set'), expect.stringContaining('jumps')]);
+    },
+  );
+
+  test('set forward by more than an hour, it is not followed, and that is told once', () => {
+    const { clock, pass, set, words } = machine();
+    set(HOUR + SECOND);
+    pass(30 * MINUTE);
+    expect(clock.nowMs()).toBe(START_MS + 30 * MINUTE);
+    expect(words).toEqual([
+      expect.stringContaining('was set'),
+      expect.stringMatching(/^error: .*start again/),
+    ]);
+    // Put right.
+    set(-HOUR - SECOND);
+    pass(10 * MINUTE);
+    expect(clock.nowMs()).toBe(START_MS + 40 * MINUTE);
+    expect(words).toHaveLength(2);
+  });
+
+  test('set back, it goes at half speed until the machine has caught up, and never stands', () => {
+    const { clock, pass, set, aheadMs, words } = machine();
+    set(-10 * MINUTE);
+    pass(62 * SECOND);
+    for (let i = 0; i < 15; i++) {
+      const before = clock.nowMs();
+      pass(MINUTE);
+      expect(clock.nowMs() - before).toBeGreaterThanOrEqual(MINUTE / 2 - 1);
+    }
+    expect(aheadMs()).toBeLessThan(-MINUTE);
+    pass(10 * MINUTE);
+    expect(Math.abs(aheadMs())).toBeLessThanOrEqual(1);
+    expect(words).toEqual([expect.stringContaining('was set'), expect.stringContaining('half speed')]);
+  });
+
+  test('begins after the last time of the journal, and goes at half speed until the machine has caught up', () => {
+    const { clock, pass, aheadMs, words } = machine(START_MS + MINUTE);
+    expect(clock.nowMs()).toBe(START_MS + MINUTE);
+    pass(MINUTE);
+    expect(clock.nowMs()).toBe(START_MS + 90 * SECOND);
+    pass(2 * MINUTE);
+    expect(Math.abs(aheadMs())).toBeLessThanOrEqual(1);
+    expect(words).toEqual([expect.stringContaining('half speed')]);
   });
 
   test('elapsed time goes on', async () => {
