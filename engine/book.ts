@@ -98,8 +98,8 @@ export class Orders {
     return this.after.values[row]!;
   }
 
-  /** Adds an order at the back of its level. */
-  add(ladder: Ladder, order: RestingOrder, lots: number, atMs: number): void {
+  /** Adds an order at the back of its level; returns its row. */
+  add(ladder: Ladder, order: RestingOrder, lots: number, atMs: number): number {
     const row = this.pool.take();
     this.id.set(row, order.orderId);
     this.userId.set(row, order.userId);
@@ -112,6 +112,7 @@ export class Orders {
     this.linkLevel(ladder, row, order.level);
     ladder.lots.add(order.level, lots);
     this.linkUser(row, order.userId);
+    return row;
   }
 
   /** Takes an order out, whatever is left of it. */

@@ -5,7 +5,7 @@
  */
 import { IntChunks } from './chunks.js';
 
-export const BLOCK_BYTES = 64;
+const BLOCK_BYTES = 64;
 const CHUNK_BITS = 14;
 const IN_CHUNK = (1 << CHUNK_BITS) - 1;
 

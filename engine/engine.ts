@@ -25,12 +25,13 @@ import {
   MAX_TIME_MS,
   WORK_UNITS_PER_COMMAND,
 } from './limits.js';
-import { placeOrder, Taker } from './matching.js';
+import { placeOrder } from './matching.js';
 import { PRICE_REMEMBERED_MS } from './prices.js';
 import { Reads } from './reads.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from './results.js';
 import { doWork } from './settlement.js';
 import { State } from './state.js';
+import { Taker } from './taker.js';
 import type { Tape } from './tape.js';
 import { cancel, cancelAll, claimWinnings } from './trading.js';
 

@@ -92,6 +92,20 @@ export const EventType = Object.freeze(
   },
 );
 
+/** Where each field of an event stands on the tape, counted from its number: EventSlot.trade.tradeId is 1. */
+export const EventSlot = Object.freeze(
+  Object.fromEntries(
+    EVENT_NAMES.map((name) => [
+      name,
+      Object.freeze(Object.fromEntries(EVENT_FIELDS[name].map((field, index) => [field, index + 1]))),
+    ]),
+  ) as {
+    readonly [Name in keyof typeof EVENT_FIELDS]: Readonly<
+      Record<(typeof EVENT_FIELDS)[Name][number], number>
+    >;
+  },
+);
+
 /** Entries that each event takes on the tape, its number included. */
 export const EVENT_LENGTHS: readonly number[] = EVENT_NAMES.map((name) => EVENT_FIELDS[name].length + 1);
 

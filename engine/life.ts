@@ -9,9 +9,9 @@ import { type AssetSchedule, DeadlineKind, WorkKind } from './schedule.js';
 import type { State } from './state.js';
 
 /** How long late prices may still come in before a reference price is fixed. */
-export const FIX_DELAY_MS = 2_000;
+const FIX_DELAY_MS = 2_000;
 /** How long after its end a market without a price becomes VOID. */
-export const VOID_DELAY_MS = 60_000;
+const VOID_DELAY_MS = 60_000;
 /** How long winnings wait to be claimed. */
 export const PAYOUT_DELAY_MS = 86_400_000;
 /** A market opens late only while this much of its window is left. */

@@ -8,7 +8,7 @@
 import type { Archive } from './archive.js';
 import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from './limits.js';
 
-export const REFERENCE_WINDOW_MS = 60_000;
+const REFERENCE_WINDOW_MS = 60_000;
 const IN_FORCE_AT_MOST_MS = 120_000;
 /** A reference price is needed until 60 s after its time, and looks back 180 s from there. */
 export const PRICE_REMEMBERED_MS = 300_000;

@@ -17,9 +17,10 @@ import {
 } from './domain.js';
 import type { Ladder } from './ladder.js';
 import { MAX_FILLS_PER_ORDER, MICROS_PER_SET } from './limits.js';
-import { Taker, walk } from './matching.js';
+import { walk } from './matching.js';
 import { Metric, Period } from './standings.js';
 import type { State } from './state.js';
+import { Taker } from './taker.js';
 
 import type {
   AccountView,

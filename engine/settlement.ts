@@ -8,7 +8,7 @@
 import { CancelReason, PointsReason, Resolution } from './domain.js';
 import { EventType } from './events.js';
 import { MICROS_PER_SET } from './limits.js';
-import { cancelOrder } from './matching.js';
+import { cancelOrder } from './resting.js';
 import { WorkKind } from './schedule.js';
 import type { State } from './state.js';
 

@@ -6,7 +6,7 @@ import { writeBalance } from './accounts.js';
 import { Code } from './codes.js';
 import type { Cancel, CancelAll, Claim } from './commands.js';
 import { CancelReason, MarketStatus, Resolution } from './domain.js';
-import { cancelOrder } from './matching.js';
+import { cancelOrder } from './resting.js';
 import { cancelAllOf, claim, paidLots, payoutOf, refundOf } from './settlement.js';
 import type { State } from './state.js';
 

@@ -9,7 +9,7 @@ import { HashIndex } from './hash-index.js';
 import type { TextHash } from './text-hash.js';
 import { LongTexts } from './texts.js';
 
-export interface Transfer {
+interface Transfer {
   isDeposit: boolean;
   userId: number;
   amountMicros: number;
