@@ -37,6 +37,7 @@ const SCENARIOS: Scenario[] = [
   { ...USUAL, name: 'a deep book', stepMs: 120, maxRestingOrders: 150, crossingShare: 0.2, users: 25 },
   { ...USUAL, name: 'one price for all', spreadTicks: 2, users: 8, stepMs: 400 },
   { ...USUAL, name: 'few lots, small change', maxLots: 6, stepMs: 500, spreadTicks: 400 },
+  { ...USUAL, name: 'fortunes', grantMicros: 1e14, maxLots: 1_500_000_000, commands: 8_000 },
   { ...USUAL, name: 'poor users, large orders', grantMicros: 20_000_000, maxLots: 500_000 },
   {
     ...USUAL,
