@@ -66,6 +66,8 @@ abstract class Load implements ConnectionOwner {
   private readonly timers: NodeJS.Timeout[] = [];
   private clientCpuMs = Number.NaN;
   private idleShare = Number.NaN;
+  /** At the end of the measured time; the last answer may come before the timer does. */
+  private endWatch: () => void = () => {};
 
   constructor(protected readonly options: LoadOptions) {}
 
@@ -85,6 +87,7 @@ abstract class Load implements ConnectionOwner {
       this.stop();
       for (const connection of this.connections) connection.close();
     }
+    this.endWatch();
     return this.result(measureMs);
   }
 
@@ -118,11 +121,13 @@ abstract class Load implements ConnectionOwner {
   private watchCores(measureMs: number): void {
     const cpuBefore = process.cpuUsage();
     const coresBefore = coreTimes();
-    this.after(measureMs, () => {
+    this.endWatch = () => {
+      this.endWatch = () => {};
       const { user, system } = process.cpuUsage(cpuBefore);
       this.clientCpuMs = (user + system) / 1_000;
       this.idleShare = idleShareSince(coresBefore);
-    });
+    };
+    this.after(measureMs, () => this.endWatch());
   }
 
   private after(ms: number, action: () => void): void {

@@ -38,10 +38,10 @@ import { loadNewestSnapshot, type StartingPoint } from './snapshot-recovery.js';
 /** For how long commits come together, while no read waits for them. */
 const GATHER_MS = 100;
 /** Rows, or commands, for which a transaction is begun although there is more to follow. */
-const TRANSACTION_ROWS = 10_000;
-const TRANSACTION_COMMANDS = 20_000;
+const TRANSACTION_ROWS = 50_000;
+const TRANSACTION_COMMANDS = 50_000;
 /** Rows that may wait for a transaction, before the journal has to wait for it. */
-const PENDING_ROWS_MAX = 100_000;
+const PENDING_ROWS_MAX = 200_000;
 /** Commands after which messages and finished transactions are handled: some milliseconds. */
 const TURN_COMMANDS = 1_000;
 
