@@ -186,6 +186,6 @@ describe('the level of memory', () => {
   });
 
   test('too few samples tell nothing', () => {
-    expect(judgeLevel(series(() => MIB).slice(0, 40))).toBe(null);
+    expect(judgeLevel(series(() => MIB).slice(0, 30))).toBe(null);
   });
 });

@@ -24,7 +24,7 @@ const REPEATED_SHARE = 0.06;
 const HANG_UP_SHARE = 0.01;
 /** It hangs up at some moment within so many milliseconds. */
 const HANG_UP_WITHIN_MS = 4;
-/** An answer that takes longer has not come. */
+/** When no answer at all comes for so long, the rest will not. */
 const PATIENCE_MS = 30_000;
 const UNAVAILABLE = 503;
 const REPLAYED = 'Idempotency-Replayed: true';
@@ -107,16 +107,21 @@ export class Load {
     for (const connection of this.free) connection.hangUp();
   }
 
+  /** Resolves when all that was due is answered. Rejects when no answer comes any more. */
   private async drain(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
+    let answersBefore = -1;
     await new Promise<void>((resolve, reject) => {
       this.drained = resolve;
-      const missing = () => new Error(`${this.underWay} answers did not come within ${PATIENCE_MS} ms`);
-      timer = setTimeout(() => reject(missing()), PATIENCE_MS);
+      timer = setInterval(() => {
+        const { answers } = this.options.tally;
+        if (answers === answersBefore) reject(new Error(`${this.underWay} answers did not come`));
+        answersBefore = answers;
+      }, PATIENCE_MS);
       this.pump();
     });
     this.drained = null;
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 
   /** Sends what is due, as far as there are free connections. */

@@ -28,7 +28,8 @@ export interface Level {
 
 export const SLOPE_ERRORS = 3;
 export const ALLOWED_BYTES = 16 * 2 ** 20;
-const STRETCHES = 15;
+/** In ten minutes each is half a minute of the second half, long enough for a full collection. */
+const STRETCHES = 10;
 
 /** null: the samples are too few to tell. */
 export function judgeLevel(samples: readonly MemorySample[]): Level | null {
