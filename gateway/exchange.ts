@@ -96,7 +96,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   });
   follower = startFollower(options, sequencer);
   const secret = await withVariable('DATA_FOLDER', () => sessionSecret(folder));
-  const sessions = await Sessions.create(secret);
+  const sessions = new Sessions(secret);
   return open({ config, log, fail, sequencer, follower, metrics, sessions, outside, streamLimits }, started);
 }
 

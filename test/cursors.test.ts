@@ -12,7 +12,7 @@ import { programContract } from './contract-check.js';
 import { buy } from './engine-support.js';
 import { Folders } from './journal-fixture.js';
 import { ReplayExchange } from './replay-exchange.js';
-import { type Answer, TestServer } from './server.js';
+import { type Answer, eventually, TestServer } from './server.js';
 
 interface List {
   path: string;
@@ -31,12 +31,18 @@ beforeAll(async () => {
   for (const userId of [1, 2, 1, 2]) rest(exchange, userId);
   await exchange.settle();
   const { engine, nowMs } = exchange;
-  const sessions = await Sessions.create(sessionSecret(folder));
+  const sessions = new Sessions(sessionSecret(folder));
   const userIds = Array.from({ length: engine.userCount }, (_, i) => i + 1);
   const versions = userIds.map((userId) => engine.credentialVersion(userId));
   await exchange.sequencer.close();
   server = await TestServer.start({}, folder, nowMs);
-  const { json }: Answer = await server.api.get('/markets/15m/history?limit=200');
+  let past: Answer | undefined;
+  // A follower that has the whole journal before it takes its time.
+  await eventually(async () => {
+    past = await server.api.get('/markets/15m/history?limit=200');
+    return past.status === 200;
+  });
+  const { json } = past!;
   const traded = json.markets.filter(({ volume }: { volume: number }) => volume > 0);
   lists = [
     ...['', '?asset=BTC', '?status=resolved', '?asset=ETH'].map((query) => ({

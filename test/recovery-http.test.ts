@@ -75,7 +75,7 @@ async function makeFolder(folder: string): Promise<number> {
   const after = await ReplayExchange.open(folder, `${SEED}:after`);
   await tradeOn(after, 400);
   const { engine, nowMs } = after;
-  const sessions = await Sessions.create(sessionSecret(folder));
+  const sessions = new Sessions(sessionSecret(folder));
   for (let userId = 1; userId <= engine.userCount; userId++) {
     tokens.set(`u${userId}`, await sessions.issue(userId, engine.credentialVersion(userId), nowMs));
   }

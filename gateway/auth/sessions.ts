@@ -3,11 +3,14 @@
  * since when (`iat`, seconds). They carry no expiry. What is checked here is only that this exchange signed the token;
  * whether its version still stands is asked of the engine at every request.
  *
- * A token that was verified is remembered, so a trading client pays for the signature once and every later request is
- * answered without waiting. The memory is bounded; the oldest is forgotten first and simply verified again.
+ * A token that was verified is remembered, so a trading client pays for the signature once. The memory is bounded; the oldest is
+ * forgotten first and simply verified again.
+ *
+ * Verifying is synchronous: a WebSocket has to be let in, or not, before its handshake's callback returns. (When it is let in
+ * later, uWebSockets.js may take it for the HTTP connection that it was, and close it.) It costs a few microseconds.
  */
-import { webcrypto } from 'node:crypto';
-import { errors, jwtVerify, SignJWT } from 'jose';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
 import type { Engine } from '../../engine/engine.js';
 import { idNumber } from '../../engine/notation.js';
 
@@ -26,14 +29,7 @@ export interface Session {
 export class Sessions {
   private readonly remembered = new Map<string, Session>();
 
-  private constructor(private readonly key: webcrypto.CryptoKey) {}
-
-  static async create(secret: Buffer): Promise<Sessions> {
-    const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-    return new Sessions(
-      await webcrypto.subtle.importKey('raw', secret, algorithm, false, ['sign', 'verify']),
-    );
-  }
+  constructor(private readonly secret: Buffer) {}
 
   async issue(userId: number, version: number, atMs: number): Promise<string> {
     const issuedAt = Math.floor(atMs / 1_000);
@@ -41,7 +37,7 @@ export class Sessions {
       .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
       .setSubject(`u${userId}`)
       .setIssuedAt(issuedAt)
-      .sign(this.key);
+      .sign(this.secret);
     this.remember(token, { userId, version, issuedAt });
     return token;
   }
@@ -52,25 +48,21 @@ export class Sessions {
   }
 
   /** What the token says; null if this exchange did not sign it, or if the account that it names is not `known`. */
-  async verify(token: string, known: (session: Session) => boolean): Promise<Session | null> {
-    if (token.length > TOKEN_LENGTH_MAX) return null;
-    const session = await this.readSigned(token);
+  verify(token: string, known: (session: Session) => boolean): Session | null {
+    if (token.length > TOKEN_LENGTH_MAX || !this.isSigned(token)) return null;
+    const session = readClaims(token);
     if (session === null || !known(session)) return null;
     this.remember(token, session);
     return session;
   }
 
-  private async readSigned(token: string): Promise<Session | null> {
-    try {
-      const { payload } = await jwtVerify(token, this.key, { algorithms: [ALGORITHM] });
-      const userId = idNumber('u', payload.sub ?? '');
-      const { ver, iat } = payload;
-      if (userId === 0 || !isCount(ver) || !isCount(iat)) return null;
-      return { userId, version: ver, issuedAt: iat };
-    } catch (error) {
-      if (error instanceof errors.JOSEError) return null;
-      throw error;
-    }
+  /** Whether the text behind the last dot is our signature of what stands before it (RFC 7515, HS256), in its one spelling. */
+  private isSigned(token: string): boolean {
+    const end = token.lastIndexOf('.');
+    const expected = createHmac('sha256', this.secret).update(token.slice(0, Math.max(0, end)));
+    const signature = Buffer.from(token.slice(end + 1));
+    const ours = Buffer.from(expected.digest('base64url'));
+    return signature.length === ours.length && timingSafeEqual(signature, ours);
   }
 
   private remember(token: string, session: Session): void {
@@ -79,6 +71,22 @@ export class Sessions {
       if (oldest !== undefined) this.remembered.delete(oldest);
     }
     this.remembered.set(token, session);
+  }
+}
+
+/** Of a token that is signed; null: it is of another algorithm, or does not say what ours say. */
+function readClaims(token: string): Session | null {
+  try {
+    const { alg, crit } = decodeProtectedHeader(token);
+    if (alg !== ALGORITHM || crit !== undefined) return null;
+    const { sub, ver, iat, exp, nbf } = decodeJwt(token);
+    const userId = idNumber('u', sub ?? '');
+    const isOurs = exp === undefined && nbf === undefined && isCount(ver) && isCount(iat);
+    return userId === 0 || !isOurs ? null : { userId, version: ver, issuedAt: iat };
+  } catch (error) {
+    // What is signed and cannot be decoded.
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
+    throw error;
   }
 }
 

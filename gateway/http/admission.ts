@@ -114,14 +114,9 @@ function admitUser(admission: Admission): void {
     return;
   }
   if (!call.takeOfAddress(1)) return;
-  gateway.sessions
-    .verify(token, (claimed) => isOfAccount(call.engine, claimed))
-    .then((verified) => {
-      if (call.isOver) return;
-      if (verified === null) call.refuse(errorAnswer('invalid_token'));
-      else admitSession(admission, verified);
-    })
-    .catch(gateway.fail);
+  const verified = gateway.sessions.verify(token, (claimed) => isOfAccount(call.engine, claimed));
+  if (verified === null) call.refuse(errorAnswer('invalid_token'));
+  else admitSession(admission, verified);
 }
 
 /** The signature is right; whether the token still stands is the engine's to say, every time. */

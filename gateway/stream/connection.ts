@@ -6,7 +6,6 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
-import type { ErrorAnswer } from '../http/errors.js';
 import type { Backlogs } from './backlogs.js';
 import type { Channel, Subscriber } from './channel.js';
 import type { CloseReason, StreamLimits } from './limits.js';
@@ -54,8 +53,6 @@ export class Connection {
   /** Of the credentials that the token was issued for. */
   tokenVersion = 0;
   cancelOnDisconnect = false;
-  /** What came in while a token is being verified; null: no token is. */
-  waiting: (string | ErrorAnswer)[] | null = null;
   /** Pings since the last sign of life. */
   unansweredPings = 0;
   readonly allowance: TokenBucket;

@@ -6,12 +6,8 @@ import type { Engine } from '../../engine/engine.js';
 import { isOfAccount, type Session, type Sessions } from '../auth/sessions.js';
 import { type ErrorAnswer, errorAnswer } from '../http/errors.js';
 
-/** What the token says; null if it is none of this exchange. At once, without a promise, if it was verified before. */
-export function readToken(
-  sessions: Sessions,
-  engine: Engine,
-  token: string,
-): Session | Promise<Session | null> {
+/** What the token says; null if it is none of this exchange. */
+export function readToken(sessions: Sessions, engine: Engine, token: string): Session | null {
   return sessions.recall(token) ?? sessions.verify(token, (claimed) => isOfAccount(engine, claimed));
 }
 

@@ -57,7 +57,7 @@ export class Handshake {
     });
   }
 
-  /** Finds out who it is, and calls `enter` or refuses. */
+  /** Finds out who it is, and calls `enter` or refuses. To be called within the callback of the request. */
   begin(enter: Enter): void {
     if (this.gateway.isStopping()) this.refuseUnavailable();
     else if (!this.isWelcome()) return;
@@ -65,12 +65,14 @@ export class Handshake {
     else this.identify(enter);
   }
 
-  /** The request becomes a WebSocket, unless the client has left. */
+  /**
+   * The request becomes a WebSocket. Only within {@link begin}: uWebSockets.js may take one that is let in later for the HTTP
+   * connection that it was, and close it.
+   */
   accept<Data>(data: Data): void {
-    if (this.isOver) return;
     this.isOver = true;
     // No subprotocol is spoken here; a client that asks for one sees that it did not get it.
-    this.response.cork(() => this.response.upgrade(data, this.key, '', this.extensions, this.context));
+    this.response.upgrade(data, this.key, '', this.extensions, this.context);
   }
 
   refuseUnavailable(): void {
@@ -93,12 +95,6 @@ export class Handshake {
 
   private identify(enter: Enter): void {
     const session = readToken(this.gateway.sessions, this.gateway.sequencer.engine, this.token);
-    if (session instanceof Promise) {
-      session.then((verified) => this.judge(verified, enter)).catch(this.gateway.fail);
-    } else this.judge(session, enter);
-  }
-
-  private judge(session: Session | null, enter: Enter): void {
     const refusal = refusalOf(this.gateway.sequencer.engine, session);
     if (refusal !== null) this.refuse(refusal);
     else if (this.isCrossSite) this.refuse(errorAnswer('cross_site_request'));

@@ -5,7 +5,6 @@
  * - every message gets at least one answer, in the order of the messages; one that is wrong gets an `error` with a code of the
  *   API's table and changes nothing;
  * - every answer waits until all that it can show is durable, so it stands in one order with the channels' messages;
- * - messages that come while a token is being verified wait for it: `auth` and `subscribe` may be sent in one go;
  * - for fair use every message is a read of its address and of its user, and so is each further channel that it names, and
  *   every {@link MESSAGES_PER_READ} messages that a `resume` brings.
  */
@@ -47,7 +46,9 @@ export class Protocol {
   /** A message has come in. `bytes` are uWebSockets.js's again after this. */
   receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
     if (!this.afford(connection, 1)) return;
-    this.accept(connection, this.readInput(bytes, isBinary));
+    const input = this.readInput(bytes, isBinary);
+    if (typeof input === 'string') this.handle(connection, input);
+    else this.refuse(connection, input);
   }
 
   /** Whether the connection may ask for so much; if not, it is told and closed. */
@@ -65,12 +66,6 @@ export class Protocol {
     }
     if (isBinary) return errorAnswer('invalid_json', {}, 'Send text messages, not binary ones.');
     return Buffer.from(bytes).toString('utf8');
-  }
-
-  private accept(connection: Connection, input: string | ErrorAnswer): void {
-    if (connection.waiting !== null) connection.waiting.push(input);
-    else if (typeof input !== 'string') this.refuse(connection, input);
-    else this.handle(connection, input);
   }
 
   private handle(connection: Connection, text: string): void {
@@ -102,36 +97,11 @@ export class Protocol {
   }
 
   private authenticate(connection: Connection, message: Operation<'auth'>): void {
-    const { gateway } = this.options;
-    const session = readToken(gateway.sessions, gateway.sequencer.engine, message.token);
-    if (!(session instanceof Promise)) {
-      this.signIn(connection, message, session);
-      return;
-    }
-    connection.waiting = [];
-    session
-      .then((verified) => {
-        this.signIn(connection, message, verified);
-        this.goOn(connection);
-      })
-      .catch(gateway.fail);
-  }
-
-  /** Takes up what came in while a token was verified; another `auth` among it makes the rest wait again. */
-  private goOn(connection: Connection): void {
-    const inputs = connection.waiting ?? [];
-    connection.waiting = null;
-    for (const input of inputs) if (connection.isOpen) this.accept(connection, input);
-  }
-
-  private signIn(connection: Connection, message: Operation<'auth'>, session: Session | null): void {
-    if (!connection.isOpen) return;
-    const { engine } = this.options.gateway.sequencer;
+    const { sessions, sequencer } = this.options.gateway;
+    const { engine } = sequencer;
+    const session = readToken(sessions, engine, message.token);
     const refusal = refusalOf(engine, session);
-    if (this.options.gateway.isStopping()) {
-      // Verified too late for the orders to be cancelled at the stop.
-      this.refuse(connection, errorAnswer('unavailable', { executed: false }));
-    } else if (session === null || refusal !== null) {
+    if (session === null || refusal !== null) {
       this.refuse(connection, refusal ?? errorAnswer('invalid_token'));
     } else if (connection.userId !== 0 && connection.userId !== session.userId) {
       this.refuse(connection, errorAnswer('user_mismatch'));

@@ -174,10 +174,6 @@ export class StreamServer {
   }
 
   private enter(handshake: Handshake, session: Session | null): void {
-    if (this.gateway.isStopping()) {
-      handshake.refuseUnavailable();
-      return;
-    }
     if (this.connections.count >= this.limits.connections) {
       this.gateway.log.warn({ connections: this.connections.count }, 'a stream connection was refused');
       handshake.refuseUnavailable();
