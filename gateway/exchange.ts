@@ -26,6 +26,7 @@ import type { Log } from './log.js';
 import { Metrics } from './metrics/metrics.js';
 import { registerReadings } from './metrics/readings.js';
 import { type Outside, openOutside } from './prices.js';
+import { RationedLog } from './rationed-log.js';
 import { Sources } from './sources.js';
 import type { StreamLimits } from './stream/limits.js';
 import { StreamServer } from './stream/stream.js';
@@ -160,7 +161,8 @@ function startFollower({ config, log }: ExchangeOptions, sequencer: WatchedSeque
     elapsedMs,
     onDisagreement: (sequence, message) => {
       log.fatal({ sequence, problem: message }, 'trading is stopped: the follower does not agree');
-      sequencer.halt(`the follower does not agree from sequence ${sequence} on: ${message}`);
+      // Anybody may see the reason; what is wrong in detail is the operator's to read, in the log.
+      sequencer.halt(`the follower does not agree from sequence ${sequence} on`);
     },
     onFailure: (error) => {
       log.fatal({ err: error }, 'trading is stopped: the follower has failed');
@@ -196,6 +198,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   started.add(() => stream.stop(DRAIN_MS));
   sequencer.watch(() => stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
+  sequencer.watch(() => gateway.overload.applied());
   observe(parts, gateway, server, stream);
   server.mount((app) => stream.attach(app));
   server.mount((app) => serveContract(app, ROUTES, gateway.version));
@@ -236,6 +239,7 @@ function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
     config,
     clock,
     log,
+    warnings: new RationedLog(log),
     fairUse: new FairUse(config.fairUse, elapsedMs),
     overload: new Overload(sequencer, config.overload, elapsedMs),
     metrics,

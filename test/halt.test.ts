@@ -78,7 +78,7 @@ describe('a disagreement', () => {
     const ready = await api.get('/ready');
     expect([ready.status, ready.json.error.details.reason]).toEqual([
       503,
-      expect.stringMatching(/^the follower does not agree from sequence \d+ on: /),
+      expect.stringMatching(/^the follower does not agree from sequence \d+ on$/),
     ]);
     expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 1$/m);
     // The source of prices has been told to stop, and what would come all the same is not taken.

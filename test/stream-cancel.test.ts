@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Command } from '../engine/commands.js';
 import { TimeInForce } from '../engine/domain.js';
 import { CancelOnDisconnect } from '../gateway/stream/cancel-on-disconnect.js';
-import { SubmitRefused } from '../persistence/sequencer.js';
+import { type ReleaseTarget, SubmitRefused } from '../persistence/sequencer.js';
 import { at, buy, openMarket, run } from './engine-support.js';
 import { silentLog } from './house-support.js';
 import { eventually } from './server.js';
@@ -12,6 +12,9 @@ let cancels: CancelOnDisconnect;
 afterEach(() => cancels.stop());
 
 /** Users 1 to 3 with two resting orders each, and a sequencer that refuses so many commands. */
+/** Nothing is written here, so everything is durable at once. */
+const releaseAt = (_sequence: number, target: ReleaseTarget) => target.release();
+
 function setUp(refusals: number) {
   const { engine, marketId } = openMarket(3);
   for (const userId of [1, 2, 3, 1, 2, 3]) {
@@ -27,7 +30,9 @@ function setUp(refusals: number) {
     engine.apply(command, at(0));
     return engine.result;
   };
-  cancels = new CancelOnDisconnect({ engine, submit }, silentLog, (error) => seen.failures.push(error));
+  cancels = new CancelOnDisconnect({ engine, submit, releaseAt }, silentLog, (error) =>
+    seen.failures.push(error),
+  );
   const add = (userId: number) => {
     seen.isSynchronous = true;
     cancels.add(userId);
@@ -90,7 +95,9 @@ test('after stop it tries no more; what is not a refusal is a bug, and ends the 
   const broken = () => {
     throw new Error('broken');
   };
-  cancels = new CancelOnDisconnect({ engine, submit: broken }, silentLog, (error) => failures.push(error));
+  cancels = new CancelOnDisconnect({ engine, submit: broken, releaseAt }, silentLog, (error) =>
+    failures.push(error),
+  );
   cancels.add(1);
   await eventually(() => failures.length === 1);
 });

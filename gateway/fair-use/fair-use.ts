@@ -19,7 +19,7 @@ export type Party = (typeof PARTIES)[number];
 /** null: no limit. */
 export type FairUseRates = Record<Quota, Record<Party, Rate | null>>;
 
-/** A user's number, or a name that somebody tries to sign in with and that is nobody's. */
+/** A user's number; of those who try to sign in, the address with the user's number, or with the name that is nobody's. */
 export type PartyKey = AddressKey;
 
 /** What came of asking for tokens. */
@@ -85,10 +85,13 @@ export class FairUse {
       ahead[quota] -= count;
       return null;
     }
+    const address = addressOf();
     const wanted = Math.max(count, Math.min(AHEAD_MAX, Math.floor(rate.burst / AHEAD_PART)));
-    const share = this.take(quota, 'address', addressOf(), wanted);
-    if (share?.granted === true) ahead[quota] += wanted - count;
-    return share;
+    if (!this.buckets[quota].address!.has(address, wanted, this.elapsedMs())) {
+      return this.take(quota, 'address', address, count);
+    }
+    ahead[quota] += wanted - count;
+    return this.take(quota, 'address', address, wanted);
   }
 
   /** Requests that were refused, since the start. */

@@ -33,6 +33,13 @@ export class Overload {
     private readonly elapsedMs: ElapsedMs,
   ) {}
 
+  /** Told after each command: from the first one on that waits, the disk has something to do. */
+  applied(): void {
+    if (this.sequencer.backlog > 1) return;
+    this.durableSequence = this.sequencer.durableSequence;
+    this.sinceMs = this.elapsedMs();
+  }
+
   /** Asked for each change from outside: whether it must be refused. */
   refusesChange(): boolean {
     const { backlog, backlogBytes } = this.sequencer;
@@ -58,7 +65,7 @@ export class Overload {
     return { changes: this.refusedChanges, reads: this.refusedReads };
   }
 
-  /** Seen from the moments at which it is asked: the first change that waits starts the watch. */
+  /** Progress is noticed when somebody asks, which is never too early. */
   private stalledMs(): number {
     const { backlog, durableSequence } = this.sequencer;
     const nowMs = this.elapsedMs();

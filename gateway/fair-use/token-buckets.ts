@@ -45,10 +45,15 @@ export class TokenBuckets<Key> {
     return this.fullAtMs.size;
   }
 
+  /** Whether `count` tokens are there. */
+  has(key: Key, count: number, nowMs: number): boolean {
+    const lackMs = this.debtOf(key, nowMs) + count * this.tokenMs - this.capacityMs;
+    return lackMs <= ROUNDING * this.tokenMs;
+  }
+
   /** Takes `count` tokens if they are there, else none. */
   take(key: Key, count: number, nowMs: number): boolean {
-    const known = this.fullAtMs.get(key);
-    const debtMs = known === undefined || known < nowMs ? 0 : known - nowMs;
+    const debtMs = this.debtOf(key, nowMs);
     const wantedMs = debtMs + count * this.tokenMs;
     this.lackMs = wantedMs - this.capacityMs;
     if (this.lackMs > ROUNDING * this.tokenMs) {
@@ -56,7 +61,7 @@ export class TokenBuckets<Key> {
       return false;
     }
     this.debtMs = wantedMs;
-    if (known === undefined) this.makeRoom(nowMs);
+    if (!this.fullAtMs.has(key)) this.makeRoom(nowMs);
     this.fullAtMs.set(key, nowMs + wantedMs);
     return true;
   }
@@ -74,6 +79,11 @@ export class TokenBuckets<Key> {
       remaining: Math.max(0, remaining),
       resetSeconds: Math.ceil(this.debtMs / 1_000),
     };
+  }
+
+  private debtOf(key: Key, nowMs: number): number {
+    const fullAtMs = this.fullAtMs.get(key);
+    return fullAtMs === undefined || fullAtMs < nowMs ? 0 : fullAtMs - nowMs;
   }
 
   private makeRoom(nowMs: number): void {

@@ -19,12 +19,20 @@ import { quotaOf, type Route } from './route.js';
 const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
 /** A request whose handler may not have run yet. */
-interface Admission {
-  call: Call;
-  route: Route;
-  body: ReceivedBody;
-  /** The body's JSON, undefined if it is not JSON. */
-  json: unknown;
+class Admission {
+  private parsed: { json: unknown } | null = null;
+
+  constructor(
+    readonly call: Call,
+    readonly route: Route,
+    readonly body: ReceivedBody,
+  ) {}
+
+  /** The body's JSON, undefined if it is not JSON. Not looked at before the request has been counted for fair use. */
+  get json(): unknown {
+    this.parsed ??= { json: parseJson(this.body) };
+    return this.parsed.json;
+  }
 }
 
 /** Answers the call: with an error, or by running its handler. */
@@ -35,7 +43,7 @@ export function admit(call: Call, route: Route, body: ReceivedBody): void {
     return;
   }
   if (isShed(call, route)) return;
-  const admission = { call, route, body, json: parseJson(body) };
+  const admission = new Admission(call, route, body);
   switch (route.access) {
     case 'open':
       if (call.takeOfAddress(1)) admitAnybody(admission);

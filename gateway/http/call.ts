@@ -15,7 +15,7 @@ import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.j
 import type { Session } from '../auth/sessions.js';
 import { elapsedMs } from '../clock.js';
 import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
-import type { PartyKey, Quota, Share } from '../fair-use/fair-use.js';
+import type { Quota, Share } from '../fair-use/fair-use.js';
 import type { ReceiptWriter } from '../json/receipts.js';
 import { type ErrorAnswer, errorAnswer, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
@@ -117,10 +117,14 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     return this.hasShare(share) && this.hasShare(fairUse.take(quota, 'user', session.userId, count));
   }
 
-  /** The same of a user, or of a name, that somebody tries to sign in as. */
-  takeOfUser(user: PartyKey, count: number): boolean {
+  /**
+   * The same of a user, or of a name, that somebody tries to sign in as from this address: a stranger's wrong passwords do not
+   * keep the owner out, who comes from elsewhere, or is signed in.
+   */
+  takeOfTriedUser(user: number | string): boolean {
     const { quota } = this;
-    return quota === null || this.hasShare(this.gateway.fairUse.take(quota, 'user', user, count));
+    const tried = `${this.address()} ${user}`;
+    return quota === null || this.hasShare(this.gateway.fairUse.take(quota, 'user', tried, 1));
   }
 
   private get contentType(): string {
@@ -212,7 +216,10 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
         return null;
       }
       if (!(error instanceof SubmitRefused)) throw error;
-      this.gateway.log.warn({ request: this.incoming.id, reason: error.message }, 'a command was refused');
+      this.gateway.warnings.warn(
+        { request: this.incoming.id, reason: error.message },
+        'a command was refused',
+      );
       this.refuseUnavailable();
       return null;
     }

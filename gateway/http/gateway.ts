@@ -9,6 +9,7 @@ import type { FairUse } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics/metrics.js';
+import type { RationedLog } from '../rationed-log.js';
 
 export interface Gateway {
   readonly sequencer: Sequencer;
@@ -19,6 +20,8 @@ export interface Gateway {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
+  /** For what anybody outside can cause as often as they like. */
+  readonly warnings: RationedLog;
   readonly fairUse: FairUse;
   readonly overload: Overload;
   readonly metrics: Metrics;

@@ -20,7 +20,7 @@ export function readHistory<Kind extends HistoryKind>(
   gateway.history.read(request, gateway.sequencer.durableSequence, (outcome) => {
     if (call.isOver) return;
     if (outcome.outcome === 'unavailable') {
-      gateway.log.warn({ reason: outcome.reason }, 'a read of the history was refused');
+      gateway.warnings.warn({ reason: outcome.reason }, 'a read of the history was refused');
       call.refuse(errorAnswer('unavailable', { executed: false }));
       return;
     }

@@ -31,7 +31,8 @@ export class Incoming {
   forwardedFor = '';
   private requestId = '';
   private forwardedHost = '';
-  private contentLength = '';
+  /** null: none was seen. */
+  private contentLength: string | null = null;
   private readonly parameters: readonly string[];
   private readonly names: readonly string[];
 
@@ -66,7 +67,7 @@ export class Incoming {
         this.idempotencyKeys.push(value);
         break;
       case 'content-length':
-        if (this.contentLength !== '' && this.contentLength !== value) this.hasTwoLengths = true;
+        if (this.contentLength !== null && this.contentLength !== value) this.hasTwoLengths = true;
         this.contentLength = value;
         break;
       case 'cookie':

@@ -2,18 +2,21 @@
  * What the exchange counts and measures, for Prometheus. While nobody asks, that is additions to plain numbers and arrays; what
  * else there is to know is asked of those who know it when somebody does.
  */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Tape } from '../../engine/tape.js';
+import { elapsedMs } from '../clock.js';
+import { TokenBuckets } from '../fair-use/token-buckets.js';
 import type { Route } from '../http/route.js';
 import { CommandCounts } from './command-counts.js';
 import { Distribution } from './distribution.js';
+import { EventLoopDelay } from './event-loop-delay.js';
 
 /** 16 microseconds, doubled up to 33 seconds. */
 const LATENCY = { smallest: 0.016, bounds: 22, scale: 0.001 };
 /** 1 command, doubled up to 65,536. */
 const SIZE = { smallest: 1, bounds: 17, scale: 1 };
-const EVENT_LOOP_RESOLUTION_MS = 10;
+/** To make the text takes as long as hundreds of orders, and anybody may ask for it: who asks more often gets the last one again. */
+const TEXTS = { perSecond: 10, burst: 20 };
 
 /** The type of {@link Metrics.text}. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
@@ -54,7 +57,9 @@ export class Metrics {
   /** By route, then by status. */
   private readonly answers = new Map<Route | null, Map<number, number>>();
   private readonly registry = new Registry();
-  private readonly eventLoopDelay = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
+  private readonly eventLoopDelay = new EventLoopDelay();
+  private readonly texts = new TokenBuckets<''>(TEXTS);
+  private lastText: Promise<string> | null = null;
   private committedSequence: number;
 
   /** `durableSequence`: where the journal stands at the start. */
@@ -89,11 +94,13 @@ export class Metrics {
 
   /** Everything in Prometheus' text form. */
   text(): Promise<string> {
-    return this.registry.metrics();
+    if (this.lastText === null || this.texts.take('', 1, elapsedMs()))
+      this.lastText = this.registry.metrics();
+    return this.lastText;
   }
 
   stop(): void {
-    this.eventLoopDelay.disable();
+    this.eventLoopDelay.stop();
   }
 
   /** After each command, with its result. */
@@ -173,20 +180,11 @@ export class Metrics {
   }
 
   private registerProcess(): void {
-    this.eventLoopDelay.enable();
     this.gauges(
       'exchange_event_loop_delay_seconds',
-      'By how much the event loop was late',
+      'By how much the event loop was late in the last minute or two',
       ['quantile'],
-      () => {
-        const values = [0.5, 0.99, 1].map((quantile) => {
-          const nanoseconds = this.eventLoopDelay.percentile(quantile * 100);
-          return [{ quantile: `${quantile}` }, nanoseconds / 1e9] as const;
-        });
-        // Since the last look, so that an old stall does not hide in a long past.
-        this.eventLoopDelay.reset();
-        return values;
-      },
+      () => this.eventLoopDelay.quantiles().map(([quantile, value]) => [{ quantile: `${quantile}` }, value]),
     );
     this.gauges('exchange_memory_bytes', 'Memory of the process', ['kind'], () =>
       Object.entries(process.memoryUsage()).map(([kind, bytes]) => [{ kind }, bytes] as const),

@@ -6,7 +6,7 @@
  * it does, unless trading has been stopped altogether. Commands are sent from a turn of their own, never from within whatever
  * closed the connection. A process that is killed cannot do this; what its users had resting is there after the restart.
  */
-import { SubmitRefused } from '../../persistence/sequencer.js';
+import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../log.js';
 import type { Submitter } from '../submitter.js';
 import { TradingHalted } from '../watched-sequencer.js';
@@ -22,7 +22,7 @@ export class CancelOnDisconnect {
   private readonly run = (): void => this.cancelAll();
 
   constructor(
-    private readonly sequencer: Submitter,
+    private readonly sequencer: Submitter & Pick<Sequencer, 'releaseAt'>,
     private readonly log: Log,
     private readonly fail: (error: unknown) => void,
   ) {}
@@ -86,7 +86,10 @@ export class CancelOnDisconnect {
     for (const { marketId, orderId } of old) {
       if (withYounger.has(marketId)) this.sequencer.submit({ kind: 'cancel', ...command, marketId, orderId });
     }
-    this.log.info({ user: userId, orders: old.length }, 'orders were cancelled on disconnect');
+    const release = () => {
+      this.log.info({ user: userId, orders: old.length }, 'orders were cancelled on disconnect');
+    };
+    this.sequencer.releaseAt(this.sequencer.engine.sequence, { release });
   }
 
   private tellIfDone(): void {

@@ -175,7 +175,7 @@ export class StreamServer {
 
   private enter(handshake: Handshake, session: Session | null): void {
     if (this.connections.count >= this.limits.connections) {
-      this.gateway.log.warn({ connections: this.connections.count }, 'a stream connection was refused');
+      this.gateway.warnings.warn({ connections: this.connections.count }, 'a stream connection was refused');
       handshake.refuseUnavailable();
       return;
     }

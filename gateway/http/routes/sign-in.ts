@@ -62,7 +62,7 @@ export const signInRoutes: Route[] = [
     async handle(call) {
       const { username, password } = call.body;
       const userId = call.engine.findUser(username);
-      if (!call.takeOfUser(userId === 0 ? triedName(username) : userId, 1)) return;
+      if (!call.takeOfTriedUser(userId === 0 ? triedName(username) : userId)) return;
       if (await isPasswordOf(call, userId, password)) await answerSignedIn(call, userId, 200);
     },
   }),
