@@ -246,7 +246,7 @@ function request(follower: Follower, sequence: number, asked: BoardRequest): Pro
 }
 
 function textLength(answer: HistoryAnswers['leaderboard' | 'rank']): number {
-  if (typeof answer === 'number' || answer === null) return `${answer}`.length;
+  if ('rank' in answer) return `${answer.rank}`.length;
   return answer.entries.map(leaderboardText).join(',').length;
 }
 

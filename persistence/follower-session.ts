@@ -103,7 +103,13 @@ export class FollowerSession {
       options.log,
     );
     this.boards = new Leaderboards(this.engine);
-    this.reads = new FollowerReads(this.engine, this.boards, database, (error) => this.fail(error));
+    this.reads = new FollowerReads({
+      engine: this.engine,
+      boards: this.boards,
+      database,
+      failed: (error) => this.fail(error),
+      groupEnded: () => this.serve(),
+    });
   }
 
   /** @throws HistoryDamage, JournalError, or an error of the file system or of SQLite. */
@@ -195,15 +201,22 @@ export class FollowerSession {
       const pendingRows = this.projection?.pendingRows ?? 0;
       const pendingCommands = batch.lastSequence - this.opened.store.progress.sequence;
       const isMuch = pendingRows >= TRANSACTION_ROWS || pendingCommands >= TRANSACTION_COMMANDS;
-      if (isMuch || this.reads.areWaiting) this.startCommit();
+      if (isMuch) this.startCommit();
       if (pendingRows > PENDING_ROWS_MAX) await this.committing;
       if (this.projection !== null && this.snapshots.isDue(this.engine)) await this.takeSnapshot();
       if (this.position.sequence >= turnEnds) {
         await nextTurn();
+        await this.letReadsIn();
         turnEnds = this.position.sequence + TURN_COMMANDS;
       }
     }
     this.startCommit();
+    await this.letReadsIn();
+  }
+
+  /** Reads of the database are served when the history stands where the engine does: lets it come there for those that wait. */
+  private async letReadsIn(): Promise<void> {
+    if (this.reads.areDue) await this.committed();
   }
 
   private apply(batch: JournalBatch): void {
@@ -235,8 +248,8 @@ export class FollowerSession {
     if (this.committing !== null || projection === null || this.failure !== null) return;
     if (position.sequence === store.progress.sequence) return;
     const rows = projection.take();
-    this.committing = store
-      .commit(rows, position)
+    this.committing = this.reads.begun
+      .then(() => store.commit(rows, position))
       .then(() => this.afterCommit(rows))
       .catch((error: unknown) => {
         this.committing = null;

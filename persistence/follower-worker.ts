@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { FollowerBoard } from './follower-board.js';
 import { FollowerLoop } from './follower-loop.js';
 import type { FollowerData, FollowerLog, FromFollower, LogLevel, ToFollower } from './follower-messages.js';
+import type { HistoryAnswers, HistoryKind, HistoryOutcome } from './history-requests.js';
 import { writeSnapshotInThread } from './snapshot-thread.js';
 import { giveWay } from './thread-priority.js';
 
@@ -16,6 +17,17 @@ const { folder, memory, snapshotEveryCommands, snapshotEveryMs } = workerData as
 
 function post(message: FromFollower): void {
   port.postMessage(message);
+}
+
+/** Long texts are moved, not copied: that costs the trading thread the same, however long they are. */
+function answer(id: number, outcome: HistoryOutcome): void {
+  const message: FromFollower = { kind: 'answer', id, outcome };
+  port.postMessage(message, outcome.outcome === 'ok' ? movedWith(outcome.answer) : []);
+}
+
+function movedWith(answer: HistoryAnswers[HistoryKind]): ArrayBuffer[] {
+  if (answer instanceof Uint8Array) return [answer.buffer];
+  return answer !== null && 'bytes' in answer ? [answer.bytes.buffer] : [];
 }
 
 function logAt(level: LogLevel) {
@@ -43,7 +55,7 @@ port.on('message', (message: ToFollower) => {
       break;
     case 'read': {
       const { id, request, minSequence } = message;
-      loop.read(request, minSequence, (outcome) => post({ kind: 'answer', id, outcome }));
+      loop.read(request, minSequence, (outcome) => answer(id, outcome));
       break;
     }
     case 'close':

@@ -1,12 +1,16 @@
 /**
  * Reading the history, on a connection of its own, one request at a time.
  *
- * Always holds: an answer is of one transaction, and names the sequence at which that ends. Every row in it is as it was
+ * A read is prepared, when the history stands at some sequence; then `begin` fixes what there is at that sequence, and until
+ * `end` the prepared reads can be run, whatever is written meanwhile.
+ *
+ * Always holds: every row in an answer is as it was
  * written, and none is missing: a page's ordinals follow each other from where they must begin to where they must end,
  * and every market that has ended is there. What is not so is a {@link HistoryDamage}, never a shorter list.
  */
 import sqlite3 from 'sqlite3';
-import { assetOfMarket } from '../engine/domain.js';
+import { assetOfMarket, MarketStatus } from '../engine/domain.js';
+import type { Assets } from '../engine/notation.js';
 import type { ListCounts } from './history-counts.js';
 import { asDamage, HistoryDamage } from './history-damage.js';
 import {
@@ -18,19 +22,37 @@ import {
   type TableLayout,
   USER_TRADE,
 } from './history-format.js';
-import type { HistoryAnswers, HistoryRequest, MarketEntry, Page, RequestOf } from './history-requests.js';
+import type {
+  ClosedPosition,
+  HistoryAnswers,
+  HistoryRequest,
+  MarketRecord,
+  Page,
+  PointsCredit,
+  RequestOf,
+  UserTrade,
+} from './history-requests.js';
 import { checkRow, type PricesRecord, pointsOf, selectSql } from './history-rows.js';
 import { type CommittedLists, historyPath } from './history-store.js';
+import { bytesOf, type MarketParts, marketParts, viewOfPast } from './market-text.js';
+import { PastMarketTexts } from './past-market-texts.js';
 import { closeDatabase, execute, openDatabase, query } from './sqlite.js';
 
 /** What the database answers; leaderboards come from the engine. */
 export type StoredKind = Exclude<keyof HistoryAnswers, 'leaderboard' | 'rank'>;
 export type StoredRequest = RequestOf<StoredKind>;
 
-export interface StoredAnswer {
-  sequence: number;
-  answer: HistoryAnswers[StoredKind];
+/**
+ * A market, and its price history in triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for
+ * none), oldest first: every 5 s and at both ends (history-market.ts).
+ */
+export interface StoredMarket {
+  market: MarketRecord;
+  points: Float64Array;
 }
+
+/** A read that is prepared. @throws HistoryDamage, or an error of SQLite that is none. */
+type Read<Answer> = () => Promise<Answer>;
 
 interface PageOf {
   key: number;
@@ -42,71 +64,102 @@ interface PageOf {
 }
 
 export class HistoryReads {
+  private readonly texts = new PastMarketTexts();
+
   private constructor(
     private readonly database: sqlite3.Database,
     private readonly lists: CommittedLists,
   ) {}
 
-  /** @param lists as of the last transaction whenever a read begins. */
+  /** @param lists as of the last transaction whenever a read is prepared. */
   static async open(folder: string, lists: CommittedLists): Promise<HistoryReads> {
     const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX;
     return new HistoryReads(await openDatabase(historyPath(folder), mode), lists);
   }
 
-  /** @throws HistoryDamage, or an error of SQLite that is none. */
-  async read(request: StoredRequest): Promise<StoredAnswer> {
-    // What must be there is noted before the transaction begins, which may then see more, but not less.
-    const answer = this.prepare(request);
+  /** Fixes what is read until `end`. @throws HistoryDamage when that is not the history as of `sequence`. */
+  async begin(sequence: number): Promise<void> {
     try {
       await execute(this.database, 'BEGIN');
-      try {
-        const [progress] = await this.query<{ sequence: number }>('SELECT sequence FROM progress');
-        if (progress === undefined) throw new HistoryDamage('progress', 'id 1', 'it is missing');
-        return { sequence: progress.sequence, answer: await answer() };
-      } finally {
-        await execute(this.database, 'COMMIT');
+      const [progress] = await this.query<{ sequence: number }>('SELECT sequence FROM progress');
+      if (progress === undefined) throw new HistoryDamage('progress', 'id 1', 'it is missing');
+      if (progress.sequence !== sequence) {
+        const problem = `it says ${progress.sequence}, and ${sequence} was written`;
+        throw new HistoryDamage('progress', 'id 1', problem);
       }
     } catch (error) {
       throw asDamage(error);
     }
   }
 
+  async end(): Promise<void> {
+    await execute(this.database, 'COMMIT');
+  }
+
   close(): Promise<void> {
     return closeDatabase(this.database);
   }
 
-  private prepare(request: StoredRequest): () => Promise<HistoryAnswers[StoredKind]> {
-    const { lists } = this;
-    switch (request.kind) {
-      case 'userTrades':
-        return this.listOfUser(USER_TRADE, request, lists.userTrades);
-      case 'pointsCredits':
-        return this.listOfUser(POINTS_CREDIT, request, lists.pointsCredits);
-      case 'closedPositions':
-        return this.listOfUser(CLOSED_POSITION, request, lists.closedPositions);
-      case 'marketTrades': {
-        const isKnown = lists.knownMarketIds.has(request.marketId);
-        return () => this.marketTrades(request, isKnown);
+  userTrades(request: RequestOf<'userTrades'>): Read<Page<UserTrade>> {
+    return this.listOfUser(USER_TRADE, request, this.lists.userTrades);
+  }
+
+  pointsCredits(request: RequestOf<'pointsCredits'>): Read<Page<PointsCredit>> {
+    return this.listOfUser(POINTS_CREDIT, request, this.lists.pointsCredits);
+  }
+
+  closedPositions(request: RequestOf<'closedPositions'>): Read<Page<ClosedPosition>> {
+    return this.listOfUser(CLOSED_POSITION, request, this.lists.closedPositions);
+  }
+
+  /** null: there never was such a market. */
+  marketTrades({ marketId, limit, cursor }: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
+    const isKnown = this.lists.knownMarketIds.has(marketId);
+    return async () => {
+      const market = await this.marketRow(marketId, isKnown);
+      if (market === null) return null;
+      const exact = market.tradeCount;
+      return this.list(MARKET_TRADE, { key: marketId, limit, cursor, least: exact, exact });
+    };
+  }
+
+  /** null: there never was such a market. */
+  market(marketId: number): Read<StoredMarket | null> {
+    const isKnown = this.lists.knownMarketIds.has(marketId);
+    return async () => {
+      const row = await this.marketRow(marketId, isKnown);
+      return row === null ? null : (await this.withPoints([row]))[0]!;
+    };
+  }
+
+  pastMarkets(request: RequestOf<'pastMarkets'>): Read<Page<MarketRecord>> {
+    const { ids, nextCursor } = this.pastPage(request);
+    return async () => ({ entries: (await this.marketRows(ids)).map(withoutChecksum), nextCursor });
+  }
+
+  /** With their price histories, as text but for what changes; what is decided is written and read once. */
+  pastMarketParts(
+    request: RequestOf<'pastMarketTexts'>,
+    assets: Assets,
+  ): Read<Page<MarketParts<Uint8Array>>> {
+    const { ids, nextCursor } = this.pastPage(request);
+    return async () => {
+      const found = new Map(ids.map((marketId) => [marketId, this.texts.get(marketId)]));
+      const rows = await this.marketRows(ids.filter((marketId) => found.get(marketId) === undefined));
+      for (const { market, points } of await this.withPoints(rows)) {
+        const parts = bytesOf(marketParts(assets, viewOfPast(market), points));
+        found.set(market.marketId, parts);
+        if (market.status === MarketStatus.RESOLVED) this.texts.keep(market.marketId, parts);
       }
-      case 'market': {
-        const isKnown = lists.knownMarketIds.has(request.marketId);
-        return async () => {
-          const row = await this.marketRow(request.marketId, isKnown);
-          return row === null ? null : (await this.withPoints([row]))[0]!;
-        };
-      }
-      case 'pastMarkets': {
-        const ids = this.pastIds(request);
-        return () => this.pastMarkets(ids, request);
-      }
-    }
+      return { entries: ids.map((marketId) => found.get(marketId)!), nextCursor };
+    };
   }
 
   private listOfUser<Layout extends TableLayout>(
     layout: Layout,
     { userId, limit, cursor }: { userId: number; limit: number; cursor: number | null },
     counts: ListCounts,
-  ): () => Promise<Page<Omit<RowOf<Layout>, 'checksum'>>> {
+  ): Read<Page<Omit<RowOf<Layout>, 'checksum'>>> {
     const least = counts.of(userId);
     return () => this.list(layout, { key: userId, limit, cursor, least });
   }
@@ -128,16 +181,6 @@ export class HistoryReads {
     return { entries: rows.map(withoutChecksum), nextCursor: last > 1 ? last : null };
   }
 
-  private async marketTrades(
-    { marketId, limit, cursor }: RequestOf<'marketTrades'>,
-    isKnown: boolean,
-  ): Promise<HistoryAnswers['marketTrades']> {
-    const market = await this.marketRow(marketId, isKnown);
-    if (market === null) return null;
-    const exact = market.tradeCount;
-    return this.list(MARKET_TRADE, { key: marketId, limit, cursor, least: exact, exact });
-  }
-
   private async marketRow(marketId: number, isKnown: boolean): Promise<RowOf<typeof MARKET> | null> {
     const [row] = await this.query<RowOf<typeof MARKET>>(`${selectSql(MARKET)} WHERE marketId = ?`, [
       marketId,
@@ -147,8 +190,10 @@ export class HistoryReads {
     return row ?? null;
   }
 
-  /** The ids of a page of past markets, and one more if there is one. */
-  private pastIds({ asset, limit, cursor }: RequestOf<'pastMarkets'>): number[] {
+  private pastPage({ asset, limit, cursor }: RequestOf<'pastMarkets' | 'pastMarketTexts'>): {
+    ids: number[];
+    nextCursor: number | null;
+  } {
     const { pastMarketIds } = this.lists;
     const ids: number[] = [];
     for (let i = pastMarketIds.length - 1; i >= 0 && ids.length <= limit; i--) {
@@ -156,27 +201,25 @@ export class HistoryReads {
       if (cursor !== null && marketId >= cursor) continue;
       if (asset === null || assetOfMarket(marketId) === asset) ids.push(marketId);
     }
-    return ids;
+    // One more than the page has: there is another page.
+    return ids.length > limit
+      ? { ids: ids.slice(0, limit), nextCursor: ids[limit - 1]! }
+      : { ids, nextCursor: null };
   }
 
-  private async pastMarkets(
-    ids: readonly number[],
-    { limit, points }: RequestOf<'pastMarkets'>,
-  ): Promise<Page<MarketEntry>> {
-    const page = ids.slice(0, limit);
+  /** @param ids descending. */
+  private async marketRows(ids: readonly number[]): Promise<RowOf<typeof MARKET>[]> {
     const sql = `${selectSql(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?)) ORDER BY marketId DESC`;
-    const rows = await this.query<RowOf<typeof MARKET>>(sql, [JSON.stringify(page)]);
-    for (let i = 0; i < Math.max(page.length, rows.length); i++) {
+    const rows = await this.query<RowOf<typeof MARKET>>(sql, [JSON.stringify(ids)]);
+    for (let i = 0; i < Math.max(ids.length, rows.length); i++) {
       const row = rows[i];
       if (row !== undefined) checkRow(MARKET, row);
-      if (row?.marketId !== page[i])
-        throw new HistoryDamage('market', `marketId ${page[i]}`, 'it is missing');
+      if (row?.marketId !== ids[i]) throw new HistoryDamage('market', `marketId ${ids[i]}`, 'it is missing');
     }
-    const entries = points ? await this.withPoints(rows) : rows.map(withoutPoints);
-    return { entries, nextCursor: ids.length > limit ? page.at(-1)! : null };
+    return rows;
   }
 
-  private async withPoints(markets: readonly RowOf<typeof MARKET>[]): Promise<MarketEntry[]> {
+  private async withPoints(markets: readonly RowOf<typeof MARKET>[]): Promise<StoredMarket[]> {
     const ids = JSON.stringify(markets.map(({ marketId }) => marketId));
     const sql = 'SELECT * FROM marketPrices WHERE marketId IN (SELECT value FROM json_each(?))';
     const prices = new Map((await this.query<PricesRecord>(sql, [ids])).map((row) => [row.marketId, row]));
@@ -189,13 +232,13 @@ export class HistoryReads {
     });
   }
 
-  private query<Row>(sql: string, parameters: readonly (number | string)[] = []): Promise<Row[]> {
-    return query<Row>(this.database, sql, parameters);
+  private async query<Row>(sql: string, parameters: readonly (number | string)[] = []): Promise<Row[]> {
+    try {
+      return await query<Row>(this.database, sql, parameters);
+    } catch (error) {
+      throw asDamage(error);
+    }
   }
-}
-
-function withoutPoints(market: RowOf<typeof MARKET>): MarketEntry {
-  return { market: withoutChecksum(market), points: new Float64Array() };
 }
 
 /** A page must begin at the entry after its cursor, or at the list's newest, and go on without a gap to its end. */

@@ -3,6 +3,7 @@
  * first, and paged: `cursor` is what the page before gave as `nextCursor`, null for the first page. A cursor names an
  * entry, so that new entries do not shift a page.
  */
+import type { AccountView } from '../engine/views.js';
 import type {
   CLOSED_POSITION,
   MARKET,
@@ -27,14 +28,11 @@ export type HistoryRequest =
   /** The public tape. */
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest)
   /** Markets that have ended, of one asset or (null) of all: newest window first, then the later listed asset. */
-  | ({
-      kind: 'pastMarkets';
-      asset: number | null;
-      /** Whether each comes with its price history; else that is empty, and costs nothing. */
-      points: boolean;
-    } & PageRequest)
-  /** A market that ever opened, also one that is active. */
-  | { kind: 'market'; marketId: number }
+  | ({ kind: 'pastMarkets'; asset: number | null } & PageRequest)
+  /** The same as text, with their price histories. */
+  | ({ kind: 'pastMarketTexts'; asset: number | null } & PageRequest)
+  /** A market that ever opened, also one that is active, with its price history. */
+  | { kind: 'marketText'; marketId: number }
   | {
       kind: 'leaderboard';
       metric: MetricName;
@@ -42,6 +40,7 @@ export type HistoryRequest =
       limit: number;
       cursor: LeaderboardCursor | null;
     }
+  /** What everybody may see of an account, and its place. */
   | { kind: 'rank'; userId: number; metric: MetricName; period: PeriodName };
 
 export type HistoryKind = HistoryRequest['kind'];
@@ -56,14 +55,17 @@ export type PointsCredit = Entry<typeof POINTS_CREDIT>;
 /** A position that a resolution closed, with what it paid. */
 export type ClosedPosition = Entry<typeof CLOSED_POSITION>;
 
-export interface MarketEntry {
-  /** As of its last event. endPriceMicros is 0 until resolved and on VOID, lastTradeTicks 0 without a trade. */
-  market: Entry<typeof MARKET>;
-  /**
-   * The price history, in triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for none), oldest
-   * first: every 5 s and at both ends (history-market.ts).
-   */
-  points: Float64Array;
+/** As of its last event. endPriceMicros is 0 until resolved and on VOID, lastTradeTicks 0 without a trade. */
+export type MarketRecord = Entry<typeof MARKET>;
+
+/** What a page of markets leaves room for at its end, in bytes. */
+export const PAGE_END_BYTES = 512;
+
+/** A page of markets as JSON text of the API, written where nobody who trades waits for it. */
+export interface MarketTextsPage {
+  /** `{"markets":[…]`, and behind it PAGE_END_BYTES for the rest of the page. */
+  bytes: Uint8Array<ArrayBuffer>;
+  nextCursor: number | null;
 }
 
 export interface Page<T, Cursor = number> {
@@ -81,17 +83,26 @@ export interface LeaderboardEntry extends RankedEntry {
   username: string;
 }
 
+export interface RankAnswer {
+  /** null: there is no such user. */
+  account: AccountView | null;
+  /** null: not listed. */
+  rank: number | null;
+}
+
 export interface HistoryAnswers {
   userTrades: Page<UserTrade>;
-  pointsCredits: Page<PointsCredit>;
+  /** With all points of the user together. */
+  pointsCredits: Page<PointsCredit> & { microPoints: number };
   closedPositions: Page<ClosedPosition>;
   /** null: there never was such a market. */
   marketTrades: Page<MarketTradeEntry> | null;
-  pastMarkets: Page<MarketEntry>;
-  market: MarketEntry | null;
+  pastMarkets: Page<MarketRecord>;
+  pastMarketTexts: MarketTextsPage;
+  /** null: there never was such a market. */
+  marketText: Uint8Array<ArrayBuffer> | null;
   leaderboard: LeaderboardPage;
-  /** null: not listed. */
-  rank: number | null;
+  rank: RankAnswer;
 }
 
 /**

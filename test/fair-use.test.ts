@@ -205,6 +205,27 @@ describe('over HTTP', () => {
     expectRefused(await batch(1), 10);
   });
 
+  test('a page of past markets with their prices counts each that it may have', async () => {
+    await start({ reads: { user: only(100), address: only(300) } });
+    const ada = await server.register('ada');
+    const path = '/markets/15m/history';
+    const first = await api.get(`${path}?limit=200`);
+    expect([first.status, first.headers['ratelimit-remaining']]).toEqual([200, '100']);
+    expect((await api.get(`${path}?limit=1`)).headers['ratelimit-remaining']).toBe('99');
+    expect((await api.get(path)).headers['ratelimit-remaining']).toBe('49');
+    expectRefused(await api.get(path), 300);
+    expectRefused(await api.get(`${path}?limit=200`, ada.token), 300);
+    await server.stop();
+
+    await start({ reads: { user: only(100), address: null } });
+    const bob = await server.register('bob');
+    const own = await api.get(`${path}?limit=70`, bob.token);
+    expect([own.status, own.headers['ratelimit-remaining']]).toEqual([200, '30']);
+    expectRefused(await api.get(path, bob.token), 100);
+    // The refused one has counted as one request.
+    expect((await api.get(`${path}?limit=29`, bob.token)).headers['ratelimit-remaining']).toBe('0');
+  });
+
   test('reads and orders of one address, whoever is signed in', async () => {
     await start({ reads: { user: null, address: only(4) }, orders: { user: null, address: only(3) } });
     const ada = await server.register('ada');

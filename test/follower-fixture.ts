@@ -69,6 +69,13 @@ export class Log implements FollowerLog {
   }
 }
 
+/** The JSON of a market, or of a page of them, that the follower has written as bytes. */
+// biome-ignore lint/suspicious/noExplicitAny: whatever the text says is compared as a whole.
+export function jsonOf(bytes: Uint8Array, room = 0): any {
+  const text = Buffer.from(bytes.subarray(0, bytes.length - room)).toString('utf8');
+  return JSON.parse(room === 0 ? text : `${text}}`);
+}
+
 /** As the thread does it, but here. */
 export function writeSnapshotHere(folder: string, content: SnapshotContent): SnapshotWriting {
   const write = async () => {

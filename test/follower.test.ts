@@ -318,7 +318,7 @@ describe('reads from the trading thread', () => {
     return { history: new History(through), sent, link };
   }
 
-  const answered: HistoryOutcome = { outcome: 'ok', sequence: 12, answer: 3 };
+  const answered: HistoryOutcome = { outcome: 'ok', sequence: 12, answer: { account: null, rank: 3 } };
 
   it('are sent with the sequence that they wait for, and answered once', () => {
     const { history, sent } = ask();

@@ -72,6 +72,26 @@ export interface ExpectedHistory {
   engine: Engine;
 }
 
+/** What the API shows of a market that comes from its history, by the plainest of arithmetic. */
+export function shownMarket(market: MarketRow, points: readonly number[]): object {
+  const priceHistory: object[] = [];
+  for (let i = 0; i < points.length; i += 3) {
+    const [atMs, up, micros] = points.slice(i, i + 3) as [number, number, number];
+    const assetPrice = micros === 0 ? null : micros / 1e6;
+    priceHistory.push({ atMs, UP: up / 2_000, DOWN: (2_000 - up) / 2_000, assetPrice });
+  }
+  return {
+    startsAtMs: startOfMarketMs(market.marketId),
+    endsAtMs: startOfMarketMs(market.marketId) + WINDOW_MS,
+    status: ['active', 'ended', 'resolved'][market.status],
+    resolution: [null, 'UP', 'DOWN', 'VOID'][market.resolution],
+    startPrice: market.startPriceMicros / 1e6,
+    endPrice: market.endPriceMicros === 0 ? null : market.endPriceMicros / 1e6,
+    volume: market.volumeMicros / 1e6,
+    priceHistory,
+  };
+}
+
 interface Shown {
   atMs: number;
   upHalfTicks: Map<number, number>;

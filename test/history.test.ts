@@ -13,13 +13,19 @@ import { HistoryDamage } from '../persistence/history-damage.js';
 import { POINTS_CREDIT, TABLES, type TableName } from '../persistence/history-format.js';
 import { emptyHistoryState, type HistoryRows, Projection } from '../persistence/history-projection.js';
 import { RecordBuffer } from '../persistence/history-records.js';
-import type { Page } from '../persistence/history-requests.js';
+import { PAGE_END_BYTES, type Page } from '../persistence/history-requests.js';
 import { HistoryStore, historyPath } from '../persistence/history-store.js';
 import { openJournal } from '../persistence/journal.js';
 import { listSnapshots } from '../persistence/snapshot-folder.js';
 import { closeDatabase, execute, openDatabase, query } from '../persistence/sqlite.js';
-import { journalOf, startFollower, type TestFollower, writeCommands } from './follower-fixture.js';
-import { dayOfCommands, type ExpectedHistory, expectedHistory, type TimedCommand } from './history-oracle.js';
+import { journalOf, jsonOf, startFollower, type TestFollower, writeCommands } from './follower-fixture.js';
+import {
+  dayOfCommands,
+  type ExpectedHistory,
+  expectedHistory,
+  shownMarket,
+  type TimedCommand,
+} from './history-oracle.js';
 import { Folders, START_MS } from './journal-fixture.js';
 
 const folders = new Folders();
@@ -66,6 +72,10 @@ async function all<T>(page: (cursor: number | null) => Promise<Page<T>>): Promis
   return entries;
 }
 
+function shown(market: ExpectedHistory['markets'][number]): object {
+  return shownMarket(market, expected.points.get(market.marketId)!);
+}
+
 async function expectEverything(follower: TestFollower, limit = 200): Promise<void> {
   for (const kind of ['userTrades', 'pointsCredits', 'closedPositions'] as const) {
     for (let userId = 1; userId <= expected.engine.userCount; userId++) {
@@ -79,18 +89,20 @@ async function expectEverything(follower: TestFollower, limit = 200): Promise<vo
       return (await follower.read({ kind: 'marketTrades', marketId, limit, cursor }))!;
     });
     expect(trades).toEqual((expected.marketTrades.get(marketId) ?? []).toReversed());
-    const found = await follower.read({ kind: 'market', marketId });
-    expect(found!.market).toEqual(market);
-    expect([...found!.points], `points of ${marketId}`).toEqual(expected.points.get(marketId));
+    const text = await follower.read({ kind: 'marketText', marketId });
+    expect(jsonOf(text!), `market ${marketId}`).toMatchObject(shown(market));
   }
   const past = expected.markets.filter((market) => market.status !== MarketStatus.ACTIVE).toReversed();
   for (const asset of [null, 0, 1]) {
-    const found = await all((cursor) =>
-      follower.read({ kind: 'pastMarkets', asset, points: true, limit: 2, cursor }),
-    );
     const wanted = past.filter((market) => asset === null || market.marketId % 64 === asset);
-    expect(found.map(({ market }) => market)).toEqual(wanted);
-    for (const { market, points } of found) expect([...points]).toEqual(expected.points.get(market.marketId));
+    const rows = await all((cursor) => follower.read({ kind: 'pastMarkets', asset, limit: 2, cursor }));
+    expect(rows).toEqual(wanted);
+    const texts = await all(async (cursor) => {
+      const page = await follower.read({ kind: 'pastMarketTexts', asset, limit: 2, cursor });
+      return { entries: jsonOf(page.bytes, PAGE_END_BYTES).markets, nextCursor: page.nextCursor };
+    });
+    expect(texts).toMatchObject(wanted.map(shown));
+    expect(texts).toHaveLength(wanted.length);
   }
 }
 
@@ -151,7 +163,7 @@ describe('the history', () => {
       entries: [],
       nextCursor: null,
     });
-    expect(await follower.read({ kind: 'market', marketId: 64_000 })).toBeNull();
+    expect(await follower.read({ kind: 'marketText', marketId: 64_000 })).toBeNull();
     expect(
       await follower.read({ kind: 'marketTrades', marketId: 64_000, limit: 3, cursor: null }),
     ).toBeNull();
@@ -314,8 +326,8 @@ describe('damage', () => {
         break;
       }
       case 'market': {
-        const found = await follower.read({ kind: 'market', marketId: id });
-        expect(found!.market).toEqual(expected.markets.find(({ marketId }) => marketId === id));
+        const text = await follower.read({ kind: 'marketText', marketId: id });
+        expect(jsonOf(text!)).toMatchObject(shown(expected.markets.find(({ marketId }) => marketId === id)!));
         break;
       }
     }

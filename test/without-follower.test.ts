@@ -27,7 +27,11 @@ test('what needs no history works', async () => {
 });
 
 test('every read of history is unavailable at once, and nothing is written', async () => {
-  const routes = ROUTES.filter(({ method, errors }) => method === 'GET' && errors?.includes('unavailable'));
+  const routes = ROUTES.filter(
+    ({ method, path, errors }) =>
+      // The list of all markets goes as far back as the engine knows them.
+      method === 'GET' && path !== '/markets' && errors?.includes('unavailable'),
+  );
   expect(routes.length).toBe(7);
   for (const { path } of routes) {
     const asked = path.replace(

@@ -117,6 +117,11 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     return this.hasShare(share) && this.hasShare(fairUse.take(quota, 'user', session.userId, count));
   }
 
+  /** The same from whoever the call is of: for one that counts more than others, of which one is taken already. */
+  takeMore(count: number): boolean {
+    return this.session === null ? this.takeOfAddress(count) : this.takeOfSession(this.session, count);
+  }
+
   /**
    * The same of a user, or of a name, that somebody tries to sign in as from this address: a stranger's wrong passwords do not
    * keep the owner out, who comes from elsewhere, or is signed in.

@@ -1,33 +1,31 @@
 /** What routes have in common that read the history or name an asset. */
 import type { HistoryAnswers, HistoryKind, RequestOf } from '../../persistence/history-requests.js';
 import type { Call } from './call.js';
-import { errorAnswer, invalidRequest } from './errors.js';
+import { invalidRequest } from './errors.js';
 
 /**
- * Asks the history and answers with what `write` makes of it; null from `write`: there is no such market. An answer is at
- * a sequence that is durable, but what `write` reads from the engine may be newer, so the call waits for that.
+ * Asks the history; `respond` answers the call with what it says. An answer is true as a whole at its sequence, which is not
+ * before what was durable when the call came.
  */
 export function readHistory<Kind extends HistoryKind>(
   call: Call<unknown, unknown>,
   request: RequestOf<Kind>,
-  write: (answer: HistoryAnswers[Kind], sequence: number) => string | null,
+  respond: (answer: HistoryAnswers[Kind], sequence: number) => void,
 ): void {
   const { gateway } = call;
   if (gateway.history === null) {
-    call.refuse(errorAnswer('unavailable', { executed: false }));
+    call.refuseUnavailable();
     return;
   }
   gateway.history.read(request, gateway.sequencer.durableSequence, (outcome) => {
     if (call.isOver) return;
     if (outcome.outcome === 'unavailable') {
       gateway.warnings.warn({ reason: outcome.reason }, 'a read of the history was refused');
-      call.refuse(errorAnswer('unavailable', { executed: false }));
+      call.refuseUnavailable();
       return;
     }
     try {
-      const text = write(outcome.answer, outcome.sequence);
-      if (text === null) call.answerError(errorAnswer('market_not_found'));
-      else call.answer(200, text);
+      respond(outcome.answer, outcome.sequence);
     } catch (error) {
       gateway.fail(error);
     }

@@ -9,8 +9,8 @@
 import { PAYOUT_DELAY_MS } from '../../engine/life.js';
 import { type MarketStatusName, statusName } from '../../engine/notation.js';
 import type { MarketView } from '../../engine/views.js';
-import type { MarketEntry, Page } from '../../persistence/history-requests.js';
-import { viewOfPast } from '../json/history.js';
+import type { MarketRecord, Page } from '../../persistence/history-requests.js';
+import { viewOfPast } from '../../persistence/market-text.js';
 import { marketText } from '../json/views.js';
 import type { Call } from './call.js';
 import { readHistory } from './history-read.js';
@@ -37,10 +37,10 @@ export function answerMarkets(call: Call<unknown, MarketsWanted>, after: number 
     return;
   }
   const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
-  const request = { kind: 'pastMarkets', asset, points: false, limit: query.limit, cursor: after } as const;
+  const request = { kind: 'pastMarkets', asset, limit: query.limit, cursor: after } as const;
   readHistory(call, request, (page) => {
     const markets = merged(call, knownMarkets(call, after), page);
-    return pageText(call, cutPage(markets, query.limit, page.nextCursor));
+    call.answer(200, pageText(call, cutPage(markets, query.limit, page.nextCursor)));
   });
 }
 
@@ -70,12 +70,10 @@ function isAllKnown({ engine, query }: Call<unknown, MarketsWanted>, known: read
 function merged(
   { engine }: Call<unknown, MarketsWanted>,
   known: readonly MarketView[],
-  page: Page<MarketEntry>,
+  page: Page<MarketRecord>,
 ): MarketView[] {
   const lowest = page.nextCursor ?? 0;
-  const forgotten = page.entries
-    .filter(({ market }) => engine.market(market.marketId) === null)
-    .map(viewOfPast);
+  const forgotten = page.entries.filter((market) => engine.market(market.marketId) === null).map(viewOfPast);
   return [...known.filter(({ marketId }) => marketId >= lowest), ...forgotten].sort(
     (a, b) => b.marketId - a.marketId,
   );

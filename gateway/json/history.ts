@@ -1,45 +1,14 @@
 /** What the history and the leaderboards show, as JSON text of the API. */
-import {
-  assetOfMarket,
-  type MarketStatus,
-  MatchType,
-  Outcome,
-  PointsReason,
-  type Resolution,
-  startOfMarketMs,
-  WINDOW_MS,
-} from '../../engine/domain.js';
+import { MatchType, Outcome, PointsReason } from '../../engine/domain.js';
 import { MICROS_PER_SET } from '../../engine/limits.js';
 import { type Assets, marketIdText, outcomeName, sideName } from '../../engine/notation.js';
-import type { MarketView } from '../../engine/views.js';
 import type {
   LeaderboardEntry,
-  MarketEntry,
   MarketTradeEntry,
   PointsCredit,
   UserTrade,
 } from '../../persistence/history-requests.js';
 import { lotsText, microsText, ticksText } from './decimal.js';
-
-/** A market as the history has it: no book, so its price is that of the last trade. */
-export function viewOfPast({ market }: MarketEntry): MarketView {
-  const startsAtMs = startOfMarketMs(market.marketId);
-  return {
-    marketId: market.marketId,
-    asset: assetOfMarket(market.marketId),
-    status: market.status as MarketStatus,
-    resolution: market.resolution as Resolution,
-    startsAtMs,
-    endsAtMs: startsAtMs + WINDOW_MS,
-    startPriceMicros: market.startPriceMicros,
-    endPriceMicros: market.endPriceMicros === 0 ? null : market.endPriceMicros,
-    volumeMicros: market.volumeMicros,
-    openInterestLots: market.openInterestLots,
-    bestBidTicks: null,
-    bestAskTicks: null,
-    lastTradeTicks: market.lastTradeTicks === 0 ? null : market.lastTradeTicks,
-  };
-}
 
 export function userTradeText(assets: Assets, trade: UserTrade): string {
   const { sizeLots, priceTicks } = trade;

@@ -1,75 +1,24 @@
 /** What the engine shows of its state, as JSON text of the API: markets, books, quotes, accounts, positions, orders. */
 import { mulDivFloor } from '../../engine/arithmetic.js';
 import { MarketStatus, Outcome, Resolution, Side } from '../../engine/domain.js';
-import { MICROS_PER_SET } from '../../engine/limits.js';
-import {
-  type Assets,
-  marketIdText,
-  outcomeName,
-  resolutionName,
-  sideName,
-  statusName,
-} from '../../engine/notation.js';
+import { type Assets, marketIdText, outcomeName, sideName } from '../../engine/notation.js';
 import type { AccountView, MarketView, OrderView, PositionView, QuoteView } from '../../engine/views.js';
+import {
+  HALVES_PER_SET,
+  halfTicksText,
+  marketParts,
+  upHalfTicks,
+  marketText as writeMarket,
+} from '../../persistence/market-text.js';
 import { averagePriceMicros, lotsText, microsText, microsTextOrNull, ticksText } from './decimal.js';
 
 export interface MarketReads extends Assets {
   assetPriceMicros(asset: number): number | null;
 }
 
-/** Prices are counted in halves of a tick, because the middle of a book may lie between two. */
-const HALVES_PER_SET = MICROS_PER_SET * 2;
-
-/** UP's price in half ticks: the middle of the book, else the last trade, else 0.5. DOWN's is the rest of 1. */
-function upHalfTicks(market: MarketView): number {
-  const { bestBidTicks, bestAskTicks, lastTradeTicks } = market;
-  if (bestBidTicks !== null && bestAskTicks !== null) return bestBidTicks + bestAskTicks;
-  return lastTradeTicks === null ? HALVES_PER_SET / 2 : lastTradeTicks * 2;
-}
-
-const halfTicksText = (halfTicks: number) => `${halfTicks / HALVES_PER_SET}`;
-
-export function marketText(
-  reads: MarketReads,
-  market: MarketView,
-  sequence: number,
-  points: Float64Array | null = null,
-): string {
-  const symbol = reads.assetSymbol(market.asset);
-  const resolution = resolutionName(market.resolution);
-  const up = upHalfTicks(market);
-  return (
-    `{"id":"${marketIdText(reads, market.marketId)}","type":"15m","asset":"${symbol}","title":"${title(symbol, market)}"` +
-    `,"status":"${statusName(market.status)}","resolution":${resolution === null ? 'null' : `"${resolution}"`}` +
-    `,"startsAtMs":${market.startsAtMs},"endsAtMs":${market.endsAtMs}` +
-    `,"startPrice":${microsText(market.startPriceMicros)},"endPrice":${microsTextOrNull(market.endPriceMicros)}` +
-    `,"assetPrice":${microsTextOrNull(reads.assetPriceMicros(market.asset))}` +
-    `,"prices":{"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)}}` +
-    `,"volume":${microsText(market.volumeMicros)},"openInterest":${lotsText(market.openInterestLots)}` +
-    `,"feeRate":0.005,"tickSize":0.001,"lotSize":0.001` +
-    `${points === null ? '' : `,"priceHistory":${priceHistoryText(points)}`},"sequence":${sequence}}`
-  );
-}
-
-/** Points in triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for none). */
-function priceHistoryText(points: Float64Array): string {
-  const texts: string[] = [];
-  for (let i = 0; i < points.length; i += 3) {
-    const up = points[i + 1]!;
-    const assetPrice = points[i + 2]! === 0 ? null : points[i + 2]!;
-    texts.push(
-      `{"atMs":${points[i]},"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)}` +
-        `,"assetPrice":${microsTextOrNull(assetPrice)}}`,
-    );
-  }
-  return `[${texts.join(',')}]`;
-}
-
-/** "BTC up or down, 2025-11-21 04:45 to 05:00 UTC" */
-function title(symbol: string, market: MarketView): string {
-  const [day, start] = new Date(market.startsAtMs).toISOString().split('T');
-  const end = new Date(market.endsAtMs).toISOString().slice(11, 16);
-  return `${symbol} up or down, ${day} ${start!.slice(0, 5)} to ${end} UTC`;
+/** A market of the engine, as of `sequence`, at which the engine stands. */
+export function marketText(reads: MarketReads, market: MarketView, sequence: number): string {
+  return writeMarket(marketParts(reads, market, null), reads.assetPriceMicros(market.asset), sequence);
 }
 
 export interface QuotedOrder {

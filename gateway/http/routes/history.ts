@@ -5,18 +5,12 @@
  */
 
 import { idNumber, marketIdNumber } from '../../../engine/notation.js';
+import { PAGE_END_BYTES } from '../../../persistence/history-requests.js';
 import type { LeaderboardCursor } from '../../../persistence/leaderboard.js';
 import * as answers from '../../json/answers.js';
 import { microsText } from '../../json/decimal.js';
-import {
-  leaderboardText,
-  marketTradeText,
-  pointsText,
-  userTradeText,
-  viewOfPast,
-} from '../../json/history.js';
+import { leaderboardText, marketTradeText, pointsText, userTradeText } from '../../json/history.js';
 import * as requests from '../../json/requests.js';
-import { marketText } from '../../json/views.js';
 import type { Call } from '../call.js';
 import { errorAnswer } from '../errors.js';
 import { isListed, readHistory } from '../history-read.js';
@@ -39,16 +33,11 @@ export const historyRoutes: Route[] = [
       const cursor = startOf(call, list);
       if (cursor === undefined) return;
       const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
-      readHistory(
-        call,
-        { kind: 'pastMarkets', asset, points: true, limit: query.limit, cursor },
-        (page, sequence) => {
-          const texts = page.entries.map((entry) =>
-            marketText(engine, viewOfPast(entry), sequence, entry.points),
-          );
-          return `{"markets":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`;
-        },
-      );
+      const { limit } = query;
+      if (!call.takeMore(limit - 1)) return;
+      readHistory(call, { kind: 'pastMarketTexts', asset, limit, cursor }, (page, sequence) => {
+        call.answerAt(sequence, 200, withPageEnd(page.bytes, `,${pageEnd(list, page.nextCursor, sequence)}`));
+      });
     },
   }),
 
@@ -67,9 +56,16 @@ export const historyRoutes: Route[] = [
       if (cursor === undefined) return;
       const { limit } = call.query;
       readHistory(call, { kind: 'marketTrades', marketId, limit, cursor }, (page, sequence) => {
-        if (page === null) return null;
+        if (page === null) {
+          call.answerError(errorAnswer('market_not_found'));
+          return;
+        }
         const texts = page.entries.map(marketTradeText);
-        return `{"trades":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`;
+        call.answerAt(
+          sequence,
+          200,
+          `{"trades":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`,
+        );
       });
     },
   }),
@@ -96,7 +92,11 @@ export const historyRoutes: Route[] = [
       const { limit } = call.query;
       readHistory(call, { kind: 'userTrades', userId, limit, cursor }, (page, sequence) => {
         const texts = page.entries.map((trade) => userTradeText(engine, trade));
-        return `{"trades":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`;
+        call.answerAt(
+          sequence,
+          200,
+          `{"trades":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`,
+        );
       });
     },
   }),
@@ -118,10 +118,12 @@ export const historyRoutes: Route[] = [
       const { limit } = call.query;
       readHistory(call, { kind: 'pointsCredits', userId, limit, cursor }, (page, sequence) => {
         const texts = page.entries.map((credit) => pointsText(engine, credit));
-        const balance = microsText(engine.account(userId)!.microPoints);
-        return (
+        const balance = microsText(page.microPoints);
+        call.answerAt(
+          sequence,
+          200,
           `{"userId":"u${userId}","balance":${balance},"history":[${texts.join(',')}]` +
-          `,${pageEnd(list, page.nextCursor, sequence)}`
+            `,${pageEnd(list, page.nextCursor, sequence)}`,
         );
       });
     },
@@ -144,9 +146,11 @@ export const historyRoutes: Route[] = [
         const texts = page.entries.map(leaderboardText);
         const next = page.nextCursor;
         const nextText = next === null ? 'null' : `"${leaderboardCursor(list, next)}"`;
-        return (
+        call.answerAt(
+          sequence,
+          200,
           `{"metric":"${metric}","period":"${period}","entries":[${texts.join(',')}]` +
-          `,"nextCursor":${nextText},"atMs":${page.atMs},"sequence":${sequence}}`
+            `,"nextCursor":${nextText},"atMs":${page.atMs},"sequence":${sequence}}`,
         );
       });
     },
@@ -172,4 +176,12 @@ function leaderboardCursor(list: string, { userId, value }: LeaderboardCursor): 
 /** The end of a page's text, the closing brace included. */
 function pageEnd(list: string, nextCursor: number | null, sequence: number): string {
   return `"nextCursor":${nextCursor === null ? 'null' : `"${cursorOf(list, nextCursor)}"`},"sequence":${sequence}}`;
+}
+
+/** The bytes with `end` written into the room that they have for it. */
+function withPageEnd(bytes: Uint8Array, end: string): Uint8Array {
+  const at = bytes.length - PAGE_END_BYTES;
+  if (end.length > PAGE_END_BYTES) throw new Error(`the end of a page has ${end.length} characters`);
+  const { written } = new TextEncoder().encodeInto(end, bytes.subarray(at));
+  return bytes.subarray(0, at + written);
 }

@@ -4,7 +4,6 @@ import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../../engin
 import { marketIdNumber } from '../../../engine/notation.js';
 import type { MarketView } from '../../../engine/views.js';
 import * as answers from '../../json/answers.js';
-import { viewOfPast } from '../../json/history.js';
 import { orderbookBytes } from '../../json/orderbook.js';
 import * as requests from '../../json/requests.js';
 import { marketText, quoteText } from '../../json/views.js';
@@ -68,16 +67,9 @@ export const marketRoutes: Route[] = [
     handle(call) {
       const { engine } = call;
       const marketId = marketIdNumber(engine, call.parameter('id'));
-      readHistory(call, { kind: 'market', marketId }, (entry, sequence) => {
-        if (entry === null) return null;
-        // What the engine still has is newer than the history, and has the book.
-        const live = engine.market(marketId);
-        return marketText(
-          engine,
-          live ?? viewOfPast(entry),
-          live === null ? sequence : engine.sequence,
-          entry.points,
-        );
+      readHistory(call, { kind: 'marketText', marketId }, (text, sequence) => {
+        if (text !== null) call.answerAt(sequence, 200, text);
+        else call.answerError(errorAnswer('market_not_found'));
       });
     },
   }),

@@ -36,9 +36,12 @@ export const userRoutes: Route[] = [
       const account = findAccount(call);
       if (account === null) return;
       const { userId } = account;
-      readHistory(call, { kind: 'rank', userId, metric: 'profit', period: 'all' }, (rank) =>
-        profileText(call.engine.account(userId)!, rank, call.engine.sequence),
-      );
+      const request = { kind: 'rank', userId, metric: 'profit', period: 'all' } as const;
+      readHistory(call, request, ({ account: shown, rank }, sequence) => {
+        // Who has just registered may not be durable yet.
+        if (shown !== null) call.answerAt(sequence, 200, profileText(shown, rank, sequence));
+        else call.answerError(errorAnswer('user_not_found'));
+      });
     },
   }),
 
