@@ -59,16 +59,25 @@ export function takeSnapshot(engine: Engine, position: JournalPosition): Snapsho
 
 /** Writes the file under a temporary name, reads it back, and gives it its name, on disk when this returns. */
 export function writeSnapshot(path: string, content: SnapshotContent): void {
-  const temporary = `${path}.tmp`;
+  const temporary = unfinished(path);
   try {
     writeWhole(temporary, content);
     readSnapshot(temporary);
     renameSync(temporary, path);
     syncFolder(dirname(path));
   } catch (error) {
-    rmSync(temporary, { force: true });
+    removeUnfinished(path);
     throw error;
   }
+}
+
+/** Of a snapshot that nobody writes any more: it has no snapshot's name, and only takes room. */
+export function removeUnfinished(path: string): void {
+  rmSync(unfinished(path), { force: true });
+}
+
+function unfinished(path: string): string {
+  return `${path}.tmp`;
 }
 
 /**

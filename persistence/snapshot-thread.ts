@@ -3,7 +3,8 @@
  * are a million users, and the follower must go on meanwhile.
  */
 import { Worker } from 'node:worker_threads';
-import type { SnapshotContent } from './snapshot-file.js';
+import { removeUnfinished, type SnapshotContent } from './snapshot-file.js';
+import { snapshotNameOf } from './snapshot-folder.js';
 import type { SnapshotHeader } from './snapshot-format.js';
 
 export interface SnapshotTask {
@@ -19,8 +20,8 @@ export type SnapshotResult = string | null;
 export interface SnapshotWriting {
   /** Settles when the snapshot is on disk and has its name; rejects when it could not be written. */
   done: Promise<void>;
-  /** Ends it at once; what is unfinished has no snapshot's name. */
-  cancel(): Promise<unknown>;
+  /** Ends it at once, and removes what is unfinished. */
+  cancel(): Promise<void>;
 }
 
 /** The content is moved to the other thread: it is empty here afterwards. */
@@ -37,5 +38,9 @@ export function writeSnapshotInThread(folder: string, content: SnapshotContent):
     worker.on('error', reject);
     worker.on('exit', () => reject(new Error('the thread that writes it has ended')));
   });
-  return { done, cancel: () => worker.terminate() };
+  const cancel = async () => {
+    await worker.terminate();
+    removeUnfinished(snapshotNameOf(folder, content.header.sequence).path);
+  };
+  return { done, cancel };
 }
