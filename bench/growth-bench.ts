@@ -38,6 +38,8 @@ export function growth(): { table: Table; figures: Record<string, number> } {
 
 function fill(latencyMs: Float64Array): void {
   const { engine, marketId } = openMarket(USERS, 1_000 * MICROS_PER_DOLLAR);
+  // As the exchange does at its start.
+  engine.reserve();
   const order = buyOrder({ userId: 1, marketId, sizeLots: 1, timeInForce: TimeInForce.GTC });
   globalThis.gc?.();
   for (let i = 0; i < ORDERS; i++) {

@@ -28,6 +28,8 @@ export function checkEverything(state: State): void {
   checkTotals(state);
   expect(state.ledger.netDeposits.value <= MAX_TOTAL_MICROS, 'there is more money than the stated maximum');
   checkAccounts(state);
+  checkVault(state);
+  checkReferrals(state);
   let orders = 0;
   let positions = 0;
   let collateral = 0;
@@ -72,6 +74,50 @@ function checkAccounts(state: State): void {
   expect(held === ledger.totalHeld.value, 'the total of held money is off');
   expect(ledger.staked.value >= 0 && ledger.yieldDue.value >= 0, 'the vault owes more than it has');
   expect(ledger.treasury.value >= 0, 'the treasury has less than nothing');
+}
+
+/** The stake is that of the live deposits, and what they can claim is there. */
+function checkVault({ users, vault, ledger }: State): void {
+  let staked = 0;
+  let accrued = 0;
+  let live = 0;
+  for (let userId = 1; userId <= users.count; userId++) {
+    const ids = vault.deposits.idsOf(userId);
+    expect(ids.length === vault.deposits.countOf(userId), `user ${userId}'s deposits are miscounted`);
+    for (const depositId of ids) {
+      const deposit = vault.deposits.find(depositId);
+      expect(
+        deposit !== null && deposit.userId === userId && !deposit.closed,
+        'a deposit is not in the index',
+      );
+      if (deposit === null) continue;
+      const due = vault.accrued(deposit);
+      expect(due >= 0, 'a deposit was paid more than it accrued');
+      staked += deposit.amountMicros;
+      accrued += due;
+      live++;
+    }
+  }
+  expect(live === vault.deposits.liveCount, 'the live deposits are miscounted');
+  expect(staked === ledger.staked.value, 'the stake is not that of the deposits');
+  expect(accrued <= ledger.yieldDue.value, 'the vault owes more yield than there is');
+}
+
+/** What a referral may yet bring is a part of the fees that referred users have paid in markets that are not settled. */
+function checkReferrals({ users, positions, markets }: State): void {
+  const pending = new Map<number, number>();
+  for (const marketId of markets.ids()) {
+    let row = positions.firstInMarket.values[markets.find(marketId)]!;
+    for (; row !== 0; row = positions.afterInMarket.values[row]!) {
+      if (positions.settled.values[row] === 1) continue;
+      const referrer = users.referrer.values[positions.userId.values[row]!]!;
+      pending.set(referrer, (pending.get(referrer) ?? 0) + positions.feesMicros.values[row]!);
+    }
+  }
+  for (let userId = 1; userId <= users.count; userId++) {
+    const fees = users.referralPendingFees.values[userId]!;
+    expect(fees === (pending.get(userId) ?? 0), `what user ${userId}'s referral may bring is off`);
+  }
 }
 
 /** UP = DOWN = collateral; shares held are those that resting sells hold. Returns the number of positions. */

@@ -277,6 +277,17 @@ export class Reads {
     };
   }
 
+  /** What the vault's deposits got of the fees of markets that ended later than `sinceMs`, of those that are known. */
+  vaultShareMicros(sinceMs: number): number {
+    const { markets } = this.state;
+    let sharedMicros = 0;
+    for (const marketId of markets.ids()) {
+      const endsAtMs = startOfMarketMs(marketId) + WINDOW_MS;
+      if (endsAtMs > sinceMs) sharedMicros += markets.vaultMicros.values[markets.find(marketId)]!;
+    }
+    return sharedMicros;
+  }
+
   deposit(depositId: number): VaultDepositView | null {
     const deposit = this.state.vault.deposits.find(depositId);
     return deposit === null ? null : this.depositView(deposit);

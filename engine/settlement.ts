@@ -5,6 +5,7 @@
  *
  * A claim does not wait for its turn: it cancels and settles its own user's part first.
  */
+import { addSaturating } from './arithmetic.js';
 import { CancelReason, PointsReason, Resolution } from './domain.js';
 import { EventType } from './events.js';
 import { MICROS_PER_SET } from './limits.js';
@@ -114,7 +115,11 @@ function payReferrer(
   if (amountMicros === 0) return;
   state.ledger.addEscrow(slot, 0 - amountMicros);
   state.ledger.addAvailable(payment.referrerId, amountMicros);
-  state.users.referralEarned.add(payment.referrerId, amountMicros);
+  const { referralEarned } = state.users;
+  referralEarned.set(
+    payment.referrerId,
+    addSaturating(referralEarned.values[payment.referrerId]!, amountMicros),
+  );
   state.markets.referrersMicros.add(slot, amountMicros);
   state.events.write(
     EventType.referralEarned,

@@ -389,7 +389,7 @@ describe('users, referral and vaults', () => {
   test('a vault deposit: staked, earning, yield claimed, unstaked', async () => {
     const stan = await server.register('stan');
     expect((await api.get('/vaults')).json.vaults).toMatchObject([
-      { id: 'flex', staked: 0, deposits: 0, feeShare: 0.4 },
+      { id: 'flex', staked: 0, deposits: 0, feeShare: 0.4, apr: null },
     ]);
     const staked = await api.post('/vaults/flex/stake', { amount: 100.5 }, stan.token);
     expect(staked.status).toBe(201);
@@ -405,6 +405,8 @@ describe('users, referral and vaults', () => {
     const listed = await api.get(`/users/${stan.userId}/vaults`);
     expect(listed.json.deposits).toMatchObject([{ depositId, amount: 100.5, accruedYield: 0 }]);
 
+    expect((await api.get('/vaults')).json.vaults).toMatchObject([{ staked: 100.5, apr: 0 }]);
+
     // The fee is 0.3, the vault's part of it 0.12; what a deposit has accrued is floored.
     await twoTraders();
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
@@ -416,8 +418,13 @@ describe('users, referral and vaults', () => {
       accruedYield: 0,
     });
     expect((await api.get('/vaults')).json.vaults).toMatchObject([
-      { staked: 100.5, deposits: 1, yieldPaid: 0.119999 },
+      // 0.12 × 365 / 100.5
+      { staked: 100.5, deposits: 1, yieldPaid: 0.119999, apr: 0.43582 },
     ]);
+    // A day without fees.
+    server.clock.set(WINDOW_START_MS + 2 * WINDOW_MS + 86_400_000);
+    await server.advance();
+    expect((await api.get('/vaults')).json.vaults).toMatchObject([{ staked: 100.5, apr: 0 }]);
     const unstaked = await api.post(`/vaults/deposits/${depositId}/unstake`, {}, stan.token);
     expect(unstaked.json).toMatchObject({
       status: 'closed',

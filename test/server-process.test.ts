@@ -263,7 +263,7 @@ describe('the configuration', () => {
         stallMs: 2_000,
         waitingAnswers: 50_000,
       },
-      connections: { total: 10_000, perAddress: 2_000 },
+      connections: { total: 10_000, perAddress: 2_000, streamsPerAddress: 2_000 },
       stream: STREAM_LIMITS,
       logLevel: 'info',
     });

@@ -103,7 +103,7 @@ export const EXAMPLES: Readonly<Record<string, RouteExample>> = {
           deposits: 1,
           feeShare: 0.4,
           yieldPaid: 0,
-          apr: null,
+          apr: 0,
           minimumStake: 1,
         },
       ],

@@ -273,7 +273,10 @@ export const Vaults = z.strictObject({
       deposits: z.int().min(0),
       feeShare: z.number(),
       yieldPaid: money,
-      apr: z.number().nullable(),
+      apr: z.number().min(0).nullable().meta({
+        description:
+          'Yield of the last 24 hours, times 365, per dollar that is staked now: 0.05 is 5% a year; null when nothing is staked',
+      }),
       minimumStake: money,
     }),
   ),

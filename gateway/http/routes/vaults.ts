@@ -1,6 +1,9 @@
 /** The flex vault: what it is, staking, unstaking, and claiming yield. */
+import { mulDivFloor } from '../../../engine/arithmetic.js';
+import type { Engine } from '../../../engine/engine.js';
+import { PAYOUT_DELAY_MS } from '../../../engine/life.js';
 import { MIN_STAKE_MICROS } from '../../../engine/limits.js';
-import { idNumber } from '../../../engine/notation.js';
+import { idNumber, MICRO_SCALE } from '../../../engine/notation.js';
 import * as answers from '../../json/answers.js';
 import { microsText } from '../../json/decimal.js';
 import { claimYieldReceipt, depositText, stakeReceipt, unstakeReceipt } from '../../json/receipts.js';
@@ -25,7 +28,7 @@ export const vaultRoutes: Route[] = [
         200,
         `{"vaults":[{"id":"flex","name":"Flex vault","currency":"USD","staked":${microsText(vault.stakedMicros)}` +
           `,"deposits":${vault.depositCount},"feeShare":0.4,"yieldPaid":${microsText(vault.yieldPaidMicros)}` +
-          `,"apr":null,"minimumStake":${microsText(MIN_STAKE_MICROS)}}],"sequence":${engine.sequence}}`,
+          `,"apr":${aprText(engine)},"minimumStake":${microsText(MIN_STAKE_MICROS)}}],"sequence":${engine.sequence}}`,
       );
     },
   }),
@@ -112,6 +115,21 @@ export const vaultRoutes: Route[] = [
     },
   }),
 ];
+
+/** What is known of a day is all of it: the engine forgets a market a day after it is resolved. */
+const DAY_MS = PAYOUT_DELAY_MS;
+const DAYS_PER_YEAR = 365;
+
+/**
+ * What a staked dollar would earn in a year if every day was like the last 24 hours, with the money that is staked now, floored
+ * to 6 places; null when nothing is staked.
+ */
+function aprText(engine: Engine): string {
+  const { stakedMicros } = engine.vault();
+  if (stakedMicros === 0) return 'null';
+  const yearMicros = engine.vaultShareMicros(engine.nowMs - DAY_MS) * DAYS_PER_YEAR;
+  return microsText(mulDivFloor(yearMicros, MICRO_SCALE, stakedMicros));
+}
 
 /** null after telling the client that no deposit can have this id; under an idempotency key the engine does not find 0. */
 function depositOf(call: Call<unknown, unknown>): number | null {
