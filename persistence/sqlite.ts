@@ -4,6 +4,7 @@
  * Always holds: a statement made here is finalized when its promise settles, so no read is left open behind it (an
  * open read would keep the write-ahead log from being reused, and the log would grow without end).
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import sqlite3 from 'sqlite3';
 
 /** @param mode sqlite3.OPEN_… flags. */
@@ -23,11 +24,35 @@ export function execute(database: sqlite3.Database, sql: string): Promise<void> 
   });
 }
 
-/** All rows of one query. */
-export function query<Row>(
+/** How often a read that was refused with READONLY is tried again, and after how long. */
+const READ_AGAIN = 50;
+const READ_AGAIN_MS = 10;
+
+/**
+ * All rows of one query. A reader that may not write to the index of the write-ahead log, and looks at it at the very moment at which a
+ * writer changes it, is told that the index has to be recovered (walIndexReadHdr in SQLite's wal.c); a moment later nothing
+ * is wrong, so it looks again.
+ */
+export async function query<Row>(
   database: sqlite3.Database,
   sql: string,
   parameters: readonly (number | string | Buffer)[] = [],
+): Promise<Row[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await queryOnce<Row>(database, sql, parameters);
+    } catch (error) {
+      const isRefused = (error as { errno?: number }).errno === sqlite3.READONLY;
+      if (!isRefused || attempt === READ_AGAIN) throw error;
+      await sleep(READ_AGAIN_MS);
+    }
+  }
+}
+
+function queryOnce<Row>(
+  database: sqlite3.Database,
+  sql: string,
+  parameters: readonly (number | string | Buffer)[],
 ): Promise<Row[]> {
   return new Promise((resolve, reject) => {
     database.all<Row>(sql, parameters, (error, rows) => (error ? reject(error) : resolve(rows)));
