@@ -9,34 +9,53 @@ export interface RouteExample {
   response?: unknown;
 }
 
+const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl';
+
+const SIGNED_IN = {
+  userId: 'u2',
+  username: 'ada',
+  token: TOKEN,
+  referralCode: 'Q000002',
+  sequence: 5,
+};
+
+/** While it is active; without what not every route has. */
+const MARKET = {
+  id: 'btc-15m-1763700300',
+  type: '15m',
+  asset: 'BTC',
+  title: 'BTC up or down, 2025-11-21 04:45 to 05:00 UTC',
+  status: 'active',
+  resolution: null,
+  startsAtMs: 1763700300000,
+  endsAtMs: 1763701200000,
+  startPrice: 100000,
+  endPrice: null,
+  assetPrice: 100000,
+  prices: { UP: 0.475, DOWN: 0.525 },
+  volume: 30.45,
+  openInterest: 51,
+  feeRate: 0.005,
+  tickSize: 0.001,
+  lotSize: 0.001,
+};
+
 /** "GET /markets/:id" → its example. */
 export const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'POST /auth/register': {
     request: { username: 'ada', password: 'correct horse battery staple', referralCode: 'Q000001' },
-    response: {
-      userId: 'u2',
-      username: 'ada',
-      token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl',
-      referralCode: 'Q000002',
-      sequence: 5,
-    },
+    response: SIGNED_IN,
   },
   'GET /auth/session': { response: { userId: 'u2', username: 'ada', sequence: 5 } },
   'POST /auth/login': {
     request: { username: 'ada', password: 'correct horse battery staple' },
-    response: {
-      userId: 'u2',
-      username: 'ada',
-      token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl',
-      referralCode: 'Q000002',
-      sequence: 5,
-    },
+    response: SIGNED_IN,
   },
   'POST /auth/logout': {},
   'PUT /auth/password': {
     request: { currentPassword: 'correct horse battery staple', newPassword: 'a better password than that' },
     response: {
-      token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl',
+      token: TOKEN,
       sequence: 6,
     },
   },
@@ -314,23 +333,7 @@ export const EXAMPLES: Readonly<Record<string, RouteExample>> = {
     response: {
       markets: [
         {
-          id: 'btc-15m-1763700300',
-          type: '15m',
-          asset: 'BTC',
-          title: 'BTC up or down, 2025-11-21 04:45 to 05:00 UTC',
-          status: 'active',
-          resolution: null,
-          startsAtMs: 1763700300000,
-          endsAtMs: 1763701200000,
-          startPrice: 100000,
-          endPrice: null,
-          assetPrice: 100000,
-          prices: { UP: 0.475, DOWN: 0.525 },
-          volume: 30.45,
-          openInterest: 51,
-          feeRate: 0.005,
-          tickSize: 0.001,
-          lotSize: 0.001,
+          ...MARKET,
           sequence: 16,
         },
       ],
@@ -342,23 +345,7 @@ export const EXAMPLES: Readonly<Record<string, RouteExample>> = {
     response: {
       markets: [
         {
-          id: 'btc-15m-1763700300',
-          type: '15m',
-          asset: 'BTC',
-          title: 'BTC up or down, 2025-11-21 04:45 to 05:00 UTC',
-          status: 'active',
-          resolution: null,
-          startsAtMs: 1763700300000,
-          endsAtMs: 1763701200000,
-          startPrice: 100000,
-          endPrice: null,
-          assetPrice: 100000,
-          prices: { UP: 0.475, DOWN: 0.525 },
-          volume: 30.45,
-          openInterest: 51,
-          feeRate: 0.005,
-          tickSize: 0.001,
-          lotSize: 0.001,
+          ...MARKET,
           sequence: 16,
         },
       ],
@@ -368,23 +355,7 @@ export const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   },
   'GET /markets/:id': {
     response: {
-      id: 'btc-15m-1763700300',
-      type: '15m',
-      asset: 'BTC',
-      title: 'BTC up or down, 2025-11-21 04:45 to 05:00 UTC',
-      status: 'active',
-      resolution: null,
-      startsAtMs: 1763700300000,
-      endsAtMs: 1763701200000,
-      startPrice: 100000,
-      endPrice: null,
-      assetPrice: 100000,
-      prices: { UP: 0.475, DOWN: 0.525 },
-      volume: 30.45,
-      openInterest: 51,
-      feeRate: 0.005,
-      tickSize: 0.001,
-      lotSize: 0.001,
+      ...MARKET,
       priceHistory: [{ atMs: 1763700300000, UP: 0.5, DOWN: 0.5, assetPrice: 100000 }],
       sequence: 16,
     },
@@ -550,23 +521,12 @@ export const EXAMPLES: Readonly<Record<string, RouteExample>> = {
     response: {
       markets: [
         {
-          id: 'btc-15m-1763700300',
-          type: '15m',
-          asset: 'BTC',
-          title: 'BTC up or down, 2025-11-21 04:45 to 05:00 UTC',
+          ...MARKET,
           status: 'resolved',
           resolution: 'UP',
-          startsAtMs: 1763700300000,
-          endsAtMs: 1763701200000,
-          startPrice: 100000,
           endPrice: 101250.5,
           assetPrice: 101250.5,
           prices: { UP: 0.45, DOWN: 0.55 },
-          volume: 30.45,
-          openInterest: 51,
-          feeRate: 0.005,
-          tickSize: 0.001,
-          lotSize: 0.001,
           priceHistory: [
             { atMs: 1763700300000, UP: 0.5, DOWN: 0.5, assetPrice: 100000 },
             { atMs: 1763700305000, UP: 0.475, DOWN: 0.525, assetPrice: 100000 },
