@@ -65,9 +65,9 @@ function writeOrder(order: Buy | Sell): void {
   writeField(order.validUntilMs);
 }
 
-/** A field that is no integer is told from all others, too: by the bits of the double. */
+/** A field that is no integer is told from all others, too: by the bits of the double. A -0 is a 0, as everywhere in the engine. */
 function writeField(value: number): void {
-  if (Number.isSafeInteger(value) && !Object.is(value, -0)) {
+  if (Number.isSafeInteger(value)) {
     tape.push(value);
     return;
   }

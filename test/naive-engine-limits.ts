@@ -212,6 +212,9 @@ function oddValuesUnderKeys(duel: Duel): void {
   const sound = { ...order, idempotencyKey: 'odd second' };
   expectCode(duel, sound, OK);
   expectCode(duel, { ...sound, outcome: Number.NaN as Outcome }, REUSED);
+  const minusZero = { ...order, idempotencyKey: 'odd third', outcome: -0 as Outcome };
+  expectCode(duel, minusZero, OK);
+  expectCode(duel, { ...minusZero, outcome: UP }, OK);
 }
 
 function referralCodes(duel: Duel): void {
