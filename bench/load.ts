@@ -10,9 +10,9 @@
  *
  * Always holds: every answer is counted by its status; what is not answered fails the load.
  */
-import { uniformRandom } from '../gateway/feeds/random.js';
 import { type ConnectionOwner, HttpConnection } from './http-connection.js';
 import { coreTimes, idleShareSince } from './machine.js';
+import { Random } from './random.js';
 import { Samples } from './samples.js';
 
 export type LoadPace = { kind: 'closed' } | { kind: 'open'; perSecond: number; seed: string };
@@ -189,7 +189,7 @@ class ClosedLoad extends Load {
 const TICK_MS = 1;
 
 class OpenLoad extends Load {
-  private readonly random: () => number;
+  private readonly random: Random;
   private readonly idle: HttpConnection[] = [];
   /** When the requests that wait for a connection should have been sent. */
   private readonly waiting: number[] = [];
@@ -203,7 +203,7 @@ class OpenLoad extends Load {
     private readonly pace: { perSecond: number; seed: string },
   ) {
     super(options);
-    this.random = uniformRandom(pace.seed);
+    this.random = new Random(pace.seed);
   }
 
   protected begin(connections: readonly HttpConnection[]): void {
@@ -235,8 +235,7 @@ class OpenLoad extends Load {
   private arrive(nowMs: number): void {
     while (this.nextArrivalMs <= nowMs && this.nextArrivalMs < this.measureToMs) {
       this.waiting.push(this.nextArrivalMs);
-      // Gaps of the exponential distribution.
-      this.nextArrivalMs += (-Math.log(1 - this.random()) / this.pace.perSecond) * 1_000;
+      this.nextArrivalMs += this.random.untilNext(this.pace.perSecond) * 1_000;
     }
   }
 

@@ -15,9 +15,9 @@ import { MarketStatus, Outcome, TimeInForce, WINDOW_MS } from '../engine/domain.
 import { Engine } from '../engine/engine.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS, MICROS_PER_DOLLAR } from '../engine/limits.js';
 import { OrderResult, ResultHead } from '../engine/results.js';
-import { uniformRandom } from '../gateway/feeds/random.js';
 import { CommandTape, type TapeCommand } from './command-tape.js';
 import { type EventCounts, follow, LiveOrders } from './live-orders.js';
+import { Random } from './random.js';
 import { percent, type Section } from './report.js';
 
 export interface WorkloadOptions {
@@ -122,7 +122,7 @@ class Planner {
   private readonly engine: Engine;
   private readonly setup: TimedCommand[];
   private readonly tape: CommandTape;
-  private readonly random: () => number;
+  private readonly random: Random;
   private readonly orders = new LiveOrders();
   private readonly claimable: { userId: number; marketId: number }[] = [];
   private readonly owners: { userId: number; marketId: number }[] = [];
@@ -135,7 +135,7 @@ class Planner {
   private nowMs = START_MS;
 
   constructor(private readonly options: WorkloadOptions) {
-    this.random = uniformRandom(options.seed);
+    this.random = new Random(options.seed);
     this.setup = setupOf(options);
     this.engine = prepareEngine(this.setup);
     this.tape = new CommandTape(options.commands);
@@ -170,7 +170,7 @@ class Planner {
   /** A second's price of each asset: a random walk. */
   private observePrices(observedAtMs: number): void {
     for (let asset = 0; asset < this.options.assets && this.tape.length < this.options.commands; asset++) {
-      const step = (this.random() - 0.5) * 0.0001;
+      const step = (this.random.next() - 0.5) * 0.0001;
       const priceMicros = Math.max(MICROS_PER_DOLLAR, Math.round(this.pricesMicros[asset]! * (1 + step)));
       this.pricesMicros[asset] = priceMicros;
       this.give({ kind: 'observePrice', asset, priceMicros, observedAtMs });
@@ -316,12 +316,12 @@ class Planner {
 
   /** Few are busy, many are idle: the square of an even draw. */
   private someTaker(): number {
-    const draw = this.random();
+    const draw = this.random.next();
     return 1 + Math.floor(draw * draw * this.options.users);
   }
 
   private below(count: number): number {
-    return Math.floor(this.random() * count);
+    return this.random.whole(0, count - 1);
   }
 
   /** Puts a command on the tape, applies it and learns from it; returns whether it traded at once. */

@@ -2,9 +2,9 @@
  * The engine's exact arithmetic against BigInt, around the places where a double stops being exact.
  */
 import { describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { addSaturating, feeOn, mulDivFloor } from '../engine/arithmetic.js';
 import { MAX_ORDER_MICROS, MAX_TOTAL_MICROS } from '../engine/limits.js';
-import { Random } from './random-commands.js';
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
@@ -17,7 +17,7 @@ describe('floor(a × b / c)', () => {
   }
 
   test('of a part of a cost, up to all money there is', () => {
-    const random = new Random(1);
+    const random = new Random('1');
     for (let i = 0; i < 100_000; i++) {
       const whole = random.magnitude(MAX_TOTAL_MICROS / 1_000);
       expectExact(random.magnitude(MAX_TOTAL_MICROS), random.whole(0, whole), whole);
@@ -25,7 +25,7 @@ describe('floor(a × b / c)', () => {
   });
 
   test('of products just below, at and above 2^53, one short of the next quotient', () => {
-    const random = new Random(2);
+    const random = new Random('2');
     for (let i = 0; i < 100_000; i++) {
       const c = random.magnitude(2 ** 40);
       const quotient = Math.floor(MOST / c) - random.whole(0, 3);
@@ -40,7 +40,7 @@ describe('floor(a × b / c)', () => {
 });
 
 test('a fee is half a percent, rounded up, for every amount that an order can spend', () => {
-  const random = new Random(3);
+  const random = new Random('3');
   for (let i = 0; i < 100_000; i++) {
     const spent =
       i < 1_000 ? i : random.chance(0.1) ? MAX_ORDER_MICROS - i : random.magnitude(MAX_ORDER_MICROS);

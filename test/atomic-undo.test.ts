@@ -57,7 +57,7 @@ function failingBatch(archive: Uint8Array, recent: readonly BatchOperation[], at
 test('an atomic batch that is refused leaves no trace', () => {
   const engine = new Engine();
   const naive = new NaiveEngine();
-  const random = new RandomCommands(1, SCENARIO, naive);
+  const random = new RandomCommands('1', SCENARIO, naive);
   const apply = (command: Command, atMs: number): void => {
     engine.apply(command, atMs);
     naive.apply(command, atMs);

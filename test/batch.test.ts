@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { lotsText, microsText, ticksText } from '../engine/notation.js';
 import { AsciiWriter } from '../gateway/json/ascii-writer.js';
 import { inexactNumber } from '../gateway/json/decimal.js';
-import { Dice } from './dice.js';
 import {
   type Answer,
   type ApiClient,
@@ -311,7 +311,7 @@ describe('what is not valid', () => {
 });
 
 test('what a batch answers is what the single routes answer, one after another', async () => {
-  const dice = new Dice('batches and single orders');
+  const random = new Random('batches and single orders');
   server = await TestServer.withMarket();
   api = server.api;
   const twin = await TestServer.withMarket();
@@ -334,15 +334,15 @@ test('what a batch answers is what the single routes answer, one after another',
     }
   };
   for (let round = 0; round < 150; round++) {
-    const trader = dice.whole(0, 2);
+    const trader = random.whole(0, 2);
     const orderIds = ['o1', ...rested[trader]!.slice(-5)];
-    const operations = Array.from({ length: dice.whole(1, 8) }, () => randomOperation(dice, orderIds));
+    const operations = Array.from({ length: random.whole(1, 8) }, () => randomOperation(random, orderIds));
     await compare(trader, operations);
   }
   for (const exchange of [server, twin])
     await exchange.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_000);
   const claim: Operation = { op: 'claim', marketId: MARKET };
-  for (const trader of [0, 1, 2]) await compare(trader, [claim, claim, randomOperation(dice, ['o1'])]);
+  for (const trader of [0, 1, 2]) await compare(trader, [claim, claim, randomOperation(random, ['o1'])]);
   for (const kind of [
     'buy done',
     'sell done',
@@ -366,15 +366,15 @@ async function registerAll(exchange: TestServer, names: readonly string[]): Prom
   return registered;
 }
 
-function randomOperation(dice: Dice, orderIds: readonly string[]): Operation {
-  const outcome = dice.pick(['UP', 'DOWN']);
-  const price = dice.whole(1, 999) / 1_000;
-  const shares = dice.whole(1, 20_000) / 1_000;
+function randomOperation(random: Random, orderIds: readonly string[]): Operation {
+  const outcome = random.pick(['UP', 'DOWN']);
+  const price = random.whole(1, 999) / 1_000;
+  const shares = random.whole(1, 20_000) / 1_000;
   const sell: Operation = { op: 'sell', marketId: MARKET, outcome, shares };
-  const limit = { price, timeInForce: 'GTC', postOnly: dice.chance(0.25) };
-  switch (dice.whole(0, 7)) {
+  const limit = { price, timeInForce: 'GTC', postOnly: random.chance(0.25) };
+  switch (random.whole(0, 7)) {
     case 0:
-      return buy(outcome, { amount: dice.whole(1, 10_000_000) / 1_000_000 });
+      return buy(outcome, { amount: random.whole(1, 10_000_000) / 1_000_000 });
     case 1:
       return buy(outcome, { amount: 5, price, timeInForce: 'FOK' });
     case 2:
@@ -382,7 +382,7 @@ function randomOperation(dice: Dice, orderIds: readonly string[]): Operation {
     case 3:
       return { ...sell, ...limit };
     case 4:
-      return { op: 'cancel', marketId: MARKET, orderId: dice.pick(orderIds) };
+      return { op: 'cancel', marketId: MARKET, orderId: random.pick(orderIds) };
     case 5:
       return { op: 'claim', marketId: MARKET };
     default:

@@ -8,9 +8,9 @@ import { EXPECTED_CASES } from './naive-engine-cases.js';
 import { Duel } from './naive-engine-duel.js';
 import { LIMIT_PLAYS } from './naive-engine-limits.js';
 import { RandomCommands, type Scenario } from './random-commands.js';
+import { seedOf } from './seed.js';
 
-const { DIFFERENTIAL_SEED } = process.env;
-const SEED = Number(DIFFERENTIAL_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('DIFFERENTIAL_SEED');
 const START_MS = 1_763_700_300_000;
 const COMPARED_EVERY = 20;
 
@@ -70,7 +70,7 @@ describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
     '$name',
     ({ index, ...scenario }) => {
       const duel = new Duel(new Engine(), `DIFFERENTIAL_SEED=${SEED}, ${scenario.name}`, counts);
-      const random = new RandomCommands(SEED + index, scenario, duel.naive);
+      const random = new RandomCommands(`${SEED}:${index}`, scenario, duel.naive);
       for (const command of random.opening()) duel.apply(command, START_MS);
       for (let i = 0; i < scenario.commands; i++) {
         const { command, atMs } = random.next();

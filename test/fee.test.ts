@@ -4,7 +4,8 @@
  */
 import { Big } from 'big.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Dice, seedOf } from './dice.js';
+import { Random } from '../bench/random.js';
+import { seedOf } from './seed.js';
 import { MARKET, TestServer, type Trader } from './server.js';
 import { expectDecimal, feeOn, type OutcomeName } from './user-ledger.js';
 
@@ -161,21 +162,21 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
   });
 
   test('any amount, of either outcome, through any number of levels', async () => {
-    const dice = new Dice(SEED);
+    const random = new Random(SEED);
     const levelsSeen = new Set<number>();
     let leftOver = 0;
     for (let round = 0; round < 12; round++) {
-      const count = dice.whole(1, 8);
+      const count = random.whole(1, 8);
       for (let i = 0; i < count; i++) {
-        const maker = dice.pick(makers);
+        const maker = random.pick(makers);
         // Bids for UP from 0.02 to 0.45 and for DOWN the same, so that the two never meet.
-        const level = { price: dice.whole(20, 450) / 1_000, shares: dice.whole(1, 60_000) / 1_000 };
-        await rest(maker, dice.pick(['UP', 'DOWN']), level);
+        const level = { price: random.whole(20, 450) / 1_000, shares: random.whole(1, 60_000) / 1_000 };
+        await rest(maker, random.pick(['UP', 'DOWN']), level);
       }
       for (const outcome of ['UP', 'DOWN'] as const) {
         if ((await asksOf(outcome)).length === 0) continue;
-        const magnitude = dice.pick([1_000_000, 10_000_000, 100_000_000]);
-        const { levelsUsed, unspent } = await buy(outcome, dice.whole(1_000, magnitude) / 1_000_000);
+        const magnitude = random.pick([1_000_000, 10_000_000, 100_000_000]);
+        const { levelsUsed, unspent } = await buy(outcome, random.whole(1_000, magnitude) / 1_000_000);
         levelsSeen.add(levelsUsed);
         if (unspent.gt(0)) leftOver++;
       }

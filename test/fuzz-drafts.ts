@@ -1,5 +1,5 @@
 /** From a plan to a request that makes sense: somebody's, with a credential, in markets and of orders that there are. */
-import type { Dice } from './dice.js';
+import type { Random } from '../bench/random.js';
 import type { Plan } from './fuzz-plans.js';
 import type { Holding, Order, Person, World } from './fuzz-world.js';
 
@@ -48,11 +48,13 @@ export class Drafting {
   constructor(
     private readonly plan: Plan,
     private readonly world: World,
-    private readonly dice: Dice,
+    private readonly random: Random,
   ) {
     this.person = this.somebody();
     this.order = this.own(world.orders);
-    this.holding = dice.chance(COVERED_SHARE) ? (this.own(this.useful()) ?? this.own(world.holdings)) : null;
+    this.holding = random.chance(COVERED_SHARE)
+      ? (this.own(this.useful()) ?? this.own(world.holdings))
+      : null;
     this.hasUser = plan.operation.security.some((scheme) => 'userToken' in scheme);
   }
 
@@ -76,11 +78,11 @@ export class Drafting {
 
   /** Some things succeed seldom, so those who have what is needed ask for them more often. */
   private somebody(): Person {
-    const { plan, world, dice } = this;
+    const { plan, world, random } = this;
     const isOfDeposit = plan.template.startsWith('/vaults/deposits/');
     const owners: readonly { userId: string }[] = isOfDeposit ? world.deposits : this.useful();
-    if (owners.length === 0 || dice.chance(0.2)) return dice.pick(world.people);
-    const { userId } = dice.pick(owners);
+    if (owners.length === 0 || random.chance(0.2)) return random.pick(world.people);
+    const { userId } = random.pick(owners);
     return world.people.find((person) => person.userId === userId)!;
   }
 
@@ -94,35 +96,35 @@ export class Drafting {
 
   private own<T extends { userId: string }>(list: readonly T[]): T | null {
     const own = list.filter(({ userId }) => userId === this.person.userId);
-    return own.length === 0 ? null : this.dice.pick(own);
+    return own.length === 0 ? null : this.random.pick(own);
   }
 
   private credential(): Headers {
-    const { plan, person, dice, world } = this;
+    const { plan, person, random, world } = this;
     const { security } = plan.operation;
     if (security.some((scheme) => 'partnerKey' in scheme))
       return { authorization: `Bearer ${world.partnerKey}` };
     const mayBeNone = security.some((scheme) => Object.keys(scheme).length === 0);
-    if (!this.hasUser || (mayBeNone && dice.chance(0.4))) return {};
-    if (dice.chance(0.8)) return { 'x-user-token': person.token };
+    if (!this.hasUser || (mayBeNone && random.chance(0.4))) return {};
+    if (random.chance(0.8)) return { 'x-user-token': person.token };
     return { cookie: `other=1; service-session=${person.token}` };
   }
 
   /** A few keys of each user are used again and again. */
   private idempotencyKey(): Headers {
-    const { dice } = this;
+    const { random } = this;
     const { 'Idempotency-Key': made } = this.plan.headers;
-    if (made === undefined || dice.chance(0.7)) return {};
-    return { 'idempotency-key': dice.chance(0.5) ? `${made}` : `k${dice.whole(1, 9)}` };
+    if (made === undefined || random.chance(0.7)) return {};
+    return { 'idempotency-key': random.chance(0.5) ? `${made}` : `k${random.whole(1, 9)}` };
   }
 
   private parameter(name: string): string {
-    const { plan, dice, world, person } = this;
+    const { plan, random, world, person } = this;
     const made = plan.path[name]!;
     const parts = plan.template.split('/');
     switch (parts[parts.indexOf(`{${name}}`) - 1]) {
       case 'users':
-        return this.hasUser ? person.userId : dice.pick(world.people).userId;
+        return this.hasUser ? person.userId : random.pick(world.people).userId;
       case 'orders':
         return this.order?.orderId ?? made;
       case 'deposits':
@@ -141,16 +143,16 @@ export class Drafting {
 
   /** Orders go to markets that take them, claims to those that pay; sometimes the other way round. */
   private market(isClaim: boolean): string | null {
-    const { world, dice } = this;
+    const { world, random } = this;
     const usual = isClaim ? world.resolved : world.active;
-    const from = dice.chance(0.85) ? usual : [...world.active, ...world.ended, ...world.resolved];
-    return from.length === 0 || dice.chance(0.03) ? null : dice.pick(from);
+    const from = random.chance(0.85) ? usual : [...world.active, ...world.ended, ...world.resolved];
+    return from.length === 0 || random.chance(0.03) ? null : random.pick(from);
   }
 
   private query(path: string): [string, string][] {
-    const { plan, dice, world, person } = this;
+    const { plan, random, world, person } = this;
     const page = world.pages.get(path);
-    if (page !== undefined && dice.chance(0.5))
+    if (page !== undefined && random.chance(0.5))
       return structuredClone([...page.query, ['cursor', page.cursor]]);
     const { cursor, asset, userId, ...rest } = plan.query;
     const fields: Plan['query'] = rest;
@@ -160,7 +162,7 @@ export class Drafting {
       fields[needed!] ??= 1;
       delete fields[refused!];
     }
-    if (asset !== undefined) fields.asset = dice.pick(['BTC', 'eth', 'Btc']);
+    if (asset !== undefined) fields.asset = random.pick(['BTC', 'eth', 'Btc']);
     const isPartner = plan.operation.security.some((scheme) => 'partnerKey' in scheme);
     // A partner's user stands elsewhere, and must be the same one here.
     if (userId !== undefined && !isPartner) fields.userId = this.hasUser ? person.userId : userId;
@@ -200,26 +202,26 @@ export class Drafting {
   }
 
   private field(name: string, made: unknown): unknown {
-    const { plan, dice, world, person } = this;
+    const { plan, random, world, person } = this;
     switch (name) {
       case 'userId':
-        return this.hasUser ? person.userId : dice.pick(world.people).userId;
+        return this.hasUser ? person.userId : random.pick(world.people).userId;
       case 'marketId':
         return this.market(false) ?? made;
       case 'orderId':
         return this.order?.orderId ?? made;
       case 'currentPassword':
-        return dice.chance(0.8) ? person.password : made;
+        return random.chance(0.8) ? person.password : made;
       case 'referralCode':
-        return `Q${`${dice.whole(1, 30)}`.padStart(6, '0')}`;
+        return `Q${`${random.whole(1, 30)}`.padStart(6, '0')}`;
       case 'username':
-        return plan.template === '/auth/login' || dice.chance(0.1) ? person.username : made;
+        return plan.template === '/auth/login' || random.chance(0.1) ? person.username : made;
       case 'password':
-        return plan.template === '/auth/login' && dice.chance(0.8) ? person.password : made;
+        return plan.template === '/auth/login' && random.chance(0.8) ? person.password : made;
       case 'code':
-        return dice.chance(0.2) ? `shared-${dice.whole(1, 9)}` : made;
+        return random.chance(0.2) ? `shared-${random.whole(1, 9)}` : made;
       case 'reference':
-        return dice.chance(0.8) ? `r${dice.whole(1, 3_000)}` : made;
+        return random.chance(0.8) ? `r${random.whole(1, 3_000)}` : made;
       default:
         return undefined;
     }

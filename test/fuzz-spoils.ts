@@ -3,8 +3,8 @@
  * content types and methods, ids and credentials of somebody else or of nobody. Each says whether the request can still succeed.
  */
 import { createHmac } from 'node:crypto';
+import type { Random } from '../bench/random.js';
 import type { PathItem } from '../gateway/contract/openapi.js';
-import type { Dice } from './dice.js';
 import type { Draft } from './fuzz-drafts.js';
 import type { Plan } from './fuzz-plans.js';
 import type { World } from './fuzz-world.js';
@@ -14,7 +14,7 @@ export interface Spoiling {
   /** All operations of the path. */
   item: PathItem;
   world: World;
-  dice: Dice;
+  random: Random;
 }
 
 /** Changes the draft. True: it cannot succeed now; false: it may; null: this cannot be done to it. */
@@ -142,44 +142,53 @@ function objectsIn(body: unknown): Record<string, unknown>[] {
 }
 
 /** Whether the body still fits is asked of the schema afterwards. */
-const oddValue: Spoil = (draft, { dice }) => {
+const oddValue: Spoil = (draft, { random }) => {
   const objects = objectsIn(draft.body).filter((object) => Object.keys(object).length > 0);
   if (objects.length === 0) return null;
-  const object = dice.pick(objects);
-  object[dice.pick(Object.keys(object))] = dice.pick(ODD_VALUES);
+  const object = random.pick(objects);
+  object[random.pick(Object.keys(object))] = random.pick(ODD_VALUES);
   return false;
 };
 
-const fieldLess: Spoil = (draft, { dice }) => {
+const fieldLess: Spoil = (draft, { random }) => {
   const objects = objectsIn(draft.body).filter((object) => Object.keys(object).length > 0);
   if (objects.length === 0) return null;
-  const object = dice.pick(objects);
-  delete object[dice.pick(Object.keys(object))];
+  const object = random.pick(objects);
+  delete object[random.pick(Object.keys(object))];
   return false;
 };
 
-const fieldMore: Spoil = (draft, { dice }) => {
+const fieldMore: Spoil = (draft, { random }) => {
   const objects = objectsIn(draft.body);
   if (objects.length === 0) return null;
-  const value = dice.pick(ODD_VALUES);
-  Object.defineProperty(dice.pick(objects), dice.pick(ODD_NAMES), { value, enumerable: true });
+  const value = random.pick(ODD_VALUES);
+  Object.defineProperty(random.pick(objects), random.pick(ODD_NAMES), { value, enumerable: true });
   return true;
 };
 
 const otherShape: Spoil = (draft, spoiling) => {
   if (!takesBody(spoiling)) return null;
-  const { dice } = spoiling;
-  draft.body = dice.pick([[], [draft.body ?? 1], 'text', 7, null, true, { operations: {} }, { userId: {} }]);
+  const { random } = spoiling;
+  draft.body = random.pick([
+    [],
+    [draft.body ?? 1],
+    'text',
+    7,
+    null,
+    true,
+    { operations: {} },
+    { userId: {} },
+  ]);
   draft.headers['content-type'] = 'application/json';
   return true;
 };
 
 const noJson: Spoil = (draft, spoiling) => {
   if (!takesBody(spoiling)) return null;
-  const { dice } = spoiling;
-  draft.raw = dice.chance(0.2)
+  const { random } = spoiling;
+  draft.raw = random.chance(0.2)
     ? Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])
-    : dice.pick(NOT_JSON);
+    : random.pick(NOT_JSON);
   draft.headers['content-type'] = 'application/json';
   return true;
 };
@@ -187,7 +196,7 @@ const noJson: Spoil = (draft, spoiling) => {
 const cutOff: Spoil = (draft, spoiling) => {
   if (!takesBody(spoiling) || draft.body === undefined) return null;
   const text = JSON.stringify(draft.body);
-  draft.raw = text.slice(0, spoiling.dice.whole(1, text.length - 1));
+  draft.raw = text.slice(0, spoiling.random.whole(1, text.length - 1));
   return true;
 };
 
@@ -196,13 +205,13 @@ const oddNumber: Spoil = (draft, spoiling) => {
   const text = JSON.stringify(draft.body) ?? '';
   const numbers = [...text.matchAll(/(?<=\w":)\d[\d.e+-]*(?=[,}])/g)];
   if (numbers.length === 0) return null;
-  const { index, 0: found } = spoiling.dice.pick(numbers);
-  draft.raw = text.slice(0, index) + spoiling.dice.pick(ODD_NUMBERS) + text.slice(index + found.length);
+  const { index, 0: found } = spoiling.random.pick(numbers);
+  draft.raw = text.slice(0, index) + spoiling.random.pick(ODD_NUMBERS) + text.slice(index + found.length);
   return true;
 };
 
 const tooLarge: Spoil = (draft, spoiling) => {
-  if (!takesBody(spoiling) || spoiling.dice.chance(0.8)) return null;
+  if (!takesBody(spoiling) || spoiling.random.chance(0.8)) return null;
   draft.raw = `{"userId":"${'x'.repeat(66_000)}"}`;
   draft.headers['content-type'] = 'application/json';
   return true;
@@ -210,11 +219,11 @@ const tooLarge: Spoil = (draft, spoiling) => {
 
 const otherType: Spoil = (draft, spoiling) => {
   if (!takesBody(spoiling) || draft.body === undefined) return null;
-  if (spoiling.dice.chance(0.2)) {
+  if (spoiling.random.chance(0.2)) {
     draft.headers['content-type'] = 'application/json; charset=UTF-8';
     return false;
   }
-  draft.headers['content-type'] = spoiling.dice.pick(OTHER_TYPES);
+  draft.headers['content-type'] = spoiling.random.pick(OTHER_TYPES);
   return true;
 };
 
@@ -225,64 +234,64 @@ const bodyOfRead: Spoil = (draft, spoiling) => {
   return false;
 };
 
-const badKey: Spoil = (draft, { plan, dice }) => {
+const badKey: Spoil = (draft, { plan, random }) => {
   if (!plan.operation.parameters?.some(({ name }) => name === 'Idempotency-Key')) return null;
-  draft.headers['idempotency-key'] = dice.pick(['a b', '%', 'aäb', 'k'.repeat(65), '{}', 'a/b']);
+  draft.headers['idempotency-key'] = random.pick(['a b', '%', 'aäb', 'k'.repeat(65), '{}', 'a/b']);
   return true;
 };
 
-const otherMethod: Spoil = (draft, { item, dice }) => {
-  draft.method = dice.pick(METHODS);
+const otherMethod: Spoil = (draft, { item, random }) => {
+  draft.method = random.pick(METHODS);
   const known = draft.method === 'HEAD' ? 'get' : draft.method.toLowerCase();
   if (draft.method === 'HEAD' || draft.method === 'GET') draft.body = undefined;
   return !(known in item);
 };
 
-const otherPath: Spoil = (draft, { dice }) => {
+const otherPath: Spoil = (draft, { random }) => {
   const segments = draft.path.split('/');
-  segments[dice.whole(1, segments.length - 1)] = dice.pick(ODD_SEGMENTS);
+  segments[random.whole(1, segments.length - 1)] = random.pick(ODD_SEGMENTS);
   draft.path = segments.join('/');
   return false;
 };
 
-const longerPath: Spoil = (draft, { dice }) => {
-  draft.path += dice.pick(['/', '//', '/more', '/%2e%2e', '.json', '/orders/o1']);
+const longerPath: Spoil = (draft, { random }) => {
+  draft.path += random.pick(['/', '//', '/more', '/%2e%2e', '.json', '/orders/o1']);
   return false;
 };
 
 const queryMore: Spoil = (draft, spoiling) => {
-  draft.query.push([spoiling.dice.pick(['amout', 'token', '__proto__', 'a[b]', '%']), 'x']);
+  draft.query.push([spoiling.random.pick(['amout', 'token', '__proto__', 'a[b]', '%']), 'x']);
   return checksQuery(spoiling);
 };
 
 const queryTwice: Spoil = (draft, spoiling) => {
   if (draft.query.length === 0) return null;
-  draft.query.push(spoiling.dice.pick(draft.query));
+  draft.query.push(spoiling.random.pick(draft.query));
   return checksQuery(spoiling);
 };
 
-const oddQuery: Spoil = (draft, { dice }) => {
+const oddQuery: Spoil = (draft, { random }) => {
   if (draft.query.length === 0) return null;
-  dice.pick(draft.query)[1] = `${dice.pick(ODD_VALUES)}`.slice(0, 500);
+  random.pick(draft.query)[1] = `${random.pick(ODD_VALUES)}`.slice(0, 500);
   return false;
 };
 
 const othersQuery: Spoil = (draft, spoiling) => {
-  const other = spoiling.dice.pick(spoiling.world.people);
+  const other = spoiling.random.pick(spoiling.world.people);
   if (!checksUser(spoiling) || other === draft.person) return null;
   draft.query = [...draft.query.filter(([name]) => name !== 'userId'), ['userId', other.userId]];
   return hasToken(draft);
 };
 
 const othersBody: Spoil = (draft, spoiling) => {
-  const other = spoiling.dice.pick(spoiling.world.people);
+  const other = spoiling.random.pick(spoiling.world.people);
   if (!needsUser(spoiling) || !takesBody(spoiling) || other === draft.person) return null;
   draft.body = { ...(draft.body as object | undefined), userId: other.userId };
   draft.headers['content-type'] = 'application/json';
   return true;
 };
 
-const othersThing: Spoil = (draft, { world, dice }) => {
+const othersThing: Spoil = (draft, { world, random }) => {
   const found = /\/(orders|deposits)\/\w+/.exec(draft.path);
   if (found === null) return null;
   const isOthers = ({ userId }: { userId: string }) => userId !== draft.person.userId;
@@ -292,12 +301,12 @@ const othersThing: Spoil = (draft, { world, dice }) => {
       ? world.orders.filter(isOthers).map(({ orderId }) => orderId)
       : world.deposits.filter(isOthers).map(({ depositId }) => depositId);
   if (ids.length === 0) return null;
-  draft.path = draft.path.replace(found[0], `/${kind}/${dice.pick(ids)}`);
+  draft.path = draft.path.replace(found[0], `/${kind}/${random.pick(ids)}`);
   return true;
 };
 
 const othersPath: Spoil = (draft, spoiling) => {
-  const other = spoiling.dice.pick(spoiling.world.people);
+  const other = spoiling.random.pick(spoiling.world.people);
   if (!draft.path.startsWith('/users/') || other === draft.person) return null;
   draft.path = draft.path.replace(/^\/users\/u\d+/, `/users/${other.userId}`);
   return needsUser(spoiling) || hasToken(draft);
@@ -322,11 +331,11 @@ const noCredential: Spoil = (draft, spoiling) => {
 };
 
 const badToken: Spoil = (draft, spoiling) => {
-  const { world, dice } = spoiling;
+  const { world, random } = spoiling;
   withoutCredential(draft);
   const tokens = [...forgedTokens(draft.person.userId, draft.person.token), ...world.revoked.slice(-5)];
-  const token = dice.pick(tokens);
-  if (dice.chance(0.5)) draft.headers['x-user-token'] = token;
+  const token = random.pick(tokens);
+  if (random.chance(0.5)) draft.headers['x-user-token'] = token;
   else draft.headers.cookie = `service-session=${token}`;
   return checksUser(spoiling) || needsPartner(spoiling);
 };
@@ -360,7 +369,7 @@ const bearerToken: Spoil = (draft, spoiling) => {
 
 const badPartnerKey: Spoil = (draft, spoiling) => {
   if (!needsPartner(spoiling)) return null;
-  const { world, dice } = spoiling;
+  const { world, random } = spoiling;
   const keys = [
     '',
     'Bearer',
@@ -369,7 +378,7 @@ const badPartnerKey: Spoil = (draft, spoiling) => {
     `Basic ${world.partnerKey}`,
     world.partnerKey,
   ];
-  draft.headers.authorization = dice.pick(keys);
+  draft.headers.authorization = random.pick(keys);
   return true;
 };
 
@@ -383,7 +392,7 @@ const otherSite: Spoil = (draft, spoiling) => {
   if (!checksUser(spoiling)) return null;
   withoutCredential(draft);
   draft.headers.cookie = `service-session=${draft.person.token}`;
-  if (spoiling.dice.chance(0.5)) draft.headers.origin = 'https://elsewhere.example';
+  if (spoiling.random.chance(0.5)) draft.headers.origin = 'https://elsewhere.example';
   else draft.headers['sec-fetch-site'] = 'cross-site';
   return draft.method !== 'GET';
 };

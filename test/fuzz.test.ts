@@ -11,15 +11,16 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import type { JsonSchema } from '../gateway/contract/openapi.js';
 import { ERRORS } from '../gateway/http/errors.js';
 import { operationsOf, programContract } from './contract-check.js';
-import { Dice, seedOf } from './dice.js';
 import { type Draft, Drafting } from './fuzz-drafts.js';
 import { type Plan, randomPlans } from './fuzz-plans.js';
 import { SPOILS } from './fuzz-spoils.js';
 import { World } from './fuzz-world.js';
 import { replayJournal } from './journal-replay.js';
+import { seedOf } from './seed.js';
 import { eventually, PASSWORD, TestServer } from './server.js';
 
 const SEED = Number(seedOf('FUZZ_SEED'));
@@ -133,14 +134,14 @@ class Fuzz {
   }
 
   private draft(plan: Plan): Draft {
-    const dice = new Dice(`${SEED}/${plan.seed}`);
-    const draft = new Drafting(plan, this.world, dice).draft();
-    if (!dice.chance(SPOILT_SHARE)) return draft;
+    const random = new Random(`${SEED}/${plan.seed}`);
+    const draft = new Drafting(plan, this.world, random).draft();
+    if (!random.chance(SPOILT_SHARE)) return draft;
     const weights = Object.fromEntries(Object.entries(SPOILS).map(([name, { weight }]) => [name, weight]));
     const item = document.paths[plan.template]!;
     while (draft.spoiltBy === '') {
-      const name = dice.weighted(weights);
-      const mustFail = SPOILS[name]!.spoil(draft, { plan, item, world: this.world, dice });
+      const name = random.weighted(weights);
+      const mustFail = SPOILS[name]!.spoil(draft, { plan, item, world: this.world, random });
       if (mustFail === null) continue;
       draft.spoiltBy = name;
       draft.mustFail = mustFail || !bodyFits(plan, draft);
@@ -189,12 +190,12 @@ function bodyFits({ operation, method }: Plan, draft: Draft): boolean {
 }
 
 /** Time passes and prices move; markets open, end and resolve. */
-async function passTime({ server, world }: Fuzz, dice: Dice): Promise<void> {
+async function passTime({ server, world }: Fuzz, random: Random): Promise<void> {
   const untilMs = server.clock.nowMs() + ROUND_MS;
   while (server.clock.nowMs() < untilMs) {
     server.clock.set(server.clock.nowMs() + 30_000);
-    server.feed.deliver('BTC', dice.whole(90_000, 110_000));
-    server.feed.deliver('ETH', dice.whole(2_000, 4_000));
+    server.feed.deliver('BTC', random.whole(90_000, 110_000));
+    server.feed.deliver('ETH', random.whole(2_000, 4_000));
   }
   await server.advance();
   const { json } = await server.api.get('/markets?limit=200');
@@ -216,10 +217,10 @@ test(`${REQUESTS} random requests`, async () => {
   const plans = fc.sample(randomPlans(document, fits), { seed: SEED, numRuns: REQUESTS });
   const madeMs = performance.now();
   await meetPeople(fuzz);
-  const dice = new Dice(`${SEED}`);
+  const random = new Random(`${SEED}`);
   const each = Math.ceil(REQUESTS / ROUNDS);
   for (let round = 0; round < ROUNDS; round++) {
-    await passTime(fuzz, dice);
+    await passTime(fuzz, random);
     await fuzz.run(plans.slice(round * each, (round + 1) * each));
   }
   const { statuses, codes, succeeded, spoilt, mustFail } = fuzz;

@@ -2,6 +2,7 @@
  * Remembered answers against a plain model: what is found, for how long, and what goes first when there are too many.
  */
 import { describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { StateReader, StateWriter } from '../engine/archive.js';
 import { Code } from '../engine/codes.js';
 import type { Command } from '../engine/commands.js';
@@ -12,7 +13,6 @@ import { Tape } from '../engine/tape.js';
 import { TextHash } from '../engine/text-hash.js';
 import { at, buy, codeOf, openMarket, run } from './engine-support.js';
 import { NaiveMemory, sameCommand } from './naive-engine-memory.js';
-import { Random } from './random-commands.js';
 
 function tapeOf(...values: number[]): Tape {
   const tape = new Tape();
@@ -105,7 +105,7 @@ describe('remembered answers', () => {
   ])('agree with a plain model through growth, expiry and archives: $name', (play) => {
     let store = newStore(play.bounds);
     const model = new NaiveMemory(play.bounds);
-    const random = new Random(99);
+    const random = new Random('99');
     const counts = { same: 0, other: 0, nothing: 0 };
     for (let i = 0; i < 40_000; i++) {
       const nowMs = i * 200;

@@ -7,7 +7,7 @@
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
-import type { Dice } from './dice.js';
+import type { Random } from '../bench/random.js';
 import { type Answer, type ApiClient, PASSWORD } from './server.js';
 import { expectDecimal, feeOn, type OutcomeName, type ResolutionName, UserLedger } from './user-ledger.js';
 
@@ -27,7 +27,13 @@ export interface Attempt {
   madeAtMs: number;
 }
 
-export type KillClientOptions = [floor: Floor, userId: string, token: string, isKeyed: boolean, dice: Dice];
+export type KillClientOptions = [
+  floor: Floor,
+  userId: string,
+  token: string,
+  isKeyed: boolean,
+  random: Random,
+];
 
 /** What all clients know of the exchange while it runs. */
 export interface Floor {
@@ -65,7 +71,7 @@ export abstract class KillClient {
     readonly userId: string,
     protected readonly token: string,
     protected readonly isKeyed: boolean,
-    protected readonly dice: Dice,
+    protected readonly random: Random,
   ) {}
 
   /** Trades until the connection is lost, or the exchange says that it stops. */
@@ -171,8 +177,8 @@ export class KillTaker extends KillClient {
   private readonly ledger: UserLedger;
   private readonly claimed = new Set<string>();
 
-  constructor(...[floor, userId, token, isKeyed, dice, balance]: [...KillClientOptions, balance: number]) {
-    super(floor, userId, token, isKeyed, dice);
+  constructor(...[floor, userId, token, isKeyed, random, balance]: [...KillClientOptions, balance: number]) {
+    super(floor, userId, token, isKeyed, random);
     this.ledger = new UserLedger(userId, balance);
   }
 
@@ -180,12 +186,12 @@ export class KillTaker extends KillClient {
     const claim = this.nextClaim();
     const { marketId } = this.floor;
     if (claim !== null || marketId === '') return claim;
-    const outcome = this.dice.pick(['UP', 'DOWN'] as const);
+    const outcome = this.random.pick(['UP', 'DOWN'] as const);
     const lots = this.ledger.shares(marketId, outcome).times(1_000).toNumber();
-    if (lots > 0 && this.dice.chance(0.4)) {
-      return this.order('sell', { outcome, shares: this.dice.whole(1, lots) / 1_000 });
+    if (lots > 0 && this.random.chance(0.4)) {
+      return this.order('sell', { outcome, shares: this.random.whole(1, lots) / 1_000 });
     }
-    return this.order('buy', { outcome, amount: this.dice.whole(10_000, 3_000_000) / 1_000_000 });
+    return this.order('buy', { outcome, amount: this.random.whole(10_000, 3_000_000) / 1_000_000 });
   }
 
   protected answered(attempt: Attempt, { status, json, text }: Answer): void {
@@ -285,13 +291,13 @@ export class KillMaker extends KillClient {
   private readonly perhaps: PlacedOrder[] = [];
 
   protected next(): Attempt | null {
-    const { dice, floor } = this;
+    const { random, floor } = this;
     if (floor.marketId === '') return null;
     const mine = [...this.live].filter((id) => this.placed.get(id)!.marketId === floor.marketId);
-    if (mine.length > 12 || (mine.length > 2 && dice.chance(0.4))) return this.cancel(dice.pick(mine));
-    const price = dice.whole(350, 480) / 1_000;
-    const shares = dice.whole(100, 20_000) / 1_000;
-    return this.order('buy', { outcome: dice.pick(['UP', 'DOWN']), price, shares, timeInForce: 'GTC' });
+    if (mine.length > 12 || (mine.length > 2 && random.chance(0.4))) return this.cancel(random.pick(mine));
+    const price = random.whole(350, 480) / 1_000;
+    const shares = random.whole(100, 20_000) / 1_000;
+    return this.order('buy', { outcome: random.pick(['UP', 'DOWN']), price, shares, timeInForce: 'GTC' });
   }
 
   protected answered({ method, mark, body }: Attempt, { status, json, text }: Answer): void {

@@ -11,6 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { CODES } from '../engine/codes.js';
 import type { Command } from '../engine/commands.js';
 import type { Engine } from '../engine/engine.js';
@@ -18,7 +19,6 @@ import { marketIdText } from '../engine/notation.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../engine/results.js';
 import { rejection } from '../gateway/http/errors.js';
 import { cancelReceipt, claimReceipt, orderReceipt } from '../gateway/json/receipts.js';
-import { Dice, seedOf } from './dice.js';
 import { replayJournal } from './journal-replay.js';
 import {
   type Attempt,
@@ -30,6 +30,7 @@ import {
   register,
 } from './kill-client.js';
 import { replayJson } from './replay-tool.js';
+import { seedOf } from './seed.js';
 import { ChildServer } from './server.js';
 
 const SEED = seedOf('KILL_SEED');
@@ -55,7 +56,7 @@ interface Executed {
 
 let folder: string;
 let server: ChildServer;
-const dice = new Dice(SEED);
+const random = new Random(SEED);
 const clients: KillClient[] = [];
 const statuses: Status[] = [];
 const floor = { attempts: 0, nowMs: 0, marketId: '', resolved: new Map() } as Omit<Floor, 'api'> as Floor;
@@ -91,12 +92,12 @@ async function start(): Promise<void> {
 async function registerClients(): Promise<void> {
   for (let i = 0; i < TAKERS + MAKERS; i++) {
     const { userId, token } = await register(floor.api, `client-${i}`);
-    const ownDice = new Dice(`${SEED}:${i}`);
+    const ownRandom = new Random(`${SEED}:${i}`);
     const isKeyed = i % 2 === 0;
     clients.push(
       i < TAKERS
-        ? new KillTaker(floor, userId, token, isKeyed, ownDice, BALANCE)
-        : new KillMaker(floor, userId, token, isKeyed, ownDice),
+        ? new KillTaker(floor, userId, token, isKeyed, ownRandom, BALANCE)
+        : new KillMaker(floor, userId, token, isKeyed, ownRandom),
     );
   }
 }
@@ -139,9 +140,9 @@ async function whileSnapshotIsWritten(): Promise<void> {
 async function killUnderLoad(moment: () => Promise<unknown>): Promise<void> {
   const traffic = Promise.all([keepLooking(), ...clients.map((client) => client.run())]);
   await Promise.race([moment(), traffic]);
-  if (dice.chance(0.15)) {
+  if (random.chance(0.15)) {
     server.child.kill('SIGTERM');
-    await sleep(dice.whole(0, 20));
+    await sleep(random.whole(0, 20));
   }
   await server.stop('SIGKILL');
   await traffic;
@@ -152,7 +153,7 @@ async function killUnderLoad(moment: () => Promise<unknown>): Promise<void> {
 /** Kills it before it has come up. */
 async function killAtStart(): Promise<void> {
   const child = spawn();
-  await sleep(dice.whole(0, 600));
+  await sleep(random.whole(0, 600));
   await child.stop('SIGKILL');
 }
 
@@ -162,7 +163,7 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
     await registerClients();
     let unfinished = 0;
     for (let kill = 0; kill < KILLS; kill++) {
-      await killUnderLoad(kill % 3 === 0 ? whileSnapshotIsWritten : () => sleep(dice.whole(20, 900)));
+      await killUnderLoad(kill % 3 === 0 ? whileSnapshotIsWritten : () => sleep(random.whole(20, 900)));
       unfinished += unfinishedSnapshots().length;
       if (kill % 5 === 4) await killAtStart();
       await start();

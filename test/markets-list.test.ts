@@ -3,8 +3,8 @@
  * that ever opened, once, newest first, whatever the filter, the size of a page and what happens between two pages.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { marketIdNumber } from '../engine/notation.js';
-import { Dice } from './dice.js';
 import { eventually, TestServer, WINDOW_MS, WINDOW_START_MS } from './server.js';
 
 const DAY_MS = 86_400_000;
@@ -116,9 +116,9 @@ describe('all markets', () => {
 
   test('each is the same as by itself', async () => {
     const all = await pages('', 200);
-    const dice = new Dice('markets');
+    const random = new Random('markets');
     for (let i = 0; i < 20; i++) {
-      const listed = dice.pick(all);
+      const listed = random.pick(all);
       const { priceHistory, sequence, ...alone } = (await server.api.get(`/markets/${listed.id}`)).json;
       expect({ ...listed, sequence }).toEqual({ ...alone, sequence });
     }

@@ -3,12 +3,12 @@
  * greatest price that there is, and asked for again after each.
  */
 import { describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from '../engine/limits.js';
 import { Prices } from '../engine/prices.js';
 import { dollars, micros } from './naive-engine-decimal.js';
 import { referencePrice } from './naive-engine-prices.js';
 import type { NaiveAsset, NaivePrice } from './naive-engine-state.js';
-import { Random } from './random-commands.js';
 
 const BOUNDARY_MS = 1_763_700_300_000;
 
@@ -18,7 +18,7 @@ function naiveAsset(prices: NaivePrice[]): NaiveAsset {
 
 describe('the reference price', () => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8])('of random prices, seed %i', (seed) => {
-    const random = new Random(seed);
+    const random = new Random(`${seed}`);
     const prices = new Prices();
     prices.add('BTC');
     const observed: NaivePrice[] = [];

@@ -3,6 +3,7 @@
  * refused or malformed. They are chosen by looking at the naive engine's state, so that they meet makers, own shares
  * and name markets that exist; the same seed gives the same commands as long as the engine answers the same.
  */
+import { Random } from '../bench/random.js';
 import type {
   Batch,
   BatchOperation,
@@ -47,53 +48,6 @@ export interface Scenario {
   /** Weights of staking and of taking out: nearly equal, and the vault is often empty. */
   stakeWeight: number;
   unstakeWeight: number;
-}
-
-/** mulberry32: a small generator whose whole state is one integer, so that a seed is a run. */
-export class Random {
-  private state: number;
-
-  constructor(seed: number) {
-    this.state = seed >>> 0;
-  }
-
-  /** 0 <= x < 1 */
-  next(): number {
-    this.state = (this.state + 0x6d2b79f5) >>> 0;
-    let mixed = this.state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  }
-
-  /** A whole number from `min` to `max`. */
-  whole(min: number, max: number): number {
-    return min + Math.floor(this.next() * (max - min + 1));
-  }
-
-  chance(share: number): boolean {
-    return this.next() < share;
-  }
-
-  pick<T>(from: readonly T[]): T {
-    if (from.length === 0) throw new Error('there is nothing to pick from');
-    return from[this.whole(0, from.length - 1)]!;
-  }
-
-  /** From 1 to `max`, each order of magnitude as likely as the next. */
-  magnitude(max: number): number {
-    return Math.max(1, Math.floor(max ** this.next()));
-  }
-
-  weighted<T extends string>(weights: Record<T, number>): T {
-    const entries = Object.entries(weights) as [T, number][];
-    let left = this.next() * entries.reduce((total, [, weight]) => total + weight, 0);
-    for (const [name, weight] of entries) {
-      left -= weight;
-      if (left < 0) return name;
-    }
-    return entries.at(-1)![0];
-  }
 }
 
 export interface TimedCommand {
@@ -162,7 +116,7 @@ export class RandomCommands {
   private readonly transfers: (Deposit | Withdraw)[] = [];
 
   constructor(
-    seed: number,
+    seed: string,
     private readonly scenario: Scenario,
     private readonly naive: NaiveEngine,
   ) {
@@ -219,7 +173,7 @@ export class RandomCommands {
       return Math.max(nowMs, leastLeftMs + random.whole(-1, 1));
     }
     if (random.chance(0.2)) return nowMs;
-    return nowMs + Math.floor(-Math.log(1 - random.next()) * scenario.stepMs);
+    return nowMs + Math.floor(random.untilNext(1 / scenario.stepMs));
   }
 
   private price(atMs: number): ObservePrice | null {

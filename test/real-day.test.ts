@@ -14,6 +14,7 @@ import { Writable } from 'node:stream';
 import { Big } from 'big.js';
 import sqlite3 from 'sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import type { Engine } from '../engine/engine.js';
 import { decodeEvents } from '../engine/events.js';
 import { marketIdText } from '../engine/notation.js';
@@ -32,7 +33,6 @@ import {
   expectedMarkets,
   QUARTER_MS,
 } from './day-prices.js';
-import { Dice, seedOf } from './dice.js';
 import {
   checkBeyond,
   checkYields,
@@ -51,6 +51,7 @@ import { readAll, tamper } from './journal-fixture.js';
 import { replayJournal } from './journal-replay.js';
 import { MarketWatch } from './market-watch.js';
 import { replayJson, replayTool } from './replay-tool.js';
+import { seedOf } from './seed.js';
 import { type ApiClient, ChildServer, eventually } from './server.js';
 import { type Neighbourhood, SideBusiness } from './side-business.js';
 import { TradingClient } from './trading-client.js';
@@ -87,7 +88,7 @@ let status: Status;
 /** The sequence that the last leaderboard was read at. */
 let told = 0;
 const clients: TradingClient[] = [];
-const dice = new Dice(`${SEED}:registration`);
+const random = new Random(`${SEED}:registration`);
 const others: Neighbourhood = { depositIds: [], ownerOfCode: new Map() };
 /** Whom each user was brought by. */
 const referrers = new Map<string, string | null>();
@@ -125,8 +126,8 @@ async function registerGroup(first: number): Promise<void> {
   const registering = Array.from({ length: GROUP }, async (_, i) => {
     const name = `trader-${first + i}`;
     // In any case: codes have none.
-    const code = codes.length > 0 && dice.chance(0.8) ? dice.pick(codes).toLowerCase() : undefined;
-    const client = await TradingClient.register(api, name, new Dice(SEED + name), code);
+    const code = codes.length > 0 && random.chance(0.8) ? random.pick(codes).toLowerCase() : undefined;
+    const client = await TradingClient.register(api, name, new Random(SEED + name), code);
     referrers.set(client.userId, code === undefined ? null : others.ownerOfCode.get(code.toUpperCase())!);
     others.ownerOfCode.set(client.codes[0]!, client.userId);
     return client;
@@ -134,29 +135,29 @@ async function registerGroup(first: number): Promise<void> {
   const group = await Promise.all(registering);
   clients.push(...group);
   await Promise.all(
-    group.slice(0, GROUP / 4).map((client) => new SideBusiness(api, client, dice, others).changeCode()),
+    group.slice(0, GROUP / 4).map((client) => new SideBusiness(api, client, random, others).changeCode()),
   );
 }
 
 /** Trades each market as it comes, and claims what was resolved, until the watch is over. */
-async function live(client: TradingClient, dice: Dice, isPatient: boolean): Promise<void> {
+async function live(client: TradingClient, random: Random, isPatient: boolean): Promise<void> {
   const claimed = new Set<string>();
-  const side = new SideBusiness(api, client, dice, others);
+  const side = new SideBusiness(api, client, random, others);
   while (watch.nowMs < WATCH_UNTIL_MS) {
     watch.check();
     const { active } = watch;
-    if (active !== null) await trade(client, active.id, dice);
-    if (dice.chance(0.1)) await side.act();
+    if (active !== null) await trade(client, active.id, random);
+    if (random.chance(0.1)) await side.act();
     await claimResolved(client, claimed, isPatient);
-    await new Promise((resolve) => setTimeout(resolve, dice.whole(100, 1_900)));
+    await new Promise((resolve) => setTimeout(resolve, random.whole(100, 1_900)));
   }
   await claimResolved(client, claimed, isPatient);
   await client.endResting();
 }
 
 /** Once or more often. */
-async function trade(client: TradingClient, marketId: string, dice: Dice): Promise<void> {
-  while ((await client.act(marketId)) && dice.chance(0.4));
+async function trade(client: TradingClient, marketId: string, random: Random): Promise<void> {
+  while ((await client.act(marketId)) && random.chance(0.4));
 }
 
 async function claimResolved(client: TradingClient, claimed: Set<string>, isPatient: boolean): Promise<void> {
@@ -337,7 +338,7 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
   }, async () => {
     const expected = expectedMarkets();
     for (const { userId } of clients) incomes.set(userId, []);
-    await Promise.all(clients.map((client, i) => live(client, new Dice(`${SEED}:${i}`), i % 2 === 1)));
+    await Promise.all(clients.map((client, i) => live(client, new Random(`${SEED}:${i}`), i % 2 === 1)));
     await watch.stop();
     let payments = 0;
     for (const client of clients) payments += await enterPayments(client);

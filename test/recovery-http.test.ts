@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { sessionSecret } from '../gateway/auth/secret.js';
 import { Sessions } from '../gateway/auth/sessions.js';
 import { buildDocument } from '../gateway/contract/document.js';
@@ -15,10 +16,10 @@ import { ROUTES } from '../gateway/http/routes.js';
 import { openJournalReader } from '../persistence/journal-reader.js';
 import { listSnapshots } from '../persistence/snapshot-folder.js';
 import { recoverFromSnapshot, type SnapshotRecovery } from '../persistence/snapshot-recovery.js';
-import { Dice, seedOf } from './dice.js';
 import { Log } from './follower-fixture.js';
 import { Folders } from './journal-fixture.js';
 import { ReplayExchange } from './replay-exchange.js';
+import { seedOf } from './seed.js';
 import { type Answer, eventually, TestServer, type Verb } from './server.js';
 
 const SEED = seedOf('RECOVERY_SEED');
@@ -232,12 +233,12 @@ describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
   });
 
   test('whatever is asked of them then has the same answers, and leads to the same state', async () => {
-    const dice = new Dice(`${SEED}:actions`);
+    const random = new Random(`${SEED}:actions`);
     const codes = new Set<string>();
     for (let i = 0; i < ACTIONS; i++) {
-      const userId = dice.pick(userIds);
-      const key = dice.chance(0.5) ? `again-${dice.whole(1, 30)}` : undefined;
-      const [method, path, body] = actionOf(dice, userId);
+      const userId = random.pick(userIds);
+      const key = random.chance(0.5) ? `again-${random.whole(1, 30)}` : undefined;
+      const [method, path, body] = actionOf(random, userId);
       const how = { body, token: tokens.get(userId)!, ...(key === undefined ? {} : { key }) };
       const { status, json } = await askAll(method, path, how);
       codes.add(status < 300 ? `${status}` : json.error.code);
@@ -250,25 +251,25 @@ describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
 });
 
 /** One request that changes something, or is refused. */
-function actionOf(dice: Dice, userId: string): [Verb, string, object] {
-  const market = `/markets/15m/${dice.pick(marketIds.slice(0, dice.chance(0.8) ? 2 : 6))}`;
-  const outcome = dice.pick(['UP', 'DOWN']);
-  const price = dice.whole(300, 700) / 1_000;
-  const shares = dice.whole(1, 20_000) / 1_000;
-  const deposit = `/vaults/deposits/d${dice.whole(1, 60)}`;
+function actionOf(random: Random, userId: string): [Verb, string, object] {
+  const market = `/markets/15m/${random.pick(marketIds.slice(0, random.chance(0.8) ? 2 : 6))}`;
+  const outcome = random.pick(['UP', 'DOWN']);
+  const price = random.whole(300, 700) / 1_000;
+  const shares = random.whole(1, 20_000) / 1_000;
+  const deposit = `/vaults/deposits/d${random.whole(1, 60)}`;
   const actions: [Verb, string, object][] = [
-    ['POST', `${market}/buy`, { outcome, amount: dice.whole(1, 9_000_000) / 1_000_000 }],
+    ['POST', `${market}/buy`, { outcome, amount: random.whole(1, 9_000_000) / 1_000_000 }],
     ['POST', `${market}/buy`, { outcome, shares, price, timeInForce: 'GTC' }],
     ['POST', `${market}/sell`, { outcome, shares, price }],
     ['POST', `${market}/sell`, { outcome, shares, price, timeInForce: 'GTC' }],
     ['POST', `${market}/claim`, {}],
     ['DELETE', `${market}/orders`, {}],
-    ['POST', '/vaults/flex/stake', { amount: dice.whole(1, 20) }],
+    ['POST', '/vaults/flex/stake', { amount: random.whole(1, 20) }],
     ['POST', `${deposit}/unstake`, {}],
     ['POST', `${deposit}/claim`, {}],
-    ['PUT', `/users/${userId}/referral/code`, { code: `later-${dice.whole(1, 9)}` }],
+    ['PUT', `/users/${userId}/referral/code`, { code: `later-${random.whole(1, 9)}` }],
   ];
-  return dice.pick(actions);
+  return random.pick(actions);
 }
 
 /** Asks for a path, and for the pages after it; the statuses. */

@@ -2,6 +2,8 @@
  * An exchange for the tests of the replay tool: a seeded run of varied commands through the real sequencer into a real
  * journal, over several hours of markets in two assets, with a day at the end in which nobody claims.
  */
+
+import { Random } from '../bench/random.js';
 import type { BatchOperation, Command } from '../engine/commands.js';
 import { Outcome, TimeInForce } from '../engine/domain.js';
 import { Engine } from '../engine/engine.js';
@@ -10,7 +12,6 @@ import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../engine/limits.js';
 import type { AccountView, FundsView, MarketView, OrderView } from '../engine/views.js';
 import { type Journal, openJournal } from '../persistence/journal.js';
 import { Sequencer } from '../persistence/sequencer.js';
-import { Dice } from './dice.js';
 import { replay } from './journal-fixture.js';
 
 export const START_MS = 1_763_700_300_000;
@@ -41,7 +42,7 @@ export class ReplayExchange {
   readonly eventCounts = new Map<EventName, number>();
   readonly refusals = new Set<number>();
   nowMs = START_MS;
-  private readonly dice: Dice;
+  private readonly random: Random;
   private references = 0;
 
   private constructor(
@@ -51,7 +52,7 @@ export class ReplayExchange {
     seed: string,
     now: { ms: () => number },
   ) {
-    this.dice = new Dice(seed);
+    this.random = new Random(seed);
     this.nowMs = Math.max(START_MS, engine.nowMs);
     now.ms = () => this.nowMs;
   }
@@ -87,8 +88,8 @@ export class ReplayExchange {
 
   /** One command at random, some seconds later. */
   trade(isOutage = false): void {
-    this.nowMs += this.dice.whole(0, 9_000);
-    this.submit(!isOutage && this.dice.whole(0, 4) === 0 ? this.price() : this.ask());
+    this.nowMs += this.random.whole(0, 9_000);
+    this.submit(!isOutage && this.random.whole(0, 4) === 0 ? this.price() : this.ask());
   }
 
   submit(command: Command): void {
@@ -120,42 +121,42 @@ export class ReplayExchange {
   }
 
   private price(): Command {
-    const asset = this.dice.whole(0, 1);
-    const priceMicros = 90_000_000_000 + this.dice.whole(-500, 500) * 1_000_000;
+    const asset = this.random.whole(0, 1);
+    const priceMicros = 90_000_000_000 + this.random.whole(-500, 500) * 1_000_000;
     return { kind: 'observePrice', asset, priceMicros, observedAtMs: this.nowMs };
   }
 
   private ask(): Command {
-    const { dice } = this;
-    const userId = dice.whole(1, USERS);
-    const idempotencyKey = dice.whole(0, 3) === 0 ? `key-${dice.whole(1, 500)}` : null;
+    const { random } = this;
+    const userId = random.whole(1, USERS);
+    const idempotencyKey = random.whole(0, 3) === 0 ? `key-${random.whole(1, 500)}` : null;
     const user = { userId, idempotencyKey };
-    const kind = dice.whole(0, 99);
+    const kind = random.whole(0, 99);
     if (kind < 70) return { ...this.operation(userId), idempotencyKey };
     if (kind < 74) return this.transfer(userId);
-    if (kind < 79) return { kind: 'stake', ...user, amountMicros: dice.whole(500_000, 60_000_000) };
+    if (kind < 79) return { kind: 'stake', ...user, amountMicros: random.whole(500_000, 60_000_000) };
     if (kind < 82) return { kind: 'unstake', ...user, depositId: this.depositOf(userId) };
     if (kind < 86) return { kind: 'claimYield', ...user, depositId: this.depositOf(userId) };
-    if (kind < 87) return { kind: 'setReferralCode', ...user, code: `CODE-${dice.whole(1, 40)}` };
+    if (kind < 87) return { kind: 'setReferralCode', ...user, code: `CODE-${random.whole(1, 40)}` };
     if (kind < 88) return { kind: 'setCredential', userId, credential: 'other-hash' };
     if (kind < 90) return { kind: 'cancelAll', ...user, marketId: this.marketId() };
     if (kind < 92) return { kind: 'advanceTime' };
-    const operations = Array.from({ length: dice.whole(1, 6) }, () => this.operation(userId));
-    return { kind: 'batch', ...user, operations, atomic: dice.whole(0, 1) === 0 };
+    const operations = Array.from({ length: random.whole(1, 6) }, () => this.operation(userId));
+    return { kind: 'batch', ...user, operations, atomic: random.whole(0, 1) === 0 };
   }
 
   private operation(userId: number): BatchOperation {
-    const { dice } = this;
+    const { random } = this;
     const user = { userId, idempotencyKey: null, marketId: this.marketId() };
-    const outcome = dice.whole(0, 1) === 0 ? Outcome.UP : Outcome.DOWN;
+    const outcome = random.whole(0, 1) === 0 ? Outcome.UP : Outcome.DOWN;
     const terms = {
       outcome,
-      priceTicks: dice.whole(380, 620),
-      timeInForce: dice.whole(0, 3) === 0 ? TimeInForce.IOC : TimeInForce.GTC,
+      priceTicks: random.whole(380, 620),
+      timeInForce: random.whole(0, 3) === 0 ? TimeInForce.IOC : TimeInForce.GTC,
       postOnly: false,
       validUntilMs: MAX_TIME_MS,
     };
-    switch (dice.whole(0, 9)) {
+    switch (random.whole(0, 9)) {
       case 0:
       case 1:
         return { kind: 'claim', ...user, marketId: this.claimable(userId) };
@@ -164,7 +165,7 @@ export class ReplayExchange {
       case 3:
       case 4:
       case 5:
-        return { kind: 'sell', ...user, ...terms, sizeLots: dice.whole(1, 20_000) };
+        return { kind: 'sell', ...user, ...terms, sizeLots: random.whole(1, 20_000) };
       case 6:
         return {
           kind: 'buy',
@@ -172,25 +173,25 @@ export class ReplayExchange {
           ...terms,
           priceTicks: 999,
           timeInForce: TimeInForce.IOC,
-          budgetMicros: dice.whole(1, 30_000_000),
+          budgetMicros: random.whole(1, 30_000_000),
           sizeLots: MAX_ORDER_LOTS,
         };
       default: {
-        const sizeLots = dice.whole(1, 40_000);
+        const sizeLots = random.whole(1, 40_000);
         return { kind: 'buy', ...user, ...terms, sizeLots, budgetMicros: sizeLots * terms.priceTicks };
       }
     }
   }
 
   private transfer(userId: number): Command {
-    const kind = this.dice.whole(0, 1) === 0 ? 'deposit' : 'withdraw';
-    this.references += this.dice.whole(0, 1);
-    const amountMicros = this.dice.whole(1, 90_000_000);
+    const kind = this.random.whole(0, 1) === 0 ? 'deposit' : 'withdraw';
+    this.references += this.random.whole(0, 1);
+    const amountMicros = this.random.whole(1, 90_000_000);
     return { kind, userId, amountMicros, partner: 'acme', reference: `ref-${this.references}` };
   }
 
   private marketId(): number {
-    return this.engine.activeMarket(this.dice.whole(0, 1)) || 1;
+    return this.engine.activeMarket(this.random.whole(0, 1)) || 1;
   }
 
   /** A resolved market in which the user has a position, if there is one. */

@@ -3,15 +3,15 @@
  * keys that are none, and the undo log taking back what was done while it grew.
  */
 import { describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { RowIndex } from '../engine/row-index.js';
 import { UndoLog } from '../engine/undo.js';
-import { Random } from './random-commands.js';
 
 const NO_KEYS = [0, -0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY];
 
 describe('the index of rows', () => {
   test.each([1, 2, 3])('agrees with a map, seed %i', (seed) => {
-    const random = new Random(seed);
+    const random = new Random(`${seed}`);
     const undo = new UndoLog();
     const index = new RowIndex(undo);
     let model = new Map<number, number>();

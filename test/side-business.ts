@@ -5,7 +5,7 @@
  * Always holds: one request at a time, and none while the user's other requests are under way.
  */
 import { expect } from 'vitest';
-import type { Dice } from './dice.js';
+import type { Random } from '../bench/random.js';
 import type { Answer, ApiClient } from './server.js';
 import type { TradingClient } from './trading-client.js';
 
@@ -24,14 +24,14 @@ export class SideBusiness {
   constructor(
     private readonly api: ApiClient,
     private readonly user: TradingClient,
-    private readonly dice: Dice,
+    private readonly random: Random,
     private readonly others: Neighbourhood,
   ) {}
 
   /** One action at random. */
   async act(): Promise<void> {
     const isStaker = this.open().length > 0;
-    const action = this.dice.weighted({
+    const action = this.random.weighted({
       stake: isStaker ? 2 : 4,
       claimYield: isStaker ? 3 : 0,
       unstake: isStaker ? 2 : 0,
@@ -42,9 +42,9 @@ export class SideBusiness {
       case 'stake':
         return this.stake();
       case 'claimYield':
-        return this.claimYield(this.dice.pick(this.open()));
+        return this.claimYield(this.random.pick(this.open()));
       case 'unstake':
-        return this.unstake(this.dice.pick(this.open()));
+        return this.unstake(this.random.pick(this.open()));
       case 'code':
         return this.changeCode();
       case 'nonsense':
@@ -53,7 +53,7 @@ export class SideBusiness {
   }
 
   private async stake(): Promise<void> {
-    const amount = this.dice.whole(1_000_000, 400_000_000) / 1_000_000;
+    const amount = this.random.whole(1_000_000, 400_000_000) / 1_000_000;
     const answer = await this.post('/vaults/flex/stake', { amount });
     if (this.isRefused(answer, 'insufficient_balance')) return;
     expect(answer.status, answer.text).toBe(201);
@@ -61,7 +61,7 @@ export class SideBusiness {
     this.others.depositIds.push(answer.json.depositId);
     this.user.count('staked');
     // It has earned nothing yet.
-    if (this.dice.chance(0.3)) await this.claimYield(answer.json.depositId);
+    if (this.random.chance(0.3)) await this.claimYield(answer.json.depositId);
   }
 
   private async claimYield(depositId: string): Promise<void> {
@@ -95,9 +95,9 @@ export class SideBusiness {
     const others = this.others.depositIds.filter((id) => !ledger.deposits.has(id));
     const closed = [...ledger.deposits.values()].find(({ closedSequence }) => closedSequence !== null);
     const codes = [...this.others.ownerOfCode].filter(([, owner]) => owner !== userId);
-    const verb = this.dice.pick(['unstake', 'claim']);
+    const verb = this.random.pick(['unstake', 'claim']);
     if (others.length > 0) {
-      const answer = await this.post(`/vaults/deposits/${this.dice.pick(others)}/${verb}`, {});
+      const answer = await this.post(`/vaults/deposits/${this.random.pick(others)}/${verb}`, {});
       expect(this.isRefused(answer, 'deposit_not_found'), answer.text).toBe(true);
     }
     if (closed !== undefined) {
@@ -105,7 +105,7 @@ export class SideBusiness {
       expect(this.isRefused(answer, 'deposit_closed'), answer.text).toBe(true);
     }
     if (codes.length > 0) {
-      const code = this.dice.pick(codes)[0].toLowerCase();
+      const code = this.random.pick(codes)[0].toLowerCase();
       const answer = await this.api.put(`/users/${userId}/referral/code`, { code }, token);
       expect(this.isRefused(answer, 'referral_code_taken'), answer.text).toBe(true);
     }

@@ -2,9 +2,11 @@
  * The book that a client rebuilds from the stream is the one that GET /orderbook shows at the same sequence: through
  * thousands of changes, with connections that break at random, resume, and sometimes come too late to resume.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { MARKET, WINDOW_MS, WINDOW_START_MS } from './server.js';
-import { dice, randomCommand, type Trading } from './stream-commands.js';
+import { randomCommand, type Trading } from './stream-commands.js';
 import { type Message, type StreamClient, StreamedExchange } from './stream-support.js';
 
 const CHANNEL = `book:${MARKET}`;
@@ -78,10 +80,10 @@ afterAll(() => server.stop());
 
 describe('the book', () => {
   test('is the one of GET /orderbook at the same sequence, through broken connections, resumes and gaps', async () => {
-    const { roll, chance } = dice('reconnecting');
+    const random = new Random('reconnecting');
     const { engine } = server.exchange.sequencer;
     const marketId = engine.activeMarket(0);
-    const trading: Trading = { engine, marketId, users: USERS, dice: dice('trading') };
+    const trading: Trading = { engine, marketId, users: USERS, random: new Random('trading') };
     const trade = (commands: number) => {
       for (let i = 0; i < commands; i++) server.submit(randomCommand(trading));
     };
@@ -98,14 +100,14 @@ describe('the book', () => {
     };
 
     for (let step = 0; step < STEPS; step++) {
-      trade(roll(1, 25));
+      trade(random.whole(1, 25));
       if (client === null) {
         // Away: a little, or for longer than the messages are kept.
-        if (chance(0.3)) trade(400);
+        if (random.chance(0.3)) trade(400);
         client = await server.connect();
         taken = 0;
         client.send({ op: 'resume', channel: CHANNEL, after: book.last });
-        trade(roll(0, 5));
+        trade(random.whole(0, 5));
         const answer = await client.next((message) => message.type === 'resumed' || message.type === 'gap');
         expect(answer.after).toBe(book.last);
         if (answer.type === 'gap') seen.gaps++;
@@ -116,23 +118,23 @@ describe('the book', () => {
         continue;
       }
       const answer = server.api.get(`/markets/15m/${MARKET}/orderbook?depth=999`);
-      trade(roll(0, 10));
+      trade(random.whole(0, 10));
       const { sequence, UP, DOWN } = (await answer).json;
       expect((await client.caughtUp()).sequence).toBeGreaterThanOrEqual(sequence);
       takeUpTo(sequence);
       expect({ UP, DOWN }).toEqual(book.view());
       seen.compared++;
       seen.levels = Math.max(seen.levels, UP.bids.length + UP.asks.length);
-      if (chance(0.1)) {
+      if (random.chance(0.1)) {
         client.send({ op: 'unsubscribe', channels: [CHANNEL] });
         trade(5);
         await client.subscribe(CHANNEL);
         seen.resubscribed++;
-      } else if (chance(0.25)) {
+      } else if (random.chance(0.25)) {
         // What is still on its way is lost with the connection.
         trade(20);
         takeUpTo(Number.POSITIVE_INFINITY);
-        await (chance(0.5) ? client.hangUp() : client.close());
+        await (random.chance(0.5) ? client.hangUp() : client.close());
         client = null;
       }
     }

@@ -1,13 +1,14 @@
 /** Who may connect, what may be said, and how a connection ends: over real sockets. */
+
 import { connect as connectTcp } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { Random } from '../bench/random.js';
 import { TimeInForce } from '../engine/domain.js';
 import { ErrorBody } from '../gateway/json/answers.js';
 import { CLOSE } from '../gateway/stream/limits.js';
 import { batch, buy } from './engine-support.js';
 import { eventually, MARKET, PASSWORD, type Trader, WINDOW_MS, WINDOW_START_MS } from './server.js';
-import { dice } from './stream-commands.js';
 import {
   type Message,
   Refused,
@@ -369,7 +370,7 @@ describe('what may be said', () => {
 
   test('coming and going at random under load leaves no gap', async () => {
     const client = await connect();
-    const { roll, chance } = dice('coming and going');
+    const random = new Random('coming and going');
     let cents = 0;
     // There is always something that is not durable yet, so snapshots have to wait, and are given up while they do.
     const load = setInterval(() => {
@@ -377,10 +378,10 @@ describe('what may be said', () => {
     }, 0);
     const channels = ['prices:BTC'];
     for (let i = 0; i < 400; i++) {
-      if (chance(0.3)) client.send({ op: 'unsubscribe', channels });
-      else if (chance(0.6)) client.send({ op: 'subscribe', channels });
+      if (random.chance(0.3)) client.send({ op: 'unsubscribe', channels });
+      else if (random.chance(0.6)) client.send({ op: 'subscribe', channels });
       else client.send({ op: 'resume', channel: 'prices:BTC', after: client.numbers.get('prices:BTC') ?? 0 });
-      if (chance(0.5)) await new Promise((resolve) => setTimeout(resolve, roll(0, 3)));
+      if (random.chance(0.5)) await new Promise((resolve) => setTimeout(resolve, random.whole(0, 3)));
     }
     clearInterval(load);
     await client.subscribe('prices:BTC');

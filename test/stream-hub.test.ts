@@ -1,5 +1,7 @@
 /** The hub and its channels without sockets: what they say, how they number it, and that nothing leaves before it is durable. */
+
 import { describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import type { Command } from '../engine/commands.js';
 import { Outcome, TimeInForce } from '../engine/domain.js';
 import { Engine } from '../engine/engine.js';
@@ -15,7 +17,7 @@ import { JournalError } from '../persistence/journal-error.js';
 import type { BatchContent } from '../persistence/journal-format.js';
 import type { CommitLog } from '../persistence/sequencer.js';
 import { batch, buy, DOLLAR, price, registration, WINDOW_START_MS } from './engine-support.js';
-import { dice, randomCommand } from './stream-commands.js';
+import { randomCommand } from './stream-commands.js';
 import type { Message } from './stream-support.js';
 
 const MARKET = 'btc-15m-1763700300';
@@ -418,7 +420,7 @@ describe('the book', () => {
   test('its deltas add up to the engine book after every one of 20,000 random commands', () => {
     const bench = new Bench();
     const { channel } = bench.follow(`book:${MARKET}`);
-    const trading = { engine: bench.engine, marketId: bench.marketId, users: 3, dice: dice('book') };
+    const trading = { engine: bench.engine, marketId: bench.marketId, users: 3, random: new Random('book') };
     const sides = empty();
     let [deltas, atThisSequence] = [0, 0];
     for (let i = 0; i < 20_000; i++) {

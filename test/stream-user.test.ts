@@ -2,9 +2,11 @@
  * The channel `user`: what happens to an account adds up to its balance at every message, and the account that a client
  * rebuilds is the one that the routes show at the same sequence; from the first order to the last payout.
  */
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { MARKET, type Trader, WINDOW_MS, WINDOW_START_MS } from './server.js';
-import { dice, randomCommand, type Trading } from './stream-commands.js';
+import { randomCommand, type Trading } from './stream-commands.js';
 import { type Message, type StreamClient, StreamedExchange } from './stream-support.js';
 
 const DAY_MS = 86_400_000;
@@ -188,22 +190,22 @@ test('an account from its first order to its last payout', async () => {
   const watchers: Watcher[] = [];
   for (const trader of traders) watchers.push(await Watcher.of(trader));
   const { engine } = server.exchange.sequencer;
-  const { roll, chance } = dice('user');
+  const random = new Random('user');
   const trading: Trading = {
     engine,
     marketId: engine.activeMarket(0),
     users: 3,
-    dice: dice('user trading'),
+    random: new Random('user trading'),
   };
   const trade = () => {
-    for (let i = roll(0, 12); i > 0; i--) server.submit(randomCommand(trading));
+    for (let i = random.whole(0, 12); i > 0; i--) server.submit(randomCommand(trading));
   };
   await server.api.post('/vaults/flex/stake', { amount: 100 }, ada.token);
 
   for (let step = 0; step < 100; step++) {
     trade();
-    const watcher = watchers[roll(0, 2)]!;
-    if (chance(0.2)) await watcher.breakOff(trade);
+    const watcher = watchers[random.whole(0, 2)]!;
+    if (random.chance(0.2)) await watcher.breakOff(trade);
     await watcher.compare(trade);
   }
 

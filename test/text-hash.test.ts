@@ -3,10 +3,10 @@
  * code (32-bit output, key 00 01 … 07, message 00 01 …); and the index over it, with hashes that fall together.
  */
 import { describe, expect, test } from 'vitest';
+import { Random } from '../bench/random.js';
 import { StateReader, StateWriter } from '../engine/archive.js';
 import { HashIndex } from '../engine/hash-index.js';
 import { TextHash } from '../engine/text-hash.js';
-import { Random } from './random-commands.js';
 
 const MASK = 0xffffffffn;
 const rotate = (word: bigint, by: bigint): bigint => ((word << by) | (word >> (32n - by))) & MASK;
@@ -53,7 +53,7 @@ describe('the keyed hash', () => {
   });
 
   test('is HalfSipHash-1-3 of the number and the text', () => {
-    const random = new Random(3);
+    const random = new Random('3');
     const hash = new TextHash();
     for (let i = 0; i < 300; i++) {
       const prefix = random.whole(0, 2 ** 31 - 1);
@@ -91,7 +91,7 @@ describe('the keyed hash', () => {
 describe('the index of hashes', () => {
   test('finds all rows of a hash and no others, through growth, removal and hashes that fall together', () => {
     const index = new HashIndex();
-    const random = new Random(11);
+    const random = new Random('11');
     const rowsOf = new Map<number, Set<number>>();
     const hashOf = new Map<number, number>();
     let lastRow = 0;

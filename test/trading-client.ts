@@ -7,8 +7,8 @@
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
+import type { Random } from '../bench/random.js';
 import type { ErrorCode } from '../gateway/http/errors.js';
-import type { Dice } from './dice.js';
 import { type Answer, type ApiClient, PASSWORD } from './server.js';
 import { expectDecimal, type OutcomeName, type ResolutionName, UserLedger } from './user-ledger.js';
 
@@ -39,7 +39,7 @@ export class TradingClient {
     readonly userId: string,
     readonly username: string,
     signedIn: { token: string; referralCode: string },
-    private readonly dice: Dice,
+    private readonly random: Random,
     readonly ledger: UserLedger,
   ) {
     this.token = signedIn.token;
@@ -51,7 +51,7 @@ export class TradingClient {
   static async register(
     api: ApiClient,
     username: string,
-    dice: Dice,
+    random: Random,
     referralCode?: string,
   ): Promise<TradingClient> {
     const body = { username, password: PASSWORD, ...(referralCode === undefined ? {} : { referralCode }) };
@@ -61,7 +61,7 @@ export class TradingClient {
     const balance = await api.get(`/users/${userId}/balance`, token);
     expect(balance.json.held).toBe(0);
     const ledger = new UserLedger(userId, balance.json.available, true);
-    return new TradingClient(api, userId, username, signedIn.json, dice, ledger);
+    return new TradingClient(api, userId, username, signedIn.json, random, ledger);
   }
 
   /** One action at random. False when the market has ended. */
@@ -70,7 +70,7 @@ export class TradingClient {
       this.ledger.shares(marketId, outcome).gt(0),
     );
     const rests = this.ledger.resting !== null;
-    const action = this.dice.weighted({
+    const action = this.random.weighted({
       buy: 5,
       sell: hasShares ? 3 : 0,
       rest: rests ? 0 : 4,
@@ -109,7 +109,7 @@ export class TradingClient {
     const { shares, payout, refund } = this.ledger.owed(marketId, resolution);
     const isOwed = payout.plus(refund).gt(0);
     const answer =
-      isOwed || this.dice.chance(0.05)
+      isOwed || this.random.chance(0.05)
         ? await this.api.post(`/markets/15m/${marketId}/claim`, {}, this.token)
         : null;
     this.ledger.paid(marketId, resolution);
@@ -139,15 +139,15 @@ export class TradingClient {
   }
 
   private async buy(marketId: string): Promise<boolean> {
-    const { dice } = this;
-    const amount = dice.whole(1, 40_000_000) / 1_000_000;
-    const form = dice.weighted({ plain: 6, limited: 2, fok: 1, exact: 1 });
-    const price = dice.whole(300, 900) / 1_000;
+    const { random } = this;
+    const amount = random.whole(1, 40_000_000) / 1_000_000;
+    const form = random.weighted({ plain: 6, limited: 2, fok: 1, exact: 1 });
+    const price = random.whole(300, 900) / 1_000;
     const bounds = {
       plain: { amount },
       limited: { amount, price },
       fok: { amount, timeInForce: 'FOK' },
-      exact: { shares: dice.whole(1, 30_000) / 1_000, price },
+      exact: { shares: random.whole(1, 30_000) / 1_000, price },
     }[form];
     const body = { userId: this.userId, outcome: this.outcome(), ...bounds };
     const budget = 'amount' in bounds ? new Big(amount) : new Big(bounds.shares).times(price);
@@ -156,16 +156,18 @@ export class TradingClient {
 
   private async sell(marketId: string): Promise<boolean> {
     const free = (outcome: OutcomeName) => this.ledger.freeShares(marketId, outcome);
-    const outcome = this.dice.pick((['UP', 'DOWN'] as const).filter((name) => free(name).gt(0)).concat('UP'));
+    const outcome = this.random.pick(
+      (['UP', 'DOWN'] as const).filter((name) => free(name).gt(0)).concat('UP'),
+    );
     const lots = free(outcome).times(1_000).toNumber();
     if (lots === 0) return true;
-    const shares = (this.dice.chance(0.3) ? lots : this.dice.whole(1, lots)) / 1_000;
+    const shares = (this.random.chance(0.3) ? lots : this.random.whole(1, lots)) / 1_000;
     return this.order(marketId, 'sell', 'plain', { body: { outcome, shares }, asked: {} });
   }
 
   /** A limit order that mostly rests, inside the spread where there is one, so that others meet it first. */
   private async rest(marketId: string): Promise<boolean> {
-    const { dice } = this;
+    const { random } = this;
     const orderbook = await this.api.get(`/markets/15m/${marketId}/orderbook?depth=1`);
     expect(orderbook.status, orderbook.text).toBe(200);
     const outcome = this.outcome();
@@ -173,11 +175,11 @@ export class TradingClient {
     const bid = Math.round((book.bids[0]?.price ?? 0.4) * 1_000);
     const ask = Math.round((book.asks[0]?.price ?? 0.6) * 1_000);
     const lots = this.ledger.freeShares(marketId, outcome).times(1_000).toNumber();
-    const sells = lots > 0 && dice.chance(0.5);
-    const ticks = sells ? ask - dice.whole(0, 3) : bid + dice.whole(0, 3);
+    const sells = lots > 0 && random.chance(0.5);
+    const ticks = sells ? ask - random.whole(0, 3) : bid + random.whole(0, 3);
     const price = Math.min(Math.max(ticks, 1), 999) / 1_000;
-    const shares = dice.whole(1, sells ? lots : 40_000) / 1_000;
-    const postOnly = dice.chance(0.3);
+    const shares = random.whole(1, sells ? lots : 40_000) / 1_000;
+    const postOnly = random.chance(0.3);
     const body = { outcome, shares, price, timeInForce: 'GTC', ...(postOnly ? { postOnly } : {}) };
     const asked = sells
       ? { price: new Big(price) }
@@ -208,7 +210,7 @@ export class TradingClient {
   }
 
   private outcome(): OutcomeName {
-    return this.dice.pick(['UP', 'DOWN'] as const);
+    return this.random.pick(['UP', 'DOWN'] as const);
   }
 
   count(what: string): void {

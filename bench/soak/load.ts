@@ -10,8 +10,8 @@
  * first, well before the key is forgotten.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../random.js';
 import { type HttpAnswer, HttpConnection } from './connection.js';
-import { Mix, type Random } from './random.js';
 import { type AttemptRecord, answerHash } from './record.js';
 import type { Tally } from './tally.js';
 import { MIX, type Operation, type Trader } from './trader.js';
@@ -53,7 +53,6 @@ interface Sending {
 
 export class Load {
   private readonly free: HttpConnection[] = [];
-  private readonly mix: Mix<keyof typeof MIX>;
   /** Repetitions, and what a lost connection left open; they go first. */
   private readonly followUps: Sending[] = [];
   /** null: the next request comes when there is a free connection. */
@@ -64,8 +63,7 @@ export class Load {
   private drained: (() => void) | null = null;
 
   constructor(private readonly options: LoadOptions) {
-    const { host, port, connections, random } = options;
-    this.mix = new Mix(MIX, random);
+    const { host, port, connections } = options;
     for (let i = 0; i < connections; i++) this.free.push(new HttpConnection(host, port));
   }
 
@@ -144,7 +142,7 @@ export class Load {
     const { traders, random } = this.options;
     const dueMs = this.ratePerMs === null ? nowMs : this.nextDueMs;
     if (this.ratePerMs !== null) this.nextDueMs += random.untilNext(this.ratePerMs);
-    const operation = random.pick(traders).next(this.mix.draw(), nowMs);
+    const operation = random.pick(traders).next(random.weighted(MIX), nowMs);
     return { operation, kind: operation.kind, dueMs, firstSentMs: nowMs, isFirst: true };
   }
 
