@@ -36,7 +36,8 @@ export const historyRoutes: Route[] = [
       const { limit } = query;
       if (!call.takeMore(limit - 1)) return;
       readHistory(call, { kind: 'pastMarketTexts', asset, limit, cursor }, (page, sequence) => {
-        call.answerAt(sequence, 200, withPageEnd(page.bytes, `,${pageEnd(list, page.nextCursor, sequence)}`));
+        const end = pageEnd({ list, nextCursor: page.nextCursor, sequence });
+        call.answerAt(sequence, 200, withPageEnd(page.bytes, end));
       });
     },
   }),
@@ -61,11 +62,7 @@ export const historyRoutes: Route[] = [
           return;
         }
         const texts = page.entries.map(marketTradeText);
-        call.answerAt(
-          sequence,
-          200,
-          `{"trades":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`,
-        );
+        answerPage(call, `{"trades":[${texts.join(',')}]`, { list, nextCursor: page.nextCursor, sequence });
       });
     },
   }),
@@ -92,11 +89,7 @@ export const historyRoutes: Route[] = [
       const { limit } = call.query;
       readHistory(call, { kind: 'userTrades', userId, limit, cursor }, (page, sequence) => {
         const texts = page.entries.map((trade) => userTradeText(engine, trade));
-        call.answerAt(
-          sequence,
-          200,
-          `{"trades":[${texts.join(',')}],${pageEnd(list, page.nextCursor, sequence)}`,
-        );
+        answerPage(call, `{"trades":[${texts.join(',')}]`, { list, nextCursor: page.nextCursor, sequence });
       });
     },
   }),
@@ -119,12 +112,8 @@ export const historyRoutes: Route[] = [
       readHistory(call, { kind: 'pointsCredits', userId, limit, cursor }, (page, sequence) => {
         const texts = page.entries.map((credit) => pointsText(engine, credit));
         const balance = microsText(page.microPoints);
-        call.answerAt(
-          sequence,
-          200,
-          `{"userId":"u${userId}","balance":${balance},"history":[${texts.join(',')}]` +
-            `,${pageEnd(list, page.nextCursor, sequence)}`,
-        );
+        const head = `{"userId":"u${userId}","balance":${balance},"history":[${texts.join(',')}]`;
+        answerPage(call, head, { list, nextCursor: page.nextCursor, sequence });
       });
     },
   }),
@@ -173,9 +162,22 @@ function leaderboardCursor(list: string, { userId, value }: LeaderboardCursor): 
   return Buffer.from(`${list}\n${userId}\n${value}`).toString('base64url');
 }
 
-/** The end of a page's text, the closing brace included. */
-function pageEnd(list: string, nextCursor: number | null, sequence: number): string {
-  return `"nextCursor":${nextCursor === null ? 'null' : `"${cursorOf(list, nextCursor)}"`},"sequence":${sequence}}`;
+/** What a page ends with: where the next one starts (null: there is none), and the sequence that the page is true at. */
+interface PageEnd {
+  list: string;
+  nextCursor: number | null;
+  sequence: number;
+}
+
+/** Answers with a page; `head` is its text up to the end. */
+function answerPage(call: Call<unknown, unknown>, head: string, end: PageEnd): void {
+  call.answerAt(end.sequence, 200, head + pageEnd(end));
+}
+
+/** From the comma to the closing brace. */
+function pageEnd({ list, nextCursor, sequence }: PageEnd): string {
+  const cursorText = nextCursor === null ? 'null' : `"${cursorOf(list, nextCursor)}"`;
+  return `,"nextCursor":${cursorText},"sequence":${sequence}}`;
 }
 
 /** The bytes with `end` written into the room that they have for it. */
