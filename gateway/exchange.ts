@@ -28,7 +28,6 @@ import { registerReadings } from './metrics/readings.js';
 import { type Outside, openOutside } from './prices.js';
 import { RationedLog } from './rationed-log.js';
 import { Sources } from './sources.js';
-import type { StreamLimits } from './stream/limits.js';
 import { StreamServer } from './stream/stream.js';
 import { programVersion } from './version.js';
 import { WatchedSequencer } from './watched-sequencer.js';
@@ -49,8 +48,6 @@ export interface ExchangeOptions {
   onFatal: (error: Error) => void;
   /** In place of the configured source of prices and time. */
   outside?: Outside;
-  /** In place of the configured ones. */
-  streamLimits?: Partial<StreamLimits>;
 }
 
 /** How long calls under way may take to be answered when the exchange stops. */
@@ -68,7 +65,7 @@ export async function startExchange(options: ExchangeOptions): Promise<Exchange>
 }
 
 async function start(options: ExchangeOptions, started: Started): Promise<Exchange> {
-  const { config, log, streamLimits = {} } = options;
+  const { config, log } = options;
   const fail = fatalOnce(options);
   const { dataFolder: folder, acceptMissingMark } = config;
   const journal = await withVariable('DATA_FOLDER', () => openJournal({ folder, acceptMissingMark }));
@@ -98,7 +95,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   follower = startFollower(options, sequencer);
   const secret = await withVariable('DATA_FOLDER', () => sessionSecret(folder));
   const sessions = new Sessions(secret);
-  return open({ config, log, fail, sequencer, follower, metrics, sessions, outside, streamLimits }, started);
+  return open({ config, log, fail, sequencer, follower, metrics, sessions, outside }, started);
 }
 
 /** What is running already while the rest starts, and how each is stopped. */
@@ -180,7 +177,6 @@ interface Parts {
   metrics: Metrics;
   sessions: Sessions;
   outside: Outside;
-  streamLimits: Partial<StreamLimits>;
 }
 
 async function open(parts: Parts, started: Started): Promise<Exchange> {
@@ -194,7 +190,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const gateway = gatewayOf(parts, () => stopping);
   const server = new HttpServer(gateway, ROUTES);
   started.add(() => server.close());
-  const stream = new StreamServer(gateway, { ...config.stream, ...parts.streamLimits });
+  const stream = new StreamServer(gateway, config.stream);
   started.add(() => stream.stop(DRAIN_MS));
   sequencer.watch(() => stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));

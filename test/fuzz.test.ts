@@ -21,7 +21,7 @@ import { SPOILS } from './fuzz-spoils.js';
 import { World } from './fuzz-world.js';
 import { replayJournal } from './journal-replay.js';
 import { seedOf } from './seed.js';
-import { eventually, PASSWORD, TestServer } from './server.js';
+import { PASSWORD, TestServer } from './server.js';
 
 const SEED = Number(seedOf('FUZZ_SEED'));
 const { FUZZ_REQUESTS = '20000' } = process.env;
@@ -247,7 +247,7 @@ test(`${REQUESTS} random requests`, async () => {
   expect(operations.filter((name) => name !== 'GET /stream' && !succeeded.has(name))).toEqual([]);
 
   const { engine } = server.exchange.sequencer;
-  await eventually(() => server.exchange.sequencer.backlog === 0);
+  await server.durable();
   engine.checkInvariants();
   await server.close();
   const replayed = await replayJournal(server.folder);

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../bench/random.js';
 import { marketIdNumber } from '../engine/notation.js';
-import { eventually, TestServer, WINDOW_MS, WINDOW_START_MS } from './server.js';
+import { TestServer, WINDOW_MS, WINDOW_START_MS } from './server.js';
 
 const DAY_MS = 86_400_000;
 const WINDOWS_PER_DAY = DAY_MS / WINDOW_MS;
@@ -72,7 +72,7 @@ beforeAll(async () => {
   now = WINDOW_START_MS;
   for (const symbol of ['BTC', 'ETH']) server.feed.deliver(symbol, 1_000);
   for (let i = 0; i < WINDOWS; i++) await passWindow();
-  await eventually(() => server.exchange.sequencer.backlog === 0);
+  await server.durable();
 });
 afterAll(() => server.stop());
 

@@ -94,7 +94,7 @@ describe('of an exchange', () => {
   async function growth(work: () => Promise<unknown>): Promise<(key: string) => number> {
     const before = await look();
     await work();
-    await eventually(() => server.exchange.sequencer.backlog === 0);
+    await server.durable();
     const after = await look();
     return (key) => (after.get(key) ?? 0) - (before.get(key) ?? 0);
   }

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { expect } from 'vitest';
 import { Code } from '../engine/codes.js';
+import type { Command } from '../engine/commands.js';
 import { ResultHead } from '../engine/results.js';
 import type { Clock } from '../gateway/clock.js';
 import { type Config, readConfig } from '../gateway/config.js';
@@ -237,8 +238,9 @@ export class TestServer {
     await rm(this.folder, { recursive: true });
   }
 
-  async register(username: string): Promise<Trader> {
-    const { status, json } = await this.api.post('/auth/register', { username, password: PASSWORD });
+  async register(username: string, referralCode?: string): Promise<Trader> {
+    const body = { username, password: PASSWORD, ...(referralCode === undefined ? {} : { referralCode }) };
+    const { status, json } = await this.api.post('/auth/register', body);
     expect(status).toBe(201);
     return { userId: json.userId, token: json.token, username };
   }
@@ -254,12 +256,21 @@ export class TestServer {
 
   /** Has everything happen that is due by the clock. */
   async advance(): Promise<void> {
-    const { sequencer } = this.exchange;
+    const { engine } = this.exchange.sequencer;
     do {
-      const result = sequencer.submit({ kind: 'advanceTime' });
-      expect(result.values[ResultHead.code]).toBe(Code.ok);
-    } while (sequencer.engine.nextDueMs() <= this.clock.nowMs());
-    await eventually(() => sequencer.backlog === 0);
+      this.submit({ kind: 'advanceTime' });
+      expect(engine.result.values[ResultHead.code]).toBe(Code.ok);
+    } while (engine.nextDueMs() <= this.clock.nowMs());
+    await this.durable();
+  }
+
+  submit(command: Command): void {
+    this.exchange.sequencer.submit(command);
+  }
+
+  /** Waits until all that was submitted is durable. */
+  durable(): Promise<void> {
+    return eventually(() => this.exchange.sequencer.backlog === 0);
   }
 
   /** What tells two states apart: a journal that did not grow and an engine that did not move. */

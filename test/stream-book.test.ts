@@ -5,9 +5,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../bench/random.js';
-import { MARKET, WINDOW_MS, WINDOW_START_MS } from './server.js';
+import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from './server.js';
 import { randomCommand, type Trading } from './stream-commands.js';
-import { type Message, type StreamClient, StreamedExchange } from './stream-support.js';
+import { type Message, StreamClient, streamLimits } from './stream-support.js';
 
 const CHANNEL = `book:${MARKET}`;
 const USERS = 5;
@@ -62,9 +62,9 @@ function sorted({ bids, asks }: Sides): object {
   };
 }
 
-let server: StreamedExchange;
+let server: TestServer;
 beforeAll(async () => {
-  server = await StreamedExchange.withMarket({ limits: { keptMessages: 120, operationsBurst: 10_000 } });
+  server = await TestServer.withMarket(streamLimits({ keptMessages: 120, operationsBurst: 10_000 }));
   for (let i = 1; i <= USERS; i++) {
     server.submit({
       kind: 'register',
@@ -90,7 +90,7 @@ describe('the book', () => {
     const book = new RebuiltBook();
     const seen = { compared: 0, levels: 0, resumed: 0, gaps: 0, replayed: 0, resubscribed: 0 };
 
-    let client: StreamClient | null = await server.connect();
+    let client: StreamClient | null = await StreamClient.connect(server.exchange.port);
     let taken = 0;
     await client.subscribe(CHANNEL);
     const takeUpTo = (sequence: number) => {
@@ -104,7 +104,7 @@ describe('the book', () => {
       if (client === null) {
         // Away: a little, or for longer than the messages are kept.
         if (random.chance(0.3)) trade(400);
-        client = await server.connect();
+        client = await StreamClient.connect(server.exchange.port);
         taken = 0;
         client.send({ op: 'resume', channel: CHANNEL, after: book.last });
         trade(random.whole(0, 5));
@@ -150,7 +150,7 @@ describe('the book', () => {
   });
 
   test('is empty when the market has ended, on the stream as over HTTP', async () => {
-    const client = await server.connect();
+    const client = await StreamClient.connect(server.exchange.port);
     const [snapshot] = await client.subscribe(CHANNEL);
     expect(snapshot.data.UP.bids.length + snapshot.data.UP.asks.length).toBeGreaterThan(10);
     const { json } = await server.api.get(`/markets/15m/${MARKET}/orderbook?depth=999`);
@@ -164,13 +164,13 @@ describe('the book', () => {
   });
 
   test('a number from before a restart is a gap, never mistaken', async () => {
-    const before = await server.connect();
+    const before = await StreamClient.connect(server.exchange.port);
     const [snapshot] = await before.subscribe('markets');
     await before.close();
     await server.close();
-    server = await StreamedExchange.start({ folder: server.folder, atMs: server.clock.nowMs() });
+    server = await TestServer.start({}, server.folder, server.clock.nowMs());
     server.feed.deliver('BTC', 100_000);
-    const client = await server.connect();
+    const client = await StreamClient.connect(server.exchange.port);
     for (let i = 0; i < 40; i++) server.feed.deliver('ETH', 4_000 + i);
     client.send({ op: 'resume', channel: 'markets', after: snapshot.channelSequence });
     expect(await client.next('gap')).toMatchObject({ after: snapshot.channelSequence });

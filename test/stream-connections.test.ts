@@ -5,22 +5,25 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { Random } from '../bench/random.js';
 import { TimeInForce } from '../engine/domain.js';
+import type { Config } from '../gateway/config.js';
 import { ErrorBody } from '../gateway/json/answers.js';
 import { CLOSE } from '../gateway/stream/limits.js';
 import { batch, buy } from './engine-support.js';
-import { eventually, MARKET, PASSWORD, type Trader, WINDOW_MS, WINDOW_START_MS } from './server.js';
 import {
-  type Message,
-  Refused,
-  StreamClient,
-  StreamedExchange,
-  type StreamOptions,
-} from './stream-support.js';
+  eventually,
+  MARKET,
+  PASSWORD,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from './server.js';
+import { type Message, Refused, StreamClient, streamLimits } from './stream-support.js';
 
 const DAY_MS = 86_400_000;
 const NEW_PASSWORD = 'another horse battery';
 
-let server: StreamedExchange;
+let server: TestServer;
 const clients: StreamClient[] = [];
 
 const order = (price = 0.4) => ({ outcome: 'UP', shares: 10, price, timeInForce: 'GTC' });
@@ -30,7 +33,7 @@ const restingOrders = async (trader: Trader) =>
   (await server.api.get(`/users/${trader.userId}/orders`, trader.token)).json.orders.length;
 
 async function connect(headers: Record<string, string> = {}): Promise<StreamClient> {
-  const client = await server.connect(headers);
+  const client = await StreamClient.connect(server.exchange.port, headers);
   clients.push(client);
   return client;
 }
@@ -55,9 +58,9 @@ afterEach(() => {
 });
 
 /** A server with other limits for the tests of one block. */
-function withServer(options: StreamOptions = {}): void {
+function withServer(overrides: Partial<Config> = {}): void {
   beforeAll(async () => {
-    server = await StreamedExchange.withMarket(options);
+    server = await TestServer.withMarket(overrides);
   });
   afterAll(() => server.stop());
 }
@@ -191,7 +194,7 @@ describe('who it is', () => {
 
   test('after a restart tokens are verified first; what is sent at once with auth waits for it', async () => {
     await server.close();
-    server = await StreamedExchange.start({ folder: server.folder });
+    server = await TestServer.start({}, server.folder);
     const client = await connect();
     client.send({ op: 'auth', token: ada.token });
     client.send({ op: 'subscribe', channels: ['user'] });
@@ -209,7 +212,7 @@ describe('who it is', () => {
       'pong',
     ]);
     await server.close();
-    server = await StreamedExchange.start({ folder: server.folder });
+    server = await TestServer.start({}, server.folder);
     const [snapshot] = await (await connectAs(ada)).subscribe('user');
     expect(snapshot.data.userId).toBe(ada.userId);
     expect(await refusal({ 'x-user-token': `${bob.token.slice(0, -2)}xx` })).toEqual([401, 'invalid_token']);
@@ -217,7 +220,7 @@ describe('who it is', () => {
 
   test('whoever hangs up in the middle of the handshake is no harm', async () => {
     await server.close();
-    server = await StreamedExchange.start({ folder: server.folder });
+    server = await TestServer.start({}, server.folder);
     for (let i = 0; i < 20; i++) {
       const socket = connectTcp(server.exchange.port, '127.0.0.1');
       await new Promise((resolve) => socket.once('connect', resolve));
@@ -236,7 +239,7 @@ describe('who it is', () => {
 });
 
 describe('what may be said', () => {
-  withServer({ limits: { operationsBurst: 10_000 } });
+  withServer(streamLimits({ operationsBurst: 10_000 }));
 
   test.each([
     ['no JSON', '{"op":', 'invalid_json', /JSON/],
@@ -413,9 +416,9 @@ describe('what may be said', () => {
 });
 
 describe('limits', () => {
-  withServer({
-    limits: { subscriptions: 3, operationsBurst: 12, operationsPerSecond: 0.001, connections: 4 },
-  });
+  withServer(
+    streamLimits({ subscriptions: 3, operationsBurst: 12, operationsPerSecond: 0.001, connections: 4 }),
+  );
 
   test('subscriptions', async () => {
     const client = await connect();
@@ -456,7 +459,7 @@ describe('limits', () => {
 });
 
 describe('connections of one address', () => {
-  withServer({ config: { connections: { total: 100, perAddress: 0, streamsPerAddress: 2 } } });
+  withServer({ connections: { total: 100, perAddress: 0, streamsPerAddress: 2 } });
 
   test('are limited, and make room when they end', async () => {
     const [first] = [await connect(), await connect()];
@@ -475,7 +478,7 @@ async function isLetIn(): Promise<StreamClient | null> {
 }
 
 describe('connections of one user', () => {
-  withServer({ limits: { connectionsPerUser: 2 } });
+  withServer(streamLimits({ connectionsPerUser: 2 }));
 
   test('are limited, however they sign in', async () => {
     const [ada, bob] = [await server.register('ada'), await server.register('bob')];
@@ -511,7 +514,7 @@ describe('fair use', () => {
   };
 
   describe('of an address', () => {
-    withServer({ config: rates(12, null) });
+    withServer(rates(12, null));
 
     test('counts handshakes, messages and each channel; what is too much is refused, and nothing else happens', async () => {
       const client = await connect();
@@ -534,7 +537,7 @@ describe('fair use', () => {
   });
 
   describe('of a user', () => {
-    withServer({ config: rates(null, 3) });
+    withServer(rates(null, 3));
 
     test('counts on all connections; others are not concerned', async () => {
       const [ada, bob] = [await server.register('ada'), await server.register('bob')];
@@ -563,7 +566,7 @@ describe('fair use', () => {
 });
 
 describe('heartbeats', () => {
-  withServer({ limits: { heartbeatMs: 50 } });
+  withServer(streamLimits({ heartbeatMs: 50 }));
 
   test('carry the number of the last message of each channel, and the time', async () => {
     const client = await connect();
@@ -572,7 +575,8 @@ describe('heartbeats', () => {
     for (let i = 0; i < 5; i++) {
       server.feed.deliver('BTC', 100_000 + i);
       const heartbeat = await client.next(
-        (message) => message.type === 'heartbeat' && message.sequence >= server.sequence,
+        (message) =>
+          message.type === 'heartbeat' && message.sequence >= server.exchange.sequencer.engine.sequence,
       );
       expect(heartbeat.atMs).toBe(server.clock.nowMs());
       expect(heartbeat.channels).toEqual(Object.fromEntries(client.numbers));
@@ -591,7 +595,7 @@ describe('heartbeats', () => {
 });
 
 describe('slow readers', () => {
-  withServer({ limits: { backlogBytes: 256 * 1024, heartbeatMs: 500 } });
+  withServer(streamLimits({ backlogBytes: 256 * 1024, heartbeatMs: 500 }));
 
   test('are closed with a code that says so; the others get everything', async () => {
     server.submit({
@@ -716,7 +720,7 @@ describe('cancel on disconnect', () => {
     ]);
     expect(other.of('user')).toHaveLength(1);
     expect(bystander.of('prices:BTC').at(-1).data.price).toBe(100_500);
-    server = await StreamedExchange.start({ folder });
+    server = await TestServer.start({}, folder);
     expect(await restingOrders(dan)).toBe(0);
     expect(await restingOrders(eve)).toBe(1);
   });

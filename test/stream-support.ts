@@ -1,130 +1,20 @@
 /**
- * For tests of the stream over real sockets: an exchange with limits of its own, and a client that holds every message
+ * For tests of the stream over real sockets: limits of its own for an exchange, and a client that holds every message
  * against the schemas and every channel's numbers against the rule: no gaps.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
-import type { Command } from '../engine/commands.js';
-import { type Config, readConfig } from '../gateway/config.js';
-import { type Exchange, startExchange } from '../gateway/exchange.js';
-import { createLog } from '../gateway/log.js';
-import type { StreamLimits } from '../gateway/stream/limits.js';
+import { STREAM_LIMITS, type StreamLimits } from '../gateway/stream/limits.js';
 import { ServerMessage } from '../gateway/stream/messages.js';
-import {
-  ApiClient,
-  eventually,
-  ManualClock,
-  ManualFeed,
-  PASSWORD,
-  type Trader,
-  WINDOW_START_MS,
-} from './server.js';
+import { eventually } from './server.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field, and the schemas check the types
 export type Message = any;
 
-export interface StreamOptions {
-  limits?: Partial<StreamLimits>;
-  config?: Partial<Config>;
-  folder?: string;
-  atMs?: number;
-  partnerKeys?: { partner: string; sha256: Buffer }[];
-}
-
-/** An exchange in this process, without a house, with a clock and prices that the test controls. */
-export class StreamedExchange {
-  private constructor(
-    readonly folder: string,
-    readonly exchange: Exchange,
-    readonly api: ApiClient,
-    readonly clock: ManualClock,
-    readonly feed: ManualFeed,
-  ) {}
-
-  static async start(options: StreamOptions = {}): Promise<StreamedExchange> {
-    const dataFolder = options.folder ?? (await mkdtemp(join(tmpdir(), 'stream-')));
-    const standard = readConfig({
-      PORT: '0',
-      ASSETS: 'BTC,ETH',
-      HOUSE: 'off',
-      PASSWORD_COST_LOG2: '10',
-      FAIR_USE: 'off',
-    });
-    const clock = new ManualClock(options.atMs ?? WINDOW_START_MS);
-    const feed = new ManualFeed(clock);
-    const exchange = await startExchange({
-      config: { ...standard, dataFolder, partnerKeys: options.partnerKeys ?? [], ...options.config },
-      log: createLog('silent'),
-      onFatal: (error) => {
-        throw error;
-      },
-      outside: { clock, feed },
-      streamLimits: options.limits ?? {},
-    });
-    return new StreamedExchange(dataFolder, exchange, new ApiClient(exchange.address), clock, feed);
-  }
-
-  /** With the market of the first window open. */
-  static async withMarket(options: StreamOptions = {}): Promise<StreamedExchange> {
-    const server = await StreamedExchange.start(options);
-    server.feed.deliver('BTC', 100_000);
-    return server;
-  }
-
-  get sequence(): number {
-    return this.exchange.sequencer.engine.sequence;
-  }
-
-  submit(command: Command): void {
-    this.exchange.sequencer.submit(command);
-  }
-
-  connect(headers: Record<string, string> = {}): Promise<StreamClient> {
-    return StreamClient.connect(this.exchange.port, headers);
-  }
-
-  /** Connected and signed in by the header. */
-  connectAs(trader: Trader): Promise<StreamClient> {
-    return this.connect({ 'x-user-token': trader.token });
-  }
-
-  async register(username: string, referralCode?: string): Promise<Trader> {
-    const body = { username, password: PASSWORD, ...(referralCode === undefined ? {} : { referralCode }) };
-    const { status, json } = await this.api.post('/auth/register', body);
-    expect(status).toBe(201);
-    return { userId: json.userId, token: json.token, username };
-  }
-
-  /** Lets time pass in half minutes, with a price each time. */
-  async passTime(atMs: number, dollars: number): Promise<void> {
-    while (this.clock.nowMs() < atMs) {
-      this.clock.set(Math.min(atMs, this.clock.nowMs() + 30_000));
-      this.feed.deliver('BTC', dollars);
-    }
-    const { engine } = this.exchange.sequencer;
-    do this.submit({ kind: 'advanceTime' });
-    while (engine.nextDueMs() <= this.clock.nowMs());
-    await this.durable();
-  }
-
-  durable(): Promise<void> {
-    return eventually(() => this.exchange.sequencer.backlog === 0);
-  }
-
-  /** Ends the exchange; keeps its folder for another. */
-  async close(): Promise<void> {
-    await this.api.close();
-    await this.exchange.stop();
-  }
-
-  async stop(): Promise<void> {
-    await this.close();
-    await rm(this.folder, { recursive: true });
-  }
+/** The limits of the stream as they are by default, but for these. */
+export function streamLimits(limits: Partial<StreamLimits>): { stream: StreamLimits } {
+  return { stream: { ...STREAM_LIMITS, ...limits } };
 }
 
 export interface Closing {

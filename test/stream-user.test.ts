@@ -5,9 +5,9 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../bench/random.js';
-import { MARKET, type Trader, WINDOW_MS, WINDOW_START_MS } from './server.js';
+import { MARKET, TestServer, type Trader, WINDOW_MS, WINDOW_START_MS } from './server.js';
 import { randomCommand, type Trading } from './stream-commands.js';
-import { type Message, type StreamClient, StreamedExchange } from './stream-support.js';
+import { type Message, StreamClient, streamLimits } from './stream-support.js';
 
 const DAY_MS = 86_400_000;
 
@@ -123,7 +123,7 @@ class Watcher {
   ) {}
 
   static async of(trader: Trader): Promise<Watcher> {
-    const client = await server.connectAs(trader);
+    const client = await connectAs(trader);
     await client.subscribe('user');
     return new Watcher(trader, client);
   }
@@ -133,7 +133,7 @@ class Watcher {
     const after = this.client.numbers.get('user');
     await this.client.hangUp();
     meanwhile();
-    this.client = await server.connect();
+    this.client = await StreamClient.connect(server.exchange.port);
     this.taken = 0;
     // In one go: the second waits until the first is verified.
     this.client.send({ op: 'auth', token: this.trader.token });
@@ -177,9 +177,13 @@ class Watcher {
   }
 }
 
-let server: StreamedExchange;
+let server: TestServer;
+
+const connectAs = (trader: Trader) =>
+  StreamClient.connect(server.exchange.port, { 'x-user-token': trader.token });
+
 beforeAll(async () => {
-  server = await StreamedExchange.withMarket({ limits: { operationsBurst: 10_000 } });
+  server = await TestServer.withMarket(streamLimits({ operationsBurst: 10_000 }));
 });
 afterAll(() => server.stop());
 
@@ -237,7 +241,7 @@ test('nobody sees the account of another, and the tape names nobody', async () =
   const eve = await server.register('eve');
   const dan = await server.register('dan');
   server.feed.deliver('BTC', 100_000);
-  const client = await server.connectAs(eve);
+  const client = await connectAs(eve);
   const market = (await server.api.get('/markets/15m?asset=BTC')).json.markets[0].id;
   await client.subscribe('user', `trades:${market}`);
   const order = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
