@@ -35,6 +35,10 @@ export function describeMachine(): Machine {
   };
 }
 
+export function machineLine({ cpu, cores, memoryGiB, node, v8, os }: Machine): string {
+  return `machine   ${cpu}, ${cores} cores, ${memoryGiB} GiB; Node ${node} (V8 ${v8}); ${os}`;
+}
+
 /** What the cores have done since the machine was started. */
 export interface CoreTimes {
   idleMs: number;

@@ -5,11 +5,12 @@
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
+import { numberOf, readOrExit } from './command-line.js';
 import { benchEngine } from './engine-bench.js';
 import { benchFollower } from './follower-bench.js';
 import { benchHttp, CONNECTIONS } from './http-bench.js';
 import { benchJournal } from './journal-bench.js';
-import { describeMachine } from './machine.js';
+import { describeMachine, machineLine } from './machine.js';
 import { benchRecovery } from './recovery-bench.js';
 import { printSection, type Section } from './report.js';
 import { benchStream } from './stream-bench.js';
@@ -62,29 +63,20 @@ function readArguments(): Settings {
   return {
     sections,
     seed: values.seed,
-    commands: positive('--commands', values.commands, 1_000),
-    seconds: positive('--seconds', values.seconds, 0.1),
+    commands: Math.floor(numberOf('--commands', values.commands, 1_000, 100_000_000)),
+    seconds: numberOf('--seconds', values.seconds, 0.1, 3_600),
     connections: values.connections
       .split(',')
-      .map((value) => Math.floor(positive('--connections', value, 1))),
+      .map((value) => Math.floor(numberOf('--connections', value, 1, 10_000))),
     parent: values.folder,
     profileFolder: values.profile ?? null,
     jsonFile: values.json ?? null,
   };
 }
 
-function positive(name: string, value: string, least: number): number {
-  const number = Number(value);
-  if (!(number >= least && Number.isFinite(number)))
-    throw new Error(`${name} must be a number, ${least} or more`);
-  return number;
-}
-
 async function run(settings: Settings): Promise<void> {
   const machine = describeMachine();
-  console.log(
-    `machine   ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB; Node ${machine.node} (V8 ${machine.v8}); ${machine.os}`,
-  );
+  console.log(machineLine(machine));
   const sections: Section[] = [];
   const add = (section: Section) => {
     printSection(section, console.log);
@@ -126,17 +118,10 @@ let planned: Workload | null = null;
 /** Planned, and described, before the first section that runs it. */
 function workloadOf(settings: Settings, add: (section: Section) => void): Workload {
   if (planned === null) {
-    planned = planWorkload({ ...STANDARD, seed: settings.seed, commands: Math.floor(settings.commands) });
+    planned = planWorkload({ ...STANDARD, seed: settings.seed, commands: settings.commands });
     add(describeWorkload(planned));
   }
   return planned;
 }
 
-let settings: Settings;
-try {
-  settings = readArguments();
-} catch (error) {
-  console.error(`${(error as Error).message}\n\n${USAGE}`);
-  process.exit(2);
-}
-await run(settings);
+await run(readOrExit(readArguments, USAGE));

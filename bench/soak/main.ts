@@ -5,7 +5,8 @@
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { describeMachine, makeFolder, removeFolder } from '../machine.js';
+import { numberOf, readOrExit } from '../command-line.js';
+import { describeMachine, machineLine, makeFolder, removeFolder } from '../machine.js';
 import { layOut, textOf } from '../report.js';
 import { STANDARD_SPEED } from './exchange.js';
 import { ALLOWED_BYTES, type Level, SLOPE_ERRORS } from './memory.js';
@@ -41,21 +42,15 @@ function readArguments(): Settings {
     },
   });
   return {
-    minutes: number('--minutes', values.minutes, 0.1, 24 * 60),
-    rate: values.rate === undefined ? null : number('--rate', values.rate, 1, 1_000_000),
-    users: Math.floor(number('--users', values.users, 1, 10_000)),
-    connections: Math.floor(number('--connections', values.connections, 1, 5_000)),
-    speed: number('--speed', values.speed, 1, STANDARD_SPEED),
+    minutes: numberOf('--minutes', values.minutes, 0.1, 24 * 60),
+    rate: values.rate === undefined ? null : numberOf('--rate', values.rate, 1, 1_000_000),
+    users: Math.floor(numberOf('--users', values.users, 1, 10_000)),
+    connections: Math.floor(numberOf('--connections', values.connections, 1, 5_000)),
+    speed: numberOf('--speed', values.speed, 1, STANDARD_SPEED),
     seed: values.seed,
     parent: values.folder,
     keep: values.keep,
   };
-}
-
-function number(name: string, value: string, least: number, most: number): number {
-  const read = Number(value);
-  if (!(read >= least && read <= most)) throw new Error(`${name} must be a number from ${least} to ${most}`);
-  return read;
 }
 
 function report(result: SoakResult, print: (line: string) => void): void {
@@ -101,10 +96,7 @@ function levelText(level: Level | null): string {
 }
 
 async function run(settings: Settings): Promise<boolean> {
-  const machine = describeMachine();
-  console.log(
-    `machine   ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB; Node ${machine.node}; ${machine.os}`,
-  );
+  console.log(machineLine(describeMachine()));
   console.log(
     `exchange  its own process, synchronous=FULL, ${settings.speed} times real time; limits of fair use out of the way; seed ${settings.seed}`,
   );
@@ -126,11 +118,4 @@ async function run(settings: Settings): Promise<boolean> {
   }
 }
 
-let settings: Settings;
-try {
-  settings = readArguments();
-} catch (error) {
-  console.error(`${(error as Error).message}\n\n${USAGE}`);
-  process.exit(2);
-}
-process.exitCode = (await run(settings)) ? 0 : 1;
+process.exitCode = (await run(readOrExit(readArguments, USAGE))) ? 0 : 1;
