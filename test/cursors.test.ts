@@ -12,7 +12,7 @@ import { programContract } from './contract-check.js';
 import { buy } from './engine-support.js';
 import { Folders } from './journal-fixture.js';
 import { ReplayExchange } from './replay-exchange.js';
-import { type Answer, eventually, TestServer } from './server.js';
+import { TestServer } from './server.js';
 
 interface List {
   path: string;
@@ -36,13 +36,7 @@ beforeAll(async () => {
   const versions = userIds.map((userId) => engine.credentialVersion(userId));
   await exchange.sequencer.close();
   server = await TestServer.start({}, folder, nowMs);
-  let past: Answer | undefined;
-  // A follower that has the whole journal before it takes its time.
-  await eventually(async () => {
-    past = await server.api.get('/markets/15m/history?limit=200');
-    return past.status === 200;
-  });
-  const { json } = past!;
+  const { json } = await server.api.read('/markets/15m/history?limit=200');
   const traded = json.markets.filter(({ volume }: { volume: number }) => volume > 0);
   lists = [
     ...['', '?asset=BTC', '?status=resolved', '?asset=ETH'].map((query) => ({
@@ -80,7 +74,7 @@ afterAll(async () => {
 });
 
 const ask = ({ path, token }: List, query: string) =>
-  server.api.get(`${path}${path.includes('?') ? '&' : '?'}${query}`, token);
+  server.api.read(`${path}${path.includes('?') ? '&' : '?'}${query}`, token);
 
 test('a cursor goes on in its own list and is refused by every other', async () => {
   const cursors: string[] = [];

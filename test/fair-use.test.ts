@@ -209,6 +209,7 @@ describe('over HTTP', () => {
     await start({ reads: { user: only(100), address: only(300) } });
     const ada = await server.register('ada');
     const path = '/markets/15m/history';
+    await server.followed();
     const first = await api.get(`${path}?limit=200`);
     expect([first.status, first.headers['ratelimit-remaining']]).toEqual([200, '100']);
     expect((await api.get(`${path}?limit=1`)).headers['ratelimit-remaining']).toBe('99');
@@ -219,6 +220,7 @@ describe('over HTTP', () => {
 
     await start({ reads: { user: only(100), address: null } });
     const bob = await server.register('bob');
+    await server.followed();
     const own = await api.get(`${path}?limit=70`, bob.token);
     expect([own.status, own.headers['ratelimit-remaining']]).toEqual([200, '30']);
     expectRefused(await api.get(path, bob.token), 100);

@@ -61,7 +61,7 @@ async function accounts(): Promise<unknown[]> {
     ),
   );
   const answers = await Promise.all([
-    ...paths.map(([path, token]) => api.get(path, token)),
+    ...paths.map(([path, token]) => api.read(path, token)),
     api.get(`/markets/15m/${ACTIVE}/orderbook`),
     api.get('/vaults'),
   ]);
@@ -681,6 +681,7 @@ describe('what is not there', () => {
   ];
   test.each(marketIds)('the market %s, to look at', async (id) => {
     const refusal = { method: 'GET', status: 404, code: 'market_not_found' } as const;
+    await server.followed();
     await refused({ ...refusal, path: `/markets/${id}` });
     await refused({ ...refusal, path: `/markets/15m/${id}/orderbook` });
     await refused({ ...refusal, path: `/markets/15m/${id}/quote?outcome=UP&amount=1` });

@@ -67,13 +67,13 @@ describe('markets', () => {
       prices: { UP: 0.5, DOWN: 0.5 },
       endsAtMs: WINDOW_START_MS + WINDOW_MS,
     });
-    const { priceHistory, sequence, ...alone } = (await api.get(`/markets/${MARKET}`)).json;
+    const { priceHistory, sequence, ...alone } = (await api.read(`/markets/${MARKET}`)).json;
     expect({ ...alone, sequence: market.sequence }).toEqual(market);
     expect(sequence).toBeGreaterThanOrEqual(market.sequence);
     expect(priceHistory[0]).toEqual({ atMs: WINDOW_START_MS, UP: 0.5, DOWN: 0.5, assetPrice: 100_000 });
-    expect((await api.get('/markets')).json.markets).toEqual([market]);
-    expect((await api.get('/markets?status=resolved')).json.markets).toEqual([]);
-    expect((await api.get('/markets?asset=btc&status=active')).json.markets).toEqual([market]);
+    expect((await api.read('/markets')).json.markets).toEqual([market]);
+    expect((await api.read('/markets?status=resolved')).json.markets).toEqual([]);
+    expect((await api.read('/markets?asset=btc&status=active')).json.markets).toEqual([market]);
     expect((await api.get('/markets/15m?asset=ETH')).json.markets).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe('markets', () => {
     const { json: book } = await api.get(`/markets/15m/${MARKET}/orderbook`);
     expect(book.UP).toEqual({ bids: [{ price: 0.401, shares: 10 }], asks: [{ price: 0.5, shares: 20 }] });
     expect(book.DOWN).toEqual({ bids: [{ price: 0.5, shares: 20 }], asks: [{ price: 0.599, shares: 10 }] });
-    expect((await api.get(`/markets/${MARKET}`)).json.prices).toEqual({ UP: 0.4505, DOWN: 0.5495 });
+    expect((await api.read(`/markets/${MARKET}`)).json.prices).toEqual({ UP: 0.4505, DOWN: 0.5495 });
 
     const quote = `/markets/15m/${MARKET}/quote`;
     expect((await api.get(`${quote}?outcome=UP&amount=4.0001`)).json).toMatchObject({
@@ -120,7 +120,7 @@ describe('markets', () => {
 
   test('a HEAD request is answered like GET, without the body', async () => {
     const head = await api.send('HEAD', `/markets/${MARKET}`);
-    const get = await api.get(`/markets/${MARKET}`);
+    const get = await api.read(`/markets/${MARKET}`);
     expect(head.status).toBe(200);
     expect(head.text).toBe('');
     expect(head.headers['content-length']).toBe(`${Buffer.byteLength(get.text)}`);
@@ -186,7 +186,7 @@ describe('trading', () => {
     expect(all.json).toMatchObject({ cancelledOrders: 1, balance: { available: 9_980, held: 0 } });
 
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 90_000);
-    const resolved = (await api.get(`/markets/${MARKET}`)).json;
+    const resolved = (await api.read(`/markets/${MARKET}`)).json;
     expect(resolved).toMatchObject({ status: 'resolved', resolution: 'DOWN', endPrice: 90_000, volume: 30 });
     const claimable = (await api.get(`/users/${bob.userId}/positions`)).json.positions;
     expect(claimable).toMatchObject([{ status: 'claimable', price: 1, value: 50, unrealizedProfit: 20 }]);
@@ -202,7 +202,7 @@ describe('trading', () => {
       currency: 'USD',
     });
     expect(await balance(ada)).toMatchObject({ available: 9_980 });
-    const profile = (await api.get(`/users/${bob.userId}`)).json;
+    const profile = (await api.read(`/users/${bob.userId}`)).json;
     expect(profile).toMatchObject({ username: 'bob', volume: 30, realizedProfit: 19.85, trades: 1 });
   });
 
@@ -212,7 +212,7 @@ describe('trading', () => {
     await trade('buy', bob, { outcome: 'DOWN', amount: 60 }, NEXT_MARKET);
     server.clock.set(WINDOW_START_MS + 2 * WINDOW_MS + 60_000);
     await server.advance();
-    expect((await api.get(`/markets/${NEXT_MARKET}`)).json).toMatchObject({
+    expect((await api.read(`/markets/${NEXT_MARKET}`)).json).toMatchObject({
       resolution: 'VOID',
       endPrice: null,
     });
@@ -252,10 +252,10 @@ describe('lists', () => {
 
   test('markets are paged newest first, and a cursor fits only the list that gave it', async () => {
     await server.passTime(WINDOW_START_MS + 4 * WINDOW_MS + 2_000, 100_000);
-    const first = await api.get('/markets?limit=3&asset=BTC');
+    const first = await api.read('/markets?limit=3&asset=BTC');
     expect(first.json.markets).toHaveLength(3);
     const cursor = first.json.nextCursor;
-    const second = await api.get(`/markets?limit=3&asset=BTC&cursor=${cursor}`);
+    const second = await api.read(`/markets?limit=3&asset=BTC&cursor=${cursor}`);
     expect(second.json.nextCursor).toBe(null);
     const starts = [...first.json.markets, ...second.json.markets].map((market) => market.startsAtMs);
     expect(starts).toEqual([4, 3, 2, 1, 0].map((window) => WINDOW_START_MS + window * WINDOW_MS));
@@ -491,15 +491,15 @@ describe('history', () => {
 
   test('a trade that was acknowledged is in the very next answer, on both sides and on the tape', async () => {
     const [ada, bob] = await twoTraders();
-    const { json: mine } = await api.get(`/users/${bob.userId}/trades`);
+    const { json: mine } = await api.read(`/users/${bob.userId}/trades`);
     expect(mine.trades).toMatchObject([
       { outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 100, value: 60, fee: 0.3, role: 'taker' },
     ]);
-    const { json: hers } = await api.get(`/users/${ada.userId}/trades`);
+    const { json: hers } = await api.read(`/users/${ada.userId}/trades`);
     expect(hers.trades).toMatchObject([
       { outcome: 'UP', side: 'BUY', price: 0.4, shares: 100, value: 40, fee: 0, role: 'maker' },
     ]);
-    const { json: tape } = await api.get(`/markets/15m/${MARKET}/trades`);
+    const { json: tape } = await api.read(`/markets/15m/${MARKET}/trades`);
     expect(tape.trades).toMatchObject([
       { outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 100, value: 60, match: 'mint' },
     ]);
@@ -515,15 +515,15 @@ describe('history', () => {
     };
     for (let i = 0; i < 5; i++) await swap();
     const path = `/users/${ada.userId}/trades?limit=2`;
-    const first = (await api.get(path)).json;
+    const first = (await api.read(path)).json;
     await swap();
-    const second = (await api.get(`${path}&cursor=${first.nextCursor}`)).json;
-    const third = (await api.get(`${path}&cursor=${second.nextCursor}`)).json;
+    const second = (await api.read(`${path}&cursor=${first.nextCursor}`)).json;
+    const third = (await api.read(`${path}&cursor=${second.nextCursor}`)).json;
     const ids = [...first.trades, ...second.trades, ...third.trades].map((entry) => entry.tradeId);
     expect(ids).toHaveLength(5);
     expect(new Set(ids).size).toBe(5);
     expect(third.nextCursor).toBeNull();
-    const other = await api.get(`/users/${bob.userId}/trades?cursor=${first.nextCursor}`);
+    const other = await api.read(`/users/${bob.userId}/trades?cursor=${first.nextCursor}`);
     expect([other.status, other.json.error.details]).toEqual([
       400,
       { cursor: 'is not a cursor that this list gave' },
@@ -532,7 +532,7 @@ describe('history', () => {
 
   test('past markets, points and the leaderboard after the market has ended', async () => {
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
-    const { json: past } = await api.get('/markets/15m/history?asset=BTC');
+    const { json: past } = await api.read('/markets/15m/history?asset=BTC');
     expect(past.markets).toHaveLength(1);
     const [market] = past.markets;
     expect(market).toMatchObject({ id: MARKET, status: 'resolved', resolution: 'UP', startPrice: 100_000 });
@@ -540,18 +540,18 @@ describe('history', () => {
     expect(market.priceHistory.at(-1).atMs).toBe(WINDOW_START_MS + WINDOW_MS);
 
     const [bob, ada] = ['u2', 'u1'];
-    const { json: byProfit } = await api.get('/leaderboard?metric=profit&period=day');
+    const { json: byProfit } = await api.read('/leaderboard?metric=profit&period=day');
     // Ada had 100 UP for 40 dollars; Bob paid 60 and a fee of 0.3 for what is worth nothing now.
     expect(byProfit.entries[0]).toEqual({ rank: 1, userId: ada, username: 'ada', value: 60 });
     const last = byProfit.entries.at(-1);
     expect(last).toEqual({ rank: byProfit.entries.length, userId: bob, username: 'bob', value: -60.3 });
-    expect((await api.get(`/users/${bob}`)).json).toMatchObject({ realizedProfit: -60.3, rank: last.rank });
-    const { json: paged } = await api.get('/leaderboard?metric=profit&period=day&limit=1');
-    const { json: rest } = await api.get(`/leaderboard?metric=profit&period=day&cursor=${paged.nextCursor}`);
+    expect((await api.read(`/users/${bob}`)).json).toMatchObject({ realizedProfit: -60.3, rank: last.rank });
+    const { json: paged } = await api.read('/leaderboard?metric=profit&period=day&limit=1');
+    const { json: rest } = await api.read(`/leaderboard?metric=profit&period=day&cursor=${paged.nextCursor}`);
     expect([...paged.entries, ...rest.entries]).toEqual(byProfit.entries);
 
     const login = await api.post('/auth/login', { username: 'bob', password: PASSWORD });
-    const { json: points } = await api.get(`/users/${bob}/points`, login.json.token);
+    const { json: points } = await api.read(`/users/${bob}/points`, login.json.token);
     expect(points).toMatchObject({
       balance: 30,
       history: [{ points: 30, reason: 'fees', marketId: MARKET }],
@@ -563,7 +563,7 @@ describe('history', () => {
     const trades = await api.get('/users/u999/trades');
     expect([trades.status, trades.json.error.code]).toEqual([404, 'user_not_found']);
     for (const path of ['/markets/btc-15m-1/trades', '/markets/btc-15m-900/trades']) {
-      const tape = await api.get(path.replace('/markets/', '/markets/15m/'));
+      const tape = await api.read(path.replace('/markets/', '/markets/15m/'));
       expect([tape.status, tape.json.error.code]).toEqual([404, 'market_not_found']);
     }
     expect((await api.get('/leaderboard?metric=luck')).status).toBe(400);

@@ -58,7 +58,7 @@ export class MarketWatch {
       expect(active.status, active.text).toBe(200);
       this.active = active.json.markets[0] ?? null;
       const limit = this.polls++ % WHOLE_LIST_EVERY === 0 ? PAGE : 3;
-      const list = await this.api.get(`/markets?asset=BTC&limit=${limit}`);
+      const list = await this.api.read(`/markets?asset=BTC&limit=${limit}`);
       for (const market of list.json.markets as SeenMarket[]) this.see(market);
       this.nowMs = active.json.serverTimeMs;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));

@@ -46,7 +46,7 @@ async function pages(query: string, limit: number, between = async () => {}, fro
   const markets: Listed[] = [];
   let cursor = from;
   for (;;) {
-    const { status, json } = await server.api.get(`/markets?limit=${limit}${query}${cursor}`);
+    const { status, json } = await server.api.read(`/markets?limit=${limit}${query}${cursor}`);
     expect(status, JSON.stringify(json)).toBe(200);
     expect(json.markets.length).toBeLessThanOrEqual(limit);
     markets.push(...json.markets);
@@ -91,7 +91,7 @@ describe('all markets', () => {
     // With one to a page, only the end, where the two sources meet.
     if (limit > 1) expect(idsOf(await pages('', limit))).toEqual(expectedIds());
     else {
-      const { json } = await server.api.get('/markets?limit=180');
+      const { json } = await server.api.read('/markets?limit=180');
       const rest = await pages('', 1, undefined, `&cursor=${json.nextCursor}`);
       expect(idsOf(rest)).toEqual(expectedIds().slice(180));
     }
@@ -119,7 +119,7 @@ describe('all markets', () => {
     const random = new Random('markets');
     for (let i = 0; i < 20; i++) {
       const listed = random.pick(all);
-      const { priceHistory, sequence, ...alone } = (await server.api.get(`/markets/${listed.id}`)).json;
+      const { priceHistory, sequence, ...alone } = (await server.api.read(`/markets/${listed.id}`)).json;
       expect({ ...listed, sequence }).toEqual({ ...alone, sequence });
     }
   });

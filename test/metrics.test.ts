@@ -152,7 +152,7 @@ describe('of an exchange', () => {
   });
 
   test('the state of the process and of the exchange', async () => {
-    await eventually(async () => (await look()).get('exchange_follower_lag_commands') === 0);
+    await server.followed();
     const values = await look();
     const { sequencer } = server.exchange;
     expect(values.get('exchange_users')).toBe(2);

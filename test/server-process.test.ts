@@ -177,7 +177,7 @@ describe('a stop', () => {
     expect(await end).toBe(0);
     await connection.destroy();
     const again = await listening(spawnServer());
-    for (const { json } of answers) expect((await again.get(`/users/${json.userId}`)).status).toBe(200);
+    for (const { json } of answers) expect((await again.read(`/users/${json.userId}`)).status).toBe(200);
   });
 
   test('kill -9 loses nothing that was answered', async () => {

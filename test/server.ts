@@ -273,6 +273,15 @@ export class TestServer {
     return eventually(() => this.exchange.sequencer.backlog === 0);
   }
 
+  /** Waits until the follower has all that is durable, so that the next read of history is answered. */
+  async followed(): Promise<void> {
+    await this.durable();
+    await eventually(async () => {
+      const { text } = await this.api.get('/metrics');
+      return /^exchange_follower_lag_commands 0$/m.test(text);
+    });
+  }
+
   /** What tells two states apart: a journal that did not grow and an engine that did not move. */
   async state(): Promise<{ sequence: number; digest: string }> {
     const { json } = await this.api.get('/status');

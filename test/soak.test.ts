@@ -105,7 +105,7 @@ describe('the record', () => {
     expect(check.executed).toBeGreaterThanOrEqual(record.acknowledged);
     for (const { userId, taken } of traders) {
       const number = Number(userId.slice(1));
-      const { json } = await server.api.get(`/users/${userId}/trades?limit=200`);
+      const { json } = await server.api.read(`/users/${userId}/trades?limit=200`);
       const listed = new TradeSum();
       for (const { tradeId, orderId, shares, price, role } of json.trades) {
         if (role !== 'taker') continue;

@@ -28,7 +28,7 @@ test('profiles, points, markets and their lists, while prices and trades go on',
   const ask = (path: string) => {
     asking++;
     const token = path.endsWith('/points') ? ada.token : undefined;
-    void server.api.get(path, token).then(({ status, json }) => {
+    void server.api.read(path, token).then(({ status, json }) => {
       asking--;
       expect(status, JSON.stringify(json)).toBe(200);
       answers.push({ path, json });
