@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../bench/random.js';
 import { lotsText, microsText, ticksText } from '../engine/notation.js';
-import { AsciiWriter } from '../gateway/json/ascii-writer.js';
+import { AsciiWriter, ascii } from '../gateway/json/ascii-writer.js';
 import { inexactNumber } from '../gateway/json/decimal.js';
 import {
   type Answer,
@@ -428,9 +428,29 @@ describe('text as bytes', () => {
     }
   });
 
+  test('pieces of every length, one behind the other', () => {
+    const texts = Array.from({ length: 70 }, (_, i) => 'aZ09,:"{}[]~ '.repeat(6).slice(0, i + 1));
+    const write = (out: AsciiWriter) => {
+      for (const text of texts) out.put(ascii(text));
+    };
+    expect(written(write)).toBe(texts.join(''));
+  });
+
   test('it grows', () => {
     const text = 'x'.repeat(200_000);
     expect(written((out) => out.text(text))).toBe(text);
+    // Wherever the end of the room is: within a piece, before a number, behind a text that is repeated.
+    for (let before = 65_500; before <= 65_540; before++) {
+      const start = 'y'.repeat(before);
+      const whole = written((out) => {
+        out.text(start);
+        out.put(ascii('piece,'));
+        out.micros(1_234_567);
+        out.repeat(before, before + 6);
+        out.byte(33);
+      });
+      expect(whole).toBe(`${start}piece,1.234567piece,!`);
+    }
   });
 });
 

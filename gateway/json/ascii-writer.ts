@@ -6,22 +6,37 @@
  */
 import { LOT_SCALE, MICRO_SCALE } from '../../engine/notation.js';
 
-const ZERO = 48;
 const POINT = 46;
 /** The digits of the largest safe integer, a point, and some. */
 const NUMBER_BYTES = 24;
+const THOUSAND = 1_000;
+const MILLION = 1_000_000;
 /** Below this a number is printed in 32-bit steps. */
 const BILLION = 1_000_000_000;
-const MICRO_PLACES = 6;
-const LOT_PLACES = 3;
 
-/** A fixed piece, made once. */
-export function ascii(text: string): Uint8Array {
-  return Uint8Array.from(Buffer.from(text, 'latin1'));
+/** For each number below a thousand its three digits, and how many of them are left without the zeros at the end. */
+const THREES = Uint8Array.from({ length: THOUSAND * 4 }, (_, i) => {
+  const text = `${i >> 2}`.padStart(3, '0');
+  return (i & 3) === 3 ? text.replace(/0+$/, '').length : text.charCodeAt(i & 3);
+});
+
+/** A fixed piece of ASCII text, made once. */
+export interface Piece {
+  readonly length: number;
+  /** Its bytes, eight in each number. Eight bytes of ASCII are never a NaN, so they are moved as they are. */
+  readonly eights: Float64Array;
+}
+
+export function ascii(text: string): Piece {
+  const bytes = Buffer.alloc(Math.ceil(text.length / 8) * 8, text, 'latin1');
+  const eights = new Float64Array(bytes.length / 8);
+  for (let i = 0; i < eights.length; i++) eights[i] = bytes.readDoubleLE(i * 8);
+  return { length: text.length, eights };
 }
 
 export class AsciiWriter {
-  private bytes = Buffer.allocUnsafe(64 * 1024);
+  private bytes = Buffer.allocUnsafeSlow(64 * 1024);
+  private view = new DataView(this.bytes.buffer);
   private length = 0;
 
   clear(): void {
@@ -49,9 +64,12 @@ export class AsciiWriter {
     return this.bytes.toString('latin1', 0, this.length);
   }
 
-  put(piece: Uint8Array): void {
-    this.reserve(piece.length);
-    this.bytes.set(piece, this.length);
+  put(piece: Piece): void {
+    const { eights } = piece;
+    this.reserve(eights.length * 8);
+    const { view } = this;
+    let at = this.length;
+    for (let i = 0; i < eights.length; i++, at += 8) view.setFloat64(at, eights[i]!, true);
     this.length += piece.length;
   }
 
@@ -68,71 +86,110 @@ export class AsciiWriter {
 
   /** A safe integer, not negative. */
   integer(value: number): void {
-    if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) throw new RangeError(`not a count: ${value}`);
     this.reserve(NUMBER_BYTES);
-    if (value < BILLION) this.digits(value, digitsOf(value));
-    else {
-      const high = Math.floor(value / BILLION);
-      this.digits(high, digitsOf(high));
-      this.digits(value - high * BILLION, 9);
-    }
+    this.length = putInteger(this.bytes, this.length, value);
   }
 
   /** Micro-dollars as dollars: 1500000 → 1.5 */
   micros(micros: number): void {
-    this.decimal(micros, MICRO_SCALE, MICRO_PLACES);
+    this.reserve(NUMBER_BYTES);
+    const { bytes } = this;
+    const whole = quotient(micros, MICRO_SCALE);
+    const fraction = micros - whole * MICRO_SCALE;
+    let at = putInteger(bytes, this.length, whole);
+    if (fraction !== 0) {
+      bytes[at++] = POINT;
+      const high = (fraction / THOUSAND) | 0;
+      const low = fraction - high * THOUSAND;
+      if (low === 0) at = putWithoutEnd(bytes, at, high);
+      else at = putWithoutEnd(bytes, putThree(bytes, at, high), low);
+    }
+    this.length = at;
   }
 
   /** Lots as shares: 2500 → 2.5 */
   lots(lots: number): void {
-    this.decimal(lots, LOT_SCALE, LOT_PLACES);
+    this.reserve(NUMBER_BYTES);
+    const { bytes } = this;
+    const whole = quotient(lots, LOT_SCALE);
+    const fraction = lots - whole * LOT_SCALE;
+    let at = putInteger(bytes, this.length, whole);
+    if (fraction !== 0) {
+      bytes[at++] = POINT;
+      at = putWithoutEnd(bytes, at, fraction);
+    }
+    this.length = at;
   }
 
   /** Ticks as a price: 495 → 0.495. A dollar has as many ticks as a share has lots. */
   ticks(ticks: number): void {
-    this.decimal(ticks, LOT_SCALE, LOT_PLACES);
-  }
-
-  private decimal(value: number, scale: number, places: number): void {
-    let whole = Math.floor(value / scale);
-    // The quotient of a large value may have been rounded up to the next integer.
-    if (whole * scale > value) whole--;
-    const fraction = value - whole * scale;
-    this.integer(whole);
-    if (fraction === 0) return;
-    this.bytes[this.length++] = POINT;
-    this.digits(fraction, places);
-    while (this.bytes[this.length - 1] === ZERO) this.length--;
-  }
-
-  /** Exactly so many digits of a number below a billion, with zeros in front. */
-  private digits(value: number, count: number): void {
-    const { bytes } = this;
-    let rest = value | 0;
-    for (let at = this.length + count - 1; at >= this.length; at--) {
-      const tenth = (rest / 10) | 0;
-      bytes[at] = ZERO + rest - tenth * 10;
-      rest = tenth;
-    }
-    this.length += count;
+    this.lots(ticks);
   }
 
   private reserve(count: number): void {
     if (this.length + count <= this.bytes.length) return;
-    const bytes = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, this.length + count));
+    const bytes = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + count));
     this.bytes.copy(bytes, 0, 0, this.length);
     this.bytes = bytes;
+    this.view = new DataView(bytes.buffer);
   }
 }
 
-/** Of a number below a billion. */
-function digitsOf(value: number): number {
-  if (value < 10) return 1;
-  if (value < 100) return 2;
-  if (value < 1_000) return 3;
-  if (value < 10_000) return 4;
-  if (value < 100_000) return 5;
-  if (value < 1_000_000) return 6;
-  if (value < 10_000_000) return 7;
-  return value < 100_000_000 ? 8 : 9;
+function quotient(value: number, scale: number): number {
+  const whole = Math.floor(value / scale);
+  // The quotient of a large value may have been rounded up to the next integer.
+  return whole * scale > value ? whole - 1 : whole;
+}
+
+/** Each of these writes at a place and returns the place behind. */
+function putInteger(bytes: Uint8Array, at: number, value: number): number {
+  if (value < BILLION) return putSmall(bytes, at, value);
+  if (!(value <= Number.MAX_SAFE_INTEGER)) throw new RangeError(`not a count: ${value}`);
+  const high = Math.floor(value / BILLION);
+  const low = value - high * BILLION;
+  const millions = (low / MILLION) | 0;
+  const rest = low - millions * MILLION;
+  const thousands = (rest / THOUSAND) | 0;
+  const to = putThree(bytes, putThree(bytes, putSmall(bytes, at, high), millions), thousands);
+  return putThree(bytes, to, rest - thousands * THOUSAND);
+}
+
+/** A number below a billion. */
+function putSmall(bytes: Uint8Array, at: number, value: number): number {
+  if (!(value >= 0)) throw new RangeError(`not a count: ${value}`);
+  if (value < THOUSAND) return putWithoutStart(bytes, at, value);
+  if (value < MILLION) {
+    const thousands = (value / THOUSAND) | 0;
+    return putThree(bytes, putWithoutStart(bytes, at, thousands), value - thousands * THOUSAND);
+  }
+  const millions = (value / MILLION) | 0;
+  const rest = value - millions * MILLION;
+  const thousands = (rest / THOUSAND) | 0;
+  const to = putThree(bytes, putWithoutStart(bytes, at, millions), thousands);
+  return putThree(bytes, to, rest - thousands * THOUSAND);
+}
+
+/** All three digits of a number below a thousand. */
+function putThree(bytes: Uint8Array, at: number, value: number): number {
+  const from = value << 2;
+  bytes[at] = THREES[from]!;
+  bytes[at + 1] = THREES[from + 1]!;
+  bytes[at + 2] = THREES[from + 2]!;
+  return at + 3;
+}
+
+/** Without the zeros at the end; the number is not 0. */
+function putWithoutEnd(bytes: Uint8Array, at: number, value: number): number {
+  putThree(bytes, at, value);
+  return at + THREES[(value << 2) + 3]!;
+}
+
+/** Without the zeros in front. */
+function putWithoutStart(bytes: Uint8Array, at: number, value: number): number {
+  const from = value << 2;
+  let to = at;
+  if (value >= 100) bytes[to++] = THREES[from]!;
+  if (value >= 10) bytes[to++] = THREES[from + 1]!;
+  bytes[to] = THREES[from + 2]!;
+  return to + 1;
 }

@@ -29,18 +29,21 @@ const ORDER_ID = ascii('{"orderId":"o');
 const MARKET_ID = ascii('","marketId":"');
 const USER_ID = ascii('","userId":"u');
 const AVERAGE_PRICE = ascii(',"averagePrice":');
-const NULL = ascii('null');
 const SPENT = ascii(',"spent":');
 const RECEIVED = ascii(',"received":');
 const FEE = ascii(',"fee":');
 const TOTAL = ascii(',"total":');
 const UNSPENT = ascii(',"unspent":');
+/** From the filled shares to the field "unspent", where there are none. */
+const NOTHING_BOUGHT = ascii('0,"averagePrice":null,"spent":0,"fee":0,"total":0,"unspent":');
+const NOTHING_SOLD = ascii('0,"averagePrice":null,"received":0,"fee":0,"total":0,"unspent":');
 const RESTING_SHARES = ascii(',"restingShares":');
 const FILLS = ascii(',"fills":[');
 const TRADE_ID = ascii('{"tradeId":"t');
 const PRICE = ascii('","price":');
 const SHARES = ascii(',"shares":');
 const BALANCE = ascii('],"balance":{"available":');
+const NO_FILLS = ascii(',"fills":[],"balance":{"available":');
 const HELD = ascii(',"held":');
 const POSITION_UP = ascii('},"position":{"UP":');
 const POSITION_DOWN = ascii(',"DOWN":');
@@ -93,30 +96,16 @@ export function writeOrderReceipt(
   const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
   const outcome = values[at + OrderResult.outcome]!;
   const status = values[at + OrderResult.status]!;
-  const filledLots = values[at + OrderResult.filledLots]!;
-  const valueMicros = values[at + OrderResult.valueMicros]!;
-  const feeMicros = values[at + OrderResult.feeMicros]!;
   out.put(ORDER_ID);
   out.integer(values[at + OrderResult.orderId]!);
   writePlace(out, parts.place, assets, values[at + OrderResult.marketId]!, values[at + OrderResult.userId]!);
   out.put(KINDS[((isBuy ? 0 : 2) + outcome) * STATUSES + status]!);
-  out.lots(filledLots);
-  out.put(AVERAGE_PRICE);
-  const averageMicros = averagePriceMicros(valueMicros, filledLots);
-  if (averageMicros === null) out.put(NULL);
-  else out.micros(averageMicros);
-  out.put(isBuy ? SPENT : RECEIVED);
-  out.micros(valueMicros);
-  out.put(FEE);
-  out.micros(feeMicros);
-  out.put(TOTAL);
-  out.micros(isBuy ? valueMicros + feeMicros : valueMicros - feeMicros);
-  out.put(UNSPENT);
+  if (values[at + OrderResult.filledLots]! > 0) writeTraded(out, values, at, isBuy);
+  else out.put(isBuy ? NOTHING_BOUGHT : NOTHING_SOLD);
   out.micros(values[at + OrderResult.unspentMicros]!);
   out.put(RESTING_SHARES);
   out.lots(values[at + OrderResult.restingLots]!);
   writeFills(out, values, at + ORDER_RESULT_LENGTH, values[at + OrderResult.fillCount]!);
-  out.put(BALANCE);
   out.micros(values[at + OrderResult.availableMicros]!);
   out.put(HELD);
   out.micros(values[at + OrderResult.heldMicros]!);
@@ -147,8 +136,29 @@ function writeTime(out: AsciiWriter, part: Part, sequence: number, atMs: number)
   part.end(out);
 }
 
-/** Triples of trade id, ticks and lots. The closing bracket is the next piece's. */
+/** From the filled shares, of which there are some, to the field "unspent". */
+function writeTraded(out: AsciiWriter, values: Float64Array, at: number, isBuy: boolean): void {
+  const filledLots = values[at + OrderResult.filledLots]!;
+  const valueMicros = values[at + OrderResult.valueMicros]!;
+  const feeMicros = values[at + OrderResult.feeMicros]!;
+  out.lots(filledLots);
+  out.put(AVERAGE_PRICE);
+  out.micros(averagePriceMicros(valueMicros, filledLots)!);
+  out.put(isBuy ? SPENT : RECEIVED);
+  out.micros(valueMicros);
+  out.put(FEE);
+  out.micros(feeMicros);
+  out.put(TOTAL);
+  out.micros(isBuy ? valueMicros + feeMicros : valueMicros - feeMicros);
+  out.put(UNSPENT);
+}
+
+/** Triples of trade id, ticks and lots; and the beginning of what follows them. */
 function writeFills(out: AsciiWriter, values: Float64Array, start: number, count: number): void {
+  if (count === 0) {
+    out.put(NO_FILLS);
+    return;
+  }
   out.put(FILLS);
   for (let i = 0; i < count; i++) {
     const at = start + i * 3;
@@ -161,6 +171,7 @@ function writeFills(out: AsciiWriter, values: Float64Array, start: number, count
     out.lots(values[at + 2]!);
     out.byte(BRACE);
   }
+  out.put(BALANCE);
 }
 
 /** The last market that was written: most orders are for the same few. */
