@@ -53,8 +53,10 @@ class Reading {
   index = 0;
   /** `operations.3.price` → what is wrong with it. */
   problems: FieldProblems | null = null;
-  /** The markets that were named. */
+  /** The markets that were named; and the one that was named last, which the next is again, as a rule. */
   private readonly markets = new Map<string, number>();
+  private lastName = '';
+  private lastMarketId = 0;
 
   constructor(
     private readonly assets: Assets,
@@ -63,11 +65,16 @@ class Reading {
 
   /** 0 for a name that no market can have. */
   marketOf(name: string): number {
-    let marketId = this.markets.get(name);
-    if (marketId === undefined) {
-      marketId = marketIdNumber(this.assets, name);
-      this.markets.set(name, marketId);
+    if (name !== this.lastName) {
+      this.lastName = name;
+      this.lastMarketId = this.markets.get(name) ?? this.marketNamed(name);
     }
+    return this.lastMarketId;
+  }
+
+  private marketNamed(name: string): number {
+    const marketId = marketIdNumber(this.assets, name);
+    this.markets.set(name, marketId);
     return marketId;
   }
 
