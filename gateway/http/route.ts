@@ -28,6 +28,8 @@ export interface Route<Body = unknown, Query = unknown> {
   query: z.ZodType<Query>;
   /** Of routes that change something; an empty body counts as `{}`. */
   body?: z.ZodType<Body>;
+  /** Whether a body is certainly valid, and can be taken as it is; what it does not let through is for the schema to judge. */
+  quickCheck?(body: unknown): boolean;
   /** Whether a body, not yet looked at, names another user than the subject in places besides its own `userId`. */
   namesAnother?(body: object, subject: string): boolean;
   /** What a request counts as for fair use; default: a GET as a read, everything else as an order. null: it does not count. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { Outcome, Side } from '../../engine/domain.js';
-import { MAX_PRICE_TICKS, MAX_TIME_MS, MIN_PRICE_TICKS } from '../../engine/limits.js';
+import { MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../engine/limits.js';
 import { inexactNumber, LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
 
 interface Range {
@@ -56,15 +56,6 @@ export const outcome = z
   .transform((name) => Outcome[name])
   .meta(OUTCOME_TEXT);
 export const side = z.enum(['BUY', 'SELL']).transform((name) => Side[name]);
-
-/** A moment in integer milliseconds since the epoch. */
-export const timeMs = z
-  .number()
-  .refine(Number.isInteger, 'must be a whole number of milliseconds')
-  // JSON has a -0, and it is no time.
-  .refine((value) => value >= 0 && !Object.is(value, -0), 'must not be negative')
-  .max(MAX_TIME_MS, `must be at most ${MAX_TIME_MS}`)
-  .meta({ minimum: 0, multipleOf: 1 });
 
 /** A user's id, such as "u12". Whether it is the right one is asked elsewhere. */
 export const userId = z.string().meta({ description: 'The id of a user, such as u12' });

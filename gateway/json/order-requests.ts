@@ -1,12 +1,13 @@
 /**
  * Orders as clients write them, single ones and those in a batch: the fields, as zod schemas, and how they become orders in engine units.
  *
- * The schemas only check: they have no transforms and no refinements of their own, which would cost several times as much as all the rest.
- * The numbers are scaled, and what no single field shows is looked at, in one plain pass after them.
+ * The schemas only check: they have no transforms and no refinements of their own, which would cost several times as much as all the rest,
+ * and which quick-check.ts could not compile. The numbers are scaled, and what they or several fields show then is looked at, in one plain
+ * pass after them.
  */
 import { z } from 'zod';
 import { Outcome, TimeInForce } from '../../engine/domain.js';
-import { MAX_ORDER_LOTS, MAX_ORDER_MICROS } from '../../engine/limits.js';
+import { MAX_ORDER_LOTS, MAX_ORDER_MICROS, MAX_TIME_MS } from '../../engine/limits.js';
 import { LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
 import * as field from './fields.js';
 import type { BuyOrder, LimitFields, SellOrder } from './order-commands.js';
@@ -58,11 +59,17 @@ export const SELL_RULES = { allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS] };
 const outcome = z.enum(['UP', 'DOWN']).meta(field.OUTCOME_TEXT);
 const amount = field.decimalNumber(MICRO_SCALE, { max: MAX_ORDER_DOLLARS }).meta(SIZE_TEXTS.amount);
 const shares = field.decimalNumber(LOT_SCALE, { max: MAX_ORDER_SHARES }).meta(SIZE_TEXTS.shares);
+/** A moment in integer milliseconds since the epoch. */
+const timeMs = z
+  .number()
+  .min(0, 'must not be negative')
+  .max(MAX_TIME_MS, `must be at most ${MAX_TIME_MS}`)
+  .meta({ multipleOf: 1 });
 const limitFields = {
   price: field.decimalNumber(TICK_SCALE, field.PRICES).optional().meta(LIMIT_TEXTS.price),
   timeInForce: z.enum(['IOC', 'FOK', 'GTC']).optional().meta(LIMIT_TEXTS.timeInForce),
   postOnly: z.boolean().optional().meta(LIMIT_TEXTS.postOnly),
-  validUntilMs: field.timeMs.optional().meta(LIMIT_TEXTS.validUntilMs),
+  validUntilMs: timeMs.optional().meta(LIMIT_TEXTS.validUntilMs),
 };
 
 export const buyFields = { outcome, amount: amount.optional(), shares: shares.optional(), ...limitFields };
@@ -93,6 +100,13 @@ function checkLimit(order: LimitFields, problem: Problem): void {
   const rests = order.timeInForce === TimeInForce.GTC;
   if (rests && order.price === undefined) problem('price', 'is required with timeInForce GTC');
   if (order.postOnly === true && !rests) problem('postOnly', 'needs timeInForce GTC');
+  if (order.validUntilMs !== undefined) checkTime(order.validUntilMs, problem);
+}
+
+function checkTime(timeMs: number, problem: Problem): void {
+  if (!Number.isInteger(timeMs)) problem('validUntilMs', 'must be a whole number of milliseconds');
+  // JSON has a -0, and it is no time.
+  if (Object.is(timeMs, -0)) problem('validUntilMs', 'must not be negative');
 }
 
 /** Tells of every problem; an order that has one is not to be used. */

@@ -11,6 +11,7 @@ import { ResultHead } from '../../../engine/results.js';
 import * as answers from '../../json/answers.js';
 import { BatchBody, operationNamesAnother, readOperations } from '../../json/batch.js';
 import { batchReceipt, refusedOperation } from '../../json/batch-receipts.js';
+import { quickCheck } from '../../json/quick-check.js';
 import * as requests from '../../json/requests.js';
 import { batchRejection, invalidRequest } from '../errors.js';
 import { defineRoute, type Route } from '../route.js';
@@ -24,6 +25,7 @@ export const batchRoutes: Route[] = [
       'Up to 100 orders, cancels and claims, in order and with nothing between; each for itself, or all or none',
     query: requests.NoQuery,
     body: BatchBody,
+    quickCheck: quickCheck(BatchBody),
     namesAnother: operationNamesAnother,
     idempotent: true,
     responses: { 200: answers.BatchReceipt },
