@@ -12,8 +12,9 @@ const check = quickCheck(BatchBody);
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 const MARKET = 'btc-15m-1763700300';
+const OPERATIONS = ['buy', 'sell', 'cancel', 'claim'] as const;
 const FIELDS: Record<string, readonly unknown[]> = {
-  op: ['buy', 'sell', 'cancel', 'claim'],
+  op: OPERATIONS,
   marketId: [MARKET, ''],
   userId: ['u1', ''],
   outcome: ['UP', 'DOWN'],
@@ -45,14 +46,14 @@ const seldom = <T>(oneIn: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | 
 /** Fields as entries, so that one can be called __proto__. */
 const operation = fc
   .record({
-    op: fc.constantFrom(...FIELDS.op!),
+    op: fc.constantFrom(...OPERATIONS),
     kept: fc.tuple(...names.map((name) => fc.tuple(fc.constant(name), fieldOf(name), fc.nat(9)))),
     odd: seldom(12, fc.tuple(fc.constantFrom(...ODD_NAMES), fc.constantFrom(...ODD))),
     swapped: seldom(40, fc.constantFrom(...ODD)),
   })
   .map(({ op, kept, odd, swapped }) => {
     if (swapped !== undefined) return swapped;
-    const needed = NEEDED[op as string]!;
+    const needed = NEEDED[op];
     const entries: [string, unknown][] = [];
     for (const [name, value, chance] of kept) {
       const isUsual = needed.always.includes(name)
@@ -64,7 +65,7 @@ const operation = fc
     return Object.fromEntries(entries);
   });
 const ORDER_FIELDS = ['userId', 'price', 'timeInForce', 'postOnly', 'validUntilMs'];
-const NEEDED: Record<string, { always: string[]; sometimes: string[] }> = {
+const NEEDED: Record<(typeof OPERATIONS)[number], { always: string[]; sometimes: string[] }> = {
   buy: { always: ['op', 'marketId', 'outcome'], sometimes: ['amount', 'shares', ...ORDER_FIELDS] },
   sell: { always: ['op', 'marketId', 'outcome', 'shares'], sometimes: ORDER_FIELDS },
   cancel: { always: ['op', 'marketId', 'orderId'], sometimes: ['userId'] },
