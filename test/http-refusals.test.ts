@@ -1,248 +1,26 @@
 /**
- * Bad input over real HTTP, as tables: the exact status and code, details that name the field, a message for a person,
- * and nothing changed. What the gateway refuses does not even reach the journal; what the engine rejects changes no
- * account.
+ * What the gateway refuses, over real HTTP, as tables: bodies, fields, queries, ids, routes and methods; and in which
+ * order problems are looked for. Nothing of it reaches the journal.
  */
-import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ErrorCode } from '../gateway/http/errors.js';
+import { describe, expect, test } from 'vitest';
 import { ROUTES } from '../gateway/http/routes.js';
 import {
-  type Answer,
-  type ApiClient,
-  PASSWORD,
-  type RequestOptions,
-  TestServer,
-  type Trader,
-  type Verb,
-  WINDOW_MS,
-  WINDOW_START_MS,
-} from './server.js';
+  ACTIVE,
+  ada,
+  api,
+  asAda,
+  asPartner,
+  bob,
+  buy,
+  ENDED,
+  refused,
+  sell,
+  server,
+  withTwoTraders,
+} from './refusals.js';
+import { PASSWORD, type RequestOptions, type Verb } from './server.js';
 
-const PARTNER_KEY = 'partner-key-of-the-tests';
-const KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
-const ENDED = 'btc-15m-1763700300';
-const ACTIVE = 'btc-15m-1763701200';
-
-let server: TestServer;
-let api: ApiClient;
-let ada: Trader;
-let bob: Trader;
-
-/**
- * One market that has ended and is not resolved, one that is active and has a bid by ada and an offer by bob, each of
- * whom owns shares; a vault deposit of ada's.
- */
-beforeAll(async () => {
-  server = await TestServer.withMarket({ partnerKeys: KEYS });
-  api = server.api;
-  ada = await server.register('ada');
-  bob = await server.register('bob');
-  await server.passTime(WINDOW_START_MS + WINDOW_MS, 100_000);
-  const rest = { timeInForce: 'GTC' };
-  for (const [trader, body] of [
-    [ada, { outcome: 'UP', shares: 20, price: 0.4, ...rest }],
-    [bob, { outcome: 'DOWN', amount: 6 }],
-    [bob, { outcome: 'DOWN', shares: 5, price: 0.5, ...rest }],
-  ] as const) {
-    const { status } = await api.post(`/markets/15m/${ACTIVE}/buy`, body, trader.token);
-    expect(status).toBe(200);
-  }
-  const { status } = await api.post('/vaults/flex/stake', { amount: 5 }, ada.token);
-  expect(status).toBe(201);
-});
-afterAll(() => server.stop());
-
-/** All that the API shows of the two traders and the book. */
-async function accounts(): Promise<unknown[]> {
-  const paths = ['balance', 'orders', 'positions', 'referral', 'vaults', ''].flatMap((part) =>
-    [ada, bob].map(
-      (trader) => [`/users/${trader.userId}${part === '' ? '' : `/${part}`}`, trader.token] as const,
-    ),
-  );
-  const answers = await Promise.all([
-    ...paths.map(([path, token]) => api.read(path, token)),
-    api.get(`/markets/15m/${ACTIVE}/orderbook`),
-    api.get('/vaults'),
-  ]);
-  return answers.map(({ status, json }) => {
-    expect(status).toBe(200);
-    return { ...json, sequence: 0 };
-  });
-}
-
-interface Refusal {
-  method: Verb;
-  path: string;
-  body?: unknown;
-  options?: RequestOptions;
-  status: number;
-  code: ErrorCode;
-  /** The field that the details name. */
-  field?: string;
-}
-
-function check(answer: Answer, { status, code, field }: Refusal): void {
-  expect({ status: answer.status, code: answer.json.error.code, body: answer.text }).toMatchObject({
-    status,
-    code,
-  });
-  const { message, details } = answer.json.error;
-  // A sentence that begins like one, is not about internals, and names the field if there is one.
-  expect(message).toMatch(/^[A-Z].*\.$/);
-  expect(message).not.toMatch(/undefined|null|NaN|zod|expected|\[object/i);
-  if (field === undefined) return;
-  expect(Object.keys(details)).toContain(field);
-  expect(message).toContain(field);
-}
-
-/** Refused before the engine: the journal did not grow. */
-async function refused(refusal: Refusal): Promise<void> {
-  const before = await server.state();
-  const { method, path, body, options } = refusal;
-  check(await api.send(method, path, body, options), refusal);
-  expect(await server.state()).toEqual(before);
-}
-
-/** Rejected by the engine: sequenced, but no account changed. */
-async function rejected(refusal: Refusal): Promise<void> {
-  const before = await accounts();
-  const { sequence } = await server.state();
-  const { method, path, body, options } = refusal;
-  check(await api.send(method, path, body, options), refusal);
-  expect((await server.state()).sequence).toBe(sequence + 1);
-  expect(await accounts()).toEqual(before);
-}
-
-const asAda = () => ({ token: ada.token });
-const asPartner = () => ({ headers: { authorization: `Bearer ${PARTNER_KEY}` } });
-const buy = `/markets/15m/${ACTIVE}/buy`;
-const sell = `/markets/15m/${ACTIVE}/sell`;
-
-/** Every number that a client can send, by the path of its route: a body that is valid but for it. */
-interface NumberField {
-  method: 'POST' | 'PUT';
-  path: string;
-  body: object;
-  field: string;
-  places: number;
-  tooMuch: number;
-  options: () => RequestOptions;
-}
-const NUMBERS: NumberField[] = [
-  {
-    method: 'POST',
-    path: buy,
-    body: { outcome: 'UP' },
-    field: 'amount',
-    places: 6,
-    tooMuch: 1_000_001,
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: buy,
-    body: { outcome: 'UP', price: 0.01 },
-    field: 'shares',
-    places: 3,
-    tooMuch: 10_000_001,
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: buy,
-    body: { outcome: 'UP', amount: 1 },
-    field: 'price',
-    places: 3,
-    tooMuch: 1,
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: sell,
-    body: { outcome: 'UP' },
-    field: 'shares',
-    places: 3,
-    tooMuch: 10_000_001,
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: sell,
-    body: { outcome: 'UP', shares: 1 },
-    field: 'price',
-    places: 3,
-    tooMuch: 1,
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: '/vaults/flex/stake',
-    body: {},
-    field: 'amount',
-    places: 6,
-    tooMuch: 100_000_001,
-    options: asAda,
-  },
-  {
-    method: 'POST',
-    path: '/partner/deposits',
-    body: { userId: 'u1', reference: 'r' },
-    field: 'amount',
-    places: 6,
-    tooMuch: 100_000_001,
-    options: asPartner,
-  },
-  {
-    method: 'POST',
-    path: '/partner/withdrawals',
-    body: { userId: 'u1', reference: 'r' },
-    field: 'amount',
-    places: 6,
-    tooMuch: 100_000_001,
-    options: asPartner,
-  },
-];
-
-describe.each(NUMBERS)('$path: $field', ({ method, path, body, field, places, tooMuch, options }) => {
-  const texts = {
-    'a text': '"10"',
-    null: 'null',
-    'a boolean': 'true',
-    'a list': '[1]',
-    'an object': '{"value":1}',
-    'too large for any number (1e309)': '1e309',
-    'as negative as can be (-1e309)': '-1e309',
-    negative: '-1',
-    zero: '0',
-    'minus zero': '-0',
-    'too small to count': '1e-9',
-    'the smallest double': '5e-324',
-    'one place too many': `0.${'0'.repeat(places)}1`,
-    'places that a double loses': '0.50000000000000000000001',
-    'more than the maximum': `${tooMuch}`,
-    'far more than the maximum': '1e18',
-  };
-  test.each(Object.entries(texts))('%s', async (_what, text) => {
-    const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(`"${field}":0.123`, `"${field}":${text}`);
-    expect(raw).toContain(`"${field}":${text}`);
-    const lost = text === '0.50000000000000000000001';
-    const about = lost ? 'body' : field;
-    await refused({
-      method,
-      path,
-      options: { ...options(), raw },
-      status: 400,
-      code: 'invalid_request',
-      field: about,
-    });
-  });
-
-  test.each(['NaN', 'Infinity', '01', '.5', '1.', '+1', '0x10', '1_000'])('%s is no JSON', async (text) => {
-    const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(`"${field}":0.123`, `"${field}":${text}`);
-    await refused({ method, path, options: { ...options(), raw }, status: 400, code: 'invalid_json' });
-  });
-});
+withTwoTraders();
 
 /** A route that takes a body, and one that it would take. */
 interface Taker {
@@ -847,185 +625,7 @@ describe('the order in which problems are looked for', () => {
   });
 });
 
-describe('what the engine rejects', () => {
-  const cases: [string, Verb, () => string, object | undefined, number, ErrorCode][] = [
-    [
-      'a market that never was',
-      'POST',
-      () => '/markets/15m/btc-15m-1763800200/buy',
-      { outcome: 'UP', amount: 1 },
-      404,
-      'market_not_found',
-    ],
-    [
-      'a buy in a market that has ended',
-      'POST',
-      () => `/markets/15m/${ENDED}/buy`,
-      { outcome: 'UP', amount: 1 },
-      409,
-      'market_not_active',
-    ],
-    [
-      'a sell in a market that has ended',
-      'POST',
-      () => `/markets/15m/${ENDED}/sell`,
-      { outcome: 'UP', shares: 1 },
-      409,
-      'market_not_active',
-    ],
-    [
-      'a claim before the resolution',
-      'POST',
-      () => `/markets/15m/${ENDED}/claim`,
-      undefined,
-      409,
-      'market_not_resolved',
-    ],
-    [
-      'a claim in an active market',
-      'POST',
-      () => `/markets/15m/${ACTIVE}/claim`,
-      {},
-      409,
-      'market_not_resolved',
-    ],
-    ['too little money', 'POST', () => buy, { outcome: 'UP', amount: 10_000 }, 422, 'insufficient_balance'],
-    ['too few shares', 'POST', () => sell, { outcome: 'UP', shares: 11 }, 422, 'insufficient_shares'],
-    [
-      'nothing on the other side',
-      'POST',
-      () => buy,
-      { outcome: 'UP', amount: 5, price: 0.3 },
-      409,
-      'insufficient_liquidity',
-    ],
-    [
-      'an amount for less than a lot',
-      'POST',
-      () => buy,
-      { outcome: 'UP', amount: 0.0001 },
-      400,
-      'amount_too_small',
-    ],
-    [
-      'FOK for more than there is',
-      'POST',
-      () => buy,
-      { outcome: 'UP', amount: 9_000, timeInForce: 'FOK', price: 0.6 },
-      409,
-      'price_not_met',
-    ],
-    [
-      'postOnly that would trade',
-      'POST',
-      () => buy,
-      { outcome: 'UP', shares: 1, price: 0.9, timeInForce: 'GTC', postOnly: true },
-      409,
-      'price_not_met',
-    ],
-    [
-      'an order that came too late',
-      'POST',
-      () => buy,
-      { outcome: 'UP', amount: 1, validUntilMs: WINDOW_START_MS },
-      409,
-      'deadline_passed',
-    ],
-    [
-      'an order that is not there',
-      'DELETE',
-      () => `/markets/15m/${ACTIVE}/orders/o77`,
-      undefined,
-      404,
-      'order_not_found',
-    ],
-    [
-      "another user's order",
-      'DELETE',
-      () => `/markets/15m/${ACTIVE}/orders/o3`,
-      undefined,
-      404,
-      'order_not_found',
-    ],
-    [
-      'a vault deposit that is not there',
-      'POST',
-      () => '/vaults/deposits/d77/unstake',
-      undefined,
-      404,
-      'deposit_not_found',
-    ],
-    [
-      'yield where there is none',
-      'POST',
-      () => '/vaults/deposits/d1/claim',
-      undefined,
-      409,
-      'nothing_to_claim',
-    ],
-    [
-      'a stake beyond the balance',
-      'POST',
-      () => '/vaults/flex/stake',
-      { amount: 99_999 },
-      422,
-      'insufficient_balance',
-    ],
-  ];
-  test.each(cases)('%s', async (_what, method, path, body, status, code) => {
-    await rejected({ method, path: path(), body, options: asAda(), status, code });
-  });
-
-  test("another user's vault deposit is as if it were not there", async () => {
-    for (const verb of ['unstake', 'claim']) {
-      const path = `/vaults/deposits/d1/${verb}`;
-      await rejected({
-        method: 'POST',
-        path,
-        options: { token: bob.token },
-        status: 404,
-        code: 'deposit_not_found',
-      });
-    }
-  });
-
-  test('a referral code that is taken, and one that leads to nobody', async () => {
-    const { code } = (await api.get(`/users/${bob.userId}/referral`)).json;
-    const path = `/users/${ada.userId}/referral/code`;
-    await rejected({
-      method: 'PUT',
-      path,
-      body: { code: code.toLowerCase() },
-      options: asAda(),
-      status: 409,
-      code: 'referral_code_taken',
-    });
-    const someone = { username: 'someone', password: PASSWORD, referralCode: 'LEADS-NOWHERE' };
-    await rejected({
-      method: 'POST',
-      path: '/auth/register',
-      body: someone,
-      status: 400,
-      code: 'invalid_request',
-      field: 'referralCode',
-    });
-  });
-
-  test('a shortage says what was needed and what there is, in exact decimals', async () => {
-    const { available } = (await api.get(`/users/${ada.userId}/balance`, ada.token)).json;
-    const money = await api.post(buy, { outcome: 'UP', amount: 9_999.999999 }, ada.token);
-    // The fee on 9,999.999999 is 50 dollars, rounded up to a micro-dollar.
-    expect(money.json.error.details).toEqual({ required: 10_049.999999, available });
-    expect(money.json.error.message).toContain('$10049.999999');
-    const shares = await api.post(sell, { outcome: 'UP', shares: 10.001 }, ada.token);
-    expect(shares.json.error.details).toEqual({ required: 10.001, available: 10 });
-  });
-
-  test('a quote in a market that has ended', async () => {
-    const path = `/markets/15m/${ENDED}/quote?outcome=UP&amount=1`;
-    await refused({ method: 'GET', path, status: 409, code: 'market_not_active' });
-  });
-
+describe('what is there already, or has ended', () => {
   test.each(['ada', 'ADA', 'house', 'House'])('the username %s, which is taken', async (username) => {
     await refused({
       method: 'POST',
@@ -1034,6 +634,11 @@ describe('what the engine rejects', () => {
       status: 409,
       code: 'username_taken',
     });
+  });
+
+  test('a quote in a market that has ended', async () => {
+    const path = `/markets/15m/${ENDED}/quote?outcome=UP&amount=1`;
+    await refused({ method: 'GET', path, status: 409, code: 'market_not_active' });
   });
 });
 
