@@ -3,11 +3,12 @@
  * against the schemas and every channel's numbers against the rule: no gaps.
  */
 import type { IncomingMessage } from 'node:http';
-import { expect } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
+import { ErrorBody } from '../gateway/json/answers.js';
 import { STREAM_LIMITS, type StreamLimits } from '../gateway/stream/limits.js';
 import { ServerMessage } from '../gateway/stream/messages.js';
-import { eventually } from './server.js';
+import { eventually, type TestServer, type Trader } from './server.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field, and the schemas check the types
 export type Message = any;
@@ -171,4 +172,36 @@ export class StreamClient {
     } else this.joined.add(channel);
     this.numbers.set(channel, type === 'resumed' ? after : channelSequence);
   }
+}
+
+/** Clients of the server that runs. After each test they are hung up, and what came to them is checked. */
+export function clientsOf(server: () => TestServer) {
+  const clients: StreamClient[] = [];
+  afterEach(() => {
+    for (const client of clients.splice(0)) {
+      client.socket.terminate();
+      client.check();
+    }
+  });
+
+  async function connect(headers: Record<string, string> = {}, path?: string): Promise<StreamClient> {
+    const client = await StreamClient.connect(server().exchange.port, headers, path);
+    clients.push(client);
+    return client;
+  }
+
+  const connectAs = (trader: Trader) => connect({ 'x-user-token': trader.token });
+
+  /** Status and code of a handshake that is refused. */
+  async function refusal(headers: Record<string, string>): Promise<[number, string]> {
+    const refused: Refused = await connect(headers).then(
+      () => {
+        throw new Error('it was let in');
+      },
+      (error) => error,
+    );
+    return [refused.status, ErrorBody.parse(refused.body).error.code];
+  }
+
+  return { connect, connectAs, refusal };
 }
