@@ -397,6 +397,7 @@ describe('text as bytes', () => {
     expect(Buffer.from(out.toBytes()).toString()).toBe(out.toText());
     return out.toText();
   };
+  const NOTHING = ascii('');
   const count = fc.oneof(
     fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
     fc.integer({ min: 0, max: 10_000_000 }),
@@ -409,22 +410,22 @@ describe('text as bytes', () => {
   test('numbers are those of the plain notation', () => {
     fc.assert(
       fc.property(count, (value) => {
-        expect(written((out) => out.integer(value))).toBe(`${value}`);
-        expect(written((out) => out.micros(value))).toBe(microsText(value));
-        expect(written((out) => out.lots(value))).toBe(lotsText(value));
+        expect(written((out) => out.integer(NOTHING, value))).toBe(`${value}`);
+        expect(written((out) => out.micros(NOTHING, value))).toBe(microsText(value));
+        expect(written((out) => out.lots(NOTHING, value))).toBe(lotsText(value));
       }),
       { numRuns: 20_000 },
     );
     for (let ticks = 1; ticks <= 999; ticks++)
-      expect(written((out) => out.ticks(ticks))).toBe(ticksText(ticks));
+      expect(written((out) => out.ticks(NOTHING, ticks))).toBe(ticksText(ticks));
     const largest = Number.MAX_SAFE_INTEGER;
-    expect(written((out) => out.micros(largest))).toBe('9007199254.740991');
-    expect(written((out) => out.micros(largest - 740_992))).toBe('9007199253.999999');
+    expect(written((out) => out.micros(NOTHING, largest))).toBe('9007199254.740991');
+    expect(written((out) => out.micros(NOTHING, largest - 740_992))).toBe('9007199253.999999');
   });
 
   test('what is no count is a bug', () => {
     for (const value of [-1, Number.NaN, 2 ** 53]) {
-      expect(() => written((out) => out.integer(value)), `${value}`).toThrow(RangeError);
+      expect(() => written((out) => out.integer(NOTHING, value)), `${value}`).toThrow(RangeError);
     }
   });
 
@@ -444,8 +445,7 @@ describe('text as bytes', () => {
       const start = 'y'.repeat(before);
       const whole = written((out) => {
         out.text(start);
-        out.put(ascii('piece,'));
-        out.micros(1_234_567);
+        out.micros(ascii('piece,'), 1_234_567);
         out.repeat(before, before + 6);
         out.byte(33);
       });

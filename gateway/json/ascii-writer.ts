@@ -1,5 +1,5 @@
 /**
- * Writes ASCII text as bytes: fixed pieces, whole numbers and exact decimals. For the answers of the hot path, where strings put
+ * Writes ASCII text as bytes: fixed pieces, and behind them whole numbers and exact decimals. For the answers of the hot path, where strings put
  * together from forty pieces cost several times as much, most of it in the garbage collector.
  *
  * Always holds: what is written is ASCII, and equal to the byte to what the functions of engine/notation.ts give as strings.
@@ -37,6 +37,7 @@ export function ascii(text: string): Piece {
 export class AsciiWriter {
   private bytes = Buffer.allocUnsafeSlow(64 * 1024);
   private view = new DataView(this.bytes.buffer);
+  private capacity = this.bytes.length;
   private length = 0;
 
   clear(): void {
@@ -65,12 +66,7 @@ export class AsciiWriter {
   }
 
   put(piece: Piece): void {
-    const { eights } = piece;
-    this.reserve(eights.length * 8);
-    const { view } = this;
-    let at = this.length;
-    for (let i = 0; i < eights.length; i++, at += 8) view.setFloat64(at, eights[i]!, true);
-    this.length += piece.length;
+    this.length = this.place(piece);
   }
 
   byte(code: number): void {
@@ -84,55 +80,69 @@ export class AsciiWriter {
     for (let i = 0; i < text.length; i++) this.bytes[this.length++] = text.charCodeAt(i);
   }
 
-  /** A safe integer, not negative. */
-  integer(value: number): void {
-    this.reserve(NUMBER_BYTES);
-    this.length = putInteger(this.bytes, this.length, value);
+  /** A piece, and behind it a safe integer that is not negative. */
+  integer(piece: Piece, value: number): void {
+    const at = this.place(piece);
+    this.length = putInteger(this.bytes, at, value);
   }
 
-  /** Micro-dollars as dollars: 1500000 → 1.5 */
-  micros(micros: number): void {
-    this.reserve(NUMBER_BYTES);
-    const { bytes } = this;
-    const whole = quotient(micros, MICRO_SCALE);
-    const fraction = micros - whole * MICRO_SCALE;
-    let at = putInteger(bytes, this.length, whole);
-    if (fraction !== 0) {
-      bytes[at++] = POINT;
-      const high = (fraction / THOUSAND) | 0;
-      const low = fraction - high * THOUSAND;
-      if (low === 0) at = putWithoutEnd(bytes, at, high);
-      else at = putWithoutEnd(bytes, putThree(bytes, at, high), low);
-    }
-    this.length = at;
+  /** A piece, and behind it micro-dollars as dollars: 1500000 → 1.5 */
+  micros(piece: Piece, micros: number): void {
+    const at = this.place(piece);
+    this.length = putMicros(this.bytes, at, micros);
   }
 
-  /** Lots as shares: 2500 → 2.5 */
-  lots(lots: number): void {
-    this.reserve(NUMBER_BYTES);
-    const { bytes } = this;
-    const whole = quotient(lots, LOT_SCALE);
-    const fraction = lots - whole * LOT_SCALE;
-    let at = putInteger(bytes, this.length, whole);
-    if (fraction !== 0) {
-      bytes[at++] = POINT;
-      at = putWithoutEnd(bytes, at, fraction);
-    }
-    this.length = at;
+  /** A piece, and behind it lots as shares: 2500 → 2.5 */
+  lots(piece: Piece, lots: number): void {
+    const at = this.place(piece);
+    this.length = putLots(this.bytes, at, lots);
   }
 
-  /** Ticks as a price: 495 → 0.495. A dollar has as many ticks as a share has lots. */
-  ticks(ticks: number): void {
-    this.lots(ticks);
+  /** A piece, and behind it ticks as a price: 495 → 0.495. A dollar has as many ticks as a share has lots. */
+  ticks(piece: Piece, ticks: number): void {
+    this.lots(piece, ticks);
+  }
+
+  /** Puts it at the end, and makes room for a number behind it (in another buffer, if need be); returns the place behind it. */
+  private place({ eights, length }: Piece): number {
+    const start = this.length;
+    const { length: count } = eights;
+    if (start + count * 8 + NUMBER_BYTES > this.capacity) this.reserve(count * 8 + NUMBER_BYTES);
+    const { view } = this;
+    for (let i = 0, at = start; i < count; i++, at += 8) view.setFloat64(at, eights[i]!, true);
+    return start + length;
   }
 
   private reserve(count: number): void {
-    if (this.length + count <= this.bytes.length) return;
-    const bytes = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + count));
+    if (this.length + count <= this.capacity) return;
+    const bytes = Buffer.allocUnsafeSlow(Math.max(this.capacity * 2, this.length + count));
     this.bytes.copy(bytes, 0, 0, this.length);
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer);
+    this.capacity = bytes.length;
   }
+}
+
+/** Each of these writes at a place and returns the place behind. */
+function putMicros(bytes: Uint8Array, start: number, micros: number): number {
+  const whole = quotient(micros, MICRO_SCALE);
+  const fraction = micros - whole * MICRO_SCALE;
+  let at = putInteger(bytes, start, whole);
+  if (fraction === 0) return at;
+  bytes[at++] = POINT;
+  const high = (fraction / THOUSAND) | 0;
+  const low = fraction - high * THOUSAND;
+  if (low === 0) return putWithoutEnd(bytes, at, high);
+  return putWithoutEnd(bytes, putThree(bytes, at, high), low);
+}
+
+function putLots(bytes: Uint8Array, start: number, lots: number): number {
+  const whole = quotient(lots, LOT_SCALE);
+  const fraction = lots - whole * LOT_SCALE;
+  const at = putInteger(bytes, start, whole);
+  if (fraction === 0) return at;
+  bytes[at] = POINT;
+  return putWithoutEnd(bytes, at + 1, fraction);
 }
 
 function quotient(value: number, scale: number): number {
@@ -141,7 +151,6 @@ function quotient(value: number, scale: number): number {
   return whole * scale > value ? whole - 1 : whole;
 }
 
-/** Each of these writes at a place and returns the place behind. */
 function putInteger(bytes: Uint8Array, at: number, value: number): number {
   if (value < BILLION) return putSmall(bytes, at, value);
   if (!(value <= Number.MAX_SAFE_INTEGER)) throw new RangeError(`not a count: ${value}`);

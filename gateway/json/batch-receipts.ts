@@ -34,8 +34,7 @@ export function batchReceipt(assets: Assets, result: Tape): Uint8Array {
     writeOperation(parts, assets, result, start);
     start += values[start - 1]! + 1;
   }
-  out.put(SEQUENCE);
-  out.integer(values[ResultHead.sequence]!);
+  out.integer(SEQUENCE, values[ResultHead.sequence]!);
   out.byte(BRACE);
   return out.toBytes();
 }

@@ -6,7 +6,7 @@ import { OrderStatus } from '../../engine/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../engine/notation.js';
 import { ORDER_RESULT_LENGTH, OrderResult, ResultHead } from '../../engine/results.js';
 import type { Tape } from '../../engine/tape.js';
-import { AsciiWriter, ascii } from './ascii-writer.js';
+import { AsciiWriter, ascii, type Piece } from './ascii-writer.js';
 import { averagePriceMicros } from './decimal.js';
 
 const STATUS_NAMES = {
@@ -96,23 +96,21 @@ export function writeOrderReceipt(
   const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
   const outcome = values[at + OrderResult.outcome]!;
   const status = values[at + OrderResult.status]!;
-  out.put(ORDER_ID);
-  out.integer(values[at + OrderResult.orderId]!);
+  out.integer(ORDER_ID, values[at + OrderResult.orderId]!);
   writePlace(out, parts.place, assets, values[at + OrderResult.marketId]!, values[at + OrderResult.userId]!);
-  out.put(KINDS[((isBuy ? 0 : 2) + outcome) * STATUSES + status]!);
-  if (values[at + OrderResult.filledLots]! > 0) writeTraded(out, values, at, isBuy);
-  else out.put(isBuy ? NOTHING_BOUGHT : NOTHING_SOLD);
-  out.micros(values[at + OrderResult.unspentMicros]!);
-  out.put(RESTING_SHARES);
-  out.lots(values[at + OrderResult.restingLots]!);
-  writeFills(out, values, at + ORDER_RESULT_LENGTH, values[at + OrderResult.fillCount]!);
-  out.micros(values[at + OrderResult.availableMicros]!);
-  out.put(HELD);
-  out.micros(values[at + OrderResult.heldMicros]!);
-  out.put(POSITION_UP);
-  out.lots(values[at + OrderResult.upLots]!);
-  out.put(POSITION_DOWN);
-  out.lots(values[at + OrderResult.downLots]!);
+  const kind = KINDS[((isBuy ? 0 : 2) + outcome) * STATUSES + status]!;
+  if (values[at + OrderResult.filledLots]! > 0) writeTraded(out, values, at, kind);
+  else {
+    out.put(kind);
+    out.micros(isBuy ? NOTHING_BOUGHT : NOTHING_SOLD, values[at + OrderResult.unspentMicros]!);
+  }
+  out.lots(RESTING_SHARES, values[at + OrderResult.restingLots]!);
+  const fillCount = values[at + OrderResult.fillCount]!;
+  if (fillCount > 0) writeFills(out, values, at + ORDER_RESULT_LENGTH, fillCount);
+  out.micros(fillCount > 0 ? BALANCE : NO_FILLS, values[at + OrderResult.availableMicros]!);
+  out.micros(HELD, values[at + OrderResult.heldMicros]!);
+  out.lots(POSITION_UP, values[at + OrderResult.upLots]!);
+  out.lots(POSITION_DOWN, values[at + OrderResult.downLots]!);
   writeTime(out, parts.time, values[at + ResultHead.sequence]!, values[at + ResultHead.atMs]!);
 }
 
@@ -120,58 +118,44 @@ function writePlace(out: AsciiWriter, part: Part, assets: Assets, marketId: numb
   if (part.repeat(out, marketId, userId)) return;
   out.put(MARKET_ID);
   out.text(marketName(assets, marketId));
-  out.put(USER_ID);
-  out.integer(userId);
+  out.integer(USER_ID, userId);
   part.end(out);
 }
 
 /** Also the end. */
 function writeTime(out: AsciiWriter, part: Part, sequence: number, atMs: number): void {
   if (part.repeat(out, sequence, atMs)) return;
-  out.put(SEQUENCE);
-  out.integer(sequence);
-  out.put(AT_MS);
-  out.integer(atMs);
+  out.integer(SEQUENCE, sequence);
+  out.integer(AT_MS, atMs);
   out.byte(BRACE);
   part.end(out);
 }
 
-/** From the filled shares, of which there are some, to the field "unspent". */
-function writeTraded(out: AsciiWriter, values: Float64Array, at: number, isBuy: boolean): void {
+/** From what comes before the filled shares, of which there are some, to what is unspent. */
+function writeTraded(out: AsciiWriter, values: Float64Array, at: number, kind: Piece): void {
+  const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
   const filledLots = values[at + OrderResult.filledLots]!;
   const valueMicros = values[at + OrderResult.valueMicros]!;
   const feeMicros = values[at + OrderResult.feeMicros]!;
-  out.lots(filledLots);
-  out.put(AVERAGE_PRICE);
-  out.micros(averagePriceMicros(valueMicros, filledLots)!);
-  out.put(isBuy ? SPENT : RECEIVED);
-  out.micros(valueMicros);
-  out.put(FEE);
-  out.micros(feeMicros);
-  out.put(TOTAL);
-  out.micros(isBuy ? valueMicros + feeMicros : valueMicros - feeMicros);
-  out.put(UNSPENT);
+  out.lots(kind, filledLots);
+  out.micros(AVERAGE_PRICE, averagePriceMicros(valueMicros, filledLots)!);
+  out.micros(isBuy ? SPENT : RECEIVED, valueMicros);
+  out.micros(FEE, feeMicros);
+  out.micros(TOTAL, isBuy ? valueMicros + feeMicros : valueMicros - feeMicros);
+  out.micros(UNSPENT, values[at + OrderResult.unspentMicros]!);
 }
 
-/** Triples of trade id, ticks and lots; and the beginning of what follows them. */
+/** Triples of trade id, ticks and lots, at least one. The closing bracket is the next piece's. */
 function writeFills(out: AsciiWriter, values: Float64Array, start: number, count: number): void {
-  if (count === 0) {
-    out.put(NO_FILLS);
-    return;
-  }
   out.put(FILLS);
   for (let i = 0; i < count; i++) {
     const at = start + i * 3;
     if (i > 0) out.byte(COMMA);
-    out.put(TRADE_ID);
-    out.integer(values[at]!);
-    out.put(PRICE);
-    out.ticks(values[at + 1]!);
-    out.put(SHARES);
-    out.lots(values[at + 2]!);
+    out.integer(TRADE_ID, values[at]!);
+    out.ticks(PRICE, values[at + 1]!);
+    out.lots(SHARES, values[at + 2]!);
     out.byte(BRACE);
   }
-  out.put(BALANCE);
 }
 
 /** The last market that was written: most orders are for the same few. */

@@ -56,8 +56,7 @@ function writeLevels(levels: readonly DepthLevel[], priceOf: (ticks: number) => 
   for (let i = 0; i < levels.length; i++) {
     const { priceTicks, sizeLots } = levels[i]!;
     if (i > 0) out.byte(COMMA);
-    out.put(LEVELS[priceOf(priceTicks)]!);
-    out.lots(sizeLots);
+    out.lots(LEVELS[priceOf(priceTicks)]!, sizeLots);
     out.byte(BRACE);
   }
 }
