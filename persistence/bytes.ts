@@ -6,6 +6,8 @@
  *
  * integer  0 to 2^53 - 1 in 1 to 8 bytes, seven bits each, the lowest first; the high bit says that more
  *          follow. The shortest form is the only valid one.
+ * signed   -(2^53 - 1) to 2^53 - 1. The first byte has the lowest six bits of the magnitude, then a bit that says that it is
+ *          negative; the high bit says that the rest of the magnitude follows, as an integer.
  * time     six bytes, little-endian (milliseconds since the epoch, up to the year 10889).
  * text     its length in bytes (an integer), then UTF-8. A text with half a surrogate pair has no UTF-8.
  */
@@ -15,6 +17,9 @@ export const MAX_TEXT_BYTES = 4_096;
 /** The latest time that six bytes hold. */
 const MAX_TIME = 2 ** 48 - 1;
 const INTEGER_BYTES = 8;
+/** In the first byte of a signed integer. */
+const NEGATIVE = 0x40;
+const MORE = 0x80;
 
 export class MalformedBytes extends Error {
   override name = 'MalformedBytes';
@@ -43,20 +48,22 @@ export class ByteWriter {
   integer(value: number): void {
     if (!isWhole(value)) throw new RangeError(`not an integer from 0 to 2^53 - 1: ${value}`);
     this.reserve(INTEGER_BYTES);
-    const buffer = this.buffer;
-    let at = this.length;
-    let rest = value;
-    // The bit operators see 32 bits; above that, divide.
-    while (rest > 0x7fffffff) {
-      buffer[at++] = (rest & 0x7f) | 0x80;
-      rest = Math.floor(rest / 128);
+    this.putSevens(value);
+  }
+
+  signed(value: number): void {
+    const magnitude = value < 0 ? -value : value;
+    // Most are small, and quickly seen to be whole.
+    const isSmall = (magnitude | 0) === magnitude && !Object.is(magnitude, -0);
+    if (!isSmall && !isWhole(magnitude)) throw new RangeError(`not an integer of less than 2^53: ${value}`);
+    this.reserve(INTEGER_BYTES);
+    const sign = value < 0 ? NEGATIVE : 0;
+    if (magnitude < 64) {
+      this.buffer[this.length++] = sign | magnitude;
+      return;
     }
-    while (rest > 0x7f) {
-      buffer[at++] = (rest & 0x7f) | 0x80;
-      rest >>>= 7;
-    }
-    buffer[at++] = rest;
-    this.length = at;
+    this.buffer[this.length++] = MORE | sign | (magnitude & 63);
+    this.putSevens(isSmall ? magnitude >>> 6 : Math.floor(magnitude / 64));
   }
 
   text(value: string): void {
@@ -73,6 +80,24 @@ export class ByteWriter {
       this.buffer.write(value, this.length, byteLength, 'utf8');
     }
     this.length += byteLength;
+  }
+
+  /** Seven bits a byte, the lowest first. There must be room. */
+  private putSevens(value: number): void {
+    const buffer = this.buffer;
+    let at = this.length;
+    let rest = value;
+    // The bit operators see 32 bits; above that, divide.
+    while (rest > 0x7fffffff) {
+      buffer[at++] = (rest & 0x7f) | 0x80;
+      rest = Math.floor(rest / 128);
+    }
+    while (rest > 0x7f) {
+      buffer[at++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    buffer[at++] = rest;
+    this.length = at;
   }
 
   private reserve(count: number): void {
@@ -132,6 +157,20 @@ export class ByteReader {
       unit *= 128;
     }
     throw this.malformed('an integer is 2^53 or more');
+  }
+
+  signed(): number {
+    const first = this.byte();
+    let magnitude = first & 0x3f;
+    if (first >= MORE) {
+      const rest = this.integer();
+      if (rest === 0) throw this.malformed('an integer is longer than it needs to be');
+      magnitude += rest * 64;
+      if (magnitude > Number.MAX_SAFE_INTEGER) throw this.malformed('an integer is 2^53 or more');
+    }
+    if ((first & NEGATIVE) === 0) return magnitude;
+    if (magnitude === 0) throw this.malformed('an integer is minus zero');
+    return -magnitude;
   }
 
   text(): string {

@@ -6,7 +6,7 @@
  * message. So no commit is missed, and under load no commit costs a message.
  */
 
-const SLOTS = ['durable', 'applied', 'projected', 'snapshotSequence', 'snapshotAtMs', 'rowCount'] as const;
+const SLOTS = ['durable', 'applied', 'projected', 'snapshotSequence', 'snapshotAtMs', 'entryCount'] as const;
 type Slot = (typeof SLOTS)[number];
 
 const FLAG_BYTES = 8;

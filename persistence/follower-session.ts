@@ -20,7 +20,7 @@ import { type Answered, FollowerReads } from './follower-reads.js';
 import { FollowerSnapshots, type SnapshotSchedule, type WriteSnapshot } from './follower-snapshots.js';
 import { type CheckedHistory, checkHistory } from './history-check.js';
 import { HistoryDamage } from './history-damage.js';
-import { type HistoryRows, Projection } from './history-projection.js';
+import { type HistoryChanges, Projection } from './history-projection.js';
 import { HistoryReads } from './history-reads.js';
 import type { HistoryRequest } from './history-requests.js';
 import { type CommittedLists, HistoryStore } from './history-store.js';
@@ -37,11 +37,11 @@ import { loadNewestSnapshot, type StartingPoint } from './snapshot-recovery.js';
 
 /** For how long commits come together, while no read waits for them. */
 const GATHER_MS = 100;
-/** Rows, or commands, for which a transaction is begun although there is more to follow. */
-const TRANSACTION_ROWS = 50_000;
+/** Entries, or commands, for which a transaction is begun although there is more to follow. */
+const TRANSACTION_ENTRIES = 50_000;
 const TRANSACTION_COMMANDS = 50_000;
-/** Rows that may wait for a transaction, before the journal has to wait for it. */
-const PENDING_ROWS_MAX = 200_000;
+/** Entries that may wait for a transaction, before the journal has to wait for it. */
+const PENDING_ENTRIES_MAX = 200_000;
 /** Commands after which messages and finished transactions are handled: some milliseconds. */
 const TURN_COMMANDS = 1_000;
 
@@ -135,7 +135,7 @@ export class FollowerSession {
       const database = await HistoryReads.open(folder, checked.lists);
       closers.push(database);
       board.set('projected', sequence);
-      board.set('rowCount', store.rowCount);
+      board.set('entryCount', store.entryCount);
       const snapshotSequence = start.position.sequence;
       log.info({ historySequence: sequence, snapshotSequence }, 'the follower starts');
       return new FollowerSession(options, { reader, store, checked, start, database });
@@ -198,11 +198,11 @@ export class FollowerSession {
     for await (const batch of this.opened.reader.batches(this.position)) {
       if (this.isEnding()) return;
       this.apply(batch);
-      const pendingRows = this.projection?.pendingRows ?? 0;
+      const pendingEntries = this.projection?.pendingEntries ?? 0;
       const pendingCommands = batch.lastSequence - this.opened.store.progress.sequence;
-      const isMuch = pendingRows >= TRANSACTION_ROWS || pendingCommands >= TRANSACTION_COMMANDS;
+      const isMuch = pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS;
       if (isMuch) this.startCommit();
-      if (pendingRows > PENDING_ROWS_MAX) await this.committing;
+      if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
       if (this.projection !== null && this.snapshots.isDue(this.engine)) await this.takeSnapshot();
       if (this.position.sequence >= turnEnds) {
         await nextTurn();
@@ -235,7 +235,7 @@ export class FollowerSession {
       const count = this.engine.account(userId)!.tradeCount;
       const found = checked.state.userTrades.of(userId);
       if (found === count) continue;
-      throw new HistoryDamage('userTrade', `userId ${userId}`, `the list has ${found} rows, not ${count}`);
+      throw new HistoryDamage('userTrade', `userId ${userId}`, `the list has ${found} entries, not ${count}`);
     }
     this.projection = new Projection(this.engine, checked.state, (userId) => this.boards.changed(userId));
     this.serve();
@@ -247,27 +247,27 @@ export class FollowerSession {
     const { store } = this.opened;
     if (this.committing !== null || projection === null || this.failure !== null) return;
     if (position.sequence === store.progress.sequence) return;
-    const rows = projection.take();
+    const changes = projection.take();
     this.committing = this.reads.begun
-      .then(() => store.commit(rows, position))
-      .then(() => this.afterCommit(rows))
+      .then(() => store.commit(changes, position))
+      .then(() => this.afterCommit(changes))
       .catch((error: unknown) => {
         this.committing = null;
         this.fail(error);
       });
   }
 
-  private afterCommit(rows: HistoryRows): void {
+  private afterCommit({ lists: added, openedIds, endedIds }: HistoryChanges): void {
     this.committing = null;
     const { lists } = this;
-    for (const userId of rows.userTradeIds) lists.userTrades.next(userId);
-    for (const userId of rows.pointsCreditIds) lists.pointsCredits.next(userId);
-    for (const userId of rows.closedPositionIds) lists.closedPositions.next(userId);
-    for (const marketId of rows.openedIds) lists.knownMarketIds.add(marketId);
-    lists.pastMarketIds.push(...rows.endedIds);
+    lists.userTrades.addAll(added.userTrade);
+    lists.pointsCredits.addAll(added.pointsCredit);
+    lists.closedPositions.addAll(added.closedPosition);
+    for (const marketId of openedIds) lists.knownMarketIds.add(marketId);
+    lists.pastMarketIds.push(...endedIds);
     const { store } = this.opened;
     this.board.set('projected', store.progress.sequence);
-    this.board.set('rowCount', store.rowCount);
+    this.board.set('entryCount', store.entryCount);
     this.serve();
     this.startCommit();
   }

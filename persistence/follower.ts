@@ -46,8 +46,8 @@ export interface FollowerStatus {
   /** Of the newest snapshot, 0: none. The time is the exchange's, and 0 until this process has written one. */
   snapshotSequence: number;
   snapshotAtMs: number;
-  /** Rows in history.db. */
-  historyRows: number;
+  /** Entries of lists in history.db, and markets. */
+  historyEntries: number;
 }
 
 export class Follower {
@@ -102,7 +102,7 @@ export class Follower {
       lagMs: this.lagMs(),
       snapshotSequence: board.get('snapshotSequence'),
       snapshotAtMs: board.get('snapshotAtMs'),
-      historyRows: board.get('rowCount'),
+      historyEntries: board.get('entryCount'),
     };
   }
 

@@ -1,9 +1,9 @@
 /**
- * What a history holds, counted and checked when it is opened: the state that new rows are numbered from.
+ * What a history holds, counted and checked when it is opened: the state that new entries are numbered from.
  *
- * Always holds: what this returns fits together. Lists have no gaps and as many rows in all as the progress says; every
- * market is as it was written, and each one follows the one before it of its asset. The first thing that does not is a
- * {@link HistoryDamage} that names it. It reads in pages, so that memory is bounded.
+ * Always holds: what this returns fits together. The runs of each list have as many entries as the ordinals from 1 to its last
+ * are, and as the progress says in all; every market is as it was written, and each one follows the one before it of its asset.
+ * The first thing that does not is a {@link HistoryDamage} that names it. It reads in pages, so that memory is bounded.
  */
 import type sqlite3 from 'sqlite3';
 import { assetOfMarket, MarketStatus } from '../engine/domain.js';
@@ -11,12 +11,13 @@ import { ListCounts } from './history-counts.js';
 import { asDamage, HistoryDamage } from './history-damage.js';
 import {
   CLOSED_POSITION,
+  type CountedName,
+  type ListLayout,
+  type ListName,
   MARKET,
   MARKET_TRADE,
   POINTS_CREDIT,
   type RowOf,
-  type TableLayout,
-  type TableName,
   USER_TRADE,
 } from './history-format.js';
 import { MarketHistory } from './history-market.js';
@@ -27,7 +28,7 @@ import { query } from './sqlite.js';
 
 const PAGE_ROWS = 5_000;
 
-/** What rows are numbered from, and the same again for readers. */
+/** What entries are numbered from, and the same again for readers. */
 export interface CheckedHistory {
   state: HistoryState;
   lists: CommittedLists;
@@ -66,26 +67,26 @@ interface Counts {
   set(key: number, count: number): void;
 }
 
-/** The number of rows of each list of a table, which must be those with the ordinals from 1 to it. */
+/** The number of entries of each list of a table, which must be those with the ordinals from 1 to it. */
 async function countLists<C extends Counts = ListCounts>(
   database: sqlite3.Database,
-  layout: TableLayout & { name: TableName },
+  { name, key }: ListLayout & { name: ListName },
   progress: Progress,
   counts: C = new ListCounts() as Counts as C,
 ): Promise<C> {
-  const [key] = layout.keys;
-  const sql = `SELECT ${key} AS key, count(*) AS count, min(ordinal) AS first, max(ordinal) AS last FROM ${layout.name}
-    WHERE ${key} > ? GROUP BY ${key} ORDER BY ${key} LIMIT ${PAGE_ROWS}`;
+  const sql = `SELECT ${key} AS id, sum(count) AS count, min(firstOrdinal) AS first,
+      max(firstOrdinal + count - 1) AS last
+    FROM ${name} WHERE ${key} > ? GROUP BY ${key} ORDER BY ${key} LIMIT ${PAGE_ROWS}`;
   let total = 0;
   let after = 0;
   for (;;) {
-    const lists = await query<{ key: number; count: number; first: number; last: number }>(database, sql, [
+    const lists = await query<{ id: number; count: number; first: number; last: number }>(database, sql, [
       after,
     ]);
-    for (const { key: id, count, first, last } of lists) {
+    for (const { id, count, first, last } of lists) {
       if (first !== 1 || last !== count) {
-        const what = `the list has ${count} rows, numbered from ${first} to ${last}`;
-        throw new HistoryDamage(layout.name, `${key} ${id}`, what);
+        const what = `the list has ${count} entries, numbered from ${first} to ${last}`;
+        throw new HistoryDamage(name, `${key} ${id}`, what);
       }
       counts.set(id, count);
       total += count;
@@ -93,14 +94,13 @@ async function countLists<C extends Counts = ListCounts>(
     }
     if (lists.length < PAGE_ROWS) break;
   }
-  checkTotal(layout, progress, total);
+  checkTotal(name, progress, total);
   return counts;
 }
 
-function checkTotal({ name }: TableLayout & { name: TableName }, progress: Progress, total: number): void {
-  const expected = progress.rowCounts[name];
-  if (total !== expected)
-    throw new HistoryDamage(name, '(unknown)', `there are ${total} rows, not ${expected}`);
+function checkTotal(name: CountedName, progress: Progress, total: number): void {
+  const expected = progress.counts[name];
+  if (total !== expected) throw new HistoryDamage(name, '(unknown)', `it holds ${total}, not ${expected}`);
 }
 
 interface Markets {
@@ -127,7 +127,7 @@ async function readMarkets(
     }
     if (rows.length < PAGE_ROWS) break;
   }
-  checkTotal(MARKET, progress, markets.knownIds.size);
+  checkTotal(MARKET.name, progress, markets.knownIds.size);
   if (tapes.size > 0)
     throw new HistoryDamage('marketTrade', `marketId ${[...tapes.keys()][0]}`, 'there is no such market');
   return markets;
@@ -142,9 +142,9 @@ function checkMarket(row: RowOf<typeof MARKET>, markets: Markets, tapes: Map<num
   if (previousId !== (markets.lastIds[asset] ?? 0)) {
     throw new HistoryDamage('market', `marketId ${previousId}`, `it is missing before ${marketId}`);
   }
-  const rowCount = tapes.get(marketId) ?? 0;
-  if (tradeCount !== rowCount) {
-    throw new HistoryDamage('marketTrade', name, `the list has ${rowCount} rows, not ${tradeCount}`);
+  const entryCount = tapes.get(marketId) ?? 0;
+  if (tradeCount !== entryCount) {
+    throw new HistoryDamage('marketTrade', name, `the list has ${entryCount} entries, not ${tradeCount}`);
   }
   tapes.delete(marketId);
   markets.lastIds[asset] = marketId;

@@ -12,6 +12,11 @@ export class ListCounts {
     return ++this.counts[userId]!;
   }
 
+  /** Counts more of several users at once: `counts` has as many as `ids`. */
+  addAll({ ids, counts }: { ids: Float64Array; counts: Uint32Array }): void {
+    for (let i = 0; i < ids.length; i++) this.set(ids[i]!, this.of(ids[i]!) + counts[i]!);
+  }
+
   set(userId: number, count: number): void {
     if (userId >= this.counts.length) this.grow(userId);
     this.counts[userId] = count;

@@ -6,13 +6,16 @@ import sqlite3 from 'sqlite3';
 export class HistoryDamage extends Error {
   override name = 'HistoryDamage';
   readonly table: string;
-  /** Which row, as far as that is known: `userId 7, ordinal 12`. */
+  /** Which row, or which entry of a list, as far as that is known: `userId 7, ordinal 12`. */
   readonly row: string;
+  /** What is wrong with it. */
+  readonly problem: string;
 
   constructor(table: string, row: string, what: string, cause?: unknown) {
     super(`history.db, table ${table}, ${row}: ${what}`, cause === undefined ? undefined : { cause });
     this.table = table;
     this.row = row;
+    this.problem = what;
   }
 }
 

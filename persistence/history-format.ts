@@ -1,41 +1,68 @@
 /**
- * The format of history.db: what happened and is over, in tables of integers, made from the journal and nothing else.
+ * The format of history.db: what happened and is over, made from the journal and nothing else.
  *
- * application_id 0x51485848 ("QHXH"), user_version 1. A database of another version is not converted: it is deleted
+ * application_id 0x51485848 ("QHXH"), user_version 2. A database of another version is not converted: it is deleted
  * and made again from the journal.
  *
- *   userTrade        one row per trade and side, the n-th trade of a user having the ordinal n
- *   marketTrade      one row per trade, the public tape, the n-th trade of a market having the ordinal n
- *   pointsCredit     points that a user got, the n-th of a user having the ordinal n
- *   closedPosition   positions that a resolution closed, the n-th of a user having the ordinal n
- *   market           every market that ever opened; replaced as it goes through its life
+ *   userTrade        the list of each user's trades, an entry per trade and side
+ *   marketTrade      the list of each market's trades: the public tape
+ *   pointsCredit     the list of points that each user got
+ *   closedPosition   the list of each user's positions that a resolution closed
+ *   market           every market that ever opened, a row each; replaced as it goes through its life
  *   marketPrices     its price history: 64-bit floats, little-endian, in triples of (time, UP's price in half ticks,
  *                    the asset's price in micros, 0: none yet)
- *   progress         one row: the end of the last journal batch that is in all of the above, and the number of rows
+ *   progress         one row: the end of the last journal batch that is in all of the above, and the number of entries
+ *                    in each kind of list, and of markets
  *
- * `sequence` is that of the command that made the row, or changed it last. `checksum` is over the table and all other
- * columns of the row: a row that is not what was written is found when it is read. Ordinals have no gaps, so a row
+ * Entries of a list are numbered from 1, oldest first: the n-th has the ordinal n. They are kept in runs, each of which is a row
+ * and has entries of one list that follow each other and were written in one transaction, RUN_ENTRIES at most: their number,
+ * the ordinal of the first, and `entries`, which are signed integers (bytes.ts), entry by entry, column by column. Each is the
+ * difference to the same column of the entry before in the run (0 before the first), and the value itself in columns that may be
+ * negative: so every difference is exact. How a list is cut into runs depends on the transactions; its entries do not.
+ *
+ * Runs have a rowid, so that they lie in the file in the order in which they are written, and only the index on their keys is
+ * written all over. They are long for rows: to insert them into a table WITHOUT ROWID takes twice as long and more.
+ *
+ * `sequence` is that of the command that made an entry, or changed a row last. `checksum` is over the table and all other
+ * columns of the row: a row that is not what was written is found when it is read. Ordinals have no gaps, so a run
  * that is missing is found too, and the numbers in `progress` must be those of the tables.
  *
  * A transaction holds whole journal batches and the `progress` that they lead to: there is no state in between.
  */
+import { crc32 } from 'node:zlib';
+
 export const HISTORY_FILE = 'history.db';
 export const HISTORY_APPLICATION_ID = 0x51485848;
-export const HISTORY_VERSION = 1;
+export const HISTORY_VERSION = 2;
 
-/** A table of integers. Keys come first; `sequence` and `checksum` follow the columns. */
-export interface TableLayout {
+/** Entries of a run at most: a page reads that many more than it has. */
+export const RUN_ENTRIES = 256;
+
+/** Lists of entries, each of them integers, kept in runs. */
+export interface ListLayout {
   readonly name: string;
   /** Goes into the checksums, so that a row in the wrong table is found. */
   readonly tag: number;
-  readonly keys: readonly string[];
+  /** Whose list it is. */
+  readonly key: string;
+  /** Of an entry, in the order in which they stand in a run. */
+  readonly columns: readonly string[];
+  /** Those of them that may be negative. */
+  readonly negatives: readonly string[];
+}
+
+/** A table of integers. `sequence` and `checksum` follow the columns. */
+export interface TableLayout {
+  readonly name: string;
+  readonly tag: number;
+  readonly key: string;
   readonly columns: readonly string[];
 }
 
 export const USER_TRADE = {
   name: 'userTrade',
   tag: 1,
-  keys: ['userId', 'ordinal'],
+  key: 'userId',
   columns: [
     'tradeId',
     'orderId',
@@ -50,27 +77,31 @@ export const USER_TRADE = {
     'feeMicros',
     'profitMicros',
     'atMs',
+    'sequence',
   ],
-} as const satisfies TableLayout;
+  negatives: ['profitMicros'],
+} as const satisfies ListLayout;
 
 export const MARKET_TRADE = {
   name: 'marketTrade',
   tag: 2,
-  keys: ['marketId', 'ordinal'],
-  columns: ['tradeId', 'matchType', 'upTicks', 'sizeLots', 'takerSide', 'takerOutcome', 'atMs'],
-} as const satisfies TableLayout;
+  key: 'marketId',
+  columns: ['tradeId', 'matchType', 'upTicks', 'sizeLots', 'takerSide', 'takerOutcome', 'atMs', 'sequence'],
+  negatives: [],
+} as const satisfies ListLayout;
 
 export const POINTS_CREDIT = {
   name: 'pointsCredit',
   tag: 3,
-  keys: ['userId', 'ordinal'],
-  columns: ['marketId', 'reason', 'microPoints', 'atMs'],
-} as const satisfies TableLayout;
+  key: 'userId',
+  columns: ['marketId', 'reason', 'microPoints', 'atMs', 'sequence'],
+  negatives: [],
+} as const satisfies ListLayout;
 
 export const CLOSED_POSITION = {
   name: 'closedPosition',
   tag: 4,
-  keys: ['userId', 'ordinal'],
+  key: 'userId',
   columns: [
     'marketId',
     'resolution',
@@ -83,13 +114,15 @@ export const CLOSED_POSITION = {
     'refundMicros',
     'profitMicros',
     'atMs',
+    'sequence',
   ],
-} as const satisfies TableLayout;
+  negatives: ['profitMicros'],
+} as const satisfies ListLayout;
 
 export const MARKET = {
   name: 'market',
   tag: 5,
-  keys: ['marketId'],
+  key: 'marketId',
   columns: [
     /** The market of the same asset before this one, 0: none. */
     'previousId',
@@ -115,21 +148,31 @@ export const MARKET = {
   ],
 } as const satisfies TableLayout;
 
-export const TABLES = [USER_TRADE, MARKET_TRADE, POINTS_CREDIT, CLOSED_POSITION, MARKET] as const;
-export type TableName = (typeof TABLES)[number]['name'];
+export const LISTS = [USER_TRADE, MARKET_TRADE, POINTS_CREDIT, CLOSED_POSITION] as const;
+export type ListName = (typeof LISTS)[number]['name'];
+
+/** What `progress` counts. */
+export const COUNTED = [...LISTS, MARKET] as const;
+export type CountedName = (typeof COUNTED)[number]['name'];
 
 const MARKET_PRICES_TAG = 6;
 export const PROGRESS_TAG = 7;
 
-/** A row as a query gives it. */
-export type RowOf<Layout extends TableLayout> = Record<
-  Layout['keys'][number] | Layout['columns'][number] | 'sequence' | 'checksum',
+/** An entry of a list. */
+export type EntryOf<Layout extends ListLayout> = Record<
+  Layout['key'] | 'ordinal' | Layout['columns'][number],
   number
 >;
 
-/** Keys, columns, sequence, checksum: the order in which values stand in records and in queries. */
+/** A row of a table of integers, as a query gives it. */
+export type RowOf<Layout extends TableLayout> = Record<
+  Layout['key'] | Layout['columns'][number] | 'sequence' | 'checksum',
+  number
+>;
+
+/** Key, columns, sequence, checksum: the order in which values stand in records and in queries. */
 export function columnNames(layout: TableLayout): string[] {
-  return [...layout.keys, ...layout.columns, 'sequence', 'checksum'];
+  return [layout.key, ...layout.columns, 'sequence', 'checksum'];
 }
 
 const MARKET_PRICES_SQL = `CREATE TABLE marketPrices (
@@ -143,16 +186,33 @@ const PROGRESS_SQL = `CREATE TABLE progress (
   id INTEGER PRIMARY KEY,
   sequence INTEGER NOT NULL,
   hash BLOB NOT NULL,
-  ${TABLES.map(({ name }) => `${name}Rows INTEGER NOT NULL`).join(', ')},
+  ${COUNTED.map(({ name }) => `${name}Count INTEGER NOT NULL`).join(', ')},
   checksum INTEGER NOT NULL
 ) STRICT`;
 
-/** What sqlite_schema holds, in this order. */
-export const SCHEMA: readonly string[] = [...TABLES.map(tableSql), MARKET_PRICES_SQL, PROGRESS_SQL];
+/** What sqlite_schema holds, in this order; beside it, the indexes on the keys of runs, which have no text. */
+export const SCHEMA: readonly string[] = [
+  ...LISTS.map(runsSql),
+  tableSql(MARKET),
+  MARKET_PRICES_SQL,
+  PROGRESS_SQL,
+];
 
 function tableSql(layout: TableLayout): string {
   const columns = columnNames(layout).map((name) => `${name} INTEGER NOT NULL`);
-  return `CREATE TABLE ${layout.name} (${columns.join(', ')}, PRIMARY KEY (${layout.keys.join(', ')})) STRICT, WITHOUT ROWID`;
+  return `CREATE TABLE ${layout.name} (${columns.join(', ')}, PRIMARY KEY (${layout.key})) STRICT, WITHOUT ROWID`;
+}
+
+/** The entries come last, so that nothing has to be read past them. */
+function runsSql({ name, key }: ListLayout): string {
+  return `CREATE TABLE ${name} (
+  ${key} INTEGER NOT NULL,
+  firstOrdinal INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
+  entries BLOB NOT NULL,
+  PRIMARY KEY (${key}, firstOrdinal)
+) STRICT`;
 }
 
 /**
@@ -177,6 +237,11 @@ export function checksumOf(tag: number, values: Iterable<number>): number {
   let checksum = startChecksum(tag);
   for (const value of values) checksum = addToChecksum(checksum, value);
   return finishChecksum(checksum);
+}
+
+/** Of a run: over its numbers, and the very bytes of its entries. */
+export function runChecksum(tag: number, numbers: readonly number[], entries: Uint8Array): number {
+  return crc32(entries, checksumOf(tag, numbers));
 }
 
 /** Of a row of marketPrices, over the very bits of the points. */

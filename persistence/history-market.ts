@@ -16,7 +16,7 @@ import {
   WINDOW_MS,
 } from '../engine/domain.js';
 import { MICROS_PER_SET } from '../engine/limits.js';
-import type { MARKET, RowOf } from './history-format.js';
+import { checksumOf, MARKET, type RowOf } from './history-format.js';
 import type { RecordBuffer } from './history-records.js';
 
 export const MARK_MS = 5_000;
@@ -77,25 +77,29 @@ export class MarketHistory {
     this.pointsSequence = point.sequence;
   }
 
+  /** Its row, as records hold it. */
   writeRow(records: RecordBuffer): void {
-    records.begin();
-    records.put(this.marketId);
-    records.put(this.previousId);
-    records.put(this.status);
-    records.put(this.resolution);
-    records.put(this.openedAtMs);
-    records.put(this.startPriceMicros);
-    records.put(this.endPriceMicros);
-    records.put(this.resolvedAtMs);
-    records.put(this.volumeMicros);
-    records.put(this.openInterestLots);
-    records.put(this.lastTradeTicks);
-    records.put(this.tradeCount);
-    records.put(this.vaultMicros);
-    records.put(this.referrersMicros);
-    records.put(this.treasuryMicros);
-    records.put(this.isClosed);
-    records.end(this.sequence);
+    const row = [
+      this.marketId,
+      this.previousId,
+      this.status,
+      this.resolution,
+      this.openedAtMs,
+      this.startPriceMicros,
+      this.endPriceMicros,
+      this.resolvedAtMs,
+      this.volumeMicros,
+      this.openInterestLots,
+      this.lastTradeTicks,
+      this.tradeCount,
+      this.vaultMicros,
+      this.referrersMicros,
+      this.treasuryMicros,
+      this.isClosed,
+      this.sequence,
+    ];
+    for (const value of row) records.put(value);
+    records.put(checksumOf(MARKET.tag, row));
   }
 
   static fromRow(row: RowOf<typeof MARKET>, points: Iterable<number>, pointsSequence: number): MarketHistory {

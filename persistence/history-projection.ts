@@ -1,6 +1,6 @@
 /**
- * From the engine's events to rows of history. A pure function of the commands: the same journal makes the same rows,
- * whenever it is read and however it is cut into transactions.
+ * From the engine's events to entries and rows of history. A pure function of the commands: the same journal makes the same
+ * entries and rows, whenever it is read and however it is cut into transactions. (How entries are cut into runs does depend on those.)
  *
  * For each command, `applying` is called before the engine applies it and `applied` after. What has come together is
  * taken out at the end of a journal batch with `take`, and written in one transaction (history-store.ts).
@@ -11,7 +11,15 @@ import { MICROS_PER_SET } from '../engine/limits.js';
 import type { Tape } from '../engine/tape.js';
 import type { MarketView } from '../engine/views.js';
 import { ListCounts } from './history-counts.js';
-import { CLOSED_POSITION, MARKET, MARKET_TRADE, POINTS_CREDIT, USER_TRADE } from './history-format.js';
+import {
+  CLOSED_POSITION,
+  type ListLayout,
+  type ListName,
+  MARKET_TRADE,
+  POINTS_CREDIT,
+  USER_TRADE,
+} from './history-format.js';
+import { type ListAdditions, PendingLists } from './history-lists.js';
 import { EVEN_HALF_TICKS, MARK_MS, MarketHistory } from './history-market.js';
 import { RecordBuffer } from './history-records.js';
 
@@ -25,7 +33,7 @@ export interface ProjectedEngine {
   market(marketId: number): MarketView | null;
 }
 
-/** Where the history stands: what the next rows are numbered from. */
+/** Where the history stands: what the next entries are numbered from. */
 export interface HistoryState {
   userTrades: ListCounts;
   pointsCredits: ListCounts;
@@ -54,21 +62,13 @@ export interface PricesRow {
 }
 
 /** What one transaction writes. */
-export interface HistoryRows {
-  userTrades: Buffer[];
-  marketTrades: Buffer[];
-  pointsCredits: Buffer[];
-  closedPositions: Buffer[];
-  markets: Buffer[];
+export interface HistoryChanges {
+  lists: Record<ListName, ListAdditions>;
+  /** Records of the markets that changed, whole. */
+  markets: Buffer;
   prices: PricesRow[];
-  /** Rows that the transaction adds to each list, by user, in no order that matters. */
-  userTradeIds: number[];
-  pointsCreditIds: number[];
-  closedPositionIds: number[];
-  /** Rows that it adds: to marketTrade, and to market. */
-  marketTradeCount: number;
+  /** Markets that opened, and that ended. */
   openedIds: number[];
-  /** Markets that ended. */
   endedIds: number[];
 }
 
@@ -77,11 +77,7 @@ const { priceObserved, marketOpened, startPriceFixed, marketEnded, marketResolve
 
 /** Where a field of an event stands, counted from the event's start. */
 function fieldsOf<Name extends keyof typeof EVENT_FIELDS>(name: Name) {
-  const names: readonly string[] = EVENT_FIELDS[name];
-  return Object.fromEntries(names.map((field, i) => [field, i + 1])) as Record<
-    (typeof EVENT_FIELDS)[Name][number],
-    number
-  >;
+  return positionsOf<(typeof EVENT_FIELDS)[Name][number]>(EVENT_FIELDS[name], 1);
 }
 const Trade = fieldsOf('trade');
 const Settled = fieldsOf('positionSettled');
@@ -89,24 +85,34 @@ const Credited = fieldsOf('pointsCredited');
 const Shared = fieldsOf('feesShared');
 const Resolved = fieldsOf('marketResolved');
 
+/** Where a column of an entry stands, counted from the entry's start. */
+function columnsOf<Layout extends ListLayout>({ columns }: Layout) {
+  return positionsOf<Layout['columns'][number]>(columns, 0);
+}
+const UserTrade = columnsOf(USER_TRADE);
+const TapeTrade = columnsOf(MARKET_TRADE);
+const Credit = columnsOf(POINTS_CREDIT);
+const Closed = columnsOf(CLOSED_POSITION);
+
+function positionsOf<Name extends string>(names: readonly Name[], first: number): Record<Name, number> {
+  return Object.fromEntries(names.map((name, i) => [name, first + i])) as Record<Name, number>;
+}
+
 const TAKER = 0;
 const MAKER = 1;
 
 export class Projection {
-  /** Rows that wait to be taken. */
-  get pendingRows(): number {
+  /** Entries of users that wait to be taken. */
+  get pendingEntries(): number {
     return this.userTrades.count + this.pointsCredits.count + this.closedPositions.count;
   }
 
-  private readonly userTrades = new RecordBuffer(USER_TRADE);
-  private readonly marketTrades = new RecordBuffer(MARKET_TRADE);
-  private readonly pointsCredits = new RecordBuffer(POINTS_CREDIT);
-  private readonly closedPositions = new RecordBuffer(CLOSED_POSITION);
-  private readonly marketRecords = new RecordBuffer(MARKET);
+  private readonly userTrades = new PendingLists(USER_TRADE);
+  private readonly marketTrades = new PendingLists(MARKET_TRADE);
+  private readonly pointsCredits = new PendingLists(POINTS_CREDIT);
+  private readonly closedPositions = new PendingLists(CLOSED_POSITION);
+  private readonly marketRecords = new RecordBuffer();
 
-  private userTradeIds: number[] = [];
-  private pointsCreditIds: number[] = [];
-  private closedPositionIds: number[] = [];
   private openedIds: number[] = [];
   private endedIds: number[] = [];
   private readonly changedMarkets = new Set<MarketHistory>();
@@ -148,7 +154,7 @@ export class Projection {
     this.nextMarkMs = markAfter(atMs);
   }
 
-  /** After the engine has applied it: makes rows of its events. */
+  /** After the engine has applied it: makes entries and rows of its events. */
   applied(): void {
     const { values, length } = this.engine.events;
     let hasPrice = false;
@@ -190,35 +196,25 @@ export class Projection {
   }
 
   /** Everything since the last call. To be called at the end of a journal batch. */
-  take(): HistoryRows {
+  take(): HistoryChanges {
     for (const market of this.changedMarkets) market.writeRow(this.marketRecords);
     const prices = Array.from(this.changedPrices, ({ marketId, points, pointsSequence }) => ({
       marketId,
       points: Float64Array.from(points),
       sequence: pointsSequence,
     }));
+    const { openedIds, endedIds } = this;
     this.changedMarkets.clear();
     this.changedPrices.clear();
-    const rows: HistoryRows = {
-      marketTradeCount: this.marketTrades.count,
-      userTrades: this.userTrades.take(),
-      marketTrades: this.marketTrades.take(),
-      pointsCredits: this.pointsCredits.take(),
-      closedPositions: this.closedPositions.take(),
-      markets: this.marketRecords.take(),
-      prices,
-      userTradeIds: this.userTradeIds,
-      pointsCreditIds: this.pointsCreditIds,
-      closedPositionIds: this.closedPositionIds,
-      openedIds: this.openedIds,
-      endedIds: this.endedIds,
-    };
-    this.userTradeIds = [];
-    this.pointsCreditIds = [];
-    this.closedPositionIds = [];
     this.openedIds = [];
     this.endedIds = [];
-    return rows;
+    const lists = {
+      userTrade: this.userTrades.take(),
+      marketTrade: this.marketTrades.take(),
+      pointsCredit: this.pointsCredits.take(),
+      closedPosition: this.closedPositions.take(),
+    };
+    return { lists, markets: this.marketRecords.take(), prices, openedIds, endedIds };
   }
 
   private addTrade(values: Float64Array, at: number): void {
@@ -229,18 +225,16 @@ export class Projection {
     const matchType = values[at + Trade.matchType]!;
     market.addTrade({ matchType, upTicks, sizeLots, takerOutcome });
 
-    const records = this.marketTrades;
-    records.begin();
-    records.put(market.marketId);
-    records.put(market.tradeCount);
-    records.put(values[at + Trade.tradeId]!);
-    records.put(matchType);
-    records.put(upTicks);
-    records.put(sizeLots);
-    records.put(values[at + Trade.takerSide]!);
-    records.put(takerOutcome);
-    records.put(this.engine.nowMs);
-    records.end(this.engine.sequence);
+    const to = this.marketTrades.add(market.marketId, market.tradeCount);
+    const entries = this.marketTrades.values;
+    entries[to + TapeTrade.tradeId] = values[at + Trade.tradeId]!;
+    entries[to + TapeTrade.matchType] = matchType;
+    entries[to + TapeTrade.upTicks] = upTicks;
+    entries[to + TapeTrade.sizeLots] = sizeLots;
+    entries[to + TapeTrade.takerSide] = values[at + Trade.takerSide]!;
+    entries[to + TapeTrade.takerOutcome] = takerOutcome;
+    entries[to + TapeTrade.atMs] = this.engine.nowMs;
+    entries[to + TapeTrade.sequence] = this.engine.sequence;
     this.addSide(values, at, TAKER);
     this.addSide(values, at, MAKER);
   }
@@ -250,54 +244,53 @@ export class Projection {
     const userId = values[at + (isTaker ? Trade.takerId : Trade.makerId)]!;
     const outcome = values[at + (isTaker ? Trade.takerOutcome : Trade.makerOutcome)]!;
     const upTicks = values[at + Trade.upTicks]!;
-    const records = this.userTrades;
-    records.begin();
-    records.put(userId);
-    records.put(this.state.userTrades.next(userId));
-    records.put(values[at + Trade.tradeId]!);
-    records.put(values[at + (isTaker ? Trade.takerOrderId : Trade.makerOrderId)]!);
-    records.put(values[at + Trade.marketId]!);
-    records.put(role);
-    records.put(values[at + (isTaker ? Trade.takerSide : Trade.makerSide)]!);
-    records.put(outcome);
-    records.put(outcome === Outcome.UP ? upTicks : MICROS_PER_SET - upTicks);
-    records.put(values[at + Trade.sizeLots]!);
-    records.put(isTaker ? values[at + Trade.feeMicros]! : 0);
-    records.put(values[at + (isTaker ? Trade.takerProfitMicros : Trade.makerProfitMicros)]!);
-    records.put(this.engine.nowMs);
-    records.end(this.engine.sequence);
-    this.userTradeIds.push(userId);
+    const to = this.userTrades.add(userId, this.state.userTrades.next(userId));
+    const entries = this.userTrades.values;
+    entries[to + UserTrade.tradeId] = values[at + Trade.tradeId]!;
+    entries[to + UserTrade.orderId] = values[at + (isTaker ? Trade.takerOrderId : Trade.makerOrderId)]!;
+    entries[to + UserTrade.marketId] = values[at + Trade.marketId]!;
+    entries[to + UserTrade.role] = role;
+    entries[to + UserTrade.side] = values[at + (isTaker ? Trade.takerSide : Trade.makerSide)]!;
+    entries[to + UserTrade.outcome] = outcome;
+    entries[to + UserTrade.priceTicks] = outcome === Outcome.UP ? upTicks : MICROS_PER_SET - upTicks;
+    entries[to + UserTrade.sizeLots] = values[at + Trade.sizeLots]!;
+    entries[to + UserTrade.feeMicros] = isTaker ? values[at + Trade.feeMicros]! : 0;
+    entries[to + UserTrade.profitMicros] =
+      values[at + (isTaker ? Trade.takerProfitMicros : Trade.makerProfitMicros)]!;
+    entries[to + UserTrade.atMs] = this.engine.nowMs;
+    entries[to + UserTrade.sequence] = this.engine.sequence;
     this.changed(userId);
   }
 
   private addClosedPosition(values: Float64Array, at: number): void {
     const userId = values[at + Settled.userId]!;
     const marketId = values[at + Settled.marketId]!;
-    const records = this.closedPositions;
-    records.begin();
-    records.put(userId);
-    records.put(this.state.closedPositions.next(userId));
-    records.put(marketId);
-    records.put(this.known(marketId).resolution);
-    for (let field = Settled.upLots; field <= Settled.profitMicros; field++) records.put(values[at + field]!);
-    records.put(this.engine.nowMs);
-    records.end(this.engine.sequence);
-    this.closedPositionIds.push(userId);
+    const to = this.closedPositions.add(userId, this.state.closedPositions.next(userId));
+    const entries = this.closedPositions.values;
+    entries[to + Closed.marketId] = marketId;
+    entries[to + Closed.resolution] = this.known(marketId).resolution;
+    entries[to + Closed.upLots] = values[at + Settled.upLots]!;
+    entries[to + Closed.downLots] = values[at + Settled.downLots]!;
+    entries[to + Closed.upCostMicros] = values[at + Settled.upCostMicros]!;
+    entries[to + Closed.downCostMicros] = values[at + Settled.downCostMicros]!;
+    entries[to + Closed.feesMicros] = values[at + Settled.feesMicros]!;
+    entries[to + Closed.payoutMicros] = values[at + Settled.payoutMicros]!;
+    entries[to + Closed.refundMicros] = values[at + Settled.refundMicros]!;
+    entries[to + Closed.profitMicros] = values[at + Settled.profitMicros]!;
+    entries[to + Closed.atMs] = this.engine.nowMs;
+    entries[to + Closed.sequence] = this.engine.sequence;
     this.changed(userId);
   }
 
   private addPointsCredit(values: Float64Array, at: number): void {
     const userId = values[at + Credited.userId]!;
-    const records = this.pointsCredits;
-    records.begin();
-    records.put(userId);
-    records.put(this.state.pointsCredits.next(userId));
-    records.put(values[at + Credited.marketId]!);
-    records.put(values[at + Credited.reason]!);
-    records.put(values[at + Credited.microPoints]!);
-    records.put(this.engine.nowMs);
-    records.end(this.engine.sequence);
-    this.pointsCreditIds.push(userId);
+    const to = this.pointsCredits.add(userId, this.state.pointsCredits.next(userId));
+    const entries = this.pointsCredits.values;
+    entries[to + Credit.marketId] = values[at + Credited.marketId]!;
+    entries[to + Credit.reason] = values[at + Credited.reason]!;
+    entries[to + Credit.microPoints] = values[at + Credited.microPoints]!;
+    entries[to + Credit.atMs] = this.engine.nowMs;
+    entries[to + Credit.sequence] = this.engine.sequence;
     this.changed(userId);
   }
 

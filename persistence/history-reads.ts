@@ -4,8 +4,8 @@
  * A read is prepared, when the history stands at some sequence; then `begin` fixes what there is at that sequence, and until
  * `end` the prepared reads can be run, whatever is written meanwhile.
  *
- * Always holds: every row in an answer is as it was
- * written, and none is missing: a page's ordinals follow each other from where they must begin to where they must end,
+ * Always holds: everything in an answer is as it was
+ * written, and nothing is missing: a page's ordinals follow each other from where they must begin to where they must end,
  * and every market that has ended is there. What is not so is a {@link HistoryDamage}, never a shorter list.
  */
 import sqlite3 from 'sqlite3';
@@ -15,11 +15,12 @@ import type { ListCounts } from './history-counts.js';
 import { asDamage, HistoryDamage } from './history-damage.js';
 import {
   CLOSED_POSITION,
+  type EntryOf,
+  type ListLayout,
   MARKET,
   MARKET_TRADE,
   POINTS_CREDIT,
   type RowOf,
-  type TableLayout,
   USER_TRADE,
 } from './history-format.js';
 import type {
@@ -33,6 +34,7 @@ import type {
   UserTrade,
 } from './history-requests.js';
 import { checkRow, type PricesRecord, pointsOf, selectSql } from './history-rows.js';
+import { type RunRow, readRun, selectRuns } from './history-runs.js';
 import { type CommittedLists, historyPath } from './history-store.js';
 import { bytesOf, type MarketParts, marketParts, viewOfPast } from './market-text.js';
 import { PastMarketTexts } from './past-market-texts.js';
@@ -55,12 +57,12 @@ export interface StoredMarket {
 type Read<Answer> = () => Promise<Answer>;
 
 interface PageOf {
-  key: number;
+  /** Whose list. */
+  id: number;
   limit: number;
   cursor: number | null;
-  /** Rows that the list has at least, and (where it is known) exactly. */
-  least: number;
-  exact?: number;
+  /** The ordinal of the newest entry of the list; 0: it has none. */
+  newest: number;
 }
 
 export class HistoryReads {
@@ -118,8 +120,7 @@ export class HistoryReads {
     return async () => {
       const market = await this.marketRow(marketId, isKnown);
       if (market === null) return null;
-      const exact = market.tradeCount;
-      return this.list(MARKET_TRADE, { key: marketId, limit, cursor, least: exact, exact });
+      return this.list(MARKET_TRADE, { id: marketId, limit, cursor, newest: market.tradeCount });
     };
   }
 
@@ -155,30 +156,31 @@ export class HistoryReads {
     };
   }
 
-  private listOfUser<Layout extends TableLayout>(
+  private listOfUser<Layout extends ListLayout>(
     layout: Layout,
     { userId, limit, cursor }: { userId: number; limit: number; cursor: number | null },
     counts: ListCounts,
-  ): Read<Page<Omit<RowOf<Layout>, 'checksum'>>> {
-    const least = counts.of(userId);
-    return () => this.list(layout, { key: userId, limit, cursor, least });
+  ): Read<Page<EntryOf<Layout>>> {
+    const newest = counts.of(userId);
+    return () => this.list(layout, { id: userId, limit, cursor, newest });
   }
 
   /** A page of the list of a user or market, by descending ordinal. */
-  private async list<Layout extends TableLayout>(
+  private async list<Layout extends ListLayout>(
     layout: Layout,
-    page: PageOf,
-  ): Promise<Page<Omit<RowOf<Layout>, 'checksum'>>> {
-    const [key] = layout.keys;
-    const before = page.cursor ?? Number.MAX_SAFE_INTEGER;
-    const rows = await this.query<RowOf<Layout> & { ordinal: number }>(
-      `${selectSql(layout)} WHERE ${key} = ? AND ordinal < ? ORDER BY ordinal DESC LIMIT ?`,
-      [page.key, before, page.limit],
+    { id, limit, cursor, newest }: PageOf,
+  ): Promise<Page<EntryOf<Layout>>> {
+    const first = cursor === null ? newest : Math.min(cursor - 1, newest);
+    const last = Math.max(1, first - limit + 1);
+    if (first < last) return { entries: [], nextCursor: null };
+    const { name, key } = layout;
+    const runs = await this.query<RunRow>(
+      `${selectRuns(layout)} WHERE ${key} = ?1 AND firstOrdinal <= ?2 AND firstOrdinal >=
+        coalesce((SELECT max(firstOrdinal) FROM ${name} WHERE ${key} = ?1 AND firstOrdinal <= ?3), 1)
+        ORDER BY firstOrdinal DESC`,
+      [id, first, last],
     );
-    for (const row of rows) checkRow(layout, row);
-    checkOrdinals(layout, rows, page);
-    const last = rows.at(-1)?.ordinal ?? 0;
-    return { entries: rows.map(withoutChecksum), nextCursor: last > 1 ? last : null };
+    return { entries: cutPage(layout, runs, { id, first, last }), nextCursor: last > 1 ? last : null };
   }
 
   private async marketRow(marketId: number, isKnown: boolean): Promise<RowOf<typeof MARKET> | null> {
@@ -241,16 +243,28 @@ export class HistoryReads {
   }
 }
 
-/** A page must begin at the entry after its cursor, or at the list's newest, and go on without a gap to its end. */
-function checkOrdinals(layout: TableLayout, rows: readonly { ordinal: number }[], page: PageOf): void {
-  const { cursor, limit, least, exact, key } = page;
-  const newest = exact ?? Math.max(least, rows[0]?.ordinal ?? 0);
-  const begin = cursor === null ? newest : Math.min(cursor - 1, newest);
-  const count = Math.max(0, Math.min(limit, begin));
-  for (let i = 0; i < Math.max(count, rows.length); i++) {
-    if (rows[i]?.ordinal === begin - i && i < count) continue;
-    throw new HistoryDamage(layout.name, `${layout.keys[0]} ${key}, ordinal ${begin - i}`, 'it is missing');
+/**
+ * The entries from the ordinal `first` down to `last`, out of all runs that have some of them, the newest first.
+ * @throws HistoryDamage when the runs are not what was written, or do not have them all.
+ */
+function cutPage<Layout extends ListLayout>(
+  layout: Layout,
+  runs: readonly RunRow[],
+  { id, first, last }: { id: number; first: number; last: number },
+): EntryOf<Layout>[] {
+  const page: EntryOf<Layout>[] = [];
+  let wanted = first;
+  for (const run of runs) {
+    const entries = readRun(layout, run);
+    const newest = run.firstOrdinal + entries.length - 1;
+    // Only the newest run may have entries after those that are wanted.
+    const isNext = run.id === id && (page.length === 0 ? newest >= wanted : newest === wanted);
+    if (!isNext) break;
+    for (; wanted >= Math.max(last, run.firstOrdinal); wanted--)
+      page.push(entries[wanted - run.firstOrdinal]!);
   }
+  if (wanted < last) return page;
+  throw new HistoryDamage(layout.name, `${layout.key} ${id}, ordinal ${wanted}`, 'it is missing');
 }
 
 function withoutChecksum<Row extends { checksum: number }>(row: Row): Omit<Row, 'checksum'> {

@@ -6,11 +6,11 @@
 import type { AccountView } from '../engine/views.js';
 import type {
   CLOSED_POSITION,
+  EntryOf,
   MARKET,
   MARKET_TRADE,
   POINTS_CREDIT,
   RowOf,
-  TableLayout,
   USER_TRADE,
 } from './history-format.js';
 import type { LeaderboardCursor, MetricName, PeriodName, RankedEntry } from './leaderboard.js';
@@ -46,17 +46,15 @@ export type HistoryRequest =
 export type HistoryKind = HistoryRequest['kind'];
 export type RequestOf<Kind extends HistoryKind> = Extract<HistoryRequest, { kind: Kind }>;
 
-type Entry<Layout extends TableLayout> = Omit<RowOf<Layout>, 'checksum'>;
-
 /** One side of a trade: `priceTicks` of the user's own outcome, `role` 0 taker or 1 maker, `feeMicros` 0 for makers. */
-export type UserTrade = Entry<typeof USER_TRADE>;
-export type MarketTradeEntry = Entry<typeof MARKET_TRADE>;
-export type PointsCredit = Entry<typeof POINTS_CREDIT>;
+export type UserTrade = EntryOf<typeof USER_TRADE>;
+export type MarketTradeEntry = EntryOf<typeof MARKET_TRADE>;
+export type PointsCredit = EntryOf<typeof POINTS_CREDIT>;
 /** A position that a resolution closed, with what it paid. */
-export type ClosedPosition = Entry<typeof CLOSED_POSITION>;
+export type ClosedPosition = EntryOf<typeof CLOSED_POSITION>;
 
 /** As of its last event. endPriceMicros is 0 until resolved and on VOID, lastTradeTicks 0 without a trade. */
-export type MarketRecord = Entry<typeof MARKET>;
+export type MarketRecord = Omit<RowOf<typeof MARKET>, 'checksum'>;
 
 /** What a page of markets leaves room for at its end, in bytes. */
 export const PAGE_END_BYTES = 512;

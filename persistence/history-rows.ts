@@ -1,4 +1,4 @@
-/** Rows of history.db as queries give them, each checked against its checksum before anything is made of it. */
+/** Rows of market and marketPrices as queries give them, each checked against its checksum before anything is made of it. */
 import { HistoryDamage } from './history-damage.js';
 import { checksumOf, columnNames, pricesChecksum, type RowOf, type TableLayout } from './history-format.js';
 
@@ -13,11 +13,8 @@ export function checkRow<Layout extends TableLayout>(layout: Layout, row: RowOf<
   const checksum = values.pop();
   // A damaged file may give fractions, texts and blobs, which a checksum of integers does not tell apart.
   if (values.every(Number.isSafeInteger) && checksumOf(layout.tag, values) === checksum) return;
-  throw new HistoryDamage(layout.name, rowName(layout, row), 'the row is not what was written');
-}
-
-function rowName<Layout extends TableLayout>(layout: Layout, row: RowOf<Layout>): string {
-  return layout.keys.map((key) => `${key} ${(row as Record<string, number>)[key]}`).join(', ');
+  const { name, key } = layout;
+  throw new HistoryDamage(name, `${key} ${row[key as Layout['key']]}`, 'the row is not what was written');
 }
 
 /** A row of marketPrices. */

@@ -2,8 +2,8 @@
  * history.db as its one writer has it: opened and checked, or made; then one transaction after another.
  *
  * Always holds: a transaction adds whole journal batches and says where they end, or changes nothing. What is found
- * when it is opened has been checked: SQLite's own structure, every market, and that no list has a gap; the rows of lists
- * are checked one by one when they are read (history-reads.ts).
+ * when it is opened has been checked: SQLite's own structure, every market, and how many entries each list has; the runs of
+ * lists are checked one by one when they are read (history-reads.ts).
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,18 +12,21 @@ import { createPrivateFile } from './files.js';
 import { ListCounts } from './history-counts.js';
 import { asDamage, HistoryDamage } from './history-damage.js';
 import {
+  COUNTED,
+  type CountedName,
   checksumOf,
   HISTORY_APPLICATION_ID,
   HISTORY_FILE,
   HISTORY_VERSION,
+  LISTS,
+  type ListName,
+  MARKET,
   PROGRESS_TAG,
   pricesChecksum,
   SCHEMA,
-  TABLES,
-  type TableName,
 } from './history-format.js';
-import type { HistoryRows } from './history-projection.js';
-import { insertSql } from './history-records.js';
+import type { HistoryChanges } from './history-projection.js';
+import { insertRuns, replaceRows } from './history-records.js';
 import { GENESIS } from './journal-reader.js';
 import { closeDatabase, execute, finalize, openDatabase, prepare, query } from './sqlite.js';
 
@@ -32,16 +35,16 @@ const CHECKPOINT_PAGES = 4_000;
 const CACHE_KIBIBYTES = 65_536;
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** How far the history goes: the end of a journal batch, and the rows in each table. */
+/** How far the history goes: the end of a journal batch, the entries in all lists of each kind, and the markets. */
 export interface Progress {
   sequence: number;
   /** Of that batch. */
   hash: Buffer;
-  rowCounts: Record<TableName, number>;
+  counts: Record<CountedName, number>;
 }
 
 type ProgressRow = { id: number; sequence: number; hash: Buffer; checksum: number } & Record<
-  `${TableName}Rows`,
+  `${CountedName}Count`,
   number
 >;
 
@@ -78,7 +81,8 @@ export function emptyLists(): CommittedLists {
 export class HistoryStore {
   private constructor(
     readonly database: sqlite3.Database,
-    private readonly inserts: ReadonlyMap<TableName, sqlite3.Statement>,
+    private readonly inserts: Record<ListName, sqlite3.Statement>,
+    private readonly replaceMarkets: sqlite3.Statement,
     private progressNow: Progress,
   ) {}
 
@@ -95,12 +99,15 @@ export class HistoryStore {
       if (await isEmpty(database)) await createTables(database);
       await checkFormat(database);
       const progress = await readProgress(database);
-      const inserts = new Map<TableName, sqlite3.Statement>();
-      for (const layout of TABLES) {
-        const verb = layout.name === 'market' ? 'REPLACE' : 'INSERT';
-        inserts.set(layout.name, await prepare(database, insertSql(layout, verb)));
-      }
-      return new HistoryStore(database, inserts, progress);
+      const inserts: Partial<Record<ListName, sqlite3.Statement>> = {};
+      for (const layout of LISTS) inserts[layout.name] = await prepare(database, insertRuns(layout));
+      const replaceMarkets = await prepare(database, replaceRows(MARKET));
+      return new HistoryStore(
+        database,
+        inserts as Record<ListName, sqlite3.Statement>,
+        replaceMarkets,
+        progress,
+      );
     } catch (error) {
       await closeDatabase(database);
       throw asDamage(error);
@@ -112,21 +119,23 @@ export class HistoryStore {
     return this.progressNow;
   }
 
-  get rowCount(): number {
-    return Object.values(this.progressNow.rowCounts).reduce((sum, count) => sum + count, 0);
+  /** Entries of lists, and markets. */
+  get entryCount(): number {
+    return Object.values(this.progressNow.counts).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Adds the rows of the journal batches that end at `end`, in one transaction. */
-  async commit(rows: HistoryRows, end: { sequence: number; hash: Buffer }): Promise<void> {
-    const { database } = this;
-    const progress = this.after(rows, end);
+  /** Writes what the journal batches that end at `end` lead to, in one transaction. */
+  async commit(changes: HistoryChanges, end: { sequence: number; hash: Buffer }): Promise<void> {
+    const { database, inserts } = this;
+    const progress = this.after(changes, end);
     try {
       await execute(database, 'BEGIN IMMEDIATE');
-      for (const layout of TABLES) {
-        for (const records of rows[ROWS_OF[layout.name]])
-          await run(this.inserts.get(layout.name)!, [records]);
+      for (const { name } of LISTS) {
+        for (const { records, entries } of changes.lists[name].pieces)
+          await run(inserts[name], [records, entries]);
       }
-      for (const { marketId, points, sequence } of rows.prices) {
+      if (changes.markets.length > 0) await run(this.replaceMarkets, [changes.markets]);
+      for (const { marketId, points, sequence } of changes.prices) {
         const bytes = Buffer.from(points.buffer, points.byteOffset, points.byteLength);
         const checksum = pricesChecksum(marketId, points, sequence);
         await query(database, 'REPLACE INTO marketPrices VALUES (?, ?, ?, ?)', [
@@ -146,30 +155,20 @@ export class HistoryStore {
   }
 
   async close(): Promise<void> {
-    for (const statement of this.inserts.values()) await finalize(statement);
+    for (const statement of Object.values(this.inserts)) await finalize(statement);
+    await finalize(this.replaceMarkets);
     await closeDatabase(this.database);
   }
 
-  private after(rows: HistoryRows, { sequence, hash }: { sequence: number; hash: Buffer }): Progress {
-    const old = this.progressNow.rowCounts;
-    const rowCounts = {
-      userTrade: old.userTrade + rows.userTradeIds.length,
-      marketTrade: old.marketTrade + rows.marketTradeCount,
-      pointsCredit: old.pointsCredit + rows.pointsCreditIds.length,
-      closedPosition: old.closedPosition + rows.closedPositionIds.length,
-      market: old.market + rows.openedIds.length,
-    };
-    return { sequence, hash, rowCounts };
+  private after(
+    { lists, openedIds }: HistoryChanges,
+    { sequence, hash }: { sequence: number; hash: Buffer },
+  ): Progress {
+    const old = this.progressNow.counts;
+    const added = (name: CountedName) => (name === 'market' ? openedIds.length : lists[name].count);
+    return { sequence, hash, counts: countsOf((name) => old[name] + added(name)) };
   }
 }
-
-const ROWS_OF = {
-  userTrade: 'userTrades',
-  marketTrade: 'marketTrades',
-  pointsCredit: 'pointsCredits',
-  closedPosition: 'closedPositions',
-  market: 'markets',
-} as const satisfies Record<TableName, keyof HistoryRows>;
 
 async function configure(database: sqlite3.Database): Promise<void> {
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
@@ -191,15 +190,18 @@ async function createTables(database: sqlite3.Database): Promise<void> {
     database,
     `PRAGMA application_id = ${HISTORY_APPLICATION_ID}; PRAGMA user_version = ${HISTORY_VERSION}; ${SCHEMA.join(';')}`,
   );
-  const rowCounts = countsOf(() => 0);
-  await writeProgress(database, { sequence: 0, hash: GENESIS.hash, rowCounts });
+  const counts = countsOf(() => 0);
+  await writeProgress(database, { sequence: 0, hash: GENESIS.hash, counts });
   await execute(database, 'COMMIT');
 }
 
 async function checkFormat(database: sqlite3.Database): Promise<void> {
   const [application] = await query<{ application_id: number }>(database, 'PRAGMA application_id');
   const [version] = await query<{ user_version: number }>(database, 'PRAGMA user_version');
-  const schema = await query<{ sql: string }>(database, 'SELECT sql FROM sqlite_schema');
+  const schema = await query<{ sql: string }>(
+    database,
+    'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL',
+  );
   const isOurs =
     application?.application_id === HISTORY_APPLICATION_ID &&
     version?.user_version === HISTORY_VERSION &&
@@ -217,8 +219,8 @@ async function readProgress(database: sqlite3.Database): Promise<Progress> {
   const rows = await query<ProgressRow>(database, 'SELECT * FROM progress');
   const row = rows[0];
   if (rows.length !== 1 || row === undefined) throw new HistoryDamage('progress', 'id 1', 'it is missing');
-  const rowCounts = countsOf((name) => row[`${name}Rows`]);
-  const progress = { sequence: row.sequence, hash: row.hash, rowCounts };
+  const counts = countsOf((name) => row[`${name}Count`]);
+  const progress = { sequence: row.sequence, hash: row.hash, counts };
   if (row.id !== 1 || progressChecksum(progress) !== row.checksum) {
     throw new HistoryDamage('progress', 'id 1', 'it is not what was written');
   }
@@ -226,7 +228,7 @@ async function readProgress(database: sqlite3.Database): Promise<Progress> {
 }
 
 async function writeProgress(database: sqlite3.Database, progress: Progress): Promise<void> {
-  const counts = TABLES.map(({ name }) => progress.rowCounts[name]);
+  const counts = COUNTED.map(({ name }) => progress.counts[name]);
   const marks = Array.from({ length: counts.length + 4 }, () => '?').join(', ');
   await query(database, `REPLACE INTO progress VALUES (${marks})`, [
     1,
@@ -237,12 +239,12 @@ async function writeProgress(database: sqlite3.Database, progress: Progress): Pr
   ]);
 }
 
-function countsOf(count: (name: TableName) => number): Record<TableName, number> {
-  return Object.fromEntries(TABLES.map(({ name }) => [name, count(name)])) as Record<TableName, number>;
+function countsOf(count: (name: CountedName) => number): Record<CountedName, number> {
+  return Object.fromEntries(COUNTED.map(({ name }) => [name, count(name)])) as Record<CountedName, number>;
 }
 
-function progressChecksum({ sequence, hash, rowCounts }: Progress): number {
-  return checksumOf(PROGRESS_TAG, [sequence, ...hash, ...TABLES.map(({ name }) => rowCounts[name])]);
+function progressChecksum({ sequence, hash, counts }: Progress): number {
+  return checksumOf(PROGRESS_TAG, [sequence, ...hash, ...COUNTED.map(({ name }) => counts[name])]);
 }
 
 function run(statement: sqlite3.Statement, parameters: readonly Buffer[]): Promise<void> {

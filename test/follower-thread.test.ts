@@ -192,7 +192,7 @@ describe('the thread', () => {
       projectedSequence: sequencer.durableSequence,
       lagCommands: 0,
       lagMs: 0,
-      historyRows: 31 * 3 + 1,
+      historyEntries: 31 * 3 + 1,
     });
     await vi.waitFor(() => expect(follower.status.snapshotSequence).toBeGreaterThan(20), 30_000);
   });

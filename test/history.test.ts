@@ -10,9 +10,16 @@ import { Engine } from '../engine/engine.js';
 import { createPrivateFolder } from '../persistence/files.js';
 import { checkHistory } from '../persistence/history-check.js';
 import { HistoryDamage } from '../persistence/history-damage.js';
-import { POINTS_CREDIT, TABLES, type TableName } from '../persistence/history-format.js';
-import { emptyHistoryState, type HistoryRows, Projection } from '../persistence/history-projection.js';
-import { RecordBuffer } from '../persistence/history-records.js';
+import {
+  COUNTED,
+  type CountedName,
+  HISTORY_VERSION,
+  LISTS,
+  MARKET,
+  POINTS_CREDIT,
+} from '../persistence/history-format.js';
+import { PendingLists } from '../persistence/history-lists.js';
+import { emptyHistoryState, type HistoryChanges, Projection } from '../persistence/history-projection.js';
 import { PAGE_END_BYTES, type Page } from '../persistence/history-requests.js';
 import { HistoryStore, historyPath } from '../persistence/history-store.js';
 import { openJournal } from '../persistence/journal.js';
@@ -236,22 +243,21 @@ describe('a full disk', () => {
   it('is no damage: the transaction is not there, and is written when there is room', async () => {
     const folder = folders.make();
     await createPrivateFolder(folder);
-    const records = new RecordBuffer(POINTS_CREDIT);
+    const credits = new PendingLists(POINTS_CREDIT);
     const count = 5_000;
-    for (let ordinal = 1; ordinal <= count; ordinal++) {
-      records.begin();
-      for (const value of [1, ordinal, 64, 0, 1_000_000, START_MS]) records.put(value);
-      records.end(ordinal);
+    for (let userId = 1; userId <= count; userId++) {
+      const at = credits.add(userId, 1);
+      credits.values.set([64, 0, 1_000_000, START_MS, userId], at);
     }
-    const rows: HistoryRows = {
-      ...new Projection(new Engine(), emptyHistoryState(), () => {}).take(),
-      pointsCredits: records.take(),
-      pointsCreditIds: Array(count).fill(1),
+    const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).take();
+    const changes: HistoryChanges = {
+      ...nothing,
+      lists: { ...nothing.lists, pointsCredit: credits.take() },
     };
     const end = { sequence: count, hash: Buffer.alloc(32, 7) };
     const store = await HistoryStore.open(folder);
     await execute(store.database, 'PRAGMA max_page_count = 20');
-    const error = await store.commit(rows, end).catch((error: unknown) => error);
+    const error = await store.commit(changes, end).catch((error: unknown) => error);
     expect(error).toMatchObject({ errno: sqlite3.FULL });
     expect(error).not.toBeInstanceOf(HistoryDamage);
     expect(store.progress.sequence).toBe(0);
@@ -260,10 +266,10 @@ describe('a full disk', () => {
     const again = await HistoryStore.open(folder);
     const checked = await checkHistory(again.database, again.progress);
     expect([again.progress.sequence, checked.state.pointsCredits.of(1)]).toEqual([0, 0]);
-    await again.commit(rows, end);
+    await again.commit(changes, end);
     await again.close();
     const last = await HistoryStore.open(folder);
-    expect([last.progress.sequence, last.progress.rowCounts.pointsCredit]).toEqual([count, count]);
+    expect([last.progress.sequence, last.progress.counts.pointsCredit]).toEqual([count, count]);
     await last.close();
   });
 });
@@ -277,32 +283,52 @@ describe('damage', () => {
     expect(changed!.n).toBe(1);
   }
 
-  const columns = TABLES.flatMap((table) =>
-    [...table.columns, 'sequence', 'checksum'].map((column) => [table, column] as const),
-  );
+  /** What is changed in the run that has the newest entry of some list. */
+  const changes = [
+    ['firstOrdinal', 'firstOrdinal + 1'],
+    ['count', 'count + 1'],
+    ['checksum', 'checksum - 1'],
+    ['entries', 'zeroblob(length(entries))'],
+  ] as const;
 
-  it.each(columns.map(([table, column]) => [table.name, column, table] as const))(
-    'a changed %s.%s is named with its row, and the history made again',
-    async (name, column, table) => {
+  it.each(LISTS.flatMap((list) => changes.map((change) => [list.name, ...change, list] as const)))(
+    'a run of %s whose %s is changed is named with its first ordinal, and the history made again',
+    async (name, column, value, { key }) => {
       const folder = folders.copy(complete);
-      const key = table.keys[0];
-      // The newest row of some list.
-      const row = `SELECT ${table.keys.join(', ')} FROM ${name} ORDER BY ${key} DESC, ${table.keys.at(-1)} DESC LIMIT 1`;
-      const found = await rowsOf(folder, row);
-      const where = table.keys.map((each) => `${each} = ${found[0]![each]}`).join(' AND ');
+      const last = `SELECT ${key} AS id, firstOrdinal FROM ${name} WHERE count > 1 ORDER BY 1 DESC, 2 DESC LIMIT 1`;
+      const [run] = await rowsOf(folder, last);
+      const { id, firstOrdinal } = run as { id: number; firstOrdinal: number };
       const follower = start(folder);
       await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
-      // While it runs, so that only reading the row can tell.
-      await change(folder, `UPDATE ${name} SET ${column} = ${column} + 1 WHERE ${where}`);
-      await readRow(follower, name, found[0]![key]!);
+      // While it runs, so that only reading the run can tell.
+      await change(
+        folder,
+        `UPDATE ${name} SET ${column} = ${value} WHERE ${key} = ${id} AND firstOrdinal = ${firstOrdinal}`,
+      );
+      await readNewest(follower, name, id);
       const [damage] = follower.log.of('error');
       expect(damage!.fields.table).toBe(name);
-      expect(damage!.fields.row).toBe(table.keys.map((each) => `${each} ${found[0]![each]}`).join(', '));
+      const named = column === 'firstOrdinal' ? firstOrdinal + 1 : firstOrdinal;
+      expect(damage!.fields.row).toBe(`${key} ${id}, ordinal ${named}`);
     },
   );
 
-  /** Reads the list, or the market, that the key is of; the answer that comes in the end must be right. */
-  async function readRow(follower: TestFollower, name: TableName, id: number): Promise<void> {
+  it.each([...MARKET.columns, 'sequence', 'checksum'])(
+    'a changed market.%s is named with its row, and the history made again',
+    async (column) => {
+      const folder = folders.copy(complete);
+      const [{ id }] = (await rowsOf(folder, 'SELECT max(marketId) AS id FROM market')) as [{ id: number }];
+      const follower = start(folder);
+      await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
+      await change(folder, `UPDATE market SET ${column} = ${column} + 1 WHERE marketId = ${id}`);
+      await readNewest(follower, 'market', id);
+      const [damage] = follower.log.of('error');
+      expect(damage!.fields).toMatchObject({ table: 'market', row: `marketId ${id}` });
+    },
+  );
+
+  /** Reads the newest entry of a list, or the market, that the id is of; the answer that comes in the end must be right. */
+  async function readNewest(follower: TestFollower, name: CountedName, id: number): Promise<void> {
     const page = { limit: 1, cursor: null };
     switch (name) {
       case 'userTrade': {
@@ -350,12 +376,9 @@ describe('damage', () => {
     'progress',
   ])('a row that is missing from %s is noticed when it is opened', async (name) => {
     const folder = folders.copy(complete);
-    const table = TABLES.find((each) => each.name === name);
-    const key = table?.keys.join(', ') ?? (name === 'progress' ? 'id' : 'marketId');
-    await change(
-      folder,
-      `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} ORDER BY 1 DESC LIMIT 1)`,
-    );
+    const counted = COUNTED.find((each) => each.name === name);
+    const key = counted?.key ?? (name === 'progress' ? 'id' : 'marketId');
+    await change(folder, `DELETE FROM ${name} WHERE ${key} = (SELECT max(${key}) FROM ${name})`);
     const follower = start(folder);
     await expectEverything(follower);
     expect(follower.log.of('error').length).toBe(1);
@@ -402,6 +425,18 @@ describe('damage', () => {
       expect(follower.log.of('error').length).toBe(1);
       await follower.close();
     }
+  });
+
+  it('a history of the version before is made anew', async () => {
+    const folder = folders.copy(complete);
+    const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
+    await execute(database, `PRAGMA user_version = ${HISTORY_VERSION - 1}`);
+    await closeDatabase(database);
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error').map(({ fields }) => fields.problem)).toEqual([
+      expect.stringMatching(/the tables are not those of this version/),
+    ]);
   });
 
   it('a history that is empty, by a crash while it was made, is simply made', async () => {

@@ -172,7 +172,7 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
     }
     const { sequence } = (await floor.api.read('/leaderboard?metric=volume&period=all')).json;
     expect(await server.stop()).toBe(0);
-    // Whatever the kills cut off: history and snapshots are, row for row and byte for byte, what the journal leads to.
+    // Whatever the kills cut off: history and snapshots are, entry for entry and byte for byte, what the journal leads to.
     const { good, history, snapshots } = await replayJson(folder, 'verify');
     expect({ good, snapshots: snapshots.length }).toEqual({ good: true, snapshots: 3 });
     expect(history.sequence).toBeGreaterThanOrEqual(sequence);

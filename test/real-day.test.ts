@@ -426,8 +426,8 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     const trades = participants.reduce((sum, { trades }) => sum + trades.length, 0);
     expect(history.good).toBe(true);
     expect(history.sequence).toBeGreaterThanOrEqual(told);
-    // A row for each side of a trade, and one for the tape.
-    expect(history.rows).toBeGreaterThan(trades * 1.5);
+    // An entry for each side of a trade, and one for the tape.
+    expect(history.entries).toBeGreaterThan(trades * 1.5);
     const audited = await replayJson(folder, 'audit');
     expect(audited).toMatchObject({ good: true, findings: [], sequence: journal.sequence });
     expect(audited.markets.length).toBe(97);

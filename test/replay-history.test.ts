@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../engine/engine.js';
+import { ByteWriter } from '../persistence/bytes.js';
 import type { FollowerOptions, Follower as FollowerThread } from '../persistence/follower.js';
-import { TABLES } from '../persistence/history-format.js';
+import { LISTS, type ListLayout, type ListName, runChecksum } from '../persistence/history-format.js';
 import { emptyHistoryState, Projection } from '../persistence/history-projection.js';
+import { type RunRow, RunWriter, readRun, selectRuns } from '../persistence/history-runs.js';
 import { HistoryStore } from '../persistence/history-store.js';
 import type { JournalBatch } from '../persistence/journal-reader.js';
 import { Replay } from '../persistence/recovery.js';
@@ -33,8 +35,8 @@ beforeAll(async () => {
 });
 afterAll(() => folders.removeAll());
 
-/** Projects the first batches into history.db, a few at a time, as the exchange does. */
-async function writeHistory(folder: string, batchCount: number): Promise<void> {
+/** Projects the first batches into history.db, so many in a transaction, as the exchange does. */
+async function writeHistory(folder: string, batchCount: number, batchesAtOnce = 7): Promise<void> {
   const engine = new Engine();
   const projection = new Projection(engine, emptyHistoryState(), () => {});
   const replay = new Replay(
@@ -46,7 +48,7 @@ async function writeHistory(folder: string, batchCount: number): Promise<void> {
   for (const [i, batch] of batches.slice(0, batchCount).entries()) {
     replay.apply(batch);
     const isLast = i === batchCount - 1;
-    if (i % 7 === 0 || isLast) {
+    if (i % batchesAtOnce === 0 || isLast) {
       await store.commit(projection.take(), { sequence: batch.lastSequence, hash: batch.hash });
     }
   }
@@ -59,11 +61,16 @@ async function change(folder: string, sql: string): Promise<void> {
   await closeDatabase(database);
 }
 
-async function countRows(folder: string): Promise<number> {
+/** Entries of lists, and rows of the other tables. */
+async function countEntries(folder: string): Promise<number> {
   const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
   let count = 0;
-  for (const name of [...TABLES.map((table) => table.name), 'marketPrices', 'progress']) {
-    const [row] = await query<{ n: number }>(database, `SELECT count(*) AS n FROM ${name}`);
+  const counted = [
+    ...LISTS.map(({ name }) => [name, 'sum(count)']),
+    ...['market', 'marketPrices', 'progress'].map((name) => [name, 'count(*)']),
+  ];
+  for (const [name, sum] of counted) {
+    const [row] = await query<{ n: number }>(database, `SELECT ${sum} AS n FROM ${name}`);
     expect(row!.n, name).toBeGreaterThan(0);
     count += row!.n;
   }
@@ -71,18 +78,49 @@ async function countRows(folder: string): Promise<number> {
   return count;
 }
 
+/** Writes another entry where one is, with the run around it as it would have been written. */
+async function changeEntry(
+  folder: string,
+  layout: ListLayout & { name: ListName },
+  column: string,
+): Promise<{ id: number; ordinal: number }> {
+  const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
+  const [run] = await query<RunRow>(database, `${selectRuns(layout)} WHERE count > 1 LIMIT 1`);
+  const { id, firstOrdinal, count } = run!;
+  const entries: Record<string, number>[] = readRun<ListLayout>(layout, run!);
+  entries[1]![column]! += 1;
+  const writer = new RunWriter(layout);
+  const bytes = new ByteWriter(1_024);
+  writer.begin();
+  for (const entry of entries) {
+    writer.append(
+      bytes,
+      Float64Array.from(layout.columns, (name) => entry[name]!),
+      0,
+    );
+  }
+  const written = bytes.buffer.subarray(0, bytes.length);
+  await query(
+    database,
+    `UPDATE ${layout.name} SET entries = ?, checksum = ? WHERE ${layout.key} = ? AND firstOrdinal = ?`,
+    [written, runChecksum(layout.tag, [id, firstOrdinal, count], written), id, firstOrdinal],
+  );
+  await closeDatabase(database);
+  return { id, ordinal: firstOrdinal + 1 };
+}
+
 describe('a history that is what the journal leads to', () => {
-  it('is good up to its end, row for row, and stays as it is', async () => {
+  it('is good up to its end, entry for entry, and stays as it is', async () => {
     const folder = folders.copy(whole);
-    const rows = await countRows(folder);
+    const entries = await countEntries(folder);
     const before = traceOf(folder);
     const report = await replayJson(folder, 'verify');
     const { lastSequence } = batches.at(-1)!;
-    expect(report.history).toEqual({ sequence: lastSequence, good: true, rows });
-    expect(rows).toBeGreaterThan(300);
+    expect(report.history).toEqual({ sequence: lastSequence, good: true, entries });
+    expect(entries).toBeGreaterThan(300);
     expect(traceOf(folder)).toEqual(before);
     const people = await replayTool(folder, 'verify');
-    expect(people.out).toContain(`sequence ${lastSequence}, ${rows} rows are what the replay gives`);
+    expect(people.out).toContain(`sequence ${lastSequence}, ${entries} entries are what the replay gives`);
   });
 
   it('is good when it is behind the journal, or has hardly begun', async () => {
@@ -91,11 +129,25 @@ describe('a history that is what the journal leads to', () => {
       await writeHistory(folder, count);
       const { history } = await replayJson(folder, 'verify');
       expect(history).toMatchObject({ sequence: batches[count - 1]!.lastSequence, good: true });
-      expect(history.rows).toBeGreaterThan(0);
+      expect(history.entries).toBeGreaterThan(0);
     }
     const folder = folders.copy(without);
     await (await HistoryStore.open(folder)).close();
-    expect((await replayJson(folder, 'verify')).history).toEqual({ sequence: 0, good: true, rows: 1 });
+    expect((await replayJson(folder, 'verify')).history).toEqual({
+      sequence: 0,
+      good: true,
+      entries: 1,
+    });
+  });
+
+  it('is the same however the exchange cut it into transactions', async () => {
+    const entries = await countEntries(whole);
+    for (const batchesAtOnce of [1, 3, batches.length]) {
+      const folder = folders.copy(without);
+      await writeHistory(folder, batches.length, batchesAtOnce);
+      const { history } = await replayJson(folder, 'verify');
+      expect(history).toEqual({ sequence: batches.at(-1)!.lastSequence, good: true, entries });
+    }
   });
 
   it('need not be there', async () => {
@@ -213,17 +265,60 @@ describe('a history that is not', () => {
     expect(traceOf(folder)).toEqual(before);
   }
 
-  it.each(TABLES.map(({ name }) => [name] as const))('a changed number in %s', async (name) => {
+  it.each([
+    ['userTrade', 'sizeLots'],
+    ['marketTrade', 'sizeLots'],
+    ['pointsCredit', 'microPoints'],
+    ['closedPosition', 'profitMicros'],
+  ] as const)('an entry of %s that is another, in a run that is whole', async (name, column) => {
     const folder = folders.copy(whole);
-    const column = name === 'market' ? 'volumeMicros' : name === 'pointsCredit' ? 'microPoints' : 'upLots';
-    const changed = name.endsWith('Trade') ? 'sizeLots' : column;
+    const layout = LISTS.find((list) => list.name === name)!;
+    const { id, ordinal } = await changeEntry(folder, layout, column);
+    await expectFinding(
+      folder,
+      `table ${name}, ${layout.key} ${id}, ordinal ${ordinal}: ${column} is `,
+      'but the journal leads to ',
+    );
+  });
+
+  it('a changed number in market', async () => {
+    const folder = folders.copy(whole);
     await change(
       folder,
-      `UPDATE ${name} SET ${changed} = ${changed} + 1
-        WHERE (${TABLES.find((table) => table.name === name)!.keys.join(', ')}) IN
-          (SELECT ${TABLES.find((table) => table.name === name)!.keys.join(', ')} FROM ${name} LIMIT 1 OFFSET 3)`,
+      `UPDATE market SET volumeMicros = volumeMicros + 1
+        WHERE marketId IN (SELECT marketId FROM market LIMIT 1 OFFSET 3)`,
     );
-    await expectFinding(folder, `table ${name}, `, `${changed} is `, 'but the journal leads to ');
+    await expectFinding(folder, 'table market, marketId ', 'volumeMicros is ', 'but the journal leads to ');
+  });
+
+  it('a run that is not what was written is named once, and its entries are not called missing', async () => {
+    const folder = folders.copy(whole);
+    await change(
+      folder,
+      `UPDATE userTrade SET entries = zeroblob(length(entries))
+        WHERE (userId, firstOrdinal) IN (SELECT userId, firstOrdinal FROM userTrade WHERE count > 2 LIMIT 1)`,
+    );
+    await expectFinding(folder, 'table userTrade, userId ', 'are not what was written');
+    const { findings, history } = JSON.parse((await replayTool(folder, 'verify', '--json')).out);
+    expect(findings.length).toBe(1);
+    expect(history.entries).toBeLessThan(await countEntries(folder));
+  });
+
+  it.each(["'a text'", '1 << 60', '-5', '0'])('a run of which the count is %s', async (count) => {
+    const folder = folders.copy(whole);
+    // A table that is not strict lets it in, as damage does.
+    await change(
+      folder,
+      `PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = replace(sql, ' STRICT', '') WHERE name = 'pointsCredit'`,
+    );
+    await change(
+      folder,
+      `UPDATE pointsCredit SET count = ${count} WHERE rowid = 1;
+        PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = sql || ' STRICT' WHERE name = 'pointsCredit'`,
+    );
+    await expectFinding(folder, 'table pointsCredit, userId ', 'are not what was written');
   });
 
   it('a changed price history', async () => {
@@ -232,21 +327,28 @@ describe('a history that is not', () => {
     await expectFinding(folder, 'table marketPrices, marketId ', 'points is not what the journal leads to');
   });
 
-  it('a row that is missing, one too many, and rows in great number', async () => {
+  it('a run that is missing, one too many, and runs in great number', async () => {
     const folder = folders.copy(whole);
+    const last = (name: string) => `SELECT max(firstOrdinal) FROM ${name}`;
+    const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
+    const [lost] = await query<RunRow>(database, `${selectRuns(LISTS[0])} WHERE userId = 2 LIMIT 1 OFFSET 1`);
+    const credits = LISTS[2];
+    const [copied] = await query<RunRow>(database, `${selectRuns(credits)} WHERE userId = 1 LIMIT 1`);
+    const { count, entries } = copied!;
+    const checksum = runChecksum(credits.tag, [1, 9_999, count], entries);
+    await query(database, 'INSERT INTO pointsCredit VALUES (1, 9999, ?, ?, ?)', [count, checksum, entries]);
+    await closeDatabase(database);
     await change(
       folder,
-      `DELETE FROM userTrade WHERE userId = 2 AND ordinal = 3;
-        INSERT INTO pointsCredit SELECT userId, 9999, marketId, reason, microPoints, atMs, sequence, checksum
-          FROM pointsCredit WHERE userId = 1 AND ordinal = 1;
-        UPDATE closedPosition SET atMs = atMs + 1`,
+      `DELETE FROM userTrade WHERE userId = 2 AND firstOrdinal = ${lost!.firstOrdinal};
+        DELETE FROM closedPosition WHERE firstOrdinal < (${last('closedPosition')})`,
     );
     await expectFinding(
       folder,
-      'table userTrade, userId 2, ordinal 3: the row is missing',
-      'table pointsCredit, userId 1, ordinal 9999: the row is not one that the journal leads to',
-      'table closedPosition: ',
-      'more rows differ',
+      `table userTrade, userId 2, ordinal ${lost!.firstOrdinal}: the entry is missing`,
+      'table pointsCredit, userId 1, ordinal 9999: the entry is not one that the journal leads to',
+      'table closedPosition, userId ',
+      'more differ',
     );
   });
 
@@ -306,6 +408,6 @@ it('a history beyond the damage of a journal is not called good or bad', async (
   expect(run.status).toBe(1);
   const report = JSON.parse(run.out);
   expect(report.findings.length).toBe(1);
-  expect(report.history).toMatchObject({ good: true, rows: null });
+  expect(report.history).toMatchObject({ good: true, entries: null });
   expect((await replayTool(folder, 'verify')).out).toContain('not compared');
 });

@@ -72,15 +72,15 @@ test('every verb finds all well while the exchange writes, and holds nothing up'
   const { userId } = tokens[0]!;
   const snapshots = () => readdirSync(join(folder, 'snapshots')).filter((name) => name.endsWith('.bin'));
   await eventually(() => told.length > 200 && snapshots().length === 3);
-  let rows = 0;
+  let entries = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const before = told.length;
     const { sequence } = told.at(-1)!;
     const report = await replayJson(folder, 'verify');
     expect(report).toMatchObject({ good: true, findings: [] });
     expect(report.journal.sequence).toBeGreaterThanOrEqual(sequence);
-    expect(report.history.rows).toBeGreaterThan(rows);
-    rows = report.history.rows;
+    expect(report.history.entries).toBeGreaterThan(entries);
+    entries = report.history.entries;
 
     const audited = await replayJson(folder, 'audit');
     expect(audited).toMatchObject({ good: true, findings: [] });

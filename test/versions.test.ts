@@ -1,13 +1,17 @@
 /**
  * What is on disk outlives the program that wrote it. A run of commands that never changes has come to the same bytes in every
- * version: in the journal, in the engine's digest, in a snapshot. Where one of them differs from what stands here, a journal or a
- * snapshot that exists somewhere is not what this program makes of it: then the version that is named is raised, and the
+ * version: in the journal, in the engine's digest, in a snapshot, in the runs of the history. Where one of them differs from what
+ * stands here, a file that exists somewhere is not what this program makes of it: then the version that is named is raised, and the
  * new values are put here.
  */
 import { createHash } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
-import { HISTORY_VERSION, SCHEMA } from '../persistence/history-format.js';
+import { Engine } from '../engine/engine.js';
+import { HISTORY_VERSION, LISTS, SCHEMA } from '../persistence/history-format.js';
+import { emptyHistoryState, Projection } from '../persistence/history-projection.js';
 import { FORMAT_VERSION } from '../persistence/journal-format.js';
+import type { JournalBatch } from '../persistence/journal-reader.js';
+import { Replay } from '../persistence/recovery.js';
 import { takeSnapshot } from '../persistence/snapshot-file.js';
 import { SNAPSHOT_VERSION } from '../persistence/snapshot-format.js';
 import { Folders, readAll } from './journal-fixture.js';
@@ -32,7 +36,8 @@ it('the same commands come to the same bytes as ever', async () => {
   const snapshot = takeSnapshot(engine, journal.end);
   const digest = engine.digest();
   await exchange.sequencer.close();
-  const frames = (await readAll(folder)).map((batch) => batch.frames);
+  const batches = await readAll(folder);
+  const frames = batches.map((batch) => batch.frames);
 
   expect({ FORMAT_VERSION, digest, frames: sha256(frames) }, 'FORMAT_VERSION of journal-format.ts').toEqual({
     FORMAT_VERSION: 2,
@@ -46,8 +51,27 @@ it('the same commands come to the same bytes as ever', async () => {
     SNAPSHOT_VERSION: 3,
     state: '1916e3c998236a015cb7dd37d87a4aa5',
   });
-  expect({ HISTORY_VERSION, schema: sha256(SCHEMA) }, 'HISTORY_VERSION of history-format.ts').toEqual({
-    HISTORY_VERSION: 1,
-    schema: '3381bb7b6c5cb405506f95942ff7e4ed',
+  const runs = sha256(runsOf(batches));
+  expect({ HISTORY_VERSION, schema: sha256(SCHEMA), runs }, 'HISTORY_VERSION of history-format.ts').toEqual({
+    HISTORY_VERSION: 2,
+    schema: '1c0d71fc5b76b4aacd50c18f87f37ce2',
+    runs: 'cef22b30db6c66c1c90f9a92d3be38ea',
   });
 });
+
+/** Everything in one transaction: the numbers of the runs with their checksums, then their entries. */
+function runsOf(batches: readonly JournalBatch[]): Buffer[] {
+  const engine = new Engine();
+  const projection = new Projection(engine, emptyHistoryState(), () => {});
+  const replay = new Replay(
+    engine,
+    () => projection.applied(),
+    (_command, atMs) => projection.applying(atMs),
+  );
+  for (const batch of batches) replay.apply(batch);
+  const { lists } = projection.take();
+  return LISTS.flatMap(({ name }) => lists[name].pieces).flatMap(({ records, entries }) => [
+    records,
+    entries,
+  ]);
+}

@@ -1,7 +1,8 @@
 /**
- * The history against the replay: history.db must hold, row by row, what the projection makes of the journal up to the
- * sequence that it says it reached. The projection is the exchange's own; it writes into a temporary folder elsewhere,
- * and the two databases are compared table by table.
+ * The history against the replay: history.db must hold, entry by entry and row by row, what the projection makes of the journal
+ * up to the sequence that it says it reached. The projection is the exchange's own; it writes into a temporary folder elsewhere,
+ * and the two databases are compared table by table. Lists are compared by their entries: how these are cut into runs depends on
+ * when the exchange wrote them.
  *
  * A running exchange goes on writing. So the history is read in one transaction, which begins when the replay has come
  * to where the history was when it began, and sees the history as it is then; the replay goes on to there.
@@ -11,38 +12,65 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type sqlite3 from 'sqlite3';
 import type { Engine } from '../../engine/engine.js';
-import { HISTORY_FILE, TABLES } from '../history-format.js';
+import { HistoryDamage } from '../history-damage.js';
+import { HISTORY_FILE, LISTS, type ListLayout, MARKET, RUN_ENTRIES } from '../history-format.js';
 import { emptyHistoryState, Projection } from '../history-projection.js';
+import { type RunRow, readRun, selectRuns } from '../history-runs.js';
 import { HistoryStore, historyPath } from '../history-store.js';
 import { GENESIS, type JournalPosition } from '../journal-reader.js';
 import { closeDatabase, execute, query } from '../sqlite.js';
 import { type Finding, UsageError } from './findings.js';
 import { openReadOnly, type ReadOnlyDatabase } from './read-only.js';
 
-/** Rows of the projection that may wait for its database. */
-const PENDING_ROWS = 100_000;
+/** Entries of the projection that may wait for its database. */
+const PENDING_ENTRIES = 100_000;
 const PAGE_ROWS = 2_000;
-/** Differing rows that are named, per table; the others are counted. */
-const NAMED_ROWS = 5;
+/** Runs are longer than rows. */
+const PAGE_RUNS = 100;
+/** Differing entries and rows that are named, per table; the others are counted. */
+const NAMED = 5;
 
-/** Values of a row, in the order of the table's columns. */
+/** Values of an entry, or of a row, by column. */
 type Row = Record<string, number | Buffer>;
+
+/** An entry of a run that is not what was written: what to say of it; '' where it was said of an entry before. */
+class DamagedEntry {
+  constructor(
+    readonly entry: Row,
+    readonly what: string,
+  ) {}
+}
 
 interface ComparedTable {
   name: string;
   keys: readonly string[];
+  /** Of what it is made: to be named in findings. */
+  of: 'entry' | 'row';
+  open(database: sqlite3.Database): InOrder;
 }
 
 const COMPARED: readonly ComparedTable[] = [
-  ...TABLES,
-  { name: 'marketPrices', keys: ['marketId'] },
-  { name: 'progress', keys: ['id'] },
+  ...LISTS.map(listOf),
+  tableOf(MARKET.name, [MARKET.key]),
+  tableOf('marketPrices', ['marketId']),
+  tableOf('progress', ['id']),
 ];
+
+function listOf(layout: ListLayout): ComparedTable {
+  const { name, key } = layout;
+  const open = (database: sqlite3.Database) => new InOrder(() => pagesOfEntries(database, layout));
+  return { name, keys: [key, 'ordinal'], of: 'entry', open };
+}
+
+function tableOf(name: string, keys: readonly string[]): ComparedTable {
+  const open = (database: sqlite3.Database) => new InOrder(() => pagesOfRows(database, name, keys));
+  return { name, keys, of: 'row', open };
+}
 
 export class HistoryComparison {
   readonly findings: Finding[] = [];
-  /** Rows that were compared; null: it has not come to that. */
-  rows: number | null = null;
+  /** Entries of lists, and rows of other tables, that were compared; null: it has not come to that. */
+  entries: number | null = null;
   /** Where the history says that it ends. */
   sequence = 0;
   private readonly projection: Projection;
@@ -95,7 +123,7 @@ export class HistoryComparison {
   async proven(position: JournalPosition): Promise<void> {
     if (this.isDone) return;
     const isThere = position.sequence >= this.sequence;
-    if (isThere || this.projection.pendingRows >= PENDING_ROWS) await this.commit(position);
+    if (isThere || this.projection.pendingEntries >= PENDING_ENTRIES) await this.commit(position);
     if (!isThere) return;
     try {
       if (!this.inTransaction) await this.begin();
@@ -157,7 +185,7 @@ export class HistoryComparison {
     }
     await this.compareSchema();
     if (this.findings.length > 0) return;
-    this.rows = 0;
+    this.entries = 0;
     for (const table of COMPARED) await this.compareTable(table);
   }
 
@@ -166,7 +194,7 @@ export class HistoryComparison {
       JSON.stringify([
         await query(database, 'PRAGMA application_id'),
         await query(database, 'PRAGMA user_version'),
-        await query(database, 'SELECT sql FROM sqlite_schema'),
+        await query(database, 'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL'),
       ]);
     const [found, expected] = [await schemaOf(this.history.database), await schemaOf(this.store.database)];
     if (found !== expected) this.find('sqlite_schema', 'its tables are not those of this version');
@@ -174,29 +202,32 @@ export class HistoryComparison {
 
   /** Both in the order of their keys, side by side. */
   private async compareTable(table: ComparedTable): Promise<void> {
-    const found = new OrderedRows(this.history.database, table);
-    const expected = new OrderedRows(this.store.database, table);
+    const found = table.open(this.history.database);
+    const expected = table.open(this.store.database);
     let differing = 0;
     const differs = (row: Row, what: string) => {
       differing++;
-      if (differing <= NAMED_ROWS) this.find(placeOf(table, row), what);
+      if (differing <= NAMED) this.find(placeOf(table, row), what);
     };
     for (;;) {
-      const [left, right] = [await found.head(), await expected.head()];
+      const [left, right] = [await found.head(), (await expected.head()) as Row | null];
       if (left === null && right === null) break;
-      const order = compareKeys(table, left, right);
-      if (order < 0) differs(left!, 'the row is not one that the journal leads to');
-      else if (order > 0) differs(right!, 'the row is missing');
+      const leftRow = left instanceof DamagedEntry ? left.entry : left;
+      const order = compareKeys(table, leftRow, right);
+      if (left instanceof DamagedEntry && order <= 0) {
+        if (left.what !== '') differs(left.entry, left.what);
+      } else if (order < 0) differs(leftRow!, `the ${table.of} is not one that the journal leads to`);
+      else if (order > 0) differs(right!, `the ${table.of} is missing`);
       else {
-        this.rows!++;
-        const what = differenceOf(left!, right!);
-        if (what !== null) differs(left!, what);
+        this.entries!++;
+        const what = differenceOf(leftRow!, right!);
+        if (what !== null) differs(leftRow!, what);
       }
       if (order <= 0) found.next();
       if (order >= 0) expected.next();
     }
-    if (differing > NAMED_ROWS)
-      this.find(`table ${table.name}`, `${differing - NAMED_ROWS} more rows differ`);
+    const unnamed = differing - NAMED;
+    if (unnamed > 0) this.find(`table ${table.name}`, `${unnamed} more differ`);
   }
 
   private find(place: string, what: string): void {
@@ -217,42 +248,79 @@ function unreadable(error: unknown): Finding {
   return historyFinding('as a whole', `it cannot be read: ${error.message}`);
 }
 
-/** The rows of a table in the order of their keys, a page at a time. */
-class OrderedRows {
-  private page: Row[] = [];
+/** What comes a page at a time, one by one. */
+class InOrder {
+  private page: (Row | DamagedEntry)[] = [];
   private at = 0;
-  private last: Row | null = null;
-  private isLastPage = false;
+  private pages: AsyncGenerator<(Row | DamagedEntry)[]> | null = null;
 
-  constructor(
-    private readonly database: sqlite3.Database,
-    private readonly table: ComparedTable,
-  ) {}
+  constructor(private readonly read: () => AsyncGenerator<(Row | DamagedEntry)[]>) {}
 
   /** null: there are no more. */
-  async head(): Promise<Row | null> {
-    if (this.at === this.page.length && !this.isLastPage) await this.turn();
-    return this.page[this.at] ?? null;
+  async head(): Promise<Row | DamagedEntry | null> {
+    this.pages ??= this.read();
+    while (this.at === this.page.length) {
+      const { done, value } = await this.pages.next();
+      if (done) return null;
+      this.page = value;
+      this.at = 0;
+    }
+    return this.page[this.at]!;
   }
 
   next(): void {
-    this.last = this.page[this.at] ?? this.last;
     this.at++;
   }
+}
 
-  private async turn(): Promise<void> {
-    const { name, keys } = this.table;
-    const { last } = this;
-    const list = keys.join(', ');
-    const after = last === null ? '' : `WHERE (${list}) > (${keys.map(() => '?').join(', ')})`;
-    const values = last === null ? [] : keys.map((key) => last[key]!);
-    this.page = await query<Row>(
-      this.database,
-      `SELECT * FROM ${name} ${after} ORDER BY ${list} LIMIT ${PAGE_ROWS}`,
-      values,
-    );
-    this.at = 0;
-    this.isLastPage = this.page.length < PAGE_ROWS;
+/** The rows of a table in the order of their keys. */
+async function* pagesOfRows(
+  database: sqlite3.Database,
+  name: string,
+  keys: readonly string[],
+): AsyncGenerator<Row[]> {
+  const list = keys.join(', ');
+  for (let last: Row | undefined; ; ) {
+    const after = last === undefined ? '' : `WHERE (${list}) > (${keys.map(() => '?').join(', ')})`;
+    const values = last === undefined ? [] : keys.map((key) => last![key]!);
+    const sql = `SELECT * FROM ${name} ${after} ORDER BY ${list} LIMIT ${PAGE_ROWS}`;
+    const page = await query<Row>(database, sql, values);
+    yield page;
+    if (page.length < PAGE_ROWS) return;
+    last = page.at(-1);
+  }
+}
+
+/** The entries of all lists of a table in the order of their keys and ordinals. */
+async function* pagesOfEntries(
+  database: sqlite3.Database,
+  layout: ListLayout,
+): AsyncGenerator<(Row | DamagedEntry)[]> {
+  const order = `${layout.key}, firstOrdinal`;
+  for (let last: RunRow | undefined; ; ) {
+    const after = last === undefined ? '' : `WHERE (${order}) > (?, ?)`;
+    const values = last === undefined ? [] : [last.id, last.firstOrdinal];
+    const sql = `${selectRuns(layout)} ${after} ORDER BY ${order} LIMIT ${PAGE_RUNS}`;
+    const runs = await query<RunRow>(database, sql, values);
+    for (const run of runs) yield entriesOf(layout, run);
+    if (runs.length < PAGE_RUNS) return;
+    last = runs.at(-1);
+  }
+}
+
+/** Of a run that is not what was written: as many entries as it says it has, the first of which is to be named. */
+function entriesOf(layout: ListLayout, run: RunRow): (Row | DamagedEntry)[] {
+  try {
+    return readRun(layout, run);
+  } catch (error) {
+    if (!(error instanceof HistoryDamage)) throw error;
+    const { problem } = error;
+    const { id, firstOrdinal, count } = run;
+    const entries = Number.isSafeInteger(count) ? Math.max(1, Math.min(count, RUN_ENTRIES)) : 1;
+    return Array.from({ length: entries }, (_, i) => {
+      const entry = { [layout.key]: id, ordinal: firstOrdinal + i };
+      return new DamagedEntry(entry, i === 0 ? problem : '');
+    });
   }
 }
 
@@ -262,7 +330,8 @@ function compareKeys({ keys }: ComparedTable, left: Row | null, right: Row | nul
   if (right === null) return -1;
   for (const key of keys) {
     const difference = Number(left[key]) - Number(right[key]);
-    if (difference !== 0) return difference;
+    // A key that is no number can only be damage, and is of the history.
+    if (difference !== 0) return Number.isNaN(difference) ? -1 : difference;
   }
   return 0;
 }

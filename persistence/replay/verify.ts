@@ -42,8 +42,8 @@ interface Report {
 interface HistoryVerdict {
   sequence: number;
   good: boolean;
-  /** Rows that were compared; null: the journal is damaged before the history's end. */
-  rows: number | null;
+  /** Entries of lists, and rows of other tables, that were compared; null: the journal is damaged before the history's end. */
+  entries: number | null;
 }
 
 export async function verify(request: VerifyRequest): Promise<ExitStatus> {
@@ -130,11 +130,11 @@ class Examination implements Visitor {
     if (history === null) return null;
     if (!(history instanceof HistoryComparison)) {
       this.findings.push(history);
-      return { sequence: 0, good: false, rows: null };
+      return { sequence: 0, good: false, entries: null };
     }
     history.finish(this.position.sequence, journalIsWhole);
     this.findings.push(...history.findings);
-    return { sequence: history.sequence, good: history.findings.length === 0, rows: history.rows };
+    return { sequence: history.sequence, good: history.findings.length === 0, entries: history.entries };
   }
 
   /** Without its mark a journal whose end is missing looks like any other. */
@@ -201,10 +201,10 @@ function snapshotRow({ snapshot, problem, compared }: SnapshotVerdict): string[]
   return [`snapshots/${snapshot.name}`, ...row];
 }
 
-function historyRow({ sequence, good, rows }: HistoryVerdict): string[] {
+function historyRow({ sequence, good, entries }: HistoryVerdict): string[] {
   const compared =
-    rows === null
+    entries === null
       ? 'not compared: the journal is good only up to before it'
-      : `${rows} rows are what the replay gives`;
+      : `${entries} entries are what the replay gives`;
   return [HISTORY_FILE, good ? 'good' : 'DAMAGED', good ? `sequence ${sequence}, ${compared}` : 'see below'];
 }
