@@ -22,6 +22,19 @@ type Operation = Record<string, unknown> & { op: string; marketId: string };
 
 let server: TestServer;
 let api: ApiClient;
+let ada: Trader;
+let bob: Trader;
+
+/** An exchange of its own for the tests of one block. */
+function withTraders(): void {
+  beforeAll(async () => {
+    server = await TestServer.withMarket();
+    api = server.api;
+    ada = await server.register('ada');
+    bob = await server.register('bob');
+  });
+  afterAll(() => server.stop());
+}
 
 const batch = (trader: Trader, body: object, key?: string): Promise<Answer> =>
   api.send('POST', '/batch', body, {
@@ -51,15 +64,7 @@ async function accounts(traders: readonly Trader[]): Promise<unknown[]> {
 }
 
 describe('each for itself', () => {
-  let ada: Trader;
-  let bob: Trader;
-  beforeAll(async () => {
-    server = await TestServer.withMarket();
-    api = server.api;
-    ada = await server.register('ada');
-    bob = await server.register('bob');
-  });
-  afterAll(() => server.stop());
+  withTraders();
 
   test('receipts and errors stand in order, and one sequence is theirs', async () => {
     const { status, json } = await batch(ada, {
@@ -146,13 +151,8 @@ describe('each for itself', () => {
 });
 
 describe('all or none', () => {
-  let ada: Trader;
-  let bob: Trader;
+  withTraders();
   beforeAll(async () => {
-    server = await TestServer.withMarket();
-    api = server.api;
-    ada = await server.register('ada');
-    bob = await server.register('bob');
     await batch(ada, {
       operations: [
         buy('UP', { shares: 10, price: 0.4, timeInForce: 'GTC' }),
@@ -160,7 +160,6 @@ describe('all or none', () => {
       ],
     });
   });
-  afterAll(() => server.stop());
 
   test('one that is refused stops all: its status and code, its place, and nothing has changed', async () => {
     const before = await accounts([ada, bob]);
@@ -218,15 +217,7 @@ describe('all or none', () => {
 });
 
 describe('what is not valid', () => {
-  let ada: Trader;
-  let bob: Trader;
-  beforeAll(async () => {
-    server = await TestServer.withMarket();
-    api = server.api;
-    ada = await server.register('ada');
-    bob = await server.register('bob');
-  });
-  afterAll(() => server.stop());
+  withTraders();
 
   const good = buy('UP', { amount: 1 });
   const invalid: [string, unknown, string][] = [
