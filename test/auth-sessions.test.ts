@@ -10,17 +10,15 @@ import {
   type Answer,
   type ApiClient,
   MARKET,
+  PARTNER_KEY,
+  PARTNER_KEYS,
   PASSWORD,
   TestServer,
   type Trader,
   WINDOW_START_MS,
 } from './server.js';
 
-const PARTNER_KEY = 'partner-key-of-the-tests';
-const KEYS = [
-  { partner: 'other', sha256: randomBytes(32) },
-  { partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() },
-];
+const KEYS = [{ partner: 'other', sha256: randomBytes(32) }, ...PARTNER_KEYS];
 
 let server: TestServer;
 let api: ApiClient;

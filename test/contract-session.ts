@@ -2,15 +2,20 @@
  * A session that uses every route once, as it is meant to be used: what the examples of the contract were taken from, and are
  * held against. Every run of it gets the same answers, but for tokens and the digest, which hang on random numbers.
  */
-import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import type { RouteExample } from '../gateway/contract/examples.js';
 import type { Route } from '../gateway/http/route.js';
 import { ROUTES } from '../gateway/http/routes.js';
-import { type Answer, MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from './server.js';
+import {
+  type Answer,
+  MARKET,
+  PARTNER_KEY,
+  PARTNER_KEYS,
+  TestServer,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from './server.js';
 
-const PARTNER_KEY = 'partner-key-of-the-examples';
-const KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
 const PASSWORD = 'correct horse battery staple';
 
 /** What no two runs share, as it stands in the examples. */
@@ -34,7 +39,7 @@ export class ContractSession {
   constructor(private readonly server: TestServer) {}
 
   static async run(): Promise<Record<string, RouteExample>> {
-    const server = await TestServer.withMarket({ partnerKeys: KEYS });
+    const server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
     try {
       const session = new ContractSession(server);
       await session.use();

@@ -2,15 +2,14 @@
  * An engine with an open market and funded users, for tests that need a place to begin. Time starts at a window's
  * start; `at(ms)` is that many milliseconds into it.
  */
+import { buyOrder, WINDOW_START_MS } from '../bench/open-market.js';
 import { StateWriter } from '../engine/archive.js';
-import type { BatchOperation, Buy, Command, Sell } from '../engine/commands.js';
-import { Outcome, TimeInForce } from '../engine/domain.js';
+import type { BatchOperation, Buy, Command } from '../engine/commands.js';
 import { Engine } from '../engine/engine.js';
 import { decodeEvents, type EventName, type EventRecord } from '../engine/events.js';
-import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../engine/limits.js';
 import { ResultHead } from '../engine/results.js';
 
-export const WINDOW_START_MS = 1_763_700_300_000;
+export { sellOrder as sell, WINDOW_START_MS } from '../bench/open-market.js';
 export const DOLLAR = 1_000_000;
 
 export function at(ms: number): number {
@@ -34,34 +33,9 @@ export function price(dollars: number, observedAtMs: number): Command {
   return { kind: 'observePrice', asset: 0, priceMicros: dollars * DOLLAR, observedAtMs };
 }
 
+/** For ten dollars at any price, unless the fields say otherwise. */
 export function buy(fields: Partial<Buy> & Pick<Buy, 'userId' | 'marketId'>): Buy {
-  const sizeLots = fields.sizeLots ?? MAX_ORDER_LOTS;
-  const priceTicks = fields.priceTicks ?? 999;
-  return {
-    kind: 'buy',
-    idempotencyKey: null,
-    outcome: Outcome.UP,
-    timeInForce: TimeInForce.IOC,
-    postOnly: false,
-    validUntilMs: MAX_TIME_MS,
-    budgetMicros: fields.sizeLots === undefined ? 10 * DOLLAR : sizeLots * priceTicks,
-    ...fields,
-    sizeLots,
-    priceTicks,
-  };
-}
-
-export function sell(fields: Partial<Sell> & Pick<Sell, 'userId' | 'marketId' | 'sizeLots'>): Sell {
-  return {
-    kind: 'sell',
-    idempotencyKey: null,
-    outcome: Outcome.UP,
-    priceTicks: 1,
-    timeInForce: TimeInForce.IOC,
-    postOnly: false,
-    validUntilMs: MAX_TIME_MS,
-    ...fields,
-  };
+  return buyOrder(fields.sizeLots === undefined ? { budgetMicros: 10 * DOLLAR, ...fields } : fields);
 }
 
 export function batch(userId: number, operations: BatchOperation[], atomic = false): Command {

@@ -5,7 +5,6 @@
  * says how many.
  */
 
-import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
@@ -21,7 +20,7 @@ import { SPOILS } from './fuzz-spoils.js';
 import { World } from './fuzz-world.js';
 import { replayJournal } from './journal-replay.js';
 import { seedOf } from './seed.js';
-import { PASSWORD, TestServer } from './server.js';
+import { PARTNER_KEY, PARTNER_KEYS, PASSWORD, TestServer } from './server.js';
 
 const SEED = Number(seedOf('FUZZ_SEED'));
 const { FUZZ_REQUESTS = '20000' } = process.env;
@@ -32,9 +31,6 @@ const ROUND_MS = 150_000;
 const CONNECTIONS = 16;
 const PEOPLE = 24;
 const SPOILT_SHARE = 0.4;
-
-const PARTNER_KEY = 'partner-key-of-the-random-requests';
-const KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
 
 const contract = programContract();
 const { document } = contract;
@@ -212,7 +208,7 @@ async function meetPeople({ server, world }: Fuzz): Promise<void> {
 test(`${REQUESTS} random requests`, async () => {
   process.stdout.write(`random requests: FUZZ_SEED=${SEED}\n`);
   const startedMs = performance.now();
-  const server = await TestServer.withMarket({ partnerKeys: KEYS });
+  const server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
   const fuzz = new Fuzz(server);
   const plans = fc.sample(randomPlans(document, fits), { seed: SEED, numRuns: REQUESTS });
   const madeMs = performance.now();

@@ -1,11 +1,12 @@
 /** Every route over real HTTP, as it is meant to be used: the answer, and what it changed. */
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../gateway/http/routes.js';
 import {
   type Answer,
   type ApiClient,
   MARKET,
+  PARTNER_KEY,
+  PARTNER_KEYS,
   PASSWORD,
   TestServer,
   type Trader,
@@ -13,8 +14,6 @@ import {
   WINDOW_START_MS,
 } from './server.js';
 
-const PARTNER_KEY = 'partner-key-of-the-tests';
-const KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
 const NEXT_MARKET = 'btc-15m-1763701200';
 
 let server: TestServer;
@@ -22,7 +21,7 @@ let api: ApiClient;
 const seen = new Set<string>();
 
 async function fresh(): Promise<void> {
-  server = await TestServer.withMarket({ partnerKeys: KEYS });
+  server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
   api = server.api;
 }
 
@@ -330,7 +329,7 @@ describe('idempotency keys', () => {
     for (const answer of api.seen) seen.add(answer);
     const { folder } = server;
     await server.close();
-    server = await TestServer.start({ partnerKeys: KEYS }, folder);
+    server = await TestServer.start({ partnerKeys: PARTNER_KEYS }, folder);
     api = server.api;
     const again = await keyed(cyd, { outcome: 'UP', amount: 3 }, 'before-the-stop');
     expect([again.status, again.text]).toEqual([first.status, first.text]);

@@ -3,13 +3,14 @@
  * first answer again, byte for byte, be it a success or a refusal, and nothing is done a second time. An operation that is
  * new in the contract fails here until it has its cases.
  */
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationsOf, programContract } from './contract-check.js';
 import {
   type Answer,
   type ApiClient,
   MARKET,
+  PARTNER_KEY,
+  PARTNER_KEYS,
   PASSWORD,
   type RequestOptions,
   TestServer,
@@ -18,8 +19,6 @@ import {
   WINDOW_START_MS,
 } from './server.js';
 
-const PARTNER_KEY = 'partner-key-of-the-tests';
-const KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
 const NEXT_MARKET = 'btc-15m-1763701200';
 const NO_MARKET = 'btc-15m-1763600400';
 
@@ -43,7 +42,7 @@ let bob: Trader;
 let count = 0;
 
 beforeAll(async () => {
-  server = await TestServer.withMarket({ partnerKeys: KEYS });
+  server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
   api = server.api;
   ada = await server.register('ada');
   bob = await server.register('bob');

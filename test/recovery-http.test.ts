@@ -3,7 +3,6 @@
  * without, it is the same one: every read route of the contract answers the same bytes, for every user and market, and so does
  * everything that is asked of it then.
  */
-import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -20,11 +19,9 @@ import { Log } from './follower-fixture.js';
 import { Folders } from './journal-fixture.js';
 import { ReplayExchange } from './replay-exchange.js';
 import { seedOf } from './seed.js';
-import { type Answer, eventually, TestServer, type Verb } from './server.js';
+import { type Answer, eventually, PARTNER_KEY, PARTNER_KEYS, TestServer, type Verb } from './server.js';
 
 const SEED = seedOf('RECOVERY_SEED');
-const PARTNER_KEY = 'partner-key-of-the-tests';
-const PARTNER_KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
 /** Not what the engine knows, but how this process is doing. */
 const OF_THE_PROCESS = ['/metrics'];
 const ACTIONS = 150;

@@ -2,12 +2,13 @@
  * For tests of what is refused over real HTTP: an exchange with two traders, and the checks that every refusal has in
  * common: its status and code, a message for a person, details that name the field, and that nothing has changed.
  */
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ErrorCode } from '../gateway/http/errors.js';
 import {
   type Answer,
   type ApiClient,
+  PARTNER_KEY,
+  PARTNER_KEYS,
   type RequestOptions,
   TestServer,
   type Trader,
@@ -16,8 +17,6 @@ import {
   WINDOW_START_MS,
 } from './server.js';
 
-const PARTNER_KEY = 'partner-key-of-the-tests';
-const KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
 export const ENDED = 'btc-15m-1763700300';
 export const ACTIVE = 'btc-15m-1763701200';
 
@@ -32,7 +31,7 @@ export let bob: Trader;
  */
 export function withTwoTraders(): void {
   beforeAll(async () => {
-    server = await TestServer.withMarket({ partnerKeys: KEYS });
+    server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
     api = server.api;
     ada = await server.register('ada');
     bob = await server.register('bob');

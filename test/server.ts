@@ -6,6 +6,7 @@
  * Always holds: what a test starts here, it stops; nothing depends on timing but for a generous limit.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +30,8 @@ export const WINDOW_START_MS = 1_763_700_300_000;
 export const WINDOW_MS = 900_000;
 export const MARKET = 'btc-15m-1763700300';
 export const PASSWORD = 'correct horse battery';
+export const PARTNER_KEY = 'partner-key-of-the-tests';
+export const PARTNER_KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
 const WAIT_MS = 30_000;
 
 /** Stands still until the test moves it. */
