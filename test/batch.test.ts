@@ -1,13 +1,9 @@
 /**
- * Batches over real HTTP: what one answers is what the single routes would have answered one after another; an atomic one is
- * all or none; and the bytes that receipts are written with are those of the plain notation.
+ * Batches over real HTTP: what one answers is what the single routes would have answered one after another, and an
+ * atomic one is all or none.
  */
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../bench/random.js';
-import { lotsText, microsText, ticksText } from '../engine/notation.js';
-import { AsciiWriter, ascii } from '../gateway/json/ascii-writer.js';
-import { inexactNumber } from '../gateway/json/decimal.js';
 import {
   type Answer,
   type ApiClient,
@@ -380,78 +376,3 @@ function randomOperation(random: Random, orderIds: readonly string[]): Operation
       return buy(outcome, { shares, ...limit });
   }
 }
-
-describe('text as bytes', () => {
-  const written = (write: (out: AsciiWriter) => void): string => {
-    const out = new AsciiWriter();
-    write(out);
-    expect(Buffer.from(out.toBytes()).toString()).toBe(out.toText());
-    return out.toText();
-  };
-  const NOTHING = ascii('');
-  const count = fc.oneof(
-    fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-    fc.integer({ min: 0, max: 10_000_000 }),
-    // Near powers of ten, where digits and places change.
-    fc
-      .tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: -2, max: 2 }))
-      .map(([power, step]) => Math.max(0, 10 ** power + step)),
-  );
-
-  test('numbers are those of the plain notation', () => {
-    fc.assert(
-      fc.property(count, (value) => {
-        expect(written((out) => out.integer(NOTHING, value))).toBe(`${value}`);
-        expect(written((out) => out.micros(NOTHING, value))).toBe(microsText(value));
-        expect(written((out) => out.lots(NOTHING, value))).toBe(lotsText(value));
-      }),
-      { numRuns: 20_000 },
-    );
-    for (let ticks = 1; ticks <= 999; ticks++)
-      expect(written((out) => out.ticks(NOTHING, ticks))).toBe(ticksText(ticks));
-    const largest = Number.MAX_SAFE_INTEGER;
-    expect(written((out) => out.micros(NOTHING, largest))).toBe('9007199254.740991');
-    expect(written((out) => out.micros(NOTHING, largest - 740_992))).toBe('9007199253.999999');
-  });
-
-  test('what is no count is a bug', () => {
-    for (const value of [-1, Number.NaN, 2 ** 53]) {
-      expect(() => written((out) => out.integer(NOTHING, value)), `${value}`).toThrow(RangeError);
-    }
-  });
-
-  test('pieces of every length, one behind the other', () => {
-    const texts = Array.from({ length: 70 }, (_, i) => 'aZ09,:"{}[]~ '.repeat(6).slice(0, i + 1));
-    const write = (out: AsciiWriter) => {
-      for (const text of texts) out.put(ascii(text));
-    };
-    expect(written(write)).toBe(texts.join(''));
-  });
-
-  test('it grows', () => {
-    const text = 'x'.repeat(200_000);
-    expect(written((out) => out.text(text))).toBe(text);
-    // Wherever the end of the room is: within a piece, before a number, behind a text that is repeated.
-    for (let before = 65_500; before <= 65_540; before++) {
-      const start = 'y'.repeat(before);
-      const whole = written((out) => {
-        out.text(start);
-        out.micros(ascii('piece,'), 1_234_567);
-        out.repeat(before, before + 6);
-        out.byte(33);
-      });
-      expect(whole).toBe(`${start}piece,1.234567piece,!`);
-    }
-  });
-});
-
-test('numbers that a double does not hold are found wherever they stand', () => {
-  const long = '0.12345678901234567890';
-  for (let before = 0; before < 40; before++) {
-    const text = `{"a${'b'.repeat(before)}":${long},"c":1}`;
-    expect(inexactNumber(text)).toBe(long);
-    // Fifteen digits and a point are held.
-    expect(inexactNumber(text.replace(long, '123456.789012345'))).toBe(null);
-    expect(inexactNumber(`{"a${'b'.repeat(before)}":"${long}"}`)).toBe(null);
-  }
-});

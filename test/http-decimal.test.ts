@@ -124,4 +124,12 @@ test('a number that no double holds is found in a text, wherever it stands', () 
   ]) {
     expect(inexactNumber(`{"amount":${number}}`)).toBe(null);
   }
+  // From every place of a text on; fifteen digits and a point are held.
+  const long = '0.12345678901234567890';
+  for (let before = 0; before < 40; before++) {
+    const text = `{"a${'b'.repeat(before)}":${long},"c":1}`;
+    expect(inexactNumber(text)).toBe(long);
+    expect(inexactNumber(text.replace(long, '123456.789012345'))).toBe(null);
+    expect(inexactNumber(`{"a${'b'.repeat(before)}":"${long}"}`)).toBe(null);
+  }
 });
