@@ -26,7 +26,7 @@ export interface HttpBenchOptions {
 
 /** The first is the one that the figures are taken from. */
 export const CONNECTIONS: readonly number[] = [64, 1, 256];
-const BATCH_CONNECTIONS = 16;
+const BATCH_CONNECTIONS: readonly number[] = [16, 64];
 const READ_CONNECTIONS = 64;
 /** Each server in turn, so often; the first round is also warmed up for longer. */
 const ROUNDS = 3;
@@ -35,7 +35,7 @@ const WARM_UP_MS = 500;
 
 /** Requests per second that come by a schedule. */
 const BUYS_PER_SECOND = [2_000, 8_000];
-const BATCHES_PER_SECOND = [1_000];
+const BATCHES_PER_SECOND = [1_000, 2_000];
 /** More than are ever needed at these rates by a server that keeps up. */
 const OPEN_CONNECTIONS = 256;
 
@@ -63,7 +63,8 @@ export async function benchHttp(options: HttpBenchOptions): Promise<Section> {
 
     const closed: Compared[] = [];
     for (const connections of options.connections) closed.push(await runner.compare(loads.buys, connections));
-    closed.push(await runner.compare(loads.batches, BATCH_CONNECTIONS));
+    for (const connections of BATCH_CONNECTIONS)
+      closed.push(await runner.compare(loads.batches, connections));
     closed.push(await runner.compare(loads.books, READ_CONNECTIONS));
     const open: Scheduled[] = [];
     for (const perSecond of BUYS_PER_SECOND) open.push(await runner.schedule(loads.buys, perSecond));
