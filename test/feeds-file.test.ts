@@ -1,15 +1,14 @@
 /** The file feed on real prices: all of them, exactly, in order, each at its very time. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FileFeedOptions, openFileFeed } from '../gateway/feeds/file.js';
 import { parsePriceMicros } from '../gateway/feeds/price-feed.js';
 import { checkTickFile } from '../gateway/feeds/tick-file.js';
+import { DAY_FILE } from './day-prices.js';
 import { eventually, silentLog } from './house-support.js';
 
-const REAL_FILE = resolve(fileURLToPath(import.meta.url), '../../../shared/data/btc-usd-2023-03-10.csv');
 const HEADER = 'observedAtMs,asset,price';
 const BTC = new Set(['BTC']);
 
@@ -55,7 +54,7 @@ async function play(options: Partial<FileFeedOptions> & { path: string }, each =
 
 /** The file read by other means than the feed's: text and integers. */
 function realTicks(): Omit<Delivered, 'clockMs'>[] {
-  const lines = readFileSync(REAL_FILE, 'utf8').trim().split('\n').slice(1);
+  const lines = readFileSync(DAY_FILE, 'utf8').trim().split('\n').slice(1);
   return lines.map((line) => {
     const [time, symbol, price] = line.split(',') as [string, string, string];
     const [whole, fraction = ''] = price.split('.') as [string, string?];
@@ -68,7 +67,7 @@ describe('a day of real prices', () => {
   test('is delivered whole, in order, exactly, each price when the clock shows its time', async () => {
     const expected = realTicks();
     expect(expected).toHaveLength(2_880);
-    const { clock, feed, delivered, failures, start } = await play({ path: REAL_FILE });
+    const { clock, feed, delivered, failures, start } = await play({ path: DAY_FILE });
     expect(clock.nowMs()).toBe(expected[0]!.observedAtMs);
     start();
     await eventually(() => expect(delivered).toHaveLength(expected.length));
@@ -85,7 +84,7 @@ describe('a day of real prices', () => {
       const until = performance.now() + 3;
       while (performance.now() < until);
     };
-    const { feed, delivered, start } = await play({ path: REAL_FILE, speed: 100_000 }, busy);
+    const { feed, delivered, start } = await play({ path: DAY_FILE, speed: 100_000 }, busy);
     start();
     await eventually(() => expect(delivered.length).toBeGreaterThan(200));
     await feed.stop();
@@ -95,14 +94,14 @@ describe('a day of real prices', () => {
   test('after a restart it goes on from the journal, and gives the last millisecond again', async () => {
     const expected = realTicks();
     const resumeAtMs = expected[1_000]!.observedAtMs;
-    const { clock, feed, delivered, start } = await play({ path: REAL_FILE, resumeAtMs });
+    const { clock, feed, delivered, start } = await play({ path: DAY_FILE, resumeAtMs });
     expect(clock.nowMs()).toBe(resumeAtMs);
     start();
     await eventually(() => expect(delivered).toHaveLength(1_880));
     expect(delivered[0]?.observedAtMs).toBe(resumeAtMs);
     await feed.stop();
 
-    const between = await play({ path: REAL_FILE, resumeAtMs: resumeAtMs + 1, speed: 1 });
+    const between = await play({ path: DAY_FILE, resumeAtMs: resumeAtMs + 1, speed: 1 });
     expect(between.clock.nowMs()).toBe(resumeAtMs + 1);
     between.start();
     await eventually(() => expect(between.clock.nowMs()).toBeGreaterThan(resumeAtMs + 1));
@@ -111,7 +110,7 @@ describe('a day of real prices', () => {
   });
 
   test('stop ends it between two prices', async () => {
-    const { feed, delivered, failures, start } = await play({ path: REAL_FILE, speed: 10_000 });
+    const { feed, delivered, failures, start } = await play({ path: DAY_FILE, speed: 10_000 });
     start();
     await eventually(() => expect(delivered.length).toBeGreaterThan(3));
     await feed.stop();

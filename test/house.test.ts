@@ -1,6 +1,4 @@
 /** The house on a real engine, sequencer and journal, with a clock that the test moves. */
-import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MarketStatus, Outcome, Side, TimeInForce } from '../engine/domain.js';
@@ -8,6 +6,7 @@ import { openFileFeed } from '../gateway/feeds/file.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from '../gateway/house.js';
 import { AVERAGED_MS, fairValue } from '../gateway/house-fair-value.js';
 import { RecentPrices } from '../gateway/house-prices.js';
+import { DAY_FILE } from './day-prices.js';
 import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from './engine-support.js';
 import { Exchange, eventually, HandClock, silentLog } from './house-support.js';
 import { Folders } from './journal-fixture.js';
@@ -386,9 +385,8 @@ describe('stopping and starting', () => {
 });
 
 test('half a day of real prices with a busy trader: every market is quoted, claimed and paid', async () => {
-  const path = resolve(fileURLToPath(import.meta.url), '../../../shared/data/btc-usd-2023-03-10.csv');
   const feed = await openFileFeed({
-    path,
+    path: DAY_FILE,
     speed: 14_400,
     symbols: ['BTC'],
     resumeAtMs: null,

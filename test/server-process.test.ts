@@ -2,18 +2,17 @@
 import { spawn } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, VARIABLE_NAMES } from '../gateway/config.js';
 import { STREAM_LIMITS } from '../gateway/stream/limits.js';
 import { closeDatabase, execute, openDatabase } from '../persistence/sqlite.js';
+import { DAY_FILE } from './day-prices.js';
 import { type ApiClient, ChildServer, eventually, PASSWORD } from './server.js';
 
 /** A day of real prices; the exchange's time starts with it, in a window that is a quarter of an hour long. */
-const PRICES = resolve(fileURLToPath(import.meta.url), '../../../shared/data/btc-usd-2023-03-10.csv');
 
 let folder: string;
 const started: ChildServer[] = [];
@@ -32,7 +31,7 @@ function spawnServer(variables: Record<string, string> = {}): ChildServer {
   const server = ChildServer.spawn({
     DATA_FOLDER: join(folder, 'data'),
     ASSETS: 'BTC',
-    PRICE_FEED: `file:${PRICES}`,
+    PRICE_FEED: `file:${DAY_FILE}`,
     ...variables,
   });
   started.push(server);
