@@ -1,9 +1,10 @@
 /**
  * The stated maxima that random commands do not reach, and the forms of fields: each is a short play of its own, to just
- * below the maximum, to it, and past it. What happens is judged by the duel; the plays only lead there.
+ * below the maximum, to it, and past it; and what random commands meet too seldom to count on it. What happens is judged by
+ * the duel; the plays only lead there.
  */
 import type { Batch, BatchOperation, Buy, Cancel, Command } from '../engine/commands.js';
-import { marketIdOf, Outcome, TimeInForce } from '../engine/domain.js';
+import { marketIdOf, Outcome, TimeInForce, WINDOW_MS } from '../engine/domain.js';
 import {
   IDEMPOTENCY_KEPT_MS,
   IDEMPOTENCY_KEPT_PER_USER,
@@ -244,6 +245,27 @@ function vaultDeposits(duel: Duel): void {
   expectCode(duel, stake(1), LIMIT_REACHED);
 }
 
+/** Three equal deposits share 20,000 micro-dollars of fees; the two that nobody gets are left when the last deposit goes. */
+function vaultRemainder(duel: Duel): void {
+  openMarket(duel, 5);
+  const savers = [3, 4, 5];
+  for (const userId of savers) {
+    expectCode(duel, { kind: 'stake', userId, amountMicros: 7e6, idempotencyKey: null }, OK);
+  }
+  expectCode(duel, bid(1, UP, 20_000, TimeInForce.GTC), OK);
+  expectCode(duel, bid(2, DOWN, 20_000, TimeInForce.IOC), OK);
+  const endsAtMs = START_MS + WINDOW_MS;
+  const observedAtMs = endsAtMs - 1_000;
+  expectCode(duel, { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs }, OK, observedAtMs);
+  expectCode(duel, { kind: 'advanceTime' }, OK, endsAtMs + 2_000);
+  for (const [i, userId] of savers.entries()) {
+    expectCode(duel, { kind: 'unstake', userId, depositId: i + 1, idempotencyKey: null }, OK);
+  }
+  const left = duel.naive.events.filter((event) => event.type === 'vaultRemainder');
+  if (left.length !== 1) throw new Error('nothing was left');
+  duel.compareState();
+}
+
 /** One command of each kind that has fields, all of them as they should be. */
 function wellFormed(): Command[] {
   const user = { userId: 1, idempotencyKey: null };
@@ -299,4 +321,5 @@ export const LIMIT_PLAYS: LimitPlay[] = [
   { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
   { name: 'referral codes of a user', play: referralCodes },
   { name: 'vault deposits of a user', play: vaultDeposits },
+  { name: 'vault yield, down to what no deposit gets', play: vaultRemainder },
 ];
