@@ -52,18 +52,18 @@ export class ByteWriter {
   }
 
   signed(value: number): void {
-    const magnitude = value < 0 ? -value : value;
     // Most are small, and quickly seen to be whole.
-    const isSmall = (magnitude | 0) === magnitude && !Object.is(magnitude, -0);
-    if (!isSmall && !isWhole(magnitude)) throw new RangeError(`not an integer of less than 2^53: ${value}`);
-    this.reserve(INTEGER_BYTES);
-    const sign = value < 0 ? NEGATIVE : 0;
-    if (magnitude < 64) {
-      this.buffer[this.length++] = sign | magnitude;
+    const small = value | 0;
+    const isSmall = small === value && !Object.is(value, -0);
+    if (isSmall && small > -64 && small < 64) {
+      this.byte(small < 0 ? NEGATIVE - small : small);
       return;
     }
-    this.buffer[this.length++] = MORE | sign | (magnitude & 63);
-    this.putSevens(isSmall ? magnitude >>> 6 : Math.floor(magnitude / 64));
+    const magnitude = value < 0 ? -value : value;
+    if (!isSmall && !isWhole(magnitude)) throw new RangeError(`not an integer of less than 2^53: ${value}`);
+    this.reserve(INTEGER_BYTES);
+    this.buffer[this.length++] = MORE | (value < 0 ? NEGATIVE : 0) | (magnitude & 63);
+    this.putSevens(Math.floor(magnitude / 64));
   }
 
   text(value: string): void {

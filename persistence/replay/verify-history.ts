@@ -12,60 +12,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type sqlite3 from 'sqlite3';
 import type { Engine } from '../../engine/engine.js';
-import { HistoryDamage } from '../history-damage.js';
-import { HISTORY_FILE, LISTS, type ListLayout, MARKET, RUN_ENTRIES } from '../history-format.js';
+import { HISTORY_FILE } from '../history-format.js';
 import { emptyHistoryState, Projection } from '../history-projection.js';
-import { type RunRow, readRun, selectRuns } from '../history-runs.js';
 import { HistoryStore, historyPath } from '../history-store.js';
 import { GENESIS, type JournalPosition } from '../journal-reader.js';
 import { closeDatabase, execute, query } from '../sqlite.js';
 import { type Finding, UsageError } from './findings.js';
+import { COMPARED, type ComparedTable, DamagedEntry, type Row } from './history-in-order.js';
 import { openReadOnly, type ReadOnlyDatabase } from './read-only.js';
 
 /** Entries of the projection that may wait for its database. */
 const PENDING_ENTRIES = 100_000;
-const PAGE_ROWS = 2_000;
-/** Runs are longer than rows. */
-const PAGE_RUNS = 100;
 /** Differing entries and rows that are named, per table; the others are counted. */
 const NAMED = 5;
-
-/** Values of an entry, or of a row, by column. */
-type Row = Record<string, number | Buffer>;
-
-/** An entry of a run that is not what was written: what to say of it; '' where it was said of an entry before. */
-class DamagedEntry {
-  constructor(
-    readonly entry: Row,
-    readonly what: string,
-  ) {}
-}
-
-interface ComparedTable {
-  name: string;
-  keys: readonly string[];
-  /** Of what it is made: to be named in findings. */
-  of: 'entry' | 'row';
-  open(database: sqlite3.Database): InOrder;
-}
-
-const COMPARED: readonly ComparedTable[] = [
-  ...LISTS.map(listOf),
-  tableOf(MARKET.name, [MARKET.key]),
-  tableOf('marketPrices', ['marketId']),
-  tableOf('progress', ['id']),
-];
-
-function listOf(layout: ListLayout): ComparedTable {
-  const { name, key } = layout;
-  const open = (database: sqlite3.Database) => new InOrder(() => pagesOfEntries(database, layout));
-  return { name, keys: [key, 'ordinal'], of: 'entry', open };
-}
-
-function tableOf(name: string, keys: readonly string[]): ComparedTable {
-  const open = (database: sqlite3.Database) => new InOrder(() => pagesOfRows(database, name, keys));
-  return { name, keys, of: 'row', open };
-}
 
 export class HistoryComparison {
   readonly findings: Finding[] = [];
@@ -210,8 +169,10 @@ export class HistoryComparison {
       if (differing <= NAMED) this.find(placeOf(table, row), what);
     };
     for (;;) {
-      const [left, right] = [await found.head(), (await expected.head()) as Row | null];
+      const [left, right] = [await found.head(), await expected.head()];
       if (left === null && right === null) break;
+      if (right instanceof DamagedEntry)
+        throw new UsageError(`the history made anew in ${this.temporary} cannot be read back: ${right.what}`);
       const leftRow = left instanceof DamagedEntry ? left.entry : left;
       const order = compareKeys(table, leftRow, right);
       if (left instanceof DamagedEntry && order <= 0) {
@@ -246,82 +207,6 @@ function historyFinding(place: string, what: string): Finding {
 function unreadable(error: unknown): Finding {
   if (error instanceof UsageError || !(error instanceof Error) || 'syscall' in error) throw error;
   return historyFinding('as a whole', `it cannot be read: ${error.message}`);
-}
-
-/** What comes a page at a time, one by one. */
-class InOrder {
-  private page: (Row | DamagedEntry)[] = [];
-  private at = 0;
-  private pages: AsyncGenerator<(Row | DamagedEntry)[]> | null = null;
-
-  constructor(private readonly read: () => AsyncGenerator<(Row | DamagedEntry)[]>) {}
-
-  /** null: there are no more. */
-  async head(): Promise<Row | DamagedEntry | null> {
-    this.pages ??= this.read();
-    while (this.at === this.page.length) {
-      const { done, value } = await this.pages.next();
-      if (done) return null;
-      this.page = value;
-      this.at = 0;
-    }
-    return this.page[this.at]!;
-  }
-
-  next(): void {
-    this.at++;
-  }
-}
-
-/** The rows of a table in the order of their keys. */
-async function* pagesOfRows(
-  database: sqlite3.Database,
-  name: string,
-  keys: readonly string[],
-): AsyncGenerator<Row[]> {
-  const list = keys.join(', ');
-  for (let last: Row | undefined; ; ) {
-    const after = last === undefined ? '' : `WHERE (${list}) > (${keys.map(() => '?').join(', ')})`;
-    const values = last === undefined ? [] : keys.map((key) => last![key]!);
-    const sql = `SELECT * FROM ${name} ${after} ORDER BY ${list} LIMIT ${PAGE_ROWS}`;
-    const page = await query<Row>(database, sql, values);
-    yield page;
-    if (page.length < PAGE_ROWS) return;
-    last = page.at(-1);
-  }
-}
-
-/** The entries of all lists of a table in the order of their keys and ordinals. */
-async function* pagesOfEntries(
-  database: sqlite3.Database,
-  layout: ListLayout,
-): AsyncGenerator<(Row | DamagedEntry)[]> {
-  const order = `${layout.key}, firstOrdinal`;
-  for (let last: RunRow | undefined; ; ) {
-    const after = last === undefined ? '' : `WHERE (${order}) > (?, ?)`;
-    const values = last === undefined ? [] : [last.id, last.firstOrdinal];
-    const sql = `${selectRuns(layout)} ${after} ORDER BY ${order} LIMIT ${PAGE_RUNS}`;
-    const runs = await query<RunRow>(database, sql, values);
-    for (const run of runs) yield entriesOf(layout, run);
-    if (runs.length < PAGE_RUNS) return;
-    last = runs.at(-1);
-  }
-}
-
-/** Of a run that is not what was written: as many entries as it says it has, the first of which is to be named. */
-function entriesOf(layout: ListLayout, run: RunRow): (Row | DamagedEntry)[] {
-  try {
-    return readRun(layout, run);
-  } catch (error) {
-    if (!(error instanceof HistoryDamage)) throw error;
-    const { problem } = error;
-    const { id, firstOrdinal, count } = run;
-    const entries = Number.isSafeInteger(count) ? Math.max(1, Math.min(count, RUN_ENTRIES)) : 1;
-    return Array.from({ length: entries }, (_, i) => {
-      const entry = { [layout.key]: id, ordinal: firstOrdinal + i };
-      return new DamagedEntry(entry, i === 0 ? problem : '');
-    });
-  }
 }
 
 /** Below 0: the left one comes first, or alone. */
