@@ -352,6 +352,33 @@ describe('a history that is not', () => {
     );
   });
 
+  it('the key of a run in its table, where only its index is read', async () => {
+    const folder = folders.copy(whole);
+    const path = join(folder, 'history.db');
+    const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
+    // So that each of the three numbers takes one byte, and the checksum four.
+    const small = 'BETWEEN 2 AND 127';
+    const [run] = await query<RunRow>(
+      database,
+      `${selectRuns(LISTS[0])} WHERE userId ${small} AND firstOrdinal ${small} AND count ${small}
+        AND checksum BETWEEN 1 << 24 AND (1 << 31) - 1 LIMIT 1`,
+    );
+    await closeDatabase(database);
+    const { id, firstOrdinal, count, entries } = run!;
+    const bytes = readFileSync(path);
+    // SQLite may have left a copy where it has moved the row from.
+    for (let at = bytes.indexOf(entries); at !== -1; at = bytes.indexOf(entries, at + 1)) {
+      expect([...bytes.subarray(at - 7, at - 4)]).toEqual([id, firstOrdinal, count]);
+      bytes[at - 7] = id ^ 1;
+    }
+    writeFileSync(path, bytes);
+    await expectFinding(
+      folder,
+      'the structure of SQLite: row ',
+      'missing from index sqlite_autoindex_userTrade_1',
+    );
+  });
+
   it('a bit of the file, anywhere', async () => {
     const folder = folders.copy(whole);
     const path = join(folder, 'history.db');

@@ -23,7 +23,7 @@ import { openReadOnly, type ReadOnlyDatabase } from './read-only.js';
 
 /** Entries of the projection that may wait for its database. */
 const PENDING_ENTRIES = 100_000;
-/** Differing entries and rows that are named, per table; the others are counted. */
+/** Differing entries and rows that are named, per table; the others are counted. Also how many faults of SQLite's structure are named. */
 const NAMED = 5;
 
 export class HistoryComparison {
@@ -146,6 +146,7 @@ export class HistoryComparison {
     if (this.findings.length > 0) return;
     this.entries = 0;
     for (const table of COMPARED) await this.compareTable(table);
+    if (this.findings.length === 0) await this.checkStructure();
   }
 
   private async compareSchema(): Promise<void> {
@@ -189,6 +190,20 @@ export class HistoryComparison {
     }
     const unnamed = differing - NAMED;
     if (unnamed > 0) this.find(`table ${table.name}`, `${unnamed} more differ`);
+  }
+
+  /**
+   * SQLite takes the keys of runs from their index and never looks at those in the table, so the comparison does not see
+   * damage to these.
+   */
+  private async checkStructure(): Promise<void> {
+    const problems = await query<{ integrity_check: string }>(
+      this.history.database,
+      `PRAGMA integrity_check(${NAMED})`,
+    );
+    for (const { integrity_check: problem } of problems) {
+      if (problem !== 'ok') this.find('the structure of SQLite', problem);
+    }
   }
 
   private find(place: string, what: string): void {
