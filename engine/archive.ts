@@ -4,6 +4,9 @@
  *
  * Bytes are little-endian and depend on nothing but the logical state: the same commands give the same bytes. Every number is a
  * double. A text starts with twice its length, plus 1 if its code units take two bytes each, not one.
+ *
+ * What there is a million of (columns, texts of users, remembered answers) goes as bytes, from where it stands to where it
+ * will stand, and never becomes a string or an object on the way: a copy of the state is made while nothing else goes on.
  */
 export interface Archive {
   /** Whether state is being replaced by what the archive holds. */
@@ -15,7 +18,8 @@ export interface Archive {
   /** The first `length` entries; when reading, the returned array has exactly what was written. */
   floats(values: Float64Array, length: number): Float64Array;
   ints(values: Int32Array, length: number): Int32Array;
-  bytes(values: Uint8Array, length: number): Uint8Array;
+  /** `length` bytes from a place on, without their number: writes them, or puts what was written in their place. */
+  span(bytes: Uint8Array, from: number, length: number): void;
 }
 
 /** Takes the bytes of an archive, piece by piece; a piece is only valid during the call. */
@@ -25,6 +29,13 @@ const PIECE_BYTES = 1 << 16;
 /** Longer runs of bytes are handed over as they are, shorter ones with what stands around them. */
 const MOST_GATHERED_BYTES = 1 << 12;
 const TEXT_RUN = 1_024;
+/** So few bytes are quicker copied one by one than by a call. */
+const MOST_COPIED_SINGLY = 64;
+
+function copy(source: Uint8Array, from: number, target: Uint8Array, to: number, count: number): void {
+  if (count > MOST_COPIED_SINGLY) target.set(source.subarray(from, from + count), to);
+  else for (let i = 0; i < count; i++) target[to + i] = source[from + i]!;
+}
 
 export class StateWriter implements Archive {
   readonly reading = false;
@@ -62,37 +73,31 @@ export class StateWriter implements Archive {
 
   floats(values: Float64Array, length: number): Float64Array {
     this.number(length);
-    this.raw(new Uint8Array(values.buffer, values.byteOffset, length * 8));
+    this.span(new Uint8Array(values.buffer, values.byteOffset, length * 8), 0, length * 8);
     return values;
   }
 
   ints(values: Int32Array, length: number): Int32Array {
     this.number(length);
-    this.raw(new Uint8Array(values.buffer, values.byteOffset, length * 4));
+    this.span(new Uint8Array(values.buffer, values.byteOffset, length * 4), 0, length * 4);
     return values;
   }
 
-  bytes(values: Uint8Array, length: number): Uint8Array {
-    this.number(length);
-    this.raw(values.subarray(0, length));
-    return values;
+  span(bytes: Uint8Array, from: number, length: number): void {
+    if (length > MOST_GATHERED_BYTES) {
+      this.finish();
+      this.sink(bytes.subarray(from, from + length));
+      return;
+    }
+    this.room(length);
+    copy(bytes, from, this.piece, this.used, length);
+    this.used += length;
   }
 
   /** Hands the last bytes over. */
   finish(): void {
     if (this.used > 0) this.sink(this.piece.subarray(0, this.used));
     this.used = 0;
-  }
-
-  private raw(bytes: Uint8Array): void {
-    if (bytes.length > MOST_GATHERED_BYTES) {
-      this.finish();
-      this.sink(bytes);
-      return;
-    }
-    this.room(bytes.length);
-    this.piece.set(bytes, this.used);
-    this.used += bytes.length;
   }
 
   private room(count: number): void {
@@ -155,10 +160,8 @@ export class StateReader implements Archive {
     return new Int32Array(this.source.slice(start, start + length * 4).buffer);
   }
 
-  bytes(): Uint8Array {
-    const length = this.count(1);
-    const start = this.take(length);
-    return this.source.slice(start, start + length);
+  span(bytes: Uint8Array, from: number, length: number): void {
+    copy(this.source, this.take(length), bytes, from, length);
   }
 
   /** Throws unless every byte was read. */

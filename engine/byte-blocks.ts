@@ -3,6 +3,7 @@
  * next run, whatever its length. The pool grows by chunks and moves nothing. A run is known by its first block; block 0
  * is none. Where a run stands is no part of the state, only what is in it.
  */
+import type { Archive } from './archive.js';
 import { IntChunks } from './chunks.js';
 
 const BLOCK_BYTES = 64;
@@ -34,12 +35,24 @@ export class ByteBlocks {
       let at = (block & IN_CHUNK) * BLOCK_BYTES;
       for (; from < to; from++) chunk[at++] = bytes[from]!;
       if (from === length) break;
-      const following = this.take();
-      this.next.set(block, following);
-      block = following;
+      block = this.append(block);
     }
     this.next.set(block, 0);
     return first;
+  }
+
+  /** Writes the first `length` bytes of a run, or stores a new one of what was written; returns its first block. */
+  archive(archive: Archive, first: number, length: number): number {
+    const start = archive.reading ? this.take() : first;
+    let block = start;
+    for (let left = length; ; block = archive.reading ? this.append(block) : this.next.get(block)) {
+      const count = Math.min(left, BLOCK_BYTES);
+      archive.span(this.chunks[block >>> CHUNK_BITS]!, (block & IN_CHUNK) * BLOCK_BYTES, count);
+      left -= count;
+      if (left === 0) break;
+    }
+    if (archive.reading) this.next.set(block, 0);
+    return start;
   }
 
   /** Copies the first `length` bytes of a run, or all that its blocks hold if that is less. */
@@ -63,6 +76,13 @@ export class ByteBlocks {
     }
     this.next.set(last, this.firstFree);
     this.firstFree = first;
+  }
+
+  /** Takes a block that follows another. */
+  private append(block: number): number {
+    const following = this.take();
+    this.next.set(block, following);
+    return following;
   }
 
   private take(): number {

@@ -136,34 +136,34 @@ export class Idempotency {
     this.index.clear(Math.min(expectedEntries, this.bounds.entriesInAll));
     this.lookedUpOf = 0;
     for (let entry = this.oldest; entry !== 0; entry = this.newer.get(entry)) {
-      this.load(entry);
-      this.index.add(this.hash.of(this.userIds.get(entry), this.loadedKey()), entry);
+      this.index.add(this.keyHash(entry), entry);
     }
   }
 
-  /** All entries, the oldest first; the lists of users follow from it. */
+  /** All entries, the oldest first; the lists of users and the index follow from it. */
   archive(archive: Archive): void {
     const count = archive.number(this.count);
-    let entry = this.oldest;
-    for (let i = 0; i < count; i++) {
-      const isReading = archive.reading;
-      const fields = {
-        userId: archive.number(isReading ? 0 : this.userIds.get(entry)),
-        a: archive.number(isReading ? 0 : this.printA.get(entry)),
-        b: archive.number(isReading ? 0 : this.printB.get(entry)),
-        atMs: archive.number(isReading ? 0 : this.atMs.get(entry)),
-      };
-      if (!isReading) this.load(entry);
-      const stored = archive.bytes(this.bytes, isReading ? 0 : this.byteLength.get(entry));
-      if (!isReading) {
-        entry = this.newer.get(entry);
-        continue;
-      }
-      this.reserveBytes(stored.length);
-      this.bytes.set(stored);
-      const hash = this.hash.of(fields.userId, this.loadedKey());
-      this.add({ ...fields, hash, byteLength: stored.length });
+    if (!archive.reading) {
+      for (let entry = this.oldest; entry !== 0; entry = this.newer.get(entry))
+        this.archiveEntry(archive, entry);
+      return;
     }
+    for (let i = 0; i < count; i++) {
+      const entry = this.takeRow();
+      this.archiveEntry(archive, entry);
+      this.link(entry);
+    }
+    this.indexAnew(count);
+  }
+
+  private archiveEntry(archive: Archive, entry: number): void {
+    this.userIds.set(entry, archive.number(this.userIds.get(entry)));
+    this.printA.set(entry, archive.number(this.printA.get(entry)));
+    this.printB.set(entry, archive.number(this.printB.get(entry)));
+    this.atMs.set(entry, archive.number(this.atMs.get(entry)));
+    const byteLength = archive.number(this.byteLength.get(entry));
+    this.byteLength.set(entry, byteLength);
+    this.firstBlock.set(entry, this.blocks.archive(archive, this.firstBlock.get(entry), byteLength));
   }
 
   private find(userId: number, key: string): number {
@@ -204,6 +204,13 @@ export class Idempotency {
     this.atMs.set(entry, fields.atMs);
     this.byteLength.set(entry, byteLength);
     this.firstBlock.set(entry, this.blocks.write(this.bytes, byteLength));
+    this.link(entry);
+    this.index.add(fields.hash, entry);
+  }
+
+  /** Puts an entry at the end of the lists, and counts it. */
+  private link(entry: number): void {
+    const userId = this.userIds.get(entry);
     this.count++;
     this.older.set(entry, this.newest);
     this.newer.set(entry, 0);
@@ -218,8 +225,7 @@ export class Idempotency {
     else this.oldestOfUser.set(userId, entry);
     this.newestOfUser.set(userId, entry);
     this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
-    this.blocksOfUser.set(userId, this.blocksOfUser.get(userId) + blocksFor(byteLength));
-    this.index.add(fields.hash, entry);
+    this.blocksOfUser.set(userId, this.blocksOfUser.get(userId) + blocksFor(this.byteLength.get(entry)));
   }
 
   private forget(entry: number): void {
@@ -296,6 +302,12 @@ export class Idempotency {
     this.reserveBytes(byteLength);
     this.blocks.read(this.firstBlock.get(entry), this.bytes, byteLength);
     return byteLength;
+  }
+
+  /** Of user and key, from the bytes of the entry. */
+  private keyHash(entry: number): number {
+    this.load(entry);
+    return this.hash.ofBytes(this.userIds.get(entry), this.bytes, 1, this.bytes[0]!);
   }
 
   /** The key of the entry whose bytes were loaded. */

@@ -56,20 +56,16 @@ export class ReferralCodes {
 
   indexAnew(expectedCodes: number): void {
     this.index.clear(Math.max(expectedCodes, this.count));
-    for (let row = 1; row <= this.count; row++) this.index.add(this.hash.of(0, this.texts.get(row)), row);
+    for (let row = 1; row <= this.count; row++) this.index.add(this.texts.hashOf(row, this.hash), row);
   }
 
-  /** All codes with their owners, then each user's current one; the index is the caller's to build. */
+  /** All but the index, which is the caller's to build. */
   archive(archive: Archive, userRows: number): void {
-    const count = archive.number(this.count);
-    for (let row = 1; row <= count; row++) {
-      const code = archive.text(archive.reading ? '' : this.texts.get(row));
-      const owner = archive.number(archive.reading ? 0 : this.owners.get(row));
-      if (archive.reading) this.store(owner, code);
-    }
-    for (let userId = 1; userId < userRows; userId++) {
-      this.current.set(userId, archive.number(this.current.get(userId)));
-    }
+    this.count = archive.number(this.count);
+    this.texts.archive(archive, this.count + 1);
+    this.owners.archive(archive, this.count + 1);
+    this.current.archive(archive, userRows);
+    this.countOfUser.archive(archive, userRows);
   }
 
   private find(canonical: string): number {
@@ -79,18 +75,13 @@ export class ReferralCodes {
   }
 
   private add(userId: number, canonical: string): number {
-    const row = this.store(userId, canonical);
-    this.index.add(this.hash.of(0, canonical), row);
-    return row;
-  }
-
-  private store(userId: number, canonical: string): number {
     this.count++;
     this.texts.ensure(this.count + 1);
     this.owners.ensure(this.count + 1);
     this.texts.set(this.count, canonical);
     this.owners.set(this.count, userId);
     this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
+    this.index.add(this.hash.of(0, canonical), this.count);
     return this.count;
   }
 }

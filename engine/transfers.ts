@@ -45,32 +45,31 @@ export class Transfers {
 
   add(partner: string, reference: string, transfer: Transfer): void {
     const name = nameOf(partner, reference);
-    this.store(name, transfer);
-    this.index.add(this.hash.of(0, name), this.count);
+    this.count++;
+    const row = this.count;
+    this.names.ensure(row + 1);
+    for (const column of this.columns()) column.ensure(row + 1);
+    this.names.set(row, name);
+    this.isDeposit.set(row, Number(transfer.isDeposit));
+    this.userIds.set(row, transfer.userId);
+    this.amounts.set(row, transfer.amountMicros);
+    this.sequences.set(row, transfer.sequence);
+    this.atMs.set(row, transfer.atMs);
+    this.available.set(row, transfer.availableMicros);
+    this.held.set(row, transfer.heldMicros);
+    this.index.add(this.hash.of(0, name), row);
   }
 
   /** Builds the index anew, for another key of the hash. */
   indexAnew(): void {
     this.index.clear(this.count);
-    for (let row = 1; row <= this.count; row++) this.index.add(this.hash.of(0, this.names.get(row)), row);
+    for (let row = 1; row <= this.count; row++) this.index.add(this.names.hashOf(row, this.hash), row);
   }
 
   archive(archive: Archive): void {
-    const count = archive.number(this.count);
-    for (let row = 1; row <= count; row++) {
-      const name = archive.text(archive.reading ? '' : this.names.get(row));
-      const old = archive.reading ? null : this.read(row);
-      const transfer: Transfer = {
-        isDeposit: archive.number(old?.isDeposit ? 1 : 0) === 1,
-        userId: archive.number(old?.userId ?? 0),
-        amountMicros: archive.number(old?.amountMicros ?? 0),
-        sequence: archive.number(old?.sequence ?? 0),
-        atMs: archive.number(old?.atMs ?? 0),
-        availableMicros: archive.number(old?.availableMicros ?? 0),
-        heldMicros: archive.number(old?.heldMicros ?? 0),
-      };
-      if (archive.reading) this.store(name, transfer);
-    }
+    this.count = archive.number(this.count);
+    this.names.archive(archive, this.count + 1);
+    for (const column of this.columns()) column.archive(archive, this.count + 1);
     if (archive.reading) this.indexAnew();
   }
 
@@ -84,21 +83,6 @@ export class Transfers {
       availableMicros: this.available.get(row),
       heldMicros: this.held.get(row),
     };
-  }
-
-  private store(name: string, transfer: Transfer): void {
-    this.count++;
-    const row = this.count;
-    this.names.ensure(row + 1);
-    for (const column of this.columns()) column.ensure(row + 1);
-    this.names.set(row, name);
-    this.isDeposit.set(row, Number(transfer.isDeposit));
-    this.userIds.set(row, transfer.userId);
-    this.amounts.set(row, transfer.amountMicros);
-    this.sequences.set(row, transfer.sequence);
-    this.atMs.set(row, transfer.atMs);
-    this.available.set(row, transfer.availableMicros);
-    this.held.set(row, transfer.heldMicros);
   }
 
   private columns(): (IntChunks | FloatChunks)[] {

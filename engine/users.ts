@@ -101,23 +101,18 @@ export class Users {
   indexAnew(expectedUsers = 0): void {
     this.byUsername.clear(expectedUsers);
     for (let userId = 1; userId <= this.count; userId++) {
-      this.byUsername.add(this.hashOf(this.username(userId).toLowerCase()), userId);
+      this.byUsername.add(this.usernames.lowerHashOf(userId, this.hash), userId);
     }
     this.codes.indexAnew(expectedUsers);
   }
 
   archive(archive: Archive): void {
     this.count = archive.number(this.count);
-    if (archive.reading) this.ensureUsers(this.count + 1);
-    for (let userId = 1; userId <= this.count; userId++) {
-      const username = archive.text(archive.reading ? '' : this.username(userId));
-      const credential = archive.text(archive.reading ? '' : this.credential(userId));
-      if (!archive.reading) continue;
-      this.usernames.set(userId, username);
-      this.credentials.set(userId, credential);
-    }
-    this.codes.archive(archive, this.count + 1);
-    for (const column of this.columns()) column.archive(archive, this.count + 1);
+    const rows = this.count + 1;
+    this.usernames.archive(archive, rows);
+    this.credentials.archive(archive, rows);
+    this.codes.archive(archive, rows);
+    for (const column of this.columns()) column.archive(archive, rows);
     if (archive.reading) this.indexAnew(this.count);
   }
 
