@@ -2,9 +2,15 @@
  * The words of the domain as numbers, so that they fit into integer columns, and the ids of markets.
  * A value never changes its meaning: journals hold these numbers.
  */
+import { MICROS_PER_SET } from './limits.js';
 
 export const Outcome = { UP: 0, DOWN: 1 } as const;
 export type Outcome = (typeof Outcome)[keyof typeof Outcome];
+
+/** A price of UP in an outcome's own ticks, and the other way round: the two outcomes' prices add up to a dollar. */
+export function ticksIn(outcome: number, upTicks: number): number {
+  return outcome === Outcome.UP ? upTicks : MICROS_PER_SET - upTicks;
+}
 
 export const Side = { BUY: 0, SELL: 1 } as const;
 export type Side = (typeof Side)[keyof typeof Side];

@@ -9,8 +9,10 @@
 import {
   assetOfMarket,
   MarketStatus,
+  MatchType,
   marketIdOf,
   Outcome,
+  PointsReason,
   Resolution,
   Side,
   startOfMarketMs,
@@ -99,10 +101,18 @@ const STATUS_NAMES = {
   [MarketStatus.ENDED]: 'ended',
   [MarketStatus.RESOLVED]: 'resolved',
 } as const;
+const MATCH_TYPE_NAMES = {
+  [MatchType.TRANSFER]: 'transfer',
+  [MatchType.MINT]: 'mint',
+  [MatchType.MERGE]: 'merge',
+} as const;
+const POINTS_REASON_NAMES = { [PointsReason.FEES]: 'fees', [PointsReason.REFERRAL]: 'referral' } as const;
 export type MarketStatusName = (typeof STATUS_NAMES)[MarketStatus];
 
 export const outcomeName = (outcome: number) => OUTCOME_NAMES[outcome as Outcome];
 export const sideName = (side: number) => SIDE_NAMES[side as Side];
+export const matchTypeName = (matchType: number) => MATCH_TYPE_NAMES[matchType as MatchType];
+export const pointsReasonName = (reason: number) => POINTS_REASON_NAMES[reason as PointsReason];
 /** null while the market is not resolved. */
 export const resolutionName = (resolution: number) => RESOLUTION_NAMES[resolution as Resolution];
 

@@ -4,7 +4,7 @@
  */
 import { addSaturating, feeOn } from './arithmetic.js';
 import { outcomeOf, ownTicks, sideOf } from './book.js';
-import { MatchType, Outcome, Side } from './domain.js';
+import { MatchType, type Outcome, Side, ticksIn } from './domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from './events.js';
 import type { Ladder } from './ladder.js';
 import { MICROS_PER_SET } from './limits.js';
@@ -45,7 +45,7 @@ export function trade(state: State, taker: Taker, ladder: Ladder, row: number, l
   orders.reduce(ladder, row, lots);
   state.standings.addTrade(taker.userId, takerProfit, takerValue);
   state.standings.addTrade(makerId, makerProfit, makerValue);
-  const upTicks = taker.outcome === Outcome.UP ? takerTicks : MICROS_PER_SET - takerTicks;
+  const upTicks = ticksIn(taker.outcome, takerTicks);
   countTrade(state, taker.slot, upTicks, takerValue);
   const tradeId = state.lastTradeId.value + 1;
   state.lastTradeId.set(tradeId);

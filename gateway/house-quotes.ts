@@ -7,7 +7,7 @@
  * A bid (for UP) is a sell of DOWN as far as the house has DOWN, else a buy of UP; an ask is a sell of UP as far as it
  * has UP, else a buy of DOWN. So shares that come back free the money that they hold, and no inventory is needed.
  */
-import { Outcome, Side } from '../engine/domain.js';
+import { Outcome, Side, ticksIn } from '../engine/domain.js';
 import { MAX_PRICE_TICKS, MICROS_PER_SET, MIN_PRICE_TICKS } from '../engine/limits.js';
 import type { OrderView } from '../engine/views.js';
 
@@ -179,7 +179,7 @@ function summarize(orders: readonly Resting[], bids: boolean): SideSummary {
   let totalLots = 0;
   for (const order of orders) {
     if (isBid(order) !== bids) continue;
-    const upTicks = order.outcome === Outcome.UP ? order.priceTicks : MICROS_PER_SET - order.priceTicks;
+    const upTicks = ticksIn(order.outcome, order.priceTicks);
     if (totalLots === 0) bestTicks = upTicks;
     else bestTicks = bids ? Math.max(bestTicks, upTicks) : Math.min(bestTicks, upTicks);
     totalLots += order.sizeLots;

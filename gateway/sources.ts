@@ -5,7 +5,7 @@
 import { CODES } from '../engine/codes.js';
 import { assetOfMarket } from '../engine/domain.js';
 import type { Engine } from '../engine/engine.js';
-import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../engine/events.js';
+import { EVENT_LENGTHS, EventSlot, EventType } from '../engine/events.js';
 import { ResultHead } from '../engine/results.js';
 import type { Config } from './config.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from './house.js';
@@ -81,19 +81,15 @@ function openHouse({ config, log, sequencer, outside }: SourcesOptions): House |
   return house;
 }
 
-const TRADE_MAKER = 1 + EVENT_FIELDS.trade.indexOf('makerId');
-const TRADE_MARKET = 1 + EVENT_FIELDS.trade.indexOf('marketId');
-const OPENED_MARKET = 1 + EVENT_FIELDS.marketOpened.indexOf('marketId');
-
 /** The house looks at an asset's quotes when a market opens and when one of its quotes is hit. */
 function wakeHouse(engine: Engine, house: House, houseUserId: number): void {
   const { values, length } = engine.events;
   for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
     const type = values[at]!;
-    if (type === EventType.trade && values[at + TRADE_MAKER] === houseUserId) {
-      house.wake(assetOfMarket(values[at + TRADE_MARKET]!));
+    if (type === EventType.trade && values[at + EventSlot.trade.makerId] === houseUserId) {
+      house.wake(assetOfMarket(values[at + EventSlot.trade.marketId]!));
     } else if (type === EventType.marketOpened) {
-      house.wake(assetOfMarket(values[at + OPENED_MARKET]!));
+      house.wake(assetOfMarket(values[at + EventSlot.marketOpened.marketId]!));
     }
   }
 }

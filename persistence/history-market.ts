@@ -10,9 +10,9 @@ import { addSaturating } from '../engine/arithmetic.js';
 import {
   MarketStatus,
   MatchType,
-  Outcome,
   Resolution,
   startOfMarketMs,
+  ticksIn,
   WINDOW_MS,
 } from '../engine/domain.js';
 import { MICROS_PER_SET } from '../engine/limits.js';
@@ -64,7 +64,7 @@ export class MarketHistory {
   }
 
   addTrade({ matchType, upTicks, sizeLots, takerOutcome }: MarketTrade): void {
-    const takerTicks = takerOutcome === Outcome.UP ? upTicks : MICROS_PER_SET - upTicks;
+    const takerTicks = ticksIn(takerOutcome, upTicks);
     this.tradeCount++;
     this.lastTradeTicks = upTicks;
     this.volumeMicros = addSaturating(this.volumeMicros, sizeLots * takerTicks);

@@ -5,9 +5,8 @@
  * For each command, `applying` is called before the engine applies it and `applied` after. What has come together is
  * taken out at the end of a journal batch with `take`, and written in one transaction (history-store.ts).
  */
-import { assetOfMarket, MarketStatus, Outcome, startOfMarketMs } from '../engine/domain.js';
-import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../engine/events.js';
-import { MICROS_PER_SET } from '../engine/limits.js';
+import { assetOfMarket, MarketStatus, startOfMarketMs, ticksIn } from '../engine/domain.js';
+import { EVENT_LENGTHS, EventSlot, EventType } from '../engine/events.js';
 import type { Tape } from '../engine/tape.js';
 import type { MarketView } from '../engine/views.js';
 import { ListCounts } from './history-counts.js';
@@ -75,28 +74,21 @@ export interface HistoryChanges {
 const { trade, positionSettled, pointsCredited, feesShared } = EventType;
 const { priceObserved, marketOpened, startPriceFixed, marketEnded, marketResolved, marketClosed } = EventType;
 
-/** Where a field of an event stands, counted from the event's start. */
-function fieldsOf<Name extends keyof typeof EVENT_FIELDS>(name: Name) {
-  return positionsOf<(typeof EVENT_FIELDS)[Name][number]>(EVENT_FIELDS[name], 1);
-}
-const Trade = fieldsOf('trade');
-const Settled = fieldsOf('positionSettled');
-const Credited = fieldsOf('pointsCredited');
-const Shared = fieldsOf('feesShared');
-const Resolved = fieldsOf('marketResolved');
+/** Where the fields of an event stand, counted from the event's start. */
+const Trade = EventSlot.trade;
+const Settled = EventSlot.positionSettled;
+const Credited = EventSlot.pointsCredited;
+const Shared = EventSlot.feesShared;
+const Resolved = EventSlot.marketResolved;
 
 /** Where a column of an entry stands, counted from the entry's start. */
 function columnsOf<Layout extends ListLayout>({ columns }: Layout) {
-  return positionsOf<Layout['columns'][number]>(columns, 0);
+  return Object.fromEntries(columns.map((name, i) => [name, i])) as Record<Layout['columns'][number], number>;
 }
 const UserTrade = columnsOf(USER_TRADE);
 const TapeTrade = columnsOf(MARKET_TRADE);
 const Credit = columnsOf(POINTS_CREDIT);
 const Closed = columnsOf(CLOSED_POSITION);
-
-function positionsOf<Name extends string>(names: readonly Name[], first: number): Record<Name, number> {
-  return Object.fromEntries(names.map((name, i) => [name, first + i])) as Record<Name, number>;
-}
 
 const TAKER = 0;
 const MAKER = 1;
@@ -252,7 +244,7 @@ export class Projection {
     entries[to + UserTrade.role] = role;
     entries[to + UserTrade.side] = values[at + (isTaker ? Trade.takerSide : Trade.makerSide)]!;
     entries[to + UserTrade.outcome] = outcome;
-    entries[to + UserTrade.priceTicks] = outcome === Outcome.UP ? upTicks : MICROS_PER_SET - upTicks;
+    entries[to + UserTrade.priceTicks] = ticksIn(outcome, upTicks);
     entries[to + UserTrade.sizeLots] = values[at + Trade.sizeLots]!;
     entries[to + UserTrade.feeMicros] = isTaker ? values[at + Trade.feeMicros]! : 0;
     entries[to + UserTrade.profitMicros] =

@@ -1,7 +1,13 @@
 /** What the history and the leaderboards show, as JSON text of the API. */
-import { MatchType, Outcome, PointsReason } from '../../engine/domain.js';
-import { MICROS_PER_SET } from '../../engine/limits.js';
-import { type Assets, marketIdText, outcomeName, sideName } from '../../engine/notation.js';
+import { ticksIn } from '../../engine/domain.js';
+import {
+  type Assets,
+  marketIdText,
+  matchTypeName,
+  outcomeName,
+  pointsReasonName,
+  sideName,
+} from '../../engine/notation.js';
 import type {
   LeaderboardEntry,
   MarketTradeEntry,
@@ -23,18 +29,18 @@ export function userTradeText(assets: Assets, trade: UserTrade): string {
 
 export function marketTradeText(trade: MarketTradeEntry): string {
   const { sizeLots, upTicks, takerOutcome } = trade;
-  const priceTicks = takerOutcome === Outcome.UP ? upTicks : MICROS_PER_SET - upTicks;
+  const priceTicks = ticksIn(takerOutcome, upTicks);
   return (
     `{"tradeId":"t${trade.tradeId}","outcome":"${outcomeName(takerOutcome)}","side":"${sideName(trade.takerSide)}"` +
     `,"price":${ticksText(priceTicks)},"shares":${lotsText(sizeLots)},"value":${microsText(sizeLots * priceTicks)}` +
-    `,"match":"${matchName(trade.matchType)}","atMs":${trade.atMs}}`
+    `,"match":"${matchTypeName(trade.matchType)}","atMs":${trade.atMs}}`
   );
 }
 
 export function pointsText(assets: Assets, credit: PointsCredit): string {
   return (
     `{"atMs":${credit.atMs},"points":${microsText(credit.microPoints)}` +
-    `,"reason":"${credit.reason === PointsReason.FEES ? 'fees' : 'referral'}"` +
+    `,"reason":"${pointsReasonName(credit.reason)}"` +
     `,"marketId":"${marketIdText(assets, credit.marketId)}"}`
   );
 }
@@ -42,15 +48,4 @@ export function pointsText(assets: Assets, credit: PointsCredit): string {
 /** All metrics are counted in millionths: of dollars, or of points. */
 export function leaderboardText({ rank, userId, username, value }: LeaderboardEntry): string {
   return `{"rank":${rank},"userId":"u${userId}","username":${JSON.stringify(username)},"value":${microsText(value)}}`;
-}
-
-function matchName(matchType: number): string {
-  switch (matchType) {
-    case MatchType.TRANSFER:
-      return 'transfer';
-    case MatchType.MINT:
-      return 'mint';
-    default:
-      return 'merge';
-  }
 }

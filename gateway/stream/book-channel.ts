@@ -6,13 +6,12 @@
  * particular order. When the market ends, the book's last message is a snapshot of an empty book; like every snapshot, it
  * replaces what the reader has.
  */
-import { Outcome, Side } from '../../engine/domain.js';
+import { Outcome, Side, ticksIn } from '../../engine/domain.js';
 import type { Engine } from '../../engine/engine.js';
 import { MAX_PRICE_TICKS, MICROS_PER_SET } from '../../engine/limits.js';
 import { lotsText, marketIdText, ticksText } from '../../engine/notation.js';
 import { orderbookText } from '../json/orderbook.js';
 import { Channel } from './channel.js';
-import { ticksIn } from './event-fields.js';
 
 const PRICE_TEXTS = Array.from({ length: MICROS_PER_SET }, (_, ticks) => ticksText(ticks));
 

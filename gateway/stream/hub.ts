@@ -9,14 +9,13 @@
  * - a channel exists from when it is asked for until its market is closed, or nobody has been subscribed for a while; events of
  *   what nobody asks for are passed over.
  */
-import { MarketStatus, type Outcome, type Side } from '../../engine/domain.js';
+import { MarketStatus, type Outcome, type Side, ticksIn } from '../../engine/domain.js';
 import type { Engine } from '../../engine/engine.js';
-import { EVENT_LENGTHS, EventType } from '../../engine/events.js';
+import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/events.js';
 import type { ReleaseTarget } from '../../persistence/sequencer.js';
 import { BookChannel } from './book-channel.js';
 import type { Channel, KeptTotal } from './channel.js';
 import type { ChannelId, ChannelKind } from './channel-names.js';
-import { EventField, ticksIn } from './event-fields.js';
 import type { StreamLimits } from './limits.js';
 import { type MarketChange, MarketsChannel } from './markets-channel.js';
 import { closedText, type Stamp } from './message-text.js';
@@ -25,7 +24,7 @@ import { TradesChannel } from './trades-channel.js';
 import { UserChannel } from './user-channel.js';
 import { USER_AT } from './user-event-text.js';
 
-const { trade, orderRested, marketEnded, priceObserved, credentialSet } = EventField;
+const { trade, orderRested, marketEnded, priceObserved, credentialSet } = EventSlot;
 
 const MARKET_CHANGES = new Map<number, MarketChange>([
   [EventType.marketOpened, 'opened'],

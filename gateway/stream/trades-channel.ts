@@ -4,23 +4,20 @@
  * The snapshot is an empty list: it says from where on trades come. Those before are at GET /markets/15m/:marketId/trades. A
  * delta has the trades of one command, in order.
  */
-import { MatchType } from '../../engine/domain.js';
+import { ticksIn } from '../../engine/domain.js';
 import type { Engine } from '../../engine/engine.js';
-import { lotsText, marketIdText, outcomeName, sideName, ticksText } from '../../engine/notation.js';
+import { EventSlot } from '../../engine/events.js';
+import {
+  lotsText,
+  marketIdText,
+  matchTypeName,
+  outcomeName,
+  sideName,
+  ticksText,
+} from '../../engine/notation.js';
 import { Channel } from './channel.js';
-import { EventField, ticksIn } from './event-fields.js';
 
-const TRADE = EventField.trade;
-
-const MATCH_TYPE_NAMES = {
-  [MatchType.TRANSFER]: 'transfer',
-  [MatchType.MINT]: 'mint',
-  [MatchType.MERGE]: 'merge',
-} as const;
-
-export function matchTypeName(matchType: number) {
-  return MATCH_TYPE_NAMES[matchType as MatchType];
-}
+const TRADE = EventSlot.trade;
 
 export class TradesChannel extends Channel {
   private readonly marketName: string;

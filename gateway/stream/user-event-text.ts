@@ -2,19 +2,19 @@
  * What happens to an account, one text per event. Money and shares that the account gains or loses are all in them: from a
  * snapshot on, they add up to the balance and the orders of every later message.
  */
-import { CancelReason, DepositSource, PointsReason } from '../../engine/domain.js';
-import { EventType } from '../../engine/events.js';
+import { CancelReason, DepositSource, ticksIn } from '../../engine/domain.js';
+import { EventSlot, EventType } from '../../engine/events.js';
 import {
   type Assets,
   lotsText,
   marketIdText,
+  matchTypeName,
   microsText,
   outcomeName,
+  pointsReasonName,
   sideName,
   ticksText,
 } from '../../engine/notation.js';
-import { EventField, ticksIn } from './event-fields.js';
-import { matchTypeName } from './trades-channel.js';
 
 const CANCEL_REASONS = {
   [CancelReason.REQUESTED]: 'requested',
@@ -22,16 +22,15 @@ const CANCEL_REASONS = {
   [CancelReason.MARKET_ENDED]: 'market_ended',
 } as const;
 const SOURCES = { [DepositSource.GRANT]: 'grant', [DepositSource.PARTNER]: 'partner' } as const;
-const POINTS_REASONS = { [PointsReason.FEES]: 'fees', [PointsReason.REFERRAL]: 'referral' } as const;
 
 type EventText = (assets: Assets, values: Float64Array, at: number) => string;
 
-const { orderCancelled, positionSettled, claimed, pointsCredited, referralEarned } = EventField;
-const { deposited, withdrawn, staked, unstaked, yieldClaimed, trade } = EventField;
+const { orderCancelled, positionSettled, claimed, pointsCredited, referralEarned } = EventSlot;
+const { deposited, withdrawn, staked, unstaked, yieldClaimed, trade } = EventSlot;
 
 /** Fields of orderRested and, one more behind them, of orderCancelled. */
 function orderFields(assets: Assets, values: Float64Array, at: number): string {
-  const field = (name: keyof typeof EventField.orderRested) => values[at + EventField.orderRested[name]]!;
+  const field = (name: keyof typeof EventSlot.orderRested) => values[at + EventSlot.orderRested[name]]!;
   return (
     `"orderId":"o${field('orderId')}","marketId":"${marketIdText(assets, field('marketId'))}"` +
     `,"side":"${sideName(field('side'))}","outcome":"${outcomeName(field('outcome'))}"` +
@@ -44,7 +43,7 @@ const ONE_USER = new Map<number, { userAt: number; text: EventText }>([
   [
     EventType.orderRested,
     {
-      userAt: EventField.orderRested.userId,
+      userAt: EventSlot.orderRested.userId,
       text: (assets, values, at) => `{"type":"order_rested",${orderFields(assets, values, at)}}`,
     },
   ],
@@ -121,7 +120,7 @@ const ONE_USER = new Map<number, { userAt: number; text: EventText }>([
       text: (assets, values, at) =>
         `{"type":"points_credited","marketId":"${marketIdText(assets, values[at + pointsCredited.marketId]!)}"` +
         `,"points":${microsText(values[at + pointsCredited.microPoints]!)}` +
-        `,"reason":"${POINTS_REASONS[values[at + pointsCredited.reason] as PointsReason]}"}`,
+        `,"reason":"${pointsReasonName(values[at + pointsCredited.reason]!)}"}`,
     },
   ],
 ]);

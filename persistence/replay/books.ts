@@ -7,13 +7,13 @@
  * that is due, are only known up to that part.
  */
 import { addSaturating } from '../../engine/arithmetic.js';
-import { MarketStatus, MatchType, Resolution } from '../../engine/domain.js';
+import { MarketStatus, MatchType, Resolution, ticksIn } from '../../engine/domain.js';
 import type { Engine } from '../../engine/engine.js';
 import type { EventRecord } from '../../engine/events.js';
 import { MICROS_PER_SET } from '../../engine/limits.js';
 import type { FundsView } from '../../engine/views.js';
 import { marketName } from './machine-forms.js';
-import { changesOf, ticksOf } from './money-changes.js';
+import { changesOf } from './money-changes.js';
 import { dollarsText } from './people-forms.js';
 
 export interface MarketBook {
@@ -221,7 +221,7 @@ export class Books {
   private addTrade(trade: EventRecord<'trade'>): void {
     const market = this.market(trade.marketId);
     market.trades++;
-    const valueMicros = trade.sizeLots * ticksOf(trade.takerOutcome, trade.upTicks);
+    const valueMicros = trade.sizeLots * ticksIn(trade.takerOutcome, trade.upTicks);
     market.volumeMicros = addSaturating(market.volumeMicros, valueMicros);
     market.feesMicros += trade.feeMicros;
     market.escrowMicros += trade.feeMicros;

@@ -3,9 +3,8 @@
  * is in exactly one change of exactly one event. That is checked, not assumed: `explain` compares the running sum with
  * the engine's balance after each command, and `audit` the sum over all accounts.
  */
-import { DepositSource, Outcome, Side } from '../../engine/domain.js';
+import { DepositSource, Side, ticksIn } from '../../engine/domain.js';
 import type { EventRecord } from '../../engine/events.js';
-import { MICROS_PER_SET } from '../../engine/limits.js';
 
 /** Why an account's money changed. */
 export const CAUSES = [
@@ -89,8 +88,8 @@ export function changesOf(event: EventRecord): MoneyChange[] {
 
 /** The taker pays or gets available money; a maker who buys pays what the order held. */
 function changesOfTrade(trade: EventRecord<'trade'>): MoneyChange[] {
-  const takerMicros = trade.sizeLots * ticksOf(trade.takerOutcome, trade.upTicks);
-  const makerMicros = trade.sizeLots * ticksOf(trade.makerOutcome, trade.upTicks);
+  const takerMicros = trade.sizeLots * ticksIn(trade.takerOutcome, trade.upTicks);
+  const makerMicros = trade.sizeLots * ticksIn(trade.makerOutcome, trade.upTicks);
   const taker =
     trade.takerSide === Side.BUY
       ? available(trade.takerId, 'bought', 0 - takerMicros)
@@ -101,10 +100,6 @@ function changesOfTrade(trade: EventRecord<'trade'>): MoneyChange[] {
       ? { userId: trade.makerId, cause: 'bought as maker', availableMicros: 0, heldMicros: 0 - makerMicros }
       : { userId: trade.makerId, cause: 'sold as maker', availableMicros: makerMicros, heldMicros: 0 };
   return [...taker, ...fee, maker];
-}
-
-export function ticksOf(outcome: number, upTicks: number): number {
-  return outcome === Outcome.UP ? upTicks : MICROS_PER_SET - upTicks;
 }
 
 function available(userId: number, cause: Cause, availableMicros: number): MoneyChange[] {
