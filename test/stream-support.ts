@@ -8,6 +8,7 @@ import { type RawData, WebSocket } from 'ws';
 import { ErrorBody } from '../gateway/json/answers.js';
 import { STREAM_LIMITS, type StreamLimits } from '../gateway/stream/limits.js';
 import { ServerMessage } from '../gateway/stream/messages.js';
+import { programContract } from './contract-check.js';
 import { eventually, type TestServer, type Trader } from './server.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field, and the schemas check the types
@@ -71,7 +72,17 @@ export class StreamClient {
         let text = '';
         response.on('data', (data) => (text += data));
         response.on('end', () => {
-          reject(new Refused(response.statusCode ?? 0, JSON.parse(text)));
+          const status = response.statusCode ?? 0;
+          try {
+            programContract().check('GET', path.replace('/api', ''), {
+              status,
+              headers: response.headers,
+              text,
+            });
+            reject(new Refused(status, JSON.parse(text)));
+          } catch (error) {
+            reject(error);
+          }
           socket.terminate();
         });
       });
@@ -200,6 +211,7 @@ export function clientsOf(server: () => TestServer) {
       },
       (error) => error,
     );
+    if (!(refused instanceof Refused)) throw refused;
     return [refused.status, ErrorBody.parse(refused.body).error.code];
   }
 

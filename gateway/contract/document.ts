@@ -6,7 +6,7 @@ import type { ErrorCode } from '../http/errors.js';
 import type { Route } from '../http/route.js';
 import { errorResponses } from './error-responses.js';
 import type { JsonSchema, OpenApiDocument, Operation, PathItem, Response } from './openapi.js';
-import { NO_CREDENTIAL, operationOf, SECURITY_SCHEMES, SESSION_OR_NONE } from './operations.js';
+import { NO_CREDENTIAL, operationOf, RETRY_AFTER, SECURITY_SCHEMES, SESSION_OR_NONE } from './operations.js';
 import { pathTemplate } from './parameters.js';
 import { ALL_TAGS, DESCRIPTION, TITLE } from './prose.js';
 import { Schemas } from './schemas.js';
@@ -83,10 +83,14 @@ const STREAM_CODES: ErrorCode[] = [
   'invalid_token',
   'token_revoked',
   'cross_site_request',
+  'limit_reached',
+  'rate_limited',
   'unavailable',
 ];
 
 function streamOperation(errorBody: JsonSchema): Operation {
+  const refusals = errorResponses(STREAM_CODES, errorBody);
+  refusals[429]!.headers = { 'Retry-After': RETRY_AFTER };
   return {
     operationId: 'getStream',
     summary: 'The stream, a WebSocket; a credential in the URL is never read',
@@ -94,7 +98,7 @@ function streamOperation(errorBody: JsonSchema): Operation {
     security: SESSION_OR_NONE,
     responses: {
       101: { description: 'From here on WebSocket' },
-      ...errorResponses(STREAM_CODES, errorBody),
+      ...refusals,
     },
   };
 }

@@ -91,7 +91,7 @@ const SET_COOKIE: Header = {
   schema: { type: 'string', pattern: '^service-session=' },
 };
 
-const RETRY_AFTER: Header = {
+export const RETRY_AFTER: Header = {
   description: 'Seconds after which the request can succeed',
   required: true,
   schema: { type: 'integer', minimum: 0 },

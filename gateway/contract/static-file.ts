@@ -2,7 +2,7 @@
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
 import { errorAnswer } from '../http/errors.js';
-import { writeError } from '../stream/handshake.js';
+import { writeError } from '../http/write-error.js';
 
 export interface StaticFile {
   contentType: string;

@@ -17,28 +17,11 @@ import { elapsedMs } from '../clock.js';
 import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
 import type { Quota, Share } from '../fair-use/fair-use.js';
 import type { ReceiptWriter } from '../json/receipts.js';
-import { type ErrorAnswer, errorAnswer, rejection } from './errors.js';
+import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { Incoming } from './incoming.js';
-import { JSON_TYPE, writeHead } from './response-head.js';
+import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
 import { quotaOf, type Route } from './route.js';
-
-const STATUS_LINES: Record<number, string> = {
-  200: '200 OK',
-  201: '201 Created',
-  204: '204 No Content',
-  400: '400 Bad Request',
-  401: '401 Unauthorized',
-  403: '403 Forbidden',
-  404: '404 Not Found',
-  405: '405 Method Not Allowed',
-  409: '409 Conflict',
-  413: '413 Content Too Large',
-  415: '415 Unsupported Media Type',
-  422: '422 Unprocessable Content',
-  429: '429 Too Many Requests',
-  503: '503 Service Unavailable',
-};
 
 export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   /** Who is signed in; null: nobody. */
@@ -145,9 +128,9 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     const { limit, remaining, resetSeconds } = share;
     this.share = `${limit}\r\nRateLimit-Remaining: ${remaining}\r\nRateLimit-Reset: ${resetSeconds}`;
     if (share.granted) return true;
-    const retryAfterMs = Math.ceil(share.waitMs);
-    this.addHeader('Retry-After', `${Math.max(1, Math.ceil(retryAfterMs / 1_000))}`);
-    this.refuse(errorAnswer('rate_limited', { retryAfterMs }));
+    const { error, retryAfter } = rateLimited(share.waitMs);
+    this.addHeader('Retry-After', retryAfter);
+    this.refuse(error);
     return false;
   }
 
@@ -270,7 +253,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   /** The part of {@link release} that runs corked. */
   write(): void {
     const { response, headers } = this;
-    if (this.status !== 200) response.writeStatus(STATUS_LINES[this.status]!);
+    writeStatus(response, this.status);
     writeHead(response, this.text === '' ? '' : this.contentType, this.isSecure);
     response.writeHeader('X-Request-Id', this.incoming.id);
     if (this.share !== '') response.writeHeader('RateLimit-Limit', this.share);

@@ -113,6 +113,13 @@ export function errorAnswer(code: ErrorCode, details: object = {}, message = '')
   };
 }
 
+/** 429, to be tried again after `waitMs`; `retryAfter` is the header Retry-After, in whole seconds, at least one. */
+export function rateLimited(waitMs: number): { error: ErrorAnswer; retryAfter: string } {
+  const retryAfterMs = Math.ceil(waitMs);
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  return { error: errorAnswer('rate_limited', { retryAfterMs }), retryAfter: `${seconds}` };
+}
+
 /** Problems that are named in one answer. */
 const PROBLEMS_MAX = 20;
 /** Characters of a name that is repeated to whoever sent it. Ours are shorter, also in the last operation of a batch. */

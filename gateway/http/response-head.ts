@@ -1,7 +1,8 @@
 /**
- * The headers that every answer has: what it is, that nobody keeps a copy, and what browsers must not do with it.
+ * How every answer begins: its status, and the headers that all have: what it is, that nobody keeps a copy, and what browsers must not do
+ * with it.
  *
- * They are made once, and written as the value of the first of them, line breaks included: uWebSockets.js writes a value as it is, and
+ * The headers are made once, and written as the value of the first of them, line breaks included: uWebSockets.js writes a value as it is, and
  * one call of it in place of six is time saved on every answer. Nothing that a client sent is ever among them.
  */
 import type { HttpResponse } from 'uWebSockets.js';
@@ -16,6 +17,27 @@ const LINES = [
 /** A year, for answers over HTTPS. */
 const SECURE_LINE = 'Strict-Transport-Security: max-age=31536000';
 
+const STATUS_LINES: Record<number, string> = {
+  201: '201 Created',
+  204: '204 No Content',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  409: '409 Conflict',
+  413: '413 Content Too Large',
+  415: '415 Unsupported Media Type',
+  422: '422 Unprocessable Content',
+  429: '429 Too Many Requests',
+  503: '503 Service Unavailable',
+};
+
+/** Before anything else of the answer; 200 is what uWebSockets.js writes by itself. */
+export function writeStatus(response: HttpResponse, status: number): void {
+  if (status !== 200) response.writeStatus(STATUS_LINES[status]!);
+}
+
 export const JSON_TYPE = 'application/json';
 
 interface Head {
@@ -25,7 +47,7 @@ interface Head {
 
 const heads = new Map<string, Head>();
 
-/** Writes them. `contentType`: empty for an answer without a body; one of a few, and never a client's. */
+/** Writes the headers. `contentType`: empty for an answer without a body; one of a few, and never a client's. */
 export function writeHead(response: HttpResponse, contentType: string, isSecure: boolean): void {
   const key = isSecure ? `s${contentType}` : contentType;
   let head = heads.get(key);

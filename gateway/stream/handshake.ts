@@ -9,14 +9,13 @@
  */
 
 import type * as uWS from 'uWebSockets.js';
-import { STATUS_CODES } from 'node:http';
 import { readSessionCookie } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
 import type { Session } from '../auth/sessions.js';
 import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
-import { type ErrorAnswer, errorAnswer } from '../http/errors.js';
+import { type ErrorAnswer, errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
-import { JSON_TYPE, writeHead } from '../http/response-head.js';
+import { writeError } from '../http/write-error.js';
 import { readToken, refusalOf } from './credentials.js';
 
 /** Lets the connection in; `session` is null for a visitor. */
@@ -87,9 +86,8 @@ export class Handshake {
   private isWelcome(): boolean {
     const share = this.gateway.fairUse.take('reads', 'address', this.address, 1);
     if (share === null || share.granted) return true;
-    const retryAfterMs = Math.ceil(share.waitMs);
-    const seconds = `${Math.max(1, Math.ceil(retryAfterMs / 1_000))}`;
-    this.refuse(errorAnswer('rate_limited', { retryAfterMs }), ['Retry-After', seconds]);
+    const { error, retryAfter } = rateLimited(share.waitMs);
+    this.refuse(error, ['Retry-After', retryAfter]);
     return false;
   }
 
@@ -120,16 +118,4 @@ function lastHeader(request: uWS.HttpRequest, wanted: string): string {
     if (name === wanted) last = value;
   });
   return last;
-}
-
-/** Answers a request that is not to become a WebSocket; `header`: a further one, name and value. */
-export function writeError(
-  response: uWS.HttpResponse,
-  { status, text }: ErrorAnswer,
-  header: readonly [string, string] | null = null,
-): void {
-  response.writeStatus(`${status} ${STATUS_CODES[status]}`);
-  writeHead(response, JSON_TYPE, false);
-  if (header !== null) response.writeHeader(...header);
-  response.end(text);
 }

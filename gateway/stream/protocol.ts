@@ -9,7 +9,7 @@
  *   every {@link MESSAGES_PER_READ} messages that a `resume` brings.
  */
 import type { Session } from '../auth/sessions.js';
-import { type ErrorAnswer, errorAnswer, invalidRequest } from '../http/errors.js';
+import { type ErrorAnswer, errorAnswer, invalidRequest, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { inexactNumber } from '../json/decimal.js';
 import { cut, fieldProblems, problemText } from '../json/problems.js';
@@ -127,7 +127,7 @@ export class Protocol {
     const share =
       userId === 0 || ofAddress?.granted === false ? ofAddress : fairUse.take('reads', 'user', userId, reads);
     if (share === null || share.granted) return true;
-    this.refuse(connection, errorAnswer('rate_limited', { retryAfterMs: Math.ceil(share.waitMs) }));
+    this.refuse(connection, rateLimited(share.waitMs).error);
     return false;
   }
 
