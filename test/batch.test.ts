@@ -265,6 +265,16 @@ describe('what is not valid', () => {
     expect(await server.state()).toEqual(before);
   });
 
+  test.each([
+    [{ operations: [{ ...good, op: 'hold' }] }, 'operations.0.op must be buy or sell or cancel or claim.'],
+    [{ operations: [{ marketId: MARKET }] }, 'operations.0.op must be buy or sell or cancel or claim.'],
+    [{ operations: good }, 'operations must be an array.'],
+    [{ operations: [good], atomic: 1 }, 'atomic must be a boolean.'],
+  ])('%j, in words', async (body, words) => {
+    const { json } = await batch(ada, body);
+    expect(json.error.message).toBe(`The request is not valid: ${words}`);
+  });
+
   test('a number that no double holds', async () => {
     const raw = JSON.stringify({ operations: [good, good] }).replace(/1}]/, '1.00000000000000000001}]');
     const { status, json } = await api.send('POST', '/batch', undefined, {

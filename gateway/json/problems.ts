@@ -17,11 +17,15 @@ export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required';
   if (issue.code === 'invalid_type') {
     if (issue.expected === 'number' && typeof issue.input === 'number') return 'must be a finite number';
-    return `must be ${issue.expected === 'object' ? 'an object' : `a ${issue.expected}`}`;
+    return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`;
   }
   if (issue.code === 'invalid_value') {
     const { values } = issue as { values?: unknown[] };
     return `must be ${values?.join(' or ')}`;
+  }
+  // The field that says which of several forms an object has.
+  if (issue.code === 'invalid_union' && Array.isArray(issue.options)) {
+    return `must be ${issue.options.join(' or ')}`;
   }
   return undefined;
 }
