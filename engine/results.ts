@@ -94,6 +94,14 @@ export const RESULT_FIELDS = {
   batch: ['operationCount'],
 } as const satisfies Record<CommandName, readonly string[]>;
 
+/** Where the result of a batch's first operation begins: behind the head, the number of operations, and the length of that result. */
+export const FIRST_OPERATION = RESULT_HEAD_LENGTH + RESULT_FIELDS.batch.length + 1;
+
+/** Where the result of the operation after that one begins, whose own begins at `at`. */
+export function nextOperation(values: Float64Array, at: number): number {
+  return at + values[at - 1]! + 1;
+}
+
 /** Fields after the head when the code is not `ok`: what was needed and what there is; 0 and 0 where it says nothing. */
 export const REJECT_FIELDS = ['required', 'available'] as const;
 

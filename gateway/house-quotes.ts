@@ -12,14 +12,14 @@ import { MAX_PRICE_TICKS, MICROS_PER_SET, MIN_PRICE_TICKS } from '../engine/limi
 import type { OrderView } from '../engine/views.js';
 
 /** One price level a side. What it offers is stated from the taker's side, so that cheap shares are not scarce. */
-export interface QuoteLevel {
+interface QuoteLevel {
   /** Behind the best level. */
   offsetTicks: number;
   /** What a taker can spend on a buy that takes this level whole. */
   takerMicros: number;
 }
 
-export const QUOTE_LEVELS: readonly QuoteLevel[] = [
+const QUOTE_LEVELS: readonly QuoteLevel[] = [
   { offsetTicks: 0, takerMicros: 100_000_000 },
   { offsetTicks: 6, takerMicros: 150_000_000 },
   { offsetTicks: 15, takerMicros: 200_000_000 },

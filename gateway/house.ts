@@ -11,12 +11,12 @@
  * holds the engine's result tape can rely on it.
  */
 import type { Logger } from 'pino';
-import { CODES } from '../engine/codes.js';
+import { CODES, Code } from '../engine/codes.js';
 import type { BatchOperation, Command } from '../engine/commands.js';
 import { MarketStatus, Outcome, Resolution, Side, TimeInForce } from '../engine/domain.js';
 import type { Engine } from '../engine/engine.js';
 import { MAX_BATCH_OPERATIONS, MAX_TIME_MS, MICROS_PER_SET } from '../engine/limits.js';
-import { RESULT_HEAD_LENGTH, ResultHead } from '../engine/results.js';
+import { FIRST_OPERATION, nextOperation, RESULT_HEAD_LENGTH, ResultHead } from '../engine/results.js';
 import type { Tape } from '../engine/tape.js';
 import type { MarketView, OrderView, PositionView } from '../engine/views.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
@@ -359,17 +359,16 @@ function paysOut(market: MarketView, position: PositionView): boolean {
   }
 }
 
-/** The codes of the operations of a batch that were refused. Layout: engine/results.ts. */
-function refusals(result: Tape): string[] {
-  const { values, length } = result;
+/** The codes of the operations of a batch that were refused; or of the batch itself. */
+function refusals({ values }: Tape): string[] {
   const batchCode = values[ResultHead.code]!;
-  if (batchCode !== 0) return [CODES[batchCode]!];
+  if (batchCode !== Code.ok) return [CODES[batchCode]!];
   const codes: string[] = [];
-  let at = RESULT_HEAD_LENGTH + 1;
-  while (at < length) {
-    const code = values[at + 1 + ResultHead.code]!;
-    if (code !== 0) codes.push(CODES[code]!);
-    at += 1 + values[at]!;
+  const count = values[RESULT_HEAD_LENGTH]!;
+  let at = FIRST_OPERATION;
+  for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
+    const code = values[at + ResultHead.code]!;
+    if (code !== Code.ok) codes.push(CODES[code]!);
   }
   return codes;
 }

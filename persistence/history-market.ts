@@ -15,17 +15,13 @@ import {
   ticksIn,
   WINDOW_MS,
 } from '../engine/domain.js';
-import { MICROS_PER_SET } from '../engine/limits.js';
 import { checksumOf, MARKET, type RowOf } from './history-format.js';
 import type { RecordBuffer } from './history-records.js';
+import { HALVES_PER_SET } from './market-text.js';
 
 export const MARK_MS = 5_000;
-/** Entries per point: time, UP's price in half ticks, the asset's price in micros (0: none). */
-export const POINT_LENGTH = 3;
-/** Half ticks in a dollar. */
-const HALF_TICKS_PER_SET = MICROS_PER_SET * 2;
 /** UP's price when there is neither a book nor a trade. */
-export const EVEN_HALF_TICKS = HALF_TICKS_PER_SET / 2;
+export const EVEN_HALF_TICKS = HALVES_PER_SET / 2;
 
 /** One trade, as its event tells it. */
 export interface MarketTrade {
@@ -54,7 +50,7 @@ export class MarketHistory {
   /** Of the command that changed the row last, and of the one that made the last point. */
   sequence = 0;
   pointsSequence = 0;
-  /** The price history so far, point after point. */
+  /** The price history so far: of each point its time, UP's price in half ticks, the asset's price in micros (0: none). */
   readonly points: number[] = [];
 
   constructor(readonly marketId: number) {}

@@ -9,7 +9,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { createPrivateFile } from './files.js';
-import { ListCounts } from './history-counts.js';
+import type { ListCounts } from './history-counts.js';
 import { asDamage, HistoryDamage } from './history-damage.js';
 import {
   COUNTED,
@@ -66,16 +66,6 @@ export interface CommittedLists {
   pastMarketIds: number[];
   /** Markets that have opened. */
   knownMarketIds: Set<number>;
-}
-
-export function emptyLists(): CommittedLists {
-  return {
-    userTrades: new ListCounts(),
-    pointsCredits: new ListCounts(),
-    closedPositions: new ListCounts(),
-    pastMarketIds: [],
-    knownMarketIds: new Set(),
-  };
 }
 
 export class HistoryStore {

@@ -1,6 +1,6 @@
 /** The session cookie: reading it from a request and setting it in an answer. Scripts of the site never see it. */
 
-export const SESSION_COOKIE = 'service-session';
+const SESSION_COOKIE = 'service-session';
 
 /** Browsers cut longer lifetimes to 400 days; the token itself ends only with the credentials. */
 const LIFETIME_SECONDS = 400 * 86_400;

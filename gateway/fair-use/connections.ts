@@ -11,7 +11,7 @@ import { addressKey } from './addresses.js';
 import { type ElapsedMs, TokenBuckets } from './token-buckets.js';
 
 /** What uWebSockets.js allows a connection between two requests, and a request until it is complete. */
-export const IDLE_SECONDS = 10;
+const IDLE_SECONDS = 10;
 
 export interface ConnectionLimits {
   /** Open at once, WebSockets included. */

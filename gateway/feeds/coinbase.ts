@@ -28,7 +28,7 @@ export interface CoinbaseFeedOptions {
   backoffMaxMs?: number;
 }
 
-/** Since the start. For the metrics and the readiness of the exchange. */
+/** How the feed has done since the start. */
 export interface CoinbaseFeedStatus {
   /** A price has come on the connection that is open now. */
   live: boolean;

@@ -5,15 +5,12 @@
 import { CODES, Code, type CodeName } from '../../engine/codes.js';
 import { CommandKind } from '../../engine/commands.js';
 import type { Assets } from '../../engine/notation.js';
-import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
+import { FIRST_OPERATION, nextOperation, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
 import type { Tape } from '../../engine/tape.js';
 import { rejection } from '../http/errors.js';
 import { AsciiWriter, ascii } from './ascii-writer.js';
 import { ReceiptParts, writeOrderReceipt } from './order-receipt.js';
 import { cancelReceipt, claimReceipt } from './receipts.js';
-
-/** After the head stands the number of operations; each result has its length before it. */
-const FIRST_LENGTH = RESULT_HEAD_LENGTH + 1;
 
 const RESULTS = ascii('{"results":[');
 const SEQUENCE = ascii('],"sequence":');
@@ -28,11 +25,10 @@ export function batchReceipt(assets: Assets, result: Tape): Uint8Array {
   const parts = new ReceiptParts();
   out.clear();
   out.put(RESULTS);
-  let start = FIRST_LENGTH + 1;
-  for (let i = 0; i < count; i++) {
+  let at = FIRST_OPERATION;
+  for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
     if (i > 0) out.byte(COMMA);
-    writeOperation(parts, assets, result, start);
-    start += values[start - 1]! + 1;
+    writeOperation(parts, assets, result, at);
   }
   out.integer(SEQUENCE, values[ResultHead.sequence]!);
   out.byte(BRACE);
@@ -75,14 +71,12 @@ export interface RefusedOperation {
 export function refusedOperation(result: Tape): RefusedOperation | null {
   const { values } = result;
   const count = values[RESULT_HEAD_LENGTH]!;
-  let start = FIRST_LENGTH + 1;
-  for (let operation = 0; operation < count; operation++) {
-    const code = codeName(result, start);
-    if (code !== 'ok' && code !== 'batch_aborted') {
-      const [required, available] = rejectFields(result, start);
-      return { operation, code, required, available };
-    }
-    start += values[start - 1]! + 1;
+  let at = FIRST_OPERATION;
+  for (let operation = 0; operation < count; operation++, at = nextOperation(values, at)) {
+    const code = codeName(result, at);
+    if (code === 'ok' || code === 'batch_aborted') continue;
+    const [required, available] = rejectFields(result, at);
+    return { operation, code, required, available };
   }
   return null;
 }

@@ -1,7 +1,7 @@
 /** How many commands of each kind came to each result, those of the exchange itself included; and the operations of batches. */
 import { CODES, Code } from '../../engine/codes.js';
 import { CommandKind } from '../../engine/commands.js';
-import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
+import { FIRST_OPERATION, nextOperation, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
 import type { Tape } from '../../engine/tape.js';
 
 /** By kind and code; a kind's number is less than this. */
@@ -38,13 +38,11 @@ export class CommandCounts {
     if (kind === CommandKind.batch && code === Code.ok) this.observeOperations(values);
   }
 
-  /** Each one's result has its length before it. */
   private observeOperations(values: Float64Array): void {
     const count = values[RESULT_HEAD_LENGTH]!;
-    let at = RESULT_HEAD_LENGTH + 1;
-    for (let i = 0; i < count; i++) {
-      this.operations.add(values[at + 1 + ResultHead.kind]!, values[at + 1 + ResultHead.code]!);
-      at += 1 + values[at]!;
+    let at = FIRST_OPERATION;
+    for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
+      this.operations.add(values[at + ResultHead.kind]!, values[at + ResultHead.code]!);
     }
   }
 }

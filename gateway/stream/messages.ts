@@ -37,7 +37,7 @@ const assetPrice = z.strictObject({
 });
 
 const order = { orderId, marketId, side, outcome, price, shares };
-export const UserEvent = z.discriminatedUnion('type', [
+const UserEvent = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('order_rested'), ...order }),
   z.strictObject({
     type: z.literal('order_cancelled'),
@@ -97,7 +97,7 @@ const account = {
 };
 
 /** The data of each channel's snapshots and deltas, by the kind of the channel. */
-export const CHANNEL_DATA = {
+const CHANNEL_DATA = {
   markets: {
     snapshot: z.strictObject({ markets: z.array(Market) }),
     delta: z.strictObject({ changes: z.array(marketChange) }),
@@ -110,10 +110,9 @@ export const CHANNEL_DATA = {
     delta: z.strictObject({ ...account, events: z.array(UserEvent) }),
   },
 } as const;
-export type ChannelKind = keyof typeof CHANNEL_DATA;
 
 const channel = { channel: z.string(), channelSequence: count, ...stamp };
-const KINDS = Object.keys(CHANNEL_DATA) as ChannelKind[];
+const KINDS = Object.keys(CHANNEL_DATA) as (keyof typeof CHANNEL_DATA)[];
 
 /** Snapshots and deltas of all channels, and what else the server says. */
 export const ServerMessage = z.union([

@@ -9,7 +9,7 @@ import type { Engine } from '../../engine/engine.js';
 import type { EVENT_FIELDS, EventName, EventRecord } from '../../engine/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/limits.js';
 import { marketIdText, outcomeName, resolutionName, sideName } from '../../engine/notation.js';
-import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
+import { FIRST_OPERATION, nextOperation, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
 import { dollars, type Plain, price, shares } from './plain.js';
 
 /** What names of assets and markets need to know of the engine. */
@@ -169,13 +169,12 @@ export function answerOf(engine: Engine, command: Command): Answer {
   };
 }
 
-/** After the head: the number of operations, then for each the length of its result, and the result. */
 function operationCodes(values: Float64Array): string[] {
   const codes: string[] = [];
-  let at = RESULT_HEAD_LENGTH + 1;
-  for (let left = values[RESULT_HEAD_LENGTH]!; left > 0; left--) {
-    codes.push(CODES[values[at + 1 + ResultHead.code]!]!);
-    at += 1 + values[at]!;
+  const count = values[RESULT_HEAD_LENGTH]!;
+  let at = FIRST_OPERATION;
+  for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
+    codes.push(CODES[values[at + ResultHead.code]!]!);
   }
   return codes;
 }
