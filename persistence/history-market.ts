@@ -17,11 +17,8 @@ import {
 } from '../engine/domain.js';
 import { checksumOf, MARKET, type RowOf } from './history-format.js';
 import type { RecordBuffer } from './history-records.js';
-import { HALVES_PER_SET } from './market-text.js';
 
 export const MARK_MS = 5_000;
-/** UP's price when there is neither a book nor a trade. */
-export const EVEN_HALF_TICKS = HALVES_PER_SET / 2;
 
 /** One trade, as its event tells it. */
 export interface MarketTrade {

@@ -19,8 +19,9 @@ import {
   USER_TRADE,
 } from './history-format.js';
 import { type ListAdditions, PendingLists } from './history-lists.js';
-import { EVEN_HALF_TICKS, MARK_MS, MarketHistory } from './history-market.js';
+import { MARK_MS, MarketHistory } from './history-market.js';
 import { RecordBuffer } from './history-records.js';
+import { EVEN_HALF_TICKS, upHalfTicks } from './market-text.js';
 
 /** What the projection reads of the engine that it follows. */
 export interface ProjectedEngine {
@@ -140,8 +141,7 @@ export class Projection {
       (_, asset) => engine.assetPriceMicros(asset) ?? 0,
     );
     for (const market of this.active) {
-      const upHalfTicks = upHalfTicksOf(engine.market(market.marketId)!);
-      this.addPoints(market, this.nextMarkMs, atMs, upHalfTicks);
+      this.addPoints(market, this.nextMarkMs, atMs, upHalfTicks(engine.market(market.marketId)!));
     }
     this.nextMarkMs = markAfter(atMs);
   }
@@ -327,14 +327,14 @@ export class Projection {
   }
 
   /** Points at the marks from `fromMs` to `toMs`, as far as the market's window goes, both included. */
-  private addPoints(market: MarketHistory, fromMs: number, toMs: number, upHalfTicks: number): void {
+  private addPoints(market: MarketHistory, fromMs: number, toMs: number, halfTicks: number): void {
     const price = this.pricesBefore[assetOfMarket(market.marketId)] ?? 0;
     const lastMs = Math.min(toMs, market.endsAtMs);
-    for (let atMs = fromMs; atMs <= lastMs; atMs += MARK_MS) this.addPoint(market, atMs, upHalfTicks, price);
+    for (let atMs = fromMs; atMs <= lastMs; atMs += MARK_MS) this.addPoint(market, atMs, halfTicks, price);
   }
 
-  private addPoint(market: MarketHistory, atMs: number, upHalfTicks: number, assetPriceMicros: number): void {
-    market.addPoint({ atMs, upHalfTicks, assetPriceMicros, sequence: this.engine.sequence });
+  private addPoint(market: MarketHistory, atMs: number, halfTicks: number, assetPriceMicros: number): void {
+    market.addPoint({ atMs, upHalfTicks: halfTicks, assetPriceMicros, sequence: this.engine.sequence });
     this.changedPrices.add(market);
   }
 
@@ -354,10 +354,4 @@ export class Projection {
 
 function markAfter(atMs: number): number {
   return Math.floor(atMs / MARK_MS) * MARK_MS + MARK_MS;
-}
-
-/** UP's price: the middle of the book, else the last trade, else even. */
-function upHalfTicksOf({ bestBidTicks, bestAskTicks, lastTradeTicks }: MarketView): number {
-  if (bestBidTicks !== null && bestAskTicks !== null) return bestBidTicks + bestAskTicks;
-  return lastTradeTicks === null ? EVEN_HALF_TICKS : lastTradeTicks * 2;
 }

@@ -25,6 +25,8 @@ import type { MarketRecord } from './history-requests.js';
 
 /** Prices are counted in halves of a tick, because the middle of a book may lie between two. */
 export const HALVES_PER_SET = MICROS_PER_SET * 2;
+/** UP's price when there is neither a book nor a trade. */
+export const EVEN_HALF_TICKS = HALVES_PER_SET / 2;
 
 export const halfTicksText = (halfTicks: number) => `${halfTicks / HALVES_PER_SET}`;
 
@@ -38,7 +40,7 @@ const COMMA = ascii(',');
 export function upHalfTicks(market: MarketView): number {
   const { bestBidTicks, bestAskTicks, lastTradeTicks } = market;
   if (bestBidTicks !== null && bestAskTicks !== null) return bestBidTicks + bestAskTicks;
-  return lastTradeTicks === null ? HALVES_PER_SET / 2 : lastTradeTicks * 2;
+  return lastTradeTicks === null ? EVEN_HALF_TICKS : lastTradeTicks * 2;
 }
 
 /** A market as the history has it: no book, so its price is that of the last trade. */
