@@ -45,6 +45,8 @@ export class Contract {
     strictTypes: false,
     strictRequired: false,
     multipleOfPrecision: 9,
+    // Only references into the document are compiled; contract.test.ts validates the document itself.
+    validateSchema: false,
   });
   private readonly validators = new Map<string, ValidateFunction>();
   private readonly paths: { pattern: RegExp; template: string; item: PathItem }[];

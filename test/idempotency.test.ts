@@ -141,7 +141,8 @@ describe('remembered answers', () => {
     const large = tapeOf(...Array.from({ length: 3_000 }, () => Number.MAX_SAFE_INTEGER));
     const print = printOf(7);
     for (let i = 0; i < 2_000; i++) store.remember(1, `large ${i}`, print, 1, large);
-    for (let i = 0; i < 2_100_000; i++) store.remember(1, `small ${i}`, print, 2, tapeOf(5));
+    const small = tapeOf(5);
+    for (let i = 0; i < 2_100_000; i++) store.remember(1, `small ${i}`, print, 2, small);
     expect(look(store, 2, 'mine', 1, 2)).toEqual([1]);
     expect(look(store, 1, 'small 2090000', 7, 2)).toEqual([5]);
     expect(look(store, 1, 'small 2089999', 7, 2)).toBe(Found.NOTHING);

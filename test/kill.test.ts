@@ -29,7 +29,7 @@ import {
   KillTaker,
   register,
 } from './kill-client.js';
-import { replayJson } from './replay-tool.js';
+import { programJson } from './replay-tool.js';
 import { seedOf } from './seed.js';
 import { ChildServer } from './server.js';
 
@@ -173,7 +173,7 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
     const { sequence } = (await floor.api.read('/leaderboard?metric=volume&period=all')).json;
     expect(await server.stop()).toBe(0);
     // Whatever the kills cut off: history and snapshots are, entry for entry and byte for byte, what the journal leads to.
-    const { good, history, snapshots } = await replayJson(folder, 'verify');
+    const { good, history, snapshots } = await programJson(folder, 'verify');
     expect({ good, snapshots: snapshots.length }).toEqual({ good: true, snapshots: 3 });
     expect(history.sequence).toBeGreaterThanOrEqual(sequence);
     expect(unfinishedSnapshots()).toEqual([]);

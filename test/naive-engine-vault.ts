@@ -28,8 +28,9 @@ import {
 export function stake(state: NaiveState, command: Stake): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
-  const own = state.vault.deposits.filter((deposit) => !deposit.closed && deposit.userId === user.userId);
-  if (own.length >= MAX_VAULT_DEPOSITS_PER_USER) return reject('limit_reached');
+  let own = 0;
+  for (const deposit of state.vault.deposits) if (!deposit.closed && deposit.userId === user.userId) own++;
+  if (own >= MAX_VAULT_DEPOSITS_PER_USER) return reject('limit_reached');
   const { amountMicros } = command;
   const amount = dollars(amountMicros);
   if (amount.gt(user.available)) return reject('insufficient_balance', amountMicros, micros(user.available));

@@ -124,12 +124,13 @@ export class NaiveEngine {
   private batch(command: Batch): number[] {
     const { state } = this;
     if (userOf(state, command.userId) === undefined) return this.flat(command, reject('user_not_found'));
-    const before = copyOf(state);
+    // What is not atomic is never undone.
+    const before = command.atomic ? copyOf(state) : null;
     const results: number[][] = [];
     for (const operation of command.operations) {
       const result = this.operation(operation);
       results.push(result);
-      if (command.atomic && result[1] !== Code.ok) {
+      if (before !== null && result[1] !== Code.ok) {
         Object.assign(state, before);
         return this.aborted(command, results);
       }

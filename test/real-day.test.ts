@@ -50,7 +50,7 @@ import {
 import { readAll, tamper } from './journal-fixture.js';
 import { replayJournal } from './journal-replay.js';
 import { MarketWatch } from './market-watch.js';
-import { replayJson, replayTool } from './replay-tool.js';
+import { programJson, replayProgram } from './replay-tool.js';
 import { seedOf } from './seed.js';
 import { type ApiClient, ChildServer, eventually } from './server.js';
 import { type Neighbourhood, SideBusiness } from './side-business.js';
@@ -412,13 +412,13 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     }
     // The program itself says the same.
     for (const { client, text } of accounts.filter((_, i) => i % 50 === 0)) {
-      const run = await replayTool(folder, 'explain', '--user', client.userId, '--json');
+      const run = await replayProgram(folder, 'explain', '--user', client.userId, '--json');
       expect(run).toEqual({ status: 0, out: text, err: '' });
     }
   });
 
   test('verify and audit find all well', { timeout: LIMIT_MS }, async () => {
-    const { journal, snapshots, history, findings } = await replayJson(folder, 'verify');
+    const { journal, snapshots, history, findings } = await programJson(folder, 'verify');
     expect(findings).toEqual([]);
     expect(journal).toMatchObject({ whole: true });
     expect(journal.sequence).toBeGreaterThanOrEqual(status.sequence);
@@ -428,7 +428,7 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     expect(history.sequence).toBeGreaterThanOrEqual(told);
     // An entry for each side of a trade, and one for the tape.
     expect(history.entries).toBeGreaterThan(trades * 1.5);
-    const audited = await replayJson(folder, 'audit');
+    const audited = await programJson(folder, 'audit');
     expect(audited).toMatchObject({ good: true, findings: [], sequence: journal.sequence });
     expect(audited.markets.length).toBe(97);
   });
@@ -455,7 +455,7 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     for (const part of parts) {
       await part.flip();
       for (const verb of part.verbs) {
-        const { status, err } = await replayTool(copy, ...verb);
+        const { status, err } = await replayProgram(copy, ...verb);
         expect({ status, err }, verb[0]!).toEqual({ status: 1, err: expect.stringContaining(place) });
       }
       cpSync(join(folder, 'journal.db'), path);
@@ -469,13 +469,16 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     const snapshot = listSnapshots(copy)[1]!;
     flipByte(snapshot.path, Math.floor(statSync(snapshot.path).size / 2));
     flipIn(join(copy, 'history.db'), await somePrices());
-    const { status, err } = await replayTool(copy, 'verify');
+    const { status, err } = await replayProgram(copy, 'verify');
     expect(status).toBe(1);
     expect(err).toContain(`DAMAGE in snapshots/${snapshot.name}, sequence ${snapshot.sequence}:`);
     expect(err).toContain('DAMAGE in history.db, table marketPrices, marketId ');
     const user = clients[0]!.userId;
     for (const verb of [['state'], ['events', '--user', user], ['explain', '--user', user], ['audit']]) {
-      const [damaged, whole] = await Promise.all([replayTool(copy, ...verb), replayTool(folder, ...verb)]);
+      const [damaged, whole] = await Promise.all([
+        replayProgram(copy, ...verb),
+        replayProgram(folder, ...verb),
+      ]);
       expect(whole.status).toBe(0);
       expect(damaged).toEqual(whole);
     }

@@ -20,7 +20,7 @@ import { type SnapshotContent, takeSnapshot, writeSnapshot } from '../persistenc
 import { prepareSnapshotFolder, snapshotNameOf } from '../persistence/snapshot-folder.js';
 import { append, Folders, flip, readAll, start, tamper } from './journal-fixture.js';
 import { ReplayExchange } from './replay-exchange.js';
-import { replayJson, replayTool, type ToolRun, traceOf } from './replay-tool.js';
+import { replayJson, replayProgram, replayTool, type ToolRun, traceOf } from './replay-tool.js';
 
 const VERBS = [['verify'], ['state'], ['events'], ['explain', '--user', 'u3'], ['audit']];
 /** Where one way of reading says it for all. */
@@ -64,6 +64,18 @@ describe('a flipped bit in the journal', () => {
     for (const verb of VERBS) {
       const run = await replayTool(folder, ...verb);
       expectDamage(run, `journal.db, sequence ${firstSequence}:`, 'its hash does not fit');
+    }
+    expect(traceOf(folder)).toEqual(before);
+  });
+
+  it('is found by the built program as by its command line in this process', async () => {
+    const folder = folders.copy(stopped);
+    await flip(folder, batches[17]!.firstSequence, 'frames');
+    const before = traceOf(folder);
+    for (const verb of VERBS) {
+      const run = await replayProgram(folder, ...verb);
+      expectDamage(run, 'its hash does not fit');
+      expect(await replayTool(folder, ...verb)).toEqual(run);
     }
     expect(traceOf(folder)).toEqual(before);
   });

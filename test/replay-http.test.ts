@@ -4,7 +4,7 @@
  */
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { replayJson, replayLines, replayTool } from './replay-tool.js';
+import { programJson, replayJson, replayLines, replayTool } from './replay-tool.js';
 import { MARKET, TestServer, type Trader, WINDOW_MS, WINDOW_START_MS } from './server.js';
 
 interface Told {
@@ -36,9 +36,10 @@ async function ask(trader: Trader, action: string, body: object): Promise<number
   return status;
 }
 
-async function expectTold(): Promise<void> {
+/** By the program while the exchange runs, and in this process when it does not any more. */
+async function expectTold(ask: typeof programJson): Promise<void> {
   for (const { userId, available, held, sequence } of told) {
-    const { users } = await replayJson(server.folder, 'state', '--at', `${sequence}`, '--user', userId);
+    const { users } = await ask(server.folder, 'state', '--at', `${sequence}`, '--user', userId);
     expect(users).toMatchObject([{ userId, available, held }]);
   }
 }
@@ -57,8 +58,8 @@ it('says of each account what HTTP said, at the sequence at which it was said', 
   expect(await ask(cid, `${market}/sell`, { outcome: 'UP', shares: 3.5 })).toBe(200);
   expect(await ask(cid, '/vaults/flex/stake', { amount: 250 })).toBe(201);
   expect(await ask(bob, `${market}/sell`, { outcome: 'DOWN', shares: 9_999 })).toBe(422);
-  await expectTold();
-  expect((await replayJson(server.folder, 'verify')).good).toBe(true);
+  await expectTold(programJson);
+  expect((await programJson(server.folder, 'verify')).good).toBe(true);
 });
 
 it('explains every account up to the balance that HTTP gave, claims and all', async () => {
@@ -74,7 +75,7 @@ it('explains every account up to the balance that HTTP gave, claims and all', as
     expect(lines.pop()).toMatchObject({ userId, sequence, addsUp: true, balance: { available, held } });
     expect(lines.length).toBeGreaterThan(2);
   }
-  await expectTold();
+  await expectTold(replayJson);
   expect(told.length).toBe(10);
 });
 

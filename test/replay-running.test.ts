@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { replayJson, replayLines } from './replay-tool.js';
+import { programJson, programLines } from './replay-tool.js';
 import { type ApiClient, ChildServer, eventually, PASSWORD } from './server.js';
 
 const VARIABLES = {
@@ -76,18 +76,18 @@ test('every verb finds all well while the exchange writes, and holds nothing up'
   for (let round = 0; round < ROUNDS; round++) {
     const before = told.length;
     const { sequence } = told.at(-1)!;
-    const report = await replayJson(folder, 'verify');
+    const report = await programJson(folder, 'verify');
     expect(report).toMatchObject({ good: true, findings: [] });
     expect(report.journal.sequence).toBeGreaterThanOrEqual(sequence);
     expect(report.history.entries).toBeGreaterThan(entries);
     entries = report.history.entries;
 
-    const audited = await replayJson(folder, 'audit');
+    const audited = await programJson(folder, 'audit');
     expect(audited).toMatchObject({ good: true, findings: [] });
     expect(audited.sequence).toBeGreaterThanOrEqual(report.journal.sequence);
-    const state = await replayJson(folder, 'state', '--user', userId);
+    const state = await programJson(folder, 'state', '--user', userId);
     expect(state.sequence).toBeGreaterThanOrEqual(audited.sequence);
-    expect((await replayLines(folder, 'events', '--from', `${sequence}`)).length).toBeGreaterThan(0);
+    expect((await programLines(folder, 'events', '--from', `${sequence}`)).length).toBeGreaterThan(0);
     await explainTold(userId);
     // Orders were executed and acknowledged meanwhile.
     expect(told.length).toBeGreaterThan(before + 20);
@@ -99,13 +99,13 @@ test('every verb finds all well while the exchange writes, and holds nothing up'
   await traffic;
   expect(await server.stop()).toBe(0);
   expect(server.stderr).not.toMatch(/"level":[56]0/);
-  const { good, snapshots: compared } = await replayJson(folder, 'verify');
+  const { good, snapshots: compared } = await programJson(folder, 'verify');
   expect([good, compared.length]).toEqual([true, 3]);
 });
 
 /** What `explain` says of a user after a command is what the receipt of that command said. */
 async function explainTold(userId: string): Promise<void> {
-  const lines = await replayLines(folder, 'explain', '--user', userId);
+  const lines = await programLines(folder, 'explain', '--user', userId);
   const { addsUp, sequence: end } = lines.pop();
   expect(addsUp).toBe(true);
   // The last change of a command is what its receipt is about.

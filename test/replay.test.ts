@@ -2,6 +2,7 @@
  * The replay tool on a sound journal: what it says of a seeded run is what the engine said when it ran, and it leaves no
  * trace in the folder, whether the exchange runs, was stopped or was killed.
  */
+import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +10,17 @@ import { EVENT_NAMES } from '../engine/events.js';
 import { marketIdText, microsText } from '../engine/notation.js';
 import { Folders } from './journal-fixture.js';
 import { IDLE_USER, ReplayExchange, type Sight, sightOf } from './replay-exchange.js';
-import { replayJson, replayLines, replayTool, runTool, traceOf } from './replay-tool.js';
+import {
+  programJson,
+  replayJson,
+  replayLines,
+  replayProgram,
+  replayTool,
+  runProgram,
+  runTool,
+  TOOL,
+  traceOf,
+} from './replay-tool.js';
 
 const folders = new Folders();
 let folder: string;
@@ -236,8 +247,6 @@ describe('events', () => {
 
   it('can be cut off by their reader', async () => {
     const command = 'set -o pipefail; "$0" "$@" | head -n 1';
-    const { execFile } = await import('node:child_process');
-    const { TOOL } = await import('./replay-tool.js');
     const args = ['-c', command, process.execPath, TOOL, '--data', folder, 'events', '--json'];
     const [out, err] = await new Promise<[string, string]>((resolve) => {
       execFile('bash', args, (_error, stdout, stderr) => resolve([stdout, stderr]));
@@ -338,6 +347,35 @@ describe('audit', () => {
   });
 });
 
+describe('the built program', () => {
+  // What it says to a terminal is another matter; here and there it writes to a pipe.
+  it.each([
+    ['verify'],
+    ['state', '--at', '700', '--limit', '2'],
+    ['events', '--from', '10', '--user', 'u3', '--json'],
+    ['explain', '--user', 'u2', '--json'],
+    ['audit', '--limit', '0'],
+  ])('says what its command line says in this process: %s', async (...args) => {
+    const program = await replayProgram(folder, ...args);
+    expect(program).toMatchObject({ status: 0, err: '' });
+    expect(await replayTool(folder, ...args)).toEqual(program);
+  });
+
+  it('refuses as that does, and helps', async () => {
+    const requests = [['rebuild'], ['explain'], ['state', '--at', '99999']];
+    for (const args of requests) {
+      const program = await replayProgram(folder, ...args);
+      expect(program).toMatchObject({ status: 2, out: '' });
+      expect(await replayTool(folder, ...args)).toEqual(program);
+    }
+    for (const args of [['--help'], ['state', '--help']]) {
+      const program = await runProgram(...args);
+      expect(program.status).toBe(0);
+      expect(await runTool(...args)).toEqual(program);
+    }
+  });
+});
+
 describe('a request that makes no sense', () => {
   const cases: [string, string[], RegExp][] = [
     ['no verb', [], /Usage|verb/],
@@ -406,8 +444,7 @@ describe('a request that makes no sense', () => {
 });
 
 describe('leaves no trace', () => {
-  const VERBS = [
-    ['verify'],
+  const VERBS_BESIDE_VERIFY = [
     ['state', '--at', '500'],
     ['events', '--to', '50'],
     ['explain', '--user', 'u1'],
@@ -417,9 +454,9 @@ describe('leaves no trace', () => {
   async function expectNoTrace(where: string, files: string[], sequence: number): Promise<void> {
     expect(readdirSync(where).sort()).toEqual(files);
     const before = traceOf(where);
-    const report = await replayJson(where, 'verify');
+    const report = await programJson(where, 'verify');
     expect(report.journal.sequence).toBe(sequence);
-    for (const verb of VERBS) expect((await replayTool(where, ...verb)).status).toBe(0);
+    for (const verb of VERBS_BESIDE_VERIFY) expect((await replayProgram(where, ...verb)).status).toBe(0);
     expect(traceOf(where)).toEqual(before);
   }
 
@@ -440,7 +477,7 @@ describe('leaves no trace', () => {
     // It goes on as if nobody had looked, and what it adds is seen.
     running.submit({ kind: 'advanceTime' });
     await running.settle();
-    expect((await replayJson(live, 'verify')).journal.sequence).toBe(sequence + 1);
+    expect((await programJson(live, 'verify')).journal.sequence).toBe(sequence + 1);
     await running.sequencer.close();
     await expectNoTrace(killed, files, sequence);
     await expectNoTrace(
@@ -462,14 +499,14 @@ describe('leaves no trace', () => {
       }
     })();
     const seen: number[] = [];
-    for (let i = 0; i < 3; i++) seen.push((await replayJson(live, 'verify')).journal.sequence);
+    for (let i = 0; i < 3; i++) seen.push((await programJson(live, 'verify')).journal.sequence);
     stopped = true;
     await writing;
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
     expect(seen[2]).toBeGreaterThan(seen[0]!);
     const { sequence } = running.engine;
     await running.sequencer.close();
-    expect((await replayJson(live, 'verify')).journal.sequence).toBe(sequence);
+    expect((await programJson(live, 'verify')).journal.sequence).toBe(sequence);
     rmSync(live, { recursive: true });
   });
 });

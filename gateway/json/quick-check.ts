@@ -25,7 +25,9 @@ const PLAIN_TYPES: ReadonlySet<string> = new Set([
 export function quickCheck(schema: z.ZodType): (value: unknown) => boolean {
   // What is said about a schema for readers of the API does not count, so without the registry that has it.
   const jsonSchema = z.toJSONSchema(schema, { io: 'input', metadata: z.registry(), override: prepare });
-  return new Ajv2020({ discriminator: true, strict: true, strictRequired: false }).compile(jsonSchema);
+  // zod writes sound schemas; to compile the schema of schemas, only to see that, took a sixth of a start's time.
+  const options = { discriminator: true, strict: true, strictRequired: false, validateSchema: false };
+  return new Ajv2020(options).compile(jsonSchema);
 }
 
 interface Written {
