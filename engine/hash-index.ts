@@ -56,6 +56,11 @@ export class HashIndex {
     this.links.set(before * 2 + 1, following);
   }
 
+  /** Whether it has as many chains as that many rows have. */
+  hasRoomFor(rows: number): boolean {
+    return this.chainCount >= rows;
+  }
+
   /** Takes all rows out, and makes as many chains as that many rows have, so that adding them splits none. */
   clear(expectedRows: number): void {
     while (this.level < expectedRows) this.level *= 2;

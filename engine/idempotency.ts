@@ -131,9 +131,15 @@ export class Idempotency {
     this.blocksOfUser.ensure(userRows);
   }
 
+  /** Makes room in the index for as many entries as there can be. */
+  reserve(): void {
+    const { entriesInAll } = this.bounds;
+    if (!this.index.hasRoomFor(entriesInAll)) this.indexAnew(entriesInAll);
+  }
+
   /** Builds the index anew, for another key of the hash, or for that many entries. */
   indexAnew(expectedEntries = 0): void {
-    this.index.clear(Math.min(expectedEntries, this.bounds.entriesInAll));
+    this.index.clear(expectedEntries);
     this.lookedUpOf = 0;
     for (let entry = this.oldest; entry !== 0; entry = this.newer.get(entry)) {
       this.index.add(this.keyHash(entry), entry);

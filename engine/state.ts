@@ -7,7 +7,7 @@ import { Orders } from './book.js';
 import { Scalar } from './columns.js';
 import { Idempotency } from './idempotency.js';
 import { Ledger } from './ledger.js';
-import { IDEMPOTENCY_KEPT_IN_ALL, MAX_OPEN_ORDERS, MAX_POSITIONS, MAX_USERS } from './limits.js';
+import { MAX_OPEN_ORDERS, MAX_POSITIONS, MAX_USERS } from './limits.js';
 import { Markets } from './markets.js';
 import { Positions } from './positions.js';
 import { Prices } from './prices.js';
@@ -81,11 +81,10 @@ export class State {
   reserve(): void {
     for (const part of [this.ledger, this.standings, this.orders, this.positions])
       part.ensureUsers(MAX_USERS + 1);
-    this.users.reserve(MAX_USERS + 1);
+    this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
     this.orders.reserve(MAX_OPEN_ORDERS);
     this.positions.reserve(MAX_POSITIONS);
-    this.users.indexAnew(INDEXED_USERS);
-    this.idempotency.indexAnew(IDEMPOTENCY_KEPT_IN_ALL);
+    this.idempotency.reserve();
   }
 
   /** Makes room for users 1 to `userRows` - 1 everywhere but in `users`. */

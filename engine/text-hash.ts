@@ -11,31 +11,21 @@ import type { Archive } from './archive.js';
 const V2 = 0x6c796765;
 const V3 = 0x74656462;
 
+const FINAL_ROUNDS = 3;
+
 const UPPER_A = 65;
 const UPPER_Z = 90;
 const TO_LOWER = 32;
 
-/** The hash of a number and the first `length` code units under a key of two words: 32 bits, signed. */
-function halfSipHash(
-  keyLow: number,
-  keyHigh: number,
-  prefix: number,
-  units: Uint16Array,
-  length: number,
-): number {
+/** The hash of so many words under a key of two words: 32 bits, signed. */
+function halfSipHash(keyLow: number, keyHigh: number, words: Int32Array, count: number): number {
   let v0 = keyLow;
   let v1 = keyHigh;
   let v2 = V2 ^ keyLow;
   let v3 = V3 ^ keyHigh;
-  // The prefix is the first word, each two code units are one more; the last has what is left, and the length.
-  const words = (length >>> 1) + 1;
-  for (let word = 0; word <= words + 3; word++) {
-    let m = 0;
-    if (word === 0) m = prefix;
-    else if (word < words) m = units[word * 2 - 2]! | (units[word * 2 - 1]! << 16);
-    else if (word === words) {
-      m = ((4 + length * 2) << 24) | ((length & 1) === 1 ? units[length - 1]! : 0);
-    } else if (word === words + 1) v2 ^= 0xff;
+  for (let i = 0; i < count + FINAL_ROUNDS; i++) {
+    const m = i < count ? words[i]! : 0;
+    if (i === count) v2 ^= 0xff;
     v3 ^= m;
     v0 = (v0 + v1) | 0;
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
@@ -52,11 +42,20 @@ function halfSipHash(
   return v1 ^ v3;
 }
 
+/** The last word: how many bytes there are, modulo 256, and the code unit that has no other beside it, or 0. */
+function lastWord(length: number, unit: number): number {
+  return ((4 + length * 2) << 24) | unit;
+}
+
+function lowerAscii(unit: number): number {
+  return unit >= UPPER_A && unit <= UPPER_Z ? unit + TO_LOWER : unit;
+}
+
 export class TextHash {
   private keyLow = 0;
   private keyHigh = 0;
-  /** The code units of the text that is hashed. */
-  private units = new Uint16Array(1_024);
+  /** What is hashed: the prefix, each two code units, and a last word. */
+  private words = new Int32Array(256);
 
   get hasKey(): boolean {
     return this.keyLow !== 0 || this.keyHigh !== 0;
@@ -64,31 +63,41 @@ export class TextHash {
 
   /** Makes the key. Every index that holds hashes must be built anew after it. */
   setKey(secret: string): void {
-    const units = this.unitsOf(secret);
-    this.keyLow = halfSipHash(1, 2, 0, units, secret.length);
-    this.keyHigh = halfSipHash(3, 4, 0, units, secret.length);
+    const count = this.fill(0, secret);
+    this.keyLow = halfSipHash(1, 2, this.words, count);
+    this.keyHigh = halfSipHash(3, 4, this.words, count);
   }
 
   /** 32 bits, signed. `prefix` is an integer of 32 bits that belongs to the text, such as whose it is. */
   of(prefix: number, text: string): number {
-    return halfSipHash(this.keyLow, this.keyHigh, prefix, this.unitsOf(text), text.length);
+    const count = this.fill(prefix, text);
+    return halfSipHash(this.keyLow, this.keyHigh, this.words, count);
   }
 
   /** The same of a text whose code units stand there as one byte each. */
   ofBytes(prefix: number, bytes: Uint8Array, from: number, length: number): number {
-    const units = this.roomFor(length);
-    for (let i = 0; i < length; i++) units[i] = bytes[from + i]!;
-    return halfSipHash(this.keyLow, this.keyHigh, prefix, units, length);
+    const words = this.roomFor(length);
+    const end = from + length;
+    let count = 0;
+    words[count++] = prefix;
+    let at = from;
+    for (; at + 1 < end; at += 2) words[count++] = bytes[at]! | (bytes[at + 1]! << 16);
+    words[count++] = lastWord(length, at < end ? bytes[at]! : 0);
+    return halfSipHash(this.keyLow, this.keyHigh, words, count);
   }
 
   /** The same of an ASCII text in lower case, in whatever case it stands there. */
   ofLowerAscii(prefix: number, bytes: Uint8Array, from: number, length: number): number {
-    const units = this.roomFor(length);
-    for (let i = 0; i < length; i++) {
-      const unit = bytes[from + i]!;
-      units[i] = unit >= UPPER_A && unit <= UPPER_Z ? unit + TO_LOWER : unit;
+    const words = this.roomFor(length);
+    const end = from + length;
+    let count = 0;
+    words[count++] = prefix;
+    let at = from;
+    for (; at + 1 < end; at += 2) {
+      words[count++] = lowerAscii(bytes[at]!) | (lowerAscii(bytes[at + 1]!) << 16);
     }
-    return halfSipHash(this.keyLow, this.keyHigh, prefix, units, length);
+    words[count++] = lastWord(length, at < end ? lowerAscii(bytes[at]!) : 0);
+    return halfSipHash(this.keyLow, this.keyHigh, words, count);
   }
 
   archive(archive: Archive): void {
@@ -96,14 +105,22 @@ export class TextHash {
     this.keyHigh = archive.number(this.keyHigh);
   }
 
-  private unitsOf(text: string): Uint16Array {
-    const units = this.roomFor(text.length);
-    for (let i = 0; i < text.length; i++) units[i] = text.charCodeAt(i);
-    return units;
+  /** Puts a text into `words`; returns how many they are. */
+  private fill(prefix: number, text: string): number {
+    const { length } = text;
+    const words = this.roomFor(length);
+    let count = 0;
+    words[count++] = prefix;
+    let at = 0;
+    for (; at + 1 < length; at += 2) {
+      words[count++] = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16);
+    }
+    words[count++] = lastWord(length, at < length ? text.charCodeAt(at) : 0);
+    return count;
   }
 
-  private roomFor(length: number): Uint16Array {
-    if (length > this.units.length) this.units = new Uint16Array(length * 2);
-    return this.units;
+  private roomFor(length: number): Int32Array {
+    if (length + 2 > this.words.length) this.words = new Int32Array(length * 2);
+    return this.words;
   }
 }

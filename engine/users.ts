@@ -42,9 +42,10 @@ export class Users {
     this.referralPendingFees = new FloatColumn(undo);
   }
 
-  /** Makes room in the columns that have to move when they grow. */
-  reserve(rows: number): void {
+  /** Makes room in the columns that have to move when they grow, and in the indexes. */
+  reserve(rows: number, indexedUsers: number): void {
     for (const column of this.columns()) column.ensure(rows);
+    if (!this.byUsername.hasRoomFor(indexedUsers)) this.indexAnew(indexedUsers);
   }
 
   ensureUsers(rows: number): void {
