@@ -15,7 +15,7 @@ import { errorAnswer, invalidRequest } from './errors.js';
 import type { Incoming } from './incoming.js';
 import { quotaOf, type Route } from './route.js';
 
-const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
+const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
 /** A request whose handler may not have run yet. */
 class Admission {
@@ -183,7 +183,7 @@ function readBody({ call, route, body, json }: Admission): boolean {
     return false;
   }
   const isEmpty = body.fault === null && body.text === '';
-  if (contentType === '' ? !isEmpty : contentType !== 'application/json' && !JSON_TYPE.test(contentType)) {
+  if (contentType === '' ? !isEmpty : contentType !== 'application/json' && !JSON_IN_UTF8.test(contentType)) {
     call.refuse(errorAnswer('unsupported_media_type'));
     return false;
   }

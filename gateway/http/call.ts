@@ -1,5 +1,5 @@
 /**
- * One call of the API: what came in, and the answer on its way out. It is the outbox's target: an answer that shows the
+ * One call of the API: what came in, and the answer on its way out. It is a target of the release queue: an answer that shows the
  * exchange's state leaves when everything up to the sequence it is true at is durable.
  *
  * Always holds: exactly one answer is written, in one cork, or none if the client has left or the exchange has failed.
@@ -233,7 +233,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     this.end();
   }
 
-  /** Writes the answer. Called by the outbox when the answer may leave. */
+  /** Writes the answer. Called by the release queue when the answer may leave. */
   release(): void {
     if (this.ended) return;
     writing = this;

@@ -5,7 +5,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Tape } from '../../engine/tape.js';
 import { elapsedMs } from '../clock.js';
-import { TokenBuckets } from '../fair-use/token-buckets.js';
+import { TokenBucket } from '../fair-use/token-bucket.js';
 import type { Route } from '../http/route.js';
 import { CommandCounts } from './command-counts.js';
 import { Distribution } from './distribution.js';
@@ -58,7 +58,7 @@ export class Metrics {
   private readonly answers = new Map<Route | null, Map<number, number>>();
   private readonly registry = new Registry();
   private readonly eventLoopDelay = new EventLoopDelay();
-  private readonly texts = new TokenBuckets<''>(TEXTS);
+  private readonly texts = new TokenBucket(TEXTS, elapsedMs());
   private lastText: Promise<string> | null = null;
   private committedSequence: number;
 
@@ -94,8 +94,7 @@ export class Metrics {
 
   /** Everything in Prometheus' text form. */
   text(): Promise<string> {
-    if (this.lastText === null || this.texts.take('', 1, elapsedMs()))
-      this.lastText = this.registry.metrics();
+    if (this.lastText === null || this.texts.take(1, elapsedMs())) this.lastText = this.registry.metrics();
     return this.lastText;
   }
 

@@ -6,10 +6,10 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
+import { TokenBucket } from '../fair-use/token-bucket.js';
 import type { Backlogs } from './backlogs.js';
 import type { Channel, Subscriber } from './channel.js';
 import type { CloseReason, StreamLimits } from './limits.js';
-import { TokenBucket } from './token-bucket.js';
 
 /** What uWebSockets.js keeps for a socket. */
 export interface SocketData {
@@ -60,7 +60,8 @@ export class Connection {
 
   constructor(private readonly options: ConnectionOptions) {
     const { limits, elapsedMs } = options;
-    this.allowance = new TokenBucket(limits.operationsBurst, limits.operationsPerSecond, elapsedMs());
+    const rate = { burst: limits.operationsBurst, perSecond: limits.operationsPerSecond };
+    this.allowance = new TokenBucket(rate, elapsedMs());
   }
 
   get address(): AddressKey {
