@@ -52,7 +52,8 @@ const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
  * The first number in a JSON text that a double cannot hold, or null: 1.00000000000000000001 would silently become 1.
- * The text must be valid JSON. Numbers beyond every double (1e309) are left to the range checks.
+ * The text must be valid JSON. Numbers beyond every double (1e309), or
+ * below (1e-400, which is read as 0), are left to the range checks.
  */
 export function inexactNumber(json: string): string | null {
   if (!hasLongNumber(json)) return null;
