@@ -33,7 +33,7 @@ export interface Config {
   /** What the house starts with; 0: there is no house. */
   houseFundsMicros: number;
   partnerKeys: PartnerKey[];
-  /** Whether X-Forwarded-Proto and X-Forwarded-Host come from a proxy of ours. */
+  /** Whether X-Forwarded-Proto, X-Forwarded-Host and the end of X-Forwarded-For come from a proxy of ours. */
   trustProxy: boolean;
   /** Whether the cookie is Secure even if the request does not tell that it came over HTTPS. */
   cookieSecure: boolean;
