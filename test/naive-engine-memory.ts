@@ -27,7 +27,7 @@ export function sameCommand(a: Command, b: Command): boolean {
 
 /** How many blocks of 64 bytes an answer takes: the key and one byte, and each integer, with their number, in groups of 7 bits. */
 function blocksOf(key: string, result: number[]): number {
-  const groups = (value: number) => Math.ceil(Math.max(1, value.toString(2).length) / 7);
+  const groups = (value: number): number => (value < 128 ? 1 : 1 + groups(Math.floor(value / 128)));
   const bytes = [result.length, ...result].reduce((sum, value) => sum + groups(value), 1 + key.length);
   return Math.ceil(bytes / 64);
 }
