@@ -155,13 +155,20 @@ const PLAIN = Object.fromEntries(ERROR_CODES.map((code) => [code, errorAnswer(co
   ErrorAnswer
 >;
 
-/** `required` and `available` are those of the engine's result: micros or lots, as the code has it. */
-export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
+/** What clients know one of the engine's codes as: a code of theirs, or an answer that is the same for all of its kind. */
+function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
   const translated = TRANSLATED[code];
   if (translated !== undefined) return translated;
   if (!isErrorCode(code)) throw new Error(`the engine's code ${code} has no answer for clients`);
-  const shortage = shortageOf(code, required, available);
-  return shortage === null ? PLAIN[code] : withAmounts(code, shortage.message, shortage.details);
+  return code;
+}
+
+/** `required` and `available` are those of the engine's result: micros or lots, as the code has it. */
+export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
+  const known = knownAs(code);
+  if (typeof known !== 'string') return known;
+  const shortage = shortageOf(known, required, available);
+  return shortage === null ? PLAIN[known] : withAmounts(known, shortage.message, shortage.details);
 }
 
 /**
@@ -174,14 +181,13 @@ export function batchRejection(
   required: number,
   available: number,
 ): ErrorAnswer {
-  const translated = TRANSLATED[code];
-  if (translated !== undefined) return translated;
-  if (!isErrorCode(code)) throw new Error(`the engine's code ${code} has no answer for clients`);
-  const shortage = shortageOf(code, required, available);
-  const reason = shortage?.message ?? ERRORS[code].message;
+  const known = knownAs(code);
+  if (typeof known !== 'string') return known;
+  const shortage = shortageOf(known, required, available);
+  const reason = shortage?.message ?? ERRORS[known].message;
   const amounts = shortage === null ? '' : `,${shortage.details}`;
   const message = `Nothing of the batch was carried out, because of its operation ${operation}. ${reason}`;
-  return withAmounts(code, message, `"operation":${operation}${amounts}`);
+  return withAmounts(known, message, `"operation":${operation}${amounts}`);
 }
 
 interface Shortage {
