@@ -174,7 +174,9 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
     expect(await server.stop()).toBe(0);
     // Whatever the kills cut off: history and snapshots are, entry for entry and byte for byte, what the journal leads to.
     const { good, history, snapshots } = await programJson(folder, 'verify');
-    expect({ good, snapshots: snapshots.length }).toEqual({ good: true, snapshots: 3 });
+    expect(good).toBe(true);
+    // Three are kept; a fourth is left by a kill between a new one and the removal of the oldest, until the next is written.
+    expect([3, 4]).toContain(snapshots.length);
     expect(history.sequence).toBeGreaterThanOrEqual(sequence);
     expect(unfinishedSnapshots()).toEqual([]);
     const executed = await readJournal();
