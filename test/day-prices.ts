@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Big } from 'big.js';
 import type { ResolutionName } from './user-ledger.js';
 
-export const DAY_FILE = fileURLToPath(new URL('../../shared/data/btc-usd-2023-03-10.csv', import.meta.url));
+export const DAY_FILE = fileURLToPath(new URL('./data/btc-usd-2023-03-10.csv', import.meta.url));
 export const DAY_START_MS = Date.UTC(2023, 2, 10);
 export const DAY_MS = 86_400_000;
 export const QUARTER_MS = 900_000;
