@@ -3,7 +3,6 @@
  * the same to the bit.
  */
 import { pendingReferral } from './accounts.js';
-import { feeOn } from './arithmetic.js';
 import { kindOf, leanOf, outcomeOf, ownTicks, sideOf } from './book.js';
 import type { VaultDeposit } from './deposits.js';
 import {
@@ -213,11 +212,11 @@ export class Reads {
     taker.level = ownTicks(taker.kind, request.priceTicks);
     taker.budgetLeft = request.side === Side.BUY ? request.budgetMicros : 0;
     taker.lotsLeft = request.sizeLots;
-    walk(this.state, taker, MAX_FILLS_PER_ORDER);
+    const nextMakerLevel = walk(this.state, taker, MAX_FILLS_PER_ORDER);
     return {
       filledLots: taker.filledLots,
       valueMicros: taker.valueMicros,
-      feeMicros: request.side === Side.BUY ? feeOn(taker.valueMicros) : 0,
+      feeMicros: taker.wholeFeeMicros(nextMakerLevel),
       unspentMicros: taker.budgetLeft,
       worstTicks: taker.fillCount === 0 ? null : taker.worstTicks,
       fillCount: taker.fillCount,

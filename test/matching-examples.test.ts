@@ -35,6 +35,8 @@ interface Exchange {
   money(userId: number): { available: number; held: number };
   shares(userId: number): { up: number; down: number };
   openInterest(): number;
+  /** Realised, in micros. */
+  profit(userId: number): number;
 }
 
 type AnyEngine = Pick<Engine, 'apply' | 'account' | 'position' | 'market' | 'checkInvariants'>;
@@ -55,6 +57,7 @@ function exchangeOn(engine: AnyEngine, answers: Pick<Exchange, 'result' | 'event
       return { up: (position?.upLots ?? 0) / 1000, down: (position?.downLots ?? 0) / 1000 };
     },
     openInterest: () => engine.market(MARKET)!.openInterestLots / 1000,
+    profit: (userId) => engine.account(userId)!.realizedProfitMicros,
   };
 }
 
@@ -265,14 +268,14 @@ const EXAMPLES: Example[] = [
     expected: { code: 'insufficient_balance', trades: [], available: { [ALICE]: 10.049999 } },
   },
   {
-    name: 'what buys no whole lot is not spent and carries no fee',
+    name: 'what buys no whole lot is not spent; the fee is on the amount',
     given: [bid(BOB, DOWN, 100, 0.3)],
     when: buyFor(ALICE, UP, 1),
     expected: {
       status: OrderStatus.FILLED,
       trades: [[MatchType.MINT, 0.7, 1.428]],
-      fee: 0.004998,
-      available: { [ALICE]: 998.995402 },
+      fee: 0.005,
+      available: { [ALICE]: 998.9954 },
     },
   },
   {
@@ -351,6 +354,174 @@ const EXAMPLES: Example[] = [
   },
 ];
 
+interface FeeExample {
+  name: string;
+  given?: Command[];
+  when: Buy;
+  status: OrderStatus;
+  /** In micros: what was spent, the order's fee, and each trade's part of it. */
+  spent: number;
+  fee: number;
+  parts: number[];
+}
+
+const limited = (buy: Buy, price: number, timeInForce: TimeInForce = TimeInForce.IOC): Buy => ({
+  ...buy,
+  priceTicks: Math.round(price * 1000),
+  timeInForce,
+});
+
+/** Bob offers 1 share of UP at 0.4; then carol 1 at 0.7. */
+const TWO_OFFERS = [bid(BOB, DOWN, 1, 0.6), bid(CAROL, DOWN, 1, 0.3)];
+const ONE_OFFER = [bid(BOB, DOWN, 1, 0.6)];
+
+/** By what is left of a budget when the order ends, and what the next lot costs then. */
+const FEES: FeeExample[] = [
+  {
+    name: 'nothing is left: half a percent of the amount, which is what was spent',
+    given: ONE_OFFER,
+    when: buyFor(ALICE, UP, 0.4),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_000,
+    parts: [2_000],
+  },
+  {
+    name: 'a micro less than a lot at the next level is left: filled, so on the amount',
+    given: TWO_OFFERS,
+    when: buyFor(ALICE, UP, 0.400699),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_004,
+    parts: [2_004],
+  },
+  {
+    name: 'exactly a lot at the next level is left: it is bought',
+    given: TWO_OFFERS,
+    when: buyFor(ALICE, UP, 0.4007),
+    status: OrderStatus.FILLED,
+    spent: 400_700,
+    fee: 2_004,
+    parts: [2_000, 4],
+  },
+  {
+    name: 'the last of several trades has what the parts of the others leave of the fee',
+    given: TWO_OFFERS,
+    when: buyFor(ALICE, UP, 1.000599),
+    status: OrderStatus.FILLED,
+    spent: 999_900,
+    fee: 5_003,
+    parts: [2_000, 3_003],
+  },
+  {
+    name: 'nothing is offered any more, and what is left is less than a lot costs at most: on the amount',
+    given: ONE_OFFER,
+    when: buyFor(ALICE, UP, 0.400998),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_005,
+    parts: [2_005],
+  },
+  {
+    name: 'nothing is offered any more, and what is left would do for a lot: on what was spent',
+    given: ONE_OFFER,
+    when: buyFor(ALICE, UP, 0.400999),
+    status: OrderStatus.PARTIALLY_FILLED,
+    spent: 400_000,
+    fee: 2_000,
+    parts: [2_000],
+  },
+  {
+    name: 'it ran out of liquidity: on what was spent',
+    given: TWO_OFFERS,
+    when: buyFor(ALICE, UP, 100),
+    status: OrderStatus.PARTIALLY_FILLED,
+    spent: 1_100_000,
+    fee: 5_500,
+    parts: [2_000, 3_500],
+  },
+  {
+    name: 'it met its limit with less than a lot at that limit left: on the amount',
+    given: TWO_OFFERS,
+    when: limited(buyFor(ALICE, UP, 0.400399), 0.4),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_002,
+    parts: [2_002],
+  },
+  {
+    name: 'it met its limit with a lot at that limit left: on what was spent',
+    given: TWO_OFFERS,
+    when: limited(buyFor(ALICE, UP, 0.4004), 0.4),
+    status: OrderStatus.PARTIALLY_FILLED,
+    spent: 400_000,
+    fee: 2_000,
+    parts: [2_000],
+  },
+  {
+    name: 'fill or kill of an amount is filled by the same rule',
+    given: TWO_OFFERS,
+    when: { ...buyFor(ALICE, UP, 0.400699), timeInForce: TimeInForce.FOK },
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_004,
+    parts: [2_004],
+  },
+  {
+    name: 'an amount of which a part rests pays on what it spent as taker',
+    given: TWO_OFFERS,
+    when: limited(buyFor(ALICE, UP, 0.400801), 0.4, TimeInForce.GTC),
+    status: OrderStatus.PARTIALLY_FILLED,
+    spent: 400_000,
+    fee: 2_000,
+    parts: [2_000],
+  },
+  {
+    name: 'an amount that is to rest, but of which too little is left, is filled',
+    given: TWO_OFFERS,
+    when: limited(buyFor(ALICE, UP, 0.400399), 0.4, TimeInForce.GTC),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_002,
+    parts: [2_002],
+  },
+  {
+    name: 'a resting amount pays none',
+    when: limited(buyFor(ALICE, UP, 1), 0.7, TimeInForce.GTC),
+    status: OrderStatus.RESTING,
+    spent: 0,
+    fee: 0,
+    parts: [],
+  },
+  {
+    name: 'the own order that the amount meets next is cancelled, and the order goes on without it',
+    given: [bid(BOB, DOWN, 1, 0.6), bid(ALICE, DOWN, 1, 0.5), bid(CAROL, DOWN, 1, 0.3)],
+    when: buyFor(ALICE, UP, 0.400699),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_004,
+    parts: [2_004],
+  },
+  {
+    name: 'too little is left for a lot of the own order, which stays: on the amount',
+    given: [bid(BOB, DOWN, 1, 0.6), bid(ALICE, DOWN, 1, 0.5)],
+    when: buyFor(ALICE, UP, 0.400499),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_003,
+    parts: [2_003],
+  },
+  {
+    name: 'a buy of shares pays on what it spent, also where a better price leaves some of its money',
+    given: ONE_OFFER,
+    when: { ...bid(ALICE, UP, 0.999, 0.401), timeInForce: TimeInForce.IOC },
+    status: OrderStatus.FILLED,
+    spent: 399_600,
+    fee: 1_998,
+    parts: [1_998],
+  },
+];
+
 describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
   /** An exchange on which the commands were carried out, 10 ms apart, each of them ok. */
   function exchangeAfter(given: Command[]): { exchange: Exchange; atMs: number } {
@@ -393,6 +564,38 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
       expect([up, down], `shares of ${userId}`).toEqual(shares);
     }
     if (expected.openInterest !== undefined) expect(exchange.openInterest()).toBe(expected.openInterest);
+  });
+
+  test.each(FEES)('the fee: $name', ({ given = [], when, status, spent, fee, parts }) => {
+    const { exchange, atMs } = exchangeAfter(given);
+    const before = exchange.money(when.userId);
+    exchange.apply(when, atMs);
+    const result = exchange.result();
+    expect(CODES[result[1]!]).toBe('ok');
+    const { status: statusAt, valueMicros, feeMicros, unspentMicros, restingLots } = OrderResult;
+    expect([result[statusAt], result[valueMicros], result[feeMicros]]).toEqual([status, spent, fee]);
+    const held = result[restingLots]! * when.priceTicks;
+    expect(result[unspentMicros]).toBe(when.budgetMicros - spent - held);
+    const trades = exchange.events().filter((event) => event.type === 'trade');
+    expect(trades.map((one) => one.feeMicros)).toEqual(parts);
+    expect(trades.map((one) => one.takerProfitMicros)).toEqual(parts.map((part) => -part));
+    const released = exchange
+      .events()
+      .filter((event) => event.type === 'orderCancelled')
+      .reduce((sum, { priceTicks, sizeLots }) => sum + priceTicks * sizeLots, 0);
+    const available = Math.round(before.available * 1e6) + released - spent - fee - held;
+    expect(exchange.money(when.userId).available).toBe(available / 1e6);
+    expect(exchange.profit(when.userId)).toBe(0 - fee);
+  });
+
+  test('a void market gives the whole fee of an amount back, with the part for what bought no lot', () => {
+    const { exchange } = exchangeAfter([...TWO_OFFERS, buyFor(ALICE, UP, 1.000599)]);
+    exchange.apply({ kind: 'advanceTime' }, END_MS + 60_000);
+    const refunds = exchange.events().filter((event) => event.type === 'positionSettled');
+    expect(refunds.find((one) => one.userId === ALICE)).toMatchObject({
+      feesMicros: 5_003,
+      refundMicros: 5_003,
+    });
   });
 
   test("an order that meets its user's own resting order cancels that and goes on", () => {
