@@ -83,6 +83,7 @@ export class Reads {
       realizedProfitMicros: standings.value(userId, Metric.profit, Period.all),
       tradeCount: standings.tradeCount(userId),
       microPoints: standings.value(userId, Metric.points, Period.all),
+      partner: users.partners.nameOf(users.partner.values[userId]!),
     };
   }
 
@@ -113,6 +114,11 @@ export class Reads {
       pendingMicros: pendingReferral(this.state, userId),
       referrerId: users.referrer.values[userId]!,
     };
+  }
+
+  /** The name of a partner by the number that events have; null: nobody. */
+  partnerName(partner: number): string | null {
+    return this.state.users.partners.nameOf(partner);
   }
 
   get assetCount(): number {

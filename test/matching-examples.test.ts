@@ -1,11 +1,11 @@
 /**
  * The rules by worked examples, in dollars and shares as a trader would check them by hand. One suite runs against
  * both engines, the fast one and the naive one. Every example opens with one BTC market and four users who have
- * 1,000 dollars each: alice, bob, carol, and dave, whom carol referred.
+ * 1,000 dollars each: alice, bob, carol, and dave, whom carol referred. The house has as much.
  */
 import { describe, expect, test } from 'vitest';
 import { CODES, Code } from '../engine/codes.js';
-import type { Buy, Command, Sell } from '../engine/commands.js';
+import type { Buy, Command, Deposit, Sell, Withdraw } from '../engine/commands.js';
 import {
   CancelReason,
   MatchType,
@@ -24,8 +24,17 @@ import { NaiveEngine } from './naive-engine.js';
 const START_MS = 1_763_700_300_000;
 const END_MS = START_MS + 900_000;
 const MARKET = marketIdOf(0, START_MS);
-const [ALICE, BOB, CAROL, DAVE] = [1, 2, 3, 4] as const;
+const [ALICE, BOB, CAROL, DAVE, HOUSE] = [1, 2, 3, 4, 5] as const;
 const { UP, DOWN } = Outcome;
+
+/** By name; nobody signs in to the house, which is the exchange's own. */
+const PEOPLE = {
+  alice: { partner: 'bank', credential: 'c', referralCode: '' },
+  bob: { partner: null, credential: 'c', referralCode: '' },
+  carol: { partner: 'card', credential: 'c', referralCode: '' },
+  dave: { partner: 'bank', credential: 'c', referralCode: 'Q000003' },
+  house: { partner: null, credential: '', referralCode: '' },
+};
 
 /** What the examples ask of an engine. */
 interface Exchange {
@@ -522,13 +531,76 @@ const FEES: FeeExample[] = [
   },
 ];
 
+function transfer(
+  kind: 'deposit' | 'withdraw',
+  partner: string,
+  userId: number,
+  amount: number,
+): Deposit | Withdraw {
+  return { kind, userId, amountMicros: amount * 1e6, partner, reference: `the first ${kind}` };
+}
+
+interface TransferExample {
+  name: string;
+  given?: Command[];
+  when: Deposit | Withdraw;
+  code: (typeof CODES)[number];
+}
+
+const TRANSFERS: TransferExample[] = [
+  {
+    name: 'one withdraws from a user whom it registered',
+    when: transfer('withdraw', 'bank', ALICE, 1_000),
+    code: 'ok',
+  },
+  {
+    name: 'one does not withdraw from a user of another, whatever there is',
+    when: transfer('withdraw', 'card', ALICE, 5_000),
+    code: 'user_not_of_partner',
+  },
+  {
+    name: 'one does not withdraw from a user of nobody',
+    when: transfer('withdraw', 'bank', BOB, 1),
+    code: 'user_not_of_partner',
+  },
+  {
+    name: 'one that registered nobody withdraws from nobody',
+    when: transfer('withdraw', 'newcomer', BOB, 1),
+    code: 'user_not_of_partner',
+  },
+  { name: 'one pays a user of another', when: transfer('deposit', 'card', ALICE, 50), code: 'ok' },
+  { name: 'one pays a user of nobody', when: transfer('deposit', 'card', BOB, 50), code: 'ok' },
+  {
+    name: 'a deposit does not make a user the partner’s own',
+    given: [transfer('deposit', 'card', BOB, 50)],
+    when: transfer('withdraw', 'card', BOB, 50),
+    code: 'user_not_of_partner',
+  },
+  {
+    name: 'a deposit by another does not take a user from the partner',
+    given: [transfer('deposit', 'card', ALICE, 50)],
+    when: transfer('withdraw', 'bank', ALICE, 1_050),
+    code: 'ok',
+  },
+  {
+    name: 'nobody pays an account of the exchange',
+    when: transfer('deposit', 'bank', HOUSE, 1),
+    code: 'exchange_account',
+  },
+  {
+    name: 'nobody withdraws from an account of the exchange',
+    when: transfer('withdraw', 'bank', HOUSE, 1),
+    code: 'exchange_account',
+  },
+];
+
 describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
   /** An exchange on which the commands were carried out, 10 ms apart, each of them ok. */
   function exchangeAfter(given: Command[]): { exchange: Exchange; atMs: number } {
     const exchange = start();
-    const users = ['alice', 'bob', 'carol', 'dave'].map((username): Command => {
-      const referralCode = username === 'dave' ? 'Q000003' : '';
-      return { kind: 'register', username, credential: '', referralCode, grantMicros: 1_000_000_000 };
+    const users = Object.entries(PEOPLE).map(([username, { partner, credential, referralCode }]): Command => {
+      const grantMicros = 1_000_000_000;
+      return { kind: 'register', username, credential, referralCode, grantMicros, partner };
     });
     const opening: Command[] = [{ kind: 'listAsset', symbol: 'BTC' }, price(90_000, START_MS), ...users];
     let atMs = START_MS;
@@ -586,6 +658,38 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     const available = Math.round(before.available * 1e6) + released - spent - fee - held;
     expect(exchange.money(when.userId).available).toBe(available / 1e6);
     expect(exchange.profit(when.userId)).toBe(0 - fee);
+  });
+
+  test.each(TRANSFERS)('partners: $name', ({ given = [], when, code }) => {
+    const { exchange, atMs } = exchangeAfter(given);
+    const before = exchange.money(when.userId).available;
+    exchange.apply(when, atMs);
+    expect(CODES[exchange.result()[1]!]).toBe(code);
+    const sign = when.kind === 'deposit' ? 1 : -1;
+    const change = code === 'ok' ? sign * (when.amountMicros / 1e6) : 0;
+    expect(exchange.money(when.userId).available).toBe(before + change);
+    // What there is, is nobody's business who may not take it.
+    if (code !== 'ok') expect(exchange.result().slice(4)).toEqual([0, 0]);
+  });
+
+  test('partners: what happened tells who registered whom, by number', () => {
+    const exchange = start();
+    const numbers: number[] = [];
+    for (const [i, { partner, credential }] of Object.values(PEOPLE).entries()) {
+      const username = `somebody-${i}`;
+      const registration = { username, credential, referralCode: '', grantMicros: 0, partner };
+      exchange.apply({ kind: 'register', ...registration }, START_MS);
+      for (const event of exchange.events()) if (event.type === 'userRegistered') numbers.push(event.partner);
+    }
+    expect(numbers).toEqual([1, 0, 2, 1, 0]);
+  });
+
+  test('partners: a refused withdrawal leaves the reference to be used', () => {
+    const { exchange, atMs } = exchangeAfter([]);
+    exchange.apply(transfer('withdraw', 'card', ALICE, 1), atMs);
+    expect(CODES[exchange.result()[1]!]).toBe('user_not_of_partner');
+    exchange.apply(transfer('withdraw', 'card', CAROL, 1), atMs);
+    expect(CODES[exchange.result()[1]!]).toBe('ok');
   });
 
   test('a void market gives the whole fee of an amount back, with the part for what bought no lot', () => {

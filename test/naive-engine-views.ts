@@ -43,6 +43,7 @@ export function accountView(state: NaiveState, userId: number): AccountView | nu
     realizedProfitMicros: micros(user.realizedProfit),
     tradeCount: user.tradeCount,
     microPoints: user.microPoints,
+    partner: user.partner,
   };
 }
 

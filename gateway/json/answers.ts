@@ -319,15 +319,23 @@ export const TransferReceipt = z.strictObject({
   reference: z.string(),
   userId,
   amount: money,
-  balance,
+  balance: balance
+    .nullable()
+    .meta({ description: 'After the transfer; null for a user who was not registered with this key' }),
   sequence,
   atMs: timeMs,
 });
+const ownUsersMoney = money
+  .nullable()
+  .meta({ description: 'US dollars; null for a user who was not registered with this key' });
 export const PartnerUser = z.strictObject({
   userId,
   username: z.string(),
   createdAtMs: timeMs,
-  ...moneyFields,
+  currency: moneyFields.currency,
+  available: ownUsersMoney,
+  held: ownUsersMoney,
+  total: ownUsersMoney,
   sequence,
 });
 
