@@ -25,6 +25,7 @@ export function* largeExchange(): Generator<Command> {
       credential: CREDENTIAL,
       referralCode: '',
       grantMicros: FUNDS_MICROS,
+      partner: null,
     };
   }
   const marketId = marketIdOf(0, WINDOW_START_MS);

@@ -26,7 +26,14 @@ export function openMarket(users: number, fundsMicros: number): OpenMarket {
     const name = `trader-${user}`;
     mustApply(
       engine,
-      { kind: 'register', username: name, credential: '', referralCode, grantMicros: fundsMicros },
+      {
+        kind: 'register',
+        username: name,
+        credential: '',
+        referralCode,
+        grantMicros: fundsMicros,
+        partner: null,
+      },
       atMs,
     );
   }

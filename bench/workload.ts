@@ -96,6 +96,7 @@ export function setupOf(options: WorkloadOptions): TimedCommand[] {
         // Every second one was referred by the first.
         referralCode: user > 1 && user % 2 === 0 ? FIRST_CODE : '',
         grantMicros: FUNDS_MICROS,
+        partner: null,
       },
       atMs: START_MS,
     });

@@ -20,6 +20,7 @@ import { EventType } from './events.js';
 import {
   MAX_CHOSEN_REFERRAL_CODES,
   MAX_CREDENTIAL_LENGTH,
+  MAX_PARTNERS,
   MAX_REFERENCE_LENGTH,
   MAX_REFERRAL_CODES_PER_USER,
   MAX_TOTAL_MICROS,
@@ -30,6 +31,7 @@ import {
   MAX_VAULT_DEPOSITS_PER_USER,
   MIN_STAKE_MICROS,
 } from './limits.js';
+import type { Partners } from './partners.js';
 import type { State } from './state.js';
 import { isRepeatOf } from './transfers.js';
 import { isReferralCode, isUsername, type Users } from './users.js';
@@ -41,15 +43,20 @@ export function register(state: State, command: Register): number {
   }
   if (!isText(command.referralCode, 0, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
   if (!isIntegerBetween(command.grantMicros, 0, MAX_TRANSFER_MICROS)) return Code.invalid_command;
+  if (command.partner !== null && !isText(command.partner, 1, MAX_REFERENCE_LENGTH))
+    return Code.invalid_command;
   if (users.find(command.username) !== 0) return Code.username_taken;
   const referrerId = command.referralCode === '' ? 0 : users.codes.ownerOf(command.referralCode);
   if (command.referralCode !== '' && referrerId === 0) return Code.referral_code_unknown;
   if (users.count >= MAX_USERS || exceedsTotal(state, command.grantMicros)) return Code.limit_reached;
+  if (isOneTooMany(users.partners, command.partner)) return Code.limit_reached;
 
-  const userId = users.add(command.username, command.credential, referrerId, state.nowMs);
+  const { username, credential } = command;
+  const partner = command.partner === null ? 0 : users.partners.findOrAdd(command.partner);
+  const userId = users.add({ username, credential, referrerId, partner }, state.nowMs);
   state.ensureUsers(userId + 1);
   state.learnSecret(command.credential);
-  state.events.write(EventType.userRegistered, userId, referrerId);
+  state.events.write(EventType.userRegistered, userId, referrerId, partner);
   if (command.grantMicros > 0) {
     state.ledger.addAvailable(userId, command.grantMicros);
     state.ledger.netDeposits.add(command.grantMicros);
@@ -57,6 +64,10 @@ export function register(state: State, command: Register): number {
   }
   state.result.push(userId);
   return Code.ok;
+}
+
+function isOneTooMany(partners: Partners, name: string | null): boolean {
+  return name !== null && partners.find(name) === 0 && partners.count >= MAX_PARTNERS;
 }
 
 export function setCredential(state: State, command: SetCredential): number {
@@ -69,7 +80,10 @@ export function setCredential(state: State, command: SetCredential): number {
   return Code.ok;
 }
 
-/** Money comes in or goes out through a partner; a repeat answers as the first time. */
+/**
+ * Money comes in or goes out through a partner; a repeat answers as the first time. Whether the partner may is asked before what
+ * there is, so that a refusal tells nothing of a balance.
+ */
 export function transfer(state: State, command: Deposit | Withdraw): number {
   const { ledger, transfers } = state;
   const isDeposit = command.kind === 'deposit';
@@ -83,6 +97,8 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
     return Code.ok;
   }
   if (!state.users.exists(command.userId)) return Code.user_not_found;
+  if (state.users.isOfExchange(command.userId)) return Code.exchange_account;
+  if (command.kind === 'withdraw' && !isOfPartner(state.users, command)) return Code.user_not_of_partner;
   if (isDeposit && exceedsTotal(state, command.amountMicros)) return Code.limit_reached;
   if (transfers.count >= MAX_TRANSFERS) return Code.limit_reached;
   const available = ledger.available.values[command.userId]!;
@@ -110,6 +126,11 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
   else state.events.write(EventType.withdrawn, command.userId, command.amountMicros);
   writeTransferResult(state, command, availableMicros, heldMicros);
   return Code.ok;
+}
+
+/** Deposits make no difference: only who registered the user does. */
+function isOfPartner(users: Users, { userId, partner }: Withdraw): boolean {
+  return users.partners.nameOf(users.partner.values[userId]!) === partner;
 }
 
 export function stake(state: State, command: Stake): number {

@@ -10,9 +10,9 @@ export function mulDivFloor(a: number, b: number, c: number): number {
   return Number((BigInt(a) * BigInt(b)) / BigInt(c));
 }
 
-/** The fee on what a taker spent: half a percent, rounded up to a micro-dollar. */
-export function feeOn(spentMicros: number): number {
-  return Math.ceil(spentMicros / 200);
+/** The fee on an amount of money: half a percent, rounded up to a micro-dollar. */
+export function feeOn(amountMicros: number): number {
+  return Math.ceil(amountMicros / 200);
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The engine's result codes, in order of precedence: when several apply, the first one here is the answer.
- * `ok` is 0. The numbers stand in digests and in remembered answers, so they never change meaning.
+ * `ok` is 0. The numbers are in digests and in remembered answers: whoever changes one raises the versions of journal and snapshot.
  */
 export const CODES = [
   'ok',
@@ -13,6 +13,10 @@ export const CODES = [
   'order_not_found',
   'deposit_not_found',
   'asset_not_found',
+  /** The account is the exchange's own: no partner moves its money. */
+  'exchange_account',
+  /** A partner withdraws only from users whom it registered. */
+  'user_not_of_partner',
   'deadline_passed',
   'market_not_active',
   'market_not_resolved',

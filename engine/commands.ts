@@ -55,12 +55,17 @@ export interface Register {
   kind: 'register';
   /** 3 to 20 of A-Z a-z 0-9 _ -; unique without regard to case. */
   username: string;
-  /** What proves the user's identity, as the gateway made it (a password hash); empty: cannot sign in. */
+  /**
+   * What proves the user's identity, as the gateway made it (a password hash). Empty: nobody signs in, and the account is the
+   * exchange's own.
+   */
   credential: string;
   /** The code that led here, in any case; empty: none. An unknown code is refused (`referral_code_unknown`). */
   referralCode: string;
   /** Play money that the account starts with, 0 for none. */
   grantMicros: number;
+  /** Who registers the user, and is alone to withdraw their money; null: nobody. */
+  partner: string | null;
 }
 
 /** Replaces the credential; raises the credential version, which ends every older token. */
@@ -70,7 +75,7 @@ export interface SetCredential {
   credential: string;
 }
 
-/** Money comes in through a partner, once per partner and reference. */
+/** Money comes in through a partner, any one, once per partner and reference. */
 export interface Deposit {
   kind: 'deposit';
   userId: number;
@@ -79,7 +84,7 @@ export interface Deposit {
   reference: string;
 }
 
-/** Money leaves through a partner, once per partner and reference. */
+/** Money leaves through the partner who registered the user, once per partner and reference. */
 export interface Withdraw {
   kind: 'withdraw';
   userId: number;

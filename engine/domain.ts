@@ -28,7 +28,7 @@ export type Resolution = (typeof Resolution)[keyof typeof Resolution];
 
 /**
  * What became of an order by the end of the command that placed it.
- * FILLED: nothing is left of it (an amount counts as spent when the rest cannot buy one more lot).
+ * FILLED: nothing is left of it (an amount is used up when what is left of it is less than the next lot costs).
  * PARTIALLY_FILLED: some was filled; the rest was dropped, or rests (then restingLots > 0).
  * RESTING: nothing was filled, all of it rests.
  */

@@ -23,8 +23,8 @@ export const EVENT_FIELDS = {
   feesShared: ['marketId', 'vaultMicros', 'referrersMicros', 'treasuryMicros'],
   /** All is paid; the engine forgets the market. */
   marketClosed: ['marketId'],
-  /** referrerId 0: none. */
-  userRegistered: ['userId', 'referrerId'],
+  /** referrerId 0: none. `partner` is the number of the one who registered the user (partners.ts), 0: nobody. */
+  userRegistered: ['userId', 'referrerId', 'partner'],
   credentialSet: ['userId', 'version'],
   deposited: ['userId', 'source', 'amountMicros'],
   withdrawn: ['userId', 'amountMicros'],

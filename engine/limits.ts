@@ -45,6 +45,8 @@ export const MAX_VAULT_DEPOSITS = 5_000_000;
 export const MAX_VAULT_DEPOSITS_PER_USER = 10_000;
 export const CLOSED_DEPOSITS_REMEMBERED = 100_000;
 export const MIN_STAKE_MICROS = MICROS_PER_DOLLAR;
+/** Partners who registered users. */
+export const MAX_PARTNERS = 1_000;
 /** Transfers of partners, whose references are remembered for ever. */
 export const MAX_TRANSFERS = 10_000_000;
 /** Operations in one batch. */

@@ -32,7 +32,7 @@ import { cancelOrder, rest } from './resting.js';
 import { ORDER_RESULT_LENGTH, OrderResult, RESULT_HEAD_LENGTH } from './results.js';
 import type { State } from './state.js';
 import type { Taker } from './taker.js';
-import { trade } from './trade.js';
+import { chargeRest, trade } from './trade.js';
 
 /** Places an order; writes the fields of its result, whose head is at `base`, when the code is `ok`. */
 export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base: number): number {
@@ -48,6 +48,7 @@ export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base
   state.lastOrderId.set(taker.orderId);
   const nextMakerLevel = takeLiquidity(state, taker);
   const done = taker.isDone(nextMakerLevel);
+  chargeRest(state, taker, taker.wholeFeeMicros(nextMakerLevel) - taker.feeMicros);
   settleTaker(state, taker);
   state.fillsLeft -= taker.fillCount;
   // An order that stopped short of an acceptable maker does not rest: it would stand in that maker's way.

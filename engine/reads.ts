@@ -3,7 +3,6 @@
  * the same to the bit.
  */
 import { pendingReferral } from './accounts.js';
-import { feeOn } from './arithmetic.js';
 import { kindOf, leanOf, outcomeOf, ownTicks, sideOf } from './book.js';
 import type { VaultDeposit } from './deposits.js';
 import {
@@ -84,6 +83,7 @@ export class Reads {
       realizedProfitMicros: standings.value(userId, Metric.profit, Period.all),
       tradeCount: standings.tradeCount(userId),
       microPoints: standings.value(userId, Metric.points, Period.all),
+      partner: users.partners.nameOf(users.partner.values[userId]!),
     };
   }
 
@@ -114,6 +114,11 @@ export class Reads {
       pendingMicros: pendingReferral(this.state, userId),
       referrerId: users.referrer.values[userId]!,
     };
+  }
+
+  /** The name of a partner by the number that events have; null: nobody. */
+  partnerName(partner: number): string | null {
+    return this.state.users.partners.nameOf(partner);
   }
 
   get assetCount(): number {
@@ -213,11 +218,11 @@ export class Reads {
     taker.level = ownTicks(taker.kind, request.priceTicks);
     taker.budgetLeft = request.side === Side.BUY ? request.budgetMicros : 0;
     taker.lotsLeft = request.sizeLots;
-    walk(this.state, taker, MAX_FILLS_PER_ORDER);
+    const nextMakerLevel = walk(this.state, taker, MAX_FILLS_PER_ORDER);
     return {
       filledLots: taker.filledLots,
       valueMicros: taker.valueMicros,
-      feeMicros: request.side === Side.BUY ? feeOn(taker.valueMicros) : 0,
+      feeMicros: taker.wholeFeeMicros(nextMakerLevel),
       unspentMicros: taker.budgetLeft,
       worstTicks: taker.fillCount === 0 ? null : taker.worstTicks,
       fillCount: taker.fillCount,

@@ -2,6 +2,7 @@
  * The order that is being placed: what it asks for, what is left of it, and what it has done so far. It is a buyer's or
  * a seller's view of the makers' levels (book.ts); nothing here touches the state of the exchange.
  */
+import { feeOn } from './arithmetic.js';
 import { kindOf, leanOf, ownTicks } from './book.js';
 import type { Buy, Sell } from './commands.js';
 import { Outcome, Side } from './domain.js';
@@ -24,8 +25,11 @@ export class Taker {
   lotsLeft = 0;
   filledLots = 0;
   valueMicros = 0;
+  /** The parts of its trades so far. */
   feeMicros = 0;
   fillCount = 0;
+  /** Where the event of its last trade stands on the tape. */
+  lastTradeAt = 0;
   /** Of the last fill, in the taker's outcome; later fills are never better. */
   worstTicks = 0;
 
@@ -48,6 +52,7 @@ export class Taker {
     this.valueMicros = 0;
     this.feeMicros = 0;
     this.fillCount = 0;
+    this.lastTradeAt = 0;
     this.worstTicks = 0;
   }
 
@@ -66,8 +71,18 @@ export class Taker {
 
   /** Whether nothing is left to do, when `nextMakerLevel` is the next acceptable level (0: none). */
   isDone(nextMakerLevel: number): boolean {
-    if (this.lotsLeft === 0) return true;
-    if (this.side === Side.SELL) return false;
+    return this.lotsLeft === 0 || this.isBudgetUsed(nextMakerLevel);
+  }
+
+  /** The fee on the whole order, before anything of it rests: on the budget if that is used up, else on what was spent. */
+  wholeFeeMicros(nextMakerLevel: number): number {
+    if (this.side === Side.SELL || this.filledLots === 0) return 0;
+    return feeOn(this.isBudgetUsed(nextMakerLevel) ? this.valueMicros + this.budgetLeft : this.valueMicros);
+  }
+
+  /** Whether it is the budget that ended the order: lots are left, and what is left to spend is less than the next one costs. */
+  private isBudgetUsed(nextMakerLevel: number): boolean {
+    if (this.side === Side.SELL || this.lotsLeft === 0) return false;
     return this.budgetLeft < (nextMakerLevel === 0 ? this.priceTicks : MICROS_PER_SET - nextMakerLevel);
   }
 

@@ -85,6 +85,10 @@ export class LongTexts {
     return text;
   }
 
+  isEmpty(row: number): boolean {
+    return this.byteLengths.get(row) === 0;
+  }
+
   set(row: number, text: string): void {
     if (this.firstBlock.get(row) !== 0) this.blocks.free(this.firstBlock.get(row));
     const byteLength = text === '' ? 0 : this.encode(text);

@@ -52,6 +52,7 @@ export function trade(state: State, taker: Taker, ladder: Ladder, row: number, l
   writeFill(state, tradeId, takerTicks, lots);
 
   const at = state.events.reserve(TRADE_LENGTH);
+  taker.lastTradeAt = at;
   const tape = state.events.values;
   tape[at] = EventType.trade;
   tape[at + Slot.tradeId] = tradeId;
@@ -70,6 +71,16 @@ export function trade(state: State, taker: Taker, ladder: Ladder, row: number, l
   tape[at + Slot.feeMicros] = feePart;
   tape[at + Slot.takerProfitMicros] = takerProfit;
   tape[at + Slot.makerProfitMicros] = makerProfit;
+}
+
+/** Adds to the fee of the order's last trade what its fee as a whole is more than the parts of its trades. */
+export function chargeRest(state: State, taker: Taker, restMicros: number): void {
+  if (restMicros === 0) return;
+  chargeFee(state, taker, taker.worstTicks, restMicros);
+  state.standings.addProfit(taker.userId, 0 - restMicros);
+  const tape = state.events.values;
+  tape[taker.lastTradeAt + Slot.feeMicros]! += restMicros;
+  tape[taker.lastTradeAt + Slot.takerProfitMicros]! -= restMicros;
 }
 
 /** A buyer who rested has paid out of what was held; a seller's shares were held, and the money is new. */

@@ -5,6 +5,7 @@
 import type { Archive } from './archive.js';
 import { FloatColumn, IntColumn } from './columns.js';
 import { HashIndex } from './hash-index.js';
+import { Partners } from './partners.js';
 import { ReferralCodes } from './referral-codes.js';
 import type { TextHash } from './text-hash.js';
 import { LongTexts, ShortTexts } from './texts.js';
@@ -13,9 +14,19 @@ import type { UndoLog } from './undo.js';
 const USERNAME = /^[A-Za-z0-9_-]{3,20}$/;
 const REFERRAL_CODE = /^[A-Za-z0-9_-]{3,20}$/;
 
+export interface NewUser {
+  username: string;
+  credential: string;
+  /** 0: nobody. */
+  referrerId: number;
+  /** Number of the one who registers the user; 0: nobody. */
+  partner: number;
+}
+
 export class Users {
   count = 0;
   readonly codes: ReferralCodes;
+  readonly partners = new Partners();
   /** By user id; 0 is nobody. */
   private readonly usernames = new ShortTexts();
   private readonly credentials = new LongTexts();
@@ -24,6 +35,8 @@ export class Users {
   readonly createdAtMs: FloatColumn;
   /** 0: nobody. */
   readonly referrer: IntColumn;
+  /** Who registered the user, by number; 0: nobody. */
+  readonly partner: IntColumn;
   readonly referredUsers: IntColumn;
   readonly referralEarned: FloatColumn;
   /** Fees that referred users have paid in markets that are not settled: what a referral may yet bring. */
@@ -37,6 +50,7 @@ export class Users {
     this.credentialVersion = new IntColumn(undo);
     this.createdAtMs = new FloatColumn(undo);
     this.referrer = new IntColumn(undo);
+    this.partner = new IntColumn(undo);
     this.referredUsers = new IntColumn(undo);
     this.referralEarned = new FloatColumn(undo);
     this.referralPendingFees = new FloatColumn(undo);
@@ -59,7 +73,8 @@ export class Users {
     return Number.isInteger(userId) && userId >= 1 && userId <= this.count;
   }
 
-  add(username: string, credential: string, referrerId: number, atMs: number): number {
+  add(user: NewUser, atMs: number): number {
+    const { username, credential, referrerId, partner } = user;
     this.count++;
     const userId = this.count;
     this.ensureUsers(userId + 1);
@@ -69,6 +84,7 @@ export class Users {
     this.credentialVersion.set(userId, 1);
     this.createdAtMs.set(userId, atMs);
     this.referrer.set(userId, referrerId);
+    this.partner.set(userId, partner);
     if (referrerId !== 0) this.referredUsers.set(referrerId, this.referredUsers.values[referrerId]! + 1);
     this.codes.addFirst(userId);
     return userId;
@@ -89,6 +105,11 @@ export class Users {
 
   credential(userId: number): string {
     return this.credentials.get(userId);
+  }
+
+  /** Nobody signs in to it. */
+  isOfExchange(userId: number): boolean {
+    return this.credentials.isEmpty(userId);
   }
 
   setCredential(userId: number, credential: string): number {
@@ -113,6 +134,7 @@ export class Users {
     this.usernames.archive(archive, rows);
     this.credentials.archive(archive, rows);
     this.codes.archive(archive, rows);
+    this.partners.archive(archive);
     for (const column of this.columns()) column.archive(archive, rows);
     if (archive.reading) this.indexAnew(this.count);
   }
@@ -126,6 +148,7 @@ export class Users {
       this.credentialVersion,
       this.createdAtMs,
       this.referrer,
+      this.partner,
       this.referredUsers,
       this.referralEarned,
       this.referralPendingFees,

@@ -16,6 +16,8 @@ export interface AccountView {
   realizedProfitMicros: number;
   tradeCount: number;
   microPoints: number;
+  /** Who registered the user; null: nobody. */
+  partner: string | null;
 }
 
 export interface ReferralView {

@@ -28,7 +28,7 @@ export interface Config {
   dataFolder: string;
   assets: string[];
   feed: PriceFeed;
-  /** What a new account starts with; 0: nothing. */
+  /** What a new account starts with; 0: nothing, as by default where there are partners. */
   startingBalanceMicros: number;
   /** What the house starts with; 0: there is no house. */
   houseFundsMicros: number;
@@ -196,7 +196,10 @@ type Variables = z.output<typeof Variables>;
 export const VARIABLE_NAMES = Object.keys(Variables.shape);
 
 export function readConfig(environment: Record<string, string | undefined>): Config {
-  const result = Variables.safeParse(environment);
+  const { PARTNER_KEYS: keys = '', STARTING_BALANCE: asked } = environment;
+  // Where partners bring money, there is play money beside it only if the operator says so.
+  const STARTING_BALANCE = asked ?? (keys === '' ? undefined : '0');
+  const result = Variables.safeParse({ ...environment, STARTING_BALANCE });
   if (!result.success) {
     const lines = result.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
     throw new ConfigError(lines.join('\n'));

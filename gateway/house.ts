@@ -137,6 +137,7 @@ export class House {
       credential: '',
       referralCode: '',
       grantMicros: this.fundsMicros,
+      partner: null,
     });
     const code = CODES[this.engine.result.values[ResultHead.code]!];
     if (code !== 'ok') throw new Error(`the house's account cannot be made: ${code}`);

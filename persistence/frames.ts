@@ -18,6 +18,7 @@
  *   16      POST_ONLY
  *   32      UNBOUNDED  validUntilMs is 8,640,000,000,000, and left out (most orders have no deadline)
  *   64      ATOMIC
+ *   128     OF_PARTNER the name of the partner who registers the user follows the other fields (else it is null)
  *
  * Always holds: a command that was written reads back equal, field by field. One that could not (a fraction, a
  * negative, half a surrogate pair, an outcome that does not exist) is refused with a {@link FrameError} and writes
@@ -36,6 +37,7 @@ const TIME_IN_FORCE = 3 << TIME_IN_FORCE_SHIFT;
 const POST_ONLY = 16;
 const UNBOUNDED = 32;
 const ATOMIC = 64;
+const OF_PARTNER = 128;
 const ORDER_FLAGS = KEYED | DOWN | TIME_IN_FORCE | POST_ONLY | UNBOUNDED;
 
 /** Part of the format, so it stays what it is even if the engine's MAX_TIME_MS should ever change. */
@@ -143,11 +145,12 @@ export class FrameWriter {
         bytes.text(command.reference);
         break;
       case 'register':
-        this.head(CommandKind.register, 0);
+        this.head(CommandKind.register, command.partner === null ? 0 : OF_PARTNER);
         bytes.text(command.username);
         bytes.text(command.credential);
         bytes.text(command.referralCode);
         bytes.integer(command.grantMicros);
+        if (command.partner !== null) bytes.text(command.partner);
         break;
       case 'setCredential':
         this.head(CommandKind.setCredential, 0);
@@ -284,6 +287,7 @@ export class FrameReader {
           credential: bytes.text(),
           referralCode: bytes.text(),
           grantMicros: bytes.integer(),
+          partner: (flags & OF_PARTNER) === 0 ? null : bytes.text(),
         };
       case CommandKind.setCredential:
         return { kind: 'setCredential', userId: bytes.integer(), credential: bytes.text() };
@@ -369,7 +373,7 @@ const ALLOWED_FLAGS = flagsByNumber({
   advanceTime: 0,
   listAsset: 0,
   observePrice: 0,
-  register: 0,
+  register: OF_PARTNER,
   setCredential: 0,
   deposit: 0,
   withdraw: 0,

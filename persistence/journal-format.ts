@@ -7,7 +7,7 @@
  *   journal.head      how far the journal reached (head-mark.ts)
  *   journal.lock      one exchange per folder (folder-lock.ts)
  *
- * journal.db has application_id 0x51485831 ("QHX1"), user_version 2 and one table. The version is that of the format, of the
+ * journal.db has application_id 0x51485831 ("QHX1"), user_version 3 and one table. The version is that of the format, of the
  * frames in it, and of the engine's rules, results, events and digest together: of all that a replay must come to again. It is
  * raised whenever one of them changes (test/versions.test.ts notices), so that a journal which this program would replay to
  * another state is refused by its version, before anything is replayed.
@@ -37,7 +37,7 @@ export const JOURNAL_FILE = 'journal.db';
 export const HEAD_FILE = 'journal.head';
 export const APPLICATION_ID = 0x51485831;
 /** Of the format and of the engine's rules. */
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 
 export const TABLE_SQL = `CREATE TABLE batch (
   firstSequence INTEGER PRIMARY KEY,

@@ -19,7 +19,7 @@ import { getUint64, putUint64 } from './bytes.js';
 import { DIGEST_FORM, HASH_BYTES } from './journal-format.js';
 
 const MAGIC = Buffer.from('QHXSNAP1', 'latin1');
-export const SNAPSHOT_VERSION = 4;
+export const SNAPSHOT_VERSION = 5;
 export const SNAPSHOT_HEADER_BYTES = 88;
 export const SNAPSHOT_SUM_BYTES = 32;
 

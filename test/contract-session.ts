@@ -176,7 +176,9 @@ export class ContractSession {
     const route = ROUTES.find((route) => `${route.method} ${route.path}` === key);
     expect(route, key).not.toBe(undefined);
     const headers: Record<string, string> =
-      route!.access === 'partner' ? { authorization: `Bearer ${PARTNER_KEY}` } : {};
+      route!.access === 'partner' || route!.takesPartnerKey === true
+        ? { authorization: `Bearer ${PARTNER_KEY}` }
+        : {};
     const filled = path.replace(/:(\w+)/g, (_, name: string) => parameters[name]!);
     const { api } = this.server;
     const answer = await (method === 'GET' && route!.access !== 'partner'

@@ -25,8 +25,20 @@ export function openMarket(users: number, dollars = 10_000): { engine: Engine; m
   return { engine, marketId: engine.activeMarket(0) };
 }
 
-export function registration(username: string, dollars: number, referralCode = ''): Command {
-  return { kind: 'register', username, credential: '', referralCode, grantMicros: dollars * DOLLAR };
+export function registration(
+  username: string,
+  dollars: number,
+  referralCode = '',
+  partner: string | null = null,
+): Command {
+  return {
+    kind: 'register',
+    username,
+    credential: 'c',
+    referralCode,
+    grantMicros: dollars * DOLLAR,
+    partner,
+  };
 }
 
 export function price(dollars: number, observedAtMs: number): Command {

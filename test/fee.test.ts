@@ -1,6 +1,7 @@
 /**
- * What a buy costs over HTTP: its value, and half a percent of it on top, once, rounded up to a micro-dollar. Shares are what the
- * order book shows before it, level by level, computed with big.js from the answer's numbers alone.
+ * What a buy costs over HTTP: its value, and half a percent on top, once, rounded up to a micro-dollar: of the amount if that is used
+ * up, of the value if not. Shares are what the order book shows before it, level by level, computed with big.js from the answer's
+ * numbers alone.
  */
 import { Big } from 'big.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -11,6 +12,9 @@ import { expectDecimal, feeOn, type OutcomeName } from './user-ledger.js';
 
 const SEED = seedOf('FEE_SEED');
 const LOT_PLACES = 3;
+const LOT = new Big('0.001');
+/** What the next lot costs at most, when none is offered. */
+const HIGHEST_PRICE = 0.999;
 
 let server: TestServer;
 let makers: Trader[];
@@ -49,32 +53,49 @@ async function balance(): Promise<{ available: number; held: number }> {
   return json;
 }
 
+interface Bought {
+  shares: Big;
+  spent: Big;
+  levelsUsed: number;
+  /** What is left of the amount is less than the next lot costs. */
+  isUsedUp: boolean;
+}
+
 /** What a budget buys of these levels: as many whole lots of each, best first, as it affords. */
-function boughtOf(levels: readonly Level[], budget: Big): { shares: Big; spent: Big; levelsUsed: number } {
+function boughtOf(levels: readonly Level[], budget: Big): Bought {
   let shares = new Big(0);
   let spent = new Big(0);
   let levelsUsed = 0;
+  let nextPrice = HIGHEST_PRICE;
   for (const level of levels) {
     const affordable = budget.minus(spent).div(level.price).round(LOT_PLACES, Big.roundDown);
     const taken = affordable.lt(level.shares) ? affordable : new Big(level.shares);
+    if (taken.lt(level.shares)) nextPrice = level.price;
     if (taken.eq(0)) break;
     shares = shares.plus(taken);
     spent = spent.plus(taken.times(level.price));
     levelsUsed++;
     if (taken.lt(level.shares)) break;
   }
-  return { shares, spent, levelsUsed };
+  const isUsedUp = budget.minus(spent).lt(LOT.times(nextPrice));
+  return { shares, spent, levelsUsed, isUsedUp };
 }
 
-/** Buys, holds the receipt and the balance against big.js; how many levels it took from, and what it left unspent. */
-async function buy(outcome: OutcomeName, amount: number): Promise<{ levelsUsed: number; unspent: Big }> {
+/** Buys, holds quote, receipt, trades and balance against big.js; what the order book says of it, and what it left unspent. */
+async function buy(outcome: OutcomeName, amount: number): Promise<Bought & { unspent: Big }> {
   const before = await balance();
-  const { shares, spent, levelsUsed } = boughtOf(await asksOf(outcome), new Big(amount));
+  const bought = boughtOf(await asksOf(outcome), new Big(amount));
+  const { shares, spent, isUsedUp } = bought;
+  const quotePath = `/markets/15m/${MARKET}/quote?outcome=${outcome}&amount=${new Big(amount).toFixed()}`;
+  const quote = (await server.api.get(quotePath)).json;
   const body = { userId: taker.userId, outcome, amount };
   const { status, json, text } = await server.api.post(`/markets/15m/${MARKET}/buy`, body, taker.token);
   expect(status, text).toBe(200);
-  const fee = feeOn(spent);
+  const fee = feeOn(isUsedUp ? new Big(amount) : spent);
   const unspent = new Big(amount).minus(spent);
+  expect(json.status).toBe(isUsedUp ? 'filled' : 'partially_filled');
+  expectDecimal(quote.spent, spent, 'spent of the quote');
+  expectDecimal(quote.fee, fee, 'fee of the quote');
   expectDecimal(json.shares, shares, 'shares');
   expectDecimal(json.spent, spent, 'spent');
   expectDecimal(json.fee, fee, 'fee');
@@ -83,8 +104,17 @@ async function buy(outcome: OutcomeName, amount: number): Promise<{ levelsUsed: 
   const after = await balance();
   expectDecimal(after.available, new Big(before.available).minus(spent).minus(fee), 'available after');
   expect([after.held, json.balance]).toEqual([0, { available: after.available, held: 0 }]);
+  expectDecimal((await feesOfTrades(json.orderId)).toNumber(), fee, 'fees of the trades');
   server.exchange.sequencer.engine.checkInvariants();
-  return { levelsUsed, unspent };
+  return { ...bought, unspent };
+}
+
+/** The fees of an order's trades, as the user's history has them. */
+async function feesOfTrades(orderId: string): Promise<Big> {
+  const { json } = await server.api.read(`/users/${taker.userId}/trades?limit=200`, taker.token);
+  let fees = new Big(0);
+  for (const trade of json.trades) if (trade.orderId === orderId) fees = fees.plus(trade.fee);
+  return fees;
 }
 
 describe(`the fee, FEE_SEED=${SEED}`, () => {
@@ -98,17 +128,25 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
     expect(json.positions).toMatchObject([{ marketId: MARKET, outcome: 'UP', shares: 20, cost: 10 }]);
   });
 
-  test('ten dollars at a price that does not divide them: what is not spent is not charged, nor its fee', async () => {
+  test('ten dollars at a price that does not divide them: the fee is 0.05, and what is not spent is not charged', async () => {
     await rest(makers[0]!, 'DOWN', { price: 0.3, shares: 50_000 });
     const before = await balance();
     const { unspent } = await buy('UP', 10);
     const after = await balance();
-    // 14.285 shares at 0.7 are 9.9995; half a percent of that is 0.0499975, rounded up 0.049998.
-    expectDecimal(after.available, new Big(before.available).minus('10.049498'), 'available');
+    // 14.285 shares at 0.7 are 9.9995.
+    expectDecimal(after.available, new Big(before.available).minus('10.0495'), 'available');
     expect(unspent.toFixed()).toBe('0.0005');
   });
 
-  test('an order that takes several makers at several prices pays one fee on all it spent', async () => {
+  test('ten dollars of which five find shares: the fee is on the five', async () => {
+    await rest(makers[0]!, 'DOWN', { price: 0.5, shares: 10 });
+    const before = await balance();
+    const { isUsedUp } = await buy('UP', 10);
+    expect(isUsedUp).toBe(false);
+    expectDecimal((await balance()).available, new Big(before.available).minus('5.025'), 'available');
+  });
+
+  test('an order that takes several makers at several prices pays one fee', async () => {
     // Three makers of 0.021 each at 0.499: a fee for each would be rounded up three times.
     for (const maker of makers) await rest(maker, 'DOWN', { price: 0.501, shares: 0.021 });
     await rest(makers[0]!, 'DOWN', { price: 0.5, shares: 1 });

@@ -60,7 +60,14 @@ function setUp(sequencer: Sequencer): void {
   for (let user = 1; user <= USERS; user++) {
     const username = `user-${user}`;
     const grantMicros = 10_000_000_000;
-    sequencer.submit({ kind: 'register', username, credential: 'c', referralCode: '', grantMicros });
+    sequencer.submit({
+      kind: 'register',
+      username,
+      credential: 'c',
+      referralCode: '',
+      grantMicros,
+      partner: null,
+    });
   }
 }
 
@@ -334,7 +341,7 @@ const PROGRAM = `
     const at = engine.sequence;
     if (at === 0) return { kind: 'listAsset', symbol: 'BTC' };
     if (at <= 20) return { kind: 'register', username: 'user-' + at, credential: 'x'.repeat(500),
-      referralCode: at > 1 ? 'Q000001' : '', grantMicros: 10_000_000_000 };
+      referralCode: at > 1 ? 'Q000001' : '', grantMicros: 10_000_000_000, partner: null };
     const marketId = engine.activeMarket(0);
     if (at % 40 === 21 || marketId === 0) return { kind: 'observePrice', asset: 0,
       priceMicros: 90_000_000_000 + ((at * 7919) % 1000) * 1000, observedAtMs: engine.nowMs };

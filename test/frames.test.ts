@@ -66,6 +66,7 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
     credential: text,
     referralCode: text,
     grantMicros: integer,
+    partner: fc.option(text, { nil: null }),
   }),
   setCredential: fc.record({ kind: fc.constant('setCredential'), userId: integer, credential: text }),
   deposit: fc.record({ kind: fc.constant('deposit'), ...transfer }),

@@ -102,9 +102,10 @@ export class Drafting {
   private credential(): Headers {
     const { plan, person, random, world } = this;
     const { security } = plan.operation;
-    if (security.some((scheme) => 'partnerKey' in scheme))
-      return { authorization: `Bearer ${world.partnerKey}` };
     const mayBeNone = security.some((scheme) => Object.keys(scheme).length === 0);
+    if (security.some((scheme) => 'partnerKey' in scheme)) {
+      return mayBeNone && random.chance(0.4) ? {} : { authorization: `Bearer ${world.partnerKey}` };
+    }
     if (!this.hasUser || (mayBeNone && random.chance(0.4))) return {};
     if (random.chance(0.8)) return { 'x-user-token': person.token };
     return { cookie: `other=1; service-session=${person.token}` };

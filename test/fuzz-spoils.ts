@@ -130,7 +130,9 @@ const takesBody = ({ plan }: Spoiling) => plan.operation.requestBody !== undefin
 const checksQuery = ({ plan }: Spoiling) => plan.operation.responses['400'] !== undefined;
 const needsUser = ({ plan }: Spoiling) => needs(plan, 'userToken') && !plan.operation.security.some(isEmpty);
 const checksUser = ({ plan }: Spoiling) => needs(plan, 'userToken');
-const needsPartner = ({ plan }: Spoiling) => needs(plan, 'partnerKey');
+const needsPartner = ({ plan }: Spoiling) =>
+  needs(plan, 'partnerKey') && !plan.operation.security.some(isEmpty);
+const checksPartner = ({ plan }: Spoiling) => needs(plan, 'partnerKey');
 const needs = (plan: Plan, scheme: string) => plan.operation.security.some((one) => scheme in one);
 const isEmpty = (one: object) => Object.keys(one).length === 0;
 
@@ -364,11 +366,11 @@ function forgedTokens(userId: string, token: string): string[] {
 const bearerToken: Spoil = (draft, spoiling) => {
   withoutCredential(draft);
   draft.headers.authorization = `Bearer ${draft.person.token}`;
-  return needsUser(spoiling) || needsPartner(spoiling);
+  return needsUser(spoiling) || checksPartner(spoiling);
 };
 
 const badPartnerKey: Spoil = (draft, spoiling) => {
-  if (!needsPartner(spoiling)) return null;
+  if (!checksPartner(spoiling)) return null;
   const { world, random } = spoiling;
   const keys = [
     '',
@@ -379,7 +381,7 @@ const badPartnerKey: Spoil = (draft, spoiling) => {
     world.partnerKey,
   ];
   draft.headers.authorization = random.pick(keys);
-  return true;
+  return draft.headers.authorization !== '' || needsPartner(spoiling);
 };
 
 const tokenInQuery: Spoil = (draft, spoiling) => {

@@ -311,13 +311,8 @@ describe('inventory and money', () => {
 
   test('when it has lost its money it quotes what is left, and says so once', async () => {
     house.start();
-    exchange.do({
-      kind: 'withdraw',
-      userId: houseId(),
-      amountMicros: FUNDS_MICROS - 20 * DOLLAR,
-      partner: 'p',
-      reference: 'r',
-    });
+    const amountMicros = FUNDS_MICROS - 20 * DOLLAR;
+    exchange.do({ kind: 'stake', userId: houseId(), amountMicros, idempotencyKey: null });
     price(95_000);
     await quoted();
     expect(exchange.engine.account(houseId())!.heldMicros).toBeGreaterThan(10 * DOLLAR);

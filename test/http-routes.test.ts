@@ -1,4 +1,5 @@
 /** Every route over real HTTP, as it is meant to be used: the answer, and what it changed. */
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../gateway/http/routes.js';
 import {
@@ -98,7 +99,7 @@ describe('markets', () => {
       averagePrice: 0.5,
       worstPrice: 0.5,
       spent: 4,
-      fee: 0.02,
+      fee: 0.020001,
       unspent: 0.0001,
     });
     expect((await api.get(`${quote}?outcome=UP&side=SELL&shares=4`)).json).toMatchObject({
@@ -155,11 +156,11 @@ describe('trading', () => {
       shares: 50,
       averagePrice: 0.6,
       spent: 30,
-      fee: 0.15,
-      total: 30.15,
+      fee: 0.150003,
+      total: 30.150003,
       unspent: 0.0005,
       position: { UP: 0, DOWN: 50 },
-      balance: { available: 9_969.85, held: 0 },
+      balance: { available: 9_969.849997, held: 0 },
     });
     expect(bought.json.fills).toMatchObject([{ price: 0.6, shares: 50 }]);
 
@@ -195,14 +196,14 @@ describe('trading', () => {
     expect(claimed.json).toMatchObject({ resolution: 'DOWN', shares: 50, payout: 50 });
     expect(claimed.json).not.toHaveProperty('refundedFees');
     expect(await balance(bob)).toMatchObject({
-      available: 10_019.85,
+      available: 10_019.849997,
       held: 0,
-      total: 10_019.85,
+      total: 10_019.849997,
       currency: 'USD',
     });
     expect(await balance(ada)).toMatchObject({ available: 9_980 });
     const profile = (await api.read(`/users/${bob.userId}`)).json;
-    expect(profile).toMatchObject({ username: 'bob', volume: 30, realizedProfit: 19.85, trades: 1 });
+    expect(profile).toMatchObject({ username: 'bob', volume: 30, realizedProfit: 19.849997, trades: 1 });
   });
 
   test('a market without a price at its end is VOID: half a dollar a share, and the fees back', async () => {
@@ -438,6 +439,105 @@ describe('users, referral and vaults', () => {
   });
 });
 
+describe('whose money a partner moves, and whose balance it sees', () => {
+  const asPartner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
+  const OTHER = { headers: { authorization: 'Bearer key-of-another' } };
+  let ours: Trader;
+  let theirs: Trader;
+  let nobodys: Trader;
+  let house: string;
+  let references = 0;
+
+  beforeAll(async () => {
+    const sha256 = createHash('sha256').update('key-of-another').digest();
+    const partnerKeys = [...PARTNER_KEYS, { partner: 'other', sha256 }];
+    server = await TestServer.withMarket({ partnerKeys, houseFundsMicros: 1_000_000_000 });
+    api = server.api;
+    ours = await server.registerByPartner('ours');
+    const registration = { username: 'theirs', password: PASSWORD };
+    theirs = (await api.send('POST', '/auth/register', registration, OTHER)).json;
+    nobodys = await server.register('nobodys');
+    house = `u${server.exchange.sequencer.engine.findUser('house')}`;
+  });
+
+  afterAll(done);
+
+  async function move(kind: 'deposits' | 'withdrawals', userId: string, amount = 1, options = asPartner) {
+    references++;
+    const body = { userId, amount, reference: `r${references}` };
+    return api.send('POST', `/partner/${kind}`, body, options);
+  }
+
+  test('anybody is paid; the balance is told of the own users only', async () => {
+    expect((await move('deposits', ours.userId)).json.balance).toEqual({ available: 10_001, held: 0 });
+    for (const userId of [theirs.userId, nobodys.userId]) {
+      const { status, json } = await move('deposits', userId);
+      expect([status, json.amount, json.balance]).toEqual([200, 1, null]);
+    }
+    expect((await api.get(`/users/${nobodys.userId}/balance`, nobodys.token)).json.available).toBe(10_001);
+  });
+
+  test('money is withdrawn from the own users only, whoever paid them', async () => {
+    expect((await move('deposits', ours.userId, 5, OTHER)).json.balance).toBe(null);
+    expect((await move('withdrawals', ours.userId)).status).toBe(200);
+    for (const [userId, options] of [
+      [ours.userId, OTHER],
+      [theirs.userId, asPartner],
+      [nobodys.userId, asPartner],
+      [nobodys.userId, OTHER],
+    ] as const) {
+      // More than there is: the answer is the same, and tells nothing of it.
+      for (const amount of [1, 1_000_000]) {
+        const { status, json } = await move('withdrawals', userId, amount, options);
+        expect([status, json.error.code, json.error.details]).toEqual([403, 'user_mismatch', {}]);
+        expect(json.error.message).toMatch(/not registered with your partner key/);
+      }
+    }
+  });
+
+  test('accounts of the exchange are not for partners', async () => {
+    for (const kind of ['deposits', 'withdrawals'] as const) {
+      const { status, json } = await move(kind, house);
+      expect([status, json.error.code]).toEqual([403, 'user_mismatch']);
+      expect(json.error.message).toMatch(/belongs to the exchange/);
+    }
+  });
+
+  test('a user of another, of nobody, or of the exchange is shown without a balance', async () => {
+    const money = { currency: 'USD', available: null, held: null, total: null };
+    for (const id of [theirs.userId, nobodys.userId, house]) {
+      const { status, json } = await api.send('GET', `/partner/users/${id}`, undefined, asPartner);
+      expect([status, json]).toMatchObject([200, { userId: id, ...money }]);
+    }
+    const theirView = await api.send('GET', `/partner/users/${theirs.userId}`, undefined, OTHER);
+    expect(theirView.json).toMatchObject({ available: 10_001, held: 0, total: 10_001 });
+  });
+
+  test('a key that is none registers nobody, and is told so before the body is looked at', async () => {
+    const before = await server.state();
+    for (const authorization of ['Bearer nonsense', 'Bearer', `Basic ${PARTNER_KEY}`, PARTNER_KEY]) {
+      for (const body of [{ username: 'eve', password: PASSWORD }, { nothing: 'right' }]) {
+        const answer = await api.send('POST', '/auth/register', body, { headers: { authorization } });
+        expect([answer.status, answer.json.error.code]).toEqual([403, 'partner_key_required']);
+        expect(answer.json.error.message).toMatch(/Leave it out/);
+      }
+    }
+    expect(await server.state()).toEqual(before);
+  });
+
+  test('the partner is the name, not the key: after a restart with a new key under it, users are still theirs', async () => {
+    await server.close();
+    const sha256 = createHash('sha256').update('a-new-key').digest();
+    const { folder } = server;
+    const atMs = WINDOW_START_MS + 1_000;
+    server = await TestServer.start({ partnerKeys: [{ partner: 'acme', sha256 }] }, folder, atMs);
+    api = server.api;
+    const renewed = { headers: { authorization: 'Bearer a-new-key' } };
+    expect((await move('withdrawals', ours.userId, 1, renewed)).status).toBe(200);
+    expect((await move('withdrawals', ours.userId)).json.error.code).toBe('partner_key_required');
+  });
+});
+
 describe('partners and operations', () => {
   beforeAll(fresh);
   afterAll(done);
@@ -445,7 +545,7 @@ describe('partners and operations', () => {
   const asPartner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
 
   test('money in and out, once per reference', async () => {
-    const ada = await server.register('ada');
+    const ada = await server.registerByPartner('ada');
     const deposit = { userId: ada.userId, amount: 250.000001, reference: 'in-1' };
     const first = await api.send('POST', '/partner/deposits', deposit, asPartner);
     expect(first.json).toMatchObject({

@@ -242,8 +242,9 @@ test('a success comes back byte for byte, on every operation that takes a key', 
 
 describe('without a key', () => {
   test('a partner’s reference brings back the first answer just so', async () => {
+    const rich = await server.registerByPartner('rich');
     for (const path of ['/partner/deposits', '/partner/withdrawals']) {
-      const body = { userId: ada.userId, amount: 2.5, reference: `wire:${path.length}` };
+      const body = { userId: rich.userId, amount: 2.5, reference: `wire:${path.length}` };
       const options = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
       const first = await api.send('POST', path, body, options);
       expect(first.status).toBe(200);

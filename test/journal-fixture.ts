@@ -48,7 +48,14 @@ export function commandAt(sequence: number): Command {
   if (sequence === 1) return { kind: 'listAsset', symbol: 'BTC' };
   if (sequence <= 1 + USERS) {
     const username = `user-${sequence}`;
-    return { kind: 'register', username, credential: 'c', referralCode: '', grantMicros: 10_000_000_000 };
+    return {
+      kind: 'register',
+      username,
+      credential: 'c',
+      referralCode: '',
+      grantMicros: 10_000_000_000,
+      partner: null,
+    };
   }
   if (sequence === 2 + USERS || sequence % 17 === 0) {
     const priceMicros = 90_000_000_000 + sequence;

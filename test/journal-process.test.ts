@@ -33,7 +33,7 @@ const PROGRAM = `
   const credential = 'x'.repeat(400);
   const submitSome = () => {
     for (let i = 0; i < 20 && sequencer.failure === null && sequencer.backlog < 200; i++) {
-      sequencer.submit({ kind: 'register', username: 'u' + engine.sequence, credential, referralCode: '', grantMicros: 0 });
+      sequencer.submit({ kind: 'register', username: 'u' + engine.sequence, credential, referralCode: '', grantMicros: 0, partner: null });
       const { sequence } = engine;
       sequencer.releaseAt(sequence, { release: () => writeSync(1, sequence + '\\n') });
     }

@@ -9,7 +9,14 @@ import { Big } from 'big.js';
 import { expect } from 'vitest';
 import type { Random } from '../bench/random.js';
 import { type Answer, type ApiClient, PASSWORD } from './server.js';
-import { expectDecimal, feeOn, type OutcomeName, type ResolutionName, UserLedger } from './user-ledger.js';
+import {
+  expectDecimal,
+  feeOn,
+  HIGHEST_LOT_PRICE,
+  type OutcomeName,
+  type ResolutionName,
+  UserLedger,
+} from './user-ledger.js';
 
 export interface Attempt {
   /** By which the journal's commands are matched to attempts. */
@@ -198,7 +205,7 @@ export class KillTaker extends KillClient {
     if (attempt.mark.startsWith(CLAIM)) this.claimAnswered(attempt.marketId, status, json);
     else if (status === 200) {
       const { amount } = attempt.body;
-      this.ledger.order(json, amount === undefined ? {} : { budget: new Big(amount) });
+      this.ledger.order(json, amount === undefined ? {} : { amount: new Big(amount) });
     } else {
       const refusals = ['market_not_active', 'insufficient_liquidity', 'amount_too_small'];
       expect(refusals, text).toContain(json.error.code);
@@ -212,7 +219,7 @@ export class KillTaker extends KillClient {
     const value = new Big((await this.read(`/users/${this.userId}`)).json.volume).minus(ledger.volume);
     if (value.eq(0)) return;
     const outcome = body.outcome as OutcomeName;
-    const money = isBuy ? value.plus(feeOn(value)) : value;
+    const money = isBuy ? await this.paidFor(value, new Big(body.amount)) : value;
     const now = await this.sharesNow(marketId, outcome);
     // Shares of the outcome that lost in the meantime are listed no more, and worth nothing.
     const changed = now === null ? new Big(0) : now.minus(ledger.shares(marketId, outcome)).abs();
@@ -223,6 +230,15 @@ export class KillTaker extends KillClient {
     } else if (now !== null) {
       expect(changed.lte(body.shares) && changed.gt(value), `${changed} sold of ${body.shares}`).toBe(true);
     }
+  }
+
+  /** What a buy took from the balance: its value, and the fee on that, or on its amount if that may be used up. */
+  private async paidFor(value: Big, amount: Big): Promise<Big> {
+    const { json } = await this.read(`/users/${this.userId}/balance`);
+    const paid = this.ledger.total.minus(json.available);
+    const bases = amount.minus(value).lt(HIGHEST_LOT_PRICE) ? [value, amount] : [value];
+    expect(bases.map((base) => value.plus(feeOn(base)).toFixed())).toContain(paid.toFixed());
+    return paid;
   }
 
   protected async checkState(): Promise<void> {

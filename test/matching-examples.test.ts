@@ -1,11 +1,11 @@
 /**
  * The rules by worked examples, in dollars and shares as a trader would check them by hand. One suite runs against
  * both engines, the fast one and the naive one. Every example opens with one BTC market and four users who have
- * 1,000 dollars each: alice, bob, carol, and dave, whom carol referred.
+ * 1,000 dollars each: alice, bob, carol, and dave, whom carol referred. The house has as much.
  */
 import { describe, expect, test } from 'vitest';
 import { CODES, Code } from '../engine/codes.js';
-import type { Buy, Command, Sell } from '../engine/commands.js';
+import type { Buy, Command, Deposit, Sell, Withdraw } from '../engine/commands.js';
 import {
   CancelReason,
   MatchType,
@@ -24,8 +24,17 @@ import { NaiveEngine } from './naive-engine.js';
 const START_MS = 1_763_700_300_000;
 const END_MS = START_MS + 900_000;
 const MARKET = marketIdOf(0, START_MS);
-const [ALICE, BOB, CAROL, DAVE] = [1, 2, 3, 4] as const;
+const [ALICE, BOB, CAROL, DAVE, HOUSE] = [1, 2, 3, 4, 5] as const;
 const { UP, DOWN } = Outcome;
+
+/** By name; nobody signs in to the house, which is the exchange's own. */
+const PEOPLE = {
+  alice: { partner: 'bank', credential: 'c', referralCode: '' },
+  bob: { partner: null, credential: 'c', referralCode: '' },
+  carol: { partner: 'card', credential: 'c', referralCode: '' },
+  dave: { partner: 'bank', credential: 'c', referralCode: 'Q000003' },
+  house: { partner: null, credential: '', referralCode: '' },
+};
 
 /** What the examples ask of an engine. */
 interface Exchange {
@@ -35,6 +44,8 @@ interface Exchange {
   money(userId: number): { available: number; held: number };
   shares(userId: number): { up: number; down: number };
   openInterest(): number;
+  /** Realised, in micros. */
+  profit(userId: number): number;
 }
 
 type AnyEngine = Pick<Engine, 'apply' | 'account' | 'position' | 'market' | 'checkInvariants'>;
@@ -55,6 +66,7 @@ function exchangeOn(engine: AnyEngine, answers: Pick<Exchange, 'result' | 'event
       return { up: (position?.upLots ?? 0) / 1000, down: (position?.downLots ?? 0) / 1000 };
     },
     openInterest: () => engine.market(MARKET)!.openInterestLots / 1000,
+    profit: (userId) => engine.account(userId)!.realizedProfitMicros,
   };
 }
 
@@ -265,14 +277,14 @@ const EXAMPLES: Example[] = [
     expected: { code: 'insufficient_balance', trades: [], available: { [ALICE]: 10.049999 } },
   },
   {
-    name: 'what buys no whole lot is not spent and carries no fee',
+    name: 'what buys no whole lot is not spent; the fee is on the amount',
     given: [bid(BOB, DOWN, 100, 0.3)],
     when: buyFor(ALICE, UP, 1),
     expected: {
       status: OrderStatus.FILLED,
       trades: [[MatchType.MINT, 0.7, 1.428]],
-      fee: 0.004998,
-      available: { [ALICE]: 998.995402 },
+      fee: 0.005,
+      available: { [ALICE]: 998.9954 },
     },
   },
   {
@@ -351,13 +363,244 @@ const EXAMPLES: Example[] = [
   },
 ];
 
+interface FeeExample {
+  name: string;
+  given?: Command[];
+  when: Buy;
+  status: OrderStatus;
+  /** In micros: what was spent, the order's fee, and each trade's part of it. */
+  spent: number;
+  fee: number;
+  parts: number[];
+}
+
+const limited = (buy: Buy, price: number, timeInForce: TimeInForce = TimeInForce.IOC): Buy => ({
+  ...buy,
+  priceTicks: Math.round(price * 1000),
+  timeInForce,
+});
+
+/** Bob offers 1 share of UP at 0.4; then carol 1 at 0.7. */
+const TWO_OFFERS = [bid(BOB, DOWN, 1, 0.6), bid(CAROL, DOWN, 1, 0.3)];
+const ONE_OFFER = [bid(BOB, DOWN, 1, 0.6)];
+
+/** By what is left of a budget when the order ends, and what the next lot costs then. */
+const FEES: FeeExample[] = [
+  {
+    name: 'nothing is left: half a percent of the amount, which is what was spent',
+    given: ONE_OFFER,
+    when: buyFor(ALICE, UP, 0.4),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_000,
+    parts: [2_000],
+  },
+  {
+    name: 'a micro less than a lot at the next level is left: filled, so on the amount',
+    given: TWO_OFFERS,
+    when: buyFor(ALICE, UP, 0.400699),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_004,
+    parts: [2_004],
+  },
+  {
+    name: 'exactly a lot at the next level is left: it is bought',
+    given: TWO_OFFERS,
+    when: buyFor(ALICE, UP, 0.4007),
+    status: OrderStatus.FILLED,
+    spent: 400_700,
+    fee: 2_004,
+    parts: [2_000, 4],
+  },
+  {
+    name: 'the last of several trades has what the parts of the others leave of the fee',
+    given: TWO_OFFERS,
+    when: buyFor(ALICE, UP, 1.000599),
+    status: OrderStatus.FILLED,
+    spent: 999_900,
+    fee: 5_003,
+    parts: [2_000, 3_003],
+  },
+  {
+    name: 'nothing is offered any more, and what is left is less than a lot costs at most: on the amount',
+    given: ONE_OFFER,
+    when: buyFor(ALICE, UP, 0.400998),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_005,
+    parts: [2_005],
+  },
+  {
+    name: 'nothing is offered any more, and what is left would do for a lot: on what was spent',
+    given: ONE_OFFER,
+    when: buyFor(ALICE, UP, 0.400999),
+    status: OrderStatus.PARTIALLY_FILLED,
+    spent: 400_000,
+    fee: 2_000,
+    parts: [2_000],
+  },
+  {
+    name: 'it ran out of liquidity: on what was spent',
+    given: TWO_OFFERS,
+    when: buyFor(ALICE, UP, 100),
+    status: OrderStatus.PARTIALLY_FILLED,
+    spent: 1_100_000,
+    fee: 5_500,
+    parts: [2_000, 3_500],
+  },
+  {
+    name: 'it met its limit with less than a lot at that limit left: on the amount',
+    given: TWO_OFFERS,
+    when: limited(buyFor(ALICE, UP, 0.400399), 0.4),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_002,
+    parts: [2_002],
+  },
+  {
+    name: 'it met its limit with a lot at that limit left: on what was spent',
+    given: TWO_OFFERS,
+    when: limited(buyFor(ALICE, UP, 0.4004), 0.4),
+    status: OrderStatus.PARTIALLY_FILLED,
+    spent: 400_000,
+    fee: 2_000,
+    parts: [2_000],
+  },
+  {
+    name: 'fill or kill of an amount is filled by the same rule',
+    given: TWO_OFFERS,
+    when: { ...buyFor(ALICE, UP, 0.400699), timeInForce: TimeInForce.FOK },
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_004,
+    parts: [2_004],
+  },
+  {
+    name: 'an amount of which a part rests pays on what it spent as taker',
+    given: TWO_OFFERS,
+    when: limited(buyFor(ALICE, UP, 0.400801), 0.4, TimeInForce.GTC),
+    status: OrderStatus.PARTIALLY_FILLED,
+    spent: 400_000,
+    fee: 2_000,
+    parts: [2_000],
+  },
+  {
+    name: 'an amount that is to rest, but of which too little is left, is filled',
+    given: TWO_OFFERS,
+    when: limited(buyFor(ALICE, UP, 0.400399), 0.4, TimeInForce.GTC),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_002,
+    parts: [2_002],
+  },
+  {
+    name: 'a resting amount pays none',
+    when: limited(buyFor(ALICE, UP, 1), 0.7, TimeInForce.GTC),
+    status: OrderStatus.RESTING,
+    spent: 0,
+    fee: 0,
+    parts: [],
+  },
+  {
+    name: 'the own order that the amount meets next is cancelled, and the order goes on without it',
+    given: [bid(BOB, DOWN, 1, 0.6), bid(ALICE, DOWN, 1, 0.5), bid(CAROL, DOWN, 1, 0.3)],
+    when: buyFor(ALICE, UP, 0.400699),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_004,
+    parts: [2_004],
+  },
+  {
+    name: 'too little is left for a lot of the own order, which stays: on the amount',
+    given: [bid(BOB, DOWN, 1, 0.6), bid(ALICE, DOWN, 1, 0.5)],
+    when: buyFor(ALICE, UP, 0.400499),
+    status: OrderStatus.FILLED,
+    spent: 400_000,
+    fee: 2_003,
+    parts: [2_003],
+  },
+  {
+    name: 'a buy of shares pays on what it spent, also where a better price leaves some of its money',
+    given: ONE_OFFER,
+    when: { ...bid(ALICE, UP, 0.999, 0.401), timeInForce: TimeInForce.IOC },
+    status: OrderStatus.FILLED,
+    spent: 399_600,
+    fee: 1_998,
+    parts: [1_998],
+  },
+];
+
+function transfer(
+  kind: 'deposit' | 'withdraw',
+  partner: string,
+  userId: number,
+  amount: number,
+): Deposit | Withdraw {
+  return { kind, userId, amountMicros: amount * 1e6, partner, reference: `the first ${kind}` };
+}
+
+interface TransferExample {
+  name: string;
+  given?: Command[];
+  when: Deposit | Withdraw;
+  code: (typeof CODES)[number];
+}
+
+const TRANSFERS: TransferExample[] = [
+  {
+    name: 'one withdraws from a user whom it registered',
+    when: transfer('withdraw', 'bank', ALICE, 1_000),
+    code: 'ok',
+  },
+  {
+    name: 'one does not withdraw from a user of another, whatever there is',
+    when: transfer('withdraw', 'card', ALICE, 5_000),
+    code: 'user_not_of_partner',
+  },
+  {
+    name: 'one does not withdraw from a user of nobody',
+    when: transfer('withdraw', 'bank', BOB, 1),
+    code: 'user_not_of_partner',
+  },
+  {
+    name: 'one that registered nobody withdraws from nobody',
+    when: transfer('withdraw', 'newcomer', BOB, 1),
+    code: 'user_not_of_partner',
+  },
+  { name: 'one pays a user of another', when: transfer('deposit', 'card', ALICE, 50), code: 'ok' },
+  { name: 'one pays a user of nobody', when: transfer('deposit', 'card', BOB, 50), code: 'ok' },
+  {
+    name: 'a deposit does not make a user the partner’s own',
+    given: [transfer('deposit', 'card', BOB, 50)],
+    when: transfer('withdraw', 'card', BOB, 50),
+    code: 'user_not_of_partner',
+  },
+  {
+    name: 'a deposit by another does not take a user from the partner',
+    given: [transfer('deposit', 'card', ALICE, 50)],
+    when: transfer('withdraw', 'bank', ALICE, 1_050),
+    code: 'ok',
+  },
+  {
+    name: 'nobody pays an account of the exchange',
+    when: transfer('deposit', 'bank', HOUSE, 1),
+    code: 'exchange_account',
+  },
+  {
+    name: 'nobody withdraws from an account of the exchange',
+    when: transfer('withdraw', 'bank', HOUSE, 1),
+    code: 'exchange_account',
+  },
+];
+
 describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
   /** An exchange on which the commands were carried out, 10 ms apart, each of them ok. */
   function exchangeAfter(given: Command[]): { exchange: Exchange; atMs: number } {
     const exchange = start();
-    const users = ['alice', 'bob', 'carol', 'dave'].map((username): Command => {
-      const referralCode = username === 'dave' ? 'Q000003' : '';
-      return { kind: 'register', username, credential: '', referralCode, grantMicros: 1_000_000_000 };
+    const users = Object.entries(PEOPLE).map(([username, { partner, credential, referralCode }]): Command => {
+      const grantMicros = 1_000_000_000;
+      return { kind: 'register', username, credential, referralCode, grantMicros, partner };
     });
     const opening: Command[] = [{ kind: 'listAsset', symbol: 'BTC' }, price(90_000, START_MS), ...users];
     let atMs = START_MS;
@@ -393,6 +636,70 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
       expect([up, down], `shares of ${userId}`).toEqual(shares);
     }
     if (expected.openInterest !== undefined) expect(exchange.openInterest()).toBe(expected.openInterest);
+  });
+
+  test.each(FEES)('the fee: $name', ({ given = [], when, status, spent, fee, parts }) => {
+    const { exchange, atMs } = exchangeAfter(given);
+    const before = exchange.money(when.userId);
+    exchange.apply(when, atMs);
+    const result = exchange.result();
+    expect(CODES[result[1]!]).toBe('ok');
+    const { status: statusAt, valueMicros, feeMicros, unspentMicros, restingLots } = OrderResult;
+    expect([result[statusAt], result[valueMicros], result[feeMicros]]).toEqual([status, spent, fee]);
+    const held = result[restingLots]! * when.priceTicks;
+    expect(result[unspentMicros]).toBe(when.budgetMicros - spent - held);
+    const trades = exchange.events().filter((event) => event.type === 'trade');
+    expect(trades.map((one) => one.feeMicros)).toEqual(parts);
+    expect(trades.map((one) => one.takerProfitMicros)).toEqual(parts.map((part) => -part));
+    const released = exchange
+      .events()
+      .filter((event) => event.type === 'orderCancelled')
+      .reduce((sum, { priceTicks, sizeLots }) => sum + priceTicks * sizeLots, 0);
+    const available = Math.round(before.available * 1e6) + released - spent - fee - held;
+    expect(exchange.money(when.userId).available).toBe(available / 1e6);
+    expect(exchange.profit(when.userId)).toBe(0 - fee);
+  });
+
+  test.each(TRANSFERS)('partners: $name', ({ given = [], when, code }) => {
+    const { exchange, atMs } = exchangeAfter(given);
+    const before = exchange.money(when.userId).available;
+    exchange.apply(when, atMs);
+    expect(CODES[exchange.result()[1]!]).toBe(code);
+    const sign = when.kind === 'deposit' ? 1 : -1;
+    const change = code === 'ok' ? sign * (when.amountMicros / 1e6) : 0;
+    expect(exchange.money(when.userId).available).toBe(before + change);
+    // What there is, is nobody's business who may not take it.
+    if (code !== 'ok') expect(exchange.result().slice(4)).toEqual([0, 0]);
+  });
+
+  test('partners: what happened tells who registered whom, by number', () => {
+    const exchange = start();
+    const numbers: number[] = [];
+    for (const [i, { partner, credential }] of Object.values(PEOPLE).entries()) {
+      const username = `somebody-${i}`;
+      const registration = { username, credential, referralCode: '', grantMicros: 0, partner };
+      exchange.apply({ kind: 'register', ...registration }, START_MS);
+      for (const event of exchange.events()) if (event.type === 'userRegistered') numbers.push(event.partner);
+    }
+    expect(numbers).toEqual([1, 0, 2, 1, 0]);
+  });
+
+  test('partners: a refused withdrawal leaves the reference to be used', () => {
+    const { exchange, atMs } = exchangeAfter([]);
+    exchange.apply(transfer('withdraw', 'card', ALICE, 1), atMs);
+    expect(CODES[exchange.result()[1]!]).toBe('user_not_of_partner');
+    exchange.apply(transfer('withdraw', 'card', CAROL, 1), atMs);
+    expect(CODES[exchange.result()[1]!]).toBe('ok');
+  });
+
+  test('a void market gives the whole fee of an amount back, with the part for what bought no lot', () => {
+    const { exchange } = exchangeAfter([...TWO_OFFERS, buyFor(ALICE, UP, 1.000599)]);
+    exchange.apply({ kind: 'advanceTime' }, END_MS + 60_000);
+    const refunds = exchange.events().filter((event) => event.type === 'positionSettled');
+    expect(refunds.find((one) => one.userId === ALICE)).toMatchObject({
+      feesMicros: 5_003,
+      refundMicros: 5_003,
+    });
   });
 
   test("an order that meets its user's own resting order cancels that and goes on", () => {

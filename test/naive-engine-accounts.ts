@@ -3,7 +3,7 @@
  */
 import type { Deposit, Register, SetCredential, SetReferralCode, Withdraw } from '../engine/commands.js';
 import { DepositSource, MarketStatus, Resolution } from '../engine/domain.js';
-import { MAX_REFERRAL_CODES_PER_USER, MAX_TOTAL_MICROS } from '../engine/limits.js';
+import { MAX_PARTNERS, MAX_REFERRAL_CODES_PER_USER, MAX_TOTAL_MICROS } from '../engine/limits.js';
 import { type Dollars, dollars, micros, sum, ZERO } from './naive-engine-decimal.js';
 import { referrersPartOf } from './naive-engine-market.js';
 import {
@@ -17,12 +17,15 @@ import {
 } from './naive-engine-state.js';
 
 export function register(state: NaiveState, command: Register): Answer {
-  const { username, credential, grantMicros } = command;
+  const { username, credential, grantMicros, partner } = command;
   const taken = state.users.some((user) => user.username.toLowerCase() === username.toLowerCase());
   if (taken) return reject('username_taken');
   const referrer = ownerOfCode(state, command.referralCode);
   if (command.referralCode !== '' && referrer === undefined) return reject('referral_code_unknown');
   if (exceedsTotal(state, grantMicros)) return reject('limit_reached');
+  const isNewPartner = partner !== null && !state.partners.includes(partner);
+  if (isNewPartner && state.partners.length >= MAX_PARTNERS) return reject('limit_reached');
+  if (isNewPartner) state.partners.push(partner);
   const userId = state.users.length + 1;
   const referrerId = referrer?.userId ?? 0;
   state.users.push({
@@ -40,9 +43,11 @@ export function register(state: NaiveState, command: Register): Answer {
     referralCodes: [firstCode(state, userId)],
     referrerId,
     referralEarned: ZERO,
+    partner,
   });
   state.total = state.total.plus(dollars(grantMicros));
-  emit(state, { type: 'userRegistered', userId, referrerId });
+  const partnerNumber = partner === null ? 0 : state.partners.indexOf(partner) + 1;
+  emit(state, { type: 'userRegistered', userId, referrerId, partner: partnerNumber });
   if (grantMicros > 0) {
     emit(state, { type: 'deposited', userId, source: DepositSource.GRANT, amountMicros: grantMicros });
   }
@@ -76,6 +81,7 @@ export function setCredential(state: NaiveState, command: SetCredential): Answer
 export function deposit(state: NaiveState, command: Deposit): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
+  if (isOfExchange(user)) return reject('exchange_account');
   const { amountMicros } = command;
   if (exceedsTotal(state, amountMicros)) return reject('limit_reached');
   if (earlierTransfer(state, command) !== undefined) return reject('reference_reused');
@@ -88,6 +94,8 @@ export function deposit(state: NaiveState, command: Deposit): Answer {
 export function withdraw(state: NaiveState, command: Withdraw): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
+  if (isOfExchange(user)) return reject('exchange_account');
+  if (user.partner !== command.partner) return reject('user_not_of_partner');
   const { amountMicros } = command;
   const amount = dollars(amountMicros);
   if (amount.gt(user.available)) return reject('insufficient_balance', amountMicros, micros(user.available));
@@ -96,6 +104,11 @@ export function withdraw(state: NaiveState, command: Withdraw): Answer {
   user.available = user.available.minus(amount);
   emit(state, { type: 'withdrawn', userId: user.userId, amountMicros });
   return ok(transferFields(user, amountMicros));
+}
+
+/** Nobody can sign in to it. */
+function isOfExchange(user: NaiveUser): boolean {
+  return user.credential === '';
 }
 
 /** The transfer, of either direction, that used the partner's reference. */

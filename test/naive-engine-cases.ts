@@ -24,7 +24,14 @@ const ORDERS: CaseName[] = [
   'price_not_met',
   'insufficient_liquidity',
 ];
-const TRANSFERS: CaseName[] = ['ok', 'replayed', 'invalid_command', 'user_not_found', 'reference_reused'];
+const TRANSFERS: CaseName[] = [
+  'ok',
+  'replayed',
+  'invalid_command',
+  'user_not_found',
+  'exchange_account',
+  'reference_reused',
+];
 
 const ANSWERS: Record<CommandName, CaseName[]> = {
   advanceTime: ['ok'],
@@ -33,7 +40,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   register: ['ok', 'invalid_command', 'username_taken', 'referral_code_unknown', 'limit_reached'],
   setCredential: ['ok', 'invalid_command', 'user_not_found'],
   deposit: [...TRANSFERS, 'limit_reached'],
-  withdraw: [...TRANSFERS, 'insufficient_balance'],
+  withdraw: [...TRANSFERS, 'user_not_of_partner', 'insufficient_balance'],
   buy: [...USERS, ...ORDERS, 'limit_reached', 'insufficient_balance', 'amount_too_small'],
   sell: [...USERS, ...ORDERS, 'limit_reached', 'insufficient_shares'],
   cancel: [...USERS, 'market_not_found', 'order_not_found'],

@@ -40,9 +40,9 @@ export function lotsFor(amount: Dollars, priceTicks: number): number {
   return Number(amount.div(tradeValue(1, priceTicks)).round(0, Big.roundDown).toFixed());
 }
 
-/** Half a per cent of what a taker spent, up to a whole micro. */
-export function feeOn(spent: Dollars): Dollars {
-  return spent.times('0.005').round(6, Big.roundUp);
+/** Half a per cent of an amount, up to a whole micro. */
+export function feeOn(amount: Dollars): Dollars {
+  return amount.times('0.005').round(6, Big.roundUp);
 }
 
 /** An amount's part for `part` of `whole`, down to a whole micro. */

@@ -61,6 +61,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
     credential: text(0, MAX_CREDENTIAL_LENGTH),
     referralCode: text(0, MAX_REFERENCE_LENGTH),
     grantMicros: whole(0, MAX_TRANSFER_MICROS),
+    partner: (value) => value === null || text(1, MAX_REFERENCE_LENGTH)(value),
   },
   setCredential: { credential: text(0, MAX_CREDENTIAL_LENGTH) },
   deposit: isTransfer,

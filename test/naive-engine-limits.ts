@@ -3,6 +3,7 @@
  * below the maximum, to it, and past it; and what random commands meet too seldom to count on it. What happens is judged by
  * the duel; the plays only lead there.
  */
+import { Code } from '../engine/codes.js';
 import type { Batch, BatchOperation, Buy, Cancel, Command } from '../engine/commands.js';
 import { marketIdOf, Outcome, TimeInForce, WINDOW_MS } from '../engine/domain.js';
 import {
@@ -11,6 +12,7 @@ import {
   MAX_ASSETS,
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS_PER_USER,
+  MAX_PARTNERS,
   MAX_REFERRAL_CODES_PER_USER,
   MAX_REMEMBERED_PRICES,
   MAX_TIME_MS,
@@ -37,11 +39,10 @@ function expectCode(duel: Duel, command: Command, code: number, atMs = duel.naiv
   if (got !== code) throw new Error(`${command.kind} was to get code ${code} and got ${got}`);
 }
 
-const OK = 0;
-const LIMIT_REACHED = 16;
+const { ok: OK, limit_reached: LIMIT_REACHED, price_not_met: PRICE_NOT_MET } = Code;
 
-function registration(username: string, grantMicros: number): Command {
-  return { kind: 'register', username, credential: '', referralCode: '', grantMicros };
+function registration(username: string, grantMicros: number, partner: string | null = null): Command {
+  return { kind: 'register', username, credential: 'c', referralCode: '', grantMicros, partner };
 }
 
 /** One asset with an active market, and users with 1,000 dollars each. */
@@ -109,7 +110,6 @@ function orders(duel: Duel): void {
   duel.compareState();
 
   const tooMany = MAX_FILLS_PER_ORDER + 1;
-  const PRICE_NOT_MET = 19;
   expectCode(duel, bid(7, UP, tooMany, FOK), PRICE_NOT_MET);
   const failing: Cancel = { kind: 'cancel', userId: 7, marketId: MARKET, orderId: 1, idempotencyKey: null };
   expectCode(duel, batchOf(7, [bid(7, UP, MAX_FILLS_PER_ORDER, IOC), failing]), OK);
@@ -164,7 +164,7 @@ function fillOrKillInVain(duel: Duel): void {
 }
 
 function money(duel: Duel): void {
-  expectCode(duel, registration('rich', 0), OK, START_MS);
+  expectCode(duel, registration('rich', 0, 'bank'), OK, START_MS);
   const transfer = (kind: 'deposit' | 'withdraw', amountMicros: number, reference: number): Command => ({
     kind,
     userId: 1,
@@ -245,6 +245,15 @@ function vaultDeposits(duel: Duel): void {
   expectCode(duel, stake(1), LIMIT_REACHED);
 }
 
+function partners(duel: Duel): void {
+  for (let i = 1; i <= MAX_PARTNERS; i++) {
+    expectCode(duel, registration(`user${i}`, 0, `partner ${i}`), OK, START_MS);
+  }
+  expectCode(duel, registration('one-more', 0, 'one more'), LIMIT_REACHED);
+  expectCode(duel, registration('one-more', 0, `partner ${MAX_PARTNERS}`), OK);
+  expectCode(duel, registration('of-nobody', 0), OK);
+}
+
 /** Three equal deposits share 20,000 micro-dollars of fees; the two that nobody gets are left when the last deposit goes. */
 function vaultRemainder(duel: Duel): void {
   openMarket(duel, 5);
@@ -320,6 +329,7 @@ export const LIMIT_PLAYS: LimitPlay[] = [
   { name: 'idempotency keys of a user, and their hour', play: keys },
   { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
   { name: 'referral codes of a user', play: referralCodes },
+  { name: 'partners', play: partners },
   { name: 'vault deposits of a user', play: vaultDeposits },
   { name: 'vault yield, down to what no deposit gets', play: vaultRemainder },
 ];

@@ -111,16 +111,20 @@ function carryOut(state: NaiveState, market: NaiveMarket, { command, taker, plan
   state.ordersAccepted++;
   state.fillsLeft -= plan.fills.length;
   const orderId = state.ordersAccepted;
+  const fee = feeOfPlan(taker, plan);
+  const last = plan.fills.at(-1);
   let spent = ZERO;
+  let charged = ZERO;
   const fills: number[] = [];
   for (const step of plan.steps) {
     if (step.own) {
       cancelOrder(state, market, step.maker, CancelReason.SELF_TRADE);
       continue;
     }
-    const before = spent;
     if (taker.side === Side.BUY) spent = spent.plus(tradeValue(step.lots, step.takerTicks));
-    trade(state, market, { orderId, taker, step, fee: feeOn(spent).minus(feeOn(before)) });
+    const part = (step === last ? fee : feeOn(spent)).minus(charged);
+    charged = charged.plus(part);
+    trade(state, market, { orderId, taker, step, fee: part });
     fills.push(state.tradesMade, step.takerTicks, step.lots);
   }
   const restingLots =
@@ -135,7 +139,7 @@ function carryOut(state: NaiveState, market: NaiveMarket, { command, taker, plan
       status: statusOf(plan, restingLots),
       filledLots: plan.filledLots,
       valueMicros: micros(plan.value),
-      feeMicros: micros(feeOn(spent)),
+      feeMicros: micros(charged),
       unspentMicros: taker.budget === null ? 0 : micros(taker.budget.minus(spent).minus(heldByRest)),
       restingLots,
       availableMicros: micros(user.available),
@@ -146,6 +150,12 @@ function carryOut(state: NaiveState, market: NaiveMarket, { command, taker, plan
     },
     fills,
   );
+}
+
+/** On the whole amount of a buy that has no use for what is left of it; else on what is spent. */
+export function feeOfPlan({ side, budget }: Taker, plan: Plan): Dollars {
+  if (side === Side.SELL || budget === null || plan.fills.length === 0) return ZERO;
+  return feeOn(plan.filled && plan.lotsLeft > 0 ? budget : plan.value);
 }
 
 function statusOf(plan: Plan, restingLots: number): OrderStatus {

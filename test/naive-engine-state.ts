@@ -24,6 +24,8 @@ export interface NaiveUser {
   referralCodes: string[];
   referrerId: number;
   referralEarned: Dollars;
+  /** Who registered the user. */
+  partner: string | null;
 }
 
 export interface NaiveOrder {
@@ -138,6 +140,8 @@ export interface NaiveState {
   markets: NaiveMarket[];
   vault: NaiveVault;
   transfers: NaiveTransfer[];
+  /** Those who registered users, as they came. */
+  partners: string[];
   treasury: Dollars;
   /** Deposits less withdrawals. */
   total: Dollars;
@@ -174,6 +178,7 @@ export function newState(): NaiveState {
     markets: [],
     vault: { deposits: [], yieldPerDollar: ZERO, yieldDue: ZERO, yieldPaid: ZERO },
     transfers: [],
+    partners: [],
     treasury: ZERO,
     total: ZERO,
     ordersAccepted: 0,

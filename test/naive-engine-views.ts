@@ -17,8 +17,8 @@ import type {
 } from '../engine/views.js';
 import { referralFields } from './naive-engine-accounts.js';
 import { bestFirst, depthOf, planOrder, upTicksOf } from './naive-engine-book.js';
-import { type Dollars, dollars, feeOn, micros, sum, ZERO } from './naive-engine-decimal.js';
-import { ordersOf } from './naive-engine-orders.js';
+import { type Dollars, dollars, micros, sum } from './naive-engine-decimal.js';
+import { feeOfPlan, ordersOf } from './naive-engine-orders.js';
 import {
   heldLotsOf,
   marketOf,
@@ -43,6 +43,7 @@ export function accountView(state: NaiveState, userId: number): AccountView | nu
     realizedProfitMicros: micros(user.realizedProfit),
     tradeCount: user.tradeCount,
     microPoints: user.microPoints,
+    partner: user.partner,
   };
 }
 
@@ -98,11 +99,12 @@ export function quoteView(state: NaiveState, request: QuoteRequest): QuoteView |
   if (market === undefined) return null;
   const buys = request.side === Side.BUY;
   const budget = buys ? dollars(request.budgetMicros) : null;
-  const plan = planOrder(market, { ...request, budget }, MAX_FILLS_PER_ORDER);
+  const taker = { ...request, budget };
+  const plan = planOrder(market, taker, MAX_FILLS_PER_ORDER);
   return {
     filledLots: plan.filledLots,
     valueMicros: micros(plan.value),
-    feeMicros: micros(buys ? feeOn(plan.value) : ZERO),
+    feeMicros: micros(feeOfPlan(taker, plan)),
     unspentMicros: plan.budgetLeft === null ? 0 : micros(plan.budgetLeft),
     worstTicks: plan.fills.at(-1)?.takerTicks ?? null,
     fillCount: plan.fills.length,

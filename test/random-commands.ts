@@ -105,6 +105,8 @@ export const ODD_TEXTS = [
   '\x7f',
 ];
 
+const PARTNERS = ['bank', 'card'];
+
 export class RandomCommands {
   private readonly random: Random;
   private outageUntilMs = 0;
@@ -132,7 +134,14 @@ export class RandomCommands {
       ...listed.map((symbol): Command => ({ kind: 'listAsset', symbol })),
       ...Array.from({ length: users }, (_, index): Command => {
         const referralCode = index % 3 === 2 ? `q00000${(index - 1).toString(36)}` : '';
-        return { kind: 'register', username: `user${index + 1}`, credential: 'c', referralCode, grantMicros };
+        return {
+          kind: 'register',
+          username: `user${index + 1}`,
+          credential: 'c',
+          referralCode,
+          grantMicros,
+          partner: this.partner(),
+        };
       }),
     ];
   }
@@ -351,7 +360,8 @@ export class RandomCommands {
     const username = isNew ? `Late-${naive.userCount}` : `USER${random.whole(1, this.scenario.users)}`;
     const referralCode = random.chance(0.5) ? this.referralCode() : '';
     const grantMicros = random.chance(0.5) ? 0 : this.scenario.grantMicros;
-    return { kind: 'register', username, credential: '', referralCode, grantMicros };
+    const credential = random.chance(0.7) ? 'c' : '';
+    return { kind: 'register', username, credential, referralCode, grantMicros, partner: this.partner() };
   }
 
   /** From few codes, so that they are taken, found and changed back to; some are what a later user would get. */
@@ -368,8 +378,15 @@ export class RandomCommands {
     const { random } = this;
     this.referencesMade++;
     const amountMicros = random.magnitude(this.scenario.grantMicros * 2);
-    const partner = random.pick(['bank', 'card']);
-    return { kind, userId: this.user(), amountMicros, partner, reference: `r${this.referencesMade}` };
+    const userId = this.user();
+    // Mostly the own partner, who alone may take money out.
+    const own = this.naive.account(userId)?.partner ?? null;
+    const partner = own !== null && random.chance(0.7) ? own : random.pick(PARTNERS);
+    return { kind, userId, amountMicros, partner, reference: `r${this.referencesMade}` };
+  }
+
+  private partner(): string | null {
+    return this.random.chance(0.8) ? this.random.pick(PARTNERS) : null;
   }
 
   private marketId(): number {

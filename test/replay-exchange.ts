@@ -117,6 +117,7 @@ export class ReplayExchange {
       credential: 'secret-hash',
       referralCode,
       grantMicros,
+      partner: i % 4 === 3 ? null : 'acme',
     };
   }
 

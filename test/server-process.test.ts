@@ -292,6 +292,9 @@ describe('the configuration', () => {
       ['acme', KEY],
       ['other-1', KEY],
     ]);
+    const keys = { PARTNER_KEYS: `acme:${KEY}` };
+    expect(readConfig(keys).startingBalanceMicros).toBe(0);
+    expect(readConfig({ ...keys, STARTING_BALANCE: '10000' }).startingBalanceMicros).toBe(10_000_000_000);
     const limited = readConfig({ ORDERS_PER_USER: '0.5/100', READS_PER_ADDRESS: '0', TRUST_PROXY: 'on' });
     expect(limited.fairUse.orders.user).toEqual({ perSecond: 0.5, burst: 100 });
     expect(limited.fairUse.reads.address).toBe(null);

@@ -248,6 +248,15 @@ export class TestServer {
     return { userId: json.userId, token: json.token, username };
   }
 
+  /** A user of the partner of {@link PARTNER_KEY}. */
+  async registerByPartner(username: string): Promise<Trader> {
+    const headers = { authorization: `Bearer ${PARTNER_KEY}` };
+    const body = { username, password: PASSWORD };
+    const { status, json, text } = await this.api.send('POST', '/auth/register', body, { headers });
+    expect(status, text).toBe(201);
+    return { userId: json.userId, token: json.token, username };
+  }
+
   /** Lets time pass up to `atMs`, giving the asset's price each half minute and at the end. */
   async passTime(atMs: number, dollars: number, symbol = 'BTC'): Promise<void> {
     while (this.clock.nowMs() < atMs) {

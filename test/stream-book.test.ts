@@ -72,6 +72,7 @@ beforeAll(async () => {
       credential: '',
       referralCode: '',
       grantMicros: 1e10,
+      partner: null,
     });
   }
   await server.durable();

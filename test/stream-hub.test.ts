@@ -468,7 +468,7 @@ describe('what a user is told', () => {
   test('money from outside, the vault and the referrer', async () => {
     const bench = new Bench();
     const code = bench.engine.referral(1)!.code;
-    bench.do(registration('dan', 10_000, code));
+    bench.do(registration('dan', 10_000, code, 'acme'));
     const ada = bench.follow('user', 1).channel;
     const dan = bench.follow('user', 4).channel;
     const transfer = { userId: 4, amountMicros: 5 * DOLLAR, partner: 'acme' };

@@ -183,6 +183,7 @@ describe('slow readers', () => {
       credential: '',
       referralCode: '',
       grantMicros: 1e12,
+      partner: null,
     });
     const channel = `book:${MARKET}`;
     const slow = await connect();

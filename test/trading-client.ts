@@ -150,8 +150,9 @@ export class TradingClient {
       exact: { shares: random.whole(1, 30_000) / 1_000, price },
     }[form];
     const body = { userId: this.userId, outcome: this.outcome(), ...bounds };
-    const budget = 'amount' in bounds ? new Big(amount) : new Big(bounds.shares).times(price);
-    return this.order(marketId, 'buy', form, { body, asked: { budget } });
+    const asked =
+      'amount' in bounds ? { amount: new Big(amount) } : { budget: new Big(bounds.shares).times(price) };
+    return this.order(marketId, 'buy', form, { body, asked });
   }
 
   private async sell(marketId: string): Promise<boolean> {
@@ -191,7 +192,7 @@ export class TradingClient {
     marketId: string,
     side: 'buy' | 'sell',
     form: string,
-    order: { body: object; asked: { budget?: Big; price?: Big } },
+    order: { body: object; asked: { amount?: Big; budget?: Big; price?: Big } },
   ): Promise<boolean> {
     const answer = await this.api.post(`/markets/15m/${marketId}/${side}`, order.body, this.token);
     if (answer.status === 200) {

@@ -25,6 +25,7 @@ export interface OrderReceipt {
   marketId: string;
   side: 'BUY' | 'SELL';
   outcome: OutcomeName;
+  status: string;
   shares: number;
   spent?: number;
   received?: number;
@@ -92,9 +93,12 @@ interface MarketBook {
 const ZERO = new Big(0);
 const MICRO_PLACES = 6;
 
-/** 0.5% of what was spent, rounded up to a micro-dollar. */
-export function feeOn(spent: Big): Big {
-  return spent.times('0.005').round(MICRO_PLACES, Big.roundUp);
+/** What a lot costs at most: what is left of an amount that is used up is less. */
+export const HIGHEST_LOT_PRICE = new Big('0.000999');
+
+/** 0.5% of an amount, rounded up to a micro-dollar. */
+export function feeOn(amount: Big): Big {
+  return amount.times('0.005').round(MICRO_PLACES, Big.roundUp);
 }
 
 export function expectDecimal(actual: number, expected: Big, what: string): void {
@@ -146,19 +150,25 @@ export class UserLedger {
     return [...this.markets.keys()];
   }
 
-  /** Enters an order that was accepted. `budget`: the amount of a buy that named one. `price`: its limit, when it may rest. */
-  order(receipt: OrderReceipt, asked: { budget?: Big; price?: Big } = {}): void {
+  /**
+   * Enters an order that was accepted. `amount`: of a buy that named one; `budget`: what a buy of shares costs at most; `price`: its
+   * limit, when it may rest.
+   */
+  order(receipt: OrderReceipt, asked: { amount?: Big; budget?: Big; price?: Big } = {}): void {
     const { side, outcome, marketId, orderId } = receipt;
     const value = this.take(receipt);
-    const fee = side === 'BUY' ? feeOn(value) : ZERO;
+    const budget = asked.amount ?? asked.budget;
+    const isUsedUp = asked.amount !== undefined && receipt.status === 'filled';
+    if (isUsedUp) expect(asked.amount!.minus(value).lt(HIGHEST_LOT_PRICE), `${orderId} is filled`).toBe(true);
+    const fee = side === 'BUY' ? feeOn(isUsedUp ? asked.amount! : value) : ZERO;
     const shares = new Big(receipt.shares);
     const restingShares = new Big(receipt.restingShares);
     expectDecimal(receipt.spent ?? receipt.received!, value, `value of ${orderId}`);
     expectDecimal(receipt.fee, fee, `fee of ${orderId}`);
     expectDecimal(receipt.total, value.plus(fee), `total of ${orderId}`);
-    if (asked.budget !== undefined) {
+    if (budget !== undefined) {
       const held = asked.price === undefined ? ZERO : restingShares.times(asked.price);
-      expectDecimal(receipt.unspent, asked.budget.minus(value).minus(held), `unspent of ${orderId}`);
+      expectDecimal(receipt.unspent, budget.minus(value).minus(held), `unspent of ${orderId}`);
     }
     const hadResting = this.resting !== null;
     const book = this.book(marketId);

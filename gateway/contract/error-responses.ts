@@ -10,6 +10,7 @@ import {
   errorAnswer,
   invalidRequest,
   rejection,
+  UNKNOWN_PARTNER_KEY,
 } from '../http/errors.js';
 import { type Access, quotaOf, type Route } from '../http/route.js';
 import type { Example, JsonSchema, Response } from './openapi.js';
@@ -30,6 +31,7 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(['invalid_request', 'unavailable', ...CODES_OF_ACCESS[route.access]]);
   for (const code of route.errors ?? []) codes.add(code);
   if (route.method !== 'GET' && route.access !== 'partner') codes.add('cross_site_request');
+  if (route.takesPartnerKey === true) codes.add('partner_key_required');
   if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
   if (isRateLimited(route)) codes.add('rate_limited');
   if (route.idempotent === true) codes.add('idempotency_key_reused');
@@ -41,25 +43,40 @@ export function isRateLimited(route: Route): boolean {
   return quotaOf(route) !== null;
 }
 
+type Answers = Partial<Record<ErrorCode, ErrorAnswer>>;
+
+/** Where a code has a message of its own on a route. */
+export function ownAnswersOf(route: Route): Answers {
+  if (route.access === 'partner') return { user_mismatch: rejection('user_not_of_partner', 0, 0) };
+  if (route.takesPartnerKey !== true) return {};
+  return { partner_key_required: errorAnswer('partner_key_required', {}, UNKNOWN_PARTNER_KEY) };
+}
+
 /** Status → its answer, with the codes as a closed list. `errorBody` is the schema of all errors. */
-export function errorResponses(codes: readonly ErrorCode[], errorBody: JsonSchema): Record<string, Response> {
+export function errorResponses(
+  codes: readonly ErrorCode[],
+  errorBody: JsonSchema,
+  own: Answers = {},
+): Record<string, Response> {
   const responses: Record<string, Response> = {};
   for (const status of new Set(codes.map((code) => ERRORS[code].status))) {
     const ofStatus = codes.filter((code) => ERRORS[code].status === status);
-    responses[status] = errorResponse(ofStatus, errorBody);
+    responses[status] = errorResponse(ofStatus, errorBody, own);
   }
   return responses;
 }
 
-function errorResponse(codes: readonly ErrorCode[], errorBody: JsonSchema): Response {
+function errorResponse(codes: readonly ErrorCode[], errorBody: JsonSchema, own: Answers): Response {
   const code: JsonSchema = { type: 'string', enum: [...codes] };
   const error: JsonSchema = { type: 'object', properties: { code }, required: ['code'] };
   const narrowed: JsonSchema = { type: 'object', properties: { error }, required: ['error'] };
   const schema: JsonSchema = { allOf: [errorBody, narrowed] };
   const examples: Record<string, Example> = {};
-  for (const code of codes) examples[code] = { value: JSON.parse(exampleOf(code).text) };
+  for (const code of codes) examples[code] = { value: JSON.parse((own[code] ?? exampleOf(code)).text) };
+  const messageOf = (code: ErrorCode): string =>
+    own[code] === undefined ? ERRORS[code].message : JSON.parse(own[code].text).error.message;
   return {
-    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`).join('\n\n'),
+    description: codes.map((code) => `\`${code}\`: ${messageOf(code)}`).join('\n\n'),
     content: { 'application/json': { schema, examples } },
   };
 }

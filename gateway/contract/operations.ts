@@ -1,7 +1,7 @@
 /** One route of the table as an operation of the document. */
 import type { z } from 'zod';
 import type { Access, Route } from '../http/route.js';
-import { errorCodesOf, errorResponses, isRateLimited } from './error-responses.js';
+import { errorCodesOf, errorResponses, isRateLimited, ownAnswersOf } from './error-responses.js';
 import { EXAMPLES, type RouteExample } from './examples.js';
 import type { Header, MediaType, Operation, RequestBody, Response, Security } from './openapi.js';
 import { parametersOf } from './parameters.js';
@@ -17,12 +17,19 @@ export const SECURITY_SCHEMES = {
     description:
       'The same token, as signing in sets it; changes must come from the same site. The header counts first',
   },
-  partnerKey: { type: 'http', scheme: 'bearer', description: 'The key of a partner' },
+  partnerKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'The key of a partner. Who registers with one is a user of that partner for good, whoever pays them later',
+  },
 };
 
 export const NO_CREDENTIAL: Security = [];
 const SESSION: Security = [{ userToken: [] }, { cookie: [] }];
 export const SESSION_OR_NONE: Security = [{}, ...SESSION];
+
+const PARTNER_OR_NONE: Security = [{}, { partnerKey: [] }];
 
 const SECURITY: Record<Access, Security> = {
   open: NO_CREDENTIAL,
@@ -39,12 +46,12 @@ export function operationOf(route: Route, schemas: Schemas): Operation {
     operationId: operationId(route),
     summary: route.summary,
     tags: [tagOf(route)],
-    security: SECURITY[route.access],
+    security: route.takesPartnerKey === true ? PARTNER_OR_NONE : SECURITY[route.access],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: requestBody(route.body, schemas, example) }),
     responses: withHeaders(route, {
       ...successes(route, schemas, example),
-      ...errorResponses(errorCodesOf(route), errorBody),
+      ...errorResponses(errorCodesOf(route), errorBody, ownAnswersOf(route)),
     }),
   };
 }

@@ -30,7 +30,10 @@ const TAGS: Record<string, Tag> = {
   vaults: { name: 'Vaults', description: 'Staking dollars for a part of the fees' },
   leaderboard: { name: 'Leaderboard', description: 'Users by profit, volume or points' },
   auth: { name: 'Accounts', description: 'Registration, sessions, passwords' },
-  partner: { name: 'Partners', description: 'Money in and out' },
+  partner: {
+    name: 'Partners',
+    description: 'Money in for anybody, and out for users who were registered with the key',
+  },
 };
 const OPERATIONS: Tag = {
   name: 'Operations',

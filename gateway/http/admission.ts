@@ -11,7 +11,7 @@ import { cut, fieldProblems, problemText } from '../json/problems.js';
 import { IDEMPOTENCY_KEY } from '../json/requests.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
-import { errorAnswer, invalidRequest } from './errors.js';
+import { errorAnswer, invalidRequest, UNKNOWN_PARTNER_KEY } from './errors.js';
 import type { Incoming } from './incoming.js';
 import { quotaOf, type Route } from './route.js';
 
@@ -83,17 +83,25 @@ function admitAnybody(admission: Admission): void {
   const { call, route } = admission;
   if (route.method !== 'GET' && readSessionCookie(call.incoming.cookie) !== '' && isCrossSite(call)) {
     call.refuse(errorAnswer('cross_site_request'));
-  } else runHandler(admission);
+    return;
+  }
+  // A key that is none must not count as no key: who registers a user is settled for ever.
+  const hasKey = route.takesPartnerKey === true && call.incoming.authorization !== '';
+  if (hasKey && !takePartner(call, UNKNOWN_PARTNER_KEY)) return;
+  runHandler(admission);
+}
+
+/** Whether the request has a partner's key; if not, the client has been told. */
+function takePartner(call: Call, message = ''): boolean {
+  const partner = partnerOf(call.gateway.config.partnerKeys, call.incoming.authorization);
+  if (partner === null) call.refuse(errorAnswer('partner_key_required', {}, message));
+  else call.partner = partner;
+  return partner !== null;
 }
 
 function admitPartner(admission: Admission): void {
   const { call } = admission;
-  const partner = partnerOf(call.gateway.config.partnerKeys, call.incoming.authorization);
-  if (partner === null) {
-    call.refuse(errorAnswer('partner_key_required'));
-    return;
-  }
-  call.partner = partner;
+  if (!takePartner(call)) return;
   if (namesTwoUsers(admission)) call.refuse(errorAnswer('user_mismatch'));
   else runHandler(admission);
 }

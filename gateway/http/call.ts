@@ -26,8 +26,8 @@ import { quotaOf, type Route } from './route.js';
 export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   /** Who is signed in; null: nobody. */
   session: Session | null = null;
-  /** Whose partner key it is; empty: nobody's. */
-  partner = '';
+  /** Whose partner key it is; null: nobody's. */
+  partner: string | null = null;
   idempotencyKey: string | null = null;
   /** What the route's schemas made of the request; set before the handler runs. */
   body!: Body;

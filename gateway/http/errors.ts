@@ -137,11 +137,25 @@ export function invalidRequest(problems: FieldProblems): ErrorAnswer {
   return errorAnswer('invalid_request', Object.fromEntries(named), message);
 }
 
+/** What is said of a key that is sent where none is needed. */
+export const UNKNOWN_PARTNER_KEY =
+  'The header Authorization does not carry a valid partner key as Bearer <key>. Leave it out to register without a partner.';
+
 /** The engine's codes that clients know under another name. */
 const TRANSLATED: Partial<Record<CodeName, ErrorAnswer>> = {
   // The schemas check all that the engine checks, so this one tells of a fault of theirs; the caller logs it.
   invalid_command: invalidRequest({ request: 'has a field out of its range' }),
   referral_code_unknown: invalidRequest({ referralCode: 'is not a code of any user' }),
+  exchange_account: errorAnswer(
+    'user_mismatch',
+    {},
+    'The account belongs to the exchange: partners neither pay into it nor withdraw from it.',
+  ),
+  user_not_of_partner: errorAnswer(
+    'user_mismatch',
+    {},
+    'The user was not registered with your partner key: you can pay them, but not withdraw their money.',
+  ),
   reference_reused: errorAnswer(
     'idempotency_key_reused',
     {},

@@ -21,6 +21,8 @@ export interface Route<Body = unknown, Query = unknown> {
   /** Below /api; parameters as `:name`. */
   path: string;
   access: Access;
+  /** Whether an open route takes a partner's key, too. One that is sent is checked. */
+  takesPartnerKey?: boolean;
   /** One line on what it does. */
   summary: string;
   /** The path parameter that is a user's id, which must be the session's. */

@@ -82,7 +82,7 @@ const quoteFields = {
   shares,
   averagePrice: price.nullable(),
   worstPrice: price.nullable(),
-  fee: money,
+  fee: money.meta({ description: 'US dollars, as the order would be charged' }),
   unspent: money,
   sequence,
 };
@@ -96,10 +96,16 @@ const receiptFields = {
   marketId,
   userId,
   outcome,
-  status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled']),
+  status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled']).meta({
+    description:
+      'filled: all shares are, or what is left of the amount is less than 0.001 share costs next, or at the price of the order (0.999 without one) where nothing is offered',
+  }),
   shares: shares.meta({ description: 'Shares that were traded at once' }),
   averagePrice: price.nullable().meta({ description: 'US dollars per share; null when nothing was traded' }),
-  fee: money,
+  fee: money.meta({
+    description:
+      'US dollars: 0.5% of the amount of a buy that is filled, else of what was spent; the fees of the trades add up to it',
+  }),
   total: money.meta({ description: 'US dollars: spent and fee together, or received' }),
   unspent: money.meta({ description: 'US dollars of the amount that were neither spent nor held' }),
   restingShares: shares.meta({ description: 'Shares that are left in the book' }),
@@ -319,15 +325,23 @@ export const TransferReceipt = z.strictObject({
   reference: z.string(),
   userId,
   amount: money,
-  balance,
+  balance: balance
+    .nullable()
+    .meta({ description: 'After the transfer; null for a user who was not registered with this key' }),
   sequence,
   atMs: timeMs,
 });
+const ownUsersMoney = money
+  .nullable()
+  .meta({ description: 'US dollars; null for a user who was not registered with this key' });
 export const PartnerUser = z.strictObject({
   userId,
   username: z.string(),
   createdAtMs: timeMs,
-  ...moneyFields,
+  currency: moneyFields.currency,
+  available: ownUsersMoney,
+  held: ownUsersMoney,
+  total: ownUsersMoney,
   sequence,
 });
 

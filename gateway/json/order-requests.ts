@@ -17,7 +17,10 @@ export const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
 
 /** What the size of an order means. */
 export const SIZE_TEXTS = {
-  amount: { description: 'US dollars to spend, at most 6 decimal places; the fee of 0.5% comes on top' },
+  amount: {
+    description:
+      'US dollars to spend, at most 6 decimal places. The fee comes on top: 0.5% of the amount, rounded up to a micro-dollar; of what was spent, if the order runs out of offers or meets its price with enough left for 0.001 share. 10,000,000 shares are bought at most',
+  },
   shares: { description: 'Shares, at most 3 decimal places' },
 };
 

@@ -132,11 +132,12 @@ export class ExplainedAccount implements Visitor {
   private tellSumToMachines(): void {
     const { byCause, sum, engine } = this;
     const { userId, output } = this.request;
-    const { availableMicros, heldMicros, username } = engine.account(userId)!;
+    const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
     output.json({
       type: 'summary',
       userId: `u${userId}`,
       username,
+      partner,
       sequence: engine.sequence,
       atMs: engine.nowMs,
       changes: sum.count,
@@ -159,13 +160,13 @@ export class ExplainedAccount implements Visitor {
   private tellSumToPeople(): void {
     const { byCause, sum, engine } = this;
     const { userId, output } = this.request;
-    const { availableMicros, heldMicros, username } = engine.account(userId)!;
+    const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
     const rows = CAUSES.filter((cause) => byCause.has(cause)).map((cause) => {
       const part = byCause.get(cause)!;
       return [cause, `${part.count}`, changeText(part.availableMicros), changeText(part.heldMicros)];
     });
     rows.push(['sum', `${sum.count}`, dollarsText(sum.availableMicros), dollarsText(sum.heldMicros)]);
-    const title = `\nu${userId} (${username}) at sequence ${engine.sequence}, ${timeText(engine.nowMs)}`;
+    const title = `\nu${userId} (${username}${partner === null ? '' : `, of partner ${partner}`}) at sequence ${engine.sequence}, ${timeText(engine.nowMs)}`;
     const heads = ['cause', '>changes', '>available', '>held'];
     output.text(tableText({ title, heads, rows, limit: rows.length }));
     const staked = stakedBy(userId, engine);

@@ -12,8 +12,8 @@ import { marketIdText, outcomeName, resolutionName, sideName } from '../../engin
 import { FIRST_OPERATION, nextOperation, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
 import { dollars, type Plain, price, shares } from './plain.js';
 
-/** What names of assets and markets need to know of the engine. */
-export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset'>;
+/** What names of assets, markets and partners need to know of the engine. */
+export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'partnerName'>;
 
 type EventField = (typeof EVENT_FIELDS)[EventName][number];
 /** The field's name in JSON, and its value. */
@@ -40,6 +40,7 @@ const EVENT_FORMS: Record<Exclude<EventField, 'reason'>, EventForm> = {
   treasuryMicros: ['treasury', dollars],
   userId: ['userId', userOrNobody],
   referrerId: ['referrerId', userOrNobody],
+  partner: ['partner', (partner, names) => names.partnerName(partner)],
   version: ['version', number],
   source: ['source', nameOf(DepositSource)],
   amountMicros: ['amount', dollars],

@@ -30,6 +30,7 @@ export function pictureObject(picture: Picture, names: Names, limit: number): Pl
     users: some(picture.users, (user) => ({
       userId: `u${user.userId}`,
       username: user.username,
+      partner: user.partner,
       createdAtMs: user.createdAtMs,
       available: dollars(user.availableMicros),
       held: dollars(user.heldMicros),
@@ -151,10 +152,11 @@ export function pictureText(picture: Picture, names: Names, limit: number): stri
     ),
     table(
       'Users',
-      ['user', 'name', '>available', '>held', '>total', '>volume', '>realized profit', '>trades'],
+      ['user', 'name', 'partner', '>available', '>held', '>total', '>volume', '>realized profit', '>trades'],
       richestFirst.map((user) => [
         `u${user.userId}`,
         user.username,
+        user.partner ?? '-',
         dollarsText(user.availableMicros),
         dollarsText(user.heldMicros),
         dollarsText(total(user)),

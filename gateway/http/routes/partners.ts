@@ -1,4 +1,8 @@
-/** Partners: money in and out of accounts, once per partner and reference. */
+/**
+ * Partners: money in and out of accounts, once per partner and reference. Anybody can be paid but the exchange itself; money is
+ * withdrawn from, and balances are shown of, the users whom the partner registered. A partner is its name in the configuration:
+ * another key under the same name is the same partner.
+ */
 import type { z } from 'zod';
 import { idNumber } from '../../../engine/notation.js';
 import * as answers from '../../json/answers.js';
@@ -15,7 +19,8 @@ export const partnerRoutes: Route[] = [
     method: 'POST',
     path: '/partner/deposits',
     access: 'partner',
-    summary: 'Money comes in; the same reference again gets the first answer',
+    summary:
+      'Money comes in, for any user; the same reference again gets the first answer. Accounts of the exchange take none',
     query: requests.PartnerQuery,
     body: requests.TransferBody,
     responses: { 200: answers.TransferReceipt },
@@ -29,7 +34,8 @@ export const partnerRoutes: Route[] = [
     method: 'POST',
     path: '/partner/withdrawals',
     access: 'partner',
-    summary: 'Money goes out; the same reference again gets the first answer',
+    summary:
+      'Money goes out, of a user who was registered with this key; the same reference again gets the first answer',
     query: requests.PartnerQuery,
     body: requests.TransferBody,
     responses: { 200: answers.TransferReceipt },
@@ -43,7 +49,7 @@ export const partnerRoutes: Route[] = [
     method: 'GET',
     path: '/partner/users/:id',
     access: 'partner',
-    summary: 'A user and their balance',
+    summary: 'A user, and the balance of one who was registered with this key',
     query: requests.PartnerQuery,
     responses: { 200: answers.PartnerUser },
     errors: ['user_not_found'],
@@ -57,25 +63,30 @@ export const partnerRoutes: Route[] = [
       call.answer(
         200,
         `{"userId":"u${account.userId}","username":"${account.username}","createdAtMs":${account.createdAtMs}` +
-          `,${moneyFieldsText(account)},"sequence":${engine.sequence}}`,
+          `,${account.partner === call.partner ? moneyFieldsText(account) : UNKNOWN_MONEY},"sequence":${engine.sequence}}`,
       );
     },
   }),
 ];
 
+/** What {@link moneyFieldsText} gives, of a user whose balance is none of the partner's business. */
+const UNKNOWN_MONEY = '"currency":"USD","available":null,"held":null,"total":null';
+
 function transfer(call: Call<z.output<typeof requests.TransferBody>>, kind: 'deposit' | 'withdraw'): void {
   const { amount: amountMicros, reference } = call.body;
-  const { partner } = call;
+  const partner = call.partner!;
   const userId = idNumber('u', call.body.userId);
   if (userId === 0) {
     call.answerError(errorAnswer('user_not_found'));
     return;
   }
+  const isOwn = call.engine.account(userId)?.partner === partner;
   const receipt: ReceiptWriter = (_assets, result, at) => {
     const fields = resultFields(kind, result, at);
+    const balance = isOwn ? balanceText(fields.availableMicros, fields.heldMicros) : 'null';
     return (
       `{"partner":"${partner}","reference":"${reference}","userId":"u${fields.userId}"` +
-      `,"amount":${microsText(fields.amountMicros)},"balance":${balanceText(fields.availableMicros, fields.heldMicros)}` +
+      `,"amount":${microsText(fields.amountMicros)},"balance":${balance}` +
       `,"sequence":${fields.sequence},"atMs":${fields.atMs}}`
     );
   };

@@ -20,7 +20,8 @@ export const signInRoutes: Route[] = [
     method: 'POST',
     path: '/auth/register',
     access: 'open',
-    summary: 'Make an account and sign in',
+    takesPartnerKey: true,
+    summary: 'Make an account and sign in; with a partner’s key, an account of that partner for good',
     quota: 'signIns',
     query: requests.NoQuery,
     body: requests.RegisterBody,
@@ -29,7 +30,7 @@ export const signInRoutes: Route[] = [
     setsCookie: true,
     async handle(call) {
       const { username, password, referralCode = '' } = call.body;
-      const { engine, gateway } = call;
+      const { engine, gateway, partner } = call;
       if (engine.findUser(username) !== 0 || username.toLowerCase() === HOUSE_USERNAME) {
         call.answerError(errorAnswer('username_taken'));
         return;
@@ -37,7 +38,14 @@ export const signInRoutes: Route[] = [
       const credential = await hashOrRefuse(call, password);
       if (credential === null) return;
       const grantMicros = gateway.config.startingBalanceMicros;
-      const result = call.submit({ kind: 'register', username, credential, referralCode, grantMicros });
+      const result = call.submit({
+        kind: 'register',
+        username,
+        credential,
+        referralCode,
+        grantMicros,
+        partner,
+      });
       if (result === null) return;
       if (result.values[ResultHead.code] !== Code.ok) {
         call.answerRejected(result);
