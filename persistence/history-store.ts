@@ -205,7 +205,8 @@ async function checkFormat(database: sqlite3.Database): Promise<void> {
     throw new HistoryDamage('(structure)', '(unknown)', problem ?? 'it cannot be checked');
 }
 
-async function readProgress(database: sqlite3.Database): Promise<Progress> {
+/** @throws HistoryDamage when it is not what was written. */
+export async function readProgress(database: sqlite3.Database): Promise<Progress> {
   const rows = await query<ProgressRow>(database, 'SELECT * FROM progress');
   const row = rows[0];
   if (rows.length !== 1 || row === undefined) throw new HistoryDamage('progress', 'id 1', 'it is missing');
