@@ -22,7 +22,8 @@ import { seedOf } from './seed.js';
 import { eventually, TestServer } from './server.js';
 
 const SEED = seedOf('FOLDER_SEED');
-const DAMAGES = Number(process.env['FOLDER_DAMAGES'] ?? 24);
+const { FOLDER_DAMAGES = '24' } = process.env;
+const DAMAGES = Number(FOLDER_DAMAGES);
 const SNAPSHOTS = 3;
 
 /** What an exchange answered from the folder when it was whole. */

@@ -3,12 +3,14 @@
  */
 import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../engine/engine.js';
-import { openJournal } from '../persistence/journal.js';
+import { configure, openJournal } from '../persistence/journal.js';
 import { FORMAT_VERSION, GENESIS_HASH, MAX_ROW_BYTES } from '../persistence/journal-format.js';
 import { GENESIS, openJournalReader } from '../persistence/journal-reader.js';
 import { recover } from '../persistence/recovery.js';
+import { closeDatabase, openDatabase, query } from '../persistence/sqlite.js';
 import {
   append,
   Folders,
@@ -25,6 +27,27 @@ const folders = new Folders();
 afterEach(() => folders.removeAll());
 
 const DIGEST = '0123456789abcdef';
+
+describe('a connection that commits', () => {
+  it.each([
+    ['full', 2, 1],
+    ['normal', 1, 0],
+    ['off', 0, 0],
+  ] as const)('with durability %s', async (durability, synchronous, fullfsync) => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    const database = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READWRITE);
+    await configure(database, durability);
+    const pragma = async (name: string) =>
+      Object.values((await query<object>(database, `PRAGMA ${name}`))[0]!)[0];
+    expect(await pragma('journal_mode')).toBe('wal');
+    expect(await pragma('synchronous')).toBe(synchronous);
+    // On macOS a sync reaches the disk's own cache only, unless these are on. SQLite keeps them on every platform.
+    expect(await pragma('fullfsync')).toBe(fullfsync);
+    expect(await pragma('checkpoint_fullfsync')).toBe(fullfsync);
+    await closeDatabase(database);
+  });
+});
 
 describe('a journal', () => {
   it('starts empty, in a folder and files that only their owner can read', async () => {
