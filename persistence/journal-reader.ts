@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
+import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './journal-chain.js';
 import { JournalError } from './journal-error.js';
 import {
   APPLICATION_ID,
@@ -28,6 +29,8 @@ import { closeDatabase, openDatabase, query } from './sqlite.js';
 
 const PAGE_ROWS = 256;
 const PAGE_BYTES = 8 * 1024 * 1024;
+/** Rows that are joined for a quick check, at most: a power of four. */
+const JOINED_ROWS = 4096;
 
 export interface JournalBatch extends BatchContent {
   hash: Buffer;
@@ -76,6 +79,8 @@ export class JournalReader {
   /** The head mark when the reader was opened. */
   readonly markState: MarkState;
   private readonly mark: Mark | null;
+  /** Rows that are joined next, at most: a power of four. */
+  private joinedRows = JOINED_ROWS;
 
   constructor(
     private readonly database: sqlite3.Database,
@@ -134,6 +139,41 @@ export class JournalReader {
       }
     }
     this.checkEnd(sequence);
+  }
+
+  /**
+   * The journal's end, with every hash from the first batch on checked: what {@link batches} checks, several times as fast.
+   * @throws JournalError as `batches` does.
+   */
+  async provenEnd(): Promise<JournalPosition> {
+    let end = GENESIS;
+    for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end)) end = next;
+    // What is left is a row with which something is wrong; or nothing, and the head mark is looked at.
+    for await (const { lastSequence, hash, digest } of this.batches(end)) {
+      end = { sequence: lastSequence, hash, digest };
+    }
+    return end;
+  }
+
+  /** Where the journal stands after a page of good rows; null: there is none that can be checked quickly. */
+  private async joinedPage(after: JournalPosition): Promise<JournalPosition | null> {
+    const from = after.sequence + 1;
+    try {
+      for (;;) {
+        const [size] = await this.query<{ bytes: number }>(MEASURE_SQL, [from, this.joinedRows]);
+        if (size!.bytes <= PAGE_BYTES) break;
+        if (this.joinedRows === 1) return null;
+        this.joinedRows >>= 2;
+      }
+      const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, [after.hash, from, this.joinedRows]);
+      // Rows may be shorter again from here on.
+      if (rows?.bytes && rows.bytes.length * 8 < PAGE_BYTES)
+        this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
+      return endOfJoined(rows!, after, this.mark);
+    } catch {
+      // Whatever it is, the slower way comes upon it and names it.
+      return null;
+    }
   }
 
   /**
@@ -226,7 +266,7 @@ export class JournalReader {
     );
   }
 
-  private query<Row>(sql: string, parameters: readonly number[] = []): Promise<Row[]> {
+  private query<Row>(sql: string, parameters: readonly (number | Buffer)[] = []): Promise<Row[]> {
     return query<Row>(this.database, sql, parameters);
   }
 

@@ -21,7 +21,7 @@ import { HISTORY_FILE } from './history-format.js';
 import { historyPath, readProgress } from './history-store.js';
 import { JournalError } from './journal-error.js';
 import { HEAD_FILE, JOURNAL_FILE } from './journal-format.js';
-import { GENESIS, type JournalPosition, type JournalReader, PUT_BACK, unreadable } from './journal-reader.js';
+import { GENESIS, type JournalPosition, PUT_BACK, unreadable } from './journal-reader.js';
 import { FolderDisturbed, openReadOnly, openReadOnlyJournal } from './read-only.js';
 import { listSnapshots, type SnapshotName } from './snapshot-folder.js';
 import { aheadOfJournal, isUndamaged } from './snapshot-recovery.js';
@@ -69,7 +69,8 @@ export async function judgeFolder(folder: string, options: JudgementOptions): Pr
   const writeVersion = writeVersionOf(join(folder, JOURNAL_FILE));
   const { reader, wasDisturbed } = await openReadOnlyJournal(folder);
   try {
-    const end = await provenEnd(reader);
+    const end = await reader.provenEnd();
+    await reader.checkStructure(end.sequence);
     if (writeVersion > WRITE_VERSION_MAX) throw notWritable(join(folder, JOURNAL_FILE), end.sequence);
     checkWitnesses(witnesses, end.sequence);
     return { isNew: false, end, notice: noticeOf(folder, reader.markState, end, options.acceptMissingMark) };
@@ -81,15 +82,6 @@ export async function judgeFolder(folder: string, options: JudgementOptions): Pr
   } finally {
     await reader.close();
   }
-}
-
-async function provenEnd(reader: JournalReader): Promise<JournalPosition> {
-  let end = GENESIS;
-  for await (const { lastSequence, hash, digest } of reader.batches()) {
-    end = { sequence: lastSequence, hash, digest };
-  }
-  await reader.checkStructure(end.sequence);
-  return end;
 }
 
 /**

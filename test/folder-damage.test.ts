@@ -22,7 +22,7 @@ import { seedOf } from './seed.js';
 import { eventually, TestServer } from './server.js';
 
 const SEED = seedOf('FOLDER_SEED');
-const { FOLDER_DAMAGES = '24' } = process.env;
+const { FOLDER_DAMAGES = '12' } = process.env;
 const DAMAGES = Number(FOLDER_DAMAGES);
 const SNAPSHOTS = 3;
 
