@@ -95,6 +95,15 @@ export class HistoryComparison {
     }
   }
 
+  /** When there is no more of the journal. The judgement of the folder refuses it for a history that is ahead and undamaged. */
+  finish(endSequence: number, journalIsWhole: boolean): void {
+    if (this.isDone || !journalIsWhole) return;
+    this.find(
+      'table progress, id 1',
+      `it says that it reaches sequence ${this.sequence}, but the journal ends at ${endSequence}: it is not what was written`,
+    );
+  }
+
   async close(): Promise<void> {
     await this.store.close();
     await closeDatabase(this.history.database);

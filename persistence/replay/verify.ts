@@ -81,7 +81,7 @@ class Examination implements Visitor {
     // Of a journal that cannot even be opened there is still this to be said.
     const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);
     comparison.finish();
-    const history = this.judgeHistory();
+    const history = this.judgeHistory(journalIsWhole);
     const { atMs, batches } = this;
     const { sequence, digest } = this.position;
     const findings = [...this.findings, ...comparison.findings()];
@@ -137,13 +137,14 @@ class Examination implements Visitor {
     await replayJournal({ folder, progress, visit });
   }
 
-  private judgeHistory(): HistoryVerdict | null {
+  private judgeHistory(journalIsWhole: boolean): HistoryVerdict | null {
     const { history } = this;
     if (history === null) return null;
     if (!(history instanceof HistoryComparison)) {
       this.findings.push(history);
       return { sequence: 0, good: false, entries: null };
     }
+    history.finish(this.position.sequence, journalIsWhole);
     this.findings.push(...history.findings);
     return { sequence: history.sequence, good: history.findings.length === 0, entries: history.entries };
   }
