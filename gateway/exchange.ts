@@ -1,17 +1,16 @@
 /**
  * A running exchange: the wiring of its parts, their start and their stop.
  *
- * Start: journal (which locks the data folder), recovery, assets and house, prices, and only then the door. Stop: the
+ * Start: the data folder (locked and judged), recovery, the journal, assets and house, prices, and only then the door. Stop: the
  * door, the sources of commands, the answers under way, the journal. A fault in between is not answered to anybody:
  * `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
 import { Follower } from '../persistence/follower.js';
-import { type Journal, openJournal } from '../persistence/journal.js';
-import { openJournalReader } from '../persistence/journal-reader.js';
-import { recoverFromSnapshot } from '../persistence/snapshot-recovery.js';
+import { DataFolder } from '../persistence/journal.js';
+import { recoverJudged } from '../persistence/snapshot-recovery.js';
 import { Passwords } from './auth/passwords.js';
-import { sessionSecret } from './auth/secret.js';
+import { readSecret, sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import { elapsedMs } from './clock.js';
 import { type Config, withVariable } from './config.js';
@@ -68,18 +67,22 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { config, log } = options;
   const fail = fatalOnce(options);
   const { dataFolder: folder, acceptMissingMark } = config;
-  const journal = await withVariable('DATA_FOLDER', () => openJournal({ folder, acceptMissingMark }));
-  let sequencer: WatchedSequencer | null = null;
-  let follower: Follower | null = null;
-  // The follower is told of what the sequencer still commits.
-  started.add(async () => await follower?.close());
-  started.add(() => (sequencer ?? journal).close());
-  const engine = await recoverEngine(journal, log);
+  const data = await withVariable('DATA_FOLDER', () => DataFolder.take({ folder, acceptMissingMark }));
+  started.add(() => data.release());
+  await withVariable('DATA_FOLDER', () => readSecret(folder));
+  const engine = await recoverEngine(data, log);
   const outside = options.outside ?? (await openOutside({ config, engine, log, onFailure: fail }));
   const { clock } = outside;
   if (engine.nowMs > clock.nowMs()) {
     log.warn({ journalMs: engine.nowMs, clockMs: clock.nowMs() }, 'the journal is ahead of the clock');
   }
+  // Up to here nothing in the folder was changed: whatever is refused is left as it was found.
+  const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
+  let sequencer: WatchedSequencer | null = null;
+  let follower: Follower | null = null;
+  // The follower is told of what the sequencer still commits.
+  started.add(async () => await follower?.close());
+  started.add(() => (sequencer ?? journal).close());
   const metrics = new Metrics(engine.sequence);
   started.add(() => metrics.stop());
   sequencer = new WatchedSequencer({
@@ -132,16 +135,12 @@ function fatalOnce({ log, onFatal }: ExchangeOptions): (error: unknown) => void 
   };
 }
 
-async function recoverEngine(journal: Journal, log: Log): Promise<Engine> {
-  if (journal.notice !== null) log.warn(journal.notice);
-  const reader = await openJournalReader(journal.folder);
-  try {
-    const { engine } = await recoverFromSnapshot({ folder: journal.folder, reader, log, elapsedMs });
-    engine.reserve();
-    return engine;
-  } finally {
-    await reader.close();
-  }
+async function recoverEngine(data: DataFolder, log: Log): Promise<Engine> {
+  const { notice } = data.verdict;
+  if (notice !== null) log.warn(notice);
+  const engine = await recoverJudged(data, { log, elapsedMs });
+  engine.reserve();
+  return engine;
 }
 
 /**

@@ -5,6 +5,7 @@
  * and nothing stale is ever left behind. It is not on journal.db itself, so that readers can read that one.
  * The folder must be on a local file system: network ones do not all keep such locks.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { createPrivateFile } from './files.js';
@@ -15,9 +16,16 @@ export interface FolderLock {
   release(): Promise<void>;
 }
 
+const LOCK_FILE = 'journal.lock';
+
+/** Whether the folder has ever been locked. One that was not is in nobody's use. */
+export function hasLock(folder: string): boolean {
+  return existsSync(join(folder, LOCK_FILE));
+}
+
 /** @throws JournalError when another process (or another journal in this one) holds the folder. */
 export async function lockFolder(folder: string): Promise<FolderLock> {
-  const path = join(folder, 'journal.lock');
+  const path = join(folder, LOCK_FILE);
   await createPrivateFile(path);
   const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
   try {

@@ -280,7 +280,9 @@ export class FollowerSession {
 
   private async takeSnapshot(): Promise<void> {
     await this.committed();
-    if (!this.isEnding()) this.snapshots.take(this.engine, this.position);
+    if (this.isEnding()) return;
+    await this.opened.store.sync();
+    this.snapshots.take(this.engine, this.position);
   }
 
   private serve(): void {

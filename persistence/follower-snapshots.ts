@@ -1,6 +1,10 @@
 /**
  * When the follower takes snapshots: every so many commands or so much of the exchange's time, one at a time, at the
- * end of a journal batch that the history has too, so that after a crash the history is never behind the newest one.
+ * end of a journal batch that the history has too, on disk unless a long read holds that up.
+ *
+ * So after a crash the history is hardly ever behind the newest snapshot. Where it is, after a power cut or because it is
+ * an older copy, it is not believed for that: the session begins with a snapshot that is not after the history, in the end
+ * with an empty engine, and catches up before it answers.
  *
  * While the follower catches up with a long journal it takes none: they would be out of date before they are written.
  */

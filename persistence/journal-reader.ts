@@ -6,10 +6,11 @@
  * Always holds: a batch is handed out only when it continues the chain of the batches before it; the first one that
  * does not is a {@link JournalError} that names it. Nothing is skipped, and memory is bounded: a page of rows at a time.
  */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
+import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './journal-chain.js';
 import { JournalError } from './journal-error.js';
 import {
   APPLICATION_ID,
@@ -28,6 +29,8 @@ import { closeDatabase, openDatabase, query } from './sqlite.js';
 
 const PAGE_ROWS = 256;
 const PAGE_BYTES = 8 * 1024 * 1024;
+/** Rows that are joined for a quick check, at most: a power of four. */
+const JOINED_ROWS = 4096;
 
 export interface JournalBatch extends BatchContent {
   hash: Buffer;
@@ -60,25 +63,6 @@ export async function openJournalReader(folder: string): Promise<JournalReader> 
   }
 }
 
-/** Whether the folder has no journal yet: none at all, or one that was not made to the end. */
-export async function hasNoJournal(folder: string): Promise<boolean> {
-  const path = join(folder, JOURNAL_FILE);
-  if (!existsSync(path) || statSync(path).size === 0) {
-    if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) {
-      throw new JournalError(`${path} is gone or empty, but its -wal file is there. ${PUT_BACK}`, 1);
-    }
-    return true;
-  }
-  const database = await openToRead(path);
-  try {
-    return (await query(database, 'SELECT 1 FROM sqlite_schema')).length === 0;
-  } catch (error) {
-    throw unreadable(path, 1, error);
-  } finally {
-    await closeDatabase(database);
-  }
-}
-
 export const PUT_BACK =
   'Nothing was changed. Put back journal.db, journal.db-wal and journal.head as they were together, from the disk ' +
   'or from a copy.';
@@ -95,6 +79,8 @@ export class JournalReader {
   /** The head mark when the reader was opened. */
   readonly markState: MarkState;
   private readonly mark: Mark | null;
+  /** Rows that are joined next, at most: a power of four. */
+  private joinedRows = JOINED_ROWS;
 
   constructor(
     private readonly database: sqlite3.Database,
@@ -156,6 +142,41 @@ export class JournalReader {
   }
 
   /**
+   * The journal's end, with every hash from the first batch on checked: what {@link batches} checks, several times as fast.
+   * @throws JournalError as `batches` does.
+   */
+  async provenEnd(): Promise<JournalPosition> {
+    let end = GENESIS;
+    for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end)) end = next;
+    // What is left is a row with which something is wrong; or nothing, and the head mark is looked at.
+    for await (const { lastSequence, hash, digest } of this.batches(end)) {
+      end = { sequence: lastSequence, hash, digest };
+    }
+    return end;
+  }
+
+  /** Where the journal stands after a page of good rows; null: there is none that can be checked quickly. */
+  private async joinedPage(after: JournalPosition): Promise<JournalPosition | null> {
+    const from = after.sequence + 1;
+    try {
+      for (;;) {
+        const [size] = await this.query<{ bytes: number }>(MEASURE_SQL, [from, this.joinedRows]);
+        if (size!.bytes <= PAGE_BYTES) break;
+        if (this.joinedRows === 1) return null;
+        this.joinedRows >>= 2;
+      }
+      const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, [after.hash, from, this.joinedRows]);
+      // Rows may be shorter again from here on.
+      if (rows?.bytes && rows.bytes.length * 8 < PAGE_BYTES)
+        this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
+      return endOfJoined(rows!, after, this.mark);
+    } catch {
+      // Whatever it is, the slower way comes upon it and names it.
+      return null;
+    }
+  }
+
+  /**
    * The journal's end, from its last two rows alone: cheap, however long the journal is.
    * @throws JournalError when they do not fit together or do not reach the head mark.
    */
@@ -194,6 +215,27 @@ export class JournalReader {
     }
   }
 
+  /**
+   * SQLite's own structure around the rows: a page that is free and in use, or a pointer that no read comes by, would do
+   * its damage when the next rows are written. Reads the whole file, at several times the speed of {@link batches}.
+   * @throws JournalError naming the sequence after `end`, the journal's last: its rows are proven.
+   */
+  async checkStructure(end: number): Promise<void> {
+    let problem: string | undefined;
+    try {
+      const [first] = await this.query<{ quick_check: string }>('PRAGMA quick_check(1)');
+      problem = first?.quick_check;
+    } catch (error) {
+      throw this.named(error, end + 1);
+    }
+    if (problem === 'ok') return;
+    throw new JournalError(
+      `${this.path} has all rows up to sequence ${end} as they were written, but its structure as a file of SQLite is ` +
+        `damaged (${problem}), and to write to it could damage the rows. ${PUT_BACK}`,
+      end + 1,
+    );
+  }
+
   close(): Promise<void> {
     return closeDatabase(this.database);
   }
@@ -224,7 +266,7 @@ export class JournalReader {
     );
   }
 
-  private query<Row>(sql: string, parameters: readonly number[] = []): Promise<Row[]> {
+  private query<Row>(sql: string, parameters: readonly (number | Buffer)[] = []): Promise<Row[]> {
     return query<Row>(this.database, sql, parameters);
   }
 
@@ -303,7 +345,8 @@ const NO_ACCESS = [
   sqlite3.NOMEM,
 ];
 
-function unreadable(path: string, sequence: number, error: unknown): JournalError {
+/** What SQLite says about a journal that it cannot read at a sequence. */
+export function unreadable(path: string, sequence: number, error: unknown): JournalError {
   const { message, errno } = error as Error & { errno?: number };
   if (errno !== undefined && NO_ACCESS.includes(errno)) {
     return new JournalError(

@@ -6,8 +6,8 @@
  * - a batch is reported as committed only when SQLite has synced it to disk (durability `full`) and the head mark
  *   names it;
  * - after the first failure nothing is ever written again, and every later call fails with that failure;
- * - opening changes nothing in a journal that is refused: it is looked at on a read-only connection first, because
- *   closing one that can write would fold journal.db-wal into journal.db and drop what is torn in it;
+ * - opening changes nothing in a folder that is refused: it is judged first, on connections that leave no trace
+ *   (judgement.ts), because closing one that can write would fold journal.db-wal into journal.db and drop what is torn in it;
  * - nothing that is not on disk is taken for committed: what a killed process had written but not synced is synced
  *   first.
  */
@@ -15,8 +15,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { createPrivateFile, createPrivateFolder, syncPath } from './files.js';
-import { type FolderLock, lockFolder } from './folder-lock.js';
-import { HeadMark, type Mark, type MarkState, readMark } from './head-mark.js';
+import { type FolderLock, hasLock, lockFolder } from './folder-lock.js';
+import { HeadMark, type Mark } from './head-mark.js';
 import { JournalError } from './journal-error.js';
 import {
   APPLICATION_ID,
@@ -28,14 +28,8 @@ import {
   MAX_ROW_BYTES,
   TABLE_SQL,
 } from './journal-format.js';
-import {
-  GENESIS,
-  hasNoJournal,
-  type JournalPosition,
-  type JournalReader,
-  openJournalReader,
-  PUT_BACK,
-} from './journal-reader.js';
+import type { JournalPosition } from './journal-reader.js';
+import { judgeFolder, type Verdict } from './judgement.js';
 import { closeDatabase, execute, finalize, openDatabase, prepare } from './sqlite.js';
 
 /**
@@ -68,89 +62,63 @@ export interface JournalOptions {
  * @throws JournalError when the folder is in use or the journal is not as it was left; then nothing has been changed.
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { folder, durability = 'full', acceptMissingMark = false } = options;
-  await createPrivateFolder(folder);
-  const lock = await lockFolder(folder);
+  const folder = await DataFolder.take(options);
   try {
-    const found = (await hasNoJournal(folder))
-      ? expectNone(folder, acceptMissingMark)
-      : await inspect(folder, acceptMissingMark);
-    return await Journal.open(folder, durability, found, lock);
+    return await folder.openJournal();
   } catch (error) {
-    await lock.release();
+    await folder.release();
     throw error;
   }
 }
 
-interface Found {
-  end: JournalPosition;
-  isNew: boolean;
-  notice: string | null;
-}
+/**
+ * A data folder that this process alone has, and that an exchange may go on with: locked and judged, and not changed yet.
+ * Whatever else may keep an exchange from starting is found out now; then the journal is opened.
+ */
+export class DataFolder {
+  private isTaken = true;
 
-/** No journal, so there must be no sign that there was one. */
-function expectNone(folder: string, acceptMissingMark: boolean): Found {
-  const state = readMark(join(folder, HEAD_FILE));
-  if (state.state === 'unreadable' && !acceptMissingMark) {
-    throw new JournalError(
-      `${join(folder, JOURNAL_FILE)} is gone or empty, and journal.head is unreadable, so nobody can tell what had been ` +
-        `committed. ${PUT_BACK} If there never was a journal here, start once with ACCEPT_MISSING_MARK=on.`,
-      1,
-    );
-  }
-  if (state.state === 'read' && state.mark.sequence > 0) {
-    throw new JournalError(
-      `${join(folder, JOURNAL_FILE)} is gone or empty, but commands up to ${state.mark.sequence} had been committed and ` +
-        `acknowledged (journal.head). ${PUT_BACK}`,
-      1,
-    );
-  }
-  return { end: GENESIS, isNew: true, notice: 'a new journal was made' };
-}
+  private constructor(
+    private readonly options: JournalOptions,
+    private readonly lock: FolderLock,
+    readonly verdict: Verdict,
+  ) {}
 
-async function inspect(folder: string, acceptMissingMark: boolean): Promise<Found> {
-  const log = join(folder, `${JOURNAL_FILE}-wal`);
-  if (existsSync(log)) await syncPath(log);
-  const reader = await openJournalReader(folder);
-  try {
-    const end = await endOf(reader);
-    return { end, isNew: false, notice: noticeOf(folder, reader.markState, end, acceptMissingMark) };
-  } finally {
-    await reader.close();
-  }
-}
-
-/** The end, or, when something is wrong with it, the first thing that is wrong with the journal. */
-async function endOf(reader: JournalReader): Promise<JournalPosition> {
-  try {
-    return await reader.end();
-  } catch (error) {
-    for await (const batch of reader.batches()) void batch;
-    throw error;
-  }
-}
-
-function noticeOf(
-  folder: string,
-  state: MarkState,
-  end: JournalPosition,
-  acceptMissingMark: boolean,
-): string | null {
-  if (state.state !== 'read') {
-    if (acceptMissingMark) {
-      return `journal.head was ${state.state}; the journal was taken to end at ${end.sequence}`;
+  /** @throws JournalError when the folder is in use or its journal is refused; then nothing in it has been changed. */
+  static async take(options: JournalOptions): Promise<DataFolder> {
+    const { folder, acceptMissingMark = false } = options;
+    await createPrivateFolder(folder);
+    // Whoever has a folder has made its lock. Where there is none, it is not made either in a folder that is refused.
+    if (!hasLock(folder)) await judgeFolder(folder, { acceptMissingMark });
+    const lock = await lockFolder(folder);
+    try {
+      const log = join(folder, `${JOURNAL_FILE}-wal`);
+      if (existsSync(log)) await syncPath(log);
+      return new DataFolder(options, lock, await judgeFolder(folder, { acceptMissingMark }));
+    } catch (error) {
+      await lock.release();
+      throw error;
     }
-    throw new JournalError(
-      `${join(folder, HEAD_FILE)} is ${state.state}, so nobody can tell whether the journal, which ends at sequence ` +
-        `${end.sequence}, is complete. ${PUT_BACK} If this journal is known to be complete, start once with ` +
-        'ACCEPT_MISSING_MARK=on.',
-      end.sequence + 1,
-    );
   }
-  const behind = end.sequence - state.mark.sequence;
-  return behind === 0
-    ? null
-    : `journal.head was ${behind} commands behind the journal, as a crash can leave it`;
+
+  get path(): string {
+    return this.options.folder;
+  }
+
+  /** The journal, which has the lock from now on. Called once. */
+  async openJournal(): Promise<Journal> {
+    const { folder, durability = 'full' } = this.options;
+    const journal = await Journal.open(folder, durability, this.verdict, this.lock);
+    this.isTaken = false;
+    return journal;
+  }
+
+  /** Lets go of the folder, unless the journal has it. */
+  async release(): Promise<void> {
+    if (!this.isTaken) return;
+    this.isTaken = false;
+    await this.lock.release();
+  }
 }
 
 /** Called once, when the batch is committed, or with what went wrong. */
@@ -175,11 +143,11 @@ export class Journal {
     this.position = end;
   }
 
-  /** Called by {@link openJournal}, with what it found. */
+  /** Called by {@link DataFolder}, with what was found. */
   static async open(
     folder: string,
     durability: Durability,
-    found: Found,
+    found: Verdict,
     lock: FolderLock,
   ): Promise<Journal> {
     const path = join(folder, JOURNAL_FILE);
@@ -265,10 +233,14 @@ export class Journal {
   }
 }
 
-async function configure(database: sqlite3.Database, durability: Durability): Promise<void> {
+/** How a connection that commits is set up. */
+export async function configure(database: sqlite3.Database, durability: Durability): Promise<void> {
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
   await execute(database, 'PRAGMA journal_mode = WAL');
   await execute(database, `PRAGMA synchronous = ${SYNCHRONOUS[durability]}`);
+  // On macOS fsync leaves the bytes in the disk's own cache, which a power cut empties. Elsewhere these change nothing.
+  const isFull = durability === 'full' ? 'ON' : 'OFF';
+  await execute(database, `PRAGMA fullfsync = ${isFull}; PRAGMA checkpoint_fullfsync = ${isFull}`);
   await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 }
 

@@ -8,6 +8,7 @@
 import { Engine } from '../engine/engine.js';
 import { JournalError } from './journal-error.js';
 import { GENESIS, type JournalPosition, type JournalReader } from './journal-reader.js';
+import { openReadOnlyJournal } from './read-only.js';
 import { recover } from './recovery.js';
 import { type LoadedSnapshot, readSnapshot } from './snapshot-file.js';
 import { listSnapshots, type SnapshotName } from './snapshot-folder.js';
@@ -78,6 +79,23 @@ export async function recoverFromSnapshot(options: SnapshotRecoveryOptions): Pro
   return recovery;
 }
 
+/**
+ * The same for a folder that was judged and to which nobody has written yet: nothing in it is changed.
+ * @throws JournalError when the journal leads to another state than the exchange had that wrote it.
+ */
+export async function recoverJudged(
+  { path, verdict }: { path: string; verdict: { isNew: boolean } },
+  options: Pick<SnapshotRecoveryOptions, 'log' | 'elapsedMs'>,
+): Promise<Engine> {
+  if (verdict.isNew) return new Engine();
+  const { reader } = await openReadOnlyJournal(path);
+  try {
+    return (await recoverFromSnapshot({ ...options, folder: path, reader })).engine;
+  } finally {
+    await reader.close();
+  }
+}
+
 /** An engine and the journal's position that it stands at. */
 export interface StartingPoint {
   engine: Engine;
@@ -108,6 +126,11 @@ export async function loadNewestSnapshot(options: {
   return { engine: new Engine(), position: GENESIS };
 }
 
+/** Whether the file is a whole snapshot; whose journal's is not looked at. */
+export function isUndamaged(snapshot: SnapshotName): boolean {
+  return tryToLoad(snapshot, { warn: () => {} }) !== null;
+}
+
 function tryToLoad(snapshot: SnapshotName, log: Pick<RecoveryLog, 'warn'>): LoadedSnapshot | null {
   try {
     const loaded = readSnapshot(snapshot.path);
@@ -125,7 +148,8 @@ function warn(log: Pick<RecoveryLog, 'warn'>, { name }: SnapshotName, problem: s
   log.warn({ snapshot: name, problem }, `the snapshot ${name} cannot be used`);
 }
 
-function aheadOfJournal({ path, sequence }: SnapshotName, endSequence: number): JournalError {
+/** An undamaged snapshot shows that what it holds had been committed. */
+export function aheadOfJournal({ path, sequence }: SnapshotName, endSequence: number): JournalError {
   return new JournalError(
     `the journal ends at sequence ${endSequence}, but the snapshot ${path} was taken at ${sequence}, from commands that ` +
       `had been committed: acknowledged commands are missing from the journal. Nothing was changed. Put back journal.db, ` +

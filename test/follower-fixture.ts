@@ -6,6 +6,7 @@ import { Engine } from '../engine/engine.js';
 import { FollowerBoard } from '../persistence/follower-board.js';
 import { FollowerLoop } from '../persistence/follower-loop.js';
 import type { FollowerLog } from '../persistence/follower-messages.js';
+import type { WriteSnapshot } from '../persistence/follower-snapshots.js';
 import { FrameWriter } from '../persistence/frames.js';
 import type {
   HistoryAnswers,
@@ -104,12 +105,13 @@ export function startFollower(
   folder: string,
   durableSequence: number,
   snapshots = { everyCommands: 1_000_000, everyMs: 1e15 },
+  writeSnapshot: WriteSnapshot = writeSnapshotHere,
 ): TestFollower {
   const board = new FollowerBoard();
   board.set('durable', durableSequence);
   const log = new Log();
   const disagreements: TestFollower['disagreements'] = [];
-  const loop = new FollowerLoop({ folder, board, log, snapshots, writeSnapshot: writeSnapshotHere }, (what) =>
+  const loop = new FollowerLoop({ folder, board, log, snapshots, writeSnapshot }, (what) =>
     disagreements.push(what),
   );
   const running = loop.run();

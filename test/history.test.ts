@@ -2,7 +2,7 @@
  * The history against its slow twin: every list, every market, every price point; across restarts, after a deletion, and
  * with bytes flipped in the file. The follower runs in this thread.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MarketStatus, Resolution } from '../engine/domain.js';
@@ -200,6 +200,55 @@ describe('the history', () => {
     await first.close();
     for (const suffix of ['', '-wal', '-shm']) rmSync(historyPath(folder) + suffix, { force: true });
     await expectEverything(start(folder));
+  });
+
+  it('is on disk as far as a snapshot goes before the snapshot is written', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    const reached: [snapshot: number, history: number][] = [];
+    const follower = startFollower(folder, 0, { everyCommands: 300, everyMs: 1e15 }, (_folder, content) => {
+      // As a power cut could leave it: without what only the write-ahead log has, which nobody has synced.
+      const copy = folders.make();
+      mkdirSync(copy);
+      copyFileSync(historyPath(folder), historyPath(copy));
+      const done = HistoryStore.open(copy).then(async (store) => {
+        reached.push([content.header.sequence, store.progress.sequence]);
+        await store.close();
+      });
+      return { done, cancel: async () => {} };
+    });
+    followers.push(follower);
+    for (let from = 0; reached.length < 3; from += 100) {
+      await writeCommands(journal, engine, commands.slice(from, from + 100));
+      follower.committed(engine.sequence);
+      await follower.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    }
+    await journal.close();
+    for (const [snapshot, history] of reached) expect(history).toBe(snapshot);
+  });
+
+  it('that is behind all snapshots, as a power cut can leave it, is caught up and never believed', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    await writeCommands(journal, engine, commands.slice(0, 1_000));
+    const first = startFollower(folder, engine.sequence);
+    await first.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    await first.close();
+    const older = readFileSync(historyPath(folder));
+    await writeCommands(journal, engine, commands.slice(1_000));
+    await journal.close();
+    const second = startFollower(folder, engine.sequence, { everyCommands: 1_000, everyMs: 1e15 });
+    await second.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    await second.close();
+    expect(listSnapshots(folder).at(-1)!.sequence).toBeGreaterThan(1_000);
+    for (const suffix of ['-wal', '-shm']) rmSync(historyPath(folder) + suffix, { force: true });
+    writeFileSync(historyPath(folder), older);
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error')).toEqual([]);
+    expect(follower.log.of('info')[0]!.fields).toMatchObject({ historySequence: 1_000, snapshotSequence: 0 });
   });
 
   it("is made again when it is another journal's, and its log says so", async () => {

@@ -3,12 +3,15 @@
  */
 import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../engine/engine.js';
-import { openJournal } from '../persistence/journal.js';
+import { configure, openJournal } from '../persistence/journal.js';
+import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows } from '../persistence/journal-chain.js';
 import { FORMAT_VERSION, GENESIS_HASH, MAX_ROW_BYTES } from '../persistence/journal-format.js';
 import { GENESIS, openJournalReader } from '../persistence/journal-reader.js';
 import { recover } from '../persistence/recovery.js';
+import { closeDatabase, openDatabase, query } from '../persistence/sqlite.js';
 import {
   append,
   Folders,
@@ -25,6 +28,27 @@ const folders = new Folders();
 afterEach(() => folders.removeAll());
 
 const DIGEST = '0123456789abcdef';
+
+describe('a connection that commits', () => {
+  it.each([
+    ['full', 2, 1],
+    ['normal', 1, 0],
+    ['off', 0, 0],
+  ] as const)('with durability %s', async (durability, synchronous, fullfsync) => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    const database = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READWRITE);
+    await configure(database, durability);
+    const pragma = async (name: string) =>
+      Object.values((await query<object>(database, `PRAGMA ${name}`))[0]!)[0];
+    expect(await pragma('journal_mode')).toBe('wal');
+    expect(await pragma('synchronous')).toBe(synchronous);
+    // On macOS a sync reaches the disk's own cache only, unless these are on. SQLite keeps them on every platform.
+    expect(await pragma('fullfsync')).toBe(fullfsync);
+    expect(await pragma('checkpoint_fullfsync')).toBe(fullfsync);
+    await closeDatabase(database);
+  });
+});
 
 describe('a journal', () => {
   it('starts empty, in a folder and files that only their owner can read', async () => {
@@ -142,6 +166,53 @@ describe('a reader', () => {
     expect(inside.firstBadSequence).toBe(46);
     const otherHash = await journalErrorOf(readAll(folder, { sequence, hash: batches[2]!.hash, digest }));
     expect(otherHash.firstBadSequence).toBe(41);
+  });
+
+  it('is proven to its end, in pages of short rows and of long ones, as reading it batch by batch does', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const sizes = [0, 1, 300, 200_000, 3_000_000, 5, 9_000_000, 16, 40_000, 7];
+    let firstSequence = 1;
+    for (let i = 0; i < 200; i++) {
+      const frames = Buffer.alloc(i % 20 === 0 ? sizes[i / 20]! : (i * 37) % 900, i);
+      const lastSequence = firstSequence + (i % 3);
+      await append(journal, { firstSequence, lastSequence, frames, digest: DIGEST });
+      firstSequence = lastSequence + 1;
+    }
+    await journal.close();
+    const reader = await openJournalReader(folder);
+    expect(await reader.provenEnd()).toEqual(journal.end);
+    await reader.close();
+  });
+
+  it('finds joined rows good only as they were written', async () => {
+    const folder = folders.make();
+    const { batches, end } = await writeJournal(folder);
+    const database = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READONLY);
+    const joined = async () =>
+      (await query<JoinedRows>(database, JOINED_ROWS_SQL, [GENESIS_HASH, 1, 100]))[0]!;
+    const mark = { sequence: end.sequence, hash: end.hash };
+    expect(endOfJoined(await joined(), GENESIS, mark)).toEqual(end);
+    expect(endOfJoined(await joined(), GENESIS, null)).toEqual(end);
+    const good = await joined();
+    const damages: ((rows: JoinedRows) => void)[] = [
+      ...[0, 48, 70, 150, 2_000, good.bytes!.length - 1].map((at) => (rows: JoinedRows) => {
+        rows.bytes![at]! ^= 1;
+      }),
+      (rows) => (rows.heads = rows.heads!.replace('11 20', '11 21')),
+      (rows) => (rows.heads = rows.heads!.replace('11 20', '12 20')),
+      (rows) => (rows.heads = rows.heads!.split(',').slice(0, -1).join(',')),
+      (rows) => (rows.heads = null),
+      (rows) => (rows.bytes = rows.bytes!.subarray(0, -1)),
+    ];
+    for (const damage of damages) {
+      const rows = await joined();
+      damage(rows);
+      expect(endOfJoined(rows, GENESIS, null)).toBeNull();
+    }
+    expect(endOfJoined(await joined(), GENESIS, { sequence: 55, hash: batches[5]!.hash })).toBeNull();
+    expect(endOfJoined(await joined(), GENESIS, { sequence: 60, hash: batches[4]!.hash })).toBeNull();
+    await closeDatabase(database);
   });
 
   it('follows a journal while it is written', async () => {

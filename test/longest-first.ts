@@ -22,6 +22,7 @@ const LONGEST = [
   'stream-connections',
   'replay-running',
   'hardening',
+  'folder-damage',
   'recovery-http',
   'idempotency',
   'replay-damage',

@@ -20,13 +20,23 @@ const SECRET_BYTES = 32;
 
 /** Reads the secret, or makes it. Throws if the file is there but is not one, or if others may read it. */
 export function sessionSecret(dataFolder: string): Buffer {
+  const found = readSecret(dataFolder);
+  if (found !== null) return found;
+  writeSecret(dataFolder, join(dataFolder, SECRET_FILE));
+  return readSecret(dataFolder)!;
+}
+
+/** null: there is none yet. Throws as {@link sessionSecret} does, and changes nothing. */
+export function readSecret(dataFolder: string): Buffer | null {
   const path = join(dataFolder, SECRET_FILE);
-  if (!existsSync(path)) writeSecret(dataFolder, path);
+  if (!existsSync(path)) return null;
   if ((statSync(path).mode & 0o077) !== 0) {
     throw new Error(`${path} can be read or written by others. Run: chmod 600 ${path}`);
   }
-  const secret = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64url');
-  if (secret.length !== SECRET_BYTES) {
+  const text = readFileSync(path, 'utf8').trim();
+  const secret = Buffer.from(text, 'base64url');
+  // The decoder passes over what it does not know: only what it would write itself is a secret.
+  if (secret.length !== SECRET_BYTES || secret.toString('base64url') !== text) {
     throw new Error(`${path} does not hold a session secret. Restore it, or delete it to end all sessions.`);
   }
   return secret;

@@ -3,8 +3,9 @@
  * They are different things with different exit statuses, and both are told with what to do about them.
  */
 import type { JournalError } from '../journal-error.js';
-import { JOURNAL_FILE } from '../journal-format.js';
+import { HEAD_FILE, JOURNAL_FILE } from '../journal-format.js';
 import { PUT_BACK } from '../journal-reader.js';
+import { UnmarkedJournal } from '../judgement.js';
 
 /** The process ends with one of these. */
 export const ExitStatus = { GOOD: 0, DAMAGE: 1, USAGE: 2 } as const;
@@ -30,9 +31,11 @@ const LEAVE_IT =
 
 export function findingOf(error: JournalError): Finding {
   const adviceAt = error.message.indexOf(PUT_BACK);
+  const isUnmarked = error instanceof UnmarkedJournal;
+  const isWhole = isUnmarked || error.firstBadSequence === null;
   return {
-    file: JOURNAL_FILE,
-    place: error.firstBadSequence === null ? 'as a whole' : `sequence ${error.firstBadSequence}`,
+    file: isUnmarked ? HEAD_FILE : JOURNAL_FILE,
+    place: isWhole ? 'as a whole' : `sequence ${error.firstBadSequence}`,
     what: (adviceAt < 0 ? error.message : error.message.slice(0, adviceAt)).trim(),
     remedy: adviceAt < 0 ? LEAVE_IT : error.message.slice(adviceAt).trim(),
   };

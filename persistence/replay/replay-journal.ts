@@ -5,14 +5,18 @@
  * Always holds: what a verb is shown of a batch is only to be told when the batch is proven, which is when `proven` is
  * called: its chain, its frames and the engine's digest after it are what the exchange had.
  */
+
+import { statSync } from 'node:fs';
 import type { Command } from '../../engine/commands.js';
 import { Engine } from '../../engine/engine.js';
 import type { MarkState } from '../head-mark.js';
 import { JournalError } from '../journal-error.js';
+import { JOURNAL_FILE } from '../journal-format.js';
 import { GENESIS, type JournalPosition, type JournalReader } from '../journal-reader.js';
+import { findJournal } from '../judgement.js';
+import { openReadOnlyJournal } from '../read-only.js';
 import { Replay } from '../recovery.js';
 import { UsageError } from './findings.js';
-import { openReadOnlyJournal } from './read-only.js';
 
 /** What a verb wants to see on the way. Each may be left out. */
 export interface Visitor {
@@ -53,23 +57,35 @@ export interface Replayed {
  *   journal or when an exchange was started on a folder that was being read as a stopped one.
  */
 export async function replayJournal(request: ReplayRequest): Promise<Replayed> {
-  const { reader, markState, wasDisturbed } = await openReadOnlyJournal(request.folder);
-  const { progress } = request;
+  const { folder, progress } = request;
+  await checkFolder(folder);
+  const { reader, wasDisturbed } = await openReadOnlyJournal(folder);
   try {
     const end = await endOf(reader);
     if (end !== null) progress.start(end.sequence);
     const engine = new Engine();
     const visitor = await request.visit(engine, end?.sequence ?? null);
-    return { ...(await walk(reader, engine, visitor, progress)), markState };
+    return { ...(await walk(reader, engine, visitor, progress)), markState: reader.markState };
   } catch (error) {
     if (error instanceof JournalError && wasDisturbed()) {
-      throw new UsageError(`an exchange was started on ${request.folder} meanwhile: run this again`);
+      throw new UsageError(`an exchange was started on ${folder} meanwhile: run this again`);
     }
     throw error;
   } finally {
     progress.stop();
     await reader.close();
   }
+}
+
+/** @throws UsageError when there is no journal to look at, JournalError when it is gone. */
+export async function checkFolder(folder: string): Promise<void> {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (stats === undefined) throw new UsageError(`there is no folder ${folder}`);
+  if (!stats.isDirectory()) throw new UsageError(`${folder} is not a folder`);
+  if (await findJournal(folder)) return;
+  throw new UsageError(
+    `${folder} holds no journal (${JOURNAL_FILE}). Name the folder that the exchange keeps its data in.`,
+  );
 }
 
 /** null when the end is damaged: the replay then finds the first damage, which may be an earlier one. */
@@ -114,6 +130,6 @@ export function markNotice({ markState, position }: Replayed): string | null {
     case 'missing':
       return `journal.head is missing, so nobody can tell whether the journal, read up to sequence ${position.sequence}, is complete`;
     case 'unreadable':
-      return `journal.head is unreadable, as a power cut can leave it, so nothing shows whether the journal is complete`;
+      return `journal.head is unreadable, so nobody can tell whether the journal, read up to sequence ${position.sequence}, is complete`;
   }
 }

@@ -16,10 +16,10 @@ import { HISTORY_FILE } from '../history-format.js';
 import { emptyHistoryState, Projection } from '../history-projection.js';
 import { HistoryStore, historyPath } from '../history-store.js';
 import { GENESIS, type JournalPosition } from '../journal-reader.js';
+import { openReadOnly, type ReadOnlyDatabase } from '../read-only.js';
 import { closeDatabase, execute, query } from '../sqlite.js';
 import { type Finding, UsageError } from './findings.js';
 import { COMPARED, type ComparedTable, DamagedEntry, type Row } from './history-in-order.js';
-import { openReadOnly, type ReadOnlyDatabase } from './read-only.js';
 
 /** Entries of the projection that may wait for its database. */
 const PENDING_ENTRIES = 100_000;
@@ -95,12 +95,12 @@ export class HistoryComparison {
     }
   }
 
-  /** When there is no more of the journal. */
+  /** When there is no more of the journal. The judgement of the folder refuses it for a history that is ahead and undamaged. */
   finish(endSequence: number, journalIsWhole: boolean): void {
     if (this.isDone || !journalIsWhole) return;
     this.find(
       'table progress, id 1',
-      `it reaches sequence ${this.sequence}, but the journal ends at ${endSequence}: it is of another journal, or commands are missing from this one`,
+      `it says that it reaches sequence ${this.sequence}, but the journal ends at ${endSequence}: it is not what was written`,
     );
   }
 

@@ -40,12 +40,9 @@ export class SnapshotComparison {
     }
   }
 
-  /** When there is no more of the journal: at its end, or because it is damaged there. */
-  finish(endSequence: number, journalIsWhole: boolean): void {
-    for (const snapshot of this.waiting.splice(0)) {
-      const ahead = `the journal ends at ${endSequence}: commands that it holds are missing from the journal, or it is another journal's`;
-      this.judge(snapshot, false, () => ownProblem(snapshot) ?? (journalIsWhole ? ahead : null));
-    }
+  /** When there is no more of the journal. Of a snapshot that is ahead of its end the judgement of the folder speaks. */
+  finish(): void {
+    for (const snapshot of this.waiting.splice(0)) this.judge(snapshot, false, () => ownProblem(snapshot));
   }
 
   /** A running exchange removes old snapshots, at any moment: of one that is gone there is nothing to be said. */

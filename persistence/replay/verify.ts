@@ -1,18 +1,21 @@
 /**
- * `verify`: whether everything in the data folder is what the exchange wrote. The journal: chain, checksums, frames,
- * sequences without a gap, the engine's digest after every batch, and an end where the head mark says. What was made
- * from the journal, the snapshots and the history, is held against the replay.
+ * `verify`: whether everything in the data folder is what the exchange wrote. First the judgement that an exchange makes
+ * at its start (judgement.ts): whatever the exchange would refuse is damage here, in the same words. Then a replay from the
+ * first command: frames, and the engine's digest after every batch. What was made from the journal, the snapshots and the
+ * history, is held against the replay.
  */
 import type { Command } from '../../engine/commands.js';
 import type { Engine } from '../../engine/engine.js';
 import { HISTORY_FILE } from '../history-format.js';
 import { JournalError } from '../journal-error.js';
-import { HEAD_FILE, JOURNAL_FILE } from '../journal-format.js';
-import { GENESIS, type JournalPosition, PUT_BACK } from '../journal-reader.js';
-import { ExitStatus, type Finding, findingOf, findingText } from './findings.js';
+import { JOURNAL_FILE } from '../journal-format.js';
+import { GENESIS, type JournalPosition } from '../journal-reader.js';
+import { judgeFolder, UnmarkedJournal } from '../judgement.js';
+import { FolderDisturbed } from '../read-only.js';
+import { ExitStatus, type Finding, findingOf, findingText, UsageError } from './findings.js';
 import { type Output, tableText } from './output.js';
 import { type Plain, timeText } from './plain.js';
-import { markNotice, type Progress, type Replayed, replayJournal, type Visitor } from './replay-journal.js';
+import { checkFolder, type Progress, replayJournal, type Visitor } from './replay-journal.js';
 import { HistoryComparison } from './verify-history.js';
 import { SnapshotComparison, type SnapshotVerdict } from './verify-snapshots.js';
 
@@ -35,8 +38,6 @@ interface Report {
   /** null: there is none. */
   history: HistoryVerdict | null;
   findings: readonly Finding[];
-  /** Worth knowing, and no damage. */
-  notices: readonly string[];
 }
 
 interface HistoryVerdict {
@@ -51,7 +52,6 @@ export async function verify(request: VerifyRequest): Promise<ExitStatus> {
   const report = await new Examination(request).run();
   if (request.json) output.json(reportObject(report));
   else output.text(reportText(report));
-  for (const notice of report.notices) output.notice(`notice: ${notice}`);
   for (const finding of report.findings) output.notice(findingText(finding));
   return report.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
 }
@@ -61,7 +61,6 @@ class Examination implements Visitor {
   /** A finding when it cannot be read at all. */
   private history: HistoryComparison | Finding | null = null;
   private readonly findings: Finding[] = [];
-  private readonly notices: string[] = [];
   private engine: Engine | null = null;
   private position: JournalPosition = GENESIS;
   private atMs = 0;
@@ -81,13 +80,13 @@ class Examination implements Visitor {
     const journalIsWhole = await this.replay();
     // Of a journal that cannot even be opened there is still this to be said.
     const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);
-    comparison.finish(this.position.sequence, journalIsWhole);
+    comparison.finish();
     const history = this.judgeHistory(journalIsWhole);
-    const { atMs, batches, notices } = this;
+    const { atMs, batches } = this;
     const { sequence, digest } = this.position;
     const findings = [...this.findings, ...comparison.findings()];
     const snapshots = comparison.verdicts;
-    return { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings, notices };
+    return { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings };
   }
 
   applying(_command: Command, atMs: number): void {
@@ -107,22 +106,35 @@ class Examination implements Visitor {
     return true;
   }
 
+  /** Whether the journal is whole: no exchange would refuse it, and it leads to the digests that it says. */
   private async replay(): Promise<boolean> {
-    const { folder, progress } = this.request;
+    const refusal = await journalErrorOf(this.judge());
+    const damage = await journalErrorOf(this.replayAll());
+    if (refusal !== null) this.findings.push(findingOf(refusal));
+    if (damage !== null && damage.message !== refusal?.message) this.findings.push(findingOf(damage));
+    return damage === null && (refusal === null || refusal instanceof UnmarkedJournal);
+  }
+
+  /** What the start of an exchange says of the folder. */
+  private async judge(): Promise<void> {
+    const { folder } = this.request;
+    await checkFolder(folder);
     try {
-      const visit = async (engine: Engine) => {
-        this.engine = engine;
-        this.snapshots = new SnapshotComparison(folder);
-        this.history = await HistoryComparison.open(folder, engine);
-        return this;
-      };
-      this.examineMark(await replayJournal({ folder, progress, visit }));
-      return true;
+      await judgeFolder(folder, { acceptMissingMark: false });
     } catch (error) {
-      if (!(error instanceof JournalError)) throw error;
-      this.findings.push(findingOf(error));
-      return false;
+      throw error instanceof FolderDisturbed ? new UsageError(error.message) : error;
     }
+  }
+
+  private async replayAll(): Promise<void> {
+    const { folder, progress } = this.request;
+    const visit = async (engine: Engine) => {
+      this.engine = engine;
+      this.snapshots = new SnapshotComparison(folder);
+      this.history = await HistoryComparison.open(folder, engine);
+      return this;
+    };
+    await replayJournal({ folder, progress, visit });
   }
 
   private judgeHistory(journalIsWhole: boolean): HistoryVerdict | null {
@@ -136,17 +148,15 @@ class Examination implements Visitor {
     this.findings.push(...history.findings);
     return { sequence: history.sequence, good: history.findings.length === 0, entries: history.entries };
   }
+}
 
-  /** Without its mark a journal whose end is missing looks like any other. */
-  private examineMark(replayed: Replayed): void {
-    const { markState } = replayed;
-    const notice = markNotice(replayed);
-    if (notice === null) return;
-    if (markState.state === 'missing') {
-      this.findings.push({ file: HEAD_FILE, place: 'as a whole', what: notice, remedy: PUT_BACK });
-    } else {
-      this.notices.push(notice);
-    }
+async function journalErrorOf(work: Promise<void>): Promise<JournalError | null> {
+  try {
+    await work;
+    return null;
+  } catch (error) {
+    if (error instanceof JournalError) return error;
+    throw error;
   }
 }
 
@@ -168,7 +178,6 @@ function reportObject(report: Report): Plain {
     })),
     history: report.history === null ? null : { ...report.history },
     findings: report.findings.map((finding) => ({ ...finding })),
-    notices: report.notices,
   };
 }
 
@@ -204,7 +213,7 @@ function snapshotRow({ snapshot, problem, compared }: SnapshotVerdict): string[]
 function historyRow({ sequence, good, entries }: HistoryVerdict): string[] {
   const compared =
     entries === null
-      ? 'not compared: the journal is good only up to before it'
+      ? 'not compared: the journal is good only up to a place before its end'
       : `${entries} entries are what the replay gives`;
   return [HISTORY_FILE, good ? 'good' : 'DAMAGED', good ? `sequence ${sequence}, ${compared}` : 'see below'];
 }

@@ -1,5 +1,5 @@
 /**
- * Opens the databases of a data folder for the replay tool, without leaving a trace in it.
+ * Opens the databases of a data folder without leaving a trace in it: for the judgement before a start, and for the replay tool.
  *
  * SQLite's own read-only mode is not enough for that: to read a database in write-ahead mode it makes the files -wal
  * and -shm when they are not there, and writes locks and marks into -shm when it is. What is done instead depends on
@@ -19,12 +19,10 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
-import { type MarkState, readMark } from '../head-mark.js';
-import { JournalError } from '../journal-error.js';
-import { HEAD_FILE, JOURNAL_FILE } from '../journal-format.js';
-import { JournalReader, PUT_BACK } from '../journal-reader.js';
-import { closeDatabase, execute, openDatabase } from '../sqlite.js';
-import { UsageError } from './findings.js';
+import { readMark } from './head-mark.js';
+import { HEAD_FILE, JOURNAL_FILE } from './journal-format.js';
+import { JournalReader, unreadable } from './journal-reader.js';
+import { closeDatabase, execute, openDatabase } from './sqlite.js';
 
 const BUSY_TIMEOUT_MS = 5_000;
 
@@ -67,52 +65,33 @@ function stampOf(path: string): string {
   return stats === undefined ? 'gone' : `${stats.mtimeMs} ${stats.size}`;
 }
 
+/** Somebody has begun to write to a folder that was read as one in which nobody writes: nothing is known about it. */
+export class FolderDisturbed extends Error {
+  override name = 'FolderDisturbed';
+}
+
 export interface ReadOnlyJournal {
   readonly reader: JournalReader;
-  readonly markState: MarkState;
   wasDisturbed(): boolean;
 }
 
 /**
  * The journal's reader, on a folder that must stay as it is.
- * @throws UsageError when there is no such folder or no journal in it, JournalError when the journal is gone or is none.
+ * @throws JournalError when the file cannot be read as a journal of this version.
  */
 export async function openReadOnlyJournal(folder: string): Promise<ReadOnlyJournal> {
-  checkFolder(folder);
   const path = join(folder, JOURNAL_FILE);
   // Before the journal is read, so that a journal that is being written is never behind its mark.
   const markState = readMark(join(folder, HEAD_FILE));
-  checkPresent(folder, path, markState);
   const { database, wasDisturbed } = await openOrRefuse(path);
   const reader = new JournalReader(database, path, markState);
   try {
     await reader.checkFormat();
-    return { reader, markState, wasDisturbed };
+    return { reader, wasDisturbed };
   } catch (error) {
     await closeDatabase(database);
     throw error;
   }
-}
-
-function checkFolder(folder: string): void {
-  const stats = statSync(folder, { throwIfNoEntry: false });
-  if (stats === undefined) throw new UsageError(`there is no folder ${folder}`);
-  if (!stats.isDirectory()) throw new UsageError(`${folder} is not a folder`);
-}
-
-function checkPresent(folder: string, path: string, markState: MarkState): void {
-  if (existsSync(path) && statSync(path).size > 0) return;
-  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
-  const acknowledged = markState.state === 'read' ? markState.mark.sequence : 0;
-  if (acknowledged === 0 && (log === undefined || log.size === 0)) {
-    throw new UsageError(
-      `${folder} holds no journal (${JOURNAL_FILE}). Name the folder that the exchange keeps its data in.`,
-    );
-  }
-  throw new JournalError(
-    `${path} is gone or empty, but ${acknowledged > 0 ? `commands up to ${acknowledged} had been acknowledged (${HEAD_FILE})` : 'its -wal file is there'}. ${PUT_BACK}`,
-    1,
-  );
 }
 
 async function openOrRefuse(path: string): Promise<ReadOnlyDatabase> {
@@ -120,6 +99,6 @@ async function openOrRefuse(path: string): Promise<ReadOnlyDatabase> {
     return await openReadOnly(path);
   } catch (error) {
     if ('syscall' in (error as Error)) throw error;
-    throw new JournalError(`${path} cannot be opened: ${(error as Error).message}. ${PUT_BACK}`, null, error);
+    throw unreadable(path, 1, error);
   }
 }

@@ -1,0 +1,235 @@
+/**
+ * The judgement of a data folder: whether an exchange may go on with it. The start of an exchange and `replay verify` both
+ * ask here, so they cannot disagree.
+ *
+ * An exchange may go on with a folder when
+ *   1. it has a journal, or nothing in it shows that it had one;
+ *   2. the journal is of this version, and every batch from the first to the last has the hash that it was written with,
+ *      whatever the snapshots cover;
+ *   3. SQLite's structure around the rows is whole, and SQLite can write to the file;
+ *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db say that it did;
+ *   5. journal.head can be read, or the operator has accepted that it cannot.
+ * Whether the commands lead to the digests is for the replay to find, which follows (recovery.ts).
+ *
+ * Always holds: nothing in the folder is made, changed or deleted (read-only.ts).
+ */
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type MarkState, readMark } from './head-mark.js';
+import { HistoryDamage } from './history-damage.js';
+import { HISTORY_FILE } from './history-format.js';
+import { historyPath, readProgress } from './history-store.js';
+import { JournalError } from './journal-error.js';
+import { HEAD_FILE, JOURNAL_FILE } from './journal-format.js';
+import { GENESIS, type JournalPosition, PUT_BACK, unreadable } from './journal-reader.js';
+import { FolderDisturbed, openReadOnly, openReadOnlyJournal } from './read-only.js';
+import { listSnapshots, type SnapshotName } from './snapshot-folder.js';
+import { aheadOfJournal, isUndamaged } from './snapshot-recovery.js';
+import { closeDatabase, query } from './sqlite.js';
+
+/** Of a folder with which an exchange may go on. */
+export interface Verdict {
+  /** There is no journal, and there never was one. */
+  isNew: boolean;
+  /** Where the journal ends; the genesis of a new one. */
+  end: JournalPosition;
+  /** What the operator should know about how the folder was found; null when all was as it was left. */
+  notice: string | null;
+}
+
+export interface JudgementOptions {
+  /** Take a journal whose journal.head is missing or unreadable as complete. */
+  acceptMissingMark: boolean;
+}
+
+/** Nothing is wrong with the journal itself, but without journal.head one whose end is missing looks just the same. */
+export class UnmarkedJournal extends JournalError {
+  override name = 'UnmarkedJournal';
+}
+
+/** What was made from the journal, and so shows how far it reached at least. */
+interface Witnesses {
+  /** Newest first. */
+  snapshots: readonly SnapshotName[];
+  /** Where history.db ends; 0: there is none, or it cannot be believed. */
+  historySequence: number;
+}
+
+/**
+ * @throws JournalError saying what is wrong, from which sequence on, and what to do; FolderDisturbed when an exchange was
+ *   started on the folder meanwhile, which cannot happen under the folder's lock.
+ */
+export async function judgeFolder(folder: string, options: JudgementOptions): Promise<Verdict> {
+  // Before the journal is read, so that one that is being written is never behind its witnesses.
+  const witnesses = await witnessesIn(folder);
+  if (!(await hasJournal(folder, witnesses, options))) {
+    return { isNew: true, end: GENESIS, notice: 'a new journal was made' };
+  }
+  // Before SQLite has the file open: to close it would end the locks that SQLite holds on it in this process.
+  const writeVersion = writeVersionOf(join(folder, JOURNAL_FILE));
+  const { reader, wasDisturbed } = await openReadOnlyJournal(folder);
+  try {
+    const end = await reader.provenEnd();
+    await reader.checkStructure(end.sequence);
+    if (writeVersion > WRITE_VERSION_MAX) throw notWritable(join(folder, JOURNAL_FILE), end.sequence);
+    checkWitnesses(witnesses, end.sequence);
+    return { isNew: false, end, notice: noticeOf(folder, reader.markState, end, options.acceptMissingMark) };
+  } catch (error) {
+    if (error instanceof JournalError && wasDisturbed()) {
+      throw new FolderDisturbed(`an exchange was started on ${folder} meanwhile: run this again`);
+    }
+    throw error;
+  } finally {
+    await reader.close();
+  }
+}
+
+/**
+ * Whether there is a journal; false: there is none, and nothing shows that there was one.
+ * @throws JournalError when it is gone.
+ */
+export async function findJournal(folder: string): Promise<boolean> {
+  return hasJournal(folder, await witnessesIn(folder), { acceptMissingMark: false });
+}
+
+async function hasJournal(
+  folder: string,
+  witnesses: Witnesses,
+  { acceptMissingMark }: JudgementOptions,
+): Promise<boolean> {
+  const path = join(folder, JOURNAL_FILE);
+  if (sizeOf(path) > 0 && (await hasTables(path))) return true;
+  const what = signOf(folder, witnesses, acceptMissingMark);
+  if (what === null) return false;
+  throw new JournalError(`${path} is gone or empty, but ${what}`, 1);
+}
+
+/** A journal that was not made to the end has no tables: they are made in one transaction. */
+async function hasTables(path: string): Promise<boolean> {
+  try {
+    const { database } = await openReadOnly(path);
+    try {
+      return (await query(database, 'SELECT 1 FROM sqlite_schema')).length > 0;
+    } finally {
+      await closeDatabase(database);
+    }
+  } catch (error) {
+    throw 'syscall' in (error as Error) ? error : unreadable(path, 1, error);
+  }
+}
+
+/** What shows that there was a journal, and what to do about it; null: nothing. */
+function signOf(
+  folder: string,
+  { snapshots, historySequence }: Witnesses,
+  acceptMissingMark: boolean,
+): string | null {
+  if (sizeOf(join(folder, `${JOURNAL_FILE}-wal`)) > 0) return `its -wal file is there. ${PUT_BACK}`;
+  const state = readMark(join(folder, HEAD_FILE));
+  const newest = snapshots[0];
+  if (state.state === 'read' && state.mark.sequence > 0) {
+    return `commands up to ${state.mark.sequence} had been committed and acknowledged (${HEAD_FILE}). ${PUT_BACK}`;
+  }
+  if (newest !== undefined) {
+    return (
+      `the snapshot ${newest.path} was taken at sequence ${newest.sequence}, from commands that had been committed. ` +
+      `${PUT_BACK} Only if no journal belongs here, remove the folder snapshots.`
+    );
+  }
+  if (historySequence > 0) {
+    return (
+      `${HISTORY_FILE} was made from commands up to ${historySequence}, which had been committed. ${PUT_BACK} Only if no ` +
+      `journal belongs here, remove ${HISTORY_FILE}.`
+    );
+  }
+  if (state.state !== 'unreadable' || acceptMissingMark) return null;
+  return (
+    `${HEAD_FILE} is unreadable, so nobody can tell what had been committed. ${PUT_BACK} If there never was a journal here, ` +
+    'start once with ACCEPT_MISSING_MARK=on.'
+  );
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+async function witnessesIn(folder: string): Promise<Witnesses> {
+  return { snapshots: listSnapshots(folder), historySequence: await historySequence(folder) };
+}
+
+/** A history that is damaged or of another version is made again, and shows nothing. */
+async function historySequence(folder: string): Promise<number> {
+  const path = historyPath(folder);
+  if (!existsSync(path)) return 0;
+  try {
+    const { database } = await openReadOnly(path);
+    try {
+      return (await readProgress(database)).sequence;
+    } finally {
+      await closeDatabase(database);
+    }
+  } catch (error) {
+    const isDamage = error instanceof HistoryDamage || (error as { errno?: number }).errno !== undefined;
+    if (!isDamage) throw error;
+    return 0;
+  }
+}
+
+/** Of the header of a file of SQLite. A file of a later version than this is opened by SQLite for reading only. */
+const WRITE_VERSION_AT = 18;
+const WRITE_VERSION_MAX = 2;
+
+function writeVersionOf(path: string): number {
+  const byte = Buffer.alloc(1);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, byte, 0, 1, WRITE_VERSION_AT);
+  } finally {
+    closeSync(file);
+  }
+  return byte[0]!;
+}
+
+function notWritable(path: string, end: number): JournalError {
+  return new JournalError(
+    `${path} has all rows up to sequence ${end} as they were written, but the structure of its header is damaged: by its ` +
+      `byte ${WRITE_VERSION_AT} SQLite would not write to it. ${PUT_BACK}`,
+    end + 1,
+  );
+}
+
+function checkWitnesses({ snapshots, historySequence }: Witnesses, end: number): void {
+  for (const snapshot of snapshots) {
+    if (snapshot.sequence > end && isUndamaged(snapshot)) throw aheadOfJournal(snapshot, end);
+  }
+  if (historySequence <= end) return;
+  throw new JournalError(
+    `the journal ends at sequence ${end}, but ${HISTORY_FILE} was made from commands up to ${historySequence}, which had ` +
+      `been committed: acknowledged commands are missing from the journal. ${PUT_BACK} Only if ${HISTORY_FILE} was copied ` +
+      'here from another folder, or to accept the loss, remove it.',
+    end + 1,
+  );
+}
+
+function noticeOf(
+  folder: string,
+  state: MarkState,
+  end: JournalPosition,
+  acceptMissingMark: boolean,
+): string | null {
+  if (state.state !== 'read') {
+    if (acceptMissingMark) {
+      return `journal.head was ${state.state}; the journal was taken to end at ${end.sequence}`;
+    }
+    throw new UnmarkedJournal(
+      `${join(folder, HEAD_FILE)} is ${state.state}, so nobody can tell whether the journal, which ends at sequence ` +
+        `${end.sequence}, is complete. ${PUT_BACK} If this journal is known to be complete, start once with ` +
+        'ACCEPT_MISSING_MARK=on.',
+      end.sequence + 1,
+    );
+  }
+  const behind = end.sequence - state.mark.sequence;
+  return behind === 0
+    ? null
+    : `journal.head was ${behind} commands behind the journal, as a crash can leave it`;
+}
