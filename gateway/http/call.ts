@@ -15,7 +15,7 @@ import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.j
 import type { Session } from '../auth/sessions.js';
 import { elapsedMs } from '../clock.js';
 import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
-import type { Quota, Share } from '../fair-use/fair-use.js';
+import { type Quota, type Share, triedKey } from '../fair-use/fair-use.js';
 import type { ReceiptWriter } from '../json/receipts.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
@@ -105,13 +105,10 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     return this.session === null ? this.takeOfAddress(count) : this.takeOfSession(this.session, count);
   }
 
-  /**
-   * The same of a user, or of a name, that somebody tries to sign in as from this address: a stranger's wrong passwords do not
-   * keep the owner out, who comes from elsewhere, or is signed in.
-   */
-  takeOfTriedUser(user: number | string): boolean {
+  /** The same of a name that somebody tries to sign in with from this address. */
+  takeOfTriedName(username: string): boolean {
     const { quota } = this;
-    const tried = `${this.address()} ${user}`;
+    const tried = triedKey(this.address(), username);
     return quota === null || this.hasShare(this.gateway.fairUse.take(quota, 'user', tried, 1));
   }
 

@@ -61,8 +61,8 @@ export const signInRoutes: Route[] = [
     setsCookie: true,
     async handle(call) {
       const { username, password } = call.body;
+      if (!call.takeOfTriedName(username)) return;
       const userId = call.engine.findUser(username);
-      if (!call.takeOfTriedUser(userId === 0 ? triedName(username) : userId)) return;
       if (await isPasswordOf(call, userId, password)) await answerSignedIn(call, userId, 200);
     },
   }),
@@ -180,9 +180,4 @@ async function answerSignedIn(call: Call<unknown, unknown>, userId: number, stat
     status,
     `{"userId":"u${userId}","username":"${username}","token":"${token}","referralCode":"${code}","sequence":${sequence}}`,
   );
-}
-
-/** What tries of a name that is nobody's are counted by, so that they are answered as those of a user's; cut, as names are. */
-function triedName(username: string): string {
-  return username.toLowerCase().slice(0, 21);
 }
