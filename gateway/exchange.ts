@@ -255,10 +255,20 @@ function observe(
   server: HttpServer,
   stream: StreamServer,
 ): void {
-  const { config, metrics, fairUse, overload } = gateway;
+  const { config, metrics, fairUse, overload, passwords } = gateway;
   const connections = new ConnectionCap(config.connections, stream, elapsedMs);
   server.mount((app) => connections.attach(app));
-  registerReadings(metrics, { sequencer, follower, fairUse, overload, connections, calls: server, stream });
+  const signIns = passwords.queue;
+  registerReadings(metrics, {
+    sequencer,
+    follower,
+    fairUse,
+    overload,
+    signIns,
+    connections,
+    calls: server,
+    stream,
+  });
 }
 
 async function atMost(limitMs: number, work: Promise<void>): Promise<void> {

@@ -88,7 +88,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     const { quota } = this;
     const { fairUse } = this.gateway;
     if (quota === null || !fairUse.limits(quota, 'address')) return true;
-    return this.hasShare(fairUse.take(quota, 'address', this.address(), count));
+    return this.hasShare(fairUse.take(quota, 'address', this.address, count));
   }
 
   /** The same from the address of somebody who is signed in, and of that user. */
@@ -96,7 +96,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     const { quota } = this;
     if (quota === null) return true;
     const { fairUse } = this.gateway;
-    const share = fairUse.takeOfAddress(session, quota, () => this.address(), count);
+    const share = fairUse.takeOfAddress(session, quota, () => this.address, count);
     return this.hasShare(share) && this.hasShare(fairUse.take(quota, 'user', session.userId, count));
   }
 
@@ -108,7 +108,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   /** The same of a name that somebody tries to sign in with from this address. */
   takeOfTriedName(username: string): boolean {
     const { quota } = this;
-    const tried = triedKey(this.address(), username);
+    const tried = triedKey(this.address, username);
     return quota === null || this.hasShare(this.gateway.fairUse.take(quota, 'user', tried, 1));
   }
 
@@ -131,8 +131,8 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     return false;
   }
 
-  /** The client's, or what our proxy says it is. */
-  private address(): AddressKey {
+  /** The client's, or what our proxy says it is. Not to be asked for when the call is over. */
+  get address(): AddressKey {
     const forwarded = forwardedKey(this.incoming.forwardedFor);
     return forwarded ?? addressKey(this.response.getRemoteAddress());
   }
