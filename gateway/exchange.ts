@@ -2,8 +2,8 @@
  * A running exchange: the wiring of its parts, their start and their stop.
  *
  * Start: journal (which locks the data folder), recovery, assets and house, prices, and only then the door. Stop: the
- * door, the sources of commands, the answers under way, the journal. A fault in between is not answered to anybody:
- * `onFatal` is called, and the process must end.
+ * door, with whoever waits for a hash or has not sent a whole request; the sources of commands, the answers under way, the
+ * journal. A fault in between is not answered to anybody: `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
 import { Follower } from '../persistence/follower.js';
@@ -37,7 +37,7 @@ export interface Exchange {
   readonly address: string;
   readonly port: number;
   readonly sequencer: WatchedSequencer;
-  /** Takes no new work, answers what is under way, closes the journal. */
+  /** Takes no new work, refuses what has not begun, answers what is under way, closes the journal. */
   stop(): Promise<void>;
 }
 
@@ -50,8 +50,11 @@ export interface ExchangeOptions {
   outside?: Outside;
 }
 
-/** How long calls under way may take to be answered when the exchange stops. */
-const DRAIN_MS = 10_000;
+/**
+ * What a stop allows each of its steps in turn, less than five seconds in all: the calls under way (a read of the history takes
+ * no longer), the stream, the follower. Only commits take as long as the disk does: what was accepted becomes durable.
+ */
+const STOP_MS = { calls: 2_500, stream: 1_000, follower: 1_000 };
 
 /** @throws JournalError when the data folder is in use or its journal is not as it was left. */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
@@ -72,7 +75,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   let sequencer: WatchedSequencer | null = null;
   let follower: Follower | null = null;
   // The follower is told of what the sequencer still commits.
-  started.add(async () => await follower?.close());
+  started.add(async () => await follower?.close(STOP_MS.follower));
   started.add(() => (sequencer ?? journal).close());
   const engine = await recoverEngine(journal, log);
   const outside = options.outside ?? (await openOutside({ config, engine, log, onFailure: fail }));
@@ -191,7 +194,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const server = new HttpServer(gateway, ROUTES);
   started.add(() => server.close());
   const stream = new StreamServer(gateway, config.stream);
-  started.add(() => stream.stop(DRAIN_MS));
+  started.add(() => stream.stop(STOP_MS.stream));
   sequencer.watch(() => stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
@@ -201,12 +204,13 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
+    gateway.passwords.close();
     const drained = server.drain();
     await sources.stop();
-    await atMost(DRAIN_MS, drained);
-    await stream.stop(DRAIN_MS);
+    await atMost(STOP_MS.calls, drained);
+    await stream.stop(STOP_MS.stream);
     await sequencer.close();
-    await parts.follower?.close();
+    await parts.follower?.close(STOP_MS.follower);
     server.close();
     metrics.stop();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');

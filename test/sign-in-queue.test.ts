@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { floodSignIns, type Origin } from '../bench/attack/sign-in-flood.js';
-import { Passwords } from '../gateway/auth/passwords.js';
+import { makeUpCosts, Passwords } from '../gateway/auth/passwords.js';
 import { elapsedMs } from '../gateway/clock.js';
 import { FairQueue, type FairQueueLimits } from '../gateway/fair-use/fair-queue.js';
 import { eventually, TestServer } from './server.js';
@@ -231,6 +231,13 @@ describe('bounds', () => {
 
 describe('passwords', () => {
   const asker = { address: 1, isOver: false };
+
+  test('cost the same work, whatever they cost when they were made', () => {
+    for (const cost of [10, 13, 15]) {
+      const all = [cost, ...makeUpCosts(cost, 15)];
+      expect(all.reduce((sum, each) => sum + 2 ** each, 0)).toBe(2 ** 15);
+    }
+  });
 
   test('of a cost that was changed, up or down, are checked as before', async () => {
     const [low, high] = [new Passwords(10), new Passwords(12)];

@@ -67,16 +67,20 @@ export class Passwords {
     this.queue.close();
   }
 
-  /**
-   * Every check takes as long as one of the highest cost, so that after a change of the cost the time does not tell an old
-   * account from a name that is nobody's: 2^c for the hash, and 2^c, 2^(c+1), ... 2^(max-1) more make 2^max.
-   */
   private async deriveEvenly(password: string, salt: Buffer, costLog2: number): Promise<Buffer> {
     this.checkCostLog2 = Math.max(this.checkCostLog2, costLog2);
     const key = await derive(password, salt, costLog2);
-    for (let more = costLog2; more < this.checkCostLog2; more++) await derive(password, salt, more);
+    for (const more of makeUpCosts(costLog2, this.checkCostLog2)) await derive(password, salt, more);
     return key;
   }
+}
+
+/**
+ * What is hashed besides, for nothing, so that a check takes as long as one of the highest cost: after the cost was changed, the time
+ * does not tell an old account from a name that is nobody's. Costs are powers of two: c, and c, c + 1 ... max - 1, make max.
+ */
+export function makeUpCosts(costLog2: number, maxLog2: number): number[] {
+  return Array.from({ length: maxLog2 - costLog2 }, (_, i) => costLog2 + i);
 }
 
 function derive(password: string, salt: Buffer, costLog2: number): Promise<Buffer> {
