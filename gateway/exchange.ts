@@ -51,10 +51,10 @@ export interface ExchangeOptions {
 }
 
 /**
- * What a stop allows each of its steps in turn, less than five seconds in all: the calls under way (a read of the history takes
- * no longer), the stream, the follower. Only commits take as long as the disk does: what was accepted becomes durable.
+ * What a stop allows the calls under way (a read of the history takes no longer) and then the stream. What comes after has no
+ * limit: what was accepted becomes durable however slow the disk is, and the follower ends after its batch.
  */
-const STOP_MS = { calls: 2_500, stream: 1_000, follower: 1_000 };
+const STOP_MS = { calls: 2_500, stream: 1_000 };
 
 /** @throws JournalError when the data folder is in use or its journal is not as it was left. */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
@@ -75,7 +75,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   let sequencer: WatchedSequencer | null = null;
   let follower: Follower | null = null;
   // The follower is told of what the sequencer still commits.
-  started.add(async () => await follower?.close(STOP_MS.follower));
+  started.add(async () => await follower?.close());
   started.add(() => (sequencer ?? journal).close());
   const engine = await recoverEngine(journal, log);
   const outside = options.outside ?? (await openOutside({ config, engine, log, onFailure: fail }));
@@ -210,7 +210,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     await atMost(STOP_MS.calls, drained);
     await stream.stop(STOP_MS.stream);
     await sequencer.close();
-    await parts.follower?.close(STOP_MS.follower);
+    await parts.follower?.close();
     server.close();
     metrics.stop();
     log.info({ sequence: sequencer.durableSequence }, 'stopped');

@@ -107,21 +107,15 @@ export class Follower {
   }
 
   /**
-   * Lets it finish the batch that it is at, and ends the thread; after `limitMs` without letting it, as a crash would: it goes
-   * on from there at the next start. Reads that wait are answered `unavailable`.
+   * Lets it finish the batch that it is at, and ends the thread; at once if it has not got to the first one. Reads that wait are
+   * answered `unavailable`.
    */
-  async close(limitMs: number | null = null): Promise<void> {
+  async close(): Promise<void> {
     this.end('the exchange is closing');
     if (this.restart !== null) clearTimeout(this.restart);
-    this.send({ kind: 'close' });
-    const timer = limitMs === null ? null : setTimeout(() => this.cutShort(), limitMs);
+    if (this.board.close()) void this.thread.terminate();
+    else this.send({ kind: 'close' });
     await this.threadEnd;
-    if (timer !== null) clearTimeout(timer);
-  }
-
-  private cutShort(): void {
-    this.options.log.warn({}, 'the follower took too long to end; it goes on from there at the next start');
-    void this.thread.terminate();
   }
 
   private startThread(): Worker {
