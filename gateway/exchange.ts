@@ -208,6 +208,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     const drained = server.drain();
     await sources.stop();
     await atMost(STOP_MS.calls, drained);
+    gateway.passwords.giveUp();
     await stream.stop(STOP_MS.stream);
     await sequencer.close();
     await parts.follower?.close();

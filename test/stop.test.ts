@@ -62,7 +62,7 @@ const login = (username: string, headers: Record<string, string> = {}) =>
   requestText('POST', '/auth/login', headers, JSON.stringify({ username, password: PASSWORD }));
 
 test('with 125 sign-ins waiting: the one in hand is done, all others are refused, each is answered', async () => {
-  await start({ TRUST_PROXY: 'on', PASSWORD_COST_LOG2: '17' });
+  await start({ TRUST_PROXY: 'on', PASSWORD_COST_LOG2: '16' });
   const registering = connect();
   const body = JSON.stringify({ username: 'ada', password: PASSWORD });
   await registering.send(requestText('POST', '/auth/register', {}, body));
@@ -72,15 +72,15 @@ test('with 125 sign-ins waiting: the one in hand is done, all others are refused
     await connection.send(login(`nobody-${i}`, { 'x-forwarded-for': `198.51.100.${i}` }));
   }
   // Also the one that asks.
-  await eventually(async () => (await reading('exchange_calls_under_way')) > 100);
+  await eventually(async () => (await reading('exchange_calls_under_way')) > 50);
   await expectGoodStop();
   const counts: Record<number, number> = {};
   for (const status of await statuses()) counts[status] = (counts[status] ?? 0) + 1;
   const { 201: registered = 0, 401: checked = 0, 503: refused = 0, ...others } = counts;
   expect(others).toEqual({});
   expect(registered + checked + refused).toBe(126);
-  // Those that were checked were so before the signal; behind it comes at most one.
-  expect(refused).toBeGreaterThan(90);
+  // All that were checked were so before the signal, but for one at the most.
+  expect(refused).toBeGreaterThan(40);
 });
 
 test('with requests that do not come to their end: they are refused at once', async () => {

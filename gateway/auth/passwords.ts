@@ -35,7 +35,7 @@ export class Passwords {
     this.checkCostLog2 = costLog2;
   }
 
-  /** null: the asker got no turn, and no hash was made. */
+  /** null: the asker got no turn, or the exchange stops; there is no hash. */
   hash(password: string, asker: Asker): Promise<string | null> {
     return this.queue.run(asker, async () => {
       const salt = randomBytes(SALT_BYTES);
@@ -62,9 +62,14 @@ export class Passwords {
     return fits;
   }
 
-  /** Nobody gets a turn any more; the hash under way is finished. */
+  /** Nobody gets a turn any more; the hash under way is finished, unless {@link giveUp} follows. */
   close(): void {
     this.queue.close();
+  }
+
+  /** Whoever waits for the hash under way waits no longer. Of high costs one takes seconds, and none can be interrupted. */
+  giveUp(): void {
+    this.queue.giveUp();
   }
 
   private async deriveEvenly(password: string, salt: Buffer, costLog2: number): Promise<Buffer> {

@@ -44,6 +44,8 @@ export class FairQueue {
   /** All of both lanes in the order in which they came, which is that in which their time is up. */
   private readonly waiting = new Set<Waiter>();
   private timer: NodeJS.Timeout | null = null;
+  /** Tells the one whose task is under way that nothing comes of it. */
+  private abandon = () => {};
 
   constructor(
     private readonly limits: FairQueueLimits,
@@ -64,11 +66,11 @@ export class FairQueue {
     return this.refused;
   }
 
-  /** Does the task when its turn comes. null: there is no turn for it, and it was not begun. */
+  /** Does the task when its turn comes. null: there was no turn for it, or it was given up. */
   async run<T>(asker: Asker, task: () => Promise<T>): Promise<T | null> {
     if (!(await this.turn(asker))) return null;
     try {
-      return await task();
+      return await this.untilAbandoned(task());
     } finally {
       this.passOn();
     }
@@ -88,6 +90,18 @@ export class FairQueue {
   close(): void {
     this.isClosed = true;
     for (const waiter of this.waiting) this.refuse(waiter);
+  }
+
+  /** After {@link close}: does not wait for the task under way any longer. */
+  giveUp(): void {
+    this.abandon();
+  }
+
+  private untilAbandoned<T>(work: Promise<T>): Promise<T | null> {
+    return new Promise((resolve, reject) => {
+      this.abandon = () => resolve(null);
+      work.then(resolve, reject);
+    });
   }
 
   private turn(asker: Asker): boolean | Promise<boolean> {
