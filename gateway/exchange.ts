@@ -2,8 +2,8 @@
  * A running exchange: the wiring of its parts, their start and their stop.
  *
  * Start: the data folder (locked and judged), recovery, the journal, assets and house, prices, and only then the door. Stop: the
- * door, the sources of commands, the answers under way, the journal. A fault in between is not answered to anybody:
- * `onFatal` is called, and the process must end.
+ * door, with whoever waits for a hash or has not sent a whole request; the sources of commands, the answers under way, the
+ * journal. A fault in between is not answered to anybody: `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
 import { Follower } from '../persistence/follower.js';
@@ -36,7 +36,7 @@ export interface Exchange {
   readonly address: string;
   readonly port: number;
   readonly sequencer: WatchedSequencer;
-  /** Takes no new work, answers what is under way, closes the journal. */
+  /** Takes no new work, refuses what has not begun, answers what is under way, closes the journal. */
   stop(): Promise<void>;
 }
 
@@ -49,8 +49,11 @@ export interface ExchangeOptions {
   outside?: Outside;
 }
 
-/** How long calls under way may take to be answered when the exchange stops. */
-const DRAIN_MS = 10_000;
+/**
+ * What a stop allows the calls under way (a read of the history takes no longer) and then the stream. What comes after has no
+ * limit: what was accepted becomes durable however slow the disk is, and the follower ends after its batch.
+ */
+const STOP_MS = { calls: 2_500, stream: 1_000 };
 
 /** @throws JournalError when the data folder is in use or its journal is not as it was left. */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
@@ -190,7 +193,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const server = new HttpServer(gateway, ROUTES);
   started.add(() => server.close());
   const stream = new StreamServer(gateway, config.stream);
-  started.add(() => stream.stop(DRAIN_MS));
+  started.add(() => stream.stop(STOP_MS.stream));
   sequencer.watch(() => stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
@@ -200,10 +203,12 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
+    gateway.passwords.close();
     const drained = server.drain();
     await sources.stop();
-    await atMost(DRAIN_MS, drained);
-    await stream.stop(DRAIN_MS);
+    await atMost(STOP_MS.calls, drained);
+    gateway.passwords.giveUp();
+    await stream.stop(STOP_MS.stream);
     await sequencer.close();
     await parts.follower?.close();
     server.close();
@@ -254,10 +259,20 @@ function observe(
   server: HttpServer,
   stream: StreamServer,
 ): void {
-  const { config, metrics, fairUse, overload } = gateway;
+  const { config, metrics, fairUse, overload, passwords } = gateway;
   const connections = new ConnectionCap(config.connections, stream, elapsedMs);
   server.mount((app) => connections.attach(app));
-  registerReadings(metrics, { sequencer, follower, fairUse, overload, connections, calls: server, stream });
+  const signIns = passwords.queue;
+  registerReadings(metrics, {
+    sequencer,
+    follower,
+    fairUse,
+    overload,
+    signIns,
+    connections,
+    calls: server,
+    stream,
+  });
 }
 
 async function atMost(limitMs: number, work: Promise<void>): Promise<void> {

@@ -33,6 +33,7 @@ import {
 } from './journal-reader.js';
 import { Leaderboards } from './leaderboard.js';
 import { Replay } from './recovery.js';
+import type { readSnapshot } from './snapshot-file.js';
 import { loadNewestSnapshot, type StartingPoint } from './snapshot-recovery.js';
 
 /** For how long commits come together, while no read waits for them. */
@@ -52,6 +53,7 @@ export interface SessionOptions {
   log: FollowerLog;
   snapshots: SnapshotSchedule;
   writeSnapshot: WriteSnapshot;
+  readSnapshot: typeof readSnapshot;
 }
 
 interface Opened {
@@ -131,7 +133,8 @@ export class FollowerSession {
           `the journal has no such batch at ${sequence}: it is another one's`,
         );
       }
-      const start = await loadNewestSnapshot({ folder, reader, log, notAfter: sequence });
+      const read = options.readSnapshot;
+      const start = await loadNewestSnapshot({ folder, reader, log, notAfter: sequence, read });
       const database = await HistoryReads.open(folder, checked.lists);
       closers.push(database);
       board.set('projected', sequence);
@@ -152,7 +155,7 @@ export class FollowerSession {
 
   /** Follows the journal until `stop`. `caughtUp` is called whenever there is nothing left to do. */
   async run(caughtUp: () => void): Promise<void> {
-    await this.followToEnd();
+    if (!this.isEnding()) await this.followToEnd();
     while (!this.isEnding()) {
       if (this.board.get('durable') > this.position.sequence) await this.followCommitted();
       else await this.sleep(caughtUp);

@@ -7,6 +7,7 @@ import { FollowerBoard } from './follower-board.js';
 import { FollowerLoop } from './follower-loop.js';
 import type { FollowerData, FollowerLog, FromFollower, LogLevel, ToFollower } from './follower-messages.js';
 import type { HistoryAnswers, HistoryKind, HistoryOutcome } from './history-requests.js';
+import { readSnapshot } from './snapshot-file.js';
 import { writeSnapshotInThread } from './snapshot-thread.js';
 import { giveWay } from './thread-priority.js';
 
@@ -35,13 +36,20 @@ function logAt(level: LogLevel) {
 }
 
 const log: FollowerLog = { info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
+const board = new FollowerBoard(memory);
 const loop = new FollowerLoop(
   {
     folder,
-    board: new FollowerBoard(memory),
+    board,
     log,
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
     writeSnapshot: writeSnapshotInThread,
+    // In a thread, this ends the thread alone.
+    readSnapshot: (path) =>
+      board.workAlone(
+        () => readSnapshot(path),
+        () => process.exit(),
+      ),
   },
   post,
 );

@@ -106,11 +106,15 @@ export class Follower {
     };
   }
 
-  /** Lets it finish the batch that it is at, and ends the thread. Reads that wait are answered `unavailable`. */
+  /**
+   * Lets it finish the batch that it is at, and ends the thread; at once if it has not got to the first one. Reads that wait are
+   * answered `unavailable`.
+   */
   async close(): Promise<void> {
     this.end('the exchange is closing');
     if (this.restart !== null) clearTimeout(this.restart);
-    this.send({ kind: 'close' });
+    if (this.board.close()) void this.thread.terminate();
+    else this.send({ kind: 'close' });
     await this.threadEnd;
   }
 

@@ -111,12 +111,14 @@ export async function loadNewestSnapshot(options: {
   reader: JournalReader;
   log: Pick<RecoveryLog, 'warn'>;
   notAfter?: number;
+  /** Reads a snapshot's file, which may take seconds. */
+  read?: typeof readSnapshot;
 }): Promise<StartingPoint> {
-  const { folder, reader, log, notAfter = Number.POSITIVE_INFINITY } = options;
+  const { folder, reader, log, notAfter = Number.POSITIVE_INFINITY, read = readSnapshot } = options;
   const { sequence: endSequence } = await reader.end();
   for (const snapshot of listSnapshots(folder)) {
     if (snapshot.sequence > notAfter) continue;
-    const loaded = tryToLoad(snapshot, log);
+    const loaded = tryToLoad(snapshot, read, log);
     if (loaded === null) continue;
     if (snapshot.sequence > endSequence) throw aheadOfJournal(snapshot, endSequence);
     const position = await reader.positionAt(snapshot.sequence);
@@ -128,12 +130,16 @@ export async function loadNewestSnapshot(options: {
 
 /** Whether the file is a whole snapshot; whose journal's is not looked at. */
 export function isUndamaged(snapshot: SnapshotName): boolean {
-  return tryToLoad(snapshot, { warn: () => {} }) !== null;
+  return tryToLoad(snapshot, readSnapshot, { warn: () => {} }) !== null;
 }
 
-function tryToLoad(snapshot: SnapshotName, log: Pick<RecoveryLog, 'warn'>): LoadedSnapshot | null {
+function tryToLoad(
+  snapshot: SnapshotName,
+  read: typeof readSnapshot,
+  log: Pick<RecoveryLog, 'warn'>,
+): LoadedSnapshot | null {
   try {
-    const loaded = readSnapshot(snapshot.path);
+    const loaded = read(snapshot.path);
     if (loaded.header.sequence === snapshot.sequence) return loaded;
     warn(log, snapshot, `it is of sequence ${loaded.header.sequence}, not of the one in its name`);
   } catch (error) {

@@ -263,6 +263,22 @@ describe('over HTTP', () => {
     expect([status, headers['ratelimit-limit']]).toEqual([429, '9']);
   });
 
+  test('a name is counted as it is written, so that a number in place of a name is nobody’s number', async () => {
+    await start({ signIns: { user: only(2), address: null } });
+    const ada = await server.register('ada');
+    const login = (username: string) => api.post('/auth/login', { username, password: 'a wrong password' });
+    const rest = async (username: string) => {
+      const { status, headers } = await login(username);
+      return [status, headers['ratelimit-remaining']];
+    };
+    // The number of a user, of none, and a name that was used up: whoever knows a number learns nothing from what is left.
+    for (const name of [ada.userId.slice(1), '2', 'nobody', 'ada', 'x'.repeat(30)]) {
+      expect([name, await rest(name)]).toEqual([name, [401, '1']]);
+      expect([name, await rest(name)]).toEqual([name, [401, '0']]);
+      expectRefused(await login(name), 2);
+    }
+  });
+
   test('wrong passwords from elsewhere keep nobody out', async () => {
     await start({ signIns: { user: only(2), address: null } }, true);
     const ada = await server.register('ada');

@@ -15,7 +15,7 @@ import type {
   RequestOf,
 } from '../persistence/history-requests.js';
 import { type Journal, openJournal } from '../persistence/journal.js';
-import { type SnapshotContent, writeSnapshot } from '../persistence/snapshot-file.js';
+import { readSnapshot, type SnapshotContent, writeSnapshot } from '../persistence/snapshot-file.js';
 import { removeOldSnapshots, snapshotNameOf } from '../persistence/snapshot-folder.js';
 import type { SnapshotWriting } from '../persistence/snapshot-thread.js';
 import type { TimedCommand } from './history-oracle.js';
@@ -111,9 +111,8 @@ export function startFollower(
   board.set('durable', durableSequence);
   const log = new Log();
   const disagreements: TestFollower['disagreements'] = [];
-  const loop = new FollowerLoop({ folder, board, log, snapshots, writeSnapshot }, (what) =>
-    disagreements.push(what),
-  );
+  const options = { folder, board, log, snapshots, writeSnapshot: writeSnapshotHere, readSnapshot };
+  const loop = new FollowerLoop(options, (what) => disagreements.push(what));
   const running = loop.run();
   const outcome: TestFollower['outcome'] = async (request, minSequence) => {
     for (;;) {

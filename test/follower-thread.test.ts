@@ -15,6 +15,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Outcome, TimeInForce } from '../engine/domain.js';
 import { MAX_TIME_MS } from '../engine/limits.js';
 import type { Follower, FollowerOptions } from '../persistence/follower.js';
+import { FollowerBoard } from '../persistence/follower-board.js';
 import { FrameReader } from '../persistence/frames.js';
 import type {
   HistoryAnswers,
@@ -244,6 +245,40 @@ describe('the thread', () => {
     await endThread(follower);
     expect(onFailure).toHaveBeenCalledTimes(1);
     expect(await read(trades)).toEqual({ outcome: 'unavailable', reason: 'the follower has failed' });
+  });
+
+  it('is closed at whatever it is while it starts, and the next one goes on', async () => {
+    const folder = folders.make();
+    const first = await openExchange(folder, { snapshotEveryCommands: 20 });
+    setUp(first.sequencer);
+    for (let i = 0; i < 30; i++) trade(first.sequencer, 1, 2);
+    await first.durable();
+    await vi.waitFor(() => expect(first.follower.status.snapshotSequence).toBeGreaterThan(20), 30_000);
+    await closers.pop()!();
+    for (let turns = 0; turns < 6; turns++) {
+      const { follower, log } = await openExchange(folder);
+      // A start takes some tens of milliseconds, most of them before the snapshot is read.
+      await delay(turns * 10);
+      await follower.close();
+      expect(log.entries.filter(({ level }) => level !== 'info')).toEqual([]);
+      await closers.pop()!();
+    }
+    const { read } = await openExchange(folder);
+    const trades = { kind: 'userTrades', userId: 1, limit: 100, cursor: null } as const;
+    expect(answerOf(await read(trades)).entries).toHaveLength(30);
+  });
+
+  it('may be ended while it works alone, and begins no such work when it is to end', () => {
+    const end = vi.fn();
+    const board = new FollowerBoard();
+    const work = (during: () => void) => board.workAlone(during, end);
+    expect(board.workAlone(() => 'done', end)).toBe('done');
+    expect(end).not.toHaveBeenCalled();
+    expect(new FollowerBoard().close()).toBe(false);
+    work(() => expect(board.close()).toBe(true));
+    expect(end).toHaveBeenCalledTimes(1);
+    work(() => expect(end).toHaveBeenCalledTimes(2));
+    expect(board.close()).toBe(false);
   });
 
   it('is closed while it waits to be started again', async () => {

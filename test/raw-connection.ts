@@ -35,6 +35,11 @@ export class RawConnection {
     return new Promise((resolve) => this.socket.write(text, () => resolve()));
   }
 
+  /** Reads nothing from now on. */
+  pause(): void {
+    this.socket.pause();
+  }
+
   /** Goes, without a word. */
   leave(): void {
     this.socket.destroy();

@@ -19,8 +19,19 @@ export type Party = (typeof PARTIES)[number];
 /** null: no limit. */
 export type FairUseRates = Record<Quota, Record<Party, Rate | null>>;
 
-/** A user's number; of those who try to sign in, the address with the user's number, or with the name that is nobody's. */
+/** An address; a user's number; of a try to sign in, {@link triedKey}, which is neither. */
 export type PartyKey = AddressKey;
+
+/** Longer than any user's name, so that cutting it makes no name another's. */
+const TRIED_LENGTH_MAX = 21;
+
+/**
+ * What a try to sign in is counted by: the name as it was sent, whether it is a user's or not, so that what is left tells
+ * nothing about accounts; and the address, so that a stranger's wrong passwords do not keep the owner out.
+ */
+export function triedKey(address: AddressKey, username: string): PartyKey {
+  return `${address} ${username.toLowerCase().slice(0, TRIED_LENGTH_MAX)}`;
+}
 
 /** What came of asking for tokens. */
 export interface Share {

@@ -15,7 +15,7 @@ import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.j
 import type { Session } from '../auth/sessions.js';
 import { elapsedMs } from '../clock.js';
 import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
-import type { Quota, Share } from '../fair-use/fair-use.js';
+import { type Quota, type Share, triedKey } from '../fair-use/fair-use.js';
 import type { ReceiptWriter } from '../json/receipts.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
@@ -88,7 +88,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     const { quota } = this;
     const { fairUse } = this.gateway;
     if (quota === null || !fairUse.limits(quota, 'address')) return true;
-    return this.hasShare(fairUse.take(quota, 'address', this.address(), count));
+    return this.hasShare(fairUse.take(quota, 'address', this.address, count));
   }
 
   /** The same from the address of somebody who is signed in, and of that user. */
@@ -96,7 +96,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     const { quota } = this;
     if (quota === null) return true;
     const { fairUse } = this.gateway;
-    const share = fairUse.takeOfAddress(session, quota, () => this.address(), count);
+    const share = fairUse.takeOfAddress(session, quota, () => this.address, count);
     return this.hasShare(share) && this.hasShare(fairUse.take(quota, 'user', session.userId, count));
   }
 
@@ -105,13 +105,10 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     return this.session === null ? this.takeOfAddress(count) : this.takeOfSession(this.session, count);
   }
 
-  /**
-   * The same of a user, or of a name, that somebody tries to sign in as from this address: a stranger's wrong passwords do not
-   * keep the owner out, who comes from elsewhere, or is signed in.
-   */
-  takeOfTriedUser(user: number | string): boolean {
+  /** The same of a name that somebody tries to sign in with from this address. */
+  takeOfTriedName(username: string): boolean {
     const { quota } = this;
-    const tried = `${this.address()} ${user}`;
+    const tried = triedKey(this.address, username);
     return quota === null || this.hasShare(this.gateway.fairUse.take(quota, 'user', tried, 1));
   }
 
@@ -134,8 +131,8 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     return false;
   }
 
-  /** The client's, or what our proxy says it is. */
-  private address(): AddressKey {
+  /** The client's, or what our proxy says it is. Not to be asked for when the call is over. */
+  get address(): AddressKey {
     const forwarded = forwardedKey(this.incoming.forwardedFor);
     return forwarded ?? addressKey(this.response.getRemoteAddress());
   }

@@ -76,10 +76,14 @@ export class HttpServer {
     return this.slow;
   }
 
-  /** No new connections; resolves when every call under way has been answered. */
+  /** No new connections, and no more of bodies that are not whole; resolves when every call under way has been answered. */
   async drain(): Promise<void> {
     if (this.listening !== null) uWS.us_listen_socket_close(this.listening);
     this.listening = null;
+    for (const call of this.receiving) {
+      call.hangUp();
+      call.refuseUnavailable();
+    }
     if (this.underWay > 0) await new Promise<void>((resolve) => (this.idle = resolve));
   }
 

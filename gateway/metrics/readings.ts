@@ -1,5 +1,6 @@
 /** What the metrics ask of the parts of a running exchange when somebody looks at them. */
 import type { ConnectionCap } from '../fair-use/connections.js';
+import type { FairQueue } from '../fair-use/fair-queue.js';
 import { type FairUse, PARTIES, QUOTAS } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
 import type { WatchedSequencer } from '../watched-sequencer.js';
@@ -11,6 +12,8 @@ export interface Observed {
   follower: { readonly status: { lagCommands: number; lagMs: number } } | null;
   fairUse: FairUse;
   overload: Overload;
+  /** Of those who wait for a password to be hashed. */
+  signIns: FairQueue;
   connections: ConnectionCap;
   calls: { readonly callsUnderWay: number; readonly slowBodies: number };
   stream: {
@@ -24,7 +27,7 @@ export interface Observed {
 export function registerReadings(metrics: Metrics, observed: Observed): void {
   registerSequencer(metrics, observed.sequencer);
   registerRefusals(metrics, observed);
-  const { follower, connections, calls, stream } = observed;
+  const { follower, connections, signIns, calls, stream } = observed;
   metrics.gauge('exchange_follower_lag_commands', 'Durable commands that the follower has yet to do', () =>
     follower === null ? null : follower.status.lagCommands,
   );
@@ -47,6 +50,7 @@ export function registerReadings(metrics: Metrics, observed: Observed): void {
     ['reason'],
     () => Array.from(stream.endingCounts(), ([reason, count]) => [{ reason }, count] as const),
   );
+  metrics.gauge('exchange_sign_ins_waiting', 'Passwords that wait to be hashed', () => signIns.waitingCount);
   metrics.gauge('exchange_calls_under_way', 'Requests that are not answered yet', () => calls.callsUnderWay);
 }
 
@@ -63,7 +67,8 @@ function registerSequencer(metrics: Metrics, sequencer: WatchedSequencer): void 
   metrics.gauge('exchange_users', 'Accounts', () => engine.userCount);
 }
 
-function registerRefusals(metrics: Metrics, { fairUse, overload, connections, calls }: Observed): void {
+function registerRefusals(metrics: Metrics, observed: Observed): void {
+  const { fairUse, overload, connections, signIns, calls } = observed;
   metrics.counter('exchange_rate_limited_total', 'Requests refused for fair use', ['quota', 'party'], () =>
     QUOTAS.flatMap((quota) =>
       PARTIES.map((party) => [{ quota, party }, fairUse.refusedCount(quota, party)] as const),
@@ -88,6 +93,12 @@ function registerRefusals(metrics: Metrics, { fairUse, overload, connections, ca
       [{ limit: 'address' }, address],
     ];
   });
+  metrics.counter(
+    'exchange_sign_ins_refused_total',
+    'Passwords that could not be hashed in time, or at a stop',
+    [],
+    () => [[{}, signIns.refusedCount]],
+  );
   metrics.counter('exchange_slow_bodies_total', 'Requests whose body did not come in time', [], () => [
     [{}, calls.slowBodies],
   ]);

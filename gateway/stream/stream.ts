@@ -32,7 +32,7 @@ const HEARTBEAT_SLOTS = 10;
 /** Characters published after which all readers' backlogs are looked at: how much one may grow unseen. */
 const LOOK_AFTER_CHARACTERS = 256 * 1024;
 /** How long a stop waits for readers to take what was sent to them. */
-const LAST_READS_MS = 2_000;
+const LAST_READS_MS = 500;
 
 export class StreamServer {
   private readonly connections = new Connections();

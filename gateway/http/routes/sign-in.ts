@@ -69,8 +69,8 @@ export const signInRoutes: Route[] = [
     setsCookie: true,
     async handle(call) {
       const { username, password } = call.body;
+      if (!call.takeOfTriedName(username)) return;
       const userId = call.engine.findUser(username);
-      if (!call.takeOfTriedUser(userId === 0 ? triedName(username) : userId)) return;
       if (await isPasswordOf(call, userId, password)) await answerSignedIn(call, userId, 200);
     },
   }),
@@ -139,14 +139,9 @@ export const signInRoutes: Route[] = [
 
 /** Null if the client has left meanwhile, or after telling it that there is no hash to be had now. */
 async function hashOrRefuse(call: Call<unknown, unknown>, password: string): Promise<string | null> {
-  const { passwords } = call.gateway;
-  if (!passwords.hasRoom) {
-    call.refuseUnavailable();
-    return null;
-  }
-  const credential = await passwords.hash(password, () => !call.isOver);
+  const credential = await call.gateway.passwords.hash(password, call);
   if (call.isOver) return null;
-  if (credential === null) call.refuseUnavailable();
+  if (credential === null) refuseBusy(call);
   return credential;
 }
 
@@ -160,20 +155,22 @@ async function isPasswordOf(
   password: string,
 ): Promise<boolean> {
   const { engine, gateway } = call;
-  if (!gateway.passwords.hasRoom) {
-    call.refuseUnavailable();
-    return false;
-  }
   const credential = engine.credential(userId) ?? '';
-  const fits = await gateway.passwords.verify(password, credential, () => !call.isOver);
+  const fits = await gateway.passwords.verify(password, credential, call);
   if (call.isOver) return false;
   if (fits === null) {
-    call.refuseUnavailable();
+    refuseBusy(call);
     return false;
   }
   if (fits && engine.credential(userId) === credential) return true;
   call.answerError(errorAnswer('wrong_credentials'));
   return false;
+}
+
+/** Too many work on passwords, or the exchange stops: there is no hash to be had. */
+function refuseBusy(call: Call<unknown, unknown>): void {
+  call.addHeader('Retry-After', '1');
+  call.refuseUnavailable();
 }
 
 async function answerSignedIn(call: Call<unknown, unknown>, userId: number, status: number): Promise<void> {
@@ -188,9 +185,4 @@ async function answerSignedIn(call: Call<unknown, unknown>, userId: number, stat
     status,
     `{"userId":"u${userId}","username":"${username}","token":"${token}","referralCode":"${code}","sequence":${sequence}}`,
   );
-}
-
-/** What tries of a name that is nobody's are counted by, so that they are answered as those of a user's; cut, as names are. */
-function triedName(username: string): string {
-  return username.toLowerCase().slice(0, 21);
 }
