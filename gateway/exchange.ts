@@ -53,6 +53,10 @@ export interface ExchangeOptions {
 /** How long calls under way may take to be answered when the exchange stops. */
 const DRAIN_MS = 10_000;
 
+/** Anybody may see this; what is wrong in detail is the operator's to read, in the log. */
+const FOLLOWER_TROUBLE =
+  'the follower cannot go on now and tries again: meanwhile nothing checks the journal, and history is unavailable';
+
 /** @throws JournalError when the data folder is in use or its journal is not as it was left. */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
   const started = new Started(options.log);
@@ -243,6 +247,7 @@ function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
     startedAtMs: clock.nowMs(),
     isStopping,
     notReady: () => (isStopping() ? 'stopping' : sequencer.halted),
+    warning: () => (follower === null || follower.status.trouble === null ? null : FOLLOWER_TROUBLE),
     halted: () => sequencer.halted,
     fail,
   };

@@ -22,7 +22,7 @@ import sqlite3 from 'sqlite3';
 import { type MarkState, readMark } from '../head-mark.js';
 import { JournalError } from '../journal-error.js';
 import { HEAD_FILE, JOURNAL_FILE } from '../journal-format.js';
-import { JournalReader, PUT_BACK } from '../journal-reader.js';
+import { JournalReader, PUT_BACK, unreadable } from '../journal-reader.js';
 import { closeDatabase, execute, openDatabase } from '../sqlite.js';
 import { UsageError } from './findings.js';
 
@@ -75,7 +75,8 @@ export interface ReadOnlyJournal {
 
 /**
  * The journal's reader, on a folder that must stay as it is.
- * @throws UsageError when there is no such folder or no journal in it, JournalError when the journal is gone or is none.
+ * @throws UsageError when there is no such folder or no journal in it, JournalError when the journal is gone or is none,
+ *   JournalUnavailable when it cannot be read now.
  */
 export async function openReadOnlyJournal(folder: string): Promise<ReadOnlyJournal> {
   checkFolder(folder);
@@ -119,7 +120,6 @@ async function openOrRefuse(path: string): Promise<ReadOnlyDatabase> {
   try {
     return await openReadOnly(path);
   } catch (error) {
-    if ('syscall' in (error as Error)) throw error;
-    throw new JournalError(`${path} cannot be opened: ${(error as Error).message}. ${PUT_BACK}`, null, error);
+    throw unreadable(path, 1, error);
   }
 }
