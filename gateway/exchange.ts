@@ -1,7 +1,8 @@
 /**
  * A running exchange: the wiring of its parts, their start and their stop.
  *
- * Start: journal (which locks the data folder), recovery, assets and house, prices, and only then the door. Stop: the
+ * Start: what can be judged before anything is made, journal (which locks the data folder), recovery, assets and house, prices,
+ * and only when all of that is on disk the door. Stop: the
  * door, the sources of commands, the answers under way, the journal. A fault in between is not answered to anybody:
  * `onFatal` is called, and the process must end.
  */
@@ -25,7 +26,9 @@ import { HttpServer } from './http/server.js';
 import type { Log } from './log.js';
 import { Metrics } from './metrics/metrics.js';
 import { registerReadings } from './metrics/readings.js';
-import { type Outside, openOutside } from './prices.js';
+import { checkPreconditions } from './preconditions.js';
+import { checkPriceFile, type Outside, openOutside } from './prices.js';
+import { ADDRESS_SPACE_GIBIBYTES } from './process-limits.js';
 import { RationedLog } from './rationed-log.js';
 import { Sources } from './sources.js';
 import { StreamServer } from './stream/stream.js';
@@ -72,6 +75,8 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { config, log } = options;
   const fail = fatalOnce(options);
   const { dataFolder: folder, acceptMissingMark } = config;
+  const ticks = options.outside === undefined ? await checkPriceFile(config) : null;
+  await checkPreconditions(config);
   const journal = await withVariable('DATA_FOLDER', () => openJournal({ folder, acceptMissingMark }));
   let sequencer: WatchedSequencer | null = null;
   let follower: Follower | null = null;
@@ -79,11 +84,8 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   started.add(async () => await follower?.close());
   started.add(() => (sequencer ?? journal).close());
   const engine = await recoverEngine(journal, log);
-  const outside = options.outside ?? (await openOutside({ config, engine, log, onFailure: fail }));
+  const outside = options.outside ?? openOutside({ config, ticks, engine, log, onFailure: fail });
   const { clock } = outside;
-  if (engine.nowMs > clock.nowMs()) {
-    log.warn({ journalMs: engine.nowMs, clockMs: clock.nowMs() }, 'the journal is ahead of the clock');
-  }
   const metrics = new Metrics(engine.sequence);
   started.add(() => metrics.stop());
   sequencer = new WatchedSequencer({
@@ -141,10 +143,24 @@ async function recoverEngine(journal: Journal, log: Log): Promise<Engine> {
   const reader = await openJournalReader(journal.folder);
   try {
     const { engine } = await recoverFromSnapshot({ folder: journal.folder, reader, log, elapsedMs });
-    engine.reserve();
+    makeRoom(engine);
     return engine;
   } finally {
     await reader.close();
+  }
+}
+
+/** Where the operating system promises no more memory than there is (vm.overcommit_memory=2), it is asked for now. */
+function makeRoom(engine: Engine): void {
+  try {
+    engine.reserve();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Error(
+      `no room in the address space for the engine's maxima (${error.message}). Memory is only taken as it is used, but the ` +
+        `system must let ${ADDRESS_SPACE_GIBIBYTES.withFollower} GiB be set aside: see vm.overcommit_memory and ulimit -v.`,
+      { cause: error },
+    );
   }
 }
 
@@ -221,11 +237,18 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     return stopped;
   };
 
+  // A disk that takes nothing is found out before anybody is told that the exchange is open.
+  await becomesDurable(sequencer);
   const port = await server.listen(config.host, config.port);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const address = `http://${host}:${port}`;
   log.info({ address, dataFolder: config.dataFolder }, 'listening');
   return { address, port, sequencer, stop };
+}
+
+/** Everything that the start has executed. Never settles if that fails: `onFatal` is called then. */
+function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
+  return new Promise((resolve) => sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }));
 }
 
 function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {

@@ -22,6 +22,16 @@ const SECRET_BYTES = 32;
 export function sessionSecret(dataFolder: string): Buffer {
   const path = join(dataFolder, SECRET_FILE);
   if (!existsSync(path)) writeSecret(dataFolder, path);
+  return readSecret(path);
+}
+
+/** Judges a secret that is there, and makes none. Throws as {@link sessionSecret} does. */
+export function checkSecret(dataFolder: string): void {
+  const path = join(dataFolder, SECRET_FILE);
+  if (existsSync(path)) readSecret(path);
+}
+
+function readSecret(path: string): Buffer {
   if ((statSync(path).mode & 0o077) !== 0) {
     throw new Error(`${path} can be read or written by others. Run: chmod 600 ${path}`);
   }
