@@ -10,6 +10,7 @@ import type { Engine } from '../engine/engine.js';
 import { Follower } from '../persistence/follower.js';
 import { type Journal, openJournal } from '../persistence/journal.js';
 import { openJournalReader } from '../persistence/journal-reader.js';
+import { lastCommandAtMs } from '../persistence/last-command.js';
 import { recoverFromSnapshot } from '../persistence/snapshot-recovery.js';
 import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
@@ -27,7 +28,7 @@ import type { Log } from './log.js';
 import { Metrics } from './metrics/metrics.js';
 import { registerReadings } from './metrics/readings.js';
 import { checkPreconditions } from './preconditions.js';
-import { checkPriceFile, type Outside, openOutside } from './prices.js';
+import { checkPriceFile, judgeClock, type Outside, openOutside } from './prices.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './process-limits.js';
 import { RationedLog } from './rationed-log.js';
 import { Sources } from './sources.js';
@@ -77,6 +78,9 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { dataFolder: folder, acceptMissingMark } = config;
   const ticks = options.outside === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
+  if (options.outside === undefined) {
+    judgeClock({ config, ticks, log, journalMs: await lastCommandAtMs(folder) });
+  }
   const journal = await withVariable('DATA_FOLDER', () => openJournal({ folder, acceptMissingMark }));
   let sequencer: WatchedSequencer | null = null;
   let follower: Follower | null = null;

@@ -42,12 +42,8 @@ export async function checkPriceFile({ feed, assets }: Config): Promise<TickFile
   return withVariable('PRICE_FEED', () => checkTickFile(feed.path, new Set(assets)), [TickFileError]);
 }
 
-/** @throws when the clock cannot be believed (clock-at-start.ts) */
-export function openOutside(options: OutsideOptions): Outside {
-  const { config, ticks, engine, log, onFailure } = options;
+export function openOutside({ config, ticks, engine, log, onFailure }: OutsideOptions): Outside {
   const { feed, assets } = config;
-  const resumeAtMs = engine.sequence === 0 ? null : engine.nowMs;
-  judgeClock(options, resumeAtMs);
   switch (feed.kind) {
     case 'simulated': {
       const clock = simulationClock(feed.speed, engine, log);
@@ -58,6 +54,7 @@ export function openOutside(options: OutsideOptions): Outside {
     }
     case 'file': {
       const { path, speed } = feed;
+      const resumeAtMs = engine.sequence === 0 ? null : engine.nowMs;
       return openFileFeed({ path, ticks: ticks!, speed, symbols: assets, resumeAtMs, log, onFailure });
     }
     case 'coinbase': {
@@ -74,7 +71,17 @@ export function openOutside(options: OutsideOptions): Outside {
   }
 }
 
-function judgeClock({ config, ticks, log }: OutsideOptions, journalMs: number | null): void {
+export interface ClockOptions {
+  config: Config;
+  /** Of the file of prices, if prices come from one. */
+  ticks: TickFileSummary | null;
+  log: Log;
+  /** When the journal's last command came; null: there is none. */
+  journalMs: number | null;
+}
+
+/** @throws when the clock that the exchange would get cannot be believed (clock-at-start.ts) */
+export function judgeClock({ config, ticks, log, journalMs }: ClockOptions): void {
   const { feed, acceptClock } = config;
   const problem =
     feed.kind === 'file'

@@ -181,6 +181,15 @@ export class JournalReader {
     }
   }
 
+  /** The last batch, which nothing proves yet; null: there is none. @throws JournalError, JournalUnavailable */
+  async lastBatch(): Promise<JournalBatch | null> {
+    try {
+      return (await this.rows('ORDER BY firstSequence DESC LIMIT 1', []))[0] ?? null;
+    } catch (error) {
+      throw this.named(error, 1);
+    }
+  }
+
   /**
    * Where the journal stood after the batch that ends at `sequence`; null when no batch ends there. Looks at two rows.
    * @throws JournalError when they do not fit together.
