@@ -81,13 +81,19 @@ async function damageHistory(): Promise<void> {
 
 test('a flood of connections leaves the journal its own', async () => {
   await start(['--nofile=256:256']);
-  let closed = 0;
+  await api.read(`/users/${userId}/trades`);
+  let [connected, closed] = [0, 0];
   for (let i = 0; i < 400; i++) {
     const port = Number(new URL(api.url).port);
     const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
-    socket.on('error', () => {}).on('close', () => closed++);
+    socket.on('error', () => {}).on('connect', () => connected++);
+    socket.on('close', () => closed++);
     sockets.push(socket);
   }
+  await eventually(() => connected === 400);
+  // The follower closes all its files, and opens them anew, with the flood waiting for what it gives back.
+  await damageHistory();
+  expect((await api.get(`/users/${userId}/trades`)).status).toBe(503);
   // One address has a fifth of the 128 that are left, twice at the most.
   await eventually(() => closed >= 400 - 2 * 25);
   for (let i = 0; i < 20; i++) await stake();
