@@ -79,7 +79,8 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const ticks = options.outside === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
   if (options.outside === undefined) {
-    judgeClock({ config, ticks, log, journalMs: await lastCommandAtMs(folder) });
+    const journalMs = await withVariable('DATA_FOLDER', () => lastCommandAtMs(folder));
+    judgeClock({ config, ticks, log, journalMs });
   }
   const journal = await withVariable('DATA_FOLDER', () => openJournal({ folder, acceptMissingMark }));
   let sequencer: WatchedSequencer | null = null;
