@@ -20,6 +20,11 @@ export function elapsedMs(): number {
   return performance.now();
 }
 
+/** What the machine's clock shows, which anybody may have set: milliseconds since the epoch. */
+export function machineMs(): number {
+  return Date.now();
+}
+
 /** How often the machine's clock is looked at, in real milliseconds. */
 const LOOK_MS = 1_000;
 /** Up to here the clock is brought to the machine's bit by bit; beyond it, somebody or something has set the machine's. */
@@ -73,7 +78,7 @@ export class SystemClock implements Clock {
   private step: { aheadMs: number; sinceMs: number; isTold: boolean } | null = null;
   private isSlowed = false;
 
-  constructor({ log, notBeforeMs = 0, wall = Date.now, elapsed = elapsedMs }: SystemClockOptions) {
+  constructor({ log, notBeforeMs = 0, wall = machineMs, elapsed = elapsedMs }: SystemClockOptions) {
     this.log = log;
     this.wall = wall;
     this.elapsed = elapsed;

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { MAX_ASSETS, MAX_BATCH_OPERATIONS, MAX_ORDER_MICROS, MAX_TRANSFER_MICROS } from '../engine/limits.js';
+import { fileProblem } from '../persistence/sqlite-codes.js';
 import type { PartnerKey } from './auth/partners.js';
 import type { ConnectionLimits } from './fair-use/connections.js';
 import type { FairUseRates } from './fair-use/fair-use.js';
@@ -41,6 +42,8 @@ export interface Config {
   passwordCostLog2: number;
   /** Whether a journal without its journal.head is taken as it is. */
   acceptMissingMark: boolean;
+  /** Whether a clock that is far from the journal's last command is believed. */
+  acceptClock: boolean;
   /** Whether a follower checks the journal, writes snapshots and keeps the history. */
   follower: boolean;
   /** A snapshot after so many commands. */
@@ -59,8 +62,8 @@ export class ConfigError extends Error {}
 type ErrorClass = new (...given: never[]) => Error;
 
 /**
- * Does something with what a variable names. What the operating system says of it, and errors of the given kinds, then name
- * the variable too; others pass as they are.
+ * Does something with what a variable names. What the operating system or SQLite says of it, and errors of the given kinds,
+ * then name the variable too; others pass as they are.
  * @throws ConfigError
  */
 export async function withVariable<T>(
@@ -72,7 +75,8 @@ export async function withVariable<T>(
     return await work();
   } catch (error) {
     const isMeant =
-      error instanceof Error && ('syscall' in error || kinds.some((kind) => error instanceof kind));
+      error instanceof Error &&
+      ('syscall' in error || fileProblem(error) !== null || kinds.some((kind) => error instanceof kind));
     if (!isMeant) throw error;
     throw new ConfigError(`${name} names what cannot be used: ${error.message}`, { cause: error });
   }
@@ -164,6 +168,7 @@ const Variables = z.object({
     }),
   PASSWORD_COST_LOG2: number({ standard: 15, min: 10, max: 20 }),
   ACCEPT_MISSING_MARK: onOff('off'),
+  ACCEPT_CLOCK: onOff('off'),
   FOLLOWER: onOff('on'),
   SNAPSHOT_EVERY_COMMANDS: number({ standard: 500_000, min: 1_000, max: 1_000_000_000 }),
   FAIR_USE: onOff('on'),
@@ -219,6 +224,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     siteOrigins: variables.SITE_ORIGINS,
     passwordCostLog2: variables.PASSWORD_COST_LOG2,
     acceptMissingMark: variables.ACCEPT_MISSING_MARK,
+    acceptClock: variables.ACCEPT_CLOCK,
     follower: variables.FOLLOWER,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
     fairUse: fairUseRates(variables),

@@ -1,16 +1,17 @@
 /**
  * A running exchange: the wiring of its parts, their start and their stop.
  *
- * Start: the data folder (locked and judged), recovery, the journal, assets and house, prices, and only then the door. Stop: the
- * door, with whoever waits for a hash or has not sent a whole request; the sources of commands, the answers under way, the
- * journal. A fault in between is not answered to anybody: `onFatal` is called, and the process must end.
+ * Start: what can be judged before anything is made, the data folder (locked and judged), recovery, the clock, the journal, assets
+ * and house, prices, and only when all of that is on disk the door. Stop: the door, with whoever waits for a hash or has not sent
+ * a whole request; the sources of commands, the answers under way, the journal. A fault in between is not answered to anybody:
+ * `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
 import { Follower } from '../persistence/follower.js';
 import { DataFolder } from '../persistence/journal.js';
 import { recoverJudged } from '../persistence/snapshot-recovery.js';
 import { Passwords } from './auth/passwords.js';
-import { readSecret, sessionSecret } from './auth/secret.js';
+import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
 import { elapsedMs } from './clock.js';
 import { type Config, withVariable } from './config.js';
@@ -24,7 +25,9 @@ import { HttpServer } from './http/server.js';
 import type { Log } from './log.js';
 import { Metrics } from './metrics/metrics.js';
 import { registerReadings } from './metrics/readings.js';
-import { type Outside, openOutside } from './prices.js';
+import { checkPreconditions } from './preconditions.js';
+import { checkPriceFile, judgeClock, type Outside, openOutside } from './prices.js';
+import { ADDRESS_SPACE_GIBIBYTES } from './process-limits.js';
 import { RationedLog } from './rationed-log.js';
 import { Sources } from './sources.js';
 import { StreamServer } from './stream/stream.js';
@@ -55,6 +58,10 @@ export interface ExchangeOptions {
  */
 const STOP_MS = { calls: 2_500, stream: 1_000 };
 
+/** Anybody may see this; what is wrong in detail is the operator's to read, in the log. */
+const FOLLOWER_TROUBLE =
+  'the follower cannot go on now and tries again: meanwhile nothing checks the journal, and history is unavailable';
+
 /** @throws JournalError when the data folder is in use or its journal is not as it was left. */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
   const started = new Started(options.log);
@@ -70,15 +77,16 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { config, log } = options;
   const fail = fatalOnce(options);
   const { dataFolder: folder, acceptMissingMark } = config;
+  const ticks = options.outside === undefined ? await checkPriceFile(config) : null;
+  await checkPreconditions(config);
   const data = await withVariable('DATA_FOLDER', () => DataFolder.take({ folder, acceptMissingMark }));
   started.add(() => data.release());
-  await withVariable('DATA_FOLDER', () => readSecret(folder));
   const engine = await recoverEngine(data, log);
-  const outside = options.outside ?? (await openOutside({ config, engine, log, onFailure: fail }));
-  const { clock } = outside;
-  if (engine.nowMs > clock.nowMs()) {
-    log.warn({ journalMs: engine.nowMs, clockMs: clock.nowMs() }, 'the journal is ahead of the clock');
+  if (options.outside === undefined) {
+    judgeClock({ config, ticks, log, journalMs: engine.sequence === 0 ? null : engine.nowMs });
   }
+  const outside = options.outside ?? openOutside({ config, ticks, engine, log, onFailure: fail });
+  const { clock } = outside;
   // Up to here nothing in the folder was changed: whatever is refused is left as it was found.
   const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
   let sequencer: WatchedSequencer | null = null;
@@ -142,8 +150,22 @@ async function recoverEngine(data: DataFolder, log: Log): Promise<Engine> {
   const { notice } = data.verdict;
   if (notice !== null) log.warn(notice);
   const engine = await recoverJudged(data, { log, elapsedMs });
-  engine.reserve();
+  makeRoom(engine);
   return engine;
+}
+
+/** Where the operating system promises no more memory than there is (vm.overcommit_memory=2), it is asked for now. */
+function makeRoom(engine: Engine): void {
+  try {
+    engine.reserve();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Error(
+      `no room in the address space for the engine's maxima (${error.message}). Memory is only taken as it is used, but the ` +
+        `system must let ${ADDRESS_SPACE_GIBIBYTES.withFollower} GiB be set aside: see vm.overcommit_memory and ulimit -v.`,
+      { cause: error },
+    );
+  }
 }
 
 /**
@@ -221,11 +243,18 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     return stopped;
   };
 
+  // A disk that takes nothing is found out before anybody is told that the exchange is open.
+  await becomesDurable(sequencer);
   const port = await server.listen(config.host, config.port);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const address = `http://${host}:${port}`;
   log.info({ address, dataFolder: config.dataFolder }, 'listening');
   return { address, port, sequencer, stop };
+}
+
+/** Everything that the start has executed. Never settles if that fails: `onFatal` is called then. */
+function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
+  return new Promise((resolve) => sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }));
 }
 
 function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
@@ -247,6 +276,7 @@ function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
     startedAtMs: clock.nowMs(),
     isStopping,
     notReady: () => (isStopping() ? 'stopping' : sequencer.halted),
+    warning: () => (follower === null || follower.status.trouble === null ? null : FOLLOWER_TROUBLE),
     halted: () => sequencer.halted,
     fail,
   };

@@ -4,18 +4,41 @@
  * output.
  */
 import { JournalError } from '../persistence/journal-error.js';
-import { ConfigError, readConfig } from './config.js';
+import { type Config, ConfigError, readConfig } from './config.js';
 import { type Exchange, startExchange } from './exchange.js';
-import { createLog } from './log.js';
+import { createLog, type Log } from './log.js';
+import {
+  affordableConnections,
+  checkAddressSpace,
+  type ProcessLimits,
+  processLimits,
+  RESERVED_FILES,
+} from './process-limits.js';
 
 async function main(): Promise<void> {
-  const config = readConfig(process.env);
-  const log = createLog(config.logLevel);
+  const asked = readConfig(process.env);
+  const log = createLog(asked.logLevel);
+  const config = withinLimits(asked, processLimits(), log);
   // Without a word to any client: only the journal says what happened.
   const onFatal = () => process.exit(1);
   const exchange = await startExchange({ config, log, onFatal });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void shutDown(exchange));
   console.log(firstTrade(exchange.port, config.host, config.assets[0]!));
+}
+
+/** @throws when the operating system gives this process too little */
+function withinLimits(config: Config, limits: ProcessLimits, log: Log): Config {
+  checkAddressSpace(limits, config.follower);
+  const connections = affordableConnections(limits, config.connections);
+  if (connections !== config.connections) {
+    const asked = config.connections.total;
+    log.warn(
+      { openFiles: limits.openFiles, asked, connections },
+      `CONNECTIONS is lowered to ${connections.total}, which the limit of open files allows: ${asked} need ` +
+        `${asked + RESERVED_FILES} (ulimit -n; LimitNOFILE= of systemd)`,
+    );
+  }
+  return { ...config, connections };
 }
 
 async function shutDown(exchange: Exchange): Promise<void> {

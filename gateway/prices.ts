@@ -6,13 +6,14 @@ import { CODES } from '../engine/codes.js';
 import type { Engine } from '../engine/engine.js';
 import { ResultHead } from '../engine/results.js';
 import { SubmitRefused } from '../persistence/sequencer.js';
-import { type Clock, FeedClock, SystemClock } from './clock.js';
+import { type Clock, FeedClock, machineMs, SystemClock } from './clock.js';
+import { clockProblem } from './clock-at-start.js';
 import { type Config, withVariable } from './config.js';
 import { CoinbaseFeed } from './feeds/coinbase.js';
 import { openFileFeed } from './feeds/file.js';
 import type { PriceFeed, PriceSink } from './feeds/price-feed.js';
 import { SIMULATED_ASSETS, type SimulatedAsset, SimulatedFeed } from './feeds/simulated.js';
-import { TickFileError } from './feeds/tick-file.js';
+import { checkTickFile, TickFileError, type TickFileSummary } from './feeds/tick-file.js';
 import type { Log } from './log.js';
 import type { Submitter } from './submitter.js';
 
@@ -24,15 +25,24 @@ export interface Outside {
 
 export interface OutsideOptions {
   config: Config;
+  /** Of the file of prices, if prices come from one. */
+  ticks: TickFileSummary | null;
   /** Recovered: simulated prices go on where they were, a file where it was. */
   engine: Engine;
   log: Log;
   onFailure: (error: Error) => void;
 }
 
-/** @throws ConfigError for a file of prices that cannot be read, or in which something is wrong. */
-export async function openOutside(options: OutsideOptions): Promise<Outside> {
-  const { config, engine, log, onFailure } = options;
+/**
+ * Reads the file of prices through, if prices come from one; else null. Needs nothing but the configuration.
+ * @throws ConfigError for a file that cannot be read, or in which something is wrong
+ */
+export async function checkPriceFile({ feed, assets }: Config): Promise<TickFileSummary | null> {
+  if (feed.kind !== 'file') return null;
+  return withVariable('PRICE_FEED', () => checkTickFile(feed.path, new Set(assets)), [TickFileError]);
+}
+
+export function openOutside({ config, ticks, engine, log, onFailure }: OutsideOptions): Outside {
   const { feed, assets } = config;
   switch (feed.kind) {
     case 'simulated': {
@@ -43,10 +53,9 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
       return { clock, feed: new SimulatedFeed({ assets: simulated, clock, seed }) };
     }
     case 'file': {
-      const resumeAtMs = engine.sequence === 0 ? null : engine.nowMs;
       const { path, speed } = feed;
-      const open = () => openFileFeed({ path, speed, symbols: assets, resumeAtMs, log, onFailure });
-      return withVariable('PRICE_FEED', open, [TickFileError]);
+      const resumeAtMs = engine.sequence === 0 ? null : engine.nowMs;
+      return openFileFeed({ path, ticks: ticks!, speed, symbols: assets, resumeAtMs, log, onFailure });
     }
     case 'coinbase': {
       const clock = new SystemClock({ log, notBeforeMs: engine.nowMs });
@@ -62,10 +71,40 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
   }
 }
 
+export interface ClockOptions {
+  config: Config;
+  /** Of the file of prices, if prices come from one. */
+  ticks: TickFileSummary | null;
+  log: Log;
+  /** When the journal's last command came; null: there is none. */
+  journalMs: number | null;
+}
+
+/** @throws when the clock that the exchange would get cannot be believed (clock-at-start.ts) */
+export function judgeClock({ config, ticks, log, journalMs }: ClockOptions): void {
+  const { feed, acceptClock } = config;
+  const problem =
+    feed.kind === 'file'
+      ? clockProblem({
+          journalMs,
+          sourceMs: ticks!.firstAtMs,
+          source: `the first price of ${feed.path}`,
+          mayBeBehind: true,
+        })
+      : clockProblem({
+          journalMs,
+          sourceMs: machineMs(),
+          source: 'the clock of the machine',
+          mayBeBehind: feed.kind === 'simulated' && feed.speed !== 1,
+        });
+  if (problem === null) return;
+  if (!acceptClock) throw new Error(problem);
+  log.warn({ problem }, 'the clock is believed all the same, as ACCEPT_CLOCK says');
+}
+
 function simulationClock(speed: number, engine: Engine, log: Log): Clock {
-  const machine = new SystemClock({ log, notBeforeMs: engine.nowMs });
-  if (speed === 1) return machine;
-  const clock = new FeedClock({ startsAtMs: machine.nowMs(), speed });
+  if (speed === 1) return new SystemClock({ log, notBeforeMs: engine.nowMs });
+  const clock = new FeedClock({ startsAtMs: Math.max(machineMs(), engine.nowMs), speed });
   clock.runTo(Number.POSITIVE_INFINITY);
   return clock;
 }

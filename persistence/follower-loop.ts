@@ -5,10 +5,12 @@
  * - Damage in history.db: it is named in the log, the file is removed, and the next session makes it again (after a second,
  *   if that was the reason the last time, too).
  * - A journal that is damaged, or that leads this engine to another digest: reported, with the sequence, and the end.
- * - Anything else (a full disk, say): logged, and tried again after a second. Trading does not depend on it.
+ * - Anything else (a file that cannot be read now, a full disk): told as a trouble, and tried again, after a quarter of a
+ *   second at first and ten seconds at most. Trading does not depend on it.
  *
- * Reads that come before the first session is open wait for it; between sessions they are `unavailable`. What lies before the snapshot that the first session began with is
- * checked once, hash by hash, when there is nothing else to do: damage is found even where nobody replays.
+ * Reads that come before the first session is open wait for it; between sessions they are `unavailable`. What lies before
+ * the snapshot that the first session began with is checked once, hash by hash, when there is nothing else to do: damage is
+ * found even where nobody replays.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FollowerLog, FromFollower } from './follower-messages.js';
@@ -17,13 +19,16 @@ import { FollowerSession, type SessionOptions } from './follower-session.js';
 import { HistoryDamage } from './history-damage.js';
 import type { HistoryRequest } from './history-requests.js';
 import { removeHistory } from './history-store.js';
-import { JournalError } from './journal-error.js';
+import { JournalError, JournalUnavailable } from './journal-error.js';
 import { type JournalPosition, openJournalReader } from './journal-reader.js';
 import { prepareSnapshotFolder } from './snapshot-folder.js';
 
-const RETRY_MS = 1_000;
+/** How long to wait before the first attempt after a failure; doubled for each further one, up to the longest wait. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 10_000;
 
-export type Disagreement = Extract<FromFollower, { kind: 'disagreement' }>;
+/** What the loop tells of itself. */
+export type FollowerNews = Extract<FromFollower, { kind: 'disagreement' | 'trouble' }>;
 
 interface EarlyRead {
   request: HistoryRequest;
@@ -39,13 +44,17 @@ export class FollowerLoop {
   private readonly stopped = new AbortController();
   /** The check of what lies before the first session's start; null: not begun. */
   private pastCheck: Promise<void> | null = null;
+  private pastIsTroubled = false;
   private disagreed = false;
   /** Whether the history has been damaged before. */
   private wasDamaged = false;
+  /** Failures since it last caught up with the journal; and what the last one was, null: it has caught up. */
+  private failures = 0;
+  private problem: string | null = null;
 
   constructor(
     private readonly options: SessionOptions,
-    private readonly disagreement: (what: Disagreement) => void,
+    private readonly tell: (news: FollowerNews) => void,
   ) {}
 
   /** Settles when the follower is closed, or has found something that ends it. */
@@ -58,7 +67,7 @@ export class FollowerLoop {
         // It may have been closed while the session was opened.
         if (this.isOver()) session.stop();
         this.takeEarlyReads((read) => session.read(read.request, read.minSequence, read.done));
-        await session.run(() => this.checkPast(session.startPosition));
+        await session.run(() => this.caughtUp(session.startPosition));
       } catch (error) {
         await this.recoverFrom(error);
       }
@@ -104,13 +113,36 @@ export class FollowerLoop {
       this.wasDamaged = true;
       return;
     }
-    log.error({ problem: String((error as Error).stack) }, 'the follower failed and will start again');
-    await this.closeSession('the follower has failed and starts again');
+    this.troubled(error, 'the follower has failed and tries again');
+    await this.closeSession('the follower has failed and tries again');
     await this.pause();
   }
 
+  /** Longer after each failure in a row. */
   private pause(): Promise<void> {
-    return delay(RETRY_MS, undefined, { signal: this.stopped.signal }).catch(() => {});
+    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.failures++, LONGEST_WAIT_MS);
+    return delay(waitMs, undefined, { signal: this.stopped.signal }).catch(() => {});
+  }
+
+  private troubled(error: unknown, message: string): void {
+    const { message: problem, stack } = error as Error;
+    this.options.log.error(
+      { problem: error instanceof JournalUnavailable ? problem : String(stack) },
+      message,
+    );
+    this.problem = problem;
+    this.tell({ kind: 'trouble', problem });
+  }
+
+  private caughtUp(startPosition: JournalPosition): void {
+    this.pastCheck ??= this.checkPast(startPosition);
+    // While the check waits for its next attempt, that is the trouble.
+    if (this.pastIsTroubled) return;
+    this.failures = 0;
+    if (this.problem === null) return;
+    this.problem = null;
+    this.options.log.info({}, 'the follower works again');
+    this.tell({ kind: 'trouble', problem: null });
   }
 
   private async closeSession(reason: string): Promise<void> {
@@ -131,19 +163,28 @@ export class FollowerLoop {
     if (this.disagreed) return;
     this.disagreed = true;
     const sequence = error.firstBadSequence ?? this.options.board.get('applied') + 1;
-    this.disagreement({ kind: 'disagreement', sequence, message: error.message });
+    this.tell({ kind: 'disagreement', sequence, message: error.message });
     this.close();
   }
 
-  private checkPast(until: JournalPosition): void {
-    this.pastCheck ??= checkChain(this.options, until, this.stopped.signal).catch((error: unknown) => {
-      if (error instanceof JournalError) this.disagree(error);
-      else
-        this.options.log.error(
-          { problem: String(error) },
-          'the older part of the journal could not be checked',
-        );
-    });
+  private async checkPast(until: JournalPosition): Promise<void> {
+    while (!this.isOver()) {
+      try {
+        await checkChain(this.options, until, this.stopped.signal);
+        this.pastIsTroubled = false;
+        // It may be asleep, with nothing to follow.
+        this.wake();
+        return;
+      } catch (error) {
+        if (error instanceof JournalError) {
+          this.disagree(error);
+          return;
+        }
+        this.pastIsTroubled = true;
+        this.troubled(error, 'the older part of the journal cannot be checked now, and is tried again');
+        await this.pause();
+      }
+    }
   }
 }
 

@@ -22,6 +22,8 @@ export type LogLevel = 'info' | 'warn' | 'error';
 export type FromFollower =
   | { kind: 'answer'; id: number; outcome: HistoryOutcome }
   | { kind: 'log'; level: LogLevel; fields: object; message: string }
+  /** It cannot go on now, and tries again; null: it goes on. */
+  | { kind: 'trouble'; problem: string | null }
   /** The follower has stopped for good: the journal, or what it leads to, is not what the exchange says it is. */
   | { kind: 'disagreement'; sequence: number; message: string };
 

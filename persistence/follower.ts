@@ -48,6 +48,9 @@ export interface FollowerStatus {
   snapshotAtMs: number;
   /** Entries of lists in history.db, and markets. */
   historyEntries: number;
+  /** Why it cannot go on now, though it tries again; null: it works. And how often that has happened. */
+  trouble: string | null;
+  troubleCount: number;
 }
 
 export class Follower {
@@ -63,6 +66,8 @@ export class Follower {
   private fault: Error | null = null;
   private restartedAtMs: number[] = [];
   private restart: NodeJS.Timeout | null = null;
+  private trouble: string | null = null;
+  private troubleCount = 0;
   /** Why it does nothing any more. */
   private ended: string | null = null;
 
@@ -103,6 +108,8 @@ export class Follower {
       snapshotSequence: board.get('snapshotSequence'),
       snapshotAtMs: board.get('snapshotAtMs'),
       historyEntries: board.get('entryCount'),
+      trouble: this.trouble,
+      troubleCount: this.troubleCount,
     };
   }
 
@@ -149,6 +156,9 @@ export class Follower {
       case 'log':
         this.options.log[message.level](message.fields, message.message);
         break;
+      case 'trouble':
+        this.setTrouble(message.problem);
+        break;
       case 'disagreement': {
         const { sequence } = message;
         this.options.log.error(
@@ -162,12 +172,18 @@ export class Follower {
     }
   }
 
+  private setTrouble(problem: string | null): void {
+    this.trouble = problem;
+    if (problem !== null) this.troubleCount++;
+  }
+
   private threadEnded(): void {
     // After a disagreement, or when it is closed, it is meant to end.
     if (this.ended !== null) return;
     const { elapsedMs, log, onFailure } = this.options;
     const error = this.fault ?? new Error("the follower's thread has ended");
     this.fault = null;
+    this.setTrouble(error.message);
     const nowMs = elapsedMs();
     this.restartedAtMs = this.restartedAtMs.filter((atMs) => nowMs - atMs < RESTARTS_WITHIN_MS);
     if (this.restartedAtMs.length >= RESTARTS_MAX) {
@@ -176,7 +192,8 @@ export class Follower {
       return;
     }
     log.error({ problem: String(error.stack) }, "the follower's thread has ended and will be started again");
-    this.restartedAtMs.push(nowMs);
+    // One that never began has not failed: no descriptor was left for it, say.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED') this.restartedAtMs.push(nowMs);
     this.history.end('the follower is being started again');
     this.restart = setTimeout(() => {
       this.restart = null;

@@ -1,7 +1,7 @@
 /**
  * What is wrong with history.db. Nothing is lost by it: the history is made again from the journal.
  */
-import sqlite3 from 'sqlite3';
+import { fileProblem } from './sqlite-codes.js';
 
 export class HistoryDamage extends Error {
   override name = 'HistoryDamage';
@@ -19,19 +19,8 @@ export class HistoryDamage extends Error {
   }
 }
 
-/** SQLite's ways of saying that a file is not what SQLite wrote, or that a table is not the one that was made. */
-const DAMAGED = [
-  sqlite3.CORRUPT,
-  sqlite3.NOTADB,
-  sqlite3.FORMAT,
-  sqlite3.ERROR,
-  sqlite3.MISMATCH,
-  sqlite3.CONSTRAINT,
-];
-
 /** An error of SQLite, as damage if that is what it says; as it is when it says something else (a full disk). */
 export function asDamage(error: unknown): unknown {
-  const { errno, message } = error as Error & { errno?: number };
-  if (errno === undefined || !DAMAGED.includes(errno)) return error;
-  return new HistoryDamage('(unknown)', '(unknown)', message, error);
+  if (fileProblem(error) !== 'wrong') return error;
+  return new HistoryDamage('(unknown)', '(unknown)', (error as Error).message, error);
 }

@@ -1,7 +1,9 @@
 /**
- * What is wrong with a journal, for the operator who has to decide what to do about it.
+ * The two kinds of trouble with a journal: something is wrong with it, and it cannot be read now. Only the first says
+ * anything of what is in it. The second is tried again.
  */
 
+/** What is wrong with a journal, for the operator who has to decide what to do about it. */
 export class JournalError extends Error {
   override name = 'JournalError';
   /**
@@ -13,5 +15,19 @@ export class JournalError extends Error {
   constructor(message: string, firstBadSequence: number | null, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.firstBadSequence = firstBadSequence;
+  }
+}
+
+/** The journal cannot be read now. Nothing is known to be wrong with it. */
+export class JournalUnavailable extends Error {
+  override name = 'JournalUnavailable';
+
+  constructor(path: string, cause: Error) {
+    super(
+      `${path} cannot be read now: ${cause.message}. Nothing is known to be wrong with it, and nothing was changed. It must be ` +
+        'a file that this user may read, in a folder that this user may write to (SQLite needs that also to read), on a ' +
+        'disk that works; the process must be allowed to open more files; and no other program may have it locked.',
+      { cause },
+    );
   }
 }

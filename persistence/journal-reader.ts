@@ -6,12 +6,12 @@
  * Always holds: a batch is handed out only when it continues the chain of the batches before it; the first one that
  * does not is a {@link JournalError} that names it. Nothing is skipped, and memory is bounded: a page of rows at a time.
  */
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './journal-chain.js';
-import { JournalError } from './journal-error.js';
+import { JournalError, JournalUnavailable } from './journal-error.js';
 import {
   APPLICATION_ID,
   type BatchContent,
@@ -26,6 +26,7 @@ import {
   TABLE_SQL,
 } from './journal-format.js';
 import { closeDatabase, openDatabase, query } from './sqlite.js';
+import { fileProblem } from './sqlite-codes.js';
 
 const PAGE_ROWS = 256;
 const PAGE_BYTES = 8 * 1024 * 1024;
@@ -46,10 +47,10 @@ export interface JournalPosition {
 
 export const GENESIS: JournalPosition = Object.freeze({ sequence: 0, hash: GENESIS_HASH, digest: null });
 
-/** @throws JournalError when there is no journal in the folder, or one of another version. */
+/** @throws JournalError when there is no journal in the folder, or one of another version; JournalUnavailable. */
 export async function openJournalReader(folder: string): Promise<JournalReader> {
   const path = join(folder, JOURNAL_FILE);
-  if (!existsSync(path)) throw new JournalError(`there is no journal at ${path}`, null);
+  if (!isThere(path)) throw new JournalError(`there is no journal at ${path}`, null);
   // Read before the journal is, so that a journal that is being written is never behind it.
   const mark = readMark(join(folder, HEAD_FILE));
   const database = await openToRead(path);
@@ -66,6 +67,11 @@ export async function openJournalReader(folder: string): Promise<JournalReader> 
 export const PUT_BACK =
   'Nothing was changed. Put back journal.db, journal.db-wal and journal.head as they were together, from the disk ' +
   'or from a copy.';
+
+/** @throws the operating system's error when it does not tell, which says nothing of the file. */
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
 
 async function openToRead(path: string): Promise<sqlite3.Database> {
   try {
@@ -116,7 +122,7 @@ export class JournalReader {
    * The batches after `after`, oldest first, up to the last one that is there when it is reached. `after` must be the
    * end of a batch (a snapshot's position, what an earlier iteration ended with); left out: from the first.
    * @throws JournalError at the first batch that is missing, unreadable or not the one that was written, and at the
-   *   end if the journal ends before its head mark.
+   *   end if the journal ends before its head mark; JournalUnavailable when the next one cannot be read now.
    */
   async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
     let { sequence, hash } = after;
@@ -278,7 +284,9 @@ export class JournalReader {
     }
     const last = batch.lastSequence;
     if (last < expected || !Number.isSafeInteger(last)) throw this.bad(expected, `ends at ${last}`);
-    const wellFormed = DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
+    // Where a row's own header is damaged, SQLite gives values of other types than the table's.
+    const wellTyped = Buffer.isBuffer(batch.frames) && Buffer.isBuffer(batch.hash);
+    const wellFormed = wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
     if (!wellFormed || !hashOf(batch, hash).equals(batch.hash)) {
       throw this.bad(
         expected,
@@ -330,35 +338,26 @@ export class JournalReader {
     return new JournalError(`${this.path}: the batch at sequence ${sequence} ${what}. ${PUT_BACK}`, sequence);
   }
 
-  private named(error: unknown, sequence: number): JournalError {
-    return error instanceof JournalError ? error : unreadable(this.path, sequence, error);
+  private named(error: unknown, sequence: number): unknown {
+    return unreadable(this.path, sequence, error);
   }
 }
 
-/** What keeps SQLite from opening a file, and says nothing about what is in it. */
-const NO_ACCESS = [
-  sqlite3.CANTOPEN,
-  sqlite3.PERM,
-  sqlite3.AUTH,
-  sqlite3.READONLY,
-  sqlite3.BUSY,
-  sqlite3.NOMEM,
-];
-
-/** What SQLite says about a journal that it cannot read at a sequence. */
-export function unreadable(path: string, sequence: number, error: unknown): JournalError {
-  const { message, errno } = error as Error & { errno?: number };
-  if (errno !== undefined && NO_ACCESS.includes(errno)) {
-    return new JournalError(
-      `${path} cannot be opened: ${message}. It must be a file that this user may read, in a folder that this user may ` +
-        'write to (SQLite needs that also to read). Nothing was changed.',
-      null,
-      error,
-    );
+/** What an error met on the way is to be told as; what comes neither from SQLite nor from here, as it is. */
+export function unreadable(path: string, sequence: number, error: unknown): unknown {
+  switch (fileProblem(error)) {
+    case null:
+      return error;
+    case 'unavailable':
+      return new JournalUnavailable(path, error as Error);
+    case 'wrong':
+    case 'misuse': {
+      const { message } = error as Error;
+      return new JournalError(
+        `${path} cannot be read at sequence ${sequence}: ${message}. ${PUT_BACK}`,
+        sequence,
+        error,
+      );
+    }
   }
-  return new JournalError(
-    `${path} cannot be read at sequence ${sequence}: ${message}. ${PUT_BACK}`,
-    sequence,
-    error,
-  );
 }

@@ -77,7 +77,7 @@ export interface ReadOnlyJournal {
 
 /**
  * The journal's reader, on a folder that must stay as it is.
- * @throws JournalError when the file cannot be read as a journal of this version.
+ * @throws JournalError when the file cannot be read as a journal of this version, JournalUnavailable when it cannot be read now.
  */
 export async function openReadOnlyJournal(folder: string): Promise<ReadOnlyJournal> {
   const path = join(folder, JOURNAL_FILE);
@@ -98,7 +98,6 @@ async function openOrRefuse(path: string): Promise<ReadOnlyDatabase> {
   try {
     return await openReadOnly(path);
   } catch (error) {
-    if ('syscall' in (error as Error)) throw error;
     throw unreadable(path, 1, error);
   }
 }

@@ -36,9 +36,11 @@ interface Delivered {
 async function play(options: Partial<FileFeedOptions> & { path: string }, each = () => {}) {
   const delivered: Delivered[] = [];
   const failures: Error[] = [];
-  const { clock, feed } = await openFileFeed({
+  const symbols = options.symbols ?? ['BTC', 'ETH'];
+  const { clock, feed } = openFileFeed({
+    ticks: await checkTickFile(options.path, new Set(symbols)),
     speed: 1e8,
-    symbols: ['BTC', 'ETH'],
+    symbols,
     resumeAtMs: null,
     log: silentLog,
     onFailure: (error) => failures.push(error),

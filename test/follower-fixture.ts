@@ -90,6 +90,8 @@ export interface TestFollower {
   board: FollowerBoard;
   log: Log;
   disagreements: { sequence: number; message: string }[];
+  /** What it said of its troubles, in order; null: over. */
+  troubles: (string | null)[];
   /** Asks when everything durable must be in the answer; throws when it is unavailable. */
   read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryAnswers[Kind]>;
   outcome<Kind extends HistoryKind>(
@@ -111,8 +113,12 @@ export function startFollower(
   board.set('durable', durableSequence);
   const log = new Log();
   const disagreements: TestFollower['disagreements'] = [];
-  const options = { folder, board, log, snapshots, writeSnapshot: writeSnapshotHere, readSnapshot };
-  const loop = new FollowerLoop(options, (what) => disagreements.push(what));
+  const troubles: TestFollower['troubles'] = [];
+  const options = { folder, board, log, snapshots, writeSnapshot, readSnapshot };
+  const loop = new FollowerLoop(options, (what) => {
+    if (what.kind === 'disagreement') disagreements.push(what);
+    else troubles.push(what.problem);
+  });
   const running = loop.run();
   const outcome: TestFollower['outcome'] = async (request, minSequence) => {
     for (;;) {
@@ -120,7 +126,7 @@ export function startFollower(
       // It has just found damage, or a lock, and starts again.
       const willCome =
         answer.outcome === 'unavailable' &&
-        /made again|starts again|history\.db|SQLITE_BUSY/.test(answer.reason);
+        /made again|tries again|history\.db|SQLITE_BUSY/.test(answer.reason);
       if (!willCome) return answer as HistoryOutcome<typeof request.kind> as never;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
@@ -129,6 +135,7 @@ export function startFollower(
     board,
     log,
     disagreements,
+    troubles,
     outcome,
     read: async (request) => {
       const answer = await outcome(request, board.get('durable'));

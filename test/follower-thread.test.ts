@@ -307,7 +307,7 @@ describe('the thread', () => {
     });
     closers.push(() => follower.close());
     await vi.waitFor(() => expect(log.of('error').length).toBeGreaterThan(1), 30_000);
-    expect(log.of('error')[0]!.message).toBe('the follower failed and will start again');
+    expect(log.of('error')[0]!.message).toBe('the follower has failed and tries again');
     expect(onFailure).not.toHaveBeenCalled();
   });
 

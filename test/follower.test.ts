@@ -2,7 +2,7 @@
  * The follower in this thread: what it does when it disagrees, when snapshots are taken, how reads wait and when they
  * are refused. The thread of its own is tested in follower-thread.test.ts, what it answers in history.test.ts.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -263,11 +263,59 @@ describe('failures that are none of the journal', () => {
     await closeDatabase(database);
     expect((await follower.read(TRADES)).entries.length).toBe(1);
     const problems = follower.log.of('error').map(({ message }) => message);
-    expect(new Set(problems)).toEqual(new Set(['the follower failed and will start again']));
+    expect(new Set(problems)).toEqual(new Set(['the follower has failed and tries again']));
     const starts = follower.log.of('info').filter(({ message }) => message === 'the follower starts');
     expect(starts.at(-1)!.fields).toMatchObject({ historySequence: 1_000 });
     expect(follower.disagreements).toEqual([]);
     await journal.close();
+  });
+});
+
+describe('a journal that cannot be read now', () => {
+  const reasonOf = (follower: TestFollower) => follower.troubles.at(-1);
+
+  it('because somebody else has locked it: it is tried again, told of, and nothing is said to be wrong', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands.slice(0, 1_000));
+    const other = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READWRITE);
+    await execute(other, 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    const follower = start(folder, 1_000);
+    await vi.waitFor(() => expect(follower.log.of('error').length).toBeGreaterThan(1), 60_000);
+    expect(follower.disagreements).toEqual([]);
+    expect(reasonOf(follower)).toMatch(/journal\.db cannot be read now: SQLITE_BUSY/);
+    await execute(other, 'ROLLBACK');
+    await closeDatabase(other);
+    expect((await follower.read(TRADES)).entries.length).toBe(1);
+    await vi.waitFor(() => expect(reasonOf(follower)).toBe(null), 30_000);
+    expect(follower.disagreements).toEqual([]);
+  });
+
+  it('what lies before the snapshot is checked later, if it could not be read at first', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands.slice(0, 2_000));
+    const first = startFollower(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
+    await first.read(TRADES);
+    await vi.waitFor(() => expect(listSnapshots(folder).length).toBe(1), 30_000);
+    await first.close();
+    const path = join(folder, 'journal.db');
+    const follower = start(folder, 2_000);
+    // The session has a connection by then; the check opens another, and meets a folder in the journal's place.
+    const { info } = follower.log;
+    follower.log.info = (fields, message) => {
+      info(fields, message);
+      if (message !== 'the follower starts') return;
+      renameSync(path, `${path}.away`);
+      mkdirSync(path);
+    };
+    await vi.waitFor(() => expect(reasonOf(follower)).toMatch(/cannot be read now/), 30_000);
+    expect((await follower.read(TRADES)).entries.length).toBe(1);
+    rmdirSync(path);
+    renameSync(`${path}.away`, path);
+    await vi.waitFor(() => expect(reasonOf(follower)).toBe(null), 30_000);
+    const told = follower.log.of('info').map(({ message }) => message);
+    expect(told).toContain('the journal before the snapshot is whole');
+    expect(told.at(-1)).toBe('the follower works again');
+    expect(follower.disagreements).toEqual([]);
   });
 });
 

@@ -4,6 +4,7 @@
  * first is what the operator hears of, and nothing is left running.
  */
 
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,7 +14,8 @@ import { WebSocket } from 'ws';
 import { Digest } from '../engine/digest.js';
 import { Tape } from '../engine/tape.js';
 import { readConfig } from '../gateway/config.js';
-import { startExchange } from '../gateway/exchange.js';
+import { type Exchange, startExchange } from '../gateway/exchange.js';
+import type { PriceFeed } from '../gateway/feeds/price-feed.js';
 import { createLog } from '../gateway/log.js';
 import { TradingHalted } from '../gateway/watched-sequencer.js';
 import { openJournal } from '../persistence/journal.js';
@@ -118,15 +120,17 @@ describe('a start that fails', () => {
     for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
   });
 
-  async function startOn(port: number, words: string[] = []): Promise<string> {
+  function startWith(folder: string, changes: { port?: number; feed?: PriceFeed }): Promise<Exchange> {
+    const clock = new ManualClock(WINDOW_START_MS);
+    const { port = 0, feed = new ManualFeed(clock) } = changes;
+    const config = { ...readConfig({ ASSETS: 'BTC' }), dataFolder: folder, port };
+    const onFatal = (error: Error) => expect.fail(error.message);
+    return startExchange({ config, log: createLog('silent'), onFatal, outside: { clock, feed } });
+  }
+
+  async function newFolder(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'exchange-'));
     folders.push(folder);
-    const clock = new ManualClock(WINDOW_START_MS);
-    const config = { ...readConfig({ ASSETS: 'BTC' }), dataFolder: folder, port };
-    const log = createLog('info', { write: (line) => words.push(line) });
-    const outside = { clock, feed: new ManualFeed(clock) };
-    const onFatal = (error: Error) => words.push(error.message);
-    await expect(startExchange({ config, log, onFatal, outside })).rejects.toThrow(`127.0.0.1:${port}`);
     return folder;
   }
 
@@ -137,10 +141,24 @@ describe('a start that fails', () => {
   }
 
   test('says why, and leaves the folder to whoever comes next', async () => {
-    const folder = await startOn(await takenPort());
+    const folder = await newFolder();
+    const feed: PriceFeed = {
+      start: () => {
+        throw new Error('there are no prices today');
+      },
+      stop: () => Promise.resolve(),
+    };
+    await expect(startWith(folder, { feed })).rejects.toThrow('there are no prices today');
     // Nothing holds it any more, and what was executed until then is there.
     const journal = await openJournal({ folder });
     expect(journal.end.sequence).toBeGreaterThan(0);
     await journal.close();
+  });
+
+  test('because the port is taken makes nothing', async () => {
+    const folder = join(await newFolder(), 'data');
+    const port = await takenPort();
+    await expect(startWith(folder, { port })).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);
+    expect(existsSync(folder)).toBe(false);
   });
 });

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MarketStatus, Outcome, Side, TimeInForce } from '../engine/domain.js';
 import { openFileFeed } from '../gateway/feeds/file.js';
+import { checkTickFile } from '../gateway/feeds/tick-file.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from '../gateway/house.js';
 import { AVERAGED_MS, fairValue } from '../gateway/house-fair-value.js';
 import { RecentPrices } from '../gateway/house-prices.js';
@@ -380,8 +381,9 @@ describe('stopping and starting', () => {
 });
 
 test('half a day of real prices with a busy trader: every market is quoted, claimed and paid', async () => {
-  const feed = await openFileFeed({
+  const feed = openFileFeed({
     path: DAY_FILE,
+    ticks: await checkTickFile(DAY_FILE, new Set(['BTC'])),
     speed: 14_400,
     symbols: ['BTC'],
     resumeAtMs: null,

@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../engine/engine.js';
 import { configure, openJournal } from '../persistence/journal.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows } from '../persistence/journal-chain.js';
+import { JournalUnavailable } from '../persistence/journal-error.js';
 import { FORMAT_VERSION, GENESIS_HASH, MAX_ROW_BYTES } from '../persistence/journal-format.js';
 import { GENESIS, openJournalReader } from '../persistence/journal-reader.js';
 import { recover } from '../persistence/recovery.js';
@@ -258,16 +259,16 @@ describe('a reader', () => {
   });
 });
 
-describe('a journal that cannot be opened', () => {
+describe('a journal that cannot be read now', () => {
   it('is refused without a word against its contents', async () => {
     const folder = folders.make();
     await writeJournal(folder);
     // SQLite needs this name for a file of its own.
     mkdirSync(join(folder, 'journal.db-wal'));
     for (const open of [() => openJournal({ folder }), () => openJournalReader(folder)]) {
-      const error = await journalErrorOf(open());
-      expect(error.message).toContain('cannot be opened');
-      expect(error.firstBadSequence).toBeNull();
+      const error = await open().catch((error: unknown) => error);
+      expect(error).toBeInstanceOf(JournalUnavailable);
+      expect((error as Error).message).toContain('cannot be read now: SQLITE_CANTOPEN');
     }
     rmdirSync(join(folder, 'journal.db-wal'));
     expect((await start(folder)).engine.sequence).toBe(100);

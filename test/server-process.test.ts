@@ -254,6 +254,7 @@ describe('the configuration', () => {
       siteOrigins: [],
       passwordCostLog2: 15,
       acceptMissingMark: false,
+      acceptClock: false,
       follower: true,
       snapshotEveryCommands: 500_000,
       fairUse: {
@@ -351,6 +352,7 @@ describe('the configuration', () => {
     ['SITE_ORIGINS', 'https://example.com/'],
     ['PASSWORD_COST_LOG2', '9'],
     ['ACCEPT_MISSING_MARK', 'yes'],
+    ['ACCEPT_CLOCK', '1'],
     ['FOLLOWER', '1'],
     ['SNAPSHOT_EVERY_COMMANDS', '0'],
     ['FAIR_USE', 'yes'],

@@ -320,17 +320,20 @@ export class ChildServer {
   stderr = '';
   private readonly exited: Promise<number | null>;
 
-  private constructor(variables: Record<string, string>) {
-    const environment = { PORT: '0', PASSWORD_COST_LOG2: '10', FAIR_USE: 'off', ...variables };
-    this.child = spawn(process.execPath, [MAIN], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  private constructor(variables: Record<string, string>, limits: readonly string[]) {
+    const { PATH = '' } = process.env;
+    const environment = { PATH, PORT: '0', PASSWORD_COST_LOG2: '10', FAIR_USE: 'off', ...variables };
+    const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
+    const [command, ...args] = [...limited, process.execPath, MAIN];
+    this.child = spawn(command!, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
     this.child.stdout!.on('data', (data) => (this.stdout += data));
     this.child.stderr!.on('data', (data) => (this.stderr += data));
     this.exited = new Promise((resolve) => this.child.on('close', resolve));
   }
 
-  /** `DATA_FOLDER` should be among the variables. Does not wait. */
-  static spawn(variables: Record<string, string>): ChildServer {
-    return new ChildServer(variables);
+  /** `DATA_FOLDER` should be among the variables. `limits` are prlimit's, such as --nofile=256. Does not wait. */
+  static spawn(variables: Record<string, string>, limits: readonly string[] = []): ChildServer {
+    return new ChildServer(variables, limits);
   }
 
   /** Resolves when it listens. Rejects, with what it said, when it ends before. */

@@ -8,10 +8,12 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Logger } from 'pino';
 import { FeedClock } from '../clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
-import { checkTickFile, readTicks, type Tick } from './tick-file.js';
+import { readTicks, type Tick, type TickFileSummary } from './tick-file.js';
 
 export interface FileFeedOptions {
   path: string;
+  /** What `checkTickFile` says of it. */
+  ticks: TickFileSummary;
   /** How many times as fast as real time, more than 0. */
   speed: number;
   /** The assets of the exchange. */
@@ -30,17 +32,14 @@ export interface FileFeedOptions {
 const MAX_BATCH_TICKS = 64;
 const MAX_BATCH_MS = 1_000;
 
-/**
- * Checks the whole file and makes the clock that follows it, standing at the first price or at `resumeAtMs`.
- * @throws TickFileError naming the first bad line; the error of the file system when the file cannot be read
- */
-export async function openFileFeed(options: FileFeedOptions): Promise<{ clock: FeedClock; feed: PriceFeed }> {
-  const summary = await checkTickFile(options.path, new Set(options.symbols));
-  options.log.info({ path: options.path, ...summary }, 'prices come from a file');
-  if (options.resumeAtMs !== null && options.resumeAtMs > summary.lastAtMs)
-    options.log.warn({ resumeAtMs: options.resumeAtMs }, 'the file has no price later than the journal');
-  const startsAtMs = Math.max(summary.firstAtMs, options.resumeAtMs ?? 0);
-  const clock = new FeedClock({ startsAtMs, speed: options.speed });
+/** Makes the clock that follows the file, standing at the first price or at `resumeAtMs`. */
+export function openFileFeed(options: FileFeedOptions): { clock: FeedClock; feed: PriceFeed } {
+  const { path, ticks, resumeAtMs, speed, log } = options;
+  log.info({ path, ...ticks }, 'prices come from a file');
+  if (resumeAtMs !== null && resumeAtMs > ticks.lastAtMs)
+    log.warn({ resumeAtMs }, 'the file has no price later than the journal');
+  const startsAtMs = Math.max(ticks.firstAtMs, resumeAtMs ?? 0);
+  const clock = new FeedClock({ startsAtMs, speed });
   return { clock, feed: new FileFeed(options, clock, startsAtMs) };
 }
 

@@ -31,6 +31,8 @@ export interface Gateway {
   isStopping(): boolean;
   /** Why the exchange is not ready for traffic; null: it is. */
   notReady(): string | null;
+  /** What does not work now and is tried again, while trading goes on; null: nothing. */
+  warning(): string | null;
   /** Why nobody can change anything any more, though what is there can be read; null: all is well. */
   halted(): string | null;
   /** A bug or a broken disk: the process must end, and answers nothing more. */

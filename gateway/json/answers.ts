@@ -348,7 +348,15 @@ export const PartnerUser = z.strictObject({
 export const MetricsText = z.string().meta({ description: 'The text form of Prometheus, version 0.0.4' });
 
 export const Health = z.strictObject({ status: z.literal('ok') });
-export const Ready = z.strictObject({ status: z.literal('ready') });
+export const Ready = z.strictObject({
+  status: z.literal('ready'),
+  warning: z
+    .string()
+    .optional()
+    .describe(
+      'Trading goes on, but something does not work now, and is tried again. The log has the details.',
+    ),
+});
 export const Status = z.strictObject({
   version: z.string(),
   sequence,

@@ -186,7 +186,7 @@ export class Metrics {
       () => this.eventLoopDelay.quantiles().map(([quantile, value]) => [{ quantile: `${quantile}` }, value]),
     );
     this.gauges('exchange_memory_bytes', 'Memory of the process', ['kind'], () =>
-      Object.entries(process.memoryUsage()).map(([kind, bytes]) => [{ kind }, bytes] as const),
+      Object.entries(memoryUsage()).map(([kind, bytes]) => [{ kind }, bytes] as const),
     );
     this.counter('exchange_cpu_seconds_total', 'CPU time of the process', ['mode'], () => {
       const { user, system } = process.cpuUsage();
@@ -195,6 +195,16 @@ export class Metrics {
         [{ mode: 'system' }, system / 1e6],
       ];
     });
+  }
+}
+
+/** Nothing while it is not known: Linux tells it in a file, and no descriptor may be left to open that with. */
+function memoryUsage(): Partial<NodeJS.MemoryUsage> {
+  try {
+    return process.memoryUsage();
+  } catch (error) {
+    if (!('syscall' in (error as Error))) throw error;
+    return {};
   }
 }
 

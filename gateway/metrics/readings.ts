@@ -1,4 +1,5 @@
 /** What the metrics ask of the parts of a running exchange when somebody looks at them. */
+import type { FollowerStatus } from '../../persistence/follower.js';
 import type { ConnectionCap } from '../fair-use/connections.js';
 import type { FairQueue } from '../fair-use/fair-queue.js';
 import { type FairUse, PARTIES, QUOTAS } from '../fair-use/fair-use.js';
@@ -6,10 +7,12 @@ import type { Overload } from '../fair-use/overload.js';
 import type { WatchedSequencer } from '../watched-sequencer.js';
 import type { Metrics } from './metrics.js';
 
+type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble' | 'troubleCount'>;
+
 export interface Observed {
   sequencer: WatchedSequencer;
   /** null: it is turned off. */
-  follower: { readonly status: { lagCommands: number; lagMs: number } } | null;
+  follower: { readonly status: FollowerReadings } | null;
   fairUse: FairUse;
   overload: Overload;
   /** Of those who wait for a password to be hashed. */
@@ -33,6 +36,13 @@ export function registerReadings(metrics: Metrics, observed: Observed): void {
   );
   metrics.gauge('exchange_follower_lag_seconds', 'For how long the oldest of them has been durable', () =>
     follower === null ? null : follower.status.lagMs / 1_000,
+  );
+  metrics.gauge('exchange_follower_troubled', '1: the follower cannot go on now, and tries again', () => {
+    if (follower === null) return null;
+    return follower.status.trouble === null ? 0 : 1;
+  });
+  metrics.counter('exchange_follower_troubles_total', 'How often the follower could not go on', [], () =>
+    follower === null ? [] : [[{}, follower.status.troubleCount]],
   );
   metrics.gauges('exchange_connections', 'Open connections', ['kind'], () => [
     [{ kind: 'http' }, connections.httpCount],

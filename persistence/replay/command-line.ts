@@ -1,9 +1,10 @@
 /**
  * The command line of the replay tool: which verbs there are, what they take, and the exit status that says how it
- * ended. 0: all is well. 1: damage was found, and named on standard error. 2: the request makes no sense.
+ * ended. 0: all is well. 1: damage was found, and named on standard error. 2: the request makes no
+ * sense, or what it needs cannot be read now.
  */
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { JournalError } from '../journal-error.js';
+import { JournalError, JournalUnavailable } from '../journal-error.js';
 import { audit } from './audit.js';
 import { events } from './events.js';
 import { explain } from './explain.js';
@@ -41,7 +42,7 @@ them, so what they say is right all the same.
 Places in the journal are a sequence (1042), a time (2025-11-21T04:45:00Z; UTC unless it says otherwise), or
 milliseconds since the epoch (1763700300000).
 
-Exit status: 0 all is well, 1 damage was found, 2 the request makes no sense.
+Exit status: 0 all is well, 1 damage was found, 2 the request makes no sense, or the files cannot be read now.
 
 Examples:
   npm run replay -- --data data verify
@@ -79,7 +80,7 @@ function statusOf(error: unknown, output: Output): ExitStatus {
     output.notice(findingText(findingOf(error)));
     return ExitStatus.DAMAGE;
   }
-  if (isSystemError(error)) {
+  if (error instanceof JournalUnavailable || isSystemError(error)) {
     output.notice(`error: ${error.message}`);
     return ExitStatus.USAGE;
   }

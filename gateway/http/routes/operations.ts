@@ -29,9 +29,12 @@ export const operationRoutes: Route[] = [
     query: requests.NoQuery,
     responses: { 200: answers.Ready },
     handle(call) {
-      const reason = call.gateway.notReady();
-      if (reason === null) call.answer(200, '{"status":"ready"}');
-      else call.answerError(errorAnswer('unavailable', { executed: false, reason }));
+      const { gateway } = call;
+      const reason = gateway.notReady();
+      const warning = gateway.warning();
+      if (reason !== null) call.answerError(errorAnswer('unavailable', { executed: false, reason }));
+      else if (warning === null) call.answer(200, '{"status":"ready"}');
+      else call.answer(200, JSON.stringify({ status: 'ready', warning }));
     },
   }),
 
