@@ -8,6 +8,7 @@ import { isSameSite } from '../auth/same-site.js';
 import { isOfAccount, type Session } from '../auth/sessions.js';
 import { inexactNumber } from '../json/decimal.js';
 import { cut, fieldProblems, problemText } from '../json/problems.js';
+import { repeatedKey } from '../json/repeated-key.js';
 import { IDEMPOTENCY_KEY } from '../json/requests.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
@@ -191,7 +192,7 @@ function readBody({ call, route, body, json }: Admission): boolean {
     call.refuse(errorAnswer('invalid_json'));
     return false;
   }
-  return takeKey(call, route) && takeBody(call, route, body.text, json);
+  return takeKey(call, route) && takeBody(call, route, body, json);
 }
 
 /** A key that is sent and is none is refused: a client that believes in it would repeat an order that was done. */
@@ -210,7 +211,12 @@ function keyProblem(keys: readonly string[]): string | null {
   return IDEMPOTENCY_KEY.test(keys[0]!) ? null : 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .';
 }
 
-function takeBody(call: Call, route: Route, text: string, json: unknown): boolean {
+function takeBody(call: Call, route: Route, { text, colons }: ReceivedBody, json: unknown): boolean {
+  const repeated = repeatedKey(json, text, colons);
+  if (repeated !== null) {
+    call.refuse(invalidRequest({ [repeated]: 'stands in the body more than once' }));
+    return false;
+  }
   const inexact = inexactNumber(text);
   if (inexact !== null) {
     call.refuse(invalidRequest({ body: `has a number with too many digits: ${cut(inexact)}` }));

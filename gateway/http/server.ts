@@ -20,7 +20,7 @@ const BASE = '/api';
 /** How long a body may take to come in whole, in real time. */
 const BODY_MS_MAX = 5_000;
 const SWEEP_MS = 500;
-const NO_BODY: ReceivedBody = { text: '', fault: null, unread: false };
+const NO_BODY: ReceivedBody = { text: '', colons: 0, fault: null, unread: false };
 const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del' } as const;
 
 export class HttpServer {
