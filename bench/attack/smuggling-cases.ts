@@ -209,6 +209,16 @@ export const LIBRARY_CASES: readonly RawCase[] = [
   },
 ];
 
+/** Idempotency keys that are none. The first two look like the key `1` to the gateway; in quotes, nothing of a key is lost. */
+export const KEY_CASES: readonly { name: string; key: string; expected: 'refused' | 'library' }[] = [
+  { name: 'a key that ends with non-ASCII bytes', key: '1\xe2\x82\xac', expected: 'library' },
+  { name: 'a key that begins with non-ASCII bytes', key: '\xe2\x82\xac1', expected: 'library' },
+  { name: 'a key with non-ASCII bytes inside', key: '1\xe2\x82\xac1', expected: 'refused' },
+  { name: 'a quoted key that ends with non-ASCII bytes', key: '"1\xe2\x82\xac"', expected: 'refused' },
+  { name: 'a quoted key that begins with non-ASCII bytes', key: '"\xe2\x82\xac1"', expected: 'refused' },
+  { name: 'nothing but non-ASCII bytes', key: '\xe2\x82\xac', expected: 'refused' },
+];
+
 /** The bytes of a case, carried by a request. */
 export function rawBytes({ headers, body }: RawCase, { method, path }: Carrier, hidden: string): string {
   return `${method} ${path} HTTP/1.1\r\nHost: exchange\r\n${headers(hidden)}\r\n${body(hidden)}`;

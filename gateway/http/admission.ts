@@ -9,7 +9,7 @@ import { isOfAccount, type Session } from '../auth/sessions.js';
 import { inexactNumber } from '../json/decimal.js';
 import { cut, fieldProblems, problemText } from '../json/problems.js';
 import { repeatedKey } from '../json/repeated-key.js';
-import { IDEMPOTENCY_KEY } from '../json/requests.js';
+import { IDEMPOTENCY_KEY, keyOf } from '../json/requests.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import { errorAnswer, invalidRequest } from './errors.js';
@@ -201,14 +201,16 @@ function takeKey(call: Call, route: Route): boolean {
   if (route.idempotent !== true || idempotencyKeys.length === 0) return true;
   const [key] = idempotencyKeys as [string];
   const problem = keyProblem(idempotencyKeys);
-  if (problem === null) call.idempotencyKey = key;
+  if (problem === null) call.idempotencyKey = keyOf(key);
   else call.refuse(invalidRequest({ 'Idempotency-Key': problem }));
   return problem === null;
 }
 
 function keyProblem(keys: readonly string[]): string | null {
   if (keys.length > 1) return 'stands in the request more than once';
-  return IDEMPOTENCY_KEY.test(keys[0]!) ? null : 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .';
+  return IDEMPOTENCY_KEY.test(keys[0]!)
+    ? null
+    : 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : . (in quotes, if you like)';
 }
 
 function takeBody(call: Call, route: Route, { text, colons }: ReceivedBody, json: unknown): boolean {
