@@ -220,8 +220,8 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
   observe(parts, gateway, server, stream);
-  server.mount((app) => stream.attach(app));
-  server.mount((app) => serveContract(app, ROUTES, gateway.version));
+  server.mount((door) => stream.attach(door));
+  server.mount((door) => serveContract(door, ROUTES, gateway.version));
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
@@ -291,7 +291,7 @@ function observe(
 ): void {
   const { config, metrics, fairUse, overload, passwords } = gateway;
   const connections = new ConnectionCap(config.connections, stream, elapsedMs);
-  server.mount((app) => connections.attach(app));
+  server.mount((door) => connections.attach(door));
   const signIns = passwords.queue;
   registerReadings(metrics, {
     sequencer,

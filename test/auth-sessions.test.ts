@@ -6,6 +6,7 @@ import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SECRET_FILE } from '../gateway/auth/secret.js';
 import { ROUTES } from '../gateway/http/routes.js';
+import { RawConnection, requestText } from './raw-connection.js';
 import {
   type Answer,
   type ApiClient,
@@ -245,7 +246,7 @@ describe('the cookie', () => {
       { origin: `https://${host}` },
       { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
       { 'sec-fetch-site': 'same-origin' },
-      { 'sec-fetch-site': 'none' },
+      { origin: `http://${host}`, 'sec-fetch-site': 'same-site' },
     ];
     const cross: Record<string, string>[] = [
       { origin: 'https://evil.example' },
@@ -254,6 +255,9 @@ describe('the cookie', () => {
       { origin: `http://evil.example/${host}` },
       { origin: 'http://127.0.0.1:1' },
       { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+      { 'sec-fetch-site': 'Same-Origin' },
       { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
     ];
     const path = `/markets/15m/${MARKET}/orders`;
@@ -277,6 +281,29 @@ describe('the cookie', () => {
     for (const headers of cross) {
       const answer = await api.send('DELETE', path, undefined, { token: ada.token, headers });
       expect(answer.status, JSON.stringify(headers)).toBe(200);
+    }
+  });
+
+  test('that stands there twice, with two values, signs nobody in', async () => {
+    const sessions = [`service-session=${ada.token}`, `service-session=${bob.token}`];
+    for (const pairs of [sessions, sessions.toReversed(), [sessions[0]!, 'service-session=']]) {
+      expect(error(await balanceWith({ cookie: pairs.join('; ') })), pairs.join()).toEqual([
+        401,
+        'invalid_token',
+      ]);
+    }
+    expect((await balanceWith({ cookie: `${sessions[0]}; ${sessions[0]}` })).status).toBe(200);
+    // In two headers it is the same as in one.
+    for (const [first, second, status] of [
+      [...sessions, 401],
+      ['theme=dark', sessions[0], 200],
+      [sessions[0], 'theme=dark', 200],
+    ] as const) {
+      const client = new RawConnection(api.url);
+      const headers = { cookie: `${first}`, Cookie: `${second}` };
+      await client.send(requestText('GET', `/users/${ada.userId}/balance`, headers));
+      expect((await client.answers(1))[0]!.status).toBe(status);
+      client.leave();
     }
   });
 
@@ -381,6 +408,7 @@ describe('partners', () => {
       { authorization: PARTNER_KEY },
       { authorization: `Bearer ${PARTNER_KEY}x` },
       { authorization: `Bearer ${digest}` },
+      { authorization: `Bearer ${PARTNER_KEY}\xe9x` },
       { 'x-user-token': ada.token },
       { cookie: cookie(ada.token) },
     ];

@@ -94,6 +94,15 @@ test('a cursor goes on in its own list and is refused by every other', async () 
   }
 });
 
+test('a cursor is only taken as it was given, though base64url can be decoded in many spellings', async () => {
+  for (const list of lists) {
+    const cursor: string = (await ask(list, 'limit=1')).json.nextCursor;
+    for (const spelling of [`${cursor}=`, `${cursor}%20`, `${cursor}%C3%A9`, `!${cursor}`, `${cursor}.`]) {
+      expect((await ask(list, `limit=1&cursor=${spelling}`)).status, `${list.path} ${spelling}`).toBe(400);
+    }
+  }
+});
+
 test('these are all the lists that have pages', () => {
   const { paths } = buildDocument(ROUTES, 'any');
   const paged = Object.entries(paths).filter(([, { get }]) =>

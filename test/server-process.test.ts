@@ -1,6 +1,7 @@
 /** The built program as a process: how it starts, what it prints, how it stops, and what it refuses. */
 import { spawn } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
@@ -42,6 +43,18 @@ async function listening(server: ChildServer): Promise<ApiClient> {
   const client = await server.listening();
   clients.push(client);
   return client;
+}
+
+/** One that nobody has at the moment. */
+function freePort(): Promise<number> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
 }
 
 function run(
@@ -100,11 +113,30 @@ describe('a start', () => {
     expect(second.stderr).not.toMatch(/^\s+at /m);
   });
 
-  test('a port that is in use is an error that says so', async () => {
-    const { url } = await listening(spawnServer());
-    const second = spawnServer({ DATA_FOLDER: join(folder, 'other'), PORT: new URL(url).port });
-    expect(await second.end()).toBe(1);
-    expect(second.stderr).toContain(`cannot listen on 127.0.0.1:${new URL(url).port}`);
+  test('a port that another exchange has is an error that says so, however it came by it', async () => {
+    const any = await listening(spawnServer());
+    const fixed = await freePort();
+    await listening(spawnServer({ DATA_FOLDER: join(folder, 'fixed'), PORT: `${fixed}` }));
+    for (const port of [new URL(any.url).port, `${fixed}`]) {
+      const second = spawnServer({ DATA_FOLDER: join(folder, `second-${port}`), PORT: port });
+      await expect(second.listening()).rejects.toThrow('the program ended with 1');
+      expect(await second.end()).toBe(1);
+      expect(second.stderr).toContain(
+        `The exchange cannot start: cannot listen on 127.0.0.1:${port}: is the port in use, or the address not ours?`,
+      );
+      expect(second.stderr).not.toMatch(/^\s+at /m);
+      expect(second.stdout).toBe('');
+    }
+  });
+
+  test('the port of an exchange that has ended is free at once, with its clients still there', async () => {
+    const port = await freePort();
+    const first = spawnServer({ PORT: `${port}` });
+    const api = await listening(first);
+    expect((await api.get('/health')).status).toBe(200);
+    await first.stop('SIGKILL');
+    const again = await listening(spawnServer({ PORT: `${port}` }));
+    expect((await again.get('/health')).status).toBe(200);
   });
 
   test('a secret that others can read is refused', async () => {

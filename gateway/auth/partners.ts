@@ -10,7 +10,8 @@ export interface PartnerKey {
   sha256: Buffer;
 }
 
-const BEARER = /^Bearer +(\S+)$/i;
+/** Bytes beyond ASCII do not come through the server library as they were sent. */
+const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
 /** The partner whose key stands in the header Authorization; null if it is nobody's. */
 export function partnerOf(keys: readonly PartnerKey[], authorization: string): string | null {

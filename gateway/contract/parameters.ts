@@ -41,7 +41,7 @@ const IDEMPOTENCY_KEY_PARAMETER: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'The same user, key and body gets the first answer again, byte for byte; the same key with another body is refused. Kept for an hour.',
+    'The same user, key and body gets the first answer again, byte for byte; the same key with another body is refused. Kept for an hour. May stand in quotes; a client whose keys could have other characters at their ends should send them so, because the server does not see those outside of quotes.',
   schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
   example: 'order-2025-11-21-0001',
 };

@@ -8,7 +8,7 @@ export const TITLE = 'Quarter-hour exchange';
 export const DESCRIPTION = `An exchange for 15-minute UP/DOWN markets on the price of an asset. A share of the winning outcome pays 1 dollar, a share of the other nothing.
 
 - **Numbers** are exact decimals: dollars with at most 6 places, prices and shares with at most 3. More places are refused, never rounded. Times are integer milliseconds since the epoch; their fields end in \`AtMs\` or \`Ms\`.
-- **Bodies** are JSON with \`Content-Type: application/json\`, at most ${BODY_BYTES_MAX / 1024} KiB. An empty one counts as \`{}\`. A field or a query parameter that is not known is refused by name.
+- **Bodies** are JSON with \`Content-Type: application/json\`, at most ${BODY_BYTES_MAX / 1024} KiB. An empty one counts as \`{}\`. A field or a query parameter that is not known, or that stands there twice, is refused by name.
 - **\`userId\`** may stand in any body or query of a user, and must be the own one.
 - **Lists** are wrapped and paged: \`limit\`, \`cursor\`, \`nextCursor\`. What is absent is \`null\`, what is empty is \`[]\`.
 - **\`sequence\`** is the place in the journal that the answer is true at. Nothing is answered before it is durable.

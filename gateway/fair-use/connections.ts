@@ -6,7 +6,8 @@
  * address that only holds connections open holds twice the cap at the most. A WebSocket's end is not told either; the
  * stream counts those.
  */
-import type { HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import type { HttpResponse } from 'uWebSockets.js';
+import type { Door } from '../http/door.js';
 import { addressKey } from './addresses.js';
 import { type ElapsedMs, TokenBuckets } from './token-buckets.js';
 
@@ -45,8 +46,8 @@ export class ConnectionCap {
     this.byAddress = perAddress === 0 ? null : new TokenBuckets(rate);
   }
 
-  attach(app: TemplatedApp): void {
-    app.filter((response, change) => this.changed(response, change));
+  attach(door: Door): void {
+    door.onConnection((response, change) => this.changed(response, change));
   }
 
   /** Connections that are not WebSockets. */

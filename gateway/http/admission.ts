@@ -8,7 +8,8 @@ import { isSameSite } from '../auth/same-site.js';
 import { isOfAccount, type Session } from '../auth/sessions.js';
 import { inexactNumber } from '../json/decimal.js';
 import { cut, fieldProblems, problemText } from '../json/problems.js';
-import { IDEMPOTENCY_KEY } from '../json/requests.js';
+import { repeatedKey } from '../json/repeated-key.js';
+import { IDEMPOTENCY_KEY, keyOf } from '../json/requests.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import { errorAnswer, invalidRequest, UNKNOWN_PARTNER_KEY } from './errors.js';
@@ -199,7 +200,7 @@ function readBody({ call, route, body, json }: Admission): boolean {
     call.refuse(errorAnswer('invalid_json'));
     return false;
   }
-  return takeKey(call, route) && takeBody(call, route, body.text, json);
+  return takeKey(call, route) && takeBody(call, route, body, json);
 }
 
 /** A key that is sent and is none is refused: a client that believes in it would repeat an order that was done. */
@@ -208,17 +209,24 @@ function takeKey(call: Call, route: Route): boolean {
   if (route.idempotent !== true || idempotencyKeys.length === 0) return true;
   const [key] = idempotencyKeys as [string];
   const problem = keyProblem(idempotencyKeys);
-  if (problem === null) call.idempotencyKey = key;
+  if (problem === null) call.idempotencyKey = keyOf(key);
   else call.refuse(invalidRequest({ 'Idempotency-Key': problem }));
   return problem === null;
 }
 
 function keyProblem(keys: readonly string[]): string | null {
   if (keys.length > 1) return 'stands in the request more than once';
-  return IDEMPOTENCY_KEY.test(keys[0]!) ? null : 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .';
+  return IDEMPOTENCY_KEY.test(keys[0]!)
+    ? null
+    : 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : . (in quotes, if you like)';
 }
 
-function takeBody(call: Call, route: Route, text: string, json: unknown): boolean {
+function takeBody(call: Call, route: Route, { text, colons }: ReceivedBody, json: unknown): boolean {
+  const repeated = repeatedKey(json, text, colons);
+  if (repeated !== null) {
+    call.refuse(invalidRequest({ [repeated]: 'stands in the body more than once' }));
+    return false;
+  }
   const inexact = inexactNumber(text);
   if (inexact !== null) {
     call.refuse(invalidRequest({ body: `has a number with too many digits: ${cut(inexact)}` }));

@@ -5,6 +5,7 @@
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
+import { colonCount } from '../json/repeated-key.js';
 import { BODY_BYTES_MAX } from './incoming.js';
 
 /** From here on a body that is too large is not even read any more. */
@@ -15,6 +16,8 @@ const PIECES_MAX = 4_096;
 /** The text of a body that has come in whole, or why there is none. */
 export interface ReceivedBody {
   text: string;
+  /** How many colons the text has. */
+  colons: number;
   fault: 'body_too_large' | 'not_utf8' | null;
   /** Whether the client is still sending. */
   unread: boolean;
@@ -40,7 +43,7 @@ export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) =
     }
     if (!isLast && length <= DROPPED_BYTES_MAX && pieces <= PIECES_MAX) return;
     finished = true;
-    if (tooLarge) done({ text: '', fault: 'body_too_large', unread: !isLast });
+    if (tooLarge) done({ text: '', colons: 0, fault: 'body_too_large', unread: !isLast });
     else done(decoded(start === 0 ? Buffer.from(data) : kept.subarray(0, length)));
   });
 }
@@ -55,6 +58,6 @@ function grown(kept: Buffer, used: number, needed: number): Buffer {
 
 function decoded(bytes: Buffer): ReceivedBody {
   return isUtf8(bytes)
-    ? { text: bytes.toString('utf8'), fault: null, unread: false }
-    : { text: '', fault: 'not_utf8', unread: false };
+    ? { text: bytes.toString('utf8'), colons: colonCount(bytes), fault: null, unread: false }
+    : { text: '', colons: 0, fault: 'not_utf8', unread: false };
 }

@@ -20,7 +20,7 @@ import type { ReceiptWriter } from '../json/receipts.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { Incoming } from './incoming.js';
-import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
+import { endEmpty, JSON_TYPE, writeHead, writeStatus } from './response-head.js';
 import { quotaOf, type Route } from './route.js';
 
 export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
@@ -258,10 +258,9 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
       response.writeHeader(headers[i]!, headers[i + 1]!);
     }
     const closes = this.closeConnection || this.gateway.isStopping();
-    if (this.text === '') response.endWithoutBody();
-    else if (this.incoming.method === 'head') {
-      response.endWithoutBody(Buffer.byteLength(this.text), closes);
-    } else response.end(this.text, closes);
+    if (this.text === '') endEmpty(response, null, closes);
+    else if (this.incoming.method === 'head') endEmpty(response, Buffer.byteLength(this.text), closes);
+    else response.end(this.text, closes);
   }
 
   private end(): void {

@@ -1,21 +1,26 @@
 /**
- * What a request says, copied out of uWebSockets.js's request object at once, because that dies with its callback. Headers that
- * the route does not need are not copied.
+ * What a request says, copied out of uWebSockets.js's request object at once, because that dies with its callback. The door makes
+ * one of every request, before any handler sees it.
+ *
+ * All headers are gone through once: only that tells of empty ones and of twins, and it costs no more than to look five of them up.
  */
 import type { HttpRequest } from 'uWebSockets.js';
+import type { FieldProblems } from '../json/problems.js';
 import { requestId } from './request-id.js';
 import { parameterNames, type Route } from './route.js';
 
 export const BODY_BYTES_MAX = 65_536;
 
+/** uWebSockets.js takes numbers of up to 18 digits. */
+const LENGTH = /^\d{1,18}$/;
+
 export class Incoming {
-  /** In the log, and in the answer's X-Request-Id. */
-  readonly id: string;
   /** In lower case. */
   readonly method: string;
   readonly rawQuery: string;
-  /** Headers; empty where they are absent or not needed. Of one that stands there twice, the first. */
+  /** Headers; empty where they are absent. */
   userToken = '';
+  /** Of several headers, all of them. */
   cookie = '';
   authorization = '';
   contentType = '';
@@ -24,90 +29,127 @@ export class Incoming {
   host = '';
   /** Every Idempotency-Key that stands there, which may also be empty. */
   readonly idempotencyKeys: string[] = [];
-  /** Whether the request says in two ways how long its body is: nobody can tell where the next one begins. */
-  hasTwoLengths = false;
-  /** From a proxy of ours; empty if there is none. `forwardedFor` is the last header of that name. */
+  /** Whether the body comes in chunks. */
+  isChunked = false;
+  /** From a proxy of ours; empty if there is none. Each is the last header of its name. */
   forwardedProto = '';
   forwardedFor = '';
-  private requestId = '';
+  /** Header → why nobody can tell what the request says: of which kind, or where the next one begins. null: all is clear. */
+  problems: FieldProblems | null = null;
+  private clientRequestId = '';
+  private madeId = '';
   private forwardedHost = '';
   /** null: none was seen. */
   private contentLength: string | null = null;
-  private readonly parameters: readonly string[];
-  private readonly names: readonly string[];
+  private parameters: readonly string[] = [];
+  private names: readonly string[] = [];
 
   constructor(
     request: HttpRequest,
-    route: Route | null,
     private readonly trustProxy: boolean,
   ) {
     this.method = request.getMethod();
     this.rawQuery = request.getQuery() ?? '';
-    this.names = route === null ? [] : namesOf(route);
-    this.parameters = this.names.map((_, index) => request.getParameter(index) ?? '');
-    // To go through all headers costs as much as to look five of them up, and only that tells of empty ones and of twins.
-    if (route?.body !== undefined || trustProxy || request.getHeader('content-length') !== '') {
-      request.forEach((name, value) => {
-        this.take(name, value);
-      });
-    } else this.lookUp(request, route);
+    request.forEach((name, value) => {
+      this.take(name, value);
+    });
+    if (this.isChunked && this.contentLength !== null)
+      this.add('Content-Length', 'stands beside Transfer-Encoding');
     if (trustProxy && this.forwardedHost !== '') this.host = this.forwardedHost;
-    this.id = requestId(this.requestId);
+  }
+
+  /** In the log, and in the answer's X-Request-Id. */
+  get id(): string {
+    if (this.madeId === '') this.madeId = requestId(this.clientRequestId);
+    return this.madeId;
+  }
+
+  /** Whether the request says that it has a body that is not empty. */
+  get announcesBody(): boolean {
+    return this.isChunked || (this.contentLength !== null && Number(this.contentLength) !== 0);
+  }
+
+  /** Copies the path's parameters, while the request is there. */
+  takeParameters(request: HttpRequest, route: Route): void {
+    this.names = namesOf(route);
+    this.parameters = this.names.map((_, index) => request.getParameter(index) ?? '');
   }
 
   private take(name: string, value: string): void {
     switch (name) {
       case 'x-user-token':
-        this.userToken ||= value;
+        this.userToken = this.single(name, this.userToken, value);
         break;
       case 'content-type':
-        this.contentType ||= value;
+        this.contentType = this.single(name, this.contentType, value);
         break;
       case 'idempotency-key':
         this.idempotencyKeys.push(value);
         break;
       case 'content-length':
-        if (this.contentLength !== null && this.contentLength !== value) this.hasTwoLengths = true;
-        this.contentLength = value;
+        this.takeLength(value);
+        break;
+      case 'transfer-encoding':
+        this.takeCoding(value);
+        break;
+      case 'trailer':
+        this.add('Trailer', 'is not supported');
         break;
       case 'cookie':
-        this.cookie ||= value;
+        this.cookie = this.cookie === '' ? value : `${this.cookie}; ${value}`;
         break;
       case 'authorization':
-        this.authorization ||= value;
+        this.authorization = this.single(name, this.authorization, value);
         break;
       case 'origin':
-        this.origin ||= value;
+        this.origin = this.single(name, this.origin, value);
         break;
       case 'sec-fetch-site':
-        this.secFetchSite ||= value;
+        this.secFetchSite = this.single(name, this.secFetchSite, value);
         break;
       case 'host':
-        this.host ||= value;
+        this.host = this.single(name, this.host, value);
         break;
       case 'x-request-id':
-        this.requestId ||= value;
+        this.clientRequestId ||= value;
         break;
       default:
         if (this.trustProxy) this.takeForwarded(name, value);
     }
   }
 
-  private takeForwarded(name: string, value: string): void {
-    if (name === 'x-forwarded-proto') this.forwardedProto ||= value;
-    // Some proxies add a header of their own after the one that the client sent, and it is theirs that counts.
-    else if (name === 'x-forwarded-for') this.forwardedFor = value;
-    else if (name === 'x-forwarded-host') this.forwardedHost ||= value;
+  /** uWebSockets.js takes the first, and an empty one for none. */
+  private takeLength(value: string): void {
+    if (!LENGTH.test(value)) this.add('Content-Length', 'must be a number of bytes');
+    else if (this.contentLength !== null && this.contentLength !== value) {
+      this.add('Content-Length', 'stands in the request more than once');
+    }
+    this.contentLength = value;
   }
 
-  /** Of a request without a body, and not from a proxy. */
-  private lookUp(request: HttpRequest, route: Route | null): void {
-    this.requestId = request.getHeader('x-request-id');
-    if (route === null) return;
-    if (route.access === 'partner') this.authorization = request.getHeader('authorization');
-    else this.userToken = request.getHeader('x-user-token');
-    // A read is never refused for where it comes from; without the token in the header, the cookie counts.
-    if (this.userToken === '') this.cookie = request.getHeader('cookie');
+  /** uWebSockets.js takes the first, an empty one for none, and nearly every other for chunks. */
+  private takeCoding(value: string): void {
+    if (value !== 'chunked') this.add('Transfer-Encoding', 'must be chunked');
+    else if (this.isChunked) this.add('Transfer-Encoding', 'stands in the request more than once');
+    this.isChunked = true;
+  }
+
+  /** Of a header that decides something: two that differ could mean either. */
+  private single(name: string, had: string, value: string): string {
+    if (had !== '' && had !== value) this.add(name, 'stands in the request more than once');
+    return had === '' ? value : had;
+  }
+
+  private add(header: string, problem: string): void {
+    this.problems ??= {};
+    this.problems[header] ??= problem;
+  }
+
+  /** Some proxies add a header of their own after the one that the client sent, and it is theirs that counts. */
+  private takeForwarded(name: string, value: string): void {
+    if (name === 'x-forwarded-proto') this.forwardedProto = value;
+    else if (name === 'x-forwarded-for') this.forwardedFor = value;
+    else if (name === 'x-forwarded-host') this.forwardedHost = value;
   }
 
   /** A path parameter, decoded; empty if it cannot be. */

@@ -67,5 +67,7 @@ export function refuseCursor(call: Call<unknown, unknown>): undefined {
 function cursorPosition(list: string, cursor: string): number | null {
   const [name, position, ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
   if (name !== list || position === undefined || rest.length > 0) return null;
-  return /^\d{1,16}$/.test(position) ? Number(position) : null;
+  if (!/^\d{1,16}$/.test(position)) return null;
+  // Only as it was given: base64url is decoded whatever else stands in it.
+  return cursorOf(list, Number(position)) === cursor ? Number(position) : null;
 }

@@ -1,29 +1,30 @@
 /**
- * The HTTP server: uWebSockets.js with the routes below /api, and an answer for everything else.
+ * The HTTP server: the routes below /api behind the door, and an answer for everything else.
  *
  * Pipelining (a second request on a connection before the first is answered) is not supported: uWebSockets.js closes the
- * connection. Keep-alive is.
+ * connection. Keep-alive is, except after a body in chunks.
  */
-import * as uWS from 'uWebSockets.js';
+import type * as uWS from 'uWebSockets.js';
 import { elapsedMs } from '../clock.js';
+import type { FieldProblems } from '../json/problems.js';
 import { admit } from './admission.js';
 import { type ReceivedBody, receiveBody } from './body.js';
 import { Call } from './call.js';
-import { type ErrorCode, errorAnswer, invalidRequest } from './errors.js';
+import { Door } from './door.js';
+import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
-import { Incoming } from './incoming.js';
+import type { Incoming } from './incoming.js';
 import type { Method, Route } from './route.js';
 
 const BASE = '/api';
 /** How long a body may take to come in whole, in real time. */
 const BODY_MS_MAX = 5_000;
 const SWEEP_MS = 500;
-const NO_BODY: ReceivedBody = { text: '', fault: null, unread: false };
+const NO_BODY: ReceivedBody = { text: '', colons: 0, fault: null, unread: false };
 const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del' } as const;
 
 export class HttpServer {
-  private readonly app = uWS.App();
-  private listening: Parameters<typeof uWS.us_listen_socket_close>[0] | null = null;
+  private readonly door: Door;
   private underWay = 0;
   /** Calls whose body has not come in whole. */
   private readonly receiving = new Set<Call>();
@@ -35,35 +36,28 @@ export class HttpServer {
     private readonly gateway: Gateway,
     routes: readonly Route[],
   ) {
+    this.door = new Door(gateway.config.trustProxy, this.refuseUnclear);
     const methodsByPath = new Map<string, Method[]>();
     for (const route of routes) {
       this.serve(route);
       methodsByPath.set(route.path, [...(methodsByPath.get(route.path) ?? []), route.method]);
     }
     for (const [path, methods] of methodsByPath) this.refuseOtherMethods(path, methods);
-    this.app.any('/*', (response, request) => {
-      this.answerOther(this.begin(response, request, null), 'route_not_found');
+    this.door.on('any', '/*', (response, _request, incoming) => {
+      this.begin(response, incoming, null).refuse(errorAnswer('route_not_found'));
     });
   }
 
-  /** Lets somebody register what is not a route: the stream. */
-  mount(attach: (app: uWS.TemplatedApp) => void): void {
-    attach(this.app);
+  /** Lets somebody register what is not a route: the stream, files. */
+  mount(attach: (door: Door) => void): void {
+    attach(this.door);
   }
 
   /** Resolves to the port. Rejects when the address cannot be had. */
-  listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.app.listen(host, port, (socket) => {
-        if (socket === false) {
-          reject(new Error(`cannot listen on ${host}:${port}: is the port in use, or the address not ours?`));
-          return;
-        }
-        this.listening = socket;
-        this.sweeper = setInterval(() => this.refuseSlowBodies(), SWEEP_MS);
-        resolve(uWS.us_socket_local_port(socket as never));
-      });
-    });
+  async listen(host: string, port: number): Promise<number> {
+    const listening = await this.door.listen(host, port);
+    this.sweeper = setInterval(() => this.refuseSlowBodies(), SWEEP_MS);
+    return listening;
   }
 
   /** Requests that are not answered yet. */
@@ -78,8 +72,7 @@ export class HttpServer {
 
   /** No new connections, and no more of bodies that are not whole; resolves when every call under way has been answered. */
   async drain(): Promise<void> {
-    if (this.listening !== null) uWS.us_listen_socket_close(this.listening);
-    this.listening = null;
+    this.door.shut();
     for (const call of this.receiving) {
       call.hangUp();
       call.refuseUnavailable();
@@ -91,45 +84,46 @@ export class HttpServer {
   close(): void {
     if (this.sweeper !== null) clearInterval(this.sweeper);
     this.sweeper = null;
-    this.app.close();
+    this.door.close();
   }
 
   private serve(route: Route): void {
-    const handler = (response: uWS.HttpResponse, request: uWS.HttpRequest) => {
-      this.handle(response, request, route);
-    };
-    this.app[REGISTER[route.method]](BASE + route.path, handler);
-    if (route.method === 'GET') this.app.head(BASE + route.path, handler);
+    const verb = REGISTER[route.method];
+    const path = BASE + route.path;
+    if (route.body !== undefined) {
+      this.door.onBody(verb, path, (response, request, incoming) => {
+        this.receive(this.beginRoute(response, request, incoming, route), response, route);
+      });
+      return;
+    }
+    for (const each of verb === 'get' ? (['get', 'head'] as const) : [verb]) {
+      this.door.on(each, path, (response, request, incoming) => {
+        this.admit(this.beginRoute(response, request, incoming, route), route, NO_BODY);
+      });
+    }
   }
 
   private refuseOtherMethods(path: string, methods: Method[]): void {
     const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
-    this.app.any(BASE + path, (response, request) => {
-      const call = this.begin(response, request, null);
+    this.door.on('any', BASE + path, (response, _request, incoming) => {
+      const call = this.begin(response, incoming, null);
       call.addHeader('Allow', allowed);
-      this.answerOther(call, 'method_not_allowed');
+      call.refuse(errorAnswer('method_not_allowed'));
     });
   }
 
-  private answerOther(call: Call, code: ErrorCode): void {
-    if (call.incoming.hasTwoLengths) this.refuseTwoLengths(call);
-    else call.refuse(errorAnswer(code));
-  }
-
-  private handle(response: uWS.HttpResponse, request: uWS.HttpRequest, route: Route): void {
-    const call = this.begin(response, request, route);
-    if (call.incoming.hasTwoLengths) {
-      this.refuseTwoLengths(call);
-      return;
-    }
-    if (route.body === undefined) {
-      this.admit(call, route, NO_BODY);
-      return;
-    }
+  private receive(call: Call, response: uWS.HttpResponse, route: Route): void {
+    const { isChunked } = call.incoming;
+    if (isChunked) call.hangUp();
     this.receiving.add(call);
     receiveBody(response, (body) => {
-      this.receiving.delete(call);
-      if (!call.isOver) this.admit(call, route, body);
+      const proceed = () => {
+        this.receiving.delete(call);
+        if (!call.isOver) this.admit(call, route, body);
+      };
+      // While this request is not answered, no other is let in that stands behind it.
+      if (isChunked) setImmediate(proceed);
+      else proceed();
     });
   }
 
@@ -154,8 +148,17 @@ export class HttpServer {
     }
   }
 
-  private begin(response: uWS.HttpResponse, request: uWS.HttpRequest, route: Route | null): Call {
-    const incoming = new Incoming(request, route, this.gateway.config.trustProxy);
+  private beginRoute(
+    response: uWS.HttpResponse,
+    request: uWS.HttpRequest,
+    incoming: Incoming,
+    route: Route,
+  ): Call {
+    incoming.takeParameters(request, route);
+    return this.begin(response, incoming, route);
+  }
+
+  private begin(response: uWS.HttpResponse, incoming: Incoming, route: Route | null): Call {
     const call = new Call(this.gateway, route, incoming, response, this.onCallEnd);
     response.onAborted(() => call.abort());
     this.underWay++;
@@ -166,12 +169,17 @@ export class HttpServer {
    * Nobody can tell where the next request begins, so none may. The answer waits for a turn: if there is anything behind this
    * request, uWebSockets.js meets it while this one is not answered, and closes the connection.
    */
-  private refuseTwoLengths(call: Call): void {
+  private readonly refuseUnclear = (
+    response: uWS.HttpResponse,
+    incoming: Incoming,
+    problems: FieldProblems,
+  ): void => {
+    const call = this.begin(response, incoming, null);
     setImmediate(() => {
       call.hangUp();
-      call.refuse(invalidRequest({ 'Content-Length': 'stands in the request more than once' }));
+      call.refuse(invalidRequest(problems));
     });
-  }
+  };
 
   private readonly onCallEnd = (call: Call): void => {
     this.receiving.delete(call);

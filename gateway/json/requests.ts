@@ -134,4 +134,13 @@ export const QuoteQuery = z
     if (quote[refused] !== undefined) problem(refused, `does not go with side ${name}`);
   });
 
-export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_:.-]{1,64}$/;
+/**
+ * The header Idempotency-Key: a key, or a key in quotes. uWebSockets.js drops bytes beyond ASCII at either end of a header's value, so that two keys
+ * that differ in them look like one; between quotes it drops nothing, and what is no key is seen and refused.
+ */
+export const IDEMPOTENCY_KEY = /^(?:[A-Za-z0-9_:.-]{1,64}|"[A-Za-z0-9_:.-]{1,64}")$/;
+
+/** The key in a header that is one. */
+export function keyOf(header: string): string {
+  return header.startsWith('"') ? header.slice(1, -1) : header;
+}

@@ -15,8 +15,17 @@ import type { Session } from '../auth/sessions.js';
 import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
 import { type ErrorAnswer, errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
+import type { Incoming } from '../http/incoming.js';
 import { writeError } from '../http/write-error.js';
 import { readToken, refusalOf } from './credentials.js';
+
+/** The request, as uWebSockets.js hands it over, and what the door read of it. */
+export interface UpgradeRequest {
+  response: uWS.HttpResponse;
+  request: uWS.HttpRequest;
+  context: uWS.us_socket_context_t;
+  incoming: Incoming;
+}
 
 /** Lets the connection in; `session` is null for a visitor. */
 export type Enter = (handshake: Handshake, session: Session | null) => void;
@@ -30,26 +39,24 @@ export class Handshake {
   readonly address: AddressKey;
   private isOver = false;
 
+  private readonly response: uWS.HttpResponse;
+  private readonly context: uWS.us_socket_context_t;
+
   /** All that is needed is copied: the request dies with its callback. */
   constructor(
     private readonly gateway: Gateway,
-    private readonly response: uWS.HttpResponse,
-    request: uWS.HttpRequest,
-    private readonly context: uWS.us_socket_context_t,
+    { response, request, context, incoming }: UpgradeRequest,
   ) {
     const { trustProxy, siteOrigins } = gateway.config;
+    this.response = response;
+    this.context = context;
     this.key = request.getHeader('sec-websocket-key');
     this.extensions = request.getHeader('sec-websocket-extensions');
-    const userToken = request.getHeader('x-user-token');
-    const cookieToken = userToken === '' ? readSessionCookie(request.getHeader('cookie')) : '';
-    const origin = {
-      origin: request.getHeader('origin'),
-      secFetchSite: request.getHeader('sec-fetch-site'),
-      host: (trustProxy && request.getHeader('x-forwarded-host')) || request.getHeader('host'),
-    };
-    this.isCrossSite = cookieToken !== '' && !isSameSite(origin, siteOrigins);
+    const { userToken } = incoming;
+    const cookieToken = userToken === '' ? readSessionCookie(incoming.cookie) : '';
+    this.isCrossSite = cookieToken !== '' && !isSameSite(incoming, siteOrigins);
     this.token = userToken === '' ? cookieToken : userToken;
-    const forwarded = trustProxy ? forwardedKey(lastHeader(request, 'x-forwarded-for')) : null;
+    const forwarded = trustProxy ? forwardedKey(incoming.forwardedFor) : null;
     this.address = forwarded ?? addressKey(response.getRemoteAddress());
     response.onAborted(() => {
       this.isOver = true;
@@ -109,13 +116,4 @@ export class Handshake {
     };
     sequencer.releaseAt(sequencer.engine.sequence, { release });
   }
-}
-
-/** Empty if there is none. */
-function lastHeader(request: uWS.HttpRequest, wanted: string): string {
-  let last = '';
-  request.forEach((name, value) => {
-    if (name === wanted) last = value;
-  });
-  return last;
 }

@@ -13,6 +13,7 @@ import { type ErrorAnswer, errorAnswer, invalidRequest, rateLimited } from '../h
 import type { Gateway } from '../http/gateway.js';
 import { inexactNumber } from '../json/decimal.js';
 import { cut, fieldProblems, problemText } from '../json/problems.js';
+import { colonCount, repeatedKey } from '../json/repeated-key.js';
 import type { Channel } from './channel.js';
 import { type ChannelId, channelNamed } from './channel-names.js';
 import type { Connection, Subscription } from './connection.js';
@@ -47,8 +48,8 @@ export class Protocol {
   receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
     if (!this.afford(connection, 1)) return;
     const input = this.readInput(bytes, isBinary);
-    if (typeof input === 'string') this.handle(connection, input);
-    else this.refuse(connection, input);
+    if ('status' in input) this.refuse(connection, input);
+    else this.handle(connection, input);
   }
 
   /** Whether the connection may ask for so much; if not, it is told and closed. */
@@ -59,18 +60,19 @@ export class Protocol {
     return false;
   }
 
-  private readInput(bytes: ArrayBuffer, isBinary: boolean): string | ErrorAnswer {
+  private readInput(bytes: ArrayBuffer, isBinary: boolean): ReceivedMessage | ErrorAnswer {
     const { messageBytes } = this.options.limits;
     if (bytes.byteLength > messageBytes) {
       return errorAnswer('body_too_large', {}, `The message is larger than ${messageBytes} bytes.`);
     }
     if (isBinary) return errorAnswer('invalid_json', {}, 'Send text messages, not binary ones.');
-    return Buffer.from(bytes).toString('utf8');
+    const message = Buffer.from(bytes);
+    return { text: message.toString('utf8'), colons: colonCount(message) };
   }
 
-  private handle(connection: Connection, text: string): void {
+  private handle(connection: Connection, received: ReceivedMessage): void {
     if (!this.hasShare(connection, 1)) return;
-    const message = readMessage(text);
+    const message = readMessage(received);
     if ('status' in message) this.refuse(connection, message);
     else if (this.options.gateway.isStopping()) {
       this.refuse(connection, errorAnswer('unavailable', { executed: false }));
@@ -214,13 +216,21 @@ export class Protocol {
   }
 }
 
-function readMessage(text: string): ClientMessage | ErrorAnswer {
+interface ReceivedMessage {
+  text: string;
+  /** How many colons the text has. */
+  colons: number;
+}
+
+function readMessage({ text, colons }: ReceivedMessage): ClientMessage | ErrorAnswer {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     return errorAnswer('invalid_json', {}, 'The message is not valid JSON. Send one JSON object.');
   }
+  const repeated = repeatedKey(json, text, colons);
+  if (repeated !== null) return invalidRequest({ [repeated]: 'stands in the message more than once' });
   const parsed = ClientMessage.safeParse(json, { error: problemText });
   if (!parsed.success) return invalidRequest(fieldProblems(parsed.error, 'message'));
   const inexact = inexactNumber(text);

@@ -7,9 +7,10 @@
  *
  * A plain HTTP request to the path is answered with 400 `invalid_request`, any other method than GET with 405.
  */
-import type * as uWS from 'uWebSockets.js';
+import type { WebSocketBehavior } from 'uWebSockets.js';
 import type { Session } from '../auth/sessions.js';
 import { elapsedMs } from '../clock.js';
+import type { Door } from '../http/door.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { writeError } from '../http/write-error.js';
@@ -42,7 +43,7 @@ export class StreamServer {
   private readonly endings = new Map<string, number>();
   private readonly protocol: Protocol;
   private readonly cancels: CancelOnDisconnect;
-  private app: uWS.TemplatedApp | null = null;
+  private door: Door | null = null;
   private timer: NodeJS.Timeout | null = null;
   private ticks = 0;
   private charactersUnseen = 0;
@@ -109,20 +110,15 @@ export class StreamServer {
   }
 
   /** Opens the door, and begins with the heartbeats. */
-  attach(app: uWS.TemplatedApp): void {
-    this.app = app;
-    app.ws<SocketData>(PATH, {
+  attach(door: Door): void {
+    this.door = door;
+    const behavior: WebSocketBehavior<SocketData> = {
       maxPayloadLength: FRAME_BYTES,
       // Readers that are behind are closed here, with a code, before memory is at risk.
       maxBackpressure: 0,
       // For sockets that were closed and whose reader does not take the rest; open ones have heartbeats.
       idleTimeout: 120,
       sendPingsAutomatically: false,
-      upgrade: (response, request, context) => {
-        new Handshake(this.gateway, response, request, context).begin((handshake, session) =>
-          this.enter(handshake, session),
-        );
-      },
       open: (socket) => {
         const { connection } = socket.getUserData();
         this.upgraded++;
@@ -143,11 +139,17 @@ export class StreamServer {
         socket.getUserData().connection.unansweredPings = 0;
       },
       close: (socket) => this.leave(socket.getUserData().connection),
+    };
+    door.onUpgrade(PATH, behavior, (response, request, context, incoming) => {
+      const handshake = new Handshake(this.gateway, { response, request, context, incoming });
+      handshake.begin((entering, session) => this.enter(entering, session));
     });
-    app.get(PATH, (response) => {
+    door.on('get', PATH, (response) => {
       writeError(response, invalidRequest({ Upgrade: 'must be websocket: this is a stream' }));
     });
-    app.any(PATH, (response) => writeError(response, errorAnswer('method_not_allowed'), ['Allow', 'GET']));
+    door.on('any', PATH, (response) => {
+      writeError(response, errorAnswer('method_not_allowed'), ['Allow', 'GET']);
+    });
     this.timer = setInterval(() => this.tick(), this.limits.heartbeatMs / HEARTBEAT_SLOTS);
   }
 
@@ -217,7 +219,7 @@ export class StreamServer {
   }
 
   private publish(topic: string, text: string): void {
-    this.app?.publish(topic, text);
+    this.door?.publish(topic, text);
     this.charactersUnseen += text.length;
     if (this.charactersUnseen >= LOOK_AFTER_CHARACTERS) this.checkBacklogs();
   }

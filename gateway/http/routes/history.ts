@@ -155,7 +155,9 @@ function leaderboardStart(
   const [name, userId, value, ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
   const isWhole = /^\d{1,9}$/.test(userId ?? '') && /^-?\d{1,16}$/.test(value ?? '') && rest.length === 0;
   if (name !== list || !isWhole) return refuseCursor(call);
-  return { userId: Number(userId), value: Number(value) };
+  const position = { userId: Number(userId), value: Number(value) };
+  // Only as it was given: base64url is decoded whatever else stands in it.
+  return leaderboardCursor(list, position) === cursor ? position : refuseCursor(call);
 }
 
 function leaderboardCursor(list: string, { userId, value }: LeaderboardCursor): string {
