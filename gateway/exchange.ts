@@ -22,6 +22,7 @@ import { Overload } from './fair-use/overload.js';
 import type { Gateway } from './http/gateway.js';
 import { ROUTES } from './http/routes.js';
 import { HttpServer } from './http/server.js';
+import { UnsentAnswers } from './http/unsent-answers.js';
 import type { Log } from './log.js';
 import { Metrics } from './metrics/metrics.js';
 import { registerReadings } from './metrics/readings.js';
@@ -197,7 +198,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   sequencer.watch(() => gateway.overload.applied());
   observe(parts, gateway, server, stream);
   server.mount((app) => stream.attach(app));
-  server.mount((app) => serveContract(app, ROUTES, gateway.version));
+  server.mount((app) => serveContract(app, ROUTES, gateway));
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
@@ -238,6 +239,7 @@ function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
     warnings: new RationedLog(log),
     fairUse: new FairUse(config.fairUse, elapsedMs),
     overload: new Overload(sequencer, config.overload, elapsedMs),
+    unsent: new UnsentAnswers(config.unsent, elapsedMs),
     metrics,
     version: programVersion(),
     startedAtMs: clock.nowMs(),
@@ -255,10 +257,19 @@ function observe(
   server: HttpServer,
   stream: StreamServer,
 ): void {
-  const { config, metrics, fairUse, overload } = gateway;
+  const { config, metrics, fairUse, overload, unsent } = gateway;
   const connections = new ConnectionCap(config.connections, stream, elapsedMs);
   server.mount((app) => connections.attach(app));
-  registerReadings(metrics, { sequencer, follower, fairUse, overload, connections, calls: server, stream });
+  registerReadings(metrics, {
+    sequencer,
+    follower,
+    fairUse,
+    overload,
+    connections,
+    calls: server,
+    unsent,
+    stream,
+  });
 }
 
 async function atMost(limitMs: number, work: Promise<void>): Promise<void> {

@@ -20,10 +20,12 @@ import type { ReceiptWriter } from '../json/receipts.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { Incoming } from './incoming.js';
+import { writeLast } from './last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
 import { quotaOf, type Route } from './route.js';
+import type { Recipient } from './unsent-answers.js';
 
-export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
+export class Call<Body = unknown, Query = unknown> implements ReleaseTarget, Recipient {
   /** Who is signed in; null: nobody. */
   session: Session | null = null;
   /** Whose partner key it is; empty: nobody's. */
@@ -135,7 +137,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
   }
 
   /** The client's, or what our proxy says it is. */
-  private address(): AddressKey {
+  address(): AddressKey {
     const forwarded = forwardedKey(this.incoming.forwardedFor);
     return forwarded ?? addressKey(this.response.getRemoteAddress());
   }
@@ -260,11 +262,18 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     for (let i = 0; headers !== null && i < headers.length; i += 2) {
       response.writeHeader(headers[i]!, headers[i + 1]!);
     }
-    const closes = this.closeConnection || this.gateway.isStopping();
-    if (this.text === '') response.endWithoutBody();
-    else if (this.incoming.method === 'head') {
-      response.endWithoutBody(Buffer.byteLength(this.text), closes);
-    } else response.end(this.text, closes);
+    this.writeBody();
+  }
+
+  private writeBody(): void {
+    const { response, text, gateway } = this;
+    if (text === '') writeLast(response, '');
+    else if (this.incoming.method === 'head') writeLast(response, '', Buffer.byteLength(text));
+    else if (this.closeConnection) writeLast(response, text);
+    else {
+      if (gateway.isStopping()) response.writeHeader('Connection', 'close');
+      gateway.unsent.send(response, text, this);
+    }
   }
 
   private end(): void {

@@ -1,8 +1,8 @@
 /**
  * The HTTP server: uWebSockets.js with the routes below /api, and an answer for everything else.
  *
- * Pipelining (a second request on a connection before the first is answered) is not supported: uWebSockets.js closes the
- * connection. Keep-alive is.
+ * Pipelining (a second request on a connection before the first is answered, and the answer taken) is not supported: uWebSockets.js
+ * closes the connection. Keep-alive is, but for answers without a body: last-answer.ts.
  */
 import * as uWS from 'uWebSockets.js';
 import { elapsedMs } from '../clock.js';
@@ -60,7 +60,7 @@ export class HttpServer {
           return;
         }
         this.listening = socket;
-        this.sweeper = setInterval(() => this.refuseSlowBodies(), SWEEP_MS);
+        this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
         resolve(uWS.us_socket_local_port(socket as never));
       });
     });
@@ -127,6 +127,11 @@ export class HttpServer {
       this.receiving.delete(call);
       if (!call.isOver) this.admit(call, route, body);
     });
+  }
+
+  private sweep(): void {
+    this.refuseSlowBodies();
+    this.gateway.unsent.sweep();
   }
 
   /** uWebSockets.js cuts such a connection off a few seconds later; this way the client hears why. */

@@ -12,9 +12,10 @@ import type * as uWS from 'uWebSockets.js';
 import { readSessionCookie } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
 import type { Session } from '../auth/sessions.js';
-import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
+import type { AddressKey } from '../fair-use/addresses.js';
 import { type ErrorAnswer, errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
+import { requestAddress } from '../http/request-address.js';
 import { writeError } from '../http/write-error.js';
 import { readToken, refusalOf } from './credentials.js';
 
@@ -49,8 +50,7 @@ export class Handshake {
     };
     this.isCrossSite = cookieToken !== '' && !isSameSite(origin, siteOrigins);
     this.token = userToken === '' ? cookieToken : userToken;
-    const forwarded = trustProxy ? forwardedKey(lastHeader(request, 'x-forwarded-for')) : null;
-    this.address = forwarded ?? addressKey(response.getRemoteAddress());
+    this.address = requestAddress(response, request, trustProxy);
     response.onAborted(() => {
       this.isOver = true;
     });
@@ -105,17 +105,10 @@ export class Handshake {
     const release = () => {
       if (this.isOver) return;
       this.isOver = true;
-      this.response.cork(() => writeError(this.response, error, header));
+      this.response.cork(() =>
+        writeError(this.response, error, { unsent: this.gateway.unsent, isHead: false, header }),
+      );
     };
     sequencer.releaseAt(sequencer.engine.sequence, { release });
   }
-}
-
-/** Empty if there is none. */
-function lastHeader(request: uWS.HttpRequest, wanted: string): string {
-  let last = '';
-  request.forEach((name, value) => {
-    if (name === wanted) last = value;
-  });
-  return last;
 }

@@ -144,10 +144,15 @@ export class StreamServer {
       },
       close: (socket) => this.leave(socket.getUserData().connection),
     });
+    const { unsent } = this.gateway;
     app.get(PATH, (response) => {
-      writeError(response, invalidRequest({ Upgrade: 'must be websocket: this is a stream' }));
+      const error = invalidRequest({ Upgrade: 'must be websocket: this is a stream' });
+      writeError(response, error, { unsent, isHead: false });
     });
-    app.any(PATH, (response) => writeError(response, errorAnswer('method_not_allowed'), ['Allow', 'GET']));
+    app.any(PATH, (response, request) => {
+      const isHead = request.getMethod() === 'head';
+      writeError(response, errorAnswer('method_not_allowed'), { unsent, isHead, header: ['Allow', 'GET'] });
+    });
     this.timer = setInterval(() => this.tick(), this.limits.heartbeatMs / HEARTBEAT_SLOTS);
   }
 
