@@ -264,6 +264,7 @@ describe('the configuration', () => {
         waitingAnswers: 50_000,
       },
       connections: { total: 10_000, perAddress: 2_000, streamsPerAddress: 2_000 },
+      unsent: { bytes: 67_108_864, bytesPerAddress: 16_777_216, ms: 60_000 },
       stream: STREAM_LIMITS,
       logLevel: 'info',
     });
