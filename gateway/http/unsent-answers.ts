@@ -10,6 +10,8 @@
  *   that; uWebSockets.js itself keeps at most 16 KiB of an answer and its head for a connection;
  * - the answers that wait are within the limits, in all and for each address, but for a single answer that is larger than they are.
  *   What is too much costs the address that has the most waiting its oldest answers: their connections are closed;
+ * - in one turn of the event loop no more is handed over of large answers than {@link TURN_BYTES}, piece by piece and in turn, so that
+ *   nobody else's answer waits for longer than that takes, however many ask for how much;
  * - an answer of which nothing is taken for some 10 s is dropped by uWebSockets.js with its connection, and one that is not taken
  *   whole within {@link UnsentLimits.ms} is dropped here.
  */
@@ -39,11 +41,14 @@ export type DropReason = 'total' | 'address' | 'time';
 export const WAITING_BYTES = 20 * 1024;
 /** Fits the buffer of uWebSockets.js, so that head and body leave together. */
 const SMALL_LENGTH = 14 * 1024;
-/** What is handed over at once: uWebSockets.js may reserve as much for a connection that takes nothing. */
-const PIECE_BYTES = 128 * 1024;
+/** What is handed over of one answer at once: uWebSockets.js may reserve as much for a connection that takes nothing. */
+const PIECE_BYTES = 64 * 1024;
+/** Copying that to the operating system takes some 0.1 ms. */
+const TURN_BYTES = 4 * PIECE_BYTES;
 
 interface Waiting {
   readonly response: HttpResponse;
+  readonly body: Uint8Array;
   readonly address: AddressKey;
   readonly bytes: number;
   readonly sinceMs: number;
@@ -60,6 +65,11 @@ export class UnsentAnswers {
   private readonly waiting = new Set<Waiting>();
   private readonly accounts = new Map<AddressKey, Account>();
   private bytesInAll = 0;
+  /** Of those that wait: they have not been told that the operating system takes no more. */
+  private readonly ready = new Set<Waiting>();
+  /** What is left of {@link TURN_BYTES}. */
+  private turnBytes = TURN_BYTES;
+  private isTurnPlanned = false;
   private readonly drops: Record<DropReason, number> = { total: 0, address: 0, time: 0 };
 
   constructor(
@@ -84,15 +94,13 @@ export class UnsentAnswers {
   /** Ends an answer with its body, which is not empty. To be called corked, after the head; `body` may be used again at once. */
   send(response: HttpResponse, body: string | Uint8Array, recipient: Recipient): void {
     if (body.length <= SMALL_LENGTH && response.tryEnd(body, 0)[1]) return;
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    if (handOver(response, bytes)) return;
-    const own = bytes === body ? Buffer.from(bytes) : bytes;
-    this.wait(response, own, recipient, own.byteLength);
+    const own = typeof body === 'string' ? Buffer.from(body) : new Uint8Array(body);
+    this.begin(response, own, own.byteLength, recipient);
   }
 
   /** The same with a body that stays in memory anyway, and of which nothing is copied. */
   sendShared(response: HttpResponse, body: Uint8Array, recipient: Recipient): void {
-    if (!handOver(response, body)) this.wait(response, body, recipient, 0);
+    this.begin(response, body, 0, recipient);
   }
 
   /** Drops what has waited for too long. To be called every now and then. */
@@ -104,17 +112,56 @@ export class UnsentAnswers {
     }
   }
 
-  private wait(response: HttpResponse, body: Uint8Array, recipient: Recipient, ownBytes: number): void {
+  /** `ownBytes`: what the body takes in memory because it waits. */
+  private begin(response: HttpResponse, body: Uint8Array, ownBytes: number, recipient: Recipient): void {
+    const state = this.turnBytes > 0 ? this.handOver(response, body) : headOnly(response, body);
+    if (state === 'over') return;
     const bytes = ownBytes + WAITING_BYTES;
-    const waiting = { response, address: recipient.address(), bytes, sinceMs: this.elapsedMs() };
+    const waiting = { response, body, address: recipient.address(), bytes, sinceMs: this.elapsedMs() };
     response.onAborted(() => this.forget(waiting));
     response.onWritable(() => {
-      const isTaken = handOver(response, body);
-      if (isTaken) this.forget(waiting);
-      return isTaken;
+      this.getReady(waiting);
+      return true;
     });
     this.remember(waiting);
+    if (state === 'taken') this.getReady(waiting);
     this.makeRoom(waiting);
+  }
+
+  /** Hands over a piece of what is left. */
+  private handOver(response: HttpResponse, body: Uint8Array): State {
+    const offset = response.getWriteOffset();
+    const piece = body.subarray(offset, offset + PIECE_BYTES);
+    const [isTaken, isOver] = response.tryEnd(piece, body.byteLength);
+    this.turnBytes -= piece.byteLength;
+    this.planTurn();
+    if (isOver) return 'over';
+    return isTaken ? 'taken' : 'full';
+  }
+
+  private getReady(waiting: Waiting): void {
+    this.ready.add(waiting);
+    this.planTurn();
+  }
+
+  private planTurn(): void {
+    if (this.isTurnPlanned) return;
+    this.isTurnPlanned = true;
+    setImmediate(() => this.turn());
+  }
+
+  /** A piece of each answer that is ready, in turn, until the turn's bytes are used up. */
+  private turn(): void {
+    this.isTurnPlanned = false;
+    this.turnBytes = TURN_BYTES;
+    for (const waiting of this.ready) {
+      if (this.turnBytes <= 0) break;
+      this.ready.delete(waiting);
+      const state = this.handOver(waiting.response, waiting.body);
+      if (state === 'over') this.forget(waiting);
+      else if (state === 'taken') this.ready.add(waiting);
+    }
+    if (this.ready.size > 0) this.planTurn();
   }
 
   private remember(waiting: Waiting): void {
@@ -132,6 +179,7 @@ export class UnsentAnswers {
 
   private forget(waiting: Waiting): void {
     if (!this.waiting.delete(waiting)) return;
+    this.ready.delete(waiting);
     const { address, bytes } = waiting;
     this.bytesInAll -= bytes;
     const account = this.accounts.get(address)!;
@@ -173,14 +221,13 @@ export class UnsentAnswers {
   }
 }
 
-/** Hands over what the operating system takes. Whether that was the rest: then the answer is over, and may not be touched. */
-function handOver(response: HttpResponse, body: Uint8Array): boolean {
-  for (;;) {
-    const offset = response.getWriteOffset();
-    const piece = body.subarray(offset, offset + PIECE_BYTES);
-    const [isTaken, isOver] = response.tryEnd(piece, body.byteLength);
-    if (isOver || !isTaken) return isOver;
-  }
+/** What has become of an answer: it is over, and may not be touched; a piece was taken; or the operating system takes no more. */
+type State = 'over' | 'taken' | 'full';
+
+/** Writes the head, and what the length of the body is. */
+function headOnly(response: HttpResponse, body: Uint8Array): State {
+  response.tryEnd('', body.byteLength);
+  return 'taken';
 }
 
 function first<T>(items: Iterable<T>): T | undefined {
