@@ -128,7 +128,7 @@ export class UnsentAnswers {
     this.makeRoom(waiting);
   }
 
-  /** Hands over a piece of what is left. */
+  /** Hands over a piece of what is left. To be called corked. */
   private handOver(response: HttpResponse, body: Uint8Array): State {
     const offset = response.getWriteOffset();
     const piece = body.subarray(offset, offset + PIECE_BYTES);
@@ -157,11 +157,15 @@ export class UnsentAnswers {
     for (const waiting of this.ready) {
       if (this.turnBytes <= 0) break;
       this.ready.delete(waiting);
-      const state = this.handOver(waiting.response, waiting.body);
-      if (state === 'over') this.forget(waiting);
-      else if (state === 'taken') this.ready.add(waiting);
+      waiting.response.cork(() => this.goOn(waiting));
     }
     if (this.ready.size > 0) this.planTurn();
+  }
+
+  private goOn(waiting: Waiting): void {
+    const state = this.handOver(waiting.response, waiting.body);
+    if (state === 'over') this.forget(waiting);
+    else if (state === 'taken') this.ready.add(waiting);
   }
 
   private remember(waiting: Waiting): void {
