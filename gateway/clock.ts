@@ -25,6 +25,11 @@ export function machineMs(): number {
   return Date.now();
 }
 
+/** The machine's date as HTTP writes it: for the header Date, where uWebSockets.js does not write it. */
+export function httpDate(): string {
+  return new Date().toUTCString();
+}
+
 /** How often the machine's clock is looked at, in real milliseconds. */
 const LOOK_MS = 1_000;
 /** Up to here the clock is brought to the machine's bit by bit; beyond it, somebody or something has set the machine's. */

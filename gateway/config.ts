@@ -12,6 +12,7 @@ import type { FairUseRates } from './fair-use/fair-use.js';
 import type { OverloadLimits } from './fair-use/overload.js';
 import type { Rate } from './fair-use/token-buckets.js';
 import { COINBASE_URL } from './feeds/coinbase.js';
+import type { UnsentLimits } from './http/unsent-answers.js';
 import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
 import { LOG_LEVELS, type LogLevel } from './log.js';
 import { STREAM_LIMITS, type StreamLimits } from './stream/limits.js';
@@ -51,6 +52,7 @@ export interface Config {
   fairUse: FairUseRates;
   overload: OverloadLimits;
   connections: ConnectionLimits;
+  unsent: UnsentLimits;
   stream: StreamLimits;
   logLevel: LogLevel;
 }
@@ -185,6 +187,10 @@ const Variables = z.object({
   OVERLOAD_ANSWERS: number({ standard: 50_000, min: 1, max: 10_000_000 }),
   CONNECTIONS: number({ standard: 10_000, min: 1, max: 1_000_000 }),
   CONNECTIONS_PER_ADDRESS: number({ standard: 2_000, min: 0, max: 1_000_000 }),
+  // An answer may have some hundreds of KiB, and several must fit.
+  UNSENT_BYTES: number({ standard: 67_108_864, min: 1_048_576, max: 100_000_000_000 }),
+  UNSENT_BYTES_PER_ADDRESS: number({ standard: 16_777_216, min: 0, max: 100_000_000_000 }),
+  UNSENT_SECONDS: number({ standard: 60, min: 1, max: 3_600 }),
   STREAM_CONNECTIONS: number({ standard: STREAM_LIMITS.connections, min: 0, max: 1_000_000 }),
   STREAM_SUBSCRIPTIONS: number({ standard: STREAM_LIMITS.subscriptions, min: 1, max: 10_000 }),
   // A message that names several channels costs one for each, so the longest must fit.
@@ -235,6 +241,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       waitingAnswers: variables.OVERLOAD_ANSWERS,
     },
     connections: connectionLimits(variables),
+    unsent: {
+      bytes: variables.UNSENT_BYTES,
+      bytesPerAddress: variables.UNSENT_BYTES_PER_ADDRESS,
+      ms: variables.UNSENT_SECONDS * 1_000,
+    },
     stream: streamLimits(variables),
     logLevel: variables.LOG_LEVEL,
   };

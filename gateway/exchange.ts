@@ -22,6 +22,7 @@ import { Overload } from './fair-use/overload.js';
 import type { Gateway } from './http/gateway.js';
 import { ROUTES } from './http/routes.js';
 import { HttpServer } from './http/server.js';
+import { UnsentAnswers } from './http/unsent-answers.js';
 import type { Log } from './log.js';
 import { Metrics } from './metrics/metrics.js';
 import { registerReadings } from './metrics/readings.js';
@@ -221,7 +222,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   sequencer.watch(() => gateway.overload.applied());
   observe(parts, gateway, server, stream);
   server.mount((door) => stream.attach(door));
-  server.mount((door) => serveContract(door, ROUTES, gateway.version));
+  server.mount((door) => serveContract(door, ROUTES, gateway));
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
@@ -271,6 +272,7 @@ function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
     warnings: new RationedLog(log),
     fairUse: new FairUse(config.fairUse, elapsedMs),
     overload: new Overload(sequencer, config.overload, elapsedMs),
+    unsent: new UnsentAnswers(config.unsent, elapsedMs),
     metrics,
     version: programVersion(),
     startedAtMs: clock.nowMs(),
@@ -289,7 +291,7 @@ function observe(
   server: HttpServer,
   stream: StreamServer,
 ): void {
-  const { config, metrics, fairUse, overload, passwords } = gateway;
+  const { config, metrics, fairUse, overload, passwords, unsent } = gateway;
   const connections = new ConnectionCap(config.connections, stream, elapsedMs);
   server.mount((door) => connections.attach(door));
   const signIns = passwords.queue;
@@ -301,6 +303,7 @@ function observe(
     signIns,
     connections,
     calls: server,
+    unsent,
     stream,
   });
 }

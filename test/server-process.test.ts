@@ -304,6 +304,7 @@ describe('the configuration', () => {
         waitingAnswers: 50_000,
       },
       connections: { total: 10_000, perAddress: 2_000, streamsPerAddress: 2_000 },
+      unsent: { bytes: 67_108_864, bytesPerAddress: 16_777_216, ms: 60_000 },
       stream: STREAM_LIMITS,
       logLevel: 'info',
     });
@@ -402,6 +403,9 @@ describe('the configuration', () => {
     ['OVERLOAD_ANSWERS', '0'],
     ['CONNECTIONS', '0'],
     ['CONNECTIONS_PER_ADDRESS', '-1'],
+    ['UNSENT_BYTES', '1000'],
+    ['UNSENT_BYTES_PER_ADDRESS', '-1'],
+    ['UNSENT_SECONDS', '0'],
     ['STREAM_CONNECTIONS', '-1'],
     ['STREAM_SUBSCRIPTIONS', '0'],
     ['STREAM_OPERATIONS', '20/49'],

@@ -14,7 +14,7 @@ export const DESCRIPTION = `An exchange for 15-minute UP/DOWN markets on the pri
 - **\`sequence\`** is the place in the journal that the answer is true at. Nothing is answered before it is durable.
 - **\`Idempotency-Key\`**: the same user, key and body gets the first answer again, byte for byte, with the header \`Idempotency-Replayed: true\`.
 - **Errors** have one form, and the status says what happened: nothing that failed is a 200. Every other path is 404 \`route_not_found\`, every other method of a path 405 \`method_not_allowed\` with the header \`Allow\`.
-- **HEAD** is answered like GET, without the body.
+- **HEAD** is answered like GET, without the body. An answer without a body is the last of its connection.
 - **The stream**, a WebSocket at \`/api/stream\`, sends markets, order books, trades, prices and the own orders as they change.`;
 
 interface Tag {

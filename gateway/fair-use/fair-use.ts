@@ -71,6 +71,11 @@ export class FairUse {
     return this.buckets[quota][party] !== null;
   }
 
+  /** The most that can be asked for at once; Infinity: there is no limit. */
+  most(quota: Quota, party: Party): number {
+    return this.rates[quota][party]?.burst ?? Number.POSITIVE_INFINITY;
+  }
+
   /** Asks for `count` tokens: all or none. null: there is no limit. */
   take(quota: Quota, party: Party, key: PartyKey, count: number): Share | null {
     const buckets = this.buckets[quota][party];

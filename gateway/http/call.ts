@@ -14,16 +14,19 @@ import { FrameError } from '../../persistence/frames.js';
 import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.js';
 import type { Session } from '../auth/sessions.js';
 import { elapsedMs } from '../clock.js';
-import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
+import type { AddressKey } from '../fair-use/addresses.js';
 import { type Quota, type Share, triedKey } from '../fair-use/fair-use.js';
 import type { ReceiptWriter } from '../json/receipts.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { Incoming } from './incoming.js';
-import { endEmpty, JSON_TYPE, writeHead, writeStatus } from './response-head.js';
+import { writeLast } from './last-answer.js';
+import { requestAddress } from './request-address.js';
+import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
 import { quotaOf, type Route } from './route.js';
+import type { Recipient } from './unsent-answers.js';
 
-export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
+export class Call<Body = unknown, Query = unknown> implements ReleaseTarget, Recipient {
   /** Who is signed in; null: nobody. */
   session: Session | null = null;
   /** Whose partner key it is; null: nobody's. */
@@ -133,8 +136,7 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
 
   /** The client's, or what our proxy says it is. Not to be asked for when the call is over. */
   get address(): AddressKey {
-    const forwarded = forwardedKey(this.incoming.forwardedFor);
-    return forwarded ?? addressKey(this.response.getRemoteAddress());
+    return requestAddress(this.response, this.incoming);
   }
 
   /** Ends the connection with the answer, for clients that would go on sending what nobody reads. */
@@ -257,10 +259,18 @@ export class Call<Body = unknown, Query = unknown> implements ReleaseTarget {
     for (let i = 0; headers !== null && i < headers.length; i += 2) {
       response.writeHeader(headers[i]!, headers[i + 1]!);
     }
-    const closes = this.closeConnection || this.gateway.isStopping();
-    if (this.text === '') endEmpty(response, null, closes);
-    else if (this.incoming.method === 'head') endEmpty(response, Buffer.byteLength(this.text), closes);
-    else response.end(this.text, closes);
+    this.writeBody();
+  }
+
+  private writeBody(): void {
+    const { response, text, gateway } = this;
+    if (text === '') writeLast(response, '');
+    else if (this.incoming.method === 'head') writeLast(response, '', Buffer.byteLength(text));
+    else if (this.closeConnection) writeLast(response, text);
+    else {
+      if (gateway.isStopping()) response.writeHeader('Connection', 'close');
+      gateway.unsent.send(response, text, this);
+    }
   }
 
   private end(): void {

@@ -10,6 +10,7 @@ import type { Overload } from '../fair-use/overload.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { RationedLog } from '../rationed-log.js';
+import type { UnsentAnswers } from './unsent-answers.js';
 
 export interface Gateway {
   readonly sequencer: Sequencer;
@@ -24,6 +25,8 @@ export interface Gateway {
   readonly warnings: RationedLog;
   readonly fairUse: FairUse;
   readonly overload: Overload;
+  /** What clients have not taken of their answers. */
+  readonly unsent: UnsentAnswers;
   readonly metrics: Metrics;
   readonly version: string;
   readonly startedAtMs: number;

@@ -38,20 +38,6 @@ export function writeStatus(response: HttpResponse, status: number): void {
   if (status !== 200) response.writeStatus(STATUS_LINES[status]!);
 }
 
-/**
- * Ends an answer that has no body; `length`: what its body would have, null: it would have none. uWebSockets.js takes an answer whose length it
- * is told, and whose bytes it never sees, for one that goes on: it does not close the connection, and drops the next request on it. So the length
- * is a header like any other; only an answer that ends the connection has none, and says 0.
- */
-export function endEmpty(response: HttpResponse, length: number | null, closes: boolean): void {
-  if (closes) {
-    response.endWithoutBody(0, true);
-    return;
-  }
-  if (length !== null) response.writeHeader('Content-Length', `${length}`);
-  response.endWithoutBody();
-}
-
 export const JSON_TYPE = 'application/json';
 
 interface Head {

@@ -1,8 +1,8 @@
 /**
  * The HTTP server: the routes below /api behind the door, and an answer for everything else.
  *
- * Pipelining (a second request on a connection before the first is answered) is not supported: uWebSockets.js closes the
- * connection. Keep-alive is, except after a body in chunks.
+ * Pipelining (a second request on a connection before the first is answered, and the answer taken) is not supported: uWebSockets.js
+ * closes the connection. Keep-alive is, except after a body in chunks and behind answers without a body (last-answer.ts).
  */
 import type * as uWS from 'uWebSockets.js';
 import { elapsedMs } from '../clock.js';
@@ -56,7 +56,7 @@ export class HttpServer {
   /** Resolves to the port. Rejects when the address cannot be had. */
   async listen(host: string, port: number): Promise<number> {
     const listening = await this.door.listen(host, port);
-    this.sweeper = setInterval(() => this.refuseSlowBodies(), SWEEP_MS);
+    this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
     return listening;
   }
 
@@ -125,6 +125,11 @@ export class HttpServer {
       if (isChunked) setImmediate(proceed);
       else proceed();
     });
+  }
+
+  private sweep(): void {
+    this.refuseSlowBodies();
+    this.gateway.unsent.sweep();
   }
 
   /** uWebSockets.js cuts such a connection off a few seconds later; this way the client hears why. */

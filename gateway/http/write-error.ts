@@ -1,16 +1,28 @@
 /** An error as the answer to a request that no route serves: a WebSocket that is refused, a method that a file does not have. */
 import type { HttpResponse } from 'uWebSockets.js';
+import { addressKey } from '../fair-use/addresses.js';
 import type { ErrorAnswer } from './errors.js';
+import { writeLast } from './last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
+import type { UnsentAnswers } from './unsent-answers.js';
 
-/** `header`: a further one, name and value. */
+export interface ErrorOptions {
+  unsent: UnsentAnswers;
+  /** Whether the request was a HEAD, which is answered without the body. */
+  isHead: boolean;
+  /** A further header, name and value. */
+  header?: readonly [string, string] | null;
+}
+
+/** To be called corked. */
 export function writeError(
   response: HttpResponse,
   { status, text }: ErrorAnswer,
-  header: readonly [string, string] | null = null,
+  { unsent, isHead, header = null }: ErrorOptions,
 ): void {
   writeStatus(response, status);
   writeHead(response, JSON_TYPE, false);
   if (header !== null) response.writeHeader(...header);
-  response.end(text);
+  if (isHead) writeLast(response, '', Buffer.byteLength(text));
+  else unsent.send(response, text, { address: addressKey(response.getRemoteAddress()) });
 }

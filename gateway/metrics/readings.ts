@@ -4,6 +4,7 @@ import type { ConnectionCap } from '../fair-use/connections.js';
 import type { FairQueue } from '../fair-use/fair-queue.js';
 import { type FairUse, PARTIES, QUOTAS } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
+import type { UnsentAnswers } from '../http/unsent-answers.js';
 import type { WatchedSequencer } from '../watched-sequencer.js';
 import type { Metrics } from './metrics.js';
 
@@ -19,6 +20,7 @@ export interface Observed {
   signIns: FairQueue;
   connections: ConnectionCap;
   calls: { readonly callsUnderWay: number; readonly slowBodies: number };
+  unsent: Pick<UnsentAnswers, 'bytes' | 'count' | 'dropCounts'>;
   stream: {
     readonly connectionCount: number;
     readonly backlogBytes: number;
@@ -30,6 +32,7 @@ export interface Observed {
 export function registerReadings(metrics: Metrics, observed: Observed): void {
   registerSequencer(metrics, observed.sequencer);
   registerRefusals(metrics, observed);
+  registerUnsent(metrics, observed.unsent);
   const { follower, connections, signIns, calls, stream } = observed;
   metrics.gauge('exchange_follower_lag_commands', 'Durable commands that the follower has yet to do', () =>
     follower === null ? null : follower.status.lagCommands,
@@ -75,6 +78,19 @@ function registerSequencer(metrics: Metrics, sequencer: WatchedSequencer): void 
   });
   metrics.gauge('exchange_halted', '1: trading is stopped', () => (sequencer.halted === null ? 0 : 1));
   metrics.gauge('exchange_users', 'Accounts', () => engine.userCount);
+}
+
+function registerUnsent(metrics: Metrics, unsent: Observed['unsent']): void {
+  metrics.gauge('exchange_unsent_answers', 'Answers that their clients have not taken whole', () => {
+    return unsent.count;
+  });
+  metrics.gauge('exchange_unsent_answer_bytes', 'What they count for the limits', () => unsent.bytes);
+  metrics.counter(
+    'exchange_unsent_answers_dropped_total',
+    'Answers that were dropped, with their connections, because clients did not take them',
+    ['limit'],
+    () => Object.entries(unsent.dropCounts).map(([limit, count]) => [{ limit }, count] as const),
+  );
 }
 
 function registerRefusals(metrics: Metrics, observed: Observed): void {

@@ -12,10 +12,11 @@ import type * as uWS from 'uWebSockets.js';
 import { readSessionCookie } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
 import type { Session } from '../auth/sessions.js';
-import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
+import type { AddressKey } from '../fair-use/addresses.js';
 import { type ErrorAnswer, errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Incoming } from '../http/incoming.js';
+import { requestAddress } from '../http/request-address.js';
 import { writeError } from '../http/write-error.js';
 import { readToken, refusalOf } from './credentials.js';
 
@@ -47,7 +48,7 @@ export class Handshake {
     private readonly gateway: Gateway,
     { response, request, context, incoming }: UpgradeRequest,
   ) {
-    const { trustProxy, siteOrigins } = gateway.config;
+    const { siteOrigins } = gateway.config;
     this.response = response;
     this.context = context;
     this.key = request.getHeader('sec-websocket-key');
@@ -56,8 +57,7 @@ export class Handshake {
     const cookieToken = userToken === '' ? readSessionCookie(incoming.cookie) : '';
     this.isCrossSite = cookieToken !== '' && !isSameSite(incoming, siteOrigins);
     this.token = userToken === '' ? cookieToken : userToken;
-    const forwarded = trustProxy ? forwardedKey(incoming.forwardedFor) : null;
-    this.address = forwarded ?? addressKey(response.getRemoteAddress());
+    this.address = requestAddress(response, incoming);
     response.onAborted(() => {
       this.isOver = true;
     });
@@ -112,7 +112,9 @@ export class Handshake {
     const release = () => {
       if (this.isOver) return;
       this.isOver = true;
-      this.response.cork(() => writeError(this.response, error, header));
+      this.response.cork(() =>
+        writeError(this.response, error, { unsent: this.gateway.unsent, isHead: false, header }),
+      );
     };
     sequencer.releaseAt(sequencer.engine.sequence, { release });
   }

@@ -144,11 +144,14 @@ export class StreamServer {
       const handshake = new Handshake(this.gateway, { response, request, context, incoming });
       handshake.begin((entering, session) => this.enter(entering, session));
     });
+    const { unsent } = this.gateway;
     door.on('get', PATH, (response) => {
-      writeError(response, invalidRequest({ Upgrade: 'must be websocket: this is a stream' }));
+      const error = invalidRequest({ Upgrade: 'must be websocket: this is a stream' });
+      writeError(response, error, { unsent, isHead: false });
     });
-    door.on('any', PATH, (response) => {
-      writeError(response, errorAnswer('method_not_allowed'), ['Allow', 'GET']);
+    door.on('any', PATH, (response, request) => {
+      const isHead = request.getMethod() === 'head';
+      writeError(response, errorAnswer('method_not_allowed'), { unsent, isHead, header: ['Allow', 'GET'] });
     });
     this.timer = setInterval(() => this.tick(), this.limits.heartbeatMs / HEARTBEAT_SLOTS);
   }
