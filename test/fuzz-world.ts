@@ -9,6 +9,8 @@ export interface Person {
   username: string;
   password: string;
   token: string;
+  /** Registered with the partner's key. */
+  isPartners: boolean;
 }
 
 export interface Order {
@@ -94,9 +96,10 @@ export class World {
     }
   }
 
-  private meet({ body }: Draft, { userId, token }: Success): void {
+  private meet({ body, headers }: Draft, { userId, token }: Success): void {
     const { username, password } = body as Person;
-    if (this.people.length < PEOPLE_MAX) this.people.push({ userId, username, password, token });
+    const isPartners = (headers.authorization ?? '') !== '';
+    if (this.people.length < PEOPLE_MAX) this.people.push({ userId, username, password, token, isPartners });
   }
 
   private changeToken({ person, body }: Draft, token: string): void {

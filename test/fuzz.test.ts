@@ -147,11 +147,18 @@ class Fuzz {
     return draft;
   }
 
+  /** Whether the partner registered whom the body names; undefined: that is not known of them. */
+  private isOfPartner({ body }: Draft): boolean | undefined {
+    const { userId } = (body ?? {}) as { userId?: unknown };
+    return this.world.people.find((person) => person.userId === userId)?.isPartners;
+  }
+
   private judge(plan: Plan, draft: Draft, answer: Answer): void {
     const { status, text } = answer;
     contract.check(draft.method, draft.path, answer);
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     if (status < 400) {
+      if (plan.template === WITHDRAWALS) expect(this.isOfPartner(draft), text).not.toBe(false);
       expect(draft.mustFail, `it cannot succeed, and did: ${text}`).toBe(false);
       if (draft.spoiltBy === '') this.succeededOnce(`${plan.method} ${plan.template}`);
       const isJson = `${answer.headers['content-type']}`.startsWith('application/json');
@@ -163,6 +170,10 @@ class Fuzz {
     const { code, details } = JSON.parse(text).error;
     this.codes.set(code, (this.codes.get(code) ?? 0) + 1);
     if (draft.spoiltBy !== '') return;
+    if (plan.template === WITHDRAWALS && code === 'user_mismatch') {
+      expect(this.isOfPartner(draft), text).toBe(false);
+      return;
+    }
     expect(MISUNDERSTOOD.has(code), text).toBe(false);
     if (code === 'invalid_request') {
       expect(
@@ -172,6 +183,8 @@ class Fuzz {
     }
   }
 }
+
+const WITHDRAWALS = '/partner/withdrawals';
 
 /** As far as it can be said: bytes that are no JSON are another matter. */
 function bodyFits({ operation, method }: Plan, draft: Draft): boolean {
@@ -200,8 +213,10 @@ async function passTime({ server, world }: Fuzz, random: Random): Promise<void> 
 
 async function meetPeople({ server, world }: Fuzz): Promise<void> {
   for (let i = 0; i < PEOPLE; i++) {
-    const { userId, token, username } = await server.register(`person-${i}`);
-    world.people.push({ userId, token, username, password: PASSWORD });
+    const isPartners = i % 3 !== 0;
+    const name = `person-${i}`;
+    const person = isPartners ? await server.registerByPartner(name) : await server.register(name);
+    world.people.push({ ...person, password: PASSWORD, isPartners });
   }
 }
 

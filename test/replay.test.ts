@@ -156,6 +156,7 @@ function expectSight(state: any, sight: Sight): void {
   const accounts = sight.accounts.map((account) => [
     `u${account.userId}`,
     account.username,
+    account.partner,
     money(account.availableMicros),
     money(account.heldMicros),
     money(account.realizedProfitMicros),
@@ -165,6 +166,7 @@ function expectSight(state: any, sight: Sight): void {
   const shown = state.users.map((u: any) => [
     u.userId,
     u.username,
+    u.partner,
     u.available,
     u.held,
     u.realizedProfit,
@@ -189,6 +191,15 @@ describe('events', () => {
     expect(counts).toEqual(exchange.eventCounts);
     expect(new Set(lines.map(({ command }) => command.kind))).toEqual(new Set(exchange.commandKinds.keys()));
     expect(new Set(lines.map(({ answer }) => answer.code)).size).toBe(exchange.refusals.size);
+  });
+
+  it('tell which partner registered whom', async () => {
+    const lines = (await replayLines(folder, 'events')).filter(({ command }) => command.kind === 'register');
+    const partners = lines.map(({ command, events }) => [command.partner, events[0].partner]);
+    expect(partners).toEqual(end.accounts.map(({ partner }) => [partner, partner]));
+    expect(new Set(end.accounts.map(({ partner }) => partner))).toEqual(new Set(['acme', null]));
+    const { out } = await replayTool(folder, 'events');
+    expect(out).toMatch(/userRegistered u2.*, of partner "acme"/);
   });
 
   it('never show what proves an identity', async () => {
@@ -242,7 +253,9 @@ describe('events', () => {
       '         2  2025-11-21T04:45:00.000Z  listAsset "ETH" by the exchange: ok',
       '                                      assetListed ETH',
     ]);
-    expect(out).toContain('register "trader-1", starts with $2,000.00 by sign-up of "trader-1": ok');
+    expect(out).toContain(
+      'register "trader-1", starts with $2,000.00, of partner "acme" by sign-up of "trader-1": ok',
+    );
   });
 
   it('can be cut off by their reader', async () => {
@@ -307,6 +320,8 @@ describe('explain', () => {
     expect([status, err]).toEqual([0, '']);
     expect(out).toMatch(/\n\s+4 {2}2025-11-21T04:45:00.000Z {2}play money\s+\+\$2,000.00/);
     expect(out).toContain('The changes add up to the balance: $');
+    expect(out).toContain('u2 (trader-2, of partner acme) at sequence');
+    expect((await replayLines(folder, 'explain', '--user', 'u2')).at(-1)).toMatchObject({ partner: 'acme' });
     const idle = await replayTool(folder, 'explain', '--user', `u${IDLE_USER}`);
     expect(idle.out).toContain('The changes add up to the balance: $0.00 available, $0.00 held.');
   });

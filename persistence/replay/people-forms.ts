@@ -35,7 +35,7 @@ export function senderText(command: Command): string {
     case 'observePrice':
       return 'the exchange';
     case 'register':
-      return `sign-up of ${quoted(command.username)}${byPartnerText(command.partner)}`;
+      return `sign-up of ${quoted(command.username)}`;
     case 'deposit':
     case 'withdraw':
       return `partner ${quoted(command.partner)}`;
@@ -55,8 +55,8 @@ export function senderText(command: Command): string {
 }
 
 /** Nothing for a user of nobody. */
-function byPartnerText(partner: string | null): string {
-  return partner === null ? '' : `, registered by partner ${quoted(partner)}`;
+function ofPartnerText(partner: string | null): string {
+  return partner === null ? '' : `, of partner ${quoted(partner)}`;
 }
 
 /** What was asked, without who asked. */
@@ -71,7 +71,7 @@ export function commandText(command: Command, names: Names): string {
     case 'register': {
       const grant = command.grantMicros === 0 ? '' : `, starts with ${dollarsText(command.grantMicros)}`;
       const referral = command.referralCode === '' ? '' : `, led by ${quoted(command.referralCode)}`;
-      return `register ${quoted(command.username)}${grant}${referral}${byPartnerText(command.partner)}`;
+      return `register ${quoted(command.username)}${grant}${referral}${ofPartnerText(command.partner)}`;
     }
     case 'setCredential':
       return `setCredential of u${command.userId}`;
@@ -148,7 +148,7 @@ function eventDetail(event: EventRecord, names: Names): string {
     case 'feesShared':
       return `${marketName(event.marketId, names)}: vault ${dollarsText(event.vaultMicros)}, referrers ${dollarsText(event.referrersMicros)}, treasury ${dollarsText(event.treasuryMicros)}`;
     case 'userRegistered':
-      return `u${event.userId}${event.referrerId === 0 ? '' : `, referred by u${event.referrerId}`}${byPartnerText(names.partnerName(event.partner))}`;
+      return `u${event.userId}${event.referrerId === 0 ? '' : `, referred by u${event.referrerId}`}${ofPartnerText(names.partnerName(event.partner))}`;
     case 'credentialSet':
       return `u${event.userId}, version ${event.version}`;
     case 'deposited':
