@@ -1,0 +1,107 @@
+/**
+ * Where attacks take place: a temporary folder, an exchange in it, and whatever else an attack starts.
+ *
+ * Always holds: when a stage is closed, every process that was started on it has ended and its folder is gone.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolder, removeFolder } from '../machine.js';
+import type { Random } from '../random.js';
+import { environment } from '../soak/exchange.js';
+import { Trader } from './client.js';
+import { AttackedExchange, type StartOptions } from './exchange.js';
+import { Traffic } from './traffic.js';
+
+/** The exchange's time, as a multiple of real time: a market lasts 15 s. */
+export const SPEED = 60;
+/** For how long there are prices. */
+const PRICES_MINUTES = 20;
+export const PARTNER_KEY = 'partner-key-of-the-attacks';
+const PARTNER = `attacker:${createHash('sha256').update(PARTNER_KEY).digest('hex')}`;
+
+export interface StageOptions {
+  /** Temporary folders are made in here. */
+  parent: string;
+  random: Random;
+  /** On the clock of performance.now(): an attack that repeats itself stops doing so then. */
+  deadlineMs: number;
+  variables?: Readonly<Record<string, string>>;
+}
+
+export class Stage {
+  readonly folder: string;
+  /** The exchange that is attacked. */
+  exchange!: AttackedExchange;
+  readonly random: Random;
+  private readonly variables: Readonly<Record<string, string>>;
+  private readonly started: AttackedExchange[] = [];
+  private folders = 0;
+  private users = 0;
+
+  private constructor(private readonly options: StageOptions) {
+    this.random = options.random;
+    this.folder = makeFolder(options.parent);
+    const prices = { folder: this.folder, seed: 'attack', speed: SPEED, minutes: PRICES_MINUTES };
+    this.variables = { ...environment(prices), PARTNER_KEYS: PARTNER, ...options.variables };
+  }
+
+  /** With an exchange that is open. */
+  static async open(options: StageOptions): Promise<Stage> {
+    const stage = new Stage(options);
+    try {
+      stage.exchange = await stage.start({});
+      return stage;
+    } catch (error) {
+      await stage.close();
+      throw error;
+    }
+  }
+
+  get isTimeLeft(): boolean {
+    return performance.now() < this.options.deadlineMs;
+  }
+
+  /** Another exchange; in a new folder unless one is named. Resolves when it is open. @throws StartRefused */
+  async start({ dataFolder, variables, limit }: Partial<StartOptions>): Promise<AttackedExchange> {
+    const exchange = await AttackedExchange.start({
+      dataFolder: dataFolder ?? this.newFolder(),
+      variables: { ...this.variables, ...variables },
+      ...(limit === undefined ? {} : { limit }),
+    });
+    this.started.push(exchange);
+    return exchange;
+  }
+
+  /** The attacked exchange again, after its end: on the same folder and the same port. */
+  async restart(variables: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { dataFolder, port } = this.exchange;
+    this.exchange = await this.start({ dataFolder, variables: { ...variables, PORT: `${port}` } });
+  }
+
+  /** An empty folder. */
+  newFolder(): string {
+    const folder = join(this.folder, `data-${++this.folders}`);
+    mkdirSync(folder, { mode: 0o700 });
+    return folder;
+  }
+
+  /** A new user of the attacked exchange. */
+  register(headers = {}): Promise<Trader> {
+    return Trader.register(this.exchange, `attacker-${++this.users}`, headers);
+  }
+
+  /** A new user whom the partner registers, so that the partner may move the user's money. */
+  registerForPartner(): Promise<Trader> {
+    return this.register({ Authorization: `Bearer ${PARTNER_KEY}` });
+  }
+
+  traffic(): Promise<Traffic> {
+    return Traffic.open({ door: this.exchange, random: this.random, speed: SPEED });
+  }
+
+  async close(): Promise<void> {
+    for (const exchange of this.started) await exchange.kill();
+    removeFolder(this.folder);
+  }
+}
