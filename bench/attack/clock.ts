@@ -20,13 +20,13 @@ async function mustAsk(stage: Stage): Promise<string> {
   const words = await refusal(stage);
   mustHold(words.includes('ACCEPT_CLOCK'), `the refusal does not name ACCEPT_CLOCK: ${words}`);
   mustHold(hashesOf(dataFolder) === before, 'the refusal changed the folder');
-  await stage.restart({ ...REAL_TIME, ACCEPT_CLOCK: 'on' });
+  await stage.restart({ variables: { ...REAL_TIME, ACCEPT_CLOCK: 'on' } });
   return words.slice(0, 160);
 }
 
 async function refusal(stage: Stage): Promise<string> {
   try {
-    await stage.restart(REAL_TIME);
+    await stage.restart({ variables: REAL_TIME });
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
     return error.words.trim().split('\n').at(-1)!;
@@ -39,7 +39,7 @@ const behindJournal: Attack = {
   done: 'two seconds at 1,000 times real time, then a start in real time',
   run: async (stage) => {
     await stage.exchange.stop();
-    stage.exchange = await stage.start({ variables: FAST });
+    await stage.restart({ dataFolder: stage.newFolder(), variables: FAST });
     await sleep(2_000);
     return mustAsk(stage);
   },
@@ -56,9 +56,9 @@ const shortOutage: Attack = {
   done: 'a folder traded in real time, stopped and started again',
   run: async (stage) => {
     await stage.exchange.stop();
-    stage.exchange = await stage.start({ variables: REAL_TIME });
+    await stage.restart({ dataFolder: stage.newFolder(), variables: REAL_TIME });
     await stage.exchange.stop();
-    await stage.restart(REAL_TIME);
+    await stage.restart({ variables: REAL_TIME });
     return 'open';
   },
 };

@@ -30,7 +30,7 @@ function spoil(folder: string, random: Random): string {
       return `${name}: a bit of byte ${at} of ${bytes.length}`;
     case 'page': {
       const page = at - (at % PAGE_BYTES);
-      writeFileSync(path, bytes.fill(0, page, page + PAGE_BYTES));
+      writeFileSync(path, bytes.fill(0, page, Math.min(bytes.length, page + PAGE_BYTES)));
       return `${name}: the page at ${page} of ${bytes.length}`;
     }
     case 'cut':

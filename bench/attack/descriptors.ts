@@ -8,39 +8,41 @@ import { StartRefused } from './exchange.js';
 import { RawSocket } from './raw-socket.js';
 import type { Stage } from './stage.js';
 
-const SILENT_MS = 3_000;
+const LOAD_MS = 8_000;
+/** The load is connected by then. */
+const SILENT_FROM_MS = 500;
+const SILENT_MS = 5_000;
 const NAMES_THE_LIMIT = /descriptor|ulimit|open files|RLIMIT_NOFILE/i;
 
-/** A start with so few; then more connections than there are descriptors, under load. */
+/** A start with so few; then more connections than there are descriptors, while the follower starts and under load. */
 const atMost = (descriptors: number): Attack => ({
   name: `${descriptors}`,
-  done: `ulimit -n ${descriptors}, ${descriptors + 200} silent connections, and load`,
+  done: `ulimit -n ${descriptors}, and ${descriptors + 200} silent connections, at once and under load`,
   run: async (stage) => {
     await stage.exchange.stop();
     const words = await startedWith(stage, descriptors);
     if (words !== null) return words;
+    await connectInSilence(stage, descriptors + 200);
     const traffic = await stage.traffic();
-    const sockets: RawSocket[] = [];
-    try {
-      for (let i = 0; i < descriptors + 200; i++) {
-        const socket = await Promise.race([RawSocket.open(stage.exchange), sleep(1_000, null)]);
-        if (socket === null) break;
-        sockets.push(socket);
-      }
-      await traffic.run(SILENT_MS);
-    } finally {
-      for (const socket of sockets) socket.reset();
-    }
+    const load = traffic.run(LOAD_MS);
+    await sleep(SILENT_FROM_MS);
+    await connectInSilence(stage, descriptors + 200);
+    await load;
     await traffic.look();
     return `${traffic.acknowledged} changes acknowledged meanwhile`;
   },
 });
 
+async function connectInSilence(stage: Stage, count: number): Promise<void> {
+  const silent = Array.from({ length: count }, () => new RawSocket(stage.exchange));
+  await sleep(SILENT_MS);
+  for (const socket of silent) socket.reset();
+}
+
 /** The words of the refusal; null: it started. */
 async function startedWith(stage: Stage, descriptors: number): Promise<string | null> {
-  const { dataFolder } = stage.exchange;
   try {
-    stage.exchange = await stage.start({ dataFolder, limit: `ulimit -n ${descriptors}` });
+    await stage.restart({ limit: `ulimit -n ${descriptors}` });
     return null;
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
@@ -54,5 +56,7 @@ async function startedWith(stage: Stage, descriptors: number): Promise<string | 
 export const descriptors: AttackClass = {
   name: 'descriptors',
   isolated: true,
+  // The follower opens files while it writes snapshots.
+  variables: { SNAPSHOT_EVERY_COMMANDS: '1000' },
   attacks: [64, 256, 1_024].map(atMost),
 };

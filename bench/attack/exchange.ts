@@ -16,6 +16,8 @@ export interface StartOptions {
   variables: Readonly<Record<string, string>>;
   /** A limit that the shell sets first, such as `ulimit -n 256`. */
   limit?: string;
+  /** It is killed so soon, unless it is open before. */
+  killAfterMs?: number;
 }
 
 /** The process ended before it was open. */
@@ -39,8 +41,13 @@ export class AttackedExchange {
   /** Resolves when it is open. @throws StartRefused */
   static async start(options: StartOptions): Promise<AttackedExchange> {
     const child = spawnProgram(options);
+    const { killAfterMs } = options;
+    const timer =
+      killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs);
     try {
-      return new AttackedExchange(options, child, await portFromOutput(child));
+      const port = await portFromOutput(child);
+      clearTimeout(timer);
+      return new AttackedExchange(options, child, port);
     } catch {
       throw new StartRefused(await endOf(child, 'SIGKILL'), logOf(options));
     }

@@ -3,7 +3,7 @@
  * an exchange that says it is open can trade.
  */
 import { execFile } from 'node:child_process';
-import { appendFileSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, cpSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Attack, type AttackClass, CannotRun, mustHold } from './attack.js';
@@ -40,16 +40,20 @@ function fill(folder: string): void {
   }
 }
 
-/** Runs `work` with the attacked exchange on a small disk of its own. */
+/** Runs `work` with the attacked exchange on a small disk of its own. Afterwards it has all that is there on a large one. */
 async function onSmallDisk(stage: Stage, work: (folder: string) => Promise<string>): Promise<string> {
   await stage.exchange.stop();
-  const dataFolder = stage.newFolder();
-  const unmount = await mountDisk(dataFolder);
+  const [small, large] = [stage.newFolder(), stage.newFolder()];
+  const unmount = await mountDisk(small);
   try {
-    stage.exchange = await stage.start({ dataFolder });
-    return await work(dataFolder);
-  } finally {
+    await stage.restart({ dataFolder: small });
+    const figure = await work(small);
     await stage.exchange.kill();
+    rmSync(join(small, FILLER), { force: true });
+    cpSync(small, large, { recursive: true });
+    await stage.restart({ dataFolder: large });
+    return figure;
+  } finally {
     await unmount();
   }
 }
@@ -134,11 +138,10 @@ const fileLimit: Attack = {
   name: 'a file may not grow',
   done: 'ulimit -f a megabyte above what the largest file has, under load',
   run: async (stage) => {
-    const { dataFolder, port } = stage.exchange;
+    const { dataFolder } = stage.exchange;
     await stage.exchange.stop();
     const blocks = Math.ceil(statSync(join(dataFolder, 'history.db')).size / 512) + BLOCKS_LEFT;
-    const limit = `ulimit -f ${blocks}`;
-    stage.exchange = await stage.start({ dataFolder, limit, variables: { PORT: `${port}` } });
+    await stage.restart({ limit: `ulimit -f ${blocks}` });
     return mustKeepAll(
       stage,
       () => {},

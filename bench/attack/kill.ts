@@ -1,5 +1,6 @@
 /** SIGKILL under load, again and again. Everything that was acknowledged is there afterwards, once, with the bytes of its answer. */
 import type { Attack, AttackClass } from './attack.js';
+import { StartRefused } from './exchange.js';
 
 const ROUNDS = 12;
 const LOAD_MS = { min: 300, max: 2_000 };
@@ -27,23 +28,33 @@ const underLoad: Attack = {
   },
 };
 
+const STARTS = 12;
+/** A start takes about half a second. */
+const START_MS = 800;
+
 const atStart: Attack = {
   name: 'while it starts',
-  done: 'SIGKILL at random moments of ten starts, after some load',
+  done: `SIGKILL at random moments of ${STARTS} starts, after some load`,
   run: async (stage) => {
     const traffic = await stage.traffic();
     await traffic.run(2_000);
-    for (let i = 0; i < 10; i++) {
+    let opened = 0;
+    for (let i = 0; i < STARTS; i++) {
       await stage.exchange.kill();
-      const started = stage.restart();
-      await new Promise((resolve) => setTimeout(resolve, stage.random.whole(0, 600)));
-      // It is killed when it is open, at the earliest at the chosen moment.
-      await started;
+      try {
+        await stage.restart({ killAfterMs: stage.random.whole(1, START_MS) });
+        opened++;
+      } catch (error) {
+        if (!(error instanceof StartRefused) || error.exitCode !== null) throw error;
+      }
     }
+    await stage.exchange.kill();
+    await stage.restart();
     await traffic.look();
     await stage.exchange.stop();
     await traffic.judge(stage.exchange.dataFolder);
-    return `${traffic.acknowledged} acknowledged changes found once`;
+    const { acknowledged } = traffic;
+    return `${STARTS - opened} killed before they were open; ${acknowledged} acknowledged changes found once`;
   },
 };
 

@@ -9,32 +9,33 @@ export class RawSocket {
   received = '';
   isClosed = false;
 
-  private constructor(private readonly socket: Socket) {
+  private readonly socket: Socket;
+
+  /** Connects; does not wait. */
+  constructor({ port }: Door) {
+    const socket = connect({ host: HOST, port, noDelay: true, allowHalfOpen: true });
+    this.socket = socket;
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => {
       this.received += text;
     });
     // However the connection ends, isClosed tells.
     socket.on('error', () => {});
+    socket.on('end', () => socket.end());
     socket.on('close', () => {
       this.isClosed = true;
     });
   }
 
-  static async open({ port }: Door): Promise<RawSocket> {
-    const socket = connect({ host: HOST, port, noDelay: true, allowHalfOpen: true });
-    const raw = new RawSocket(socket);
-    await once(socket, 'connect');
+  /** Resolves when it is connected. */
+  static async open(door: Door): Promise<RawSocket> {
+    const raw = new RawSocket(door);
+    await once(raw.socket, 'connect');
     return raw;
   }
 
   write(text: string): void {
     if (!this.isClosed) this.socket.write(text, 'latin1');
-  }
-
-  /** From now on nothing is read, so the other side cannot write on. */
-  stopReading(): void {
-    this.socket.pause();
   }
 
   /** No more will be written; what comes is still read. */

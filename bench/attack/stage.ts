@@ -5,10 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { makeFolder, removeFolder } from '../machine.js';
 import type { Random } from '../random.js';
-import { environment } from '../soak/exchange.js';
+import { environment, HOST } from '../soak/exchange.js';
 import { Trader } from './client.js';
 import { AttackedExchange, type StartOptions } from './exchange.js';
 import { Traffic } from './traffic.js';
@@ -50,7 +51,7 @@ export class Stage {
   static async open(options: StageOptions): Promise<Stage> {
     const stage = new Stage(options);
     try {
-      stage.exchange = await stage.start({});
+      stage.exchange = await stage.start({ variables: { PORT: `${await freePort()}` } });
       return stage;
     } catch (error) {
       await stage.close();
@@ -63,20 +64,21 @@ export class Stage {
   }
 
   /** Another exchange; in a new folder unless one is named. Resolves when it is open. @throws StartRefused */
-  async start({ dataFolder, variables, limit }: Partial<StartOptions>): Promise<AttackedExchange> {
+  async start(options: Partial<StartOptions>): Promise<AttackedExchange> {
     const exchange = await AttackedExchange.start({
-      dataFolder: dataFolder ?? this.newFolder(),
-      variables: { ...this.variables, ...variables },
-      ...(limit === undefined ? {} : { limit }),
+      ...options,
+      dataFolder: options.dataFolder ?? this.newFolder(),
+      variables: { ...this.variables, ...options.variables },
     });
     this.started.push(exchange);
     return exchange;
   }
 
-  /** The attacked exchange again, after its end: on the same folder and the same port. */
-  async restart(variables: Readonly<Record<string, string>> = {}): Promise<void> {
+  /** The attacked exchange again, after its end: on the same port and, unless another is named, the same folder. */
+  async restart(options: Partial<StartOptions> = {}): Promise<void> {
     const { dataFolder, port } = this.exchange;
-    this.exchange = await this.start({ dataFolder, variables: { ...variables, PORT: `${port}` } });
+    const variables = { ...options.variables, PORT: `${port}` };
+    this.exchange = await this.start({ dataFolder, ...options, variables });
   }
 
   /** An empty folder. */
@@ -103,5 +105,23 @@ export class Stage {
   async close(): Promise<void> {
     for (const exchange of this.started) await exchange.kill();
     removeFolder(this.folder);
+  }
+}
+
+/** Below the ports that systems give to clients, so that no client of an exchange that is gone for a moment takes its port. */
+const PORTS = { first: 20_000, count: 10_000 };
+let portsTried = process.pid;
+
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = PORTS.first + (++portsTried % PORTS.count);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, HOST, () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
   }
 }
