@@ -1,6 +1,6 @@
 /**
- * The attacks that take seconds, as `npm run attack` runs them: forged tokens, races, and numbers that are none. And the runner itself, which
- * would be worthless if it took a broken promise for one that held.
+ * The attacks that take seconds, as `npm run attack` runs them: forged tokens, races, and numbers that are none.
+ * And the runner itself, which would be worthless if it took a broken promise for one that held.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';

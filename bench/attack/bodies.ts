@@ -1,4 +1,7 @@
-/** Bodies and headers that are hard to read or that can be read in two ways. Each is refused, or counts once and for what it says. */
+/**
+ * Bodies and headers that are hard to read or that can be read in two ways. Each is refused, or counts once and
+ * for what it says.
+ */
 import { type Attack, type AttackClass, eventually, mustHold } from './attack.js';
 import { requestText, stakeOf, type Trader } from './client.js';
 import { RawSocket } from './raw-socket.js';

@@ -1,5 +1,6 @@
 /**
- * A client that has nothing to do with the attack: it stakes a dollar again and again, and trading must go on for it.
+ * A client that has nothing to do with the attack: it stakes a dollar again and again, and trading must go on for
+ * it.
  *
  * Always holds: what it was told was staked is exactly what its balance lacks.
  */

@@ -1,4 +1,7 @@
-/** A data folder as it is on disk: its files and their hashes, what the replay tool says of it, and where its journal ends. */
+/**
+ * A data folder as it is on disk: its files and their hashes, what the replay tool says of it, and where its
+ * journal ends.
+ */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -24,8 +27,8 @@ export function filesOf(folder: string): string[] {
 }
 
 /**
- * Hashes of all files, to see whether any was changed. Left out are empty files, which say nothing, and SQLite's index of
- * a -wal file, which every reader makes anew.
+ * Hashes of all files, to see whether any was changed. Left out are empty files, which say nothing, and SQLite's
+ * index of a -wal file, which every reader makes anew.
  */
 export function hashesOf(folder: string): string {
   const hash = (name: string) =>

@@ -1,6 +1,6 @@
 /**
- * No space, or a file that may not grow. What is acknowledged is on the disk; what cannot be written is refused, or ends the process; and
- * an exchange that says it is open can trade.
+ * No space, or a file that may not grow. What is acknowledged is on the disk; what cannot be written is refused,
+ * or ends the process; and an exchange that says it is open can trade.
  */
 import { execFile } from 'node:child_process';
 import { appendFileSync, cpSync, rmSync, statSync } from 'node:fs';
@@ -40,7 +40,10 @@ function fill(folder: string): void {
   }
 }
 
-/** Runs `work` with the attacked exchange on a small disk of its own. Afterwards it has all that is there on a large one. */
+/**
+ * Runs `work` with the attacked exchange on a small disk of its own. Afterwards it has all that is there on a
+ * large one.
+ */
 async function onSmallDisk(stage: Stage, work: (folder: string) => Promise<string>): Promise<string> {
   await stage.exchange.stop();
   const [small, large] = [stage.newFolder(), stage.newFolder()];
@@ -58,7 +61,10 @@ async function onSmallDisk(stage: Stage, work: (folder: string) => Promise<strin
   }
 }
 
-/** Lets the load go on while it fails, starts the exchange again when that is over, and looks for all that was acknowledged. */
+/**
+ * Lets the load go on while it fails, starts the exchange again when that is over, and looks for all that was
+ * acknowledged.
+ */
 async function mustKeepAll(stage: Stage, starve: () => void, relieve: () => void): Promise<string> {
   const traffic = await stage.traffic();
   await traffic.run(1_000);

@@ -1,4 +1,7 @@
-/** SIGKILL under load, again and again. Everything that was acknowledged is there afterwards, once, with the bytes of its answer. */
+/**
+ * SIGKILL under load, again and again. Everything that was acknowledged is there afterwards, once, with the bytes
+ * of its answer.
+ */
 import type { Attack, AttackClass } from './attack.js';
 import { StartRefused } from './exchange.js';
 

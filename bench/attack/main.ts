@@ -1,6 +1,6 @@
 /**
- * `npm run attack`: attacks the built exchange in every way that is known here, and prints what held. Exit status 0: every attack that
- * ran held; 1: a promise was broken; 2: the arguments make no sense.
+ * `npm run attack`: attacks the built exchange in every way that is known here, and prints what held. Exit status
+ * 0: every attack that ran held; 1: a promise was broken; 2: the arguments make no sense.
  */
 import { tmpdir } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';

@@ -1,6 +1,6 @@
 /**
- * Numbers that are none, that no double holds, or that are out of range. What is not exactly a number within the contract is
- * refused, and what is refused changes nothing; what is accepted counts for exactly what it says.
+ * Numbers that are none, that no double holds, or that are out of range. What is not exactly a number within the
+ * contract is refused, and what is refused changes nothing; what is accepted counts for exactly what it says.
  */
 import { type Attack, type AttackClass, mustHold } from './attack.js';
 import { type Ask, openMarket, stakeOf, type Trader } from './client.js';

@@ -1,6 +1,7 @@
 /**
- * The same thing at the same moment on many connections: shares sold twice, winnings claimed twice, one key for many requests. Each race
- * knows how many may win; the others are told so, with the status of the contract, and money and shares say the same.
+ * The same thing at the same moment on many connections: shares sold twice, winnings claimed twice, one key for
+ * many requests. Each race knows how many may win; the others are told so, with the status of the contract, and
+ * money and shares say the same.
  */
 import { type Attack, type AttackClass, eventually, mustHold } from './attack.js';
 import {

@@ -20,6 +20,6 @@ export function reportText(rows: readonly Row[]): string {
     table.push([attack, done, verdict, figure, { content: seconds.toFixed(1), hAlign: 'right' }]);
   }
   const count = (verdict: Row['verdict']) => rows.filter((row) => row.verdict === verdict).length;
-  const counts = `${count('held')} attacks held, ${count('BROKEN')} broke a promise, ${count('could not run')} could not run.`;
-  return `${table.toString()}\n${counts}`;
+  const [held, broken, notRun] = [count('held'), count('BROKEN'), count('could not run')];
+  return `${table.toString()}\n${held} attacks held, ${broken} broke a promise, ${notRun} could not run.`;
 }

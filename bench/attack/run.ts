@@ -1,6 +1,7 @@
 /**
- * Runs attacks and judges what they leave behind. After each attack the process is alive and ready, and a new client can trade;
- * all the while, a bystander trades. At the end, the replay tool verifies and audits the folder.
+ * Runs attacks and judges what they leave behind. After each attack the process is alive and ready, and a new
+ * client can trade; all the while, a bystander trades. At the end, the replay tool verifies and audits the
+ * folder.
  */
 import type { Random } from '../random.js';
 import { type Attack, type AttackClass, CannotRun, eventually, mustHold } from './attack.js';
@@ -21,7 +22,7 @@ export interface RunOptions {
 }
 
 /** An attack that takes longer hangs. */
-const ATTACK_LIMIT_MS = 240_000;
+const ATTACK_LIMIT_MS = 300_000;
 const READY_LIMIT_MS = 20_000;
 
 export async function runClass(attackClass: AttackClass, options: RunOptions): Promise<void> {

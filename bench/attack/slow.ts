@@ -1,6 +1,6 @@
 /**
- * Clients that are slow, silent, gone, or in a hurry. They may lose their own connections; they do not hold up anybody else, and
- * nothing of theirs is executed that was not sent, or twice.
+ * Clients that are slow, silent, gone, or in a hurry. They may lose their own connections; they do not hold up
+ * anybody else, and nothing of theirs is executed that was not sent, or twice.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';

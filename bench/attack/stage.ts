@@ -38,6 +38,7 @@ export class Stage {
   private readonly variables: Readonly<Record<string, string>>;
   private readonly started: AttackedExchange[] = [];
   private folders = 0;
+  private isClosed = false;
   private users = 0;
 
   private constructor(private readonly options: StageOptions) {
@@ -65,12 +66,17 @@ export class Stage {
 
   /** Another exchange; in a new folder unless one is named. Resolves when it is open. @throws StartRefused */
   async start(options: Partial<StartOptions>): Promise<AttackedExchange> {
+    if (this.isClosed) throw new Error('the stage is closed');
     const exchange = await AttackedExchange.start({
       ...options,
       dataFolder: options.dataFolder ?? this.newFolder(),
       variables: { ...this.variables, ...options.variables },
     });
     this.started.push(exchange);
+    if (this.isClosed) {
+      await exchange.kill();
+      throw new Error('the stage is closed');
+    }
     return exchange;
   }
 
@@ -103,12 +109,16 @@ export class Stage {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true;
     for (const exchange of this.started) await exchange.kill();
     removeFolder(this.folder);
   }
 }
 
-/** Below the ports that systems give to clients, so that no client of an exchange that is gone for a moment takes its port. */
+/**
+ * Below the ports that systems give to clients, so that no client of an exchange that is gone for a moment takes
+ * its port.
+ */
 const PORTS = { first: 20_000, count: 10_000 };
 let portsTried = process.pid;
 

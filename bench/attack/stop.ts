@@ -1,4 +1,7 @@
-/** SIGTERM while there is work: the exchange answers what it took, ends with status 0 and in less than five seconds. */
+/**
+ * SIGTERM while there is work: the exchange answers what it took, ends with status 0 and in less than five
+ * seconds.
+ */
 import { type Attack, type AttackClass, mustHold } from './attack.js';
 import { Client, ConnectionLost, PASSWORD, requestText, stakeOf } from './client.js';
 import { openMany } from './raw-socket.js';

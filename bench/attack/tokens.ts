@@ -1,4 +1,7 @@
-/** Forged, stolen, outdated and misplaced credentials. Whatever is sent, nobody but the owner of an account acts for it. */
+/**
+ * Forged, stolen, outdated and misplaced credentials. Whatever is sent, nobody but the owner of an account acts
+ * for it.
+ */
 import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +10,9 @@ import { type Attack, type AttackClass, mustHold } from './attack.js';
 import { type Answer, type Ask, Client, microsOf, PASSWORD, stakeOf, type Trader } from './client.js';
 import { PARTNER_KEY, type Stage } from './stage.js';
 
-/** What a forger may have in the hand: everything that is public, and, for some, the secret of the exchange itself. */
+/**
+ * What a forger may have in the hand: everything that is public, and, for some, the secret of the exchange itself.
+ */
 interface Material {
   /** A good token, as its three parts. */
   header: string;
@@ -23,7 +28,11 @@ const HASHES: Readonly<Record<string, string>> = { HS256: 'sha256', HS384: 'sha3
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const decoded = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());
 
-function signed(header: { alg: string }, payload: string, secret: string | Buffer): string {
+function signed(
+  header: { alg: string; [name: string]: unknown },
+  payload: string,
+  secret: string | Buffer,
+): string {
   const content = `${base64({ typ: 'JWT', ...header })}.${payload}`;
   const hash = createHmac(HASHES[header.alg]!, secret).update(content).digest('base64url');
   return `${content}.${hash}`;
@@ -61,9 +70,9 @@ const FORGERIES: readonly [name: string, make: (material: Material) => string][]
   ['jku: the key is elsewhere', (m) => signedByRsa(m, { jku: ELSEWHERE, kid: '1' })],
   ['x5u: the certificate is elsewhere', (m) => signedByRsa(m, { x5u: ELSEWHERE })],
   ['x5c: the certificate is in the header', (m) => signedByRsa(m, { x5c: ['MIIB'] })],
-  ['kid: an empty file as the secret', (m) => signed({ ...HS256, kid: '/dev/null' } as never, m.payload, '')],
-  ['kid: SQL', (m) => signed({ ...HS256, kid: "' UNION SELECT 'k" } as never, m.payload, 'k')],
-  ['crit by the true secret', (m) => signed({ ...HS256, crit: ['exp'] } as never, m.payload, m.secret)],
+  ['kid: an empty file as the secret', (m) => signed({ ...HS256, kid: '/dev/null' }, m.payload, '')],
+  ['kid: SQL', (m) => signed({ ...HS256, kid: "' UNION SELECT 'k" }, m.payload, 'k')],
+  ['crit by the true secret', (m) => signed({ ...HS256, crit: ['exp'] }, m.payload, m.secret)],
   ['another secret', (m) => signed(HS256, m.payload, 'secret')],
   ['an empty secret', (m) => signed(HS256, m.payload, '')],
   ['the secret as its text', (m) => signed(HS256, m.payload, m.secret.toString('base64url'))],
@@ -123,6 +132,17 @@ const forgery = ([name, make]: (typeof FORGERIES)[number]): Attack => ({
 });
 
 const CREDENTIALS: readonly Attack[] = [
+  {
+    name: 'a true token',
+    done: 'made as the forgeries are, by the true secret: it alone is accepted, or the forgeries prove nothing',
+    run: async (stage) => {
+      const victim = await victimOf(stage);
+      const token = claiming({})(materialOf(stage, victim));
+      const answer = await askOnce(stage, { ...session, headers: { 'x-user-token': token } });
+      mustHold(answer.json?.userId === victim.userId, `answered ${answer.status} ${answer.text}`);
+      return 'accepted';
+    },
+  },
   {
     name: 'a version that ended',
     done: 'the old token while the password changes, and after it',

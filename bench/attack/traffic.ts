@@ -1,6 +1,6 @@
 /**
- * The mixed load of the soak, for exchanges that are killed, stopped or starved under it. Every change that was acknowledged is
- * looked for in the journal afterwards: it must be there once, with the bytes of the answer.
+ * The mixed load of the soak, for exchanges that are killed, stopped or starved under it. Every change that was
+ * acknowledged is looked for in the journal afterwards: it must be there once, with the bytes of the answer.
  */
 import type { Random } from '../random.js';
 import { HOST } from '../soak/exchange.js';
@@ -17,7 +17,9 @@ import { Client, type Door, PASSWORD, Trader } from './client.js';
 const USERS = 12;
 const CONNECTIONS = 16;
 
-/** Here the exchange may close a connection before it answers. What became of the request is judged by the journal. */
+/**
+ * Here the exchange may close a connection before it answers. What became of the request is judged by the journal.
+ */
 class PatientTally extends Tally {
   override problem(what: string): void {
     if (!what.startsWith('the exchange closed a connection')) super.problem(what);
@@ -81,7 +83,10 @@ export class Traffic {
     this.seen = shown.accounts;
   }
 
-  /** @throws BrokenPromise when something acknowledged is missing, doubled or different in the journal of a stopped exchange. */
+  /**
+   * @throws BrokenPromise when something acknowledged is missing, doubled or different in the journal of a stopped
+   * exchange.
+   */
   async judge(dataFolder: string): Promise<void> {
     const users = new Set(this.traders.map(({ userId }) => Number(userId.slice(1))));
     const journal = await checkJournal(dataFolder, this.record, users, this.seen);
