@@ -1,4 +1,4 @@
-/** The child processes of the HTTP benchmark. Whoever starts one stops it. */
+/** The child processes of the benchmarks and attacks. Whoever starts one stops it. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -91,7 +91,7 @@ async function messageFrom<T>(child: ChildProcess): Promise<T> {
 }
 
 /** The exchange says where it is open on its standard output. */
-async function portFromOutput(child: ChildProcess): Promise<number> {
+export async function portFromOutput(child: ChildProcess): Promise<number> {
   const lines = createInterface({ input: child.stdout! });
   const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
   try {
@@ -106,8 +106,8 @@ async function portFromOutput(child: ChildProcess): Promise<number> {
   throw new Error('the exchange ended before it was open');
 }
 
-/** Its exit code. */
-async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+/** Sends the signal and waits for the end; its exit code, or null if a signal ended it. */
+export async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const exit = once(child, 'exit');
   child.kill(signal);

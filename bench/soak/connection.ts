@@ -20,6 +20,7 @@ export type Settled = (answer: HttpAnswer | null) => void;
 
 const HEADER_END = Buffer.from('\r\n\r\n');
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) /;
+const CONNECTION_CLOSE = /\r\nconnection: *close/i;
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 
 export class HttpConnection {
@@ -70,10 +71,11 @@ export class HttpConnection {
   }
 
   private ended(): void {
+    const answer = this.received === null ? null : readAnswerToEnd(this.received);
     this.socket?.destroy();
     this.socket = null;
     this.received = null;
-    this.settle(null);
+    this.settle(answer);
   }
 
   private receive(bytes: Buffer): void {
@@ -99,10 +101,25 @@ function readAnswer(bytes: Buffer): HttpAnswer | null {
   const status = STATUS_LINE.exec(head);
   if (status === null) throw new Error(`an answer that is not understood: ${head}`);
   const start = headEnd + HEADER_END.length;
+  if (endsWithConnection(head)) return null;
   const end = start + Number(CONTENT_LENGTH.exec(head)?.[1] ?? 0);
   if (bytes.length < end) return null;
   if (bytes.length > end) throw new Error('more came than one answer');
   return { status: Number(status[1]), head, body: bytes.subarray(start, end) };
+}
+
+/** uWebSockets.js refuses what is not HTTP with an answer that ends with the connection. */
+function endsWithConnection(head: string): boolean {
+  return CONNECTION_CLOSE.test(head) && !CONTENT_LENGTH.test(head);
+}
+
+/** The answer that ended with its connection; null: it is not one of those. */
+function readAnswerToEnd(bytes: Buffer): HttpAnswer | null {
+  const headEnd = bytes.indexOf(HEADER_END);
+  const head = bytes.toString('latin1', 0, Math.max(0, headEnd));
+  const status = STATUS_LINE.exec(head);
+  if (status === null || !endsWithConnection(head)) return null;
+  return { status: Number(status[1]), head, body: bytes.subarray(headEnd + HEADER_END.length) };
 }
 
 /** A request and its JSON answer, for what is not part of the load. Rejects when there is none, or not the `expected` status. */

@@ -96,7 +96,8 @@ export function dataFolder(folder: string): string {
   return join(folder, 'data');
 }
 
-function environment(options: ExchangeOptions): Record<string, string> {
+/** The environment variables of an exchange under soak; writes its file of prices. */
+export function environment(options: ExchangeOptions): Record<string, string> {
   const { folder, speed } = options;
   return {
     PORT: '0',

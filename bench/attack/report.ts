@@ -1,0 +1,25 @@
+/** What came of the attacks, as a table for people. */
+import Table from 'cli-table3';
+
+export interface Row {
+  /** Class and name. */
+  attack: string;
+  done: string;
+  verdict: 'held' | 'BROKEN' | 'could not run';
+  /** What was counted; if a promise broke, what happened instead. */
+  figure: string;
+  seconds: number;
+}
+
+const HEAD = ['attack', 'what was done', 'verdict', 'figure', 'seconds'];
+const WIDTHS = [34, 52, 15, 60, 9];
+
+export function reportText(rows: readonly Row[]): string {
+  const table = new Table({ head: HEAD, colWidths: WIDTHS, wordWrap: true, style: { head: [], border: [] } });
+  for (const { attack, done, verdict, figure, seconds } of rows) {
+    table.push([attack, done, verdict, figure, { content: seconds.toFixed(1), hAlign: 'right' }]);
+  }
+  const count = (verdict: Row['verdict']) => rows.filter((row) => row.verdict === verdict).length;
+  const [held, broken, notRun] = [count('held'), count('BROKEN'), count('could not run')];
+  return `${table.toString()}\n${held} attacks held, ${broken} broke a promise, ${notRun} could not run.`;
+}

@@ -1,0 +1,137 @@
+/**
+ * Where attacks take place: a temporary folder, an exchange in it, and whatever else an attack starts.
+ *
+ * Always holds: when a stage is closed, every process that was started on it has ended and its folder is gone.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { makeFolder, removeFolder } from '../machine.js';
+import type { Random } from '../random.js';
+import { environment, HOST } from '../soak/exchange.js';
+import { Trader } from './client.js';
+import { AttackedExchange, type StartOptions } from './exchange.js';
+import { Traffic } from './traffic.js';
+
+/** The exchange's time, as a multiple of real time: a market lasts 15 s. */
+export const SPEED = 60;
+/** For how long there are prices. */
+const PRICES_MINUTES = 20;
+export const PARTNER_KEY = 'partner-key-of-the-attacks';
+const PARTNER = `attacker:${createHash('sha256').update(PARTNER_KEY).digest('hex')}`;
+
+export interface StageOptions {
+  /** Temporary folders are made in here. */
+  parent: string;
+  random: Random;
+  /** On the clock of performance.now(): an attack that repeats itself stops doing so then. */
+  deadlineMs: number;
+  variables?: Readonly<Record<string, string>>;
+}
+
+export class Stage {
+  readonly folder: string;
+  /** The exchange that is attacked. */
+  exchange!: AttackedExchange;
+  readonly random: Random;
+  private readonly variables: Readonly<Record<string, string>>;
+  private readonly started: AttackedExchange[] = [];
+  private folders = 0;
+  private isClosed = false;
+  private users = 0;
+
+  private constructor(private readonly options: StageOptions) {
+    this.random = options.random;
+    this.folder = makeFolder(options.parent);
+    const prices = { folder: this.folder, seed: 'attack', speed: SPEED, minutes: PRICES_MINUTES };
+    this.variables = { ...environment(prices), PARTNER_KEYS: PARTNER, ...options.variables };
+  }
+
+  /** With an exchange that is open. */
+  static async open(options: StageOptions): Promise<Stage> {
+    const stage = new Stage(options);
+    try {
+      stage.exchange = await stage.start({ variables: { PORT: `${await freePort()}` } });
+      return stage;
+    } catch (error) {
+      await stage.close();
+      throw error;
+    }
+  }
+
+  get isTimeLeft(): boolean {
+    return performance.now() < this.options.deadlineMs;
+  }
+
+  /** Another exchange; in a new folder unless one is named. Resolves when it is open. @throws StartRefused */
+  async start(options: Partial<StartOptions>): Promise<AttackedExchange> {
+    if (this.isClosed) throw new Error('the stage is closed');
+    const exchange = await AttackedExchange.start({
+      ...options,
+      dataFolder: options.dataFolder ?? this.newFolder(),
+      variables: { ...this.variables, ...options.variables },
+    });
+    this.started.push(exchange);
+    if (this.isClosed) {
+      await exchange.kill();
+      throw new Error('the stage is closed');
+    }
+    return exchange;
+  }
+
+  /** The attacked exchange again, after its end: on the same port and, unless another is named, the same folder. */
+  async restart(options: Partial<StartOptions> = {}): Promise<void> {
+    const { dataFolder, port } = this.exchange;
+    const variables = { ...options.variables, PORT: `${port}` };
+    this.exchange = await this.start({ dataFolder, ...options, variables });
+  }
+
+  /** An empty folder. */
+  newFolder(): string {
+    const folder = join(this.folder, `data-${++this.folders}`);
+    mkdirSync(folder, { mode: 0o700 });
+    return folder;
+  }
+
+  /** A new user of the attacked exchange. */
+  register(headers = {}): Promise<Trader> {
+    return Trader.register(this.exchange, `attacker-${++this.users}`, headers);
+  }
+
+  /** A new user whom the partner registers, so that the partner may move the user's money. */
+  registerForPartner(): Promise<Trader> {
+    return this.register({ Authorization: `Bearer ${PARTNER_KEY}` });
+  }
+
+  traffic(): Promise<Traffic> {
+    return Traffic.open({ door: this.exchange, random: this.random, speed: SPEED });
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    for (const exchange of this.started) await exchange.kill();
+    removeFolder(this.folder);
+  }
+}
+
+/**
+ * Below the ports that systems give to clients, so that no client of an exchange that is gone for a moment takes
+ * its port.
+ */
+const PORTS = { first: 20_000, count: 10_000 };
+let portsTried = process.pid;
+
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = PORTS.first + (++portsTried % PORTS.count);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, HOST, () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
+}
