@@ -26,7 +26,7 @@ import { UnsentAnswers } from './http/unsent-answers.js';
 import type { Log } from './log.js';
 import { Metrics } from './metrics/metrics.js';
 import { registerReadings } from './metrics/readings.js';
-import { checkPreconditions } from './preconditions.js';
+import { checkPreconditions, checkRoom } from './preconditions.js';
 import { checkPriceFile, judgeClock, type Outside, openOutside } from './prices.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './process-limits.js';
 import { RationedLog } from './rationed-log.js';
@@ -89,6 +89,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const outside = options.outside ?? openOutside({ config, ticks, engine, log, onFailure: fail });
   const { clock } = outside;
   // Up to here nothing in the folder was changed: whatever is refused is left as it was found.
+  await withVariable('DATA_FOLDER', () => checkRoom(folder));
   const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
   let sequencer: WatchedSequencer | null = null;
   let follower: Follower | null = null;

@@ -19,7 +19,6 @@ export async function checkPreconditions(config: Config): Promise<void> {
   await withVariable('DATA_FOLDER', () => readSecret(dataFolder));
   if (port !== 0) await checkAddress(host, port);
   await withVariable('DATA_FOLDER', () => createPrivateFolder(dataFolder));
-  await withVariable('DATA_FOLDER', () => checkRoom(dataFolder));
 }
 
 /** Listens for a moment, as nobody else may while the exchange does. */
@@ -31,8 +30,12 @@ function checkAddress(host: string, port: number): Promise<void> {
   });
 }
 
-/** A folder that cannot be written to at all is a matter of DATA_FOLDER; one without room is not. */
-function checkRoom(folder: string): void {
+/**
+ * Checks that the folder has room for a journal to begin with, by writing as much and removing it: only for a folder that has
+ * been judged, because its time changes.
+ * @throws an Error for the operator; a folder that cannot be written to at all is a matter of DATA_FOLDER.
+ */
+export function checkRoom(folder: string): void {
   try {
     proveRoom(folder, ROOM_BYTES);
   } catch (error) {

@@ -160,9 +160,11 @@ test.each(HONEST)('%s is taken by each route that takes one', async (_what, head
     expect(answer!.status, path).not.toBe(415);
     expect(answer!.text, path).not.toContain('invalid_json');
     const { connection } = answer!.headers;
-    expect(connection, path).toBe(isKept ? undefined : 'close');
-    await client.send(isKept ? requestText('GET', '/health') : hidden);
-    if (isKept) expect((await client.answers(2))[1]!.status).toBe(200);
+    // An answer without a body is the last of its connection, too.
+    const goesOn = isKept && answer!.status !== 204;
+    expect(connection, path).toBe(goesOn ? undefined : 'close');
+    await client.send(goesOn ? requestText('GET', '/health') : hidden);
+    if (goesOn) expect((await client.answers(2))[1]!.status).toBe(200);
     else await client.closed();
     client.leave();
     expect(ordersOfAda()).toBe(before);
@@ -179,15 +181,17 @@ test('a GET, a HEAD or an OPTIONS with a body of a known length is answered, and
   }
 });
 
-test('a HEAD and an answer without a body leave the connection to the next request', async () => {
+test('nothing behind a HEAD, or behind a request whose answer has no body, is executed', async () => {
   for (const request of [
     requestText('HEAD', '/health'),
     requestText('HEAD', '/nowhere'),
     requestText('HEAD', '/docs'),
     requestText('POST', '/auth/logout'),
   ]) {
-    const { statuses } = await sendRaw(server.exchange.port, [request + requestText('GET', '/health')], true);
-    expect([statuses.length, statuses[1]], request).toEqual([2, 200]);
+    const before = ordersOfAda();
+    const { statuses } = await sendRaw(server.exchange.port, [request + hidden], true);
+    expect(statuses.length, request).toBeLessThanOrEqual(1);
+    expect(ordersOfAda(), request).toBe(before);
   }
 });
 
