@@ -18,7 +18,7 @@ const underLoad: Attack = {
     let rounds = 0;
     while (rounds < ROUNDS && stage.isTimeLeft) {
       const loadMs = stage.random.whole(LOAD_MS.min, LOAD_MS.max);
-      const load = traffic.run(loadMs);
+      const load = traffic.begin(loadMs);
       await new Promise((resolve) => setTimeout(resolve, loadMs - KILL_EARLIER_MS));
       await stage.exchange.kill();
       await Promise.all([stage.restart(), load]);
