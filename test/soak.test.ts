@@ -48,6 +48,13 @@ test(
   LIMIT_MS,
 );
 
+test('an attempt that was lost more often than a byte can count was still lost', () => {
+  const record = new AttemptRecord();
+  const attempt = record.begin();
+  for (let i = 0; i < 256; i++) record.lost(attempt);
+  expect(record.losses(attempt)).toBe(255);
+});
+
 describe('the record', () => {
   const record = new AttemptRecord();
   const tally = new Tally();

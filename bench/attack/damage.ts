@@ -13,6 +13,7 @@ import { Trader } from './client.js';
 import { type AttackedExchange, StartRefused } from './exchange.js';
 import { filesOf, hashesOf, type Replayed, replayed } from './folder.js';
 import type { Stage } from './stage.js';
+import type { Traffic } from './traffic.js';
 
 const PAGE_BYTES = 4_096;
 /** On a slow machine fewer are tried, and the figure says how many. */
@@ -20,9 +21,27 @@ const LONGEST_MS = 150_000;
 /** Failures that are told word for word. */
 const TOLD = 4;
 
+/** Of the damage, this part is to the journal; the rest is to any file, the small ones as often as the large. */
+const JOURNAL_SHARE = 0.5;
+/** So that much of the journal is older than the newest of them. */
+const SNAPSHOTS_LEAST = 2;
+const ROUND_MS = 2_000;
+const ROUNDS_MAX = 20;
+
+/** Until there are snapshots enough. */
+async function trade(traffic: Traffic, folder: string): Promise<void> {
+  const snapshots = () => filesOf(folder).filter((name) => name.startsWith('snapshots/')).length;
+  for (let round = 0; round < ROUNDS_MAX && snapshots() < SNAPSHOTS_LEAST; round++)
+    await traffic.run(ROUND_MS);
+  await traffic.run(ROUND_MS);
+  mustHold(snapshots() >= SNAPSHOTS_LEAST, `${snapshots()} snapshots after ${ROUNDS_MAX} rounds of load`);
+}
+
 /** Damages one file of the folder, and says which and how. */
 function spoil(folder: string, random: Random): string {
-  const name = random.pick(filesOf(folder));
+  const files = filesOf(folder);
+  const journal = files.filter((name) => name === 'journal.db' || name === 'journal.db-wal');
+  const name = random.pick(random.chance(JOURNAL_SHARE) ? journal : files);
   const path = join(folder, name);
   const bytes = readFileSync(path);
   const at = random.whole(0, bytes.length - 1);
@@ -113,7 +132,7 @@ const spoiled = ({ name, done, count, end }: Plan): Attack => ({
   done: `${count} times ${done}`,
   run: async (stage) => {
     const traffic = await stage.traffic();
-    await traffic.run(6_000);
+    await trade(traffic, stage.exchange.dataFolder);
     await end(stage.exchange);
     const original = stage.exchange.dataFolder;
     const good = await replayed(original);

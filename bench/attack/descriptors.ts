@@ -26,7 +26,7 @@ const atMost = (descriptors: number): Attack => ({
     if (words !== null) return words;
     await connectInSilence(stage, descriptors + 200);
     const traffic = await stage.traffic();
-    const load = traffic.run(LOAD_MS);
+    const load = traffic.begin(LOAD_MS);
     await sleep(SILENT_FROM_MS);
     await connectInSilence(stage, descriptors + 200);
     await load;

@@ -85,15 +85,24 @@ export class AttackedExchange {
   }
 }
 
+/** Even if the attacks end by an error or a signal, no exchange of theirs goes on. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 function spawnProgram({ dataFolder, variables, limit }: StartOptions): ChildProcess {
   const log = openSync(logFile(dataFolder), 'a');
   try {
     const shell = ['/bin/sh', ['-c', `${limit} && exec "$0" "$@"`, process.execPath, MAIN]] as const;
     const [program, given] = limit === undefined ? ([process.execPath, [MAIN]] as const) : shell;
-    return spawn(program, given, {
+    const child = spawn(program, given, {
       env: { ...variables, DATA_FOLDER: dataFolder },
       stdio: ['ignore', 'pipe', log],
     });
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    return child;
   } finally {
     closeSync(log);
   }

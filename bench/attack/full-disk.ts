@@ -2,31 +2,31 @@
  * No space, or a file that may not grow. What is acknowledged is on the disk; what cannot be written is refused,
  * or ends the process; and an exchange that says it is open can trade.
  */
-import { execFile } from 'node:child_process';
-import { appendFileSync, cpSync, rmSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { type Attack, type AttackClass, CannotRun, mustHold } from './attack.js';
 import { ConnectionLost, type Trader } from './client.js';
 import { StartRefused } from './exchange.js';
 import type { Stage } from './stage.js';
 
-const run = promisify(execFile);
 const DISK_MIB = 48;
 const FILLER = 'filler';
 const LOAD_MS = 2_000;
 
-/** A small disk of its own in place of a folder. Resolves to what takes it away again. */
-async function mountDisk(folder: string): Promise<() => Promise<void>> {
-  try {
-    await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m,mode=0700`, 'tmpfs', folder]);
-  } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string };
-    throw new CannotRun(`a small disk cannot be mounted: ${(stderr || message).trim()}`);
-  }
-  return async () => {
-    await run('umount', ['-l', folder]);
-  };
+/** Puts the attacked exchange on a small disk of its own, until the stage ends. Resolves to the data folder. */
+async function ontoSmallDisk(stage: Stage): Promise<string> {
+  await stage.exchange.stop();
+  const dataFolder = stage.newFolder();
+  const options = `size=${DISK_MIB}m,mode=0700`;
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dataFolder], {
+    encoding: 'utf8',
+  });
+  const reason = mounted.error?.message ?? mounted.stderr.trim();
+  if (mounted.status !== 0) throw new CannotRun(`a small disk cannot be mounted: ${reason}`);
+  stage.atEnd(() => spawnSync('umount', ['-l', dataFolder]));
+  await stage.restart({ dataFolder });
+  return dataFolder;
 }
 
 /** Writes until there is no space, down to the last byte. */
@@ -41,34 +41,13 @@ function fill(folder: string): void {
 }
 
 /**
- * Runs `work` with the attacked exchange on a small disk of its own. Afterwards it has all that is there on a
- * large one.
- */
-async function onSmallDisk(stage: Stage, work: (folder: string) => Promise<string>): Promise<string> {
-  await stage.exchange.stop();
-  const [small, large] = [stage.newFolder(), stage.newFolder()];
-  const unmount = await mountDisk(small);
-  try {
-    await stage.restart({ dataFolder: small });
-    const figure = await work(small);
-    await stage.exchange.kill();
-    rmSync(join(small, FILLER), { force: true });
-    cpSync(small, large, { recursive: true });
-    await stage.restart({ dataFolder: large });
-    return figure;
-  } finally {
-    await unmount();
-  }
-}
-
-/**
  * Lets the load go on while it fails, starts the exchange again when that is over, and looks for all that was
  * acknowledged.
  */
 async function mustKeepAll(stage: Stage, starve: () => void, relieve: () => void): Promise<string> {
   const traffic = await stage.traffic();
   await traffic.run(1_000);
-  const load = traffic.run(LOAD_MS);
+  const load = traffic.begin(LOAD_MS);
   await new Promise((resolve) => setTimeout(resolve, LOAD_MS / 2));
   starve();
   await load;
@@ -86,38 +65,44 @@ async function mustKeepAll(stage: Stage, starve: () => void, relieve: () => void
 const fillsUp: Attack = {
   name: 'fills up under load',
   done: `a disk of ${DISK_MIB} MiB is filled to the last byte, and freed`,
-  run: (stage) =>
-    onSmallDisk(stage, (folder) =>
-      mustKeepAll(
-        stage,
-        () => fill(folder),
-        () => rmSync(join(folder, FILLER)),
-      ),
-    ),
+  run: async (stage) => {
+    const folder = await ontoSmallDisk(stage);
+    return mustKeepAll(
+      stage,
+      () => fill(folder),
+      () => rmSync(join(folder, FILLER)),
+    );
+  },
 };
 
 const startsFull: Attack = {
   name: 'full at the start',
-  done: 'a start on a disk without a free byte',
-  run: (stage) =>
-    onSmallDisk(stage, async (folder) => {
-      const trader = await stage.register();
-      await stage.exchange.stop();
-      fill(folder);
-      try {
-        await stage.restart();
-      } catch (error) {
-        if (!(error instanceof StartRefused)) throw error;
-        return `refused: ${error.words.trim().split('\n').at(-1)!.slice(0, 120)}`;
-      }
-      const statuses = await stakesOf(trader, stage);
-      mustHold(
-        stage.exchange.isRunning,
-        `it said that it was open, and ended: ${stage.exchange.words.slice(-300)}`,
-      );
-      return `open; stakes were answered ${statuses}`;
-    }),
+  done: 'a start on a disk without a free byte; then one with space again',
+  run: async (stage) => {
+    const folder = await ontoSmallDisk(stage);
+    const trader = await stage.register();
+    await stage.exchange.stop();
+    fill(folder);
+    const figure = await startOnFullDisk(stage, trader);
+    rmSync(join(folder, FILLER));
+    await stage.exchange.kill();
+    await stage.restart();
+    return figure;
+  },
 };
+
+async function startOnFullDisk(stage: Stage, trader: Trader): Promise<string> {
+  try {
+    await stage.restart();
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error;
+    return `refused: ${error.words.trim().split('\n').at(-1)!.slice(0, 120)}`;
+  }
+  const statuses = await stakesOf(trader, stage);
+  const words = stage.exchange.words.slice(-300);
+  mustHold(stage.exchange.isRunning, `it said that it was open, and ended: ${words}`);
+  return `open; stakes were answered ${statuses}`;
+}
 
 /** What a few stakes are answered; 0: the connection was lost. */
 async function stakesOf(trader: Trader, stage: Stage): Promise<string> {

@@ -88,4 +88,12 @@ async function run({ only, seed, minutes, folder }: Settings): Promise<boolean> 
   return rows.every(({ verdict }) => verdict !== 'BROKEN');
 }
 
+/** By way of `exit`, so that no process and no folder is left. */
+for (const [signal, number] of [
+  ['SIGINT', 2],
+  ['SIGTERM', 15],
+] as const) {
+  process.once(signal, () => process.exit(128 + number));
+}
+
 process.exitCode = (await run(readArguments())) ? 0 : 1;

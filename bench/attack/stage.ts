@@ -39,11 +39,13 @@ export class Stage {
   private readonly started: AttackedExchange[] = [];
   private folders = 0;
   private isClosed = false;
+  private readonly endings: (() => void)[] = [];
   private users = 0;
 
   private constructor(private readonly options: StageOptions) {
     this.random = options.random;
     this.folder = makeFolder(options.parent);
+    process.once('exit', this.clear);
     const prices = { folder: this.folder, seed: 'attack', speed: SPEED, minutes: PRICES_MINUTES };
     this.variables = { ...environment(prices), PARTNER_KEYS: PARTNER, ...options.variables };
   }
@@ -108,11 +110,22 @@ export class Stage {
     return Traffic.open({ door: this.exchange, random: this.random, speed: SPEED });
   }
 
+  /** Has `work` done when the stage ends, before its folder is removed. */
+  atEnd(work: () => void): void {
+    this.endings.push(work);
+  }
+
   async close(): Promise<void> {
     this.isClosed = true;
     for (const exchange of this.started) await exchange.kill();
-    removeFolder(this.folder);
+    process.off('exit', this.clear);
+    this.clear();
   }
+
+  private readonly clear = (): void => {
+    for (const work of this.endings) work();
+    removeFolder(this.folder);
+  };
 }
 
 /**

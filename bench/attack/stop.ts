@@ -25,7 +25,7 @@ const underLoad: Attack = {
     const traffic = await stage.traffic();
     let longestMs = 0;
     for (let i = 0; i < ROUNDS; i++) {
-      const load = traffic.run(1_500);
+      const load = traffic.begin(1_500);
       await new Promise((resolve) => setTimeout(resolve, 1_400));
       longestMs = Math.max(longestMs, await mustStopSoon(stage));
       await Promise.all([stage.restart(), load]);

@@ -12,7 +12,7 @@ import { AttemptRecord } from '../soak/record.js';
 import { Tally } from '../soak/tally.js';
 import { Trader as MixedTrader } from '../soak/trader.js';
 import { mustHold } from './attack.js';
-import { Client, type Door, PASSWORD, Trader } from './client.js';
+import { Client, ConnectionLost, type Door, PASSWORD, Trader } from './client.js';
 
 const USERS = 12;
 const CONNECTIONS = 16;
@@ -77,6 +77,13 @@ export class Traffic {
     }
   }
 
+  /** The same beside other work. If it fails, that is told when it is awaited. */
+  begin(durationMs: number): Promise<void> {
+    const load = this.run(durationMs);
+    load.catch(() => {});
+    return load;
+  }
+
   /** Notes what the running exchange shows of every account, to be held against the journal. */
   async look(): Promise<void> {
     const shown = await readAll(HOST, this.options.door.port, this.traders);
@@ -118,9 +125,17 @@ export class Traffic {
 
   private async lookAtMarkets(): Promise<void> {
     const client = new Client(this.options.door);
-    const { json } = await client.ask({ path: '/markets/15m' });
+    const answer = await client.ask({ path: '/markets/15m' }).catch(nullIfLost);
     client.close();
+    // The exchange has ended already: the load goes on with the markets that it knows.
+    if (answer === null) return;
+    const { json } = answer;
     const ids = json.markets.map(({ id }: { id: string }) => id);
     this.floor.update(ids, performance.now());
   }
+}
+
+function nullIfLost(error: Error): null {
+  if (error instanceof ConnectionLost) return null;
+  throw error;
 }

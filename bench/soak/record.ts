@@ -38,7 +38,8 @@ export class AttemptRecord {
 
   /** The connection ended before the answer: it may have been executed or not. */
   lost(attempt: number): void {
-    this.lostCounts[attempt]!++;
+    // While an exchange is down a retry may be lost hundreds of times; from 255 on it is enough to know that there are many.
+    if (this.lostCounts[attempt]! < 255) this.lostCounts[attempt]!++;
   }
 
   /** False: an earlier answer to the same attempt was another. */
