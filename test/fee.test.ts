@@ -203,7 +203,9 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
     const random = new Random(SEED);
     const levelsSeen = new Set<number>();
     let leftOver = 0;
-    for (let round = 0; round < 12; round++) {
+    const isCovered = () => Math.max(...levelsSeen) > 2 && leftOver > 3;
+    // Some seeds need more rounds than others until an order has walked through several levels.
+    for (let round = 0; round < 12 || (round < 100 && !isCovered()); round++) {
       const count = random.whole(1, 8);
       for (let i = 0; i < count; i++) {
         const maker = random.pick(makers);
@@ -219,7 +221,6 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
         if (unspent.gt(0)) leftOver++;
       }
     }
-    expect(Math.max(...levelsSeen)).toBeGreaterThan(2);
-    expect(leftOver).toBeGreaterThan(3);
+    expect(isCovered()).toBe(true);
   });
 });
