@@ -3,9 +3,9 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { LoadOptions, LoadResult } from './load.js';
-import type { LoadTask } from './load-generator.js';
-import type { StreamLoadOptions, StreamLoadResult } from './stream-load.js';
+import type { LoadOptions, LoadResult } from './http/load.js';
+import type { LoadTask } from './http/load-generator.js';
+import type { StreamLoadOptions, StreamLoadResult } from './http/stream-load.js';
 
 /** How long a process may take to start or to stop. */
 const PATIENCE_MS = 60_000;
@@ -41,7 +41,7 @@ export async function startExchangeProcess(
 
 /** A bare uWebSockets.js server that answers each path with one text. */
 export async function startBareServer(answers: Record<string, string>): Promise<ServerProcess> {
-  const child = fork(fileOf('./bare-server.js'), [], { env: {} });
+  const child = fork(fileOf('./http/bare-server.js'), [], { env: {} });
   child.send(answers);
   const { port } = await messageFrom<{ port: number }>(child);
   return {
@@ -54,7 +54,10 @@ export async function startBareServer(answers: Record<string, string>): Promise<
 
 /** A process that makes load. */
 export class LoadGenerator {
-  private readonly child = fork(fileOf('./load-generator.js'), [], { env: {}, serialization: 'advanced' });
+  private readonly child = fork(fileOf('./http/load-generator.js'), [], {
+    env: {},
+    serialization: 'advanced',
+  });
 
   run(options: LoadOptions): Promise<LoadResult> {
     return this.result({ kind: 'http', options });

@@ -5,18 +5,10 @@
  *
  * RULES.md beside this file says what each command does.
  */
-import * as accounts from './accounts.js';
-import type { Archive } from './archive.js';
-import { StateReader } from './archive.js';
-import { isIntegerBetween } from './arithmetic.js';
-import { runBatch } from './batch.js';
-import { Code } from './codes.js';
-import { type Command, CommandKind, type ListAsset, type ObservePrice } from './commands.js';
-import { Digest } from './digest.js';
-import { fingerprint, type KeyedCommand } from './fingerprint.js';
-import { Found } from './idempotency.js';
-import { checkCollateral, checkEverything, checkTotals } from './invariants.js';
-import * as life from './life.js';
+
+import { Code } from './interface/codes.js';
+import { type Command, CommandKind, type ListAsset, type ObservePrice } from './interface/commands.js';
+import { fingerprint, type KeyedCommand } from './interface/fingerprint.js';
 import {
   MAX_ASSET_PRICE_MICROS,
   MAX_ASSETS,
@@ -24,16 +16,25 @@ import {
   MAX_IDEMPOTENCY_KEY_LENGTH,
   MAX_TIME_MS,
   WORK_UNITS_PER_COMMAND,
-} from './limits.js';
-import { placeOrder } from './matching.js';
-import { PRICE_REMEMBERED_MS } from './prices.js';
+} from './interface/limits.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from './interface/results.js';
 import { Reads } from './reads.js';
-import { RESULT_HEAD_LENGTH, ResultHead } from './results.js';
-import { doWork } from './settlement.js';
-import { State } from './state.js';
-import { Taker } from './taker.js';
-import type { Tape } from './tape.js';
-import { cancel, cancelAll, claimWinnings } from './trading.js';
+import * as accounts from './rules/accounts.js';
+import { runBatch } from './rules/batch.js';
+import { cancel, cancelAll, claimWinnings } from './rules/cancel-and-claim.js';
+import { checkCollateral, checkEverything, checkTotals } from './rules/invariants.js';
+import * as life from './rules/market-life.js';
+import { placeOrder } from './rules/place-order.js';
+import { runPendingWork } from './rules/settlement.js';
+import { Taker } from './rules/taker.js';
+import { Found } from './state/idempotency.js';
+import { PRICE_REMEMBERED_MS } from './state/prices.js';
+import { State } from './state/state.js';
+import type { Archive } from './storage/archive.js';
+import { StateReader } from './storage/archive.js';
+import { isIntegerBetween } from './storage/arithmetic.js';
+import { Digest } from './storage/digest.js';
+import type { NumberBuffer } from './storage/number-buffer.js';
 
 const ASSET_SYMBOL = /^[A-Z0-9]{2,10}$/;
 
@@ -62,12 +63,12 @@ export class Engine extends Reads {
   }
 
   /** Answer to the last command, valid until the next. Layout: results.ts. */
-  get result(): Tape {
+  get result(): NumberBuffer {
     return this.state.result;
   }
 
   /** What the last command made happen, valid until the next. Layout: events.ts. */
-  get events(): Tape {
+  get events(): NumberBuffer {
     return this.state.events;
   }
 
@@ -105,8 +106,8 @@ export class Engine extends Reads {
     state.fillsLeft = MAX_FILLS_PER_ORDER;
     state.standings.setTime(atMs);
 
-    if (state.schedule.nextAtMs <= atMs) life.doWhatIsDue(state, atMs);
-    if (state.schedule.hasWork) doWork(state, WORK_UNITS_PER_COMMAND);
+    if (state.schedule.nextAtMs <= atMs) life.applyDeadlines(state, atMs);
+    if (state.schedule.hasWork) runPendingWork(state, WORK_UNITS_PER_COMMAND);
     if ('idempotencyKey' in command && command.idempotencyKey !== null) this.answerOnce(command);
     else this.answer(command);
 

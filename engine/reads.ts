@@ -2,9 +2,7 @@
  * Reading the engine's state. Nothing here changes anything, so that an engine that is read and one that is not stay
  * the same to the bit.
  */
-import { pendingReferral } from './accounts.js';
-import { kindOf, leanOf, outcomeOf, ownTicks, sideOf } from './book.js';
-import type { VaultDeposit } from './deposits.js';
+
 import {
   type MarketStatus,
   type Outcome,
@@ -13,14 +11,8 @@ import {
   MarketStatus as Status,
   startOfMarketMs,
   WINDOW_MS,
-} from './domain.js';
-import type { Ladder } from './ladder.js';
-import { MAX_FILLS_PER_ORDER, MICROS_PER_SET } from './limits.js';
-import { walk } from './matching.js';
-import { Metric, Period } from './standings.js';
-import type { State } from './state.js';
-import { Taker } from './taker.js';
-
+} from './interface/domain.js';
+import { MAX_FILLS_PER_ORDER, MICROS_PER_SET } from './interface/limits.js';
 import type {
   AccountView,
   DepthLevel,
@@ -34,7 +26,15 @@ import type {
   ReferralView,
   VaultDepositView,
   VaultView,
-} from './views.js';
+} from './interface/views.js';
+import { pendingReferral } from './rules/accounts.js';
+import { walk } from './rules/place-order.js';
+import { Taker } from './rules/taker.js';
+import type { Ladder } from './state/ladder.js';
+import { bookSideOf, kindOf, outcomeOf, ownTicks, sideOf } from './state/orders.js';
+import type { State } from './state/state.js';
+import { Metric, Period } from './state/user-statistics.js';
+import type { VaultDeposit } from './state/vault-deposits.js';
 
 /** What `quote` asks about; fields as in the commands Buy and Sell (a sell has no budget). */
 export interface QuoteRequest {
@@ -213,7 +213,7 @@ export class Reads {
     taker.slot = slot;
     taker.side = request.side;
     taker.kind = kindOf(request.side, request.outcome);
-    taker.lean = leanOf(taker.kind);
+    taker.lean = bookSideOf(taker.kind);
     taker.priceTicks = request.priceTicks;
     taker.level = ownTicks(taker.kind, request.priceTicks);
     taker.budgetLeft = request.side === Side.BUY ? request.budgetMicros : 0;

@@ -4,17 +4,22 @@
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { MAX_ASSETS, MAX_BATCH_OPERATIONS, MAX_ORDER_MICROS, MAX_TRANSFER_MICROS } from '../engine/limits.js';
-import { fileProblem } from '../persistence/sqlite-codes.js';
+import {
+  MAX_ASSETS,
+  MAX_BATCH_OPERATIONS,
+  MAX_ORDER_MICROS,
+  MAX_TRANSFER_MICROS,
+} from '../engine/interface/limits.js';
+import { fileProblem } from '../persistence/storage/sqlite-codes.js';
 import type { PartnerKey } from './auth/partners.js';
 import type { ConnectionLimits } from './fair-use/connections.js';
 import type { FairUseRates } from './fair-use/fair-use.js';
 import type { OverloadLimits } from './fair-use/overload.js';
 import type { Rate } from './fair-use/token-buckets.js';
-import { COINBASE_URL } from './feeds/coinbase.js';
 import type { UnsentLimits } from './http/unsent-answers.js';
+import { COINBASE_URL } from './inputs/feeds/coinbase.js';
 import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
-import { LOG_LEVELS, type LogLevel } from './log.js';
+import { LOG_LEVELS, type LogLevel } from './observe/log.js';
 import { STREAM_LIMITS, type StreamLimits } from './stream/limits.js';
 import { CHANNELS_PER_MESSAGE } from './stream/requests.js';
 

@@ -7,31 +7,31 @@
  * `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
-import { Follower } from '../persistence/follower.js';
-import { DataFolder } from '../persistence/journal.js';
-import { recoverJudged } from '../persistence/snapshot-recovery.js';
+import { Follower } from '../persistence/follower/follower.js';
+import { DataFolder } from '../persistence/journal/journal.js';
+import { recoverJudged } from '../persistence/snapshot/recovery.js';
 import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
-import { elapsedMs } from './clock.js';
 import { type Config, withVariable } from './config.js';
 import { serveContract } from './contract/serve.js';
 import { ConnectionCap } from './fair-use/connections.js';
 import { FairUse } from './fair-use/fair-use.js';
 import { Overload } from './fair-use/overload.js';
 import type { Gateway } from './http/gateway.js';
-import { ROUTES } from './http/routes.js';
 import { HttpServer } from './http/server.js';
 import { UnsentAnswers } from './http/unsent-answers.js';
-import type { Log } from './log.js';
-import { Metrics } from './metrics/metrics.js';
-import { registerReadings } from './metrics/readings.js';
-import { checkPreconditions, checkRoom } from './preconditions.js';
-import { checkPriceFile, judgeClock, type Outside, openOutside } from './prices.js';
-import { ADDRESS_SPACE_GIBIBYTES } from './process-limits.js';
-import { RationedLog } from './rationed-log.js';
-import { Sources } from './sources.js';
+import { checkPriceFile, judgeClock, type Outside, openOutside } from './inputs/prices.js';
+import { Sources } from './inputs/sources.js';
+import type { Log } from './observe/log.js';
+import { Metrics } from './observe/metrics.js';
+import { RationedLog } from './observe/rationed-log.js';
+import { registerReadings } from './observe/readings.js';
+import { ROUTES } from './resources/routes.js';
+import { checkPreconditions, checkRoom } from './start/preconditions.js';
+import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
 import { StreamServer } from './stream/stream.js';
+import { elapsedMs } from './time/clock.js';
 import { programVersion } from './version.js';
 import { WatchedSequencer } from './watched-sequencer.js';
 

@@ -3,17 +3,17 @@
  * SIGTERM or SIGINT. The only file that reads the environment. Logs go to standard error, words for people to standard
  * output.
  */
-import { JournalError } from '../persistence/journal-error.js';
+import { JournalError } from '../persistence/journal/errors.js';
 import { type Config, ConfigError, readConfig } from './config.js';
 import { type Exchange, startExchange } from './exchange.js';
-import { createLog, type Log } from './log.js';
+import { createLog, type Log } from './observe/log.js';
 import {
   affordableConnections,
   checkAddressSpace,
   type ProcessLimits,
   processLimits,
   RESERVED_FILES,
-} from './process-limits.js';
+} from './start/process-limits.js';
 
 async function main(): Promise<void> {
   const asked = readConfig(process.env);

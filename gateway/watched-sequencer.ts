@@ -8,8 +8,8 @@
  * Always holds: once trading is stopped, no command is executed any more, whether it is a client's, the house's, a price or the
  * end of a market. What was accepted before becomes durable and is answered, and what is there can be read.
  */
-import type { Command } from '../engine/commands.js';
-import type { Tape } from '../engine/tape.js';
+import type { Command } from '../engine/interface/commands.js';
+import type { NumberBuffer } from '../engine/storage/number-buffer.js';
 import { Sequencer, SubmitRefused } from '../persistence/sequencer.js';
 
 /** Trading is stopped, and will be until the exchange is started again; the command was not executed. */
@@ -45,7 +45,7 @@ export class WatchedSequencer extends Sequencer {
   }
 
   /** @throws TradingHalted once trading is stopped; else like {@link Sequencer.submit} */
-  override submit(command: Command): Tape {
+  override submit(command: Command): NumberBuffer {
     if (this.haltReason !== null) throw new TradingHalted(`trading is stopped: ${this.haltReason}`);
     const result = super.submit(command);
     for (const watcher of this.watchers) watcher();

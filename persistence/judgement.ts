@@ -15,17 +15,17 @@
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type MarkState, readMark } from './head-mark.js';
-import { HistoryDamage } from './history-damage.js';
-import { HISTORY_FILE } from './history-format.js';
-import { historyPath, readProgress } from './history-store.js';
-import { JournalError } from './journal-error.js';
-import { HEAD_FILE, JOURNAL_FILE } from './journal-format.js';
-import { GENESIS, type JournalPosition, PUT_BACK, unreadable } from './journal-reader.js';
-import { FolderDisturbed, openReadOnly, openReadOnlyJournal } from './read-only.js';
-import { listSnapshots, type SnapshotName } from './snapshot-folder.js';
-import { aheadOfJournal, isUndamaged } from './snapshot-recovery.js';
-import { closeDatabase, query } from './sqlite.js';
+import { HistoryDamage } from './history/damage.js';
+import { HISTORY_FILE } from './history/format.js';
+import { historyPath, readProgress } from './history/store.js';
+import { JournalError } from './journal/errors.js';
+import { HEAD_FILE, JOURNAL_FILE } from './journal/format.js';
+import { type MarkState, readMark } from './journal/head-mark.js';
+import { FolderDisturbed, openReadOnly, openReadOnlyJournal } from './journal/read-only.js';
+import { GENESIS, type JournalPosition, PUT_BACK, unreadable } from './journal/reader.js';
+import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
+import { aheadOfJournal, isUndamaged } from './snapshot/recovery.js';
+import { closeDatabase, query } from './storage/sqlite.js';
 
 /** Of a folder with which an exchange may go on. */
 export interface Verdict {

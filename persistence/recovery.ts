@@ -5,11 +5,12 @@
  * batch. If not, the journal or this program is not the one that it was then, and a {@link JournalError} says where;
  * the engine is then of no further use.
  */
-import type { Command } from '../engine/commands.js';
+
 import type { Engine } from '../engine/engine.js';
-import { FrameError, FrameReader } from './frames.js';
-import { JournalError } from './journal-error.js';
-import { GENESIS, type JournalBatch, type JournalPosition, type JournalReader } from './journal-reader.js';
+import type { Command } from '../engine/interface/commands.js';
+import { JournalError } from './journal/errors.js';
+import { FrameError, FrameReader } from './journal/frames.js';
+import { GENESIS, type JournalBatch, type JournalPosition, type JournalReader } from './journal/reader.js';
 
 export interface RecoveryOptions {
   reader: JournalReader;

@@ -16,12 +16,13 @@
  *   nothing is released any more, and `onFatal` has been called, once. The process must then end: memory is ahead of
  *   the disk, and only the journal says what happened.
  */
-import type { Command } from '../engine/commands.js';
+
 import type { Engine } from '../engine/engine.js';
-import type { Tape } from '../engine/tape.js';
-import { FrameWriter } from './frames.js';
-import type { JournalError } from './journal-error.js';
-import type { BatchContent } from './journal-format.js';
+import type { Command } from '../engine/interface/commands.js';
+import type { NumberBuffer } from '../engine/storage/number-buffer.js';
+import type { JournalError } from './journal/errors.js';
+import type { BatchContent } from './journal/format.js';
+import { FrameWriter } from './journal/frames.js';
 import { ReleaseQueue, type ReleaseTarget } from './release-queue.js';
 
 export type { ReleaseTarget } from './release-queue.js';
@@ -168,7 +169,7 @@ export class Sequencer {
    * @throws FrameError for a command that the types do not allow, SubmitRefused when too much waits for the disk or
    *   the sequencer is closing; both change nothing. When the engine throws, that error, after onFatal.
    */
-  submit(command: Command): Tape {
+  submit(command: Command): NumberBuffer {
     if (this.fatal !== null || this.closing || this.backlogBytes >= this.backlogLimitBytes)
       throw this.refusal();
     if (this.open.length >= this.batchBytes) this.closeBatch();

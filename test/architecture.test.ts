@@ -106,10 +106,10 @@ describe('the environment', () => {
     expect(readers.map((source) => source.path)).toEqual(['gateway/main.ts']);
   });
 
-  test('only gateway/clock.ts reads the clock', () => {
+  test('only gateway/time/clock.ts reads the clock', () => {
     const readers = all.filter((source) => /\b(Date\.now|performance\.now)\b/.test(codeOf(source)));
     expect(readers.filter((source) => source.folder !== 'bench').map((source) => source.path)).toEqual([
-      'gateway/clock.ts',
+      'gateway/time/clock.ts',
     ]);
   });
 });

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Engine } from '../../engine/engine.js';
-import { openJournalReader } from '../../persistence/journal-reader.js';
+import { openJournalReader } from '../../persistence/journal/reader.js';
 import { Replay } from '../../persistence/recovery.js';
 import { BrokenPromise } from './attack.js';
 

@@ -5,22 +5,22 @@
 import { tmpdir } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import { describeMachine, machineLine } from '../machine.js';
-import { Random } from '../random.js';
+import { Random } from '../workload/random.js';
 import type { AttackClass } from './attack.js';
-import { bodies } from './bodies.js';
-import { clock } from './clock.js';
-import { damage } from './damage.js';
-import { descriptors } from './descriptors.js';
-import { fullDisk } from './full-disk.js';
-import { kill } from './kill.js';
-import { numbers } from './numbers.js';
-import { races } from './races.js';
+import { bodies } from './classes/bodies.js';
+import { clock } from './classes/clock.js';
+import { damage } from './classes/damage.js';
+import { descriptors } from './classes/descriptors.js';
+import { fullDisk } from './classes/full-disk.js';
+import { kill } from './classes/kill.js';
+import { numbers } from './classes/numbers.js';
+import { races } from './classes/races.js';
+import { slow } from './classes/slow.js';
+import { stop } from './classes/stop.js';
+import { tokens } from './classes/tokens.js';
+import { twoExchanges } from './classes/two-exchanges.js';
 import { type Row, reportText } from './report.js';
 import { runClass } from './run.js';
-import { slow } from './slow.js';
-import { stop } from './stop.js';
-import { tokens } from './tokens.js';
-import { twoExchanges } from './two-exchanges.js';
 
 /** In the order in which they run. */
 const CLASSES: readonly AttackClass[] = [

@@ -3,7 +3,7 @@
  * client can trade; all the while, a bystander trades. At the end, the replay tool verifies and audits the
  * folder.
  */
-import type { Random } from '../random.js';
+import type { Random } from '../workload/random.js';
 import { type Attack, type AttackClass, CannotRun, eventually, mustHold } from './attack.js';
 import { Bystander, LONGEST_WAIT_MS } from './bystander.js';
 import { Client } from './client.js';

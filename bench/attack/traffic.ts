@@ -2,7 +2,7 @@
  * The mixed load of the soak, for exchanges that are killed, stopped or starved under it. Every change that was
  * acknowledged is looked for in the journal afterwards: it must be there once, with the bytes of the answer.
  */
-import type { Random } from '../random.js';
+
 import { HOST } from '../soak/exchange.js';
 import { Floor } from '../soak/floor.js';
 import { readAll } from '../soak/http-check.js';
@@ -11,6 +11,7 @@ import { Load } from '../soak/load.js';
 import { AttemptRecord } from '../soak/record.js';
 import { Tally } from '../soak/tally.js';
 import { Trader as MixedTrader } from '../soak/trader.js';
+import type { Random } from '../workload/random.js';
 import { mustHold } from './attack.js';
 import { Client, ConnectionLost, type Door, PASSWORD, Trader } from './client.js';
 

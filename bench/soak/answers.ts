@@ -1,11 +1,12 @@
 /** What the sender of a command must have been answered, to the byte: made from the engine's result when the journal is replayed. */
-import { CODES, Code } from '../../engine/codes.js';
-import type { Command } from '../../engine/commands.js';
+
 import type { Engine } from '../../engine/engine.js';
-import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
+import { CODES, Code } from '../../engine/interface/codes.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import { batchRejection, rejection } from '../../gateway/http/errors.js';
-import { batchReceipt, refusedOperation } from '../../gateway/json/batch-receipts.js';
 import * as receipts from '../../gateway/json/receipts.js';
+import { batchReceipt, refusedOperation } from '../../gateway/resources/batch/receipts.js';
 
 export interface ExpectedAnswer {
   status: number;

@@ -11,7 +11,7 @@ import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { normalRandom, uniformRandom } from '../../gateway/feeds/random.js';
+import { normalRandom, uniformRandom } from '../../gateway/inputs/feeds/random.js';
 
 export const STANDARD_SPEED = 300;
 export const ASSETS = ['BTC', 'ETH', 'SOL'] as const;

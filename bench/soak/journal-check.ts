@@ -2,10 +2,11 @@
  * Holds the clients' record against the journal: it is replayed, with its chain and digests checked, into an engine of its own, and each command
  * of a client's must be one that the client sent, executed once, and answered as the client was answered, to the byte.
  */
-import type { Command } from '../../engine/commands.js';
+
 import { Engine } from '../../engine/engine.js';
-import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../engine/events.js';
-import { openJournalReader } from '../../persistence/journal-reader.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../engine/interface/events.js';
+import { openJournalReader } from '../../persistence/journal/reader.js';
 import { Replay } from '../../persistence/recovery.js';
 import { answerOf, hasReceipt } from './answers.js';
 import { type AttemptRecord, answerHash, TradeSum } from './record.js';

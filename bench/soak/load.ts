@@ -10,7 +10,7 @@
  * first, well before the key is forgotten.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../random.js';
+import type { Random } from '../workload/random.js';
 import { type HttpAnswer, HttpConnection } from './connection.js';
 import { type AttemptRecord, answerHash } from './record.js';
 import type { Tally } from './tally.js';

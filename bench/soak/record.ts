@@ -7,8 +7,8 @@
  *
  * Plain columns, because there are millions of attempts: each takes eight bytes.
  */
-import type { Command } from '../../engine/commands.js';
-import { MAX_TIME_MS } from '../../engine/limits.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 
 const KEY = /^soak:(\d+)$/;
 

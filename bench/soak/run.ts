@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { Random } from '../random.js';
+import { Random } from '../workload/random.js';
 import { ask, HttpConnection } from './connection.js';
 import { ASSETS, dataFolder, HOST, type RunningExchange, startExchange } from './exchange.js';
 import { Floor } from './floor.js';

@@ -5,7 +5,7 @@
  * heartbeat knows and the client has not got, is a problem.
  */
 import { WebSocket } from 'ws';
-import type { Random } from '../random.js';
+import type { Random } from '../workload/random.js';
 import type { Floor } from './floor.js';
 import { TradeSum } from './record.js';
 import type { Tally } from './tally.js';

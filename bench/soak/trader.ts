@@ -3,7 +3,7 @@
  * the run's seed; what the answers are depends on the moment, so two runs are alike and not the same.
  */
 
-import type { Random } from '../random.js';
+import type { Random } from '../workload/random.js';
 import type { Floor, OpenMarket } from './floor.js';
 import { type AttemptRecord, keyOf, TradeSum, validUntilOf } from './record.js';
 import { requestBytes } from './request.js';

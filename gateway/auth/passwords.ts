@@ -7,8 +7,8 @@
  * ending anybody's password.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import { elapsedMs } from '../clock.js';
 import { type Asker, FairQueue, type FairQueueLimits } from '../fair-use/fair-queue.js';
+import { elapsedMs } from '../time/clock.js';
 
 /** Some 80 hashes of the default cost: less than most clients wait for an answer. */
 const WAIT_MS = 5_000;

@@ -12,7 +12,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
 import type { Engine } from '../../engine/engine.js';
-import { idNumber } from '../../engine/notation.js';
+import { idNumber } from '../../engine/interface/notation.js';
 
 const ALGORITHM = 'HS256';
 const REMEMBERED_MAX = 100_000;

@@ -1,6 +1,6 @@
 /** What the description of the API says as a whole, and under which headings its operations stand. */
 
-import { BODY_BYTES_MAX } from '../http/incoming.js';
+import { BODY_BYTES_MAX } from '../http/request.js';
 import type { Route } from '../http/route.js';
 
 export const TITLE = 'Quarter-hour exchange';

@@ -6,8 +6,8 @@
  */
 import { z } from 'zod';
 import * as answers from '../json/answers.js';
-import { BatchBody } from '../json/batch.js';
 import * as requests from '../json/requests.js';
+import { BatchBody } from '../resources/batch/requests.js';
 import type { JsonSchema } from './openapi.js';
 
 type Direction = 'input' | 'output';

@@ -9,8 +9,8 @@ import { createHash } from 'node:crypto';
 import type { Door } from '../http/door.js';
 import { errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
-import type { Incoming } from '../http/incoming.js';
 import { writeLast } from '../http/last-answer.js';
+import type { Request } from '../http/request.js';
 import { requestAddress } from '../http/request-address.js';
 import { writeError } from '../http/write-error.js';
 
@@ -31,7 +31,7 @@ export function serveFile(door: Door, path: string, file: StaticFile, gateway: G
   const serve = (
     response: uWS.HttpResponse,
     request: uWS.HttpRequest,
-    incoming: Incoming,
+    incoming: Request,
     isHead: boolean,
   ) => {
     const isKnown = names(request.getHeader('if-none-match'), etag);

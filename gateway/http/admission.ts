@@ -11,9 +11,9 @@ import { cut, fieldProblems, problemText } from '../json/problems.js';
 import { repeatedKey } from '../json/repeated-key.js';
 import { IDEMPOTENCY_KEY, keyOf } from '../json/requests.js';
 import type { ReceivedBody } from './body.js';
-import type { Call } from './call.js';
 import { errorAnswer, invalidRequest, UNKNOWN_PARTNER_KEY } from './errors.js';
-import type { Incoming } from './incoming.js';
+import type { Request } from './request.js';
+import type { RequestContext } from './request-context.js';
 import { quotaOf, type Route } from './route.js';
 
 const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
@@ -23,7 +23,7 @@ class Admission {
   private parsed: { json: unknown } | null = null;
 
   constructor(
-    readonly call: Call,
+    readonly call: RequestContext,
     readonly route: Route,
     readonly body: ReceivedBody,
   ) {}
@@ -36,7 +36,7 @@ class Admission {
 }
 
 /** Answers the call: with an error, or by running its handler. */
-export function admit(call: Call, route: Route, body: ReceivedBody): void {
+export function admit(call: RequestContext, route: Route, body: ReceivedBody): void {
   if (body.unread) call.hangUp();
   if (call.gateway.isStopping()) {
     call.refuseUnavailable();
@@ -58,7 +58,7 @@ export function admit(call: Call, route: Route, body: ReceivedBody): void {
 }
 
 /** Refused because the disk is behind, and told so. What is not counted for fair use, such as a probe, is let through. */
-function isShed(call: Call, route: Route): boolean {
+function isShed(call: RequestContext, route: Route): boolean {
   if (quotaOf(route) === null) return false;
   const { overload } = call.gateway;
   const isRefused = route.body === undefined ? overload.refusesRead() : overload.refusesChange();
@@ -93,7 +93,7 @@ function admitAnybody(admission: Admission): void {
 }
 
 /** Whether the request has a partner's key; if not, the client has been told. */
-function takePartner(call: Call, message = ''): boolean {
+function takePartner(call: RequestContext, message = ''): boolean {
   const partner = partnerOf(call.gateway.config.partnerKeys, call.incoming.authorization);
   if (partner === null) call.refuse(errorAnswer('partner_key_required', {}, message));
   else call.partner = partner;
@@ -152,7 +152,7 @@ function admitSession(admission: Admission, session: Session): void {
   else runHandler(admission);
 }
 
-function isCrossSite(call: Call): boolean {
+function isCrossSite(call: RequestContext): boolean {
   return !isSameSite(call.incoming, call.gateway.config.siteOrigins);
 }
 
@@ -172,7 +172,7 @@ function userIdIn(json: unknown): unknown {
   return typeof json === 'object' && json !== null ? (json as { userId?: unknown }).userId : undefined;
 }
 
-function userIdsInQuery({ rawQuery }: Incoming): string[] {
+function userIdsInQuery({ rawQuery }: Request): string[] {
   return rawQuery === '' ? [] : new URLSearchParams(rawQuery).getAll('userId');
 }
 
@@ -204,7 +204,7 @@ function readBody({ call, route, body, json }: Admission): boolean {
 }
 
 /** A key that is sent and is none is refused: a client that believes in it would repeat an order that was done. */
-function takeKey(call: Call, route: Route): boolean {
+function takeKey(call: RequestContext, route: Route): boolean {
   const { idempotencyKeys } = call.incoming;
   if (route.idempotent !== true || idempotencyKeys.length === 0) return true;
   const [key] = idempotencyKeys as [string];
@@ -221,7 +221,12 @@ function keyProblem(keys: readonly string[]): string | null {
     : 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : . (in quotes, if you like)';
 }
 
-function takeBody(call: Call, route: Route, { text, colons }: ReceivedBody, json: unknown): boolean {
+function takeBody(
+  call: RequestContext,
+  route: Route,
+  { text, colons }: ReceivedBody,
+  json: unknown,
+): boolean {
   const repeated = repeatedKey(json, text, colons);
   if (repeated !== null) {
     call.refuse(invalidRequest({ [repeated]: 'stands in the body more than once' }));
@@ -248,7 +253,7 @@ function takeBody(call: Call, route: Route, { text, colons }: ReceivedBody, json
 /** What a route takes from a request without a query: the same every time, so it is made once. */
 const emptyQueries = new WeakMap<Route, unknown>();
 
-function readQuery(call: Call, route: Route): boolean {
+function readQuery(call: RequestContext, route: Route): boolean {
   const { rawQuery } = call.incoming;
   if (rawQuery === '') call.query = emptyQueries.get(route);
   if (call.query !== undefined) return true;

@@ -6,7 +6,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
 import { colonCount } from '../json/repeated-key.js';
-import { BODY_BYTES_MAX } from './incoming.js';
+import { BODY_BYTES_MAX } from './request.js';
 
 /** From here on a body that is too large is not even read any more. */
 const DROPPED_BYTES_MAX = 16 * BODY_BYTES_MAX;

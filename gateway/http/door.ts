@@ -16,17 +16,17 @@
  */
 import * as uWS from 'uWebSockets.js';
 import type { FieldProblems } from '../json/problems.js';
-import { Incoming } from './incoming.js';
+import { Request } from './request.js';
 
-export type Handler = (response: uWS.HttpResponse, request: uWS.HttpRequest, incoming: Incoming) => void;
+export type Handler = (response: uWS.HttpResponse, request: uWS.HttpRequest, incoming: Request) => void;
 /** Answers 400 with the problems, not before the next turn, and ends the connection. */
-export type Refuse = (response: uWS.HttpResponse, incoming: Incoming, problems: FieldProblems) => void;
+export type Refuse = (response: uWS.HttpResponse, incoming: Request, problems: FieldProblems) => void;
 type Verb = 'get' | 'head' | 'post' | 'put' | 'del' | 'any';
 type Upgrade = (
   response: uWS.HttpResponse,
   request: uWS.HttpRequest,
   context: uWS.us_socket_context_t,
-  incoming: Incoming,
+  incoming: Request,
 ) => void;
 
 type Listen = (
@@ -68,7 +68,7 @@ export class Door {
     this.app.ws<Data>(path, {
       ...behavior,
       upgrade: (response, request, context) => {
-        const incoming = new Incoming(request, this.trustProxy);
+        const incoming = new Request(request, this.trustProxy);
         const problems = incoming.problems ?? (incoming.announcesBody ? NO_BODY : null);
         if (problems === null) upgrade(response, request, context, incoming);
         else this.refuse(response, incoming, problems);
@@ -117,7 +117,7 @@ export class Door {
 
   private register(verb: Verb, path: string, handler: Handler): void {
     this.app[verb](path, (response, request) => {
-      const incoming = new Incoming(request, this.trustProxy);
+      const incoming = new Request(request, this.trustProxy);
       if (incoming.problems === null) handler(response, request, incoming);
       else this.refuse(response, incoming, incoming.problems);
     });

@@ -5,7 +5,7 @@
  * Messages are functions of the request and of the engine's result only, never of the state of the moment: an answer that
  * is replayed for an idempotency key has to be the same to the byte.
  */
-import type { CodeName } from '../../engine/codes.js';
+import type { CodeName } from '../../engine/interface/codes.js';
 import { lotsText, microsText } from '../json/decimal.js';
 import { cut, type FieldProblems } from '../json/problems.js';
 

@@ -1,15 +1,15 @@
 /** What every route works with: the exchange behind it, who may come in, and how the process is doing. */
-import type { History } from '../../persistence/history.js';
+import type { History } from '../../persistence/history/history.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
 import type { Passwords } from '../auth/passwords.js';
 import type { Sessions } from '../auth/sessions.js';
-import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import type { FairUse } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
-import type { Log } from '../log.js';
-import type { Metrics } from '../metrics/metrics.js';
-import type { RationedLog } from '../rationed-log.js';
+import type { Log } from '../observe/log.js';
+import type { Metrics } from '../observe/metrics.js';
+import type { RationedLog } from '../observe/rationed-log.js';
+import type { Clock } from '../time/clock.js';
 import type { UnsentAnswers } from './unsent-answers.js';
 
 export interface Gateway {

@@ -7,7 +7,7 @@
  * whatever a client that does not read has left.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import { httpDate } from '../clock.js';
+import { httpDate } from '../time/clock.js';
 
 /**
  * Ends the head, writes the body (empty: none), and has the connection closed once this turn's writes are with the operating

@@ -2,8 +2,9 @@
  * Pages of lists. A cursor is opaque to clients; it holds the list that it belongs to, filters included, and the position
  * of the last entry that was given. Entries are found again by position, not by count, so new ones do not shift a page.
  */
-import type { Call } from './call.js';
+
 import { invalidRequest } from './errors.js';
+import type { RequestContext } from './request-context.js';
 
 export interface PageRequest {
   limit: number;
@@ -27,7 +28,7 @@ export interface Page<Entry> {
 
 /** A page of entries that stand in the list's order; null if the cursor is not one of this list, and the client was told. */
 export function pageOf<Entry>(
-  call: Call<unknown, PageRequest>,
+  call: RequestContext<unknown, PageRequest>,
   entries: Entry[],
   order: ListOrder<Entry>,
 ): Page<Entry> | null {
@@ -53,13 +54,13 @@ export function cursorOf(list: string, position: number): string {
 }
 
 /** The number that a page starts after, null for the first; undefined: not a cursor of this list, and the client was told. */
-export function startOf(call: Call<unknown, PageRequest>, list: string): number | null | undefined {
+export function startOf(call: RequestContext<unknown, PageRequest>, list: string): number | null | undefined {
   const { cursor } = call.query;
   if (cursor === undefined) return null;
   return cursorPosition(list, cursor) ?? refuseCursor(call);
 }
 
-export function refuseCursor(call: Call<unknown, unknown>): undefined {
+export function refuseCursor(call: RequestContext<unknown, unknown>): undefined {
   call.refuse(invalidRequest({ cursor: 'is not a cursor that this list gave' }));
 }
 

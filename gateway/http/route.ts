@@ -4,8 +4,8 @@
  */
 import type { z } from 'zod';
 import type { Quota } from '../fair-use/fair-use.js';
-import type { Call } from './call.js';
 import type { ErrorCode } from './errors.js';
+import type { RequestContext } from './request-context.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -47,7 +47,7 @@ export interface Route<Body = unknown, Query = unknown> {
   /** What type the answers are when they are not errors; default: application/json. */
   produces?: string;
   /** Only handlers that have to wait (for a hash, a signature) return a promise. */
-  handle(call: Call<Body, Query>): void | Promise<void>;
+  handle(call: RequestContext<Body, Query>): void | Promise<void>;
 }
 
 /** Checks a route's handler against its own schemas. */

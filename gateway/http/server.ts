@@ -5,15 +5,15 @@
  * closes the connection. Keep-alive is, except after a body in chunks and behind answers without a body (last-answer.ts).
  */
 import type * as uWS from 'uWebSockets.js';
-import { elapsedMs } from '../clock.js';
 import type { FieldProblems } from '../json/problems.js';
+import { elapsedMs } from '../time/clock.js';
 import { admit } from './admission.js';
 import { type ReceivedBody, receiveBody } from './body.js';
-import { Call } from './call.js';
 import { Door } from './door.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
-import type { Incoming } from './incoming.js';
+import type { Request } from './request.js';
+import { RequestContext } from './request-context.js';
 import type { Method, Route } from './route.js';
 
 const BASE = '/api';
@@ -27,7 +27,7 @@ export class HttpServer {
   private readonly door: Door;
   private underWay = 0;
   /** Calls whose body has not come in whole. */
-  private readonly receiving = new Set<Call>();
+  private readonly receiving = new Set<RequestContext>();
   private slow = 0;
   private sweeper: NodeJS.Timeout | null = null;
   private idle: (() => void) | null = null;
@@ -112,7 +112,7 @@ export class HttpServer {
     });
   }
 
-  private receive(call: Call, response: uWS.HttpResponse, route: Route): void {
+  private receive(call: RequestContext, response: uWS.HttpResponse, route: Route): void {
     const { isChunked } = call.incoming;
     if (isChunked) call.hangUp();
     this.receiving.add(call);
@@ -145,7 +145,7 @@ export class HttpServer {
   }
 
   /** What a handler throws is a bug: memory may be half changed, so the process ends. */
-  private admit(call: Call, route: Route, body: ReceivedBody): void {
+  private admit(call: RequestContext, route: Route, body: ReceivedBody): void {
     try {
       admit(call, route, body);
     } catch (error) {
@@ -156,15 +156,15 @@ export class HttpServer {
   private beginRoute(
     response: uWS.HttpResponse,
     request: uWS.HttpRequest,
-    incoming: Incoming,
+    incoming: Request,
     route: Route,
-  ): Call {
+  ): RequestContext {
     incoming.takeParameters(request, route);
     return this.begin(response, incoming, route);
   }
 
-  private begin(response: uWS.HttpResponse, incoming: Incoming, route: Route | null): Call {
-    const call = new Call(this.gateway, route, incoming, response, this.onCallEnd);
+  private begin(response: uWS.HttpResponse, incoming: Request, route: Route | null): RequestContext {
+    const call = new RequestContext(this.gateway, route, incoming, response, this.onCallEnd);
     response.onAborted(() => call.abort());
     this.underWay++;
     return call;
@@ -176,7 +176,7 @@ export class HttpServer {
    */
   private readonly refuseUnclear = (
     response: uWS.HttpResponse,
-    incoming: Incoming,
+    incoming: Request,
     problems: FieldProblems,
   ): void => {
     const call = this.begin(response, incoming, null);
@@ -186,7 +186,7 @@ export class HttpServer {
     });
   };
 
-  private readonly onCallEnd = (call: Call): void => {
+  private readonly onCallEnd = (call: RequestContext): void => {
     this.receiving.delete(call);
     this.underWay--;
     if (this.underWay === 0) this.idle?.();

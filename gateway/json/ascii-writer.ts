@@ -2,9 +2,9 @@
  * Writes ASCII text as bytes: fixed pieces, and behind them whole numbers and exact decimals. For the answers of the hot path, where strings put
  * together from forty pieces cost several times as much, most of it in the garbage collector.
  *
- * Always holds: what is written is ASCII, and equal to the byte to what the functions of engine/notation.ts give as strings.
+ * Always holds: what is written is ASCII, and equal to the byte to what the functions of engine/interface/notation.ts give as strings.
  */
-import { LOT_SCALE, MICRO_SCALE } from '../../engine/notation.js';
+import { LOT_SCALE, MICRO_SCALE } from '../../engine/interface/notation.js';
 
 const POINT = 46;
 /** The digits of the largest safe integer, a point, and some. */

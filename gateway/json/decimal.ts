@@ -6,7 +6,7 @@
  * determine each other. So a double is the decimal n / scale exactly if dividing n by scale gives it back.
  */
 import { Big } from 'big.js';
-import { MAX_FIFTEEN_DIGITS, microsText } from '../../engine/notation.js';
+import { MAX_FIFTEEN_DIGITS, microsText } from '../../engine/interface/notation.js';
 
 export {
   LOT_SCALE,
@@ -15,7 +15,7 @@ export {
   microsText,
   TICK_SCALE,
   ticksText,
-} from '../../engine/notation.js';
+} from '../../engine/interface/notation.js';
 
 /** value × scale, if that is an integer of at most fifteen digits; else NaN: more places than the scale has. */
 export function scaledInteger(value: number, scale: number): number {

@@ -3,8 +3,8 @@
  * plain words what is wrong, and turns the value into engine units. Query parameters are the same fields as text.
  */
 import { z } from 'zod';
-import { Outcome, Side } from '../../engine/domain.js';
-import { MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../engine/limits.js';
+import { Outcome, Side } from '../../engine/interface/domain.js';
+import { MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
 import { inexactNumber, LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
 
 interface Range {

@@ -3,16 +3,16 @@
  * of what never changes: names of assets, the command itself), so that an answer replayed for an idempotency key is the
  * same to the byte.
  */
-import type { CommandName } from '../../engine/commands.js';
-import { type Assets, marketIdText, resolutionName } from '../../engine/notation.js';
-import { RESULT_FIELDS, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/results.js';
-import type { Tape } from '../../engine/tape.js';
+import type { CommandName } from '../../engine/interface/commands.js';
+import { type Assets, marketIdText, resolutionName } from '../../engine/interface/notation.js';
+import { RESULT_FIELDS, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
+import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { lotsText, microsText } from './decimal.js';
 
-export { orderReceipt } from './order-receipt.js';
+export { orderReceipt } from '../resources/orders/receipt.js';
 
 /** Makes the answer from a result that is `ok` and begins at `at` on the tape. */
-export type ReceiptWriter = (assets: Assets, result: Tape, at: number) => string;
+export type ReceiptWriter = (assets: Assets, result: NumberBuffer, at: number) => string;
 
 /** `{"available":…,"held":…}` */
 export function balanceText(availableMicros: number, heldMicros: number): string {
@@ -22,7 +22,7 @@ export function balanceText(availableMicros: number, heldMicros: number): string
 type Fields<K extends CommandName> = Record<(typeof RESULT_FIELDS)[K][number] | 'sequence' | 'atMs', number>;
 
 /** The fields of a result that is `ok`, by name; for answers that are not in the hot path. */
-export function resultFields<K extends CommandName>(command: K, result: Tape, at = 0): Fields<K> {
+export function resultFields<K extends CommandName>(command: K, result: NumberBuffer, at = 0): Fields<K> {
   const fields: Record<string, number> = {
     sequence: result.values[at + ResultHead.sequence]!,
     atMs: result.values[at + ResultHead.atMs]!,

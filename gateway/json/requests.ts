@@ -3,10 +3,8 @@
  * mistyped limit never becomes a market order. Amounts come out in engine units.
  */
 import { z } from 'zod';
-import { Side } from '../../engine/domain.js';
-import { MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../../engine/limits.js';
-import { MICRO_SCALE } from './decimal.js';
-import * as field from './fields.js';
+import { Side } from '../../engine/interface/domain.js';
+import { MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../../engine/interface/limits.js';
 import {
   BUY_RULES,
   buyFields,
@@ -16,7 +14,9 @@ import {
   SELL_RULES,
   SIZE_TEXTS,
   sellFields,
-} from './order-requests.js';
+} from '../resources/orders/requests.js';
+import { MICRO_SCALE } from './decimal.js';
+import * as field from './fields.js';
 
 const MAX_TRANSFER_DOLLARS = MAX_TRANSFER_MICROS / MICRO_SCALE;
 

@@ -1,15 +1,22 @@
 /** What the engine shows of its state, as JSON text of the API: markets, books, quotes, accounts, positions, orders. */
-import { mulDivFloor } from '../../engine/arithmetic.js';
-import { MarketStatus, Outcome, Resolution, Side } from '../../engine/domain.js';
-import { type Assets, marketIdText, outcomeName, sideName } from '../../engine/notation.js';
-import type { AccountView, MarketView, OrderView, PositionView, QuoteView } from '../../engine/views.js';
+
+import { MarketStatus, Outcome, Resolution, Side } from '../../engine/interface/domain.js';
+import { type Assets, marketIdText, outcomeName, sideName } from '../../engine/interface/notation.js';
+import type {
+  AccountView,
+  MarketView,
+  OrderView,
+  PositionView,
+  QuoteView,
+} from '../../engine/interface/views.js';
+import { mulDivFloor } from '../../engine/storage/arithmetic.js';
 import {
   HALVES_PER_SET,
   halfTicksText,
   marketParts,
   upHalfTicks,
   marketText as writeMarket,
-} from '../../persistence/market-text.js';
+} from '../../persistence/history/market-text.js';
 import { averagePriceMicros, lotsText, microsText, microsTextOrNull, ticksText } from './decimal.js';
 
 export interface MarketReads extends Assets {

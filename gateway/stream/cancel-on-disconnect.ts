@@ -7,7 +7,7 @@
  * closed the connection. A process that is killed cannot do this; what its users had resting is there after the restart.
  */
 import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
-import type { Log } from '../log.js';
+import type { Log } from '../observe/log.js';
 import type { Submitter } from '../submitter.js';
 import { TradingHalted } from '../watched-sequencer.js';
 

@@ -8,7 +8,7 @@ import type * as uWS from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import { TokenBucket } from '../fair-use/token-bucket.js';
 import type { Backlogs } from './backlogs.js';
-import type { Channel, Subscriber } from './channel.js';
+import type { Channel, Subscriber } from './channels/channel.js';
 import type { CloseReason, StreamLimits } from './limits.js';
 
 /** What uWebSockets.js keeps for a socket. */

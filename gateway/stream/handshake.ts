@@ -15,7 +15,7 @@ import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import { type ErrorAnswer, errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
-import type { Incoming } from '../http/incoming.js';
+import type { Request } from '../http/request.js';
 import { requestAddress } from '../http/request-address.js';
 import { writeError } from '../http/write-error.js';
 import { readToken, refusalOf } from './credentials.js';
@@ -25,7 +25,7 @@ export interface UpgradeRequest {
   response: uWS.HttpResponse;
   request: uWS.HttpRequest;
   context: uWS.us_socket_context_t;
-  incoming: Incoming;
+  incoming: Request;
 }
 
 /** Lets the connection in; `session` is null for a visitor. */

@@ -9,20 +9,21 @@
  * - a channel exists from when it is asked for until its market is closed, or nobody has been subscribed for a while; events of
  *   what nobody asks for are passed over.
  */
-import { MarketStatus, type Outcome, type Side, ticksIn } from '../../engine/domain.js';
+
 import type { Engine } from '../../engine/engine.js';
-import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/events.js';
+import { MarketStatus, type Outcome, type Side, ticksIn } from '../../engine/interface/domain.js';
+import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import type { ReleaseTarget } from '../../persistence/sequencer.js';
-import { BookChannel } from './book-channel.js';
-import type { Channel, KeptTotal } from './channel.js';
-import type { ChannelId, ChannelKind } from './channel-names.js';
+import { BookChannel } from './channels/book.js';
+import type { Channel, KeptTotal } from './channels/channel.js';
+import { type MarketChange, MarketsChannel } from './channels/markets.js';
+import type { ChannelId, ChannelKind } from './channels/names.js';
+import { PricesChannel } from './channels/prices.js';
+import { TradesChannel } from './channels/trades.js';
+import { UserChannel } from './channels/user.js';
+import { USER_AT } from './channels/user-event-text.js';
 import type { StreamLimits } from './limits.js';
-import { type MarketChange, MarketsChannel } from './markets-channel.js';
 import { closedText, type Stamp } from './message-text.js';
-import { PricesChannel } from './prices-channel.js';
-import { TradesChannel } from './trades-channel.js';
-import { UserChannel } from './user-channel.js';
-import { USER_AT } from './user-event-text.js';
 
 const { trade, orderRested, marketEnded, priceObserved, credentialSet } = EventSlot;
 

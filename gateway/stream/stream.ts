@@ -9,14 +9,14 @@
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import type { Session } from '../auth/sessions.js';
-import { elapsedMs } from '../clock.js';
 import type { Door } from '../http/door.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { writeError } from '../http/write-error.js';
+import { elapsedMs } from '../time/clock.js';
 import { Backlogs } from './backlogs.js';
 import { CancelOnDisconnect } from './cancel-on-disconnect.js';
-import type { ChannelKind } from './channel-names.js';
+import type { ChannelKind } from './channels/names.js';
 import { Connection, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
 import { Handshake } from './handshake.js';

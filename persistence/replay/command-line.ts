@@ -4,17 +4,17 @@
  * sense, or what it needs cannot be read now.
  */
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { JournalError, JournalUnavailable } from '../journal-error.js';
-import { audit } from './audit.js';
-import { events } from './events.js';
-import { explain } from './explain.js';
+import { JournalError, JournalUnavailable } from '../journal/errors.js';
+import { parseLimit, parseMarket, parsePoint, parseUser } from './arguments.js';
+import { audit } from './commands/audit.js';
+import { events } from './commands/events.js';
+import { explain } from './commands/explain.js';
+import { state } from './commands/state.js';
+import { verify } from './commands/verify.js';
 import { ExitStatus, findingOf, findingText, UsageError } from './findings.js';
-import { Output } from './output.js';
-import { parseLimit, parseMarket, parsePlace, parseUser } from './places.js';
-import { progressBar } from './progress-bar.js';
+import { Output } from './output/output.js';
+import { progressBar } from './output/progress-bar.js';
 import type { Progress } from './replay-journal.js';
-import { state } from './state.js';
-import { verify } from './verify.js';
 
 export interface Streams {
   answers: NodeJS.WriteStream;
@@ -126,7 +126,7 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
   program
     .command('state')
     .description('the whole exchange as it was after a command or at a time')
-    .option('--at <place>', 'sequence or time; left out: the end', refusing(parsePlace))
+    .option('--at <place>', 'sequence or time; left out: the end', refusing(parsePoint))
     .option('--user <id>', 'one user and what is theirs', refusing(parseUser))
     .option('--market <id>', 'one market, and orders and positions in it', refusing(parseMarket))
     .option(
@@ -144,8 +144,8 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
   program
     .command('events')
     .description('commands, what each was answered, and what it made happen')
-    .option('--from <place>', 'the first one (default: sequence 1)', refusing(parsePlace))
-    .option('--to <place>', 'the last one; left out: the end', refusing(parsePlace))
+    .option('--from <place>', 'the first one (default: sequence 1)', refusing(parsePoint))
+    .option('--to <place>', 'the last one; left out: the end', refusing(parsePoint))
     .option('--user <id>', 'only what concerns this user', refusing(parseUser))
     .option('--market <id>', 'only what concerns this market', refusing(parseMarket))
     .option('--json', 'for machines: one JSON object per line and command', false)
@@ -181,7 +181,7 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
 }
 
 interface StateOptions {
-  at?: ReturnType<typeof parsePlace>;
+  at?: ReturnType<typeof parsePoint>;
   user?: number;
   market?: string;
   limit?: number;
@@ -189,8 +189,8 @@ interface StateOptions {
 }
 
 interface EventsOptions {
-  from?: ReturnType<typeof parsePlace>;
-  to?: ReturnType<typeof parsePlace>;
+  from?: ReturnType<typeof parsePoint>;
+  to?: ReturnType<typeof parsePoint>;
   user?: number;
   market?: string;
   json: boolean;

@@ -2,9 +2,9 @@
  * What the replay tool has to say when something is wrong: damage that it found, or a request that makes no sense.
  * They are different things with different exit statuses, and both are told with what to do about them.
  */
-import type { JournalError } from '../journal-error.js';
-import { HEAD_FILE, JOURNAL_FILE } from '../journal-format.js';
-import { PUT_BACK } from '../journal-reader.js';
+import type { JournalError } from '../journal/errors.js';
+import { HEAD_FILE, JOURNAL_FILE } from '../journal/format.js';
+import { PUT_BACK } from '../journal/reader.js';
 import { UnmarkedJournal } from '../judgement.js';
 
 /** The process ends with one of these. */

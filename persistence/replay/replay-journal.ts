@@ -7,14 +7,14 @@
  */
 
 import { statSync } from 'node:fs';
-import type { Command } from '../../engine/commands.js';
 import { Engine } from '../../engine/engine.js';
-import type { MarkState } from '../head-mark.js';
-import { JournalError } from '../journal-error.js';
-import { JOURNAL_FILE } from '../journal-format.js';
-import { GENESIS, type JournalPosition, type JournalReader } from '../journal-reader.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { JournalError } from '../journal/errors.js';
+import { JOURNAL_FILE } from '../journal/format.js';
+import type { MarkState } from '../journal/head-mark.js';
+import { openReadOnlyJournal } from '../journal/read-only.js';
+import { GENESIS, type JournalPosition, type JournalReader } from '../journal/reader.js';
 import { findJournal } from '../judgement.js';
-import { openReadOnlyJournal } from '../read-only.js';
 import { Replay } from '../recovery.js';
 import { UsageError } from './findings.js';
 

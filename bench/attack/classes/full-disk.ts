@@ -1,0 +1,148 @@
+/**
+ * No space, or a file that may not grow. What is acknowledged is on the disk; what cannot be written is refused,
+ * or ends the process; and an exchange that says it is open can trade.
+ */
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Attack, type AttackClass, CannotRun, mustHold } from '../attack.js';
+import { ConnectionLost, type Trader } from '../client.js';
+import { StartRefused } from '../exchange.js';
+import type { Stage } from '../stage.js';
+
+const DISK_MIB = 48;
+const FILLER = 'filler';
+const LOAD_MS = 2_000;
+
+/** Puts the attacked exchange on a small disk of its own, until the stage ends. Resolves to the data folder. */
+async function ontoSmallDisk(stage: Stage): Promise<string> {
+  await stage.exchange.stop();
+  const dataFolder = stage.newFolder();
+  const options = `size=${DISK_MIB}m,mode=0700`;
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dataFolder], {
+    encoding: 'utf8',
+  });
+  const reason = mounted.error?.message ?? mounted.stderr.trim();
+  if (mounted.status !== 0) throw new CannotRun(`a small disk cannot be mounted: ${reason}`);
+  stage.atEnd(() => spawnSync('umount', ['-l', dataFolder]));
+  await stage.restart({ dataFolder });
+  return dataFolder;
+}
+
+/** Writes until there is no space, down to the last byte. */
+function fill(folder: string): void {
+  for (let size = 2 ** 20; size >= 1; size = Math.floor(size / 2)) {
+    try {
+      for (;;) appendFileSync(join(folder, FILLER), Buffer.alloc(size, 1));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+}
+
+/**
+ * Lets the load go on while it fails, starts the exchange again when that is over, and looks for all that was
+ * acknowledged.
+ */
+async function mustKeepAll(stage: Stage, starve: () => void, relieve: () => void): Promise<string> {
+  const traffic = await stage.traffic();
+  await traffic.run(1_000);
+  const load = traffic.begin(LOAD_MS);
+  await new Promise((resolve) => setTimeout(resolve, LOAD_MS / 2));
+  starve();
+  await load;
+  const wasEnded = !stage.exchange.isRunning;
+  relieve();
+  await stage.exchange.kill();
+  await stage.restart();
+  await traffic.run(500);
+  await traffic.look();
+  await stage.exchange.stop();
+  await traffic.judge(stage.exchange.dataFolder);
+  return `the process ${wasEnded ? 'ended' : 'went on'}; ${traffic.acknowledged} acknowledged changes found once`;
+}
+
+const fillsUp: Attack = {
+  name: 'fills up under load',
+  done: `a disk of ${DISK_MIB} MiB is filled to the last byte, and freed`,
+  run: async (stage) => {
+    const folder = await ontoSmallDisk(stage);
+    return mustKeepAll(
+      stage,
+      () => fill(folder),
+      () => rmSync(join(folder, FILLER)),
+    );
+  },
+};
+
+const startsFull: Attack = {
+  name: 'full at the start',
+  done: 'a start on a disk without a free byte; then one with space again',
+  run: async (stage) => {
+    const folder = await ontoSmallDisk(stage);
+    const trader = await stage.register();
+    await stage.exchange.stop();
+    fill(folder);
+    const figure = await startOnFullDisk(stage, trader);
+    rmSync(join(folder, FILLER));
+    await stage.exchange.kill();
+    await stage.restart();
+    return figure;
+  },
+};
+
+async function startOnFullDisk(stage: Stage, trader: Trader): Promise<string> {
+  try {
+    await stage.restart();
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error;
+    return `refused: ${error.words.trim().split('\n').at(-1)!.slice(0, 120)}`;
+  }
+  const statuses = await stakesOf(trader, stage);
+  const words = stage.exchange.words.slice(-300);
+  mustHold(stage.exchange.isRunning, `it said that it was open, and ended: ${words}`);
+  return `open; stakes were answered ${statuses}`;
+}
+
+/** What a few stakes are answered; 0: the connection was lost. */
+async function stakesOf(trader: Trader, stage: Stage): Promise<string> {
+  const statuses: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    const status = await trader.stake(1, `full:${i}`).then(
+      (answer) => answer.status,
+      (error: Error) => {
+        if (error instanceof ConnectionLost) return 0;
+        throw error;
+      },
+    );
+    statuses.push(status);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    if (!stage.exchange.isRunning) break;
+  }
+  return statuses.join(', ');
+}
+
+/** In blocks of 512 bytes, as the shells of POSIX count. */
+const BLOCKS_LEFT = 2_000;
+
+const fileLimit: Attack = {
+  name: 'a file may not grow',
+  done: 'ulimit -f a megabyte above what the largest file has, under load',
+  run: async (stage) => {
+    const { dataFolder } = stage.exchange;
+    await stage.exchange.stop();
+    const blocks = Math.ceil(statSync(join(dataFolder, 'history.db')).size / 512) + BLOCKS_LEFT;
+    await stage.restart({ limit: `ulimit -f ${blocks}` });
+    return mustKeepAll(
+      stage,
+      () => {},
+      () => {},
+    );
+  },
+};
+
+export const fullDisk: AttackClass = {
+  name: 'full-disk',
+  isolated: true,
+  attacks: [fillsUp, startsFull, fileLimit],
+};

@@ -1,0 +1,111 @@
+/**
+ * Numbers that are none, that no double holds, or that are out of range. What is not exactly a number within the
+ * contract is refused, and what is refused changes nothing; what is accepted counts for exactly what it says.
+ */
+import { type Attack, type AttackClass, mustHold } from '../attack.js';
+import { type Ask, openMarket, stakeOf, type Trader } from '../client.js';
+import { SPEED } from '../stage.js';
+
+/** Texts of JSON and of what looks like it. None is a sum of money. */
+const REFUSED: readonly [name: string, text: string][] = [
+  ['NaN', 'NaN'],
+  ['Infinity', 'Infinity'],
+  ['nothing', ''],
+  ['null', 'null'],
+  ['true', 'true'],
+  ['a string', '"10"'],
+  ['a string with an exponent', '"1e1"'],
+  ['an array', '[10]'],
+  ['an object', '{"$gt":0}'],
+  ['zero', '0'],
+  ['minus zero', '-0'],
+  ['minus zero with places', '-0.000000'],
+  ['negative', '-10'],
+  ['the least double', '5e-324'],
+  ['below the least double', '1e-400'],
+  ['a tenth of a micro-dollar', '0.0000001'],
+  ['a micro-dollar and a tenth', '1.0000001'],
+  ['a place that no double holds', '10.0000000000000000000000001'],
+  ['2^53', '9007199254740992'],
+  ['2^53 + 1', '9007199254740993'],
+  ['2^53 micro-dollars', '9007199254.740992'],
+  ['2^63', '9223372036854775808'],
+  ['2^64 + 10', '18446744073709551626'],
+  ['1e308', '1e308'],
+  ['1e309', '1e309'],
+  ['a huge exponent', '1e1000000000'],
+  ['a huge negative exponent', '1e-1000000000'],
+  ['an exponent of 10,000 digits', `1e${'9'.repeat(10_000)}`],
+  ['60,000 digits', '9'.repeat(60_000)],
+  ['60,000 places', `1.${'0'.repeat(59_999)}1`],
+  ['hexadecimal', '0x10'],
+  ['octal', '010'],
+  ['a leading dot', '.5'],
+  ['a trailing dot', '5.'],
+  ['a plus', '+5'],
+  ['an underscore', '1_0'],
+  ['a BigInt', '10n'],
+  ['a comma', '1,5'],
+];
+
+/** Other spellings of ten dollars. */
+const TEN = ['10', '10.0', '10.000000', '1e1', '1E+1', '100e-1', '0.1e2'];
+
+interface Field {
+  name: string;
+  request(text: string, marketId: string): Ask;
+}
+
+const order = (side: string, fields: string): Field['request'] => {
+  return (text, marketId) => {
+    const body = `{"outcome":"UP",${fields.replace('?', () => text)}}`;
+    return { method: 'POST', path: `/markets/15m/${marketId}/${side}`, body };
+  };
+};
+
+const FIELDS: readonly Field[] = [
+  { name: 'stake.amount', request: (text) => stakeOf(text, 'number') },
+  { name: 'buy.amount', request: order('buy', '"amount":?') },
+  { name: 'buy.shares', request: order('buy', '"shares":?,"price":0.5') },
+  { name: 'buy.price', request: order('buy', '"amount":1,"price":?') },
+  { name: 'sell.shares', request: order('sell', '"shares":?') },
+];
+
+const refused = ([name, text]: (typeof REFUSED)[number]): Attack => ({
+  name,
+  done: `${text.length > 30 ? `${text.slice(0, 27)}…` : text || '(empty)'} in each field that takes a number`,
+  run: async (stage) => {
+    const trader = await stage.register();
+    const before = await trader.availableMicros();
+    const marketId = await openMarket(trader, 2_000 * SPEED);
+    for (const { name: field, request } of FIELDS) await mustRefuse(trader, field, request(text, marketId));
+    mustHold((await trader.availableMicros()) === before, 'a refused number changed the balance');
+    trader.client.close();
+    return `${FIELDS.length} fields refused it`;
+  },
+});
+
+async function mustRefuse(trader: Trader, field: string, request: Ask): Promise<void> {
+  const { status, text, json } = await trader.send(request);
+  const isRefused = status === 400 && ['invalid_json', 'invalid_request'].includes(json?.error?.code);
+  mustHold(isRefused, `${field} was answered ${status} ${text.slice(0, 200)}`);
+}
+
+const spellings: Attack = {
+  name: 'spellings of ten',
+  done: TEN.join(' '),
+  run: async (stage) => {
+    const trader = await stage.register();
+    for (const [i, text] of TEN.entries()) {
+      const before = await trader.availableMicros();
+      const answer = await trader.send(stakeOf(text, `ten:${i}`));
+      mustHold(answer.status === 201, `${text} was answered ${answer.text}`);
+      const spent = before - (await trader.availableMicros());
+      mustHold(spent === 10_000_000, `${text} cost ${spent} micro-dollars`);
+    }
+    trader.client.close();
+    return 'each costs exactly 10 dollars';
+  },
+};
+
+export const numbers: AttackClass = { name: 'numbers', attacks: [...REFUSED.map(refused), spellings] };

@@ -1,0 +1,184 @@
+/**
+ * Clients that are slow, silent, gone, or in a hurry. They may lose their own connections; they do not hold up
+ * anybody else, and nothing of theirs is executed that was not sent, or twice.
+ */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import { HOST } from '../../soak/exchange.js';
+import { type Attack, type AttackClass, eventually, mustHold } from '../attack.js';
+import { Client, openMarket, requestText, stakeOf } from '../client.js';
+import { openMany, type RawSocket } from '../raw-socket.js';
+import { SPEED, type Stage } from '../stage.js';
+
+const PATIENCE_MS = 8_000;
+/** What the memory of the exchange may grow by while it is attacked. */
+const ALLOWED_BYTES = 256 * 2 ** 20;
+
+async function residentBytes(stage: Stage): Promise<number> {
+  const client = new Client(stage.exchange);
+  const { text } = await client.ask({ path: '/metrics' });
+  client.close();
+  const found = /^exchange_memory_bytes\{kind="rss"\} (\S+)$/m.exec(text)?.[1];
+  mustHold(found !== undefined, 'the metrics tell of no memory');
+  return Number(found);
+}
+
+/** Runs `work`, closes the connections, and tells by how much memory grew. */
+async function withSockets(
+  stage: Stage,
+  count: number,
+  work: (sockets: RawSocket[]) => Promise<void>,
+): Promise<string> {
+  const before = await residentBytes(stage);
+  const sockets = await openMany(stage.exchange, count);
+  try {
+    await work(sockets);
+    const grown = (await residentBytes(stage)) - before;
+    const text = `${Math.round(grown / 2 ** 20)} MiB more memory`;
+    mustHold(grown < ALLOWED_BYTES, `${text} for ${count} connections`);
+    const closed = sockets.filter(({ isClosed }) => isClosed).length;
+    return `${closed} of ${count} were hung up on, ${text}`;
+  } finally {
+    for (const socket of sockets) socket.reset();
+  }
+}
+
+/** Sends the text to every connection, a byte at a time. */
+async function drip(sockets: readonly RawSocket[], text: string): Promise<void> {
+  const startMs = performance.now();
+  for (let i = 0; performance.now() - startMs < PATIENCE_MS; i++) {
+    for (const socket of sockets) socket.write(text[i % text.length]!);
+    await sleep(200);
+  }
+}
+
+const HEADERS = Array.from({ length: 100 }, (_, i) => `X-${i}: a\r\n`).join('');
+
+const slowHeaders: Attack = {
+  name: 'slow headers',
+  done: '500 connections send a byte of their headers now and then',
+  run: (stage) =>
+    withSockets(stage, 500, async (sockets) => {
+      for (const socket of sockets) socket.write('GET /api/health HTTP/1.1\r\n');
+      await drip(sockets, HEADERS);
+    }),
+};
+
+const slowBodies: Attack = {
+  name: 'slow bodies',
+  done: '500 connections send a byte of a stake of 60 KiB now and then',
+  run: async (stage) => {
+    const trader = await stage.register();
+    const before = await trader.availableMicros();
+    const head = requestText(trader.signed({ ...stakeOf(1, 'slow'), body: ' '.repeat(60_000) })).trimEnd();
+    const figure = await withSockets(stage, 500, async (sockets) => {
+      for (const socket of sockets) socket.write(`${head}\r\n\r\n`);
+      await drip(sockets, '{"amount":1}   ');
+    });
+    mustHold((await trader.availableMicros()) === before, 'a body that never came in whole was executed');
+    trader.client.close();
+    return figure;
+  },
+};
+
+const silent: Attack = {
+  name: 'silent connections',
+  done: '3,000 connections say nothing',
+  run: (stage) => withSockets(stage, 3_000, () => sleep(3_000)),
+};
+
+const halfClosed: Attack = {
+  name: 'half-closed connections',
+  done: '500 clients end their side after the request and wait for the answer',
+  run: (stage) =>
+    withSockets(stage, 500, async (sockets) => {
+      for (const socket of sockets) {
+        socket.write(requestText({ path: '/markets' }));
+        socket.endWriting();
+      }
+      const settled = ({ isClosed, received }: RawSocket) => isClosed || received.includes('\r\n\r\n');
+      await eventually('each is answered or closed', PATIENCE_MS, () => sockets.every(settled));
+    }),
+};
+
+const resets: Attack = {
+  name: 'resets in the middle of an answer',
+  done: '1,000 clients ask for a long answer and reset when it begins',
+  run: (stage) =>
+    withSockets(stage, 1_000, async (sockets) => {
+      for (const socket of sockets) socket.write(requestText({ path: '/openapi.json' }));
+      await eventually('each answer begins', PATIENCE_MS, () => {
+        for (const socket of sockets) if (socket.received !== '') socket.reset();
+        return sockets.every(({ isClosed, received }) => isClosed || received !== '');
+      });
+    }),
+};
+
+const pipelined: Attack = {
+  name: 'pipelining',
+  done: '200 connections send three stakes each in one piece',
+  run: async (stage) => {
+    const trader = await stage.register();
+    const before = await trader.availableMicros();
+    const key = (i: number, nth: number) => `pipelined:${i}:${nth}`;
+    let answered = 0;
+    const figure = await withSockets(stage, 200, async (sockets) => {
+      for (const [i, socket] of sockets.entries()) {
+        const stakes = [0, 1, 2].map((nth) => requestText(trader.signed(stakeOf(1, key(i, nth)))));
+        socket.write(stakes.join(''));
+      }
+      const isOver = ({ isClosed, received }: RawSocket) =>
+        isClosed || received.split('HTTP/1.1 ').length > 3;
+      await eventually('each is answered or closed', 2 * PATIENCE_MS, () => sockets.every(isOver));
+      for (const { received } of sockets) answered += received.split('HTTP/1.1 201').length - 1;
+    });
+    const executed = (before - (await trader.availableMicros())) / 1_000_000;
+    mustHold(executed >= answered, `${answered} stakes were acknowledged, and ${executed} executed`);
+    mustHold(executed <= 600, `${executed} stakes were executed, of 600`);
+    trader.client.close();
+    return `${answered} answered, ${executed} executed; ${figure}`;
+  },
+};
+
+const deafStreams: Attack = {
+  name: 'streams that never read',
+  done: '200 streams subscribe again and again and read nothing',
+  run: async (stage) => {
+    const trader = await stage.register();
+    const marketId = await openMarket(trader, 5_000 * SPEED);
+    trader.client.close();
+    const channels = ['markets', `book:${marketId}`, `trades:${marketId}`, 'prices:BTC'];
+    const before = await residentBytes(stage);
+    const url = `ws://${HOST}:${stage.exchange.port}/api/stream`;
+    const streams = await Promise.all(Array.from({ length: 200 }, () => deafStream(url)));
+    try {
+      for (let round = 0; round < 20; round++) {
+        for (const stream of streams) stream.send(JSON.stringify({ op: 'subscribe', channels }));
+        for (const stream of streams) stream.send(JSON.stringify({ op: 'unsubscribe', channels }));
+        await sleep(200);
+      }
+      const grown = (await residentBytes(stage)) - before;
+      mustHold(
+        grown < ALLOWED_BYTES,
+        `${Math.round(grown / 2 ** 20)} MiB more memory for ${streams.length} streams`,
+      );
+      return `${Math.round(grown / 2 ** 20)} MiB more memory`;
+    } finally {
+      for (const stream of streams) stream.terminate();
+    }
+  },
+};
+
+async function deafStream(url: string): Promise<WebSocket> {
+  const stream = new WebSocket(url);
+  stream.on('error', () => {});
+  await once(stream, 'open');
+  stream.pause();
+  return stream;
+}
+
+export const slow: AttackClass = {
+  name: 'slow',
+  attacks: [slowHeaders, slowBodies, silent, halfClosed, resets, pipelined, deafStreams],
+};

@@ -1,0 +1,280 @@
+/**
+ * What the follower costs the thread that trades, on against off, in turns; how fast it makes a history; and what a leaderboard of a million
+ * users costs the thread that trades.
+ */
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Engine } from '../../engine/engine.js';
+import { leaderboardText } from '../../gateway/resources/history/texts.js';
+import { Follower } from '../../persistence/follower/follower.js';
+import type { HistoryAnswers, RequestOf } from '../../persistence/history/requests.js';
+import { openJournal } from '../../persistence/journal/journal.js';
+import { Sequencer } from '../../persistence/sequencer.js';
+import { makeFolder, removeFolder } from '../machine.js';
+import { percent, type Section, type Table, textOf } from '../report.js';
+import { median, Samples, spread } from '../samples.js';
+import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
+import type { Workload } from '../workload/workload.js';
+import { LARGE_AT_MS, LARGE_USERS, largeExchange } from './large-exchange.js';
+
+export interface FollowerBenchOptions {
+  /** Data folders are made in here, and removed. */
+  parent: string;
+  /** How long each loop runs, unless the tape ends first. */
+  seconds: number;
+}
+
+const ROUNDS = 3;
+const OUTSTANDING = 1_024;
+/** How long the follower may take to come to the end. */
+const PATIENCE_MS = 300_000;
+const PAGE = 50;
+const REQUESTS = 2_000;
+/** What a request may take of the trading thread. */
+const ALLOWED_MS = 1;
+
+interface Part {
+  table: Table;
+  figures: Record<string, number>;
+}
+
+export async function benchFollower(workload: Workload, options: FollowerBenchOptions): Promise<Section> {
+  const trading = await tradingBeside(workload, options);
+  const boards = await leaderboards(options.parent);
+  return {
+    name: 'follower',
+    notes: [
+      `The workload (seed ${workload.options.seed}) through the sequencer, synchronous=FULL, ${OUTSTANDING} outstanding, with the follower's thread and without it, ${ROUNDS} rounds in turns. The follower gives way to the thread that trades, and catches up afterwards.`,
+      `Leaderboards: ${textOf(LARGE_USERS)} users, all of them listed. Time of the trading thread: how long its event loop was busy with a request, its answer and the JSON of it; the ranking itself happens on the follower's thread.`,
+    ],
+    tables: [trading.table, boards.table],
+    figures: { ...trading.figures, ...boards.figures },
+  };
+}
+
+interface Round {
+  loop: LoopResult;
+  /** Commands that the follower had not in its history when the loop ended, and how long it took to get there. */
+  lagCommands: number;
+  catchUpMs: number;
+}
+
+async function tradingBeside(workload: Workload, options: FollowerBenchOptions): Promise<Part> {
+  const off: Round[] = [];
+  const on: Round[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    off.push(await runRound(workload, options, false));
+    on.push(await runRound(workload, options, true));
+  }
+  const rate = ({ loop }: Round) => loop.commands / loop.seconds;
+  const row = (name: string, rounds: readonly Round[]) => [
+    name,
+    median(rounds.map(rate)),
+    spread(rounds.map(rate), textOf),
+    median(rounds.map(({ loop }) => loop.latencyMs.percentile(0.5))),
+    median(rounds.map(({ loop }) => loop.latencyMs.percentile(0.99))),
+    median(rounds.map(({ lagCommands }) => lagCommands)),
+    median(rounds.map(({ catchUpMs }) => catchUpMs)),
+  ];
+  const [offRate, onRate] = [median(off.map(rate)), median(on.map(rate))];
+  return {
+    table: {
+      title: `Trading with the follower off and on (${percent(onRate / offRate)} of the rate); latencies in milliseconds`,
+      columns: [
+        'follower',
+        'commands/s (median)',
+        'commands/s',
+        'p50',
+        'p99',
+        'commands behind at the end',
+        'ms to catch up',
+      ],
+      rows: [row('off', off), row('on', on)],
+    },
+    figures: { followerOffCommandsPerSecond: offRate, followerOnCommandsPerSecond: onRate },
+  };
+}
+
+async function runRound(
+  workload: Workload,
+  { parent, seconds }: FollowerBenchOptions,
+  isOn: boolean,
+): Promise<Round> {
+  const folder = makeFolder(parent);
+  // Its journal must be there before the follower is.
+  await (await openJournal({ folder })).close();
+  const follower = isOn ? startFollower(folder, 0) : null;
+  try {
+    const loop = await runClosedLoop({
+      workload,
+      folder,
+      durability: 'full',
+      outstanding: OUTSTANDING,
+      seconds,
+      onCommit: (sequence) => follower?.committed(sequence),
+    });
+    const lagCommands = follower?.status.lagCommands ?? 0;
+    const startedMs = performance.now();
+    if (follower !== null) await caughtUp(follower, loop.endSequence);
+    return { loop, lagCommands, catchUpMs: performance.now() - startedMs };
+  } finally {
+    await follower?.close();
+    removeFolder(folder);
+  }
+}
+
+function startFollower(folder: string, durableSequence: number): Follower {
+  const stop = (error: Error) => {
+    throw error;
+  };
+  return new Follower({
+    folder,
+    durableSequence,
+    log: {
+      info: () => {},
+      warn: (_, message) => stop(new Error(message)),
+      error: (_, message) => stop(new Error(message)),
+    },
+    elapsedMs: () => performance.now(),
+    onDisagreement: (sequence, message) =>
+      stop(new Error(`the follower disagrees at ${sequence}: ${message}`)),
+    onFailure: stop,
+  });
+}
+
+async function caughtUp(follower: Follower, sequence: number): Promise<void> {
+  const untilMs = performance.now() + PATIENCE_MS;
+  while (follower.status.projectedSequence < sequence) {
+    if (performance.now() > untilMs) throw new Error(`the follower did not come to ${sequence}`);
+    await sleep(5);
+  }
+}
+
+async function leaderboards(parent: string): Promise<Part> {
+  const folder = makeFolder(parent);
+  try {
+    const commands = await writeLargeJournal(folder);
+    const startedMs = performance.now();
+    const follower = startFollower(folder, commands);
+    try {
+      await caughtUp(follower, commands);
+      const historyMs = performance.now() - startedMs;
+      const first = await request(follower, commands, pageOf());
+      const page = await requests(follower, commands, pageOf);
+      const rank = await requests(follower, commands, rankOf);
+      return boardsPart({ commands, historyMs, first, page, rank });
+    } finally {
+      await follower.close();
+    }
+  } finally {
+    removeFolder(folder);
+  }
+}
+
+/** Returns where it ends. */
+async function writeLargeJournal(folder: string): Promise<number> {
+  const journal = await openJournal({ folder, durability: 'off' });
+  let failure: Error | null = null;
+  const sequencer = new Sequencer({
+    engine: new Engine(),
+    journal,
+    now: () => LARGE_AT_MS,
+    onFatal: (error) => {
+      failure = error;
+    },
+  });
+  for (const command of largeExchange()) {
+    sequencer.submit(command);
+    if (sequencer.backlog >= 10_000) await durable(sequencer);
+  }
+  await durable(sequencer);
+  if (failure !== null) throw failure;
+  await sequencer.close();
+  return sequencer.durableSequence;
+}
+
+function durable(sequencer: Sequencer): Promise<void> {
+  return new Promise((resolve) => sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }));
+}
+
+type BoardRequest = RequestOf<'leaderboard'> | RequestOf<'rank'>;
+
+const pageOf = (): BoardRequest => ({
+  kind: 'leaderboard',
+  metric: 'profit',
+  period: 'all',
+  limit: PAGE,
+  cursor: null,
+});
+/** Users all over the board. */
+const rankOf = (i: number): BoardRequest => ({
+  kind: 'rank',
+  metric: 'profit',
+  period: 'all',
+  userId: 1 + ((i * 7_919) % LARGE_USERS),
+});
+
+interface Requested {
+  /** From the request to its JSON. */
+  latencyMs: Samples;
+  /** Of the trading thread, per request. */
+  busyMs: number;
+}
+
+async function requests(
+  follower: Follower,
+  sequence: number,
+  requestAt: (i: number) => BoardRequest,
+): Promise<Requested> {
+  const latencyMs = new Samples(REQUESTS);
+  const before = performance.eventLoopUtilization();
+  for (let i = 0; i < REQUESTS; i++) latencyMs.add(await request(follower, sequence, requestAt(i)));
+  const { active } = performance.eventLoopUtilization(before);
+  return { latencyMs, busyMs: active / REQUESTS };
+}
+
+/** How long it takes until the JSON of the answer is there. */
+function request(follower: Follower, sequence: number, asked: BoardRequest): Promise<number> {
+  const startedMs = performance.now();
+  return new Promise((resolve, reject) => {
+    follower.history.read(asked, sequence, (outcome) => {
+      if (outcome.outcome === 'unavailable') reject(new Error(outcome.reason));
+      else if (textLength(outcome.answer) === 0) reject(new Error('an answer without text'));
+      else resolve(performance.now() - startedMs);
+    });
+  });
+}
+
+function textLength(answer: HistoryAnswers['leaderboard' | 'rank']): number {
+  if ('rank' in answer) return `${answer.rank}`.length;
+  return answer.entries.map(leaderboardText).join(',').length;
+}
+
+function boardsPart(of: {
+  commands: number;
+  historyMs: number;
+  first: number;
+  page: Requested;
+  rank: Requested;
+}): Part {
+  const { commands, historyMs, first, page, rank } = of;
+  const row = (name: string, { busyMs, latencyMs }: Requested) => [
+    name,
+    busyMs,
+    busyMs < ALLOWED_MS ? 'yes' : 'NO',
+    ...[0.5, 0.99, 1].map((share) => latencyMs.percentile(share)),
+  ];
+  return {
+    table: {
+      title: `Leaderboard of ${textOf(LARGE_USERS)} users, ${textOf(REQUESTS)} requests one after another, in milliseconds (the very first, which sorts them all: ${textOf(first)}); before it the follower made the history of ${textOf(commands)} commands, ${textOf((commands / historyMs) * 1_000)} a second`,
+      columns: ['request', 'trading thread', `< ${ALLOWED_MS} ms`, 'answered p50', 'p99', 'max'],
+      rows: [row(`a page of ${PAGE}`, page), row('a rank', rank)],
+    },
+    figures: {
+      leaderboardEngineThreadMs: page.busyMs,
+      rankEngineThreadMs: rank.busyMs,
+      leaderboardFirstMs: first,
+      historyCommandsPerSecond: (commands / historyMs) * 1_000,
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/**
+ * An exchange with a million users, as commands: each has registered, as the gateway does it, and has traded once. So everybody has an
+ * account, a position in the one market, and a place on the leaderboards.
+ */
+import type { Command } from '../../engine/interface/commands.js';
+import { marketIdOf, Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
+import { buyOrder, observedPrice, WINDOW_START_MS } from '../workload/open-market.js';
+
+export const LARGE_USERS = 1_000_000;
+/** When all of it happens. */
+export const LARGE_AT_MS = WINDOW_START_MS + 1_000;
+const FUNDS_MICROS = 1_000 * MICROS_PER_DOLLAR;
+const PRICE_TICKS = 500;
+/** As long as those that the gateway makes: scrypt$15$8$1$, a salt of 16 bytes and a key of 32. */
+const CREDENTIAL = `scrypt$15$8$1$${'s'.repeat(22)}$${'k'.repeat(43)}`;
+
+export function* largeExchange(): Generator<Command> {
+  yield { kind: 'listAsset', symbol: 'BTC' };
+  yield observedPrice(LARGE_AT_MS);
+  for (let userId = 1; userId <= LARGE_USERS; userId++) {
+    yield {
+      kind: 'register',
+      username: `trader-${userId}`,
+      credential: CREDENTIAL,
+      referralCode: '',
+      grantMicros: FUNDS_MICROS,
+      partner: null,
+    };
+  }
+  const marketId = marketIdOf(0, WINDOW_START_MS);
+  for (let userId = 1; userId <= LARGE_USERS; userId += 2) {
+    // Sizes that differ, so that profits and volumes do.
+    const sizeLots = 100 + (Math.imul(userId, 2_654_435_761) >>> 22);
+    const common = { marketId, sizeLots, priceTicks: PRICE_TICKS };
+    yield buyOrder({ ...common, userId, timeInForce: TimeInForce.GTC });
+    yield buyOrder({ ...common, userId: userId + 1, outcome: Outcome.DOWN });
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Feeds a workload's tape to a sequencer as a closed loop: so many commands are outstanding at any time, and each one that becomes durable is
+ * followed by the next, until the time or the tape is over.
+ *
+ * Always holds: every command that was submitted was released; a loop that ran the whole tape ended with the plan's digest.
+ */
+import { Engine } from '../../engine/engine.js';
+import { type Durability, type Journal, openJournal } from '../../persistence/journal/journal.js';
+import { type ReleaseTarget, Sequencer } from '../../persistence/sequencer.js';
+import { Samples } from '../samples.js';
+import type { Workload } from './workload.js';
+
+export interface LoopOptions {
+  workload: Workload;
+  /** The journal's data folder, fresh. */
+  folder: string;
+  durability: Durability;
+  outstanding: number;
+  /** Infinity: to the end of the tape. */
+  seconds: number;
+  /** Told of each commit. */
+  onCommit?: (durableSequence: number) => void;
+}
+
+export interface LoopResult {
+  commands: number;
+  batches: number;
+  seconds: number;
+  /** From submit to durable. */
+  latencyMs: Samples;
+  /** Where the engine and the journal ended. */
+  endSequence: number;
+  digest: string;
+}
+
+/** Runs the workload's setup and then the loop, through a new engine and a new journal. */
+export async function runClosedLoop(options: LoopOptions): Promise<LoopResult> {
+  const { folder, durability } = options;
+  const journal = await openJournal({ folder, durability });
+  const loop = new ClosedLoop(options, journal);
+  const result = await loop.run();
+  await loop.sequencer.close();
+  return result;
+}
+
+class ClosedLoop {
+  readonly sequencer: Sequencer;
+  /** The time of the command that is submitted next, as the plan has it. */
+  private atMs = 0;
+  private next = 0;
+  private running = 0;
+  private deadlineMs = 0;
+  private readonly latencyMs: Samples;
+  private finished: (() => void) | null = null;
+  private failed: ((error: Error) => void) | null = null;
+
+  constructor(
+    private readonly options: LoopOptions,
+    journal: Journal,
+  ) {
+    this.latencyMs = new Samples(options.workload.tape.length);
+    this.sequencer = new Sequencer({
+      engine: new Engine(),
+      journal,
+      now: () => this.atMs,
+      onFatal: (error) => this.fail(error),
+      onCommit: options.onCommit ?? (() => {}),
+    });
+  }
+
+  async run(): Promise<LoopResult> {
+    const { sequencer } = this;
+    const { workload, outstanding } = this.options;
+    await this.setUp();
+    globalThis.gc?.();
+    const batchesBefore = sequencer.batchesCommitted;
+    const startedMs = performance.now();
+    this.deadlineMs = startedMs + this.options.seconds * 1_000;
+    await new Promise<void>((resolve, reject) => {
+      this.finished = resolve;
+      this.failed = reject;
+      for (let i = 0; i < outstanding; i++) this.submitNext(new Outstanding(this));
+    });
+    const seconds = (performance.now() - startedMs) / 1_000;
+    const batches = sequencer.batchesCommitted - batchesBefore;
+    if (this.latencyMs.count !== this.next) throw new Error('commands were not released');
+    const digest = sequencer.engine.digest();
+    if (this.next === workload.tape.length && digest !== workload.digest) {
+      throw new Error('the engine ended with another digest than the plan');
+    }
+    const endSequence = sequencer.engine.sequence;
+    return { commands: this.next, batches, seconds, latencyMs: this.latencyMs, endSequence, digest };
+  }
+
+  released(outstanding: Outstanding): void {
+    const nowMs = performance.now();
+    this.latencyMs.add(nowMs - outstanding.submittedMs);
+    this.running--;
+    if (nowMs < this.deadlineMs && this.next < this.options.workload.tape.length)
+      this.submitNext(outstanding);
+    else if (this.running === 0) this.finished!();
+  }
+
+  private fail(error: Error): void {
+    if (this.failed === null) throw error;
+    this.failed(error);
+  }
+
+  private submitNext(outstanding: Outstanding): void {
+    const { sequencer } = this;
+    const { tape } = this.options.workload;
+    const i = this.next++;
+    this.running++;
+    this.atMs = tape.atMs[i]!;
+    outstanding.submittedMs = performance.now();
+    sequencer.submit(tape.read(i));
+    sequencer.releaseAt(sequencer.engine.sequence, outstanding);
+  }
+
+  private async setUp(): Promise<void> {
+    const { sequencer } = this;
+    for (const { command, atMs } of this.options.workload.setup) {
+      this.atMs = atMs;
+      sequencer.submit(command);
+    }
+    await new Promise<void>((resolve, reject) => {
+      this.failed = reject;
+      sequencer.releaseAt(sequencer.engine.sequence, { release: resolve });
+    });
+  }
+}
+
+/** One place of the loop: a command that is not durable yet. */
+class Outstanding implements ReleaseTarget {
+  submittedMs = 0;
+
+  constructor(private readonly loop: ClosedLoop) {}
+
+  release(): void {
+    this.loop.released(this);
+  }
+}

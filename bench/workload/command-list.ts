@@ -1,0 +1,180 @@
+/**
+ * Commands in columns of numbers: about 40 bytes each, nothing for the garbage collector to look at, so that millions of them can
+ * be kept ready while something is timed.
+ *
+ * Always holds: `read(i)` gives the command that was the i-th to be appended, field by field. It gives one object per
+ * kind, filled anew by each call: whoever wants to keep a command copies it. (The engine and the sequencer do not
+ * keep commands, so feeding them from here is the same to them as fresh objects.)
+ */
+import type {
+  AdvanceTime,
+  Buy,
+  Cancel,
+  Claim,
+  Command,
+  ObservePrice,
+  Sell,
+} from '../../engine/interface/commands.js';
+import { CommandKind } from '../../engine/interface/commands.js';
+import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { MAX_TIME_MS } from '../../engine/interface/limits.js';
+
+/** The kinds that fit into the columns, without idempotency keys and without deadlines of orders. */
+export type TapeCommand = AdvanceTime | ObservePrice | Buy | Sell | Cancel | Claim;
+
+const POST_ONLY = 8;
+
+export class CommandTape {
+  length = 0;
+  readonly atMs: Float64Array;
+  private readonly kinds: Uint8Array;
+  /** userId, or asset. */
+  private readonly subjects: Int32Array;
+  private readonly marketIds: Int32Array;
+  private readonly ticks: Uint16Array;
+  /** Outcome, timeInForce × 2, POST_ONLY. */
+  private readonly flags: Uint8Array;
+  /** sizeLots, orderId, or observedAtMs. */
+  private readonly numbers: Float64Array;
+  /** budgetMicros, or priceMicros. */
+  private readonly amounts: Float64Array;
+
+  private readonly advanceTime: AdvanceTime = { kind: 'advanceTime' };
+  private readonly observePrice: ObservePrice = {
+    kind: 'observePrice',
+    asset: 0,
+    priceMicros: 0,
+    observedAtMs: 0,
+  };
+  private readonly buy: Buy = {
+    kind: 'buy',
+    userId: 0,
+    idempotencyKey: null,
+    marketId: 0,
+    outcome: Outcome.UP,
+    budgetMicros: 0,
+    sizeLots: 0,
+    priceTicks: 0,
+    timeInForce: TimeInForce.IOC,
+    postOnly: false,
+    validUntilMs: MAX_TIME_MS,
+  };
+  private readonly sell: Sell = {
+    kind: 'sell',
+    userId: 0,
+    idempotencyKey: null,
+    marketId: 0,
+    outcome: Outcome.UP,
+    sizeLots: 0,
+    priceTicks: 0,
+    timeInForce: TimeInForce.IOC,
+    postOnly: false,
+    validUntilMs: MAX_TIME_MS,
+  };
+  private readonly cancel: Cancel = {
+    kind: 'cancel',
+    userId: 0,
+    idempotencyKey: null,
+    marketId: 0,
+    orderId: 0,
+  };
+  private readonly claim: Claim = { kind: 'claim', userId: 0, idempotencyKey: null, marketId: 0 };
+
+  constructor(capacity: number) {
+    this.atMs = new Float64Array(capacity);
+    this.kinds = new Uint8Array(capacity);
+    this.subjects = new Int32Array(capacity);
+    this.marketIds = new Int32Array(capacity);
+    this.ticks = new Uint16Array(capacity);
+    this.flags = new Uint8Array(capacity);
+    this.numbers = new Float64Array(capacity);
+    this.amounts = new Float64Array(capacity);
+  }
+
+  get capacity(): number {
+    return this.kinds.length;
+  }
+
+  append(command: TapeCommand, atMs: number): void {
+    if (this.length === this.capacity) throw new RangeError(`the tape holds ${this.capacity} commands`);
+    const i = this.length++;
+    this.kinds[i] = CommandKind[command.kind];
+    this.atMs[i] = atMs;
+    switch (command.kind) {
+      case 'advanceTime':
+        return;
+      case 'observePrice':
+        this.subjects[i] = command.asset;
+        this.numbers[i] = command.observedAtMs;
+        this.amounts[i] = command.priceMicros;
+        return;
+      case 'buy':
+        this.amounts[i] = command.budgetMicros;
+        this.appendOrder(i, command);
+        return;
+      case 'sell':
+        this.appendOrder(i, command);
+        return;
+      case 'cancel':
+        this.subjects[i] = command.userId;
+        this.marketIds[i] = command.marketId;
+        this.numbers[i] = command.orderId;
+        return;
+      case 'claim':
+        this.subjects[i] = command.userId;
+        this.marketIds[i] = command.marketId;
+    }
+  }
+
+  private appendOrder(i: number, command: Buy | Sell): void {
+    if (command.idempotencyKey !== null || command.validUntilMs !== MAX_TIME_MS) {
+      throw new RangeError('the tape has no column for idempotency keys and deadlines');
+    }
+    this.subjects[i] = command.userId;
+    this.marketIds[i] = command.marketId;
+    this.numbers[i] = command.sizeLots;
+    this.ticks[i] = command.priceTicks;
+    this.flags[i] = command.outcome | (command.timeInForce << 1) | (command.postOnly ? POST_ONLY : 0);
+  }
+
+  /** The i-th command, valid until the next read of the same kind. */
+  read(i: number): Command {
+    switch (this.kinds[i]) {
+      case CommandKind.buy:
+        this.buy.budgetMicros = this.amounts[i]!;
+        return this.readOrder(i, this.buy);
+      case CommandKind.sell:
+        return this.readOrder(i, this.sell);
+      case CommandKind.cancel:
+        this.cancel.userId = this.subjects[i]!;
+        this.cancel.marketId = this.marketIds[i]!;
+        this.cancel.orderId = this.numbers[i]!;
+        return this.cancel;
+      case CommandKind.claim:
+        this.claim.userId = this.subjects[i]!;
+        this.claim.marketId = this.marketIds[i]!;
+        return this.claim;
+      case CommandKind.observePrice:
+        this.observePrice.asset = this.subjects[i]!;
+        this.observePrice.observedAtMs = this.numbers[i]!;
+        this.observePrice.priceMicros = this.amounts[i]!;
+        return this.observePrice;
+      case CommandKind.advanceTime:
+        return this.advanceTime;
+      default:
+        throw new RangeError(`the tape has no command ${i}`);
+    }
+  }
+
+  private readOrder(i: number, order: Buy | Sell): Command {
+    const flags = this.flags[i]!;
+    order.userId = this.subjects[i]!;
+    order.marketId = this.marketIds[i]!;
+    order.sizeLots = this.numbers[i]!;
+    order.priceTicks = this.ticks[i]!;
+    order.outcome = (flags & 1) as Outcome;
+    order.timeInForce = ((flags >> 1) & 3) as TimeInForce;
+    order.postOnly = (flags & POST_ONLY) !== 0;
+    return order;
+  }
+}

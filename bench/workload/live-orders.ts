@@ -1,0 +1,137 @@
+/**
+ * What a trader's client knows of the market: which orders rest, and with how many lots, from the engine's events alone. The
+ * workload takes the orders to cancel from here.
+ */
+import { EVENT_FIELDS, EVENT_LENGTHS, EVENT_NAMES, EventType } from '../../engine/interface/events.js';
+import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+
+export interface LiveOrder {
+  orderId: number;
+  userId: number;
+  marketId: number;
+  lots: number;
+}
+
+/** Orders that are gone, remembered for the cancels that come too late. */
+const GONE_REMEMBERED = 256;
+
+/** What one command's events say about trades, for the workload's statistics. */
+export interface EventCounts {
+  trades: number;
+  /** By match type: transfer, mint, merge. */
+  matches: [number, number, number];
+  byEvent: Map<string, number>;
+}
+
+export class LiveOrders {
+  private readonly byMarket = new Map<number, LiveOrder[]>();
+  private readonly placeOf = new Map<number, { order: LiveOrder; index: number }>();
+  private readonly gone: LiveOrder[] = [];
+  private goneNext = 0;
+  most = 0;
+
+  get count(): number {
+    return this.placeOf.size;
+  }
+
+  in(marketId: number): readonly LiveOrder[] {
+    return this.byMarket.get(marketId) ?? [];
+  }
+
+  /** Some order that was filled or cancelled not long ago, if there was one. */
+  lastGone(index: number): LiveOrder | null {
+    return this.gone.length === 0 ? null : this.gone[index % this.gone.length]!;
+  }
+
+  rested(order: LiveOrder): void {
+    let orders = this.byMarket.get(order.marketId);
+    if (orders === undefined) {
+      orders = [];
+      this.byMarket.set(order.marketId, orders);
+    }
+    this.placeOf.set(order.orderId, { order, index: orders.length });
+    orders.push(order);
+    this.most = Math.max(this.most, this.placeOf.size);
+  }
+
+  filled(orderId: number, lots: number): void {
+    const place = this.placeOf.get(orderId);
+    if (place === undefined) throw new Error(`a trade names the order ${orderId}, which does not rest`);
+    place.order.lots -= lots;
+    if (place.order.lots === 0) this.remove(orderId);
+  }
+
+  remove(orderId: number): void {
+    const place = this.placeOf.get(orderId);
+    if (place === undefined) throw new Error(`the order ${orderId} does not rest`);
+    const { order, index } = place;
+    const orders = this.byMarket.get(order.marketId)!;
+    const last = orders.pop()!;
+    if (last !== order) {
+      orders[index] = last;
+      this.placeOf.get(last.orderId)!.index = index;
+    }
+    if (orders.length === 0) this.byMarket.delete(order.marketId);
+    this.placeOf.delete(orderId);
+    this.gone[this.goneNext] = order;
+    this.goneNext = (this.goneNext + 1) % GONE_REMEMBERED;
+  }
+}
+
+const offset = <N extends keyof typeof EVENT_FIELDS>(event: N, field: (typeof EVENT_FIELDS)[N][number]) =>
+  1 + (EVENT_FIELDS[event] as readonly string[]).indexOf(field);
+
+const RESTED = {
+  orderId: offset('orderRested', 'orderId'),
+  marketId: offset('orderRested', 'marketId'),
+  userId: offset('orderRested', 'userId'),
+  lots: offset('orderRested', 'sizeLots'),
+};
+const TRADE = {
+  matchType: offset('trade', 'matchType'),
+  lots: offset('trade', 'sizeLots'),
+  makerOrderId: offset('trade', 'makerOrderId'),
+};
+const SETTLED = {
+  marketId: offset('positionSettled', 'marketId'),
+  userId: offset('positionSettled', 'userId'),
+  payout: offset('positionSettled', 'payoutMicros'),
+};
+const CANCELLED_ORDER_ID = offset('orderCancelled', 'orderId');
+
+/** Takes in one command's events. `claimable` is told of each position that won something. */
+export function follow(
+  events: NumberBuffer,
+  orders: LiveOrders,
+  counts: EventCounts,
+  claimable: (userId: number, marketId: number) => void,
+): void {
+  const { values, length } = events;
+  for (let at = 0; at < length; ) {
+    const type = values[at]!;
+    const name = EVENT_NAMES[type]!;
+    counts.byEvent.set(name, (counts.byEvent.get(name) ?? 0) + 1);
+    switch (type) {
+      case EventType.orderRested:
+        orders.rested({
+          orderId: values[at + RESTED.orderId]!,
+          marketId: values[at + RESTED.marketId]!,
+          userId: values[at + RESTED.userId]!,
+          lots: values[at + RESTED.lots]!,
+        });
+        break;
+      case EventType.orderCancelled:
+        orders.remove(values[at + CANCELLED_ORDER_ID]!);
+        break;
+      case EventType.trade:
+        counts.trades++;
+        counts.matches[values[at + TRADE.matchType]! as 0 | 1 | 2]++;
+        orders.filled(values[at + TRADE.makerOrderId]!, values[at + TRADE.lots]!);
+        break;
+      case EventType.positionSettled:
+        if (values[at + SETTLED.payout]! > 0)
+          claimable(values[at + SETTLED.userId]!, values[at + SETTLED.marketId]!);
+    }
+    at += EVENT_LENGTHS[type]!;
+  }
+}

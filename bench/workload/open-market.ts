@@ -1,0 +1,82 @@
+/** An engine with one open market and funded users, and the orders that the benchmarks of single things are made of. */
+
+import { Engine } from '../../engine/engine.js';
+import { CODES } from '../../engine/interface/codes.js';
+import type { Buy, Command, Sell } from '../../engine/interface/commands.js';
+import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { MAX_ORDER_LOTS, MAX_TIME_MS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
+import { ResultHead } from '../../engine/interface/results.js';
+
+/** A quarter hour's start. */
+export const WINDOW_START_MS = 1_763_700_300_000;
+export const ASSET_PRICE_MICROS = 90_000 * MICROS_PER_DOLLAR;
+
+export interface OpenMarket {
+  engine: Engine;
+  marketId: number;
+}
+
+/** User 1 has referred every second of the others. */
+export function openMarket(users: number, fundsMicros: number): OpenMarket {
+  const engine = new Engine();
+  const atMs = WINDOW_START_MS;
+  mustApply(engine, { kind: 'listAsset', symbol: 'BTC' }, atMs);
+  mustApply(engine, observedPrice(atMs), atMs);
+  for (let user = 1; user <= users; user++) {
+    const referralCode = user > 1 && user % 2 === 0 ? 'Q000001' : '';
+    const name = `trader-${user}`;
+    mustApply(
+      engine,
+      {
+        kind: 'register',
+        username: name,
+        credential: '',
+        referralCode,
+        grantMicros: fundsMicros,
+        partner: null,
+      },
+      atMs,
+    );
+  }
+  return { engine, marketId: engine.activeMarket(0) };
+}
+
+/** For setups: what is refused was not meant to be. */
+export function mustApply(engine: Engine, command: Command, atMs: number): void {
+  engine.apply(command, atMs);
+  const code = CODES[engine.result.values[ResultHead.code]!];
+  if (code !== 'ok') throw new Error(`${command.kind} is refused: ${code}`);
+}
+
+export function observedPrice(observedAtMs: number): Command {
+  return { kind: 'observePrice', asset: 0, priceMicros: ASSET_PRICE_MICROS, observedAtMs };
+}
+
+/** A buy at any price, immediate or cancel, unless the fields say otherwise. */
+export function buyOrder(fields: Partial<Buy> & Pick<Buy, 'userId' | 'marketId'>): Buy {
+  return {
+    kind: 'buy',
+    idempotencyKey: null,
+    outcome: Outcome.UP,
+    budgetMicros: (fields.sizeLots ?? 0) * (fields.priceTicks ?? 999),
+    sizeLots: MAX_ORDER_LOTS,
+    priceTicks: 999,
+    timeInForce: TimeInForce.IOC,
+    postOnly: false,
+    validUntilMs: MAX_TIME_MS,
+    ...fields,
+  };
+}
+
+export function sellOrder(fields: Partial<Sell> & Pick<Sell, 'userId' | 'marketId' | 'sizeLots'>): Sell {
+  return {
+    kind: 'sell',
+    idempotencyKey: null,
+    outcome: Outcome.UP,
+    priceTicks: 1,
+    timeInForce: TimeInForce.IOC,
+    postOnly: false,
+    validUntilMs: MAX_TIME_MS,
+    ...fields,
+  };
+}

@@ -1,0 +1,65 @@
+/**
+ * Commands in a market besides placing orders: taking orders back, and claiming winnings. Each function checks
+ * everything, then changes state, and writes the fields of its result; it returns the code.
+ */
+
+import { Code } from '../interface/codes.js';
+import type { Cancel, CancelAll, Claim } from '../interface/commands.js';
+import { CancelReason, MarketStatus, Resolution } from '../interface/domain.js';
+import type { State } from '../state/state.js';
+import { writeBalance } from './accounts.js';
+import { cancelOrder } from './rest-order.js';
+import { cancelAllOf, claim, paidLots, payoutOf, refundOf } from './settlement.js';
+
+export function cancel(state: State, command: Cancel): number {
+  const { orders } = state;
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  const slot = state.markets.find(command.marketId);
+  if (slot === 0) return Code.market_not_found;
+  const row = isActive(state, slot) ? orders.find(command.orderId) : 0;
+  const isMine =
+    row !== 0 && orders.userId.values[row] === command.userId && orders.slot.values[row] === slot;
+  if (!isMine) return Code.order_not_found;
+
+  const lots = orders.lots.values[row]!;
+  cancelOrder(state, row, CancelReason.REQUESTED);
+  state.result.write(command.orderId, command.marketId, command.userId, lots);
+  writeBalance(state, command.userId);
+  return Code.ok;
+}
+
+export function cancelAll(state: State, command: CancelAll): number {
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  const slot = state.markets.find(command.marketId);
+  if (slot === 0) return Code.market_not_found;
+
+  const cancelled = isActive(state, slot)
+    ? cancelAllOf(state, command.userId, slot, CancelReason.REQUESTED)
+    : 0;
+  state.result.write(command.marketId, command.userId, cancelled);
+  writeBalance(state, command.userId);
+  return Code.ok;
+}
+
+/** The orders of a market that has ended are as good as cancelled, also those that work has not come to. */
+function isActive(state: State, slot: number): boolean {
+  return state.markets.status.values[slot] === MarketStatus.ACTIVE;
+}
+
+export function claimWinnings(state: State, command: Claim): number {
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  const slot = state.markets.find(command.marketId);
+  if (slot === 0) return Code.market_not_found;
+  if (state.markets.status.values[slot] !== MarketStatus.RESOLVED) return Code.market_not_resolved;
+  const row = state.positions.find(command.userId, slot);
+  if (row === 0) return Code.nothing_to_claim;
+  const lots = paidLots(state, slot, row);
+  const payout = payoutOf(state, slot, row);
+  const refund = refundOf(state, slot, row);
+  if (!claim(state, slot, command.userId)) return Code.nothing_to_claim;
+
+  const resolution = state.markets.resolution.values[slot] ?? Resolution.NONE;
+  state.result.write(command.marketId, command.userId, resolution, lots, payout, refund);
+  writeBalance(state, command.userId);
+  return Code.ok;
+}

@@ -1,0 +1,162 @@
+/**
+ * A market's life: windows begin and end, markets open, resolve and are paid, each at its deadline or with the price
+ * that it waited for. The steps that touch many orders or positions are left to settlement.ts, as work.
+ */
+
+import { MarketStatus, marketIdOf, Resolution, WINDOW_MS } from '../interface/domain.js';
+import { EventType } from '../interface/events.js';
+import { type AssetSchedule, DeadlineKind, WorkKind } from '../state/schedule.js';
+import type { State } from '../state/state.js';
+import { mulDivFloor } from '../storage/arithmetic.js';
+
+/** How long late prices may still come in before a reference price is fixed. */
+const FIX_DELAY_MS = 2_000;
+/** How long after its end a market without a price becomes VOID. */
+const VOID_DELAY_MS = 60_000;
+/** How long winnings wait to be claimed. */
+export const PAYOUT_DELAY_MS = 86_400_000;
+/** A market opens late only while this much of its window is left. */
+const LEAST_LEFT_MS = 60_000;
+/** Of the fees, in percent. */
+const VAULT_SHARE_PERCENT = 40;
+
+/** Does everything that is due by `atMs`, in order. */
+export function applyDeadlines(state: State, atMs: number): void {
+  const { schedule } = state;
+  while (schedule.nextAtMs <= atMs) {
+    const dueAtMs = schedule.nextAtMs;
+    const subject = schedule.nextSubject;
+    switch (schedule.nextKind) {
+      case DeadlineKind.BOUNDARY:
+        passBoundary(state, subject, dueAtMs);
+        break;
+      case DeadlineKind.FIX:
+        fixReference(state, subject, dueAtMs);
+        break;
+      case DeadlineKind.VOID:
+        voidMarket(state, subject, dueAtMs);
+        break;
+      case DeadlineKind.PAYOUT:
+        schedule.removePayout();
+        schedule.addWork(WorkKind.PAY, subject);
+        break;
+    }
+    schedule.findNext();
+  }
+}
+
+/** Adds an asset; the window that is under way waits for its first price. */
+export function listAsset(state: State, symbol: string): number {
+  const asset = state.prices.add(symbol);
+  state.schedule.addAsset(Math.floor(state.nowMs / WINDOW_MS) * WINDOW_MS + WINDOW_MS);
+  state.events.write(EventType.assetListed, asset);
+  return asset;
+}
+
+/** Stores a price, and does what waited for one. */
+export function observePrice(state: State, asset: number, observedAtMs: number, priceMicros: number): void {
+  state.prices.insert(asset, observedAtMs, priceMicros);
+  state.events.write(EventType.priceObserved, asset, priceMicros, observedAtMs);
+  const schedule = state.schedule.assets[asset]!;
+  const startsAtMs = schedule.boundaryAtMs - WINDOW_MS;
+  if (schedule.waitsForPrice === 1 && schedule.boundaryAtMs - state.nowMs >= LEAST_LEFT_MS) {
+    openMarket(state, asset, startsAtMs, state.prices.reference(asset, startsAtMs) ?? priceMicros);
+  }
+  // Past the time of fixing, only a market that still has no price is left.
+  if (schedule.endedSlot !== 0 && schedule.fixAtMs === Number.POSITIVE_INFINITY) {
+    resolveIfPossible(state, schedule, startsAtMs, state.nowMs);
+    state.schedule.findNext();
+  }
+}
+
+/** One window ends and the next begins. */
+function passBoundary(state: State, asset: number, boundaryAtMs: number): void {
+  const schedule = state.schedule.assets[asset]!;
+  if (schedule.activeSlot !== 0) endMarket(state, schedule, boundaryAtMs);
+  schedule.boundaryAtMs = boundaryAtMs + WINDOW_MS;
+  schedule.fixAtMs = boundaryAtMs + FIX_DELAY_MS;
+  const reference = state.prices.reference(asset, boundaryAtMs);
+  if (reference === null) {
+    schedule.waitsForPrice = 1;
+    return;
+  }
+  openMarket(state, asset, boundaryAtMs, reference);
+}
+
+function openMarket(state: State, asset: number, startsAtMs: number, startPriceMicros: number): void {
+  const marketId = marketIdOf(asset, startsAtMs);
+  const slot = state.markets.open(marketId, startPriceMicros);
+  const schedule = state.schedule.assets[asset]!;
+  schedule.activeSlot = slot;
+  schedule.waitsForPrice = 0;
+  state.markets.startPriceOpen.set(slot, Number(schedule.fixAtMs !== Number.POSITIVE_INFINITY));
+  state.events.write(EventType.marketOpened, marketId, startPriceMicros);
+}
+
+function endMarket(state: State, schedule: AssetSchedule, endsAtMs: number): void {
+  const slot = schedule.activeSlot;
+  state.markets.status.set(slot, MarketStatus.ENDED);
+  schedule.activeSlot = 0;
+  schedule.endedSlot = slot;
+  schedule.voidAtMs = endsAtMs + VOID_DELAY_MS;
+  state.schedule.addWork(WorkKind.CANCEL, slot);
+  state.events.write(EventType.marketEnded, state.markets.id.values[slot]!);
+}
+
+/** The reference price of the last boundary is final: it ends one market and starts the next. */
+function fixReference(state: State, asset: number, dueAtMs: number): void {
+  const schedule = state.schedule.assets[asset]!;
+  schedule.fixAtMs = Number.POSITIVE_INFINITY;
+  const boundaryAtMs = dueAtMs - FIX_DELAY_MS;
+  if (schedule.endedSlot !== 0) resolveIfPossible(state, schedule, boundaryAtMs, dueAtMs);
+  const { markets } = state;
+  const active = schedule.activeSlot;
+  if (active === 0 || markets.startPriceOpen.values[active] !== 1) return;
+  markets.startPriceOpen.set(active, 0);
+  const reference = state.prices.reference(asset, boundaryAtMs);
+  if (reference === null || reference === markets.startPriceMicros.values[active]) return;
+  markets.startPriceMicros.set(active, reference);
+  state.events.write(EventType.startPriceFixed, markets.id.values[active]!, reference);
+}
+
+function resolveIfPossible(state: State, schedule: AssetSchedule, endedAtMs: number, atMs: number): void {
+  const slot = schedule.endedSlot;
+  const endPriceMicros = state.prices.reference(state.markets.asset(slot), endedAtMs);
+  if (endPriceMicros === null) return;
+  const isUp = endPriceMicros >= state.markets.startPriceMicros.values[slot]!;
+  resolve(state, schedule, isUp ? Resolution.UP : Resolution.DOWN, endPriceMicros, atMs);
+}
+
+function voidMarket(state: State, asset: number, dueAtMs: number): void {
+  resolve(state, state.schedule.assets[asset]!, Resolution.VOID, 0, dueAtMs);
+}
+
+function resolve(
+  state: State,
+  schedule: AssetSchedule,
+  resolution: Resolution,
+  endPriceMicros: number,
+  atMs: number,
+): void {
+  const { markets } = state;
+  const slot = schedule.endedSlot;
+  schedule.endedSlot = 0;
+  schedule.voidAtMs = Number.POSITIVE_INFINITY;
+  markets.status.set(slot, MarketStatus.RESOLVED);
+  markets.resolution.set(slot, resolution);
+  markets.endPriceMicros.set(slot, endPriceMicros);
+  markets.settleCursor.set(slot, state.positions.firstInMarket.values[slot]!);
+  state.events.write(EventType.marketResolved, markets.id.values[slot]!, resolution, endPriceMicros);
+  if (resolution !== Resolution.VOID) shareWithVault(state, slot, atMs);
+  state.schedule.addWork(WorkKind.SETTLE, slot);
+  state.schedule.addPayout(atMs + PAYOUT_DELAY_MS, slot);
+}
+
+/** The vault's part of a market's fees, as of the time of resolution; what it can not share out stays in escrow. */
+function shareWithVault(state: State, slot: number, atMs: number): void {
+  const share = mulDivFloor(state.ledger.escrow.values[slot]!, VAULT_SHARE_PERCENT, 100);
+  const given = state.vault.share(share, atMs);
+  state.ledger.addEscrow(slot, 0 - given);
+  state.ledger.yieldDue.add(given);
+  state.markets.vaultMicros.set(slot, given);
+}

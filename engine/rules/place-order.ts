@@ -1,0 +1,222 @@
+/**
+ * Orders meet: the checks of a buy or sell, the walk through the makers, and what the order comes to (taker.ts is the order,
+ * trade.ts one trade, resting.ts what rests).
+ *
+ * With the ladders of book.ts one loop serves all four kinds of match. A taker of lean d trades with the ladder of lean
+ * 1 − d, best level first; at a maker's level j the taker's side of the price is 1000 − j:
+ *
+ * | taker | maker | match | taker's money | maker's money | collateral |
+ * |---|---|---|---|---|---|
+ * | buys 10 lots UP | sells UP at 400 (level 600) | transfer | −4,000 | +4,000 | |
+ * | buys 10 lots UP | buys DOWN at 600 (level 600) | mint | −4,000 | −6,000 | +10,000 |
+ * | sells 10 lots UP | sells DOWN at 600 (level 400) | merge | +4,000 | +6,000 | −10,000 |
+ * | sells 10 lots UP | buys UP at 400 (level 400) | transfer | +4,000 | −4,000 | |
+ */
+
+import { Code } from '../interface/codes.js';
+import type { Buy, Sell } from '../interface/commands.js';
+import { CancelReason, MarketStatus, OrderStatus, Outcome, Side, TimeInForce } from '../interface/domain.js';
+import {
+  MAX_FILLS_PER_ORDER,
+  MAX_OPEN_ORDERS,
+  MAX_OPEN_ORDERS_PER_USER,
+  MAX_ORDER_LOTS,
+  MAX_ORDER_MICROS,
+  MAX_POSITIONS,
+  MAX_PRICE_TICKS,
+  MAX_TIME_MS,
+  MICROS_PER_SET,
+  MIN_PRICE_TICKS,
+} from '../interface/limits.js';
+import { ORDER_RESULT_LENGTH, OrderResult, RESULT_HEAD_LENGTH } from '../interface/results.js';
+import type { State } from '../state/state.js';
+import { feeOn, isIntegerBetween } from '../storage/arithmetic.js';
+import { cancelOrder, rest } from './rest-order.js';
+import type { Taker } from './taker.js';
+import { chargeRest, executeTrade } from './trade.js';
+
+/** Places an order; writes the fields of its result, whose head is at `base`, when the code is `ok`. */
+export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base: number): number {
+  const code = checkOrder(state, command);
+  if (code !== Code.ok) return code;
+  taker.set(command, state.markets.find(command.marketId));
+  const liquidity = checkLiquidity(state, taker, command);
+  if (liquidity !== Code.ok) return liquidity;
+
+  // The fills follow the fields as they happen.
+  state.result.reserve(ORDER_RESULT_LENGTH - RESULT_HEAD_LENGTH);
+  taker.orderId = state.lastOrderId.value + 1;
+  state.lastOrderId.set(taker.orderId);
+  const nextMakerLevel = takeLiquidity(state, taker);
+  const done = taker.isDone(nextMakerLevel);
+  chargeRest(state, taker, taker.wholeFeeMicros(nextMakerLevel) - taker.feeMicros);
+  settleTaker(state, taker);
+  state.fillsLeft -= taker.fillCount;
+  // An order that stopped short of an acceptable maker does not rest: it would stand in that maker's way.
+  const rests = command.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
+  const restingLots = rests ? rest(state, taker) : 0;
+  writeResult(state, taker, base, restingLots, done);
+  return Code.ok;
+}
+
+/** All that can be said about an order without looking at the book, in the order of the codes. */
+function checkOrder(state: State, command: Buy | Sell): number {
+  if (!isWellFormed(command)) return Code.invalid_command;
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  const slot = state.markets.find(command.marketId);
+  if (slot === 0) return Code.market_not_found;
+  if (command.validUntilMs < state.nowMs) return Code.deadline_passed;
+  if (state.markets.status.values[slot] !== MarketStatus.ACTIVE) return Code.market_not_active;
+  if (isLimitReached(state, command)) return Code.limit_reached;
+  return command.kind === 'buy' ? checkMoney(state, command) : checkShares(state, command, slot);
+}
+
+function isWellFormed(command: Buy | Sell): boolean {
+  return (
+    (command.outcome === Outcome.UP || command.outcome === Outcome.DOWN) &&
+    (command.kind === 'sell' || isIntegerBetween(command.budgetMicros, 1, MAX_ORDER_MICROS)) &&
+    isIntegerBetween(command.sizeLots, 1, MAX_ORDER_LOTS) &&
+    isIntegerBetween(command.priceTicks, MIN_PRICE_TICKS, MAX_PRICE_TICKS) &&
+    isIntegerBetween(command.timeInForce, TimeInForce.IOC, TimeInForce.GTC) &&
+    isIntegerBetween(command.validUntilMs, 0, MAX_TIME_MS) &&
+    (!command.postOnly || command.timeInForce === TimeInForce.GTC)
+  );
+}
+
+function isLimitReached(state: State, command: Buy | Sell): boolean {
+  if (state.fillsLeft === 0) return true;
+  if (state.positions.count + MAX_FILLS_PER_ORDER + 1 > MAX_POSITIONS) return true;
+  if (command.timeInForce !== TimeInForce.GTC) return false;
+  return (
+    state.orders.countOfUser.values[command.userId]! >= MAX_OPEN_ORDERS_PER_USER ||
+    state.orders.count >= MAX_OPEN_ORDERS
+  );
+}
+
+function checkMoney(state: State, command: Buy): number {
+  const fee = command.postOnly ? 0 : feeOn(command.budgetMicros);
+  const required = command.budgetMicros + fee;
+  const available = state.ledger.available.values[command.userId]!;
+  return available < required ? state.refuse(Code.insufficient_balance, required, available) : Code.ok;
+}
+
+function checkShares(state: State, command: Sell, slot: number): number {
+  const row = state.positions.find(command.userId, slot);
+  const available = row === 0 ? 0 : state.positions.freeLots(row, command.outcome);
+  return available < command.sizeLots
+    ? state.refuse(Code.insufficient_shares, command.sizeLots, available)
+    : Code.ok;
+}
+
+function checkLiquidity(state: State, taker: Taker, command: Buy | Sell): number {
+  const firstLevel = firstMakerLevel(state, taker);
+  if (command.postOnly && firstLevel !== 0) return Code.price_not_met;
+  if (command.timeInForce === TimeInForce.FOK && !wouldFill(state, taker, command)) {
+    const worst = command.kind === 'buy' ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
+    return command.priceTicks === worst ? Code.insufficient_liquidity : Code.price_not_met;
+  }
+  if (firstLevel === 0) {
+    if (command.timeInForce !== TimeInForce.GTC) return Code.insufficient_liquidity;
+    return taker.isDone(0) ? Code.amount_too_small : Code.ok;
+  }
+  return taker.isDone(firstLevel) ? Code.amount_too_small : Code.ok;
+}
+
+/** The level of the best acceptable maker that is somebody else's; 0: none. */
+function firstMakerLevel(state: State, taker: Taker): number {
+  const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
+  let level = ladder.best();
+  while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
+    for (let row = ladder.first.values[level]!; row !== 0; row = state.orders.nextAtLevel(row)) {
+      if (state.orders.userId.values[row] !== taker.userId) return level;
+    }
+    level = ladder.nextBelow(level);
+  }
+  return 0;
+}
+
+/** Whether a FOK order would be filled. Makers that it looked at in vain count as traded with: they cost as much. */
+function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
+  const nextMakerLevel = walk(state, taker, state.fillsLeft);
+  const done = taker.isDone(nextMakerLevel);
+  if (!done) state.fillsLeft -= taker.fillCount;
+  taker.set(command, taker.slot);
+  return done;
+}
+
+/**
+ * Goes through the makers as the order would, changing only the taker. Returns the level of the next acceptable
+ * maker, 0 if there is none. Stops at the greatest number of fills, with the next maker's level.
+ */
+export function walk(state: State, taker: Taker, mostFills: number): number {
+  const { orders } = state;
+  const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
+  let level = ladder.best();
+  while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
+    for (let row = ladder.first.values[level]!; row !== 0; row = orders.nextAtLevel(row)) {
+      if (orders.userId.values[row] === taker.userId) continue;
+      if (taker.fillCount >= mostFills) return level;
+      const lots = taker.lotsAt(level, orders.lots.values[row]!);
+      if (lots === 0) return level;
+      const priceTicks = taker.ticksAt(level);
+      taker.fill(lots, priceTicks, lots * priceTicks);
+    }
+    level = ladder.nextBelow(level);
+  }
+  return 0;
+}
+
+/** Trades with makers, best first, until the order or the acceptable makers end. Returns as `walk` does. */
+function takeLiquidity(state: State, taker: Taker): number {
+  const { orders } = state;
+  const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
+  for (;;) {
+    const level = ladder.best();
+    if (level === 0 || level + taker.level < MICROS_PER_SET) return 0;
+    const row = ladder.first.values[level]!;
+    const lots = taker.lotsAt(level, orders.lots.values[row]!);
+    if (lots === 0) return level;
+    if (orders.userId.values[row] === taker.userId) {
+      cancelOrder(state, row, CancelReason.SELF_TRADE);
+      continue;
+    }
+    if (taker.fillCount >= state.fillsLeft) return level;
+    executeTrade(state, taker, ladder, row, lots);
+  }
+}
+
+/** Moves the taker's money for all of its trades, and the fee. */
+function settleTaker(state: State, taker: Taker): void {
+  if (taker.side === Side.SELL) {
+    state.ledger.addAvailable(taker.userId, taker.valueMicros);
+    return;
+  }
+  state.ledger.addAvailable(taker.userId, 0 - taker.valueMicros - taker.feeMicros);
+  if (taker.feeMicros === 0) return;
+  state.ledger.addEscrow(taker.slot, taker.feeMicros);
+  const referrer = state.users.referrer.values[taker.userId]!;
+  if (referrer !== 0) state.users.referralPendingFees.add(referrer, taker.feeMicros);
+}
+
+function writeResult(state: State, taker: Taker, base: number, restingLots: number, done: boolean): void {
+  const tape = state.result.values;
+  const row = taker.positionRow !== 0 ? taker.positionRow : state.positions.find(taker.userId, taker.slot);
+  const lots = state.positions.lots.values;
+  const partly = taker.filledLots > 0 || restingLots === 0;
+  const status = done ? OrderStatus.FILLED : partly ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
+  tape[base + OrderResult.orderId] = taker.orderId;
+  tape[base + OrderResult.marketId] = taker.marketId;
+  tape[base + OrderResult.userId] = taker.userId;
+  tape[base + OrderResult.outcome] = taker.outcome;
+  tape[base + OrderResult.status] = status;
+  tape[base + OrderResult.filledLots] = taker.filledLots;
+  tape[base + OrderResult.valueMicros] = taker.valueMicros;
+  tape[base + OrderResult.feeMicros] = taker.feeMicros;
+  tape[base + OrderResult.unspentMicros] = taker.budgetLeft;
+  tape[base + OrderResult.restingLots] = restingLots;
+  tape[base + OrderResult.availableMicros] = state.ledger.available.values[taker.userId]!;
+  tape[base + OrderResult.heldMicros] = state.ledger.held.values[taker.userId]!;
+  tape[base + OrderResult.upLots] = row === 0 ? 0 : lots[row * 2]!;
+  tape[base + OrderResult.downLots] = row === 0 ? 0 : lots[row * 2 + 1]!;
+  tape[base + OrderResult.fillCount] = taker.fillCount;
+}

@@ -1,0 +1,254 @@
+/**
+ * The work that ended markets leave: cancelling the resting orders, settling the positions, paying what nobody
+ * claimed. It is done in units of one order or one position, a bounded number per command, so that no market, however
+ * large, holds other commands up. Money is conserved after every unit.
+ *
+ * A claim does not wait for its turn: it cancels and settles its own user's part first.
+ */
+
+import { CancelReason, PointsReason, Resolution } from '../interface/domain.js';
+import { EventType } from '../interface/events.js';
+import { MICROS_PER_SET } from '../interface/limits.js';
+import { WorkKind } from '../state/schedule.js';
+import type { State } from '../state/state.js';
+import { addSaturating } from '../storage/arithmetic.js';
+import { cancelOrder } from './rest-order.js';
+
+/** Of the fees of each referred taker, one part in ten. Points for the referrer, too. */
+const REFERRAL_DIVISOR = 10;
+/** 100 points per dollar are 100 millionths of a point per micro-dollar. */
+const MICRO_POINTS_PER_FEE_MICRO = 100;
+
+/** Does up to `units` units of pending work. */
+export function runPendingWork(state: State, units: number): void {
+  let left = units;
+  while (left > 0 && state.schedule.hasWork) {
+    const slot = state.schedule.workSlot;
+    switch (state.schedule.workKind) {
+      case WorkKind.CANCEL:
+        left = cancelResting(state, slot, left);
+        break;
+      case WorkKind.SETTLE:
+        left = settlePositions(state, slot, left);
+        break;
+      case WorkKind.PAY:
+        left = payUnclaimed(state, slot, left);
+        break;
+    }
+  }
+}
+
+/** Cancels resting orders, best bid first, then best ask. Returns the units left; one is kept for the end. */
+function cancelResting(state: State, slot: number, units: number): number {
+  const book = state.markets.book(slot);
+  let left = units;
+  for (const ladder of book) {
+    for (let level = ladder.best(); level !== 0; level = ladder.best()) {
+      if (left === 0) return 0;
+      cancelOrder(state, ladder.first.values[level]!, CancelReason.MARKET_ENDED);
+      left--;
+    }
+  }
+  state.markets.dropBook(slot);
+  state.schedule.removeWork();
+  return left;
+}
+
+function settlePositions(state: State, slot: number, units: number): number {
+  const { markets } = state;
+  let left = units;
+  for (let row = markets.settleCursor.values[slot]!; row !== 0; row = markets.settleCursor.values[slot]!) {
+    if (left === 0) return 0;
+    markets.settleCursor.set(slot, state.positions.afterInMarket.values[row]!);
+    if (state.positions.settled.values[row] === 0) settlePosition(state, slot, row);
+    if (payoutOf(state, slot, row) === 0 && refundOf(state, slot, row) === 0) state.positions.forget(row);
+    left--;
+  }
+  shareRestOfFees(state, slot);
+  state.schedule.removeWork();
+  return left;
+}
+
+/** Applies the resolution to one position: profit, points, and the referrer's part of the fees. */
+function settlePosition(state: State, slot: number, row: number): void {
+  const { positions } = state;
+  const userId = positions.userId.values[row]!;
+  positions.settled.set(row, 1);
+  const payout = payoutOf(state, slot, row);
+  const refund = refundOf(state, slot, row);
+  const up = row * 2;
+  const upLots = positions.lots.values[up]!;
+  const downLots = positions.lots.values[up + 1]!;
+  const upCost = positions.costMicros.values[up]!;
+  const downCost = positions.costMicros.values[up + 1]!;
+  const fees = positions.feesMicros.values[row]!;
+  const profit = payout + refund - upCost - downCost;
+  if (upLots + downLots + refund > 0) {
+    state.standings.addProfit(userId, profit);
+    const marketId = state.markets.id.values[slot]!;
+    state.events.write(EventType.positionSettled, marketId, userId, upLots, downLots);
+    state.events.write(upCost, downCost, fees, payout, refund, profit);
+  }
+  if (fees > 0) settleFees(state, slot, row, userId, fees);
+}
+
+function settleFees(state: State, slot: number, row: number, userId: number, fees: number): void {
+  const referrerId = state.users.referrer.values[userId]!;
+  if (referrerId !== 0) state.users.referralPendingFees.add(referrerId, 0 - fees);
+  if (state.markets.resolution.values[slot] === Resolution.VOID) return;
+  const marketId = state.markets.id.values[slot]!;
+  if (referrerId !== 0) payReferrer(state, slot, { referrerId, userId, marketId, fees });
+  const earned = state.positions.pointFeesMicros.values[row]! * MICRO_POINTS_PER_FEE_MICRO;
+  const microPoints = Math.min(earned, Number.MAX_SAFE_INTEGER);
+  creditPoints(state, userId, marketId, PointsReason.FEES, microPoints);
+  if (referrerId !== 0) {
+    const share = Math.floor(microPoints / REFERRAL_DIVISOR);
+    creditPoints(state, referrerId, marketId, PointsReason.REFERRAL, share);
+  }
+}
+
+function payReferrer(
+  state: State,
+  slot: number,
+  payment: { referrerId: number; userId: number; marketId: number; fees: number },
+): void {
+  const amountMicros = Math.floor(payment.fees / REFERRAL_DIVISOR);
+  if (amountMicros === 0) return;
+  state.ledger.addEscrow(slot, 0 - amountMicros);
+  state.ledger.addAvailable(payment.referrerId, amountMicros);
+  const { referralEarned } = state.users;
+  referralEarned.set(
+    payment.referrerId,
+    addSaturating(referralEarned.values[payment.referrerId]!, amountMicros),
+  );
+  state.markets.referrersMicros.add(slot, amountMicros);
+  state.events.write(
+    EventType.referralEarned,
+    payment.referrerId,
+    payment.userId,
+    payment.marketId,
+    amountMicros,
+  );
+}
+
+function creditPoints(
+  state: State,
+  userId: number,
+  marketId: number,
+  reason: PointsReason,
+  microPoints: number,
+): void {
+  if (microPoints === 0) return;
+  state.standings.addPoints(userId, microPoints);
+  state.events.write(EventType.pointsCredited, userId, marketId, reason, microPoints);
+}
+
+/** What the vault and the referrers did not get goes to the treasury; on VOID it waits for its payers. */
+function shareRestOfFees(state: State, slot: number): void {
+  const { markets, ledger } = state;
+  const isVoid = markets.resolution.values[slot] === Resolution.VOID;
+  const rest = isVoid ? 0 : ledger.escrow.values[slot]!;
+  ledger.addEscrow(slot, 0 - rest);
+  ledger.treasury.add(rest);
+  state.events.write(
+    EventType.feesShared,
+    markets.id.values[slot]!,
+    markets.vaultMicros.values[slot]!,
+    markets.referrersMicros.values[slot]!,
+    rest,
+  );
+}
+
+/** Pays whoever did not claim; then the market is forgotten. */
+function payUnclaimed(state: State, slot: number, units: number): number {
+  let left = units;
+  const { firstInMarket } = state.positions;
+  for (let row = firstInMarket.values[slot]!; row !== 0; row = firstInMarket.values[slot]!) {
+    if (left === 0) return 0;
+    pay(state, slot, row, true);
+    left--;
+  }
+  if (state.ledger.collateral.values[slot] !== 0 || state.ledger.escrow.values[slot] !== 0) {
+    throw new Error('a market is to be closed that still holds money');
+  }
+  state.events.write(EventType.marketClosed, state.markets.id.values[slot]!);
+  state.markets.close(slot);
+  state.schedule.removeWork();
+  return left;
+}
+
+/**
+ * Pays one position of a resolved market and forgets it. Returns false, and changes nothing, if there is nothing to
+ * pay to this user.
+ */
+export function claim(state: State, slot: number, userId: number): boolean {
+  const row = state.positions.find(userId, slot);
+  if (row === 0 || payoutOf(state, slot, row) + refundOf(state, slot, row) === 0) return false;
+  if (state.positions.settled.values[row] === 0) {
+    cancelAllOf(state, userId, slot, CancelReason.MARKET_ENDED);
+    settlePosition(state, slot, row);
+  }
+  if (state.markets.settleCursor.values[slot] === row) {
+    state.markets.settleCursor.set(slot, state.positions.afterInMarket.values[row]!);
+  }
+  pay(state, slot, row, false);
+  return true;
+}
+
+/** Cancels all resting orders of a user in a market, oldest first; returns how many. */
+export function cancelAllOf(state: State, userId: number, slot: number, reason: CancelReason): number {
+  const { orders } = state;
+  let cancelled = 0;
+  let row = orders.firstOfUser.values[userId]!;
+  while (row !== 0) {
+    const next = orders.afterOfUser.values[row]!;
+    if (orders.slot.values[row] === slot) {
+      cancelOrder(state, row, reason);
+      cancelled++;
+    }
+    row = next;
+  }
+  return cancelled;
+}
+
+function pay(state: State, slot: number, row: number, automatic: boolean): void {
+  const { ledger } = state;
+  const userId = state.positions.userId.values[row]!;
+  const payout = payoutOf(state, slot, row);
+  const refund = refundOf(state, slot, row);
+  ledger.addCollateral(slot, 0 - payout);
+  ledger.addEscrow(slot, 0 - refund);
+  ledger.addAvailable(userId, payout + refund);
+  const lots = paidLots(state, slot, row);
+  const marketId = state.markets.id.values[slot]!;
+  state.events.write(EventType.claimed, marketId, userId, lots, payout, refund, Number(automatic));
+  state.positions.forget(row);
+}
+
+/** The shares that a resolution pays for. */
+export function paidLots(state: State, slot: number, row: number): number {
+  const lots = state.positions.lots.values;
+  switch (state.markets.resolution.values[slot]) {
+    case Resolution.UP:
+      return lots[row * 2]!;
+    case Resolution.DOWN:
+      return lots[row * 2 + 1]!;
+    case Resolution.VOID:
+      return lots[row * 2]! + lots[row * 2 + 1]!;
+    default:
+      throw new Error('a market is paid out that is not resolved');
+  }
+}
+
+/** A dollar per winning share; half a dollar per share of either outcome when VOID. */
+export function payoutOf(state: State, slot: number, row: number): number {
+  const isVoid = state.markets.resolution.values[slot] === Resolution.VOID;
+  return paidLots(state, slot, row) * (isVoid ? MICROS_PER_SET / 2 : MICROS_PER_SET);
+}
+
+/** The fees that a VOID market gives back. */
+export function refundOf(state: State, slot: number, row: number): number {
+  return state.markets.resolution.values[slot] === Resolution.VOID
+    ? state.positions.feesMicros.values[row]!
+    : 0;
+}

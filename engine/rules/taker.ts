@@ -1,0 +1,98 @@
+/**
+ * The order that is being placed: what it asks for, what is left of it, and what it has done so far. It is a buyer's or
+ * a seller's view of the makers' levels (book.ts); nothing here touches the state of the exchange.
+ */
+
+import type { Buy, Sell } from '../interface/commands.js';
+import { Outcome, Side } from '../interface/domain.js';
+import { MICROS_PER_SET } from '../interface/limits.js';
+import { bookSideOf, kindOf, ownTicks } from '../state/orders.js';
+import { feeOn } from '../storage/arithmetic.js';
+
+/** One object serves all orders, so that placing one allocates nothing. */
+export class Taker {
+  userId = 0;
+  marketId = 0;
+  slot = 0;
+  side: Side = Side.BUY;
+  outcome: Outcome = Outcome.UP;
+  kind = 0;
+  lean: 0 | 1 = 0;
+  level = 0;
+  priceTicks = 0;
+  orderId = 0;
+  positionRow = 0;
+  budgetLeft = 0;
+  lotsLeft = 0;
+  filledLots = 0;
+  valueMicros = 0;
+  /** The parts of its trades so far. */
+  feeMicros = 0;
+  fillCount = 0;
+  /** Where the event of its last trade stands on the tape. */
+  lastTradeAt = 0;
+  /** Of the last fill, in the taker's outcome; later fills are never better. */
+  worstTicks = 0;
+
+  set(command: Buy | Sell, slot: number): void {
+    this.userId = command.userId;
+    this.marketId = command.marketId;
+    this.slot = slot;
+    this.side = command.kind === 'buy' ? Side.BUY : Side.SELL;
+    // Not the command's own value, which might be -0.
+    this.outcome = command.outcome === Outcome.UP ? Outcome.UP : Outcome.DOWN;
+    this.kind = kindOf(this.side, this.outcome);
+    this.lean = bookSideOf(this.kind);
+    this.priceTicks = command.priceTicks;
+    this.level = ownTicks(this.kind, command.priceTicks);
+    this.orderId = 0;
+    this.positionRow = 0;
+    this.budgetLeft = command.kind === 'buy' ? command.budgetMicros : 0;
+    this.lotsLeft = command.sizeLots;
+    this.filledLots = 0;
+    this.valueMicros = 0;
+    this.feeMicros = 0;
+    this.fillCount = 0;
+    this.lastTradeAt = 0;
+    this.worstTicks = 0;
+  }
+
+  /** What the taker pays or gets per lot from a maker at a level. */
+  ticksAt(makerLevel: number): number {
+    return this.side === Side.BUY ? MICROS_PER_SET - makerLevel : makerLevel;
+  }
+
+  /** How many of a maker's lots the order takes. */
+  lotsAt(makerLevel: number, makerLots: number): number {
+    const lots = Math.min(makerLots, this.lotsLeft);
+    if (this.side === Side.SELL) return lots;
+    const affordable = Math.floor(this.budgetLeft / (MICROS_PER_SET - makerLevel));
+    return Math.min(affordable, lots);
+  }
+
+  /** Whether nothing is left to do, when `nextMakerLevel` is the next acceptable level (0: none). */
+  isDone(nextMakerLevel: number): boolean {
+    return this.lotsLeft === 0 || this.isBudgetUsed(nextMakerLevel);
+  }
+
+  /** The fee on the whole order, before anything of it rests: on the budget if that is used up, else on what was spent. */
+  wholeFeeMicros(nextMakerLevel: number): number {
+    if (this.side === Side.SELL || this.filledLots === 0) return 0;
+    return feeOn(this.isBudgetUsed(nextMakerLevel) ? this.valueMicros + this.budgetLeft : this.valueMicros);
+  }
+
+  /** Whether it is the budget that ended the order: lots are left, and what is left to spend is less than the next one costs. */
+  private isBudgetUsed(nextMakerLevel: number): boolean {
+    if (this.side === Side.SELL || this.lotsLeft === 0) return false;
+    return this.budgetLeft < (nextMakerLevel === 0 ? this.priceTicks : MICROS_PER_SET - nextMakerLevel);
+  }
+
+  fill(lots: number, priceTicks: number, valueMicros: number): void {
+    this.worstTicks = priceTicks;
+    this.lotsLeft -= lots;
+    this.filledLots += lots;
+    this.valueMicros += valueMicros;
+    this.fillCount++;
+    if (this.side === Side.BUY) this.budgetLeft -= valueMicros;
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * One trade: an order that takes meets one that rests. Money and shares are conserved by each trade but for the taker's
+ * money, which is moved once per order, when all its trades are known (matching.ts).
+ */
+
+import { MatchType, type Outcome, Side, ticksIn } from '../interface/domain.js';
+import { EVENT_LENGTHS, EventSlot, EventType } from '../interface/events.js';
+import { MICROS_PER_SET } from '../interface/limits.js';
+import type { Ladder } from '../state/ladder.js';
+import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
+import type { State } from '../state/state.js';
+import { addSaturating, feeOn } from '../storage/arithmetic.js';
+import type { Taker } from './taker.js';
+
+/** The least price, in ticks of the taker's outcome, at which fees earn points, and the greatest. */
+const POINTS_FROM_TICKS = 30;
+const POINTS_TO_TICKS = 970;
+
+const TRADE_LENGTH = EVENT_LENGTHS[EventType.trade]!;
+const Slot = EventSlot.trade;
+
+/** One trade with the maker in a row: moves the shares, the maker's money and the collateral; the taker's money moves once, at the end. */
+export function executeTrade(state: State, taker: Taker, ladder: Ladder, row: number, lots: number): void {
+  const { orders } = state;
+  const level = orders.level.values[row]!;
+  const makerId = orders.userId.values[row]!;
+  const makerKind = orders.kind.values[row]!;
+  const makerOrderId = orders.id.values[row]!;
+  const makerSide = sideOf(makerKind);
+  const makerOutcome = outcomeOf(makerKind);
+  const takerTicks = taker.ticksAt(level);
+  const takerValue = lots * takerTicks;
+  const makerValue = lots * ownTicks(makerKind, level);
+
+  if (taker.positionRow === 0) taker.positionRow = state.positions.findOrAdd(taker.userId, taker.slot);
+  const feePart = taker.side === Side.BUY ? feeOn(taker.valueMicros + takerValue) - taker.feeMicros : 0;
+  const takerSale = moveShares(state, taker.positionRow, taker.side, taker.outcome, lots, takerValue);
+  const takerProfit = takerSale - feePart;
+  const makerRow = state.positions.findOrAdd(makerId, taker.slot);
+  const makerProfit = moveShares(state, makerRow, makerSide, makerOutcome, lots, makerValue);
+  releaseHold(state, makerRow, makerKind, lots, makerValue);
+  const matchType = moveCollateral(state, taker, makerSide, lots);
+
+  taker.fill(lots, takerTicks, takerValue);
+  chargeFee(state, taker, takerTicks, feePart);
+  orders.reduce(ladder, row, lots);
+  state.standings.addTrade(taker.userId, takerProfit, takerValue);
+  state.standings.addTrade(makerId, makerProfit, makerValue);
+  const upTicks = ticksIn(taker.outcome, takerTicks);
+  countTrade(state, taker.slot, upTicks, takerValue);
+  const tradeId = state.lastTradeId.value + 1;
+  state.lastTradeId.set(tradeId);
+  writeFill(state, tradeId, takerTicks, lots);
+
+  const at = state.events.reserve(TRADE_LENGTH);
+  taker.lastTradeAt = at;
+  const tape = state.events.values;
+  tape[at] = EventType.trade;
+  tape[at + Slot.tradeId] = tradeId;
+  tape[at + Slot.marketId] = taker.marketId;
+  tape[at + Slot.matchType] = matchType;
+  tape[at + Slot.upTicks] = upTicks;
+  tape[at + Slot.sizeLots] = lots;
+  tape[at + Slot.takerOrderId] = taker.orderId;
+  tape[at + Slot.takerId] = taker.userId;
+  tape[at + Slot.takerSide] = taker.side;
+  tape[at + Slot.takerOutcome] = taker.outcome;
+  tape[at + Slot.makerOrderId] = makerOrderId;
+  tape[at + Slot.makerId] = makerId;
+  tape[at + Slot.makerSide] = makerSide;
+  tape[at + Slot.makerOutcome] = makerOutcome;
+  tape[at + Slot.feeMicros] = feePart;
+  tape[at + Slot.takerProfitMicros] = takerProfit;
+  tape[at + Slot.makerProfitMicros] = makerProfit;
+}
+
+/** Adds to the fee of the order's last trade what its fee as a whole is more than the parts of its trades. */
+export function chargeRest(state: State, taker: Taker, restMicros: number): void {
+  if (restMicros === 0) return;
+  chargeFee(state, taker, taker.worstTicks, restMicros);
+  state.standings.addProfit(taker.userId, 0 - restMicros);
+  const tape = state.events.values;
+  tape[taker.lastTradeAt + Slot.feeMicros]! += restMicros;
+  tape[taker.lastTradeAt + Slot.takerProfitMicros]! -= restMicros;
+}
+
+/** A buyer who rested has paid out of what was held; a seller's shares were held, and the money is new. */
+function releaseHold(state: State, row: number, kind: number, lots: number, valueMicros: number): void {
+  const userId = state.positions.userId.values[row]!;
+  if (sideOf(kind) === Side.BUY) {
+    state.ledger.addHeld(userId, 0 - valueMicros);
+    return;
+  }
+  state.positions.heldLots.add(row * 2 + outcomeOf(kind), 0 - lots);
+  state.ledger.addAvailable(userId, valueMicros);
+}
+
+function countTrade({ markets }: State, slot: number, upTicks: number, valueMicros: number): void {
+  markets.lastTradeTicks.set(slot, upTicks);
+  markets.volumeMicros.set(slot, addSaturating(markets.volumeMicros.values[slot]!, valueMicros));
+}
+
+/** One of the triples that follow the fields of an order's result. */
+function writeFill({ result }: State, tradeId: number, priceTicks: number, lots: number): void {
+  const at = result.reserve(3);
+  result.values[at] = tradeId;
+  result.values[at + 1] = priceTicks;
+  result.values[at + 2] = lots;
+}
+
+/** Gives shares to a buyer or takes them from a seller; returns the profit that a sale realises. */
+function moveShares(
+  state: State,
+  row: number,
+  side: Side,
+  outcome: Outcome,
+  lots: number,
+  valueMicros: number,
+): number {
+  if (side === Side.SELL) return valueMicros - state.positions.giveUp(row, outcome, lots);
+  state.positions.receive(row, outcome, lots, valueMicros);
+  return 0;
+}
+
+/** Two buyers make complete sets, two sellers end them. */
+function moveCollateral(state: State, taker: Taker, makerSide: Side, lots: number): MatchType {
+  if (taker.side !== makerSide) return MatchType.TRANSFER;
+  const minted = taker.side === Side.BUY ? lots : 0 - lots;
+  state.markets.setLots.add(taker.slot, minted);
+  state.ledger.addCollateral(taker.slot, minted * MICROS_PER_SET);
+  return taker.side === Side.BUY ? MatchType.MINT : MatchType.MERGE;
+}
+
+/** Notes a trade's part of the fee where settlement will look for it. */
+function chargeFee(state: State, taker: Taker, takerTicks: number, feePart: number): void {
+  if (feePart === 0) return;
+  taker.feeMicros += feePart;
+  state.positions.feesMicros.add(taker.positionRow, feePart);
+  if (takerTicks >= POINTS_FROM_TICKS && takerTicks <= POINTS_TO_TICKS) {
+    state.positions.pointFeesMicros.add(taker.positionRow, feePart);
+  }
+}

@@ -1,0 +1,343 @@
+/**
+ * Remembered answers: by user and idempotency key, the fingerprint of the command and the integers of its result.
+ *
+ * An entry is a row of columns, and its key and result are one run of blocks (byte-blocks.ts). Rows and blocks are given
+ * back at once when an entry goes, so that a user who sends more than may be remembered only ever pushes out answers of
+ * their own: one user has at most 10,000 of the 2,000,000 entries and 16 MiB of the 1 GiB of blocks.
+ *
+ * Always true: each entry is in the list of all entries and in that of its user, both the oldest first, and in the index.
+ */
+
+import {
+  IDEMPOTENCY_BLOCKS_IN_ALL,
+  IDEMPOTENCY_BLOCKS_PER_USER,
+  IDEMPOTENCY_KEPT_IN_ALL,
+  IDEMPOTENCY_KEPT_MS,
+  IDEMPOTENCY_KEPT_PER_USER,
+} from '../interface/limits.js';
+import type { Archive } from '../storage/archive.js';
+import { ByteBlocks, blocksFor } from '../storage/byte-blocks.js';
+import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
+import type { Digest } from '../storage/digest.js';
+import { HashIndex } from '../storage/hash-index.js';
+import type { NumberBuffer } from '../storage/number-buffer.js';
+import type { TextHash } from '../storage/text-hash.js';
+
+/** How many expired entries go per new one: expiry is paid for in small coins. */
+const EXPIRED_PER_ENTRY = 4;
+/** A safe integer takes at most so many groups of 7 bits. */
+const MOST_INTEGER_BYTES = 8;
+const MOST_INT32 = 2 ** 31 - 1;
+
+/** What a look-up found. */
+export const Found = { NOTHING: 0, SAME: 1, OTHER: 2 } as const;
+export type Found = (typeof Found)[keyof typeof Found];
+
+/** How much is remembered. */
+export interface IdempotencyBounds {
+  entriesPerUser: number;
+  entriesInAll: number;
+  blocksPerUser: number;
+  blocksInAll: number;
+}
+
+export const IDEMPOTENCY_BOUNDS: IdempotencyBounds = {
+  entriesPerUser: IDEMPOTENCY_KEPT_PER_USER,
+  entriesInAll: IDEMPOTENCY_KEPT_IN_ALL,
+  blocksPerUser: IDEMPOTENCY_BLOCKS_PER_USER,
+  blocksInAll: IDEMPOTENCY_BLOCKS_IN_ALL,
+};
+
+interface EntryFields {
+  userId: number;
+  /** Of user and key. */
+  hash: number;
+  /** The fingerprint. */
+  a: number;
+  b: number;
+  atMs: number;
+  byteLength: number;
+}
+
+export class Idempotency {
+  private readonly blocks = new ByteBlocks();
+  private readonly index = new HashIndex();
+  /** By entry. The lists: the entry before and after in the order of age, of all and of its user; 0: none. */
+  private readonly userIds = new Int32Chunks();
+  private readonly printA = new Int32Chunks();
+  private readonly printB = new Int32Chunks();
+  private readonly atMs = new Int53Chunks();
+  private readonly firstBlock = new Int32Chunks();
+  private readonly byteLength = new Int32Chunks();
+  private readonly older = new Int32Chunks();
+  private readonly newer = new Int32Chunks();
+  private readonly olderOfUser = new Int32Chunks();
+  private readonly newerOfUser = new Int32Chunks();
+  /** By user id: the user's oldest and newest entry, how many entries, and how many blocks they take. */
+  private readonly oldestOfUser = new Int32Chunks();
+  private readonly newestOfUser = new Int32Chunks();
+  private readonly countOfUser = new Int32Chunks();
+  private readonly blocksOfUser = new Int32Chunks();
+
+  private oldest = 0;
+  private newest = 0;
+  private count = 0;
+  /** Rows ever used, plus one; and the first of those that are free, which are linked by `newer`. */
+  private end = 1;
+  private firstFree = 0;
+
+  /** The run of bytes of one entry, while it is written or read. */
+  private bytes = new Uint8Array(1_024);
+
+  /** What was looked up last, and where: it is what is remembered next, as a rule. User 0: nothing. */
+  private lookedUpOf = 0;
+  private lookedUpKey = '';
+  private lookedUpHash = 0;
+  private lookedUpEntry = 0;
+
+  constructor(
+    private readonly hash: TextHash,
+    private readonly bounds: IdempotencyBounds = IDEMPOTENCY_BOUNDS,
+  ) {}
+
+  /** Looks a key up; when the same command is found, its result is put on the tape. */
+  look(userId: number, key: string, print: Digest, nowMs: number, result: NumberBuffer): Found {
+    const entry = this.find(userId, key);
+    this.lookedUpOf = userId;
+    this.lookedUpKey = key;
+    this.lookedUpEntry = entry;
+    if (entry === 0 || this.atMs.get(entry) + IDEMPOTENCY_KEPT_MS <= nowMs) return Found.NOTHING;
+    if (this.printA.get(entry) !== print.a || this.printB.get(entry) !== print.b) return Found.OTHER;
+    this.decode(entry, key.length, result);
+    return Found.SAME;
+  }
+
+  /** Remembers a result; the key is not remembered, or has expired. */
+  remember(userId: number, key: string, print: Digest, nowMs: number, result: NumberBuffer): void {
+    const isLookedUp = this.lookedUpOf === userId && this.lookedUpKey === key;
+    const expired = isLookedUp ? this.lookedUpEntry : this.find(userId, key);
+    const hash = this.lookedUpHash;
+    this.lookedUpOf = 0;
+    if (expired !== 0) this.forget(expired);
+    const byteLength = this.encode(key, result);
+    this.makeRoom(userId, blocksFor(byteLength), nowMs);
+    this.add({ userId, hash, a: print.a, b: print.b, atMs: nowMs, byteLength });
+  }
+
+  /** Makes rows for users 1 to `userRows` - 1 exist. */
+  ensureUsers(userRows: number): void {
+    this.oldestOfUser.ensure(userRows);
+    this.newestOfUser.ensure(userRows);
+    this.countOfUser.ensure(userRows);
+    this.blocksOfUser.ensure(userRows);
+  }
+
+  /** Makes room in the index for as many entries as there can be. */
+  reserve(): void {
+    const { entriesInAll } = this.bounds;
+    if (!this.index.hasRoomFor(entriesInAll)) this.indexAnew(entriesInAll);
+  }
+
+  /** Builds the index anew, for another key of the hash, or for that many entries. */
+  indexAnew(expectedEntries = 0): void {
+    this.index.clear(expectedEntries);
+    this.lookedUpOf = 0;
+    for (let entry = this.oldest; entry !== 0; entry = this.newer.get(entry)) {
+      this.index.add(this.keyHash(entry), entry);
+    }
+  }
+
+  /** All entries, the oldest first; the lists of users and the index follow from it. */
+  archive(archive: Archive): void {
+    const count = archive.number(this.count);
+    if (!archive.reading) {
+      for (let entry = this.oldest; entry !== 0; entry = this.newer.get(entry))
+        this.archiveEntry(archive, entry);
+      return;
+    }
+    for (let i = 0; i < count; i++) {
+      const entry = this.takeRow();
+      this.archiveEntry(archive, entry);
+      this.link(entry);
+    }
+    this.indexAnew(count);
+  }
+
+  private archiveEntry(archive: Archive, entry: number): void {
+    this.userIds.set(entry, archive.number(this.userIds.get(entry)));
+    this.printA.set(entry, archive.number(this.printA.get(entry)));
+    this.printB.set(entry, archive.number(this.printB.get(entry)));
+    this.atMs.set(entry, archive.number(this.atMs.get(entry)));
+    const byteLength = archive.number(this.byteLength.get(entry));
+    this.byteLength.set(entry, byteLength);
+    this.firstBlock.set(entry, this.blocks.archive(archive, this.firstBlock.get(entry), byteLength));
+  }
+
+  private find(userId: number, key: string): number {
+    this.lookedUpHash = this.hash.of(userId, key);
+    let entry = this.index.first(this.lookedUpHash);
+    while (entry !== 0 && !(this.userIds.get(entry) === userId && this.hasKey(entry, key))) {
+      entry = this.index.next(entry);
+    }
+    return entry;
+  }
+
+  private hasKey(entry: number, key: string): boolean {
+    this.load(entry);
+    return this.loadedKey() === key;
+  }
+
+  private makeRoom(userId: number, blocks: number, nowMs: number): void {
+    for (let i = 0; i < EXPIRED_PER_ENTRY && this.oldest !== 0; i++) {
+      if (this.atMs.get(this.oldest) + IDEMPOTENCY_KEPT_MS > nowMs) break;
+      this.forget(this.oldest);
+    }
+    const { entriesPerUser, entriesInAll, blocksPerUser, blocksInAll } = this.bounds;
+    const isTooMuch = () =>
+      this.countOfUser.get(userId) >= entriesPerUser ||
+      this.blocksOfUser.get(userId) + blocks > blocksPerUser;
+    while (this.oldestOfUser.get(userId) !== 0 && isTooMuch()) this.forget(this.oldestOfUser.get(userId));
+    const isFull = () => this.count >= entriesInAll || this.blocks.used + blocks > blocksInAll;
+    while (this.oldest !== 0 && isFull()) this.forget(this.oldest);
+  }
+
+  /** Adds the newest entry; its key and result are in `bytes`. */
+  private add(fields: EntryFields): void {
+    const { userId, byteLength } = fields;
+    const entry = this.takeRow();
+    this.userIds.set(entry, userId);
+    this.printA.set(entry, fields.a);
+    this.printB.set(entry, fields.b);
+    this.atMs.set(entry, fields.atMs);
+    this.byteLength.set(entry, byteLength);
+    this.firstBlock.set(entry, this.blocks.write(this.bytes, byteLength));
+    this.link(entry);
+    this.index.add(fields.hash, entry);
+  }
+
+  /** Puts an entry at the end of the lists, and counts it. */
+  private link(entry: number): void {
+    const userId = this.userIds.get(entry);
+    this.count++;
+    this.older.set(entry, this.newest);
+    this.newer.set(entry, 0);
+    if (this.newest !== 0) this.newer.set(this.newest, entry);
+    else this.oldest = entry;
+    this.newest = entry;
+
+    const newestOfUser = this.newestOfUser.get(userId);
+    this.olderOfUser.set(entry, newestOfUser);
+    this.newerOfUser.set(entry, 0);
+    if (newestOfUser !== 0) this.newerOfUser.set(newestOfUser, entry);
+    else this.oldestOfUser.set(userId, entry);
+    this.newestOfUser.set(userId, entry);
+    this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
+    this.blocksOfUser.set(userId, this.blocksOfUser.get(userId) + blocksFor(this.byteLength.get(entry)));
+  }
+
+  private forget(entry: number): void {
+    const userId = this.userIds.get(entry);
+    this.index.remove(entry);
+    this.blocks.free(this.firstBlock.get(entry));
+    this.countOfUser.set(userId, this.countOfUser.get(userId) - 1);
+    this.blocksOfUser.set(userId, this.blocksOfUser.get(userId) - blocksFor(this.byteLength.get(entry)));
+    const olderOfUser = this.olderOfUser.get(entry);
+    const newerOfUser = this.newerOfUser.get(entry);
+    if (olderOfUser !== 0) this.newerOfUser.set(olderOfUser, newerOfUser);
+    else this.oldestOfUser.set(userId, newerOfUser);
+    if (newerOfUser !== 0) this.olderOfUser.set(newerOfUser, olderOfUser);
+    else this.newestOfUser.set(userId, olderOfUser);
+
+    const older = this.older.get(entry);
+    const newer = this.newer.get(entry);
+    if (older !== 0) this.newer.set(older, newer);
+    else this.oldest = newer;
+    if (newer !== 0) this.older.set(newer, older);
+    else this.newest = older;
+    this.count--;
+    this.newer.set(entry, this.firstFree);
+    this.firstFree = entry;
+  }
+
+  private takeRow(): number {
+    const free = this.firstFree;
+    if (free !== 0) {
+      this.firstFree = this.newer.get(free);
+      return free;
+    }
+    const entry = this.end++;
+    for (const column of this.columns()) column.ensure(this.end);
+    return entry;
+  }
+
+  /** Length of the key, key, number of integers, integers; each integer in groups of 7 bits, lowest first. */
+  private encode(key: string, result: NumberBuffer): number {
+    this.reserveBytes(1 + key.length + MOST_INTEGER_BYTES * (result.length + 1));
+    const { bytes } = this;
+    let at = 0;
+    bytes[at++] = key.length;
+    for (let i = 0; i < key.length; i++) bytes[at++] = key.charCodeAt(i);
+    for (let i = -1; i < result.length; i++) {
+      let rest = i === -1 ? result.length : result.values[i]!;
+      for (; rest > MOST_INT32; rest = Math.floor(rest / 128)) bytes[at++] = (rest % 128) | 128;
+      let word = rest | 0;
+      for (; word >= 128; word >>>= 7) bytes[at++] = (word & 127) | 128;
+      bytes[at++] = word;
+    }
+    return at;
+  }
+
+  private decode(entry: number, keyLength: number, result: NumberBuffer): void {
+    const byteLength = this.load(entry);
+    let isCount = true;
+    for (let at = 1 + keyLength; at < byteLength; ) {
+      let value = 0;
+      let factor = 1;
+      for (; this.bytes[at]! >= 128; at++) {
+        value += (this.bytes[at]! - 128) * factor;
+        factor *= 128;
+      }
+      value += this.bytes[at++]! * factor;
+      if (!isCount) result.push(value);
+      isCount = false;
+    }
+  }
+
+  /** Puts an entry's key and result into `bytes`; returns how many bytes they are. */
+  private load(entry: number): number {
+    const byteLength = this.byteLength.get(entry);
+    this.reserveBytes(byteLength);
+    this.blocks.read(this.firstBlock.get(entry), this.bytes, byteLength);
+    return byteLength;
+  }
+
+  /** Of user and key, from the bytes of the entry. */
+  private keyHash(entry: number): number {
+    this.load(entry);
+    return this.hash.ofBytes(this.userIds.get(entry), this.bytes, 1, this.bytes[0]!);
+  }
+
+  /** The key of the entry whose bytes were loaded. */
+  private loadedKey(): string {
+    return String.fromCharCode(...this.bytes.subarray(1, 1 + this.bytes[0]!));
+  }
+
+  private reserveBytes(byteLength: number): void {
+    if (byteLength > this.bytes.length) this.bytes = new Uint8Array(byteLength * 2);
+  }
+
+  private columns(): (Int32Chunks | Int53Chunks)[] {
+    return [
+      this.userIds,
+      this.printA,
+      this.printB,
+      this.atMs,
+      this.firstBlock,
+      this.byteLength,
+      this.older,
+      this.newer,
+      this.olderOfUser,
+      this.newerOfUser,
+    ];
+  }
+}

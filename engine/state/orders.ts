@@ -1,0 +1,231 @@
+/**
+ * Resting orders: one pool of rows for all markets, and per market a book of two ladders.
+ *
+ * Buying DOWN at q is selling UP at 1000 − q, so an order is fully described by the outcome it leans to (`lean`: the
+ * one that it buys, or the opposite of the one that it sells) and its level (`its price if it buys, 1000 − its price
+ * if it sells`), the price at which it would be a buy of that outcome. Two orders of opposite lean meet when their
+ * levels sum to 1000 or more; the highest level of a ladder is its best; and a maker at level j trades with a taker at
+ * 1000 − j in the taker's terms. So all four kinds of order on either side are matched by one loop.
+ *
+ * | order | lean | level |          | order | lean | level |
+ * |---|---|---|                     |---|---|---|
+ * | buy UP at 400 | UP | 400 |      | buy DOWN at 600 | DOWN | 600 |
+ * | sell DOWN at 600 | UP | 400 |   | sell UP at 400 | DOWN | 600 |
+ */
+
+import { type Outcome, Side } from '../interface/domain.js';
+import { MICROS_PER_SET } from '../interface/limits.js';
+import type { Archive } from '../storage/archive.js';
+import { Int32Column, Int53Column, RowPool } from '../storage/columns.js';
+import { RowIndex } from '../storage/row-index.js';
+import type { UndoLog } from '../storage/undo.js';
+import type { Ladder } from './ladder.js';
+
+/** A market's two ladders, by lean. */
+export type Book = readonly [Ladder, Ladder];
+
+/** What the book must know of an order that comes to rest. */
+export interface RestingOrder {
+  orderId: number;
+  userId: number;
+  slot: number;
+  kind: number;
+  level: number;
+}
+
+export class Orders {
+  private readonly pool: RowPool;
+  private readonly rowOfId: RowIndex;
+  readonly id: Int53Column;
+  readonly userId: Int32Column;
+  readonly slot: Int32Column;
+  /** Side × 2 + outcome. */
+  readonly kind: Int32Column;
+  readonly level: Int32Column;
+  readonly lots: Int53Column;
+  readonly placedAtMs: Int53Column;
+  private readonly before: Int32Column;
+  private readonly after: Int32Column;
+  private readonly beforeOfUser: Int32Column;
+  readonly afterOfUser: Int32Column;
+  /** By user id: first and last of the user's resting orders, and how many. */
+  readonly firstOfUser: Int32Column;
+  private readonly lastOfUser: Int32Column;
+  readonly countOfUser: Int32Column;
+
+  constructor(undo: UndoLog) {
+    this.id = new Int53Column(undo);
+    this.userId = new Int32Column(undo);
+    this.slot = new Int32Column(undo);
+    this.kind = new Int32Column(undo);
+    this.level = new Int32Column(undo);
+    this.lots = new Int53Column(undo);
+    this.placedAtMs = new Int53Column(undo);
+    this.before = new Int32Column(undo);
+    this.after = new Int32Column(undo);
+    this.beforeOfUser = new Int32Column(undo);
+    this.afterOfUser = new Int32Column(undo);
+    this.firstOfUser = new Int32Column(undo);
+    this.lastOfUser = new Int32Column(undo);
+    this.countOfUser = new Int32Column(undo);
+    this.rowOfId = new RowIndex(undo);
+    this.pool = new RowPool(undo, (rows) => {
+      for (const column of this.columns()) column.ensure(rows);
+    });
+  }
+
+  get count(): number {
+    return this.pool.used.value;
+  }
+
+  /** Makes room for that many resting orders ahead. */
+  reserve(count: number): void {
+    this.pool.reserve(count + 1);
+  }
+
+  ensureUsers(rows: number): void {
+    this.firstOfUser.ensure(rows);
+    this.lastOfUser.ensure(rows);
+    this.countOfUser.ensure(rows);
+  }
+
+  /** The row of a resting order, 0 if there is none. */
+  find(orderId: number): number {
+    return this.rowOfId.get(orderId);
+  }
+
+  /** The order behind this one at its level, 0: none. */
+  nextAtLevel(row: number): number {
+    return this.after.values[row]!;
+  }
+
+  /** Adds an order at the back of its level; returns its row. */
+  add(ladder: Ladder, order: RestingOrder, lots: number, atMs: number): number {
+    const row = this.pool.take();
+    this.id.set(row, order.orderId);
+    this.userId.set(row, order.userId);
+    this.slot.set(row, order.slot);
+    this.kind.set(row, order.kind);
+    this.level.set(row, order.level);
+    this.lots.set(row, lots);
+    this.placedAtMs.set(row, atMs);
+    this.rowOfId.insert(order.orderId, row);
+    this.linkLevel(ladder, row, order.level);
+    ladder.lots.add(order.level, lots);
+    this.linkUser(row, order.userId);
+    return row;
+  }
+
+  /** Takes an order out, whatever is left of it. */
+  remove(ladder: Ladder, row: number): void {
+    const level = this.level.values[row]!;
+    ladder.lots.add(level, 0 - this.lots.values[row]!);
+    this.unlinkLevel(ladder, row, level);
+    this.unlinkUser(row, this.userId.values[row]!);
+    this.rowOfId.remove(this.id.values[row]!);
+    this.pool.giveBack(row);
+  }
+
+  /** Takes filled lots off an order; one with nothing left is removed. */
+  reduce(ladder: Ladder, row: number, lots: number): void {
+    const left = this.lots.values[row]! - lots;
+    ladder.lots.add(this.level.values[row]!, 0 - lots);
+    this.lots.set(row, left);
+    if (left === 0) this.remove(ladder, row);
+  }
+
+  archive(archive: Archive, userRows: number): void {
+    this.pool.archive(archive);
+    const rows = this.pool.rows.value;
+    for (const column of this.columns()) column.archive(archive, rows);
+    this.firstOfUser.archive(archive, userRows);
+    this.lastOfUser.archive(archive, userRows);
+    this.countOfUser.archive(archive, userRows);
+    if (archive.reading) this.rebuildIndex(userRows);
+  }
+
+  private rebuildIndex(userRows: number): void {
+    this.rowOfId.clear(this.count);
+    for (let userId = 1; userId < userRows; userId++) {
+      let row = this.firstOfUser.values[userId]!;
+      for (; row !== 0; row = this.afterOfUser.values[row]!) this.rowOfId.insert(this.id.values[row]!, row);
+    }
+  }
+
+  private linkLevel(ladder: Ladder, row: number, level: number): void {
+    const last = ladder.last.values[level]!;
+    this.before.set(row, last);
+    this.after.set(row, 0);
+    ladder.last.set(level, row);
+    if (last !== 0) {
+      this.after.set(last, row);
+      return;
+    }
+    ladder.first.set(level, row);
+    ladder.markUsed(level);
+  }
+
+  private unlinkLevel(ladder: Ladder, row: number, level: number): void {
+    const before = this.before.values[row]!;
+    const after = this.after.values[row]!;
+    if (before !== 0) this.after.set(before, after);
+    else ladder.first.set(level, after);
+    if (after !== 0) this.before.set(after, before);
+    else ladder.last.set(level, before);
+    if (before === 0 && after === 0) ladder.markEmpty(level);
+  }
+
+  private linkUser(row: number, userId: number): void {
+    const last = this.lastOfUser.values[userId]!;
+    this.beforeOfUser.set(row, last);
+    this.afterOfUser.set(row, 0);
+    this.lastOfUser.set(userId, row);
+    if (last !== 0) this.afterOfUser.set(last, row);
+    else this.firstOfUser.set(userId, row);
+    this.countOfUser.set(userId, this.countOfUser.values[userId]! + 1);
+  }
+
+  private unlinkUser(row: number, userId: number): void {
+    const before = this.beforeOfUser.values[row]!;
+    const after = this.afterOfUser.values[row]!;
+    if (before !== 0) this.afterOfUser.set(before, after);
+    else this.firstOfUser.set(userId, after);
+    if (after !== 0) this.beforeOfUser.set(after, before);
+    else this.lastOfUser.set(userId, before);
+    this.countOfUser.set(userId, this.countOfUser.values[userId]! - 1);
+  }
+
+  private columns(): (Int53Column | Int32Column)[] {
+    return [
+      this.id,
+      this.userId,
+      this.slot,
+      this.kind,
+      this.level,
+      this.lots,
+      this.placedAtMs,
+      this.before,
+      this.after,
+      this.beforeOfUser,
+      this.afterOfUser,
+    ];
+  }
+}
+
+export function kindOf(side: Side, outcome: Outcome): number {
+  return side * 2 + outcome;
+}
+export function sideOf(kind: number): Side {
+  return (kind >> 1) as Side;
+}
+export function outcomeOf(kind: number): Outcome {
+  return (kind & 1) as Outcome;
+}
+/** The outcome that an order leans to: a buy to its own, a sell to the other. */
+export function bookSideOf(kind: number): 0 | 1 {
+  return ((kind ^ (kind >> 1)) & 1) as 0 | 1;
+}
+/** An order's price in its own outcome, from its level, and the other way round. */
+export function ownTicks(kind: number, level: number): number {
+  return sideOf(kind) === Side.BUY ? level : MICROS_PER_SET - level;
+}

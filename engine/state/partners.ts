@@ -1,0 +1,42 @@
+/**
+ * The partners who registered users, by small numbers that the users' rows hold: 1, 2, … in the order in which each registered its
+ * first user; 0 is nobody. A partner is its name; none is ever removed.
+ */
+import type { Archive } from '../storage/archive.js';
+
+export class Partners {
+  private names: string[] = [];
+  private readonly numbers = new Map<string, number>();
+
+  get count(): number {
+    return this.names.length;
+  }
+
+  /** 0: no user was registered by this partner. */
+  find(name: string): number {
+    return this.numbers.get(name) ?? 0;
+  }
+
+  findOrAdd(name: string): number {
+    const known = this.find(name);
+    if (known !== 0) return known;
+    this.names.push(name);
+    this.numbers.set(name, this.names.length);
+    return this.names.length;
+  }
+
+  /** null: nobody. */
+  nameOf(number: number): string | null {
+    return this.names[number - 1] ?? null;
+  }
+
+  archive(archive: Archive): void {
+    const count = archive.number(this.count);
+    const names: string[] = [];
+    for (let i = 0; i < count; i++) names.push(archive.text(this.names[i] ?? ''));
+    if (!archive.reading) return;
+    this.names = [];
+    this.numbers.clear();
+    for (const name of names) this.findOrAdd(name);
+  }
+}

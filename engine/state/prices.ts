@@ -1,0 +1,177 @@
+/**
+ * Asset prices: the last few minutes of each asset, in the order in which they were observed, and the reference price
+ * that markets start and end at.
+ *
+ * The reference price at T is the time-weighted average over the 60 s before T of the last known price, rounded down
+ * to a micro-dollar. The price in force when the minute begins counts from there if it is at most 120 s old by then.
+ */
+
+import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from '../interface/limits.js';
+import type { Archive } from '../storage/archive.js';
+
+const REFERENCE_WINDOW_MS = 60_000;
+const IN_FORCE_AT_MOST_MS = 120_000;
+/** A reference price is needed until 60 s after its time, and looks back 180 s from there. */
+export const PRICE_REMEMBERED_MS = 300_000;
+
+interface AssetPrices {
+  symbol: string;
+  /** Ascending; equal times stand in order of arrival. Entries before `start` are forgotten. */
+  observedAtMs: number[];
+  priceMicros: number[];
+  start: number;
+  lastPriceMicros: number;
+  /** When the last price was observed. */
+  lastObservedAtMs: number;
+  /** The reference price that was asked for last, and its time; -1 once a price came that may change it. */
+  referenceAtMs: number;
+  referenceMicros: number | null;
+}
+
+/** Sums of price × time are kept in two parts, price = high × this + low, so that neither passes 2^53. */
+const PART = 2 ** 22;
+if (Math.max(MAX_ASSET_PRICE_MICROS / PART, PART) * REFERENCE_WINDOW_MS > Number.MAX_SAFE_INTEGER) {
+  throw new Error('a part of the greatest price, over a minute, is not a safe integer');
+}
+
+export class Prices {
+  private readonly assets: AssetPrices[] = [];
+
+  get assetCount(): number {
+    return this.assets.length;
+  }
+
+  add(symbol: string): number {
+    this.assets.push({
+      symbol,
+      observedAtMs: [],
+      priceMicros: [],
+      start: 0,
+      lastPriceMicros: 0,
+      lastObservedAtMs: 0,
+      referenceAtMs: -1,
+      referenceMicros: null,
+    });
+    return this.assets.length - 1;
+  }
+
+  symbol(asset: number): string {
+    return this.assets[asset]!.symbol;
+  }
+
+  /** -1: no such asset. */
+  find(symbol: string): number {
+    return this.assets.findIndex((prices) => prices.symbol === symbol);
+  }
+
+  /** The price observed last; null: none yet. */
+  last(asset: number): number | null {
+    const prices = this.assets[asset]!;
+    return prices.lastPriceMicros === 0 ? null : prices.lastPriceMicros;
+  }
+
+  /** When that price was observed; null: none yet. */
+  lastObserved(asset: number): number | null {
+    const prices = this.assets[asset]!;
+    return prices.lastPriceMicros === 0 ? null : prices.lastObservedAtMs;
+  }
+
+  isFull(asset: number): boolean {
+    const prices = this.assets[asset]!;
+    return prices.observedAtMs.length - prices.start >= MAX_REMEMBERED_PRICES;
+  }
+
+  /** Forgets what no reference price can need any more: all but the last price that is older than that. */
+  forgetOld(asset: number, nowMs: number): void {
+    const prices = this.assets[asset]!;
+    const keepFromMs = nowMs - PRICE_REMEMBERED_MS;
+    const times = prices.observedAtMs;
+    while (prices.start + 1 < times.length && times[prices.start + 1]! <= keepFromMs) prices.start++;
+    if (prices.start >= 4_096 && prices.start * 2 > times.length) {
+      prices.observedAtMs = times.slice(prices.start);
+      prices.priceMicros = prices.priceMicros.slice(prices.start);
+      prices.start = 0;
+    }
+  }
+
+  insert(asset: number, observedAtMs: number, priceMicros: number): void {
+    const prices = this.assets[asset]!;
+    let at = prices.observedAtMs.length;
+    while (at > prices.start && prices.observedAtMs[at - 1]! > observedAtMs) at--;
+    if (at === prices.observedAtMs.length) {
+      prices.observedAtMs.push(observedAtMs);
+      prices.priceMicros.push(priceMicros);
+    } else {
+      prices.observedAtMs.splice(at, 0, observedAtMs);
+      prices.priceMicros.splice(at, 0, priceMicros);
+    }
+    if (observedAtMs < prices.referenceAtMs) prices.referenceAtMs = -1;
+    if (observedAtMs >= prices.lastObservedAtMs) {
+      prices.lastObservedAtMs = observedAtMs;
+      prices.lastPriceMicros = priceMicros;
+    }
+  }
+
+  /**
+   * The reference price at `atMs` from the prices known so far; null: no price counts. It is asked for again and again
+   * (at a boundary, when that is fixed, for the market that ends and the one that begins), so the last one is kept.
+   */
+  reference(asset: number, atMs: number): number | null {
+    const prices = this.assets[asset]!;
+    if (prices.referenceAtMs !== atMs) {
+      prices.referenceMicros = average(prices, atMs);
+      prices.referenceAtMs = atMs;
+    }
+    return prices.referenceMicros;
+  }
+
+  archive(archive: Archive): void {
+    const count = archive.number(this.assets.length);
+    for (let asset = 0; asset < count; asset++) {
+      if (archive.reading) this.add('');
+      const prices = this.assets[asset]!;
+      prices.symbol = archive.text(prices.symbol);
+      prices.lastPriceMicros = archive.number(prices.lastPriceMicros);
+      prices.lastObservedAtMs = archive.number(prices.lastObservedAtMs);
+      const length = archive.number(prices.observedAtMs.length - prices.start);
+      for (let i = 0; i < length; i++) {
+        prices.observedAtMs[prices.start + i] = archive.number(prices.observedAtMs[prices.start + i] ?? 0);
+        prices.priceMicros[prices.start + i] = archive.number(prices.priceMicros[prices.start + i] ?? 0);
+      }
+    }
+  }
+}
+
+/** The time-weighted average over the minute before `atMs`; null when no price was known in any of it. */
+function average(prices: AssetPrices, atMs: number): number | null {
+  const { observedAtMs: times, priceMicros } = prices;
+  const fromMs = atMs - REFERENCE_WINDOW_MS;
+  const inside = firstAfter(prices, fromMs);
+  // The price in force at the beginning is the one before the first inside.
+  const inForce = inside - 1;
+  const hasInForce = inForce >= prices.start && times[inForce]! >= fromMs - IN_FORCE_AT_MOST_MS;
+  const first = hasInForce ? inForce : inside;
+  const coveredMs = atMs - Math.max(fromMs, times[first] ?? atMs);
+  if (coveredMs <= 0) return null;
+  let highSum = 0;
+  let lowSum = 0;
+  for (let at = first; at < times.length && times[at]! < atMs; at++) {
+    const ms = Math.min(times[at + 1] ?? atMs, atMs) - Math.max(times[at]!, fromMs);
+    const high = Math.floor(priceMicros[at]! / PART);
+    highSum += high * ms;
+    lowSum += (priceMicros[at]! - high * PART) * ms;
+  }
+  return Number((BigInt(highSum) * BigInt(PART) + BigInt(lowSum)) / BigInt(coveredMs));
+}
+
+/** Where the first price stands that was observed after `atMs`: in the order of observation, so by halving. */
+function firstAfter({ observedAtMs: times, start }: AssetPrices, atMs: number): number {
+  let from = start;
+  let to = times.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (times[middle]! <= atMs) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}

@@ -1,0 +1,132 @@
+/**
+ * What is to happen at which time, and the work that ended markets have left. Deadlines are found by looking at each
+ * asset (there are at most 64) and at the head of the queue of payouts, which is in order of time by construction.
+ * Work is done in the order in which it came up.
+ */
+import type { Archive } from '../storage/archive.js';
+
+/** What the engine keeps per asset. Slots are of markets; 0: none. Times are Infinity when nothing is due. */
+export interface AssetSchedule {
+  /** Start of the next window. */
+  boundaryAtMs: number;
+  /** When the reference price of the last boundary is fixed, and the market that ended there resolved. */
+  fixAtMs: number;
+  /** When a market that ended without a price is VOID. */
+  voidAtMs: number;
+  activeSlot: number;
+  /** Ended, not yet resolved. */
+  endedSlot: number;
+  /** 1: the current window has no market, for want of a price. */
+  waitsForPrice: number;
+}
+
+export const DeadlineKind = { BOUNDARY: 0, FIX: 1, VOID: 2, PAYOUT: 3 } as const;
+export type DeadlineKind = (typeof DeadlineKind)[keyof typeof DeadlineKind];
+
+export const WorkKind = { CANCEL: 0, SETTLE: 1, PAY: 2 } as const;
+export type WorkKind = (typeof WorkKind)[keyof typeof WorkKind];
+
+export class Schedule {
+  readonly assets: AssetSchedule[] = [];
+  private payoutAtMs: number[] = [];
+  private payoutSlots: number[] = [];
+  private workKinds: WorkKind[] = [];
+  private workSlots: number[] = [];
+
+  /** The earliest deadline: time, kind and asset (or market slot, for a payout). Infinity: nothing is due. */
+  nextAtMs = Number.POSITIVE_INFINITY;
+  nextKind: DeadlineKind = DeadlineKind.BOUNDARY;
+  nextSubject = 0;
+
+  addAsset(boundaryAtMs: number): void {
+    this.assets.push({
+      boundaryAtMs,
+      fixAtMs: Number.POSITIVE_INFINITY,
+      voidAtMs: Number.POSITIVE_INFINITY,
+      activeSlot: 0,
+      endedSlot: 0,
+      waitsForPrice: 1,
+    });
+    this.findNext();
+  }
+
+  addPayout(atMs: number, slot: number): void {
+    this.payoutAtMs.push(atMs);
+    this.payoutSlots.push(slot);
+  }
+
+  removePayout(): void {
+    this.payoutAtMs.shift();
+    this.payoutSlots.shift();
+  }
+
+  get hasWork(): boolean {
+    return this.workKinds.length > 0;
+  }
+
+  get workKind(): WorkKind {
+    return this.workKinds[0]!;
+  }
+
+  get workSlot(): number {
+    return this.workSlots[0]!;
+  }
+
+  addWork(kind: WorkKind, slot: number): void {
+    this.workKinds.push(kind);
+    this.workSlots.push(slot);
+  }
+
+  removeWork(): void {
+    this.workKinds.shift();
+    this.workSlots.shift();
+  }
+
+  /** Finds the earliest deadline anew; ties go by kind, then by asset. To be called after any change of deadlines. */
+  findNext(): void {
+    this.nextAtMs = Number.POSITIVE_INFINITY;
+    for (let asset = 0; asset < this.assets.length; asset++) {
+      const schedule = this.assets[asset]!;
+      this.consider(schedule.boundaryAtMs, DeadlineKind.BOUNDARY, asset);
+      this.consider(schedule.fixAtMs, DeadlineKind.FIX, asset);
+      this.consider(schedule.voidAtMs, DeadlineKind.VOID, asset);
+    }
+    if (this.payoutAtMs.length > 0) {
+      this.consider(this.payoutAtMs[0]!, DeadlineKind.PAYOUT, this.payoutSlots[0]!);
+    }
+  }
+
+  archive(archive: Archive): void {
+    const assets = archive.number(this.assets.length);
+    for (let asset = 0; asset < assets; asset++) {
+      if (archive.reading) this.addAsset(0);
+      const schedule = this.assets[asset]!;
+      schedule.boundaryAtMs = archive.number(schedule.boundaryAtMs);
+      schedule.fixAtMs = archive.number(schedule.fixAtMs);
+      schedule.voidAtMs = archive.number(schedule.voidAtMs);
+      schedule.activeSlot = archive.number(schedule.activeSlot);
+      schedule.endedSlot = archive.number(schedule.endedSlot);
+      schedule.waitsForPrice = archive.number(schedule.waitsForPrice);
+    }
+    this.payoutAtMs = archiveNumbers(archive, this.payoutAtMs);
+    this.payoutSlots = archiveNumbers(archive, this.payoutSlots);
+    this.workKinds = archiveNumbers(archive, this.workKinds);
+    this.workSlots = archiveNumbers(archive, this.workSlots);
+    this.findNext();
+  }
+
+  private consider(atMs: number, kind: DeadlineKind, subject: number): void {
+    if (atMs > this.nextAtMs) return;
+    if (atMs === this.nextAtMs && kind >= this.nextKind) return;
+    this.nextAtMs = atMs;
+    this.nextKind = kind;
+    this.nextSubject = subject;
+  }
+}
+
+function archiveNumbers<T extends number>(archive: Archive, numbers: T[]): T[] {
+  const length = archive.number(numbers.length);
+  const result: T[] = [];
+  for (let i = 0; i < length; i++) result.push(archive.number(numbers[i] ?? 0) as T);
+  return result;
+}

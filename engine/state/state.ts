@@ -1,0 +1,130 @@
+/**
+ * The whole state of the engine, in its parts, and the tapes that one command writes. Everything that decides what a
+ * later command does is in here and in the archive of it; nothing else is.
+ */
+
+import { MAX_OPEN_ORDERS, MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
+import type { Archive } from '../storage/archive.js';
+import { Scalar } from '../storage/columns.js';
+import { NumberBuffer } from '../storage/number-buffer.js';
+import { TextHash } from '../storage/text-hash.js';
+import { UndoLog } from '../storage/undo.js';
+import { Idempotency } from './idempotency.js';
+import { Ledger } from './ledger.js';
+import { Markets } from './markets.js';
+import { Orders } from './orders.js';
+import { Positions } from './positions.js';
+import { Prices } from './prices.js';
+import { Schedule } from './schedule.js';
+import { Transfers } from './transfers.js';
+import { UserStatistics } from './user-statistics.js';
+import { Users } from './users.js';
+import { Vault } from './vault.js';
+
+/** Chains of the indexes of users that are made ahead; those for more users come one by one. */
+const INDEXED_USERS = 1_000_000;
+
+export class State {
+  readonly undo = new UndoLog();
+  readonly hash = new TextHash();
+  readonly ledger = new Ledger(this.undo);
+  readonly users = new Users(this.undo, this.hash);
+  readonly standings = new UserStatistics(this.undo);
+  readonly orders = new Orders(this.undo);
+  readonly positions = new Positions(this.undo);
+  readonly markets = new Markets(this.undo, (rows) => {
+    this.ledger.ensureMarkets(rows);
+    this.positions.ensureMarkets(rows);
+  });
+  readonly prices = new Prices();
+  readonly schedule = new Schedule();
+  readonly vault = new Vault();
+  readonly transfers = new Transfers(this.hash);
+  readonly idempotency = new Idempotency(this.hash);
+  readonly lastOrderId = new Scalar(this.undo);
+  readonly lastTradeId = new Scalar(this.undo);
+
+  /** Of the last command. */
+  sequence = 0;
+  nowMs = 0;
+
+  /** What the last command answered, and what happened. */
+  readonly result = new NumberBuffer();
+  readonly events = new NumberBuffer();
+  /** What the head of the result says: of the first time, when an earlier answer is repeated. */
+  answerSequence = 0;
+  answerAtMs = 0;
+  replayed = false;
+  /** Makers that the command under way may still trade with, or look at for a FOK order that is refused. */
+  fillsLeft = 0;
+  /** What a refused command needed and what there was. */
+  required = 0;
+  available = 0;
+
+  /** Notes what a command needed and what there was; returns the code. */
+  refuse(code: number, required: number, available: number): number {
+    this.required = required;
+    this.available = available;
+    return code;
+  }
+
+  /** The answer is that of an earlier command. */
+  repeat(sequence: number, atMs: number): void {
+    this.answerSequence = sequence;
+    this.answerAtMs = atMs;
+    this.replayed = true;
+  }
+
+  /**
+   * Makes room for all that the stated maxima allow, so that no command ever has to move what is there into something
+   * larger. It is room in the address space: memory is taken as it is first written to. Changes nothing else.
+   */
+  reserve(): void {
+    for (const part of [this.ledger, this.standings, this.orders, this.positions])
+      part.ensureUsers(MAX_USERS + 1);
+    this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
+    this.orders.reserve(MAX_OPEN_ORDERS);
+    this.positions.reserve(MAX_POSITIONS);
+    this.idempotency.reserve();
+  }
+
+  /** Makes room for users 1 to `userRows` - 1 everywhere but in `users`. */
+  ensureUsers(userRows: number): void {
+    this.idempotency.ensureUsers(userRows);
+    this.vault.deposits.ensureUsers(userRows);
+    this.ledger.ensureUsers(userRows);
+    this.standings.ensureUsers(userRows);
+    this.orders.ensureUsers(userRows);
+    this.positions.ensureUsers(userRows);
+  }
+
+  /** The first secret that the exchange is told keys the hash; what is indexed by then is indexed anew. */
+  learnSecret(secret: string): void {
+    if (secret === '' || this.hash.hasKey) return;
+    this.hash.setKey(secret);
+    this.users.indexAnew();
+    this.transfers.indexAnew();
+    this.idempotency.indexAnew();
+  }
+
+  archive(archive: Archive): void {
+    this.hash.archive(archive);
+    this.sequence = archive.number(this.sequence);
+    this.nowMs = archive.number(this.nowMs);
+    this.lastOrderId.archive(archive);
+    this.lastTradeId.archive(archive);
+    this.users.archive(archive);
+    const userRows = this.users.count + 1;
+    if (archive.reading) this.ensureUsers(userRows);
+    this.standings.archive(archive, userRows);
+    this.orders.archive(archive, userRows);
+    this.markets.archive(archive);
+    this.ledger.archive(archive, userRows, this.markets.rows);
+    this.positions.archive(archive, userRows, this.markets.rows);
+    this.prices.archive(archive);
+    this.schedule.archive(archive);
+    this.vault.archive(archive, userRows);
+    this.transfers.archive(archive);
+    this.idempotency.archive(archive);
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Transfers that partners made, by partner and reference, so that each is made once and a repeat gets the first answer.
+ * Rows in the order in which they were made; none is ever removed.
+ */
+
+import type { Deposit, Withdraw } from '../interface/commands.js';
+import type { Archive } from '../storage/archive.js';
+import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
+import { HashIndex } from '../storage/hash-index.js';
+import type { TextHash } from '../storage/text-hash.js';
+import { LongTexts } from '../storage/texts.js';
+
+interface Transfer {
+  isDeposit: boolean;
+  userId: number;
+  amountMicros: number;
+  /** What the first answer said. */
+  sequence: number;
+  atMs: number;
+  availableMicros: number;
+  heldMicros: number;
+}
+
+export class Transfers {
+  /** Rows 1 to it are in use. */
+  count = 0;
+  private readonly index = new HashIndex();
+  /** Partner and reference. */
+  private readonly names = new LongTexts();
+  private readonly isDeposit = new Int32Chunks();
+  private readonly userIds = new Int32Chunks();
+  private readonly amounts = new Int53Chunks();
+  private readonly sequences = new Int53Chunks();
+  private readonly atMs = new Int53Chunks();
+  private readonly available = new Int53Chunks();
+  private readonly held = new Int53Chunks();
+
+  constructor(private readonly hash: TextHash) {}
+
+  find(partner: string, reference: string): Transfer | null {
+    const name = nameOf(partner, reference);
+    let row = this.index.first(this.hash.of(0, name));
+    while (row !== 0 && this.names.get(row) !== name) row = this.index.next(row);
+    return row === 0 ? null : this.read(row);
+  }
+
+  add(partner: string, reference: string, transfer: Transfer): void {
+    const name = nameOf(partner, reference);
+    this.count++;
+    const row = this.count;
+    this.names.ensure(row + 1);
+    for (const column of this.columns()) column.ensure(row + 1);
+    this.names.set(row, name);
+    this.isDeposit.set(row, Number(transfer.isDeposit));
+    this.userIds.set(row, transfer.userId);
+    this.amounts.set(row, transfer.amountMicros);
+    this.sequences.set(row, transfer.sequence);
+    this.atMs.set(row, transfer.atMs);
+    this.available.set(row, transfer.availableMicros);
+    this.held.set(row, transfer.heldMicros);
+    this.index.add(this.hash.of(0, name), row);
+  }
+
+  /** Builds the index anew, for another key of the hash. */
+  indexAnew(): void {
+    this.index.clear(this.count);
+    for (let row = 1; row <= this.count; row++) this.index.add(this.names.hashOf(row, this.hash), row);
+  }
+
+  archive(archive: Archive): void {
+    this.count = archive.number(this.count);
+    this.names.archive(archive, this.count + 1);
+    for (const column of this.columns()) column.archive(archive, this.count + 1);
+    if (archive.reading) this.indexAnew();
+  }
+
+  private read(row: number): Transfer {
+    return {
+      isDeposit: this.isDeposit.get(row) === 1,
+      userId: this.userIds.get(row),
+      amountMicros: this.amounts.get(row),
+      sequence: this.sequences.get(row),
+      atMs: this.atMs.get(row),
+      availableMicros: this.available.get(row),
+      heldMicros: this.held.get(row),
+    };
+  }
+
+  private columns(): (Int32Chunks | Int53Chunks)[] {
+    return [this.isDeposit, this.userIds, this.amounts, this.sequences, this.atMs, this.available, this.held];
+  }
+}
+
+export function isRepeatOf(command: Deposit | Withdraw, transfer: Transfer): boolean {
+  return (
+    transfer.isDeposit === (command.kind === 'deposit') &&
+    transfer.userId === command.userId &&
+    transfer.amountMicros === command.amountMicros
+  );
+}
+
+/** The length keeps "a" + "bc" and "ab" + "c" apart. */
+function nameOf(partner: string, reference: string): string {
+  return `${partner.length}:${partner}${reference}`;
+}

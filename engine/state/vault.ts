@@ -1,0 +1,137 @@
+/**
+ * The flex vault: deposits that earn a share of the trading fees.
+ *
+ * Yield is counted by accumulated yield per staked micro (the "reward per token" of staking contracts): when a share
+ * S comes in and E micros are earning, the accumulator grows by floor(S × 10^18 / E); a deposit has accrued what the
+ * accumulator grew since it began to earn, times its amount, over 10^18, floored. Sharing is O(1) for any number of
+ * deposits. What the floors keep is never paid twice: it stays in the yield that is due until no deposit is left,
+ * and goes to the treasury then.
+ *
+ * Deposits that begin to earn at the same quarter hour form a cohort, so that beginning is O(1) too.
+ */
+
+import { WINDOW_MS } from '../interface/domain.js';
+import type { Archive } from '../storage/archive.js';
+import { addSaturating } from '../storage/arithmetic.js';
+import { type VaultDeposit, VaultDeposits } from './vault-deposits.js';
+
+/** What the accumulator counts in: 10^-18 micro per staked micro. */
+const SCALE = 10n ** 18n;
+const WARM_UP_MS = 900_000;
+
+/** The live deposits that begin to earn at one time. */
+interface Cohort {
+  earnsFromMs: number;
+  amountMicros: number;
+  depositCount: number;
+  /** The accumulator when the cohort began to earn; null: no share has come in since it could. */
+  startPerMicro: bigint | null;
+}
+
+export class Vault {
+  readonly deposits = new VaultDeposits();
+  private readonly cohorts = new Map<number, Cohort>();
+  /** Start times of cohorts that do not earn yet, ascending. */
+  private warmingUp: number[] = [];
+  private earningMicros = 0;
+  private perMicro = 0n;
+  yieldPaidMicros = 0;
+
+  /** The first quarter hour at least 15 minutes after `atMs`. */
+  static earnsFromMs(atMs: number): number {
+    return Math.ceil((atMs + WARM_UP_MS) / WINDOW_MS) * WINDOW_MS;
+  }
+
+  add(userId: number, amountMicros: number, atMs: number): VaultDeposit {
+    const earnsFromMs = Vault.earnsFromMs(atMs);
+    this.joinCohort(earnsFromMs, amountMicros);
+    return this.deposits.add({ userId, amountMicros, stakedAtMs: atMs, earnsFromMs });
+  }
+
+  /** What a live deposit has accrued and not been paid. */
+  accrued(deposit: VaultDeposit): number {
+    if (deposit.closed) return 0;
+    const start = this.cohorts.get(deposit.earnsFromMs)!.startPerMicro;
+    if (start === null) return 0;
+    const total = (BigInt(deposit.amountMicros) * (this.perMicro - start)) / SCALE;
+    return Number(total) - deposit.paidYieldMicros;
+  }
+
+  /** Notes that what is accrued has been paid; returns how much. */
+  payYield(deposit: VaultDeposit): number {
+    const yieldMicros = this.accrued(deposit);
+    this.deposits.setPaidYield(deposit, deposit.paidYieldMicros + yieldMicros);
+    this.yieldPaidMicros = addSaturating(this.yieldPaidMicros, yieldMicros);
+    return yieldMicros;
+  }
+
+  /** Ends a deposit whose yield has been paid. */
+  close(deposit: VaultDeposit): void {
+    const cohort = this.cohorts.get(deposit.earnsFromMs)!;
+    if (cohort.startPerMicro !== null) this.earningMicros -= deposit.amountMicros;
+    cohort.amountMicros -= deposit.amountMicros;
+    cohort.depositCount--;
+    if (cohort.depositCount === 0) this.dropCohort(cohort);
+    this.deposits.close(deposit);
+  }
+
+  /** Shares money out among the deposits that earn at `atMs`; returns what was given, the rest being nobody's. */
+  share(shareMicros: number, atMs: number): number {
+    this.beginEarning(atMs);
+    if (this.earningMicros === 0) return 0;
+    const earning = BigInt(this.earningMicros);
+    const perMicro = (BigInt(shareMicros) * SCALE) / earning;
+    this.perMicro += perMicro;
+    // Rounded up, so that what the deposits can claim is never more than what is due.
+    return Number((perMicro * earning + SCALE - 1n) / SCALE);
+  }
+
+  archive(archive: Archive, userRows: number): void {
+    this.earningMicros = archive.number(this.earningMicros);
+    this.perMicro = archive.bigint(this.perMicro);
+    this.yieldPaidMicros = archive.number(this.yieldPaidMicros);
+    this.deposits.archive(archive, userRows);
+    this.archiveCohorts(archive);
+  }
+
+  /** Lets the cohorts begin whose time has come. Only a share makes a difference to them, so it does this first. */
+  private beginEarning(atMs: number): void {
+    while (this.warmingUp.length > 0 && this.warmingUp[0]! <= atMs) {
+      const cohort = this.cohorts.get(this.warmingUp.shift()!)!;
+      cohort.startPerMicro = this.perMicro;
+      this.earningMicros += cohort.amountMicros;
+    }
+  }
+
+  private joinCohort(earnsFromMs: number, amountMicros: number): void {
+    const cohort = this.cohorts.get(earnsFromMs);
+    if (cohort !== undefined) {
+      cohort.amountMicros += amountMicros;
+      cohort.depositCount++;
+      return;
+    }
+    this.cohorts.set(earnsFromMs, { earnsFromMs, amountMicros, depositCount: 1, startPerMicro: null });
+    this.warmingUp.push(earnsFromMs);
+  }
+
+  private dropCohort(cohort: Cohort): void {
+    this.cohorts.delete(cohort.earnsFromMs);
+    this.warmingUp = this.warmingUp.filter((earnsFromMs) => earnsFromMs !== cohort.earnsFromMs);
+  }
+
+  private archiveCohorts(archive: Archive): void {
+    const count = archive.number(this.cohorts.size);
+    const existing = archive.reading ? [] : [...this.cohorts.values()];
+    for (let i = 0; i < count; i++) {
+      const old = existing[i];
+      const earnsFromMs = archive.number(old?.earnsFromMs ?? 0);
+      const amountMicros = archive.number(old?.amountMicros ?? 0);
+      const depositCount = archive.number(old?.depositCount ?? 0);
+      const earns = archive.number(old !== undefined && old.startPerMicro !== null ? 1 : 0) === 1;
+      const startPerMicro = earns ? archive.bigint(old?.startPerMicro ?? 0n) : null;
+      if (!archive.reading) continue;
+      this.cohorts.set(earnsFromMs, { earnsFromMs, amountMicros, depositCount, startPerMicro });
+      if (!earns) this.warmingUp.push(earnsFromMs);
+    }
+  }
+}

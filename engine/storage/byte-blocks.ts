@@ -1,0 +1,101 @@
+/**
+ * Runs of bytes of any length, each in a chain of blocks of 64 bytes from one pool: blocks that are given back serve the
+ * next run, whatever its length. The pool grows by chunks and moves nothing. A run is known by its first block; block 0
+ * is none. Where a run stands is no part of the state, only what is in it.
+ */
+import type { Archive } from './archive.js';
+import { Int32Chunks } from './chunks.js';
+
+const BLOCK_BYTES = 64;
+const CHUNK_BITS = 14;
+const IN_CHUNK = (1 << CHUNK_BITS) - 1;
+
+/** How many blocks a run of that many bytes takes. */
+export function blocksFor(byteLength: number): number {
+  return Math.max(1, Math.ceil(byteLength / BLOCK_BYTES));
+}
+
+export class ByteBlocks {
+  private readonly chunks: Uint8Array[] = [];
+  /** By block: the next of the same run, or of the blocks that are free; 0: the last. */
+  private readonly next = new Int32Chunks();
+  private firstFree = 0;
+  /** Blocks ever used, plus one. */
+  private end = 1;
+  /** Blocks in use. */
+  used = 0;
+
+  /** Stores the first `length` bytes; returns the first block. */
+  write(bytes: Uint8Array, length: number): number {
+    const first = this.take();
+    let block = first;
+    for (let from = 0; ; ) {
+      const to = Math.min(length, from + BLOCK_BYTES);
+      const chunk = this.chunks[block >>> CHUNK_BITS]!;
+      let at = (block & IN_CHUNK) * BLOCK_BYTES;
+      for (; from < to; from++) chunk[at++] = bytes[from]!;
+      if (from === length) break;
+      block = this.append(block);
+    }
+    this.next.set(block, 0);
+    return first;
+  }
+
+  /** Writes the first `length` bytes of a run, or stores a new one of what was written; returns its first block. */
+  archive(archive: Archive, first: number, length: number): number {
+    const start = archive.reading ? this.take() : first;
+    let block = start;
+    for (let left = length; ; block = archive.reading ? this.append(block) : this.next.get(block)) {
+      const count = Math.min(left, BLOCK_BYTES);
+      archive.span(this.chunks[block >>> CHUNK_BITS]!, (block & IN_CHUNK) * BLOCK_BYTES, count);
+      left -= count;
+      if (left === 0) break;
+    }
+    if (archive.reading) this.next.set(block, 0);
+    return start;
+  }
+
+  /** Copies the first `length` bytes of a run, or all that its blocks hold if that is less. */
+  read(first: number, bytes: Uint8Array, length: number): void {
+    let from = 0;
+    for (let block = first; block !== 0 && from < length; block = this.next.get(block)) {
+      const to = Math.min(length, from + BLOCK_BYTES);
+      const chunk = this.chunks[block >>> CHUNK_BITS]!;
+      let at = (block & IN_CHUNK) * BLOCK_BYTES;
+      for (; from < to; from++) bytes[from] = chunk[at++]!;
+    }
+  }
+
+  /** Gives a run's blocks back. */
+  free(first: number): void {
+    let last = first;
+    this.used--;
+    for (let next = this.next.get(last); next !== 0; next = this.next.get(last)) {
+      last = next;
+      this.used--;
+    }
+    this.next.set(last, this.firstFree);
+    this.firstFree = first;
+  }
+
+  /** Takes a block that follows another. */
+  private append(block: number): number {
+    const following = this.take();
+    this.next.set(block, following);
+    return following;
+  }
+
+  private take(): number {
+    this.used++;
+    const free = this.firstFree;
+    if (free !== 0) {
+      this.firstFree = this.next.get(free);
+      return free;
+    }
+    const block = this.end++;
+    this.next.ensure(this.end);
+    if (block >>> CHUNK_BITS === this.chunks.length)
+      this.chunks.push(new Uint8Array(BLOCK_BYTES << CHUNK_BITS));
+    return block;
+  }
+}

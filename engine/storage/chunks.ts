@@ -1,0 +1,61 @@
+/**
+ * Columns for what is large and not on the path of an order: typed arrays in chunks of one size. Growing adds a chunk and
+ * moves nothing, so that no command waits for it. Atomic batches do not touch them, so they need no undo log.
+ */
+import type { Archive } from './archive.js';
+
+const CHUNK_BITS = 14;
+const CHUNK = 1 << CHUNK_BITS;
+const IN_CHUNK = CHUNK - 1;
+
+export class Int32Chunks {
+  private readonly chunks: Int32Array[] = [];
+
+  get(row: number): number {
+    return this.chunks[row >>> CHUNK_BITS]![row & IN_CHUNK]!;
+  }
+
+  set(row: number, value: number): void {
+    this.chunks[row >>> CHUNK_BITS]![row & IN_CHUNK] = value;
+  }
+
+  /** Makes rows 0 to `rows` - 1 exist; new ones are 0. */
+  ensure(rows: number): void {
+    while (this.chunks.length * CHUNK < rows) this.chunks.push(new Int32Array(CHUNK));
+  }
+
+  /** Rows 0 to `rows` - 1. */
+  archive(archive: Archive, rows: number): void {
+    for (let from = 0; from < rows; from += CHUNK) {
+      const to = Math.min(rows, from + CHUNK);
+      this.ensure(to);
+      archive.span(new Uint8Array(this.chunks[from >>> CHUNK_BITS]!.buffer), 0, (to - from) * 4);
+    }
+  }
+}
+
+export class Int53Chunks {
+  private readonly chunks: Float64Array[] = [];
+
+  get(row: number): number {
+    return this.chunks[row >>> CHUNK_BITS]![row & IN_CHUNK]!;
+  }
+
+  set(row: number, value: number): void {
+    this.chunks[row >>> CHUNK_BITS]![row & IN_CHUNK] = value;
+  }
+
+  /** Makes rows 0 to `rows` - 1 exist; new ones are 0. */
+  ensure(rows: number): void {
+    while (this.chunks.length * CHUNK < rows) this.chunks.push(new Float64Array(CHUNK));
+  }
+
+  /** Rows 0 to `rows` - 1. */
+  archive(archive: Archive, rows: number): void {
+    for (let from = 0; from < rows; from += CHUNK) {
+      const to = Math.min(rows, from + CHUNK);
+      this.ensure(to);
+      archive.span(new Uint8Array(this.chunks[from >>> CHUNK_BITS]!.buffer), 0, (to - from) * 8);
+    }
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Columns: growing typed arrays that all of the engine's bulk state lives in. Row 0 is never used, so 0 means
+ * "none" in a column that holds row numbers. Reads go straight to `values`; writes go through `set` and `add`, which
+ * leave the old value in the undo log while that records.
+ */
+import type { Archive } from './archive.js';
+import type { Undoable, UndoLog } from './undo.js';
+
+export class Int53Column implements Undoable {
+  values: Float64Array;
+
+  constructor(
+    private readonly undo: UndoLog,
+    capacity = 16,
+  ) {
+    this.values = new Float64Array(capacity);
+  }
+
+  set(row: number, value: number): void {
+    if (this.undo.recording) this.undo.record(this, row, this.values[row]!);
+    this.values[row] = value;
+  }
+
+  add(row: number, change: number): void {
+    const old = this.values[row]!;
+    if (this.undo.recording) this.undo.record(this, row, old);
+    this.values[row] = old + change;
+  }
+
+  restore(row: number, old: number): void {
+    this.values[row] = old;
+  }
+
+  /** Makes rows 0 to `rows` - 1 exist; new ones are 0. */
+  ensure(rows: number): void {
+    if (rows <= this.values.length) return;
+    const values = new Float64Array(Math.max(rows, this.values.length * 2));
+    values.set(this.values);
+    this.values = values;
+  }
+
+  archive(archive: Archive, rows: number): void {
+    this.values = archive.floats(this.values, rows);
+  }
+}
+
+export class Int32Column implements Undoable {
+  values: Int32Array;
+
+  constructor(
+    private readonly undo: UndoLog,
+    capacity = 16,
+  ) {
+    this.values = new Int32Array(capacity);
+  }
+
+  set(row: number, value: number): void {
+    if (this.undo.recording) this.undo.record(this, row, this.values[row]!);
+    this.values[row] = value;
+  }
+
+  restore(row: number, old: number): void {
+    this.values[row] = old;
+  }
+
+  /** Makes rows 0 to `rows` - 1 exist; new ones are 0. */
+  ensure(rows: number): void {
+    if (rows <= this.values.length) return;
+    const values = new Int32Array(Math.max(rows, this.values.length * 2));
+    values.set(this.values);
+    this.values = values;
+  }
+
+  archive(archive: Archive, rows: number): void {
+    this.values = archive.ints(this.values, rows);
+  }
+}
+
+/** One number of state that an atomic batch may change. */
+export class Scalar implements Undoable {
+  value = 0;
+
+  constructor(private readonly undo: UndoLog) {}
+
+  set(value: number): void {
+    if (this.undo.recording) this.undo.record(this, 0, this.value);
+    this.value = value;
+  }
+
+  add(change: number): void {
+    this.set(this.value + change);
+  }
+
+  restore(_index: number, old: number): void {
+    this.value = old;
+  }
+
+  archive(archive: Archive): void {
+    this.value = archive.number(this.value);
+  }
+}
+
+/** Hands out row numbers from 1 and takes them back; the row that was given back last is handed out first. */
+export class RowPool {
+  private readonly nextFree: Int32Column;
+  private readonly firstFree: Scalar;
+  /** Rows ever handed out, plus one: the number of rows that columns must have. */
+  readonly rows: Scalar;
+  /** Rows in use. */
+  readonly used: Scalar;
+
+  constructor(
+    undo: UndoLog,
+    private readonly ensureColumns: (rows: number) => void,
+  ) {
+    this.nextFree = new Int32Column(undo);
+    this.firstFree = new Scalar(undo);
+    this.rows = new Scalar(undo);
+    this.used = new Scalar(undo);
+    this.rows.value = 1;
+  }
+
+  /** Makes room for that many rows ahead, so that taking one does not have to. */
+  reserve(rows: number): void {
+    this.nextFree.ensure(rows);
+    this.ensureColumns(rows);
+  }
+
+  take(): number {
+    this.used.add(1);
+    const free = this.firstFree.value;
+    if (free !== 0) {
+      this.firstFree.set(this.nextFree.values[free]!);
+      return free;
+    }
+    const row = this.rows.value;
+    this.rows.set(row + 1);
+    this.nextFree.ensure(row + 1);
+    this.ensureColumns(row + 1);
+    return row;
+  }
+
+  giveBack(row: number): void {
+    this.used.add(-1);
+    this.nextFree.set(row, this.firstFree.value);
+    this.firstFree.set(row);
+  }
+
+  archive(archive: Archive): void {
+    this.firstFree.archive(archive);
+    this.rows.archive(archive);
+    this.used.archive(archive);
+    this.nextFree.archive(archive, this.rows.value);
+  }
+}

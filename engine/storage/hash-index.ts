@@ -1,0 +1,103 @@
+/**
+ * An index from hashes to the rows of some table, in chains: linear hashing (W. Litwin, 1980), where the table of chains
+ * grows by one chain per row, by splitting one, so that no command ever waits for a whole table to be arranged anew.
+ *
+ * There are `level` to 2 × `level` - 1 chains. A hash belongs to chain `hash mod 2 × level` if there is such a chain, else to
+ * `hash mod level`; the chain that is split next is the first of the latter. Only looked up, never iterated: the layout is
+ * not part of the state.
+ */
+import { Int32Chunks } from './chunks.js';
+
+const FIRST_LEVEL = 1_024;
+
+export class HashIndex {
+  private level = FIRST_LEVEL;
+  private chainCount = FIRST_LEVEL;
+  private rowCount = 0;
+  /** By chain: its first row, 0: none. */
+  private heads = new Int32Chunks();
+  /** By row × 2: its hash, and beside it, in the same cache line, the next row in its chain. */
+  private readonly links = new Int32Chunks();
+
+  constructor() {
+    this.heads.ensure(FIRST_LEVEL);
+  }
+
+  /** The first row that may have a hash, 0: none. To be compared, and followed by `next`. */
+  first(hash: number): number {
+    return this.matching(this.heads.get(this.chainOf(hash)), hash);
+  }
+
+  /** The next row that may have the hash of this one. */
+  next(row: number): number {
+    return this.matching(this.links.get(row * 2 + 1), this.links.get(row * 2));
+  }
+
+  add(hash: number, row: number): void {
+    this.rowCount++;
+    if (this.rowCount > this.chainCount) this.split();
+    this.links.ensure(row * 2 + 2);
+    this.links.set(row * 2, hash);
+    this.push(this.chainOf(hash), row);
+  }
+
+  /** Takes out a row that is in it. */
+  remove(row: number): void {
+    const chain = this.chainOf(this.links.get(row * 2));
+    const following = this.links.get(row * 2 + 1);
+    let before = this.heads.get(chain);
+    this.rowCount--;
+    if (before === row) {
+      this.heads.set(chain, following);
+      return;
+    }
+    for (let at = this.links.get(before * 2 + 1); at !== row; at = this.links.get(before * 2 + 1))
+      before = at;
+    this.links.set(before * 2 + 1, following);
+  }
+
+  /** Whether it has as many chains as that many rows have. */
+  hasRoomFor(rows: number): boolean {
+    return this.chainCount >= rows;
+  }
+
+  /** Takes all rows out, and makes as many chains as that many rows have, so that adding them splits none. */
+  clear(expectedRows: number): void {
+    while (this.level < expectedRows) this.level *= 2;
+    this.chainCount = this.level;
+    this.rowCount = 0;
+    this.heads = new Int32Chunks();
+    this.heads.ensure(this.level);
+  }
+
+  private matching(from: number, hash: number): number {
+    let row = from;
+    while (row !== 0 && this.links.get(row * 2) !== hash) row = this.links.get(row * 2 + 1);
+    return row;
+  }
+
+  private chainOf(hash: number): number {
+    const chain = hash & (this.level * 2 - 1);
+    return chain < this.chainCount ? chain : hash & (this.level - 1);
+  }
+
+  private push(chain: number, row: number): void {
+    this.links.set(row * 2 + 1, this.heads.get(chain));
+    this.heads.set(chain, row);
+  }
+
+  /** Adds a chain, and gives it the rows that are now its own. */
+  private split(): void {
+    const from = this.chainCount - this.level;
+    this.chainCount++;
+    this.heads.ensure(this.chainCount);
+    let row = this.heads.get(from);
+    this.heads.set(from, 0);
+    while (row !== 0) {
+      const following = this.links.get(row * 2 + 1);
+      this.push(this.chainOf(this.links.get(row * 2)), row);
+      row = following;
+    }
+    if (this.chainCount === this.level * 2) this.level = this.chainCount;
+  }
+}

@@ -1,0 +1,380 @@
+/**
+ * The house: an ordinary account that quotes both sides of every active market around a fair value, so that a buy
+ * always finds something to buy. It has no privilege: all it does goes through the sequencer as commands of its user.
+ *
+ * What always holds: it never takes liquidity (all its orders are post-only); it has no quotes in a market's last
+ * seconds, nor while prices are stale; what it can lose in a market is bounded by the cap on its exposure and by the
+ * money that it commits there. It keeps nothing of its own that matters: what rests and what it owns, it reads from
+ * the engine, so after a crash it goes on like after any pause.
+ *
+ * It submits only from its own turns of the event loop, never from within `observe`, `wake` or a response: whoever
+ * holds the engine's result tape can rely on it.
+ */
+import type { Logger } from 'pino';
+import type { Engine } from '../../engine/engine.js';
+import { CODES, Code } from '../../engine/interface/codes.js';
+import type { BatchOperation, Command } from '../../engine/interface/commands.js';
+import { MarketStatus, Outcome, Resolution, Side, TimeInForce } from '../../engine/interface/domain.js';
+import { MAX_BATCH_OPERATIONS, MAX_TIME_MS, MICROS_PER_SET } from '../../engine/interface/limits.js';
+import {
+  FIRST_OPERATION,
+  nextOperation,
+  RESULT_HEAD_LENGTH,
+  ResultHead,
+} from '../../engine/interface/results.js';
+import type { MarketView, OrderView, PositionView } from '../../engine/interface/views.js';
+import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { SubmitRefused } from '../../persistence/sequencer.js';
+import type { Submitter } from '../submitter.js';
+import type { Clock } from '../time/clock.js';
+import { AVERAGED_MS, fairValue } from './fair-value.js';
+import { RecentPrices } from './prices.js';
+import {
+  changesTo,
+  halfSpreadTicks,
+  needsRequote,
+  planQuotes,
+  type Quote,
+  type QuotePlan,
+} from './quotes.js';
+
+export const HOUSE_USERNAME = 'house';
+
+export interface HouseOptions {
+  sequencer: Submitter;
+  clock: Clock;
+  log: Logger;
+  /** What the account is registered with at the first start; also what its caps are measured by. */
+  fundsMicros: number;
+}
+
+/** Exchange time before the end of a market from which on the house has no quotes in it. */
+const PULL_BEFORE_END_MS = 20_000;
+/** Age of the last price from which on the house has no quotes. */
+const MAX_PRICE_AGE_MS = 120_000;
+/** Least exchange time between two changes of the quotes of a market, and between two looks at them. */
+const REQUOTE_MS = 1_000;
+const LOOK_MS = 100;
+/** Exchange time between reviews when no price comes, and the least real time between them. */
+const REVIEW_MS = 1_000;
+const REVIEW_REAL_MS = 25;
+
+/** Of its funds: what it may commit to one market, and what it may lose in one at most (a lot costs 1,000 micros). */
+const MARKET_SHARE_OF_FUNDS = 1 / 10;
+const EXPOSURE_SHARE_OF_FUNDS = 1 / 40;
+/** Of what is available: the rest covers the fee that the engine wants to see covered on every buy. */
+const SPENDABLE_SHARE = 0.99;
+
+interface AssetState {
+  readonly prices: RecentPrices;
+  /** The market that was looked at last, and until when there is no need to look again. */
+  marketId: number;
+  restsUntilMs: number;
+  short: boolean;
+}
+
+export class House {
+  private readonly sequencer: Submitter;
+  private readonly engine: Engine;
+  private readonly clock: Clock;
+  private readonly log: Logger;
+  private readonly fundsMicros: number;
+  private readonly assets: AssetState[] = [];
+  private readonly awake = new Set<number>();
+  private userId = 0;
+  private immediate: NodeJS.Immediate | null = null;
+  private timer: NodeJS.Timeout | null = null;
+  private running = false;
+
+  constructor(options: HouseOptions) {
+    this.sequencer = options.sequencer;
+    this.engine = options.sequencer.engine;
+    this.clock = options.clock;
+    this.log = options.log;
+    this.fundsMicros = options.fundsMicros;
+  }
+
+  /**
+   * Registers the account if it does not exist, and cancels what a crash left resting: those prices are old.
+   * @throws when the name belongs to somebody who can sign in, or the account cannot be made
+   */
+  start(): void {
+    const isTaken = this.engine.findUser(HOUSE_USERNAME) !== 0;
+    this.userId = isTaken ? houseUserId(this.engine) : this.register();
+    if (this.userId === 0) throw new Error(`the name "${HOUSE_USERNAME}" belongs to a user who can sign in`);
+    cancelHouseOrders(this.sequencer);
+    this.running = true;
+    this.arm();
+  }
+
+  /** Takes note of a price that the engine accepted, and reviews the asset's quotes soon after. */
+  observe(asset: number, priceMicros: number, observedAtMs: number): void {
+    this.stateOf(asset).prices.add(priceMicros, observedAtMs);
+    this.wake(asset);
+  }
+
+  /** Reviews the asset's quotes after the events that are being handled now: a market opened, or a quote was hit. */
+  wake(asset: number): void {
+    if (!this.running) return;
+    this.awake.add(asset);
+    this.immediate ??= setImmediate(() => {
+      this.immediate = null;
+      const assets = [...this.awake];
+      this.awake.clear();
+      for (const each of assets) this.review(each);
+    });
+  }
+
+  /** Cancels all quotes, if the sequencer still takes commands; nothing is sent after this call. */
+  stop(): void {
+    if (!this.running) return;
+    this.running = false;
+    if (this.immediate !== null) clearImmediate(this.immediate);
+    if (this.timer !== null) clearTimeout(this.timer);
+    const marketIds = new Set(this.engine.orders(this.userId).map((order) => order.marketId));
+    for (const marketId of marketIds) this.cancelAll(marketId);
+  }
+
+  private register(): number {
+    this.sequencer.submit({
+      kind: 'register',
+      username: HOUSE_USERNAME,
+      credential: '',
+      referralCode: '',
+      grantMicros: this.fundsMicros,
+      partner: null,
+    });
+    const code = CODES[this.engine.result.values[ResultHead.code]!];
+    if (code !== 'ok') throw new Error(`the house's account cannot be made: ${code}`);
+    return this.engine.findUser(HOUSE_USERNAME);
+  }
+
+  private stateOf(asset: number): AssetState {
+    this.assets[asset] ??= { prices: new RecentPrices(), marketId: 0, restsUntilMs: 0, short: false };
+    return this.assets[asset];
+  }
+
+  private nowMs(): number {
+    return Math.max(this.engine.nowMs, this.clock.nowMs());
+  }
+
+  /** For what no price brings about: quotes that were used up, the time to pull, winnings to claim. */
+  private arm(): void {
+    const nowMs = this.nowMs();
+    let delayMs = Math.max(REVIEW_REAL_MS, this.clock.delayUntilMs(nowMs + REVIEW_MS));
+    for (let asset = 0; asset < this.engine.assetCount; asset++) {
+      const market = this.engine.market(this.engine.activeMarket(asset));
+      const pullAtMs = market === null ? 0 : market.endsAtMs - PULL_BEFORE_END_MS;
+      if (pullAtMs > nowMs) delayMs = Math.min(delayMs, this.clock.delayUntilMs(pullAtMs));
+    }
+    this.timer = setTimeout(() => {
+      for (let asset = 0; asset < this.engine.assetCount; asset++) this.review(asset);
+      this.claimWinnings();
+      this.arm();
+    }, delayMs);
+  }
+
+  private review(asset: number): void {
+    const market = this.engine.market(this.engine.activeMarket(asset));
+    if (market === null) return;
+    const state = this.stateOf(asset);
+    const nowMs = this.nowMs();
+    const price = state.prices.last;
+    const isQuotable =
+      market.endsAtMs - nowMs > PULL_BEFORE_END_MS &&
+      price !== null &&
+      nowMs - price.observedAtMs <= MAX_PRICE_AGE_MS;
+    if (isQuotable && state.marketId === market.marketId && nowMs < state.restsUntilMs) return;
+    const resting = this.engine.orders(this.userId).filter((order) => order.marketId === market.marketId);
+    if (!isQuotable) {
+      state.restsUntilMs = 0;
+      if (resting.length > 0) this.cancelAll(market.marketId);
+      return;
+    }
+    const { plan, half } = this.plan(market, state, { resting, priceMicros: price.priceMicros, nowMs });
+    this.noteShortage(state, market, plan.short);
+    const isDue = needsRequote(plan.quotes, resting, half);
+    state.marketId = market.marketId;
+    state.restsUntilMs = nowMs + (isDue ? REQUOTE_MS : LOOK_MS);
+    if (isDue) this.requote(market.marketId, plan.quotes, resting);
+  }
+
+  private plan(
+    market: MarketView,
+    state: AssetState,
+    seen: { resting: readonly OrderView[]; priceMicros: number; nowMs: number },
+  ): { plan: QuotePlan; half: number } {
+    const { marketId, startPriceMicros, endsAtMs } = market;
+    const { priceMicros, nowMs } = seen;
+    const value = fairValue({
+      priceMicros,
+      startPriceMicros,
+      remainingMs: endsAtMs - nowMs,
+      averageMicros: state.prices.averageMicros(endsAtMs - AVERAGED_MS, nowMs) ?? priceMicros,
+      volatility: state.prices.volatility,
+    });
+    const half = halfSpreadTicks(value.perSecond);
+    const position = this.engine.position(this.userId, marketId);
+    const plan = planQuotes({
+      fairTicks: value.probability * MICROS_PER_SET,
+      halfSpreadTicks: half,
+      upLots: position?.upLots ?? 0,
+      downLots: position?.downLots ?? 0,
+      maxExposureLots: Math.floor((this.fundsMicros * EXPOSURE_SHARE_OF_FUNDS) / MICROS_PER_SET),
+      spendableMicros: this.spendableMicros(position, seen.resting),
+      othersBidTicks: this.othersBest(marketId, Side.SELL),
+      othersAskTicks: this.othersBest(marketId, Side.BUY),
+    });
+    return { plan, half };
+  }
+
+  /** For all buys in a market: what it may commit there, less what its shares cost, as far as it has the money. */
+  private spendableMicros(position: PositionView | null, resting: readonly OrderView[]): number {
+    const committed = position === null ? 0 : position.upCostMicros + position.downCostMicros;
+    const buys = resting.filter((order) => order.side === Side.BUY);
+    const held = buys.reduce((sum, order) => sum + order.priceTicks * order.sizeLots, 0);
+    const available = this.engine.account(this.userId)!.availableMicros + held;
+    const cap = this.fundsMicros * MARKET_SHARE_OF_FUNDS - committed;
+    return Math.floor(Math.max(0, Math.min(cap, available * SPENDABLE_SHARE)));
+  }
+
+  /** The best price of UP at which somebody else would sell to (BUY) or buy from (SELL) the house. */
+  private othersBest(marketId: number, side: Side): number | null {
+    const priceTicks = side === Side.BUY ? MICROS_PER_SET - 1 : 1;
+    const quote = this.engine.quote({
+      marketId,
+      side,
+      outcome: Outcome.UP,
+      budgetMicros: priceTicks,
+      sizeLots: 1,
+      priceTicks,
+      userId: this.userId,
+    });
+    return quote?.worstTicks ?? null;
+  }
+
+  private noteShortage(state: AssetState, market: MarketView, short: boolean): void {
+    if (short === state.short) return;
+    state.short = short;
+    const symbol = this.engine.assetSymbol(market.asset);
+    const { availableMicros } = this.engine.account(this.userId)!;
+    if (short) this.log.warn({ symbol, availableMicros }, 'house: short of money, the quotes are smaller');
+    else this.log.info({ symbol, availableMicros }, 'house: quotes are of full size again');
+  }
+
+  /** All in one command, so that nobody meets a book that is half replaced. */
+  private requote(marketId: number, quotes: readonly Quote[], resting: readonly OrderView[]): void {
+    const { cancel, place } = changesTo(quotes, resting);
+    const operations: BatchOperation[] = [
+      ...cancel.map((order) => this.cancelOf(order)),
+      ...place.map((quote) => this.orderOf(marketId, quote)),
+    ];
+    // Cannot be of its own making; should it be, the next review starts from an empty book.
+    if (operations.length > MAX_BATCH_OPERATIONS) this.cancelAll(marketId);
+    else if (operations.length > 0) this.submitBatch(operations);
+  }
+
+  private cancelOf(order: OrderView): BatchOperation {
+    const { marketId, orderId } = order;
+    return { kind: 'cancel', userId: this.userId, idempotencyKey: null, marketId, orderId };
+  }
+
+  private orderOf(marketId: number, quote: Quote): BatchOperation {
+    const { outcome, priceTicks, sizeLots } = quote;
+    const order = {
+      userId: this.userId,
+      idempotencyKey: null,
+      marketId,
+      outcome,
+      sizeLots,
+      priceTicks,
+      timeInForce: TimeInForce.GTC,
+      postOnly: true,
+      validUntilMs: MAX_TIME_MS,
+    };
+    if (quote.side === Side.SELL) return { kind: 'sell', ...order };
+    return { kind: 'buy', ...order, budgetMicros: sizeLots * priceTicks };
+  }
+
+  private submitBatch(operations: BatchOperation[]): void {
+    const result = this.submit({
+      kind: 'batch',
+      userId: this.userId,
+      idempotencyKey: null,
+      operations,
+      atomic: false,
+    });
+    if (result === null) return;
+    // The market may have ended at this very command; anything else says that the plan was wrong.
+    const refused = refusals(result).filter((code) => code !== 'market_not_active');
+    if (refused.length > 0) this.log.warn({ refused }, 'house: quotes were refused');
+  }
+
+  private cancelAll(marketId: number): void {
+    this.submit({ kind: 'cancelAll', userId: this.userId, idempotencyKey: null, marketId });
+  }
+
+  private claimWinnings(): void {
+    for (const position of this.engine.positions(this.userId)) {
+      const market = this.engine.market(position.marketId);
+      if (market?.status !== MarketStatus.RESOLVED || !paysOut(market, position)) continue;
+      this.submit({ kind: 'claim', userId: this.userId, idempotencyKey: null, marketId: market.marketId });
+    }
+  }
+
+  /** null: the sequencer takes no command now. The next review tries again. */
+  private submit(command: Command): NumberBuffer | null {
+    try {
+      return this.sequencer.submit(command);
+    } catch (error) {
+      if (!(error instanceof SubmitRefused)) throw error;
+      this.log.warn({ reason: error.message }, 'house: a command was not taken');
+      return null;
+    }
+  }
+}
+
+/**
+ * Cancels whatever the house left resting, if it ever ran on this journal. For a start, with a house or without: the
+ * prices are old, and without a house nobody would look after them.
+ * @throws SubmitRefused when the sequencer takes no command
+ */
+export function cancelHouseOrders(sequencer: Submitter): void {
+  const userId = houseUserId(sequencer.engine);
+  const marketIds = new Set(sequencer.engine.orders(userId).map((order) => order.marketId));
+  for (const marketId of marketIds)
+    sequencer.submit({ kind: 'cancelAll', userId, idempotencyKey: null, marketId });
+}
+
+/** 0 when there is none, also when the name is that of a user who can sign in. */
+function houseUserId(engine: Engine): number {
+  const userId = engine.findUser(HOUSE_USERNAME);
+  return engine.credential(userId) === '' ? userId : 0;
+}
+
+function paysOut(market: MarketView, position: PositionView): boolean {
+  switch (market.resolution) {
+    case Resolution.UP:
+      return position.upLots > 0;
+    case Resolution.DOWN:
+      return position.downLots > 0;
+    case Resolution.VOID:
+      return true;
+    case Resolution.NONE:
+      return false;
+  }
+}
+
+/** The codes of the operations of a batch that were refused; or of the batch itself. */
+function refusals({ values }: NumberBuffer): string[] {
+  const batchCode = values[ResultHead.code]!;
+  if (batchCode !== Code.ok) return [CODES[batchCode]!];
+  const codes: string[] = [];
+  const count = values[RESULT_HEAD_LENGTH]!;
+  let at = FIRST_OPERATION;
+  for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
+    const code = values[at + ResultHead.code]!;
+    if (code !== Code.ok) codes.push(CODES[code]!);
+  }
+  return codes;
+}

@@ -1,0 +1,218 @@
+/**
+ * The house's quotes for one market: which orders should rest, and how to get there from those that do. Pure functions.
+ *
+ * What always holds of a plan: no bid is above the fair value and no ask is below it; filling all bids or all asks takes the
+ * exposure no further than its cap; sells are of shares that the house has; buys cost no more than it may spend.
+ *
+ * A bid (for UP) is a sell of DOWN as far as the house has DOWN, else a buy of UP; an ask is a sell of UP as far as it
+ * has UP, else a buy of DOWN. So shares that come back free the money that they hold, and no inventory is needed.
+ */
+import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
+import { MAX_PRICE_TICKS, MICROS_PER_SET, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
+import type { OrderView } from '../../engine/interface/views.js';
+
+/** One price level a side. What it offers is stated from the taker's side, so that cheap shares are not scarce. */
+interface QuoteLevel {
+  /** Behind the best level. */
+  offsetTicks: number;
+  /** What a taker can spend on a buy that takes this level whole. */
+  takerMicros: number;
+}
+
+const QUOTE_LEVELS: readonly QuoteLevel[] = [
+  { offsetTicks: 0, takerMicros: 100_000_000 },
+  { offsetTicks: 6, takerMicros: 150_000_000 },
+  { offsetTicks: 15, takerMicros: 200_000_000 },
+  { offsetTicks: 30, takerMicros: 250_000_000 },
+  { offsetTicks: 50, takerMicros: 300_000_000 },
+];
+
+/** Sizes go by the price rounded up to this, so that a move of a tick does not change them all. */
+const SIZED_BY_TICKS = 25;
+
+const BASE_HALF_SPREAD_TICKS = 5;
+const MAX_HALF_SPREAD_TICKS = 100;
+/** How far the quotes are moved at the cap of the exposure. */
+const MAX_SKEW_TICKS = 30;
+
+/**
+ * Half the distance between bid and ask: a base, and half of what the fair value moves in a second, so that the
+ * quotes are wider the faster it moves: near the end of a market that is still open.
+ */
+export function halfSpreadTicks(perSecond: number): number {
+  return Math.min(BASE_HALF_SPREAD_TICKS + perSecond * MICROS_PER_SET * 0.5, MAX_HALF_SPREAD_TICKS);
+}
+
+export interface QuoteInput {
+  /** Fair value of UP, 0 to 1000. */
+  fairTicks: number;
+  halfSpreadTicks: number;
+  upLots: number;
+  downLots: number;
+  /** The most that UP lots may exceed DOWN lots, or DOWN lots UP lots. */
+  maxExposureLots: number;
+  /** For all buys together. */
+  spendableMicros: number;
+  /** Others' best bid and ask, of UP; null where there is none. The house never takes. */
+  othersBidTicks: number | null;
+  othersAskTicks: number | null;
+}
+
+/** An order that should rest: always GTC and post-only. */
+export interface Quote {
+  side: Side;
+  outcome: Outcome;
+  /** Of the order's own outcome. */
+  priceTicks: number;
+  sizeLots: number;
+  /** How far from `priceTicks` an order that rests already may be to do as well. */
+  toleranceTicks: number;
+}
+
+export interface QuotePlan {
+  quotes: Quote[];
+  /** The money was not enough for quotes of the full size. */
+  short: boolean;
+}
+
+export function planQuotes(input: QuoteInput): QuotePlan {
+  const { fairTicks, halfSpreadTicks: half, upLots, downLots, maxExposureLots } = input;
+  const exposureLots = upLots - downLots;
+  const lean = maxExposureLots === 0 ? 0 : exposureLots / maxExposureLots;
+  const center = fairTicks - MAX_SKEW_TICKS * Math.min(Math.max(lean, -1), 1);
+  const bid = Math.floor(Math.min(center - half, fairTicks - 1, (input.othersAskTicks ?? 1_000) - 1));
+  const ask = Math.ceil(Math.max(center + half, fairTicks + 1, (input.othersBidTicks ?? 0) + 1));
+  // An ask for UP at p is a bid for DOWN at 1000 - p, so one function makes both sides.
+  const bids = sideLevels(bid, Math.max(0, maxExposureLots - exposureLots));
+  const asks = sideLevels(MICROS_PER_SET - ask, Math.max(0, maxExposureLots + exposureLots));
+  const wanted = [...sideQuotes(bids, Outcome.UP, downLots), ...sideQuotes(asks, Outcome.DOWN, upLots)];
+  return fitToMoney(wanted, input.spendableMicros);
+}
+
+interface Level {
+  priceTicks: number;
+  sizeLots: number;
+  toleranceTicks: number;
+}
+
+/** Bids for an outcome from `bestTicks` down, together at most `capacityLots`. */
+function sideLevels(bestTicks: number, capacityLots: number): Level[] {
+  const levels: Level[] = [];
+  for (const { offsetTicks, takerMicros } of QUOTE_LEVELS) {
+    const priceTicks = Math.min(bestTicks, MAX_PRICE_TICKS) - offsetTicks;
+    if (priceTicks < MIN_PRICE_TICKS) break;
+    const takerTicks = Math.ceil((MICROS_PER_SET - priceTicks) / SIZED_BY_TICKS) * SIZED_BY_TICKS;
+    const sizeLots = Math.floor(takerMicros / takerTicks);
+    levels.push({ priceTicks, sizeLots, toleranceTicks: Math.floor(offsetTicks / 3) });
+  }
+  const totalLots = levels.reduce((sum, level) => sum + level.sizeLots, 0);
+  const scale = Math.min(1, capacityLots / Math.max(totalLots, 1));
+  return levels.map((level) => ({ ...level, sizeLots: Math.floor(level.sizeLots * scale) }));
+}
+
+/** Bids for an outcome: sells of the other one, best level first, while the house has some; then buys. */
+function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: number): Quote[] {
+  const quotes: Quote[] = [];
+  const other = outcome === Outcome.UP ? Outcome.DOWN : Outcome.UP;
+  let leftLots = otherLots;
+  for (const { priceTicks, sizeLots, toleranceTicks } of levels) {
+    const soldLots = Math.min(sizeLots, leftLots);
+    leftLots -= soldLots;
+    quotes.push(
+      {
+        side: Side.SELL,
+        outcome: other,
+        priceTicks: MICROS_PER_SET - priceTicks,
+        sizeLots: soldLots,
+        toleranceTicks,
+      },
+      { side: Side.BUY, outcome, priceTicks, sizeLots: sizeLots - soldLots, toleranceTicks },
+    );
+  }
+  return quotes;
+}
+
+function fitToMoney(wanted: readonly Quote[], spendableMicros: number): QuotePlan {
+  const cost = wanted.reduce((sum, quote) => sum + costMicros(quote), 0);
+  if (cost <= spendableMicros) return { quotes: wanted.filter((quote) => quote.sizeLots > 0), short: false };
+  const scale = Math.max(0, spendableMicros) / cost;
+  // An order at a slightly higher price than planned would cost more than there is.
+  const scaled = wanted.map((quote) =>
+    quote.side === Side.SELL
+      ? quote
+      : { ...quote, sizeLots: Math.floor(quote.sizeLots * scale), toleranceTicks: 0 },
+  );
+  return { quotes: scaled.filter((quote) => quote.sizeLots > 0), short: true };
+}
+
+function costMicros(quote: Quote): number {
+  return quote.side === Side.BUY ? quote.priceTicks * quote.sizeLots : 0;
+}
+
+/** A side's best price and size, in ticks of UP; price 0 when it is empty. */
+interface SideSummary {
+  bestTicks: number;
+  totalLots: number;
+}
+
+type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
+
+/**
+ * Whether the resting orders are far enough from the planned ones to be replaced: a best price off by a quarter of the
+ * half spread, or a side that is mostly used up, or much too large.
+ */
+export function needsRequote(plan: readonly Quote[], resting: readonly Resting[], half: number): boolean {
+  const toleratedTicks = Math.max(1, Math.floor(half / 4));
+  return [true, false].some((bids) => {
+    const want = summarize(plan, bids);
+    const have = summarize(resting, bids);
+    return (
+      Math.abs(want.bestTicks - have.bestTicks) > toleratedTicks ||
+      have.totalLots < want.totalLots * 0.7 ||
+      have.totalLots > want.totalLots * 1.3
+    );
+  });
+}
+
+function summarize(orders: readonly Resting[], bids: boolean): SideSummary {
+  let bestTicks = 0;
+  let totalLots = 0;
+  for (const order of orders) {
+    if (isBid(order) !== bids) continue;
+    const upTicks = ticksIn(order.outcome, order.priceTicks);
+    if (totalLots === 0) bestTicks = upTicks;
+    else bestTicks = bids ? Math.max(bestTicks, upTicks) : Math.min(bestTicks, upTicks);
+    totalLots += order.sizeLots;
+  }
+  return { bestTicks, totalLots };
+}
+
+function isBid(order: Resting): boolean {
+  return (order.side === Side.BUY) === (order.outcome === Outcome.UP);
+}
+
+/** Which resting orders to cancel and which quotes to place. Orders that do as well as a quote stay where they are. */
+export function changesTo<T extends Resting>(
+  plan: readonly Quote[],
+  resting: readonly T[],
+): { cancel: T[]; place: Quote[] } {
+  const left = new Set(resting);
+  const place: Quote[] = [];
+  for (const quote of plan) {
+    const kept = resting.find((order) => left.has(order) && doesAsWell(order, quote));
+    if (kept === undefined) place.push(quote);
+    else left.delete(kept);
+  }
+  return { cancel: [...left], place };
+}
+
+function doesAsWell(order: Resting, quote: Quote): boolean {
+  // Never more than planned: the plan may use the last share, the last dollar and the whole exposure.
+  return (
+    order.side === quote.side &&
+    order.outcome === quote.outcome &&
+    Math.abs(order.priceTicks - quote.priceTicks) <= quote.toleranceTicks &&
+    order.sizeLots >= quote.sizeLots * 0.8 &&
+    order.sizeLots <= quote.sizeLots
+  );
+}

@@ -1,0 +1,216 @@
+/**
+ * Live prices: the ticker channel of the Coinbase Exchange WebSocket feed, one connection for all assets.
+ *
+ * What always holds: at most one connection is open or being opened; when it ends, is refused or falls silent,
+ * another is tried, after a wait that doubles with each failure and starts over once a price has come; a price is
+ * delivered at most `MAX_TICKS_PER_SECOND` times a second per asset, always the newest one.
+ */
+import type { Logger } from 'pino';
+import WebSocket from 'ws';
+import { type Clock, elapsedMs } from '../../time/clock.js';
+import { type FeedMessage, readFeedMessage, subscribeMessage } from './coinbase-messages.js';
+import type { PriceFeed, PriceSink } from './price-feed.js';
+
+export const COINBASE_URL = 'wss://ws-feed.exchange.coinbase.com';
+
+export interface CoinbaseFeedOptions {
+  /** "BTC" is followed as the product BTC-USD. */
+  symbols: readonly string[];
+  clock: Clock;
+  log: Logger;
+  /** Evenly spread over [0, 1); spreads the reconnections of many exchanges. */
+  random: () => number;
+  url?: string;
+  /** Silence after which a connection counts as dead, in real milliseconds. */
+  idleTimeoutMs?: number;
+  /** The longest first wait before a reconnection, in real milliseconds; it doubles up to `backoffMaxMs`. */
+  backoffFirstMs?: number;
+  backoffMaxMs?: number;
+}
+
+/** How the feed has done since the start. */
+export interface CoinbaseFeedStatus {
+  /** A price has come on the connection that is open now. */
+  live: boolean;
+  connections: number;
+  delivered: number;
+  malformed: number;
+  serverErrors: number;
+}
+
+const MAX_TICKS_PER_SECOND = 10;
+const SPACING_MS = 1_000 / MAX_TICKS_PER_SECOND;
+const MAX_MESSAGE_BYTES = 65_536;
+
+interface Product {
+  readonly symbol: string;
+  /** Of the last ticker on this connection; the numbers of another connection say nothing about it. */
+  sequence: number;
+  tradedAtMs: number;
+  deliveredElapsedMs: number;
+  waiting: { priceMicros: number; tradedAtMs: number } | null;
+  timer: NodeJS.Timeout | null;
+}
+
+export class CoinbaseFeed implements PriceFeed {
+  private readonly options: Required<CoinbaseFeedOptions>;
+  private readonly products: ReadonlyMap<string, Product>;
+  private readonly counters = { connections: 0, delivered: 0, malformed: 0, serverErrors: 0 };
+  private sink: PriceSink | null = null;
+  private socket: WebSocket | null = null;
+  private stopped = false;
+  private live = false;
+  /** Connections in a row that ended without a price. */
+  private failures = 0;
+  private idleTimer: NodeJS.Timeout | null = null;
+  private reconnectTimer: NodeJS.Timeout | null = null;
+
+  constructor(options: CoinbaseFeedOptions) {
+    this.options = {
+      url: COINBASE_URL,
+      idleTimeoutMs: 15_000,
+      backoffFirstMs: 500,
+      backoffMaxMs: 30_000,
+      ...options,
+    };
+    this.products = new Map(options.symbols.map((symbol) => [`${symbol}-USD`, newProduct(symbol)]));
+  }
+
+  start(sink: PriceSink): void {
+    if (this.sink !== null) throw new Error('the feed is started once only');
+    this.sink = sink;
+    this.connect();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    if (this.reconnectTimer !== null) clearTimeout(this.reconnectTimer);
+    const socket = this.socket;
+    if (socket === null) return;
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    socket.terminate();
+    await closed;
+  }
+
+  status(): CoinbaseFeedStatus {
+    return { live: this.live, ...this.counters };
+  }
+
+  private connect(): void {
+    this.counters.connections++;
+    for (const product of this.products.values()) product.sequence = -1;
+    const socket = new WebSocket(this.options.url, {
+      handshakeTimeout: this.options.idleTimeoutMs,
+      maxPayload: MAX_MESSAGE_BYTES,
+      perMessageDeflate: false,
+    });
+    this.socket = socket;
+    socket.on('open', () => {
+      this.watchForSilence();
+      socket.send(subscribeMessage([...this.products.keys()]));
+    });
+    socket.on('message', (data) => {
+      // A message may still come after the connection was given up.
+      if (socket.readyState === WebSocket.OPEN) this.receive(readFeedMessage(data.toString()));
+    });
+    socket.on('error', (error) => this.options.log.warn({ err: error }, 'price feed: connection failed'));
+    socket.on('close', (code) => this.disconnected(code));
+  }
+
+  private watchForSilence(): void {
+    this.idleTimer = setTimeout(() => {
+      this.options.log.warn(
+        { idleTimeoutMs: this.options.idleTimeoutMs },
+        'price feed: silent, reconnecting',
+      );
+      this.socket?.terminate();
+    }, this.options.idleTimeoutMs);
+  }
+
+  private disconnected(code: number): void {
+    if (this.idleTimer !== null) clearTimeout(this.idleTimer);
+    this.socket = null;
+    this.live = false;
+    for (const product of this.products.values()) dropWaiting(product);
+    if (this.stopped) return;
+    const { backoffFirstMs, backoffMaxMs, random, log } = this.options;
+    const longestMs = Math.min(backoffMaxMs, backoffFirstMs * 2 ** Math.min(this.failures, 30));
+    this.failures++;
+    // At least half of it, so that a server in trouble is never hammered.
+    const delayMs = (longestMs * (1 + random())) / 2;
+    log.warn({ code, delayMs: Math.round(delayMs) }, 'price feed: disconnected');
+    this.reconnectTimer = setTimeout(() => this.connect(), delayMs);
+  }
+
+  private receive(message: FeedMessage): void {
+    const { log } = this.options;
+    // Garbage is no sign of life.
+    if (message.type !== 'malformed') this.idleTimer?.refresh();
+    switch (message.type) {
+      case 'ticker':
+        this.receiveTicker(message);
+        break;
+      case 'subscriptions':
+        log.info({ productIds: message.productIds }, 'price feed: subscribed');
+        break;
+      case 'error':
+        this.counters.serverErrors++;
+        log.error({ reason: message.message }, 'price feed: refused by the server');
+        this.socket?.terminate();
+        break;
+      case 'malformed':
+        this.countMalformed(message.reason);
+        break;
+      case 'other':
+        break;
+    }
+  }
+
+  private countMalformed(reason: string): void {
+    this.counters.malformed++;
+    this.options.log.warn({ reason }, 'price feed: malformed message');
+  }
+
+  private receiveTicker(ticker: Extract<FeedMessage, { type: 'ticker' }>): void {
+    const product = this.products.get(ticker.productId);
+    if (product === undefined) {
+      this.countMalformed(`a product not asked for: ${ticker.productId}`);
+      return;
+    }
+    if (ticker.sequence <= product.sequence || ticker.tradedAtMs < product.tradedAtMs) return;
+    product.sequence = ticker.sequence;
+    product.tradedAtMs = ticker.tradedAtMs;
+    this.live = true;
+    this.failures = 0;
+    product.waiting = ticker;
+    const delayMs = product.deliveredElapsedMs + SPACING_MS - elapsedMs();
+    if (delayMs <= 0) this.deliver(product);
+    else product.timer ??= setTimeout(() => this.deliver(product), delayMs);
+  }
+
+  private deliver(product: Product): void {
+    const { waiting } = product;
+    dropWaiting(product);
+    if (waiting === null || this.sink === null) return;
+    product.deliveredElapsedMs = elapsedMs();
+    this.counters.delivered++;
+    this.sink(product.symbol, waiting.priceMicros, Math.min(waiting.tradedAtMs, this.options.clock.nowMs()));
+  }
+}
+
+function newProduct(symbol: string): Product {
+  return {
+    symbol,
+    sequence: -1,
+    tradedAtMs: 0,
+    deliveredElapsedMs: Number.NEGATIVE_INFINITY,
+    waiting: null,
+    timer: null,
+  };
+}
+
+function dropWaiting(product: Product): void {
+  if (product.timer !== null) clearTimeout(product.timer);
+  product.timer = null;
+  product.waiting = null;
+}

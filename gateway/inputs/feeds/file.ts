@@ -1,0 +1,97 @@
+/**
+ * A feed that plays a file of prices and drives the exchange's clock with it, `speed` times as fast as real time.
+ *
+ * What always holds: each price is delivered when the clock shows its very time, in the order of the file; the
+ * clock waits for the price, never the other way round. After the last price the clock goes on alone.
+ */
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { FeedClock } from '../../time/clock.js';
+import type { PriceFeed, PriceSink } from './price-feed.js';
+import { readTicks, type Tick, type TickFileSummary } from './tick-file.js';
+
+export interface FileFeedOptions {
+  path: string;
+  /** What `checkTickFile` says of it. */
+  ticks: TickFileSummary;
+  /** How many times as fast as real time, more than 0. */
+  speed: number;
+  /** The assets of the exchange. */
+  symbols: readonly string[];
+  /**
+   * The journal's last time at a restart; null at a first boot. Prices before it are left out. Those of this very
+   * millisecond come again: a crash may have come between two of them, and the same price once more changes nothing.
+   */
+  resumeAtMs: number | null;
+  log: Logger;
+  /** Called when the file cannot be read on (it was whole at the start). The exchange must stop. */
+  onFailure: (error: Error) => void;
+}
+
+/** What may be delivered without letting others have a turn: this many prices, and this much exchange time. */
+const MAX_BATCH_TICKS = 64;
+const MAX_BATCH_MS = 1_000;
+
+/** Makes the clock that follows the file, standing at the first price or at `resumeAtMs`. */
+export function openFileFeed(options: FileFeedOptions): { clock: FeedClock; feed: PriceFeed } {
+  const { path, ticks, resumeAtMs, speed, log } = options;
+  log.info({ path, ...ticks }, 'prices come from a file');
+  if (resumeAtMs !== null && resumeAtMs > ticks.lastAtMs)
+    log.warn({ resumeAtMs }, 'the file has no price later than the journal');
+  const startsAtMs = Math.max(ticks.firstAtMs, resumeAtMs ?? 0);
+  const clock = new FeedClock({ startsAtMs, speed });
+  return { clock, feed: new FileFeed(options, clock, startsAtMs) };
+}
+
+class FileFeed implements PriceFeed {
+  private readonly aborter = new AbortController();
+  private playing: Promise<void> | null = null;
+
+  constructor(
+    private readonly options: FileFeedOptions,
+    private readonly clock: FeedClock,
+    private readonly startsAtMs: number,
+  ) {}
+
+  start(sink: PriceSink): void {
+    if (this.playing !== null) throw new Error('the feed is started once only');
+    this.playing = this.play(sink).catch((error: Error) => {
+      if (!this.aborter.signal.aborted) this.options.onFailure(error);
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.aborter.abort();
+    await this.playing;
+  }
+
+  private async play(sink: PriceSink): Promise<void> {
+    let batchTicks = 0;
+    let batchStartMs = 0;
+    for await (const tick of readTicks(this.options.path, new Set(this.options.symbols))) {
+      this.aborter.signal.throwIfAborted();
+      if (tick.observedAtMs < this.startsAtMs) continue;
+      this.clock.runTo(tick.observedAtMs);
+      if (await this.waitFor(tick)) batchTicks = 0;
+      if (batchTicks === 0) batchStartMs = tick.observedAtMs;
+      sink(tick.symbol, tick.priceMicros, tick.observedAtMs);
+      batchTicks++;
+      if (batchTicks >= MAX_BATCH_TICKS || tick.observedAtMs - batchStartMs >= MAX_BATCH_MS) {
+        await nextTurn(undefined, { signal: this.aborter.signal });
+        batchTicks = 0;
+      }
+    }
+    this.clock.runTo(Number.POSITIVE_INFINITY);
+    this.options.log.info('the file has no more prices; time goes on');
+  }
+
+  /** Waits until the clock shows the tick's time; true when it had to. */
+  private async waitFor(tick: Tick): Promise<boolean> {
+    let waited = false;
+    while (this.clock.nowMs() < tick.observedAtMs) {
+      await sleep(this.clock.delayUntilMs(tick.observedAtMs), undefined, { signal: this.aborter.signal });
+      waited = true;
+    }
+    return waited;
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * A file of prices: CSV with the header `observedAtMs,asset,price`, one price per line, oldest first, prices in
+ * dollars with at most 6 decimals. It is read as a stream, so it may be of any size.
+ *
+ * A line that is not of this form ends the reading with a `TickFileError` that names it. Nothing is skipped.
+ */
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { parsePriceMicros } from './price-feed.js';
+
+export interface Tick {
+  observedAtMs: number;
+  symbol: string;
+  priceMicros: number;
+}
+
+export interface TickFileSummary {
+  tickCount: number;
+  firstAtMs: number;
+  lastAtMs: number;
+}
+
+export class TickFileError extends Error {
+  override readonly name = 'TickFileError';
+}
+
+const HEADER = ['observedAtMs', 'asset', 'price'];
+
+/**
+ * The prices in the file, in order.
+ * @param symbols the assets that may stand in it
+ * @throws TickFileError naming the line; the error of the file system when the file cannot be read
+ */
+export async function* readTicks(path: string, symbols: ReadonlySet<string>): AsyncGenerator<Tick> {
+  const parser = parse({ info: true, bom: true, relax_column_count: true });
+  // An error of either stream ends the other, and comes out of the iteration below.
+  pipeline(createReadStream(path), parser, () => {});
+  let headerSeen = false;
+  let lastAtMs = 0;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<CsvRow>) {
+      if (headerSeen) {
+        const tick = toTick(record, symbols, lastAtMs);
+        if (typeof tick === 'string') throw new TickFileError(`${path}, line ${info.lines}: ${tick}`);
+        lastAtMs = tick.observedAtMs;
+        yield tick;
+      } else {
+        headerSeen = true;
+        if (record.join() !== HEADER.join())
+          throw new TickFileError(`${path}, line 1: the header must be ${HEADER.join()}`);
+      }
+    }
+  } catch (error) {
+    if (error instanceof CsvError) throw new TickFileError(`${path}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * Reads the file through once, so that a fault in its last line stops the start and not the exchange hours later.
+ * @throws what `readTicks` throws, and TickFileError when there is no price in it
+ */
+export async function checkTickFile(path: string, symbols: ReadonlySet<string>): Promise<TickFileSummary> {
+  let tickCount = 0;
+  let firstAtMs = 0;
+  let lastAtMs = 0;
+  for await (const tick of readTicks(path, symbols)) {
+    if (tickCount === 0) firstAtMs = tick.observedAtMs;
+    lastAtMs = tick.observedAtMs;
+    tickCount++;
+  }
+  if (tickCount === 0) throw new TickFileError(`${path}: there is no price in this file`);
+  return { tickCount, firstAtMs, lastAtMs };
+}
+
+interface CsvRow {
+  record: string[];
+  info: { lines: number };
+}
+
+/** The tick of one line, or what is wrong with the line. */
+function toTick(record: readonly string[], symbols: ReadonlySet<string>, lastAtMs: number): Tick | string {
+  if (record.length !== HEADER.length) return `${record.length} columns, must be ${HEADER.length}`;
+  const [timeText, symbol, priceText] = record as [string, string, string];
+  const observedAtMs = /^\d{1,13}$/.test(timeText) ? Number(timeText) : -1;
+  if (observedAtMs < 0 || observedAtMs > MAX_TIME_MS)
+    return `observedAtMs must be milliseconds since the epoch, not "${timeText}"`;
+  if (observedAtMs < lastAtMs) return `the time goes back, from ${lastAtMs} to ${observedAtMs}`;
+  if (!symbols.has(symbol)) return `the exchange has no asset "${symbol}"`;
+  const priceMicros = parsePriceMicros(priceText);
+  if (priceMicros === null) return `price must be dollars with at most 6 decimals, not "${priceText}"`;
+  return { observedAtMs, symbol, priceMicros };
+}

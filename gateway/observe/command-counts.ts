@@ -1,0 +1,53 @@
+/** How many commands of each kind came to each result, those of the exchange itself included; and the operations of batches. */
+import { CODES, Code } from '../../engine/interface/codes.js';
+import { CommandKind } from '../../engine/interface/commands.js';
+import {
+  FIRST_OPERATION,
+  nextOperation,
+  RESULT_HEAD_LENGTH,
+  ResultHead,
+} from '../../engine/interface/results.js';
+import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+
+/** By kind and code; a kind's number is less than this. */
+const KINDS = Math.max(...Object.values(CommandKind)) + 1;
+
+class Counts {
+  private readonly counts = new Float64Array(KINDS * CODES.length);
+
+  add(kind: number, code: number): void {
+    this.counts[kind * CODES.length + code]!++;
+  }
+
+  /** Tells of those that are not zero. */
+  each(tell: (labels: { kind: string; code: string }, count: number) => void): void {
+    for (const [kind, number] of Object.entries(CommandKind)) {
+      for (const [index, code] of CODES.entries()) {
+        const count = this.counts[number * CODES.length + index]!;
+        if (count > 0) tell({ kind, code }, count);
+      }
+    }
+  }
+}
+
+export class CommandCounts {
+  readonly commands = new Counts();
+  readonly operations = new Counts();
+
+  /** To be called after each command, with its result. */
+  observe(result: NumberBuffer): void {
+    const { values } = result;
+    const kind = values[ResultHead.kind]!;
+    const code = values[ResultHead.code]!;
+    this.commands.add(kind, code);
+    if (kind === CommandKind.batch && code === Code.ok) this.observeOperations(values);
+  }
+
+  private observeOperations(values: Float64Array): void {
+    const count = values[RESULT_HEAD_LENGTH]!;
+    let at = FIRST_OPERATION;
+    for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
+      this.operations.add(values[at + ResultHead.kind]!, values[at + ResultHead.code]!);
+    }
+  }
+}

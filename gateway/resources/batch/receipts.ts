@@ -1,0 +1,96 @@
+/**
+ * The answer to POST /batch, as JSON in ASCII, written straight from the engine's result: for each operation the receipt or
+ * the error that its own route would answer with.
+ */
+import { CODES, Code, type CodeName } from '../../../engine/interface/codes.js';
+import { CommandKind } from '../../../engine/interface/commands.js';
+import type { Assets } from '../../../engine/interface/notation.js';
+import {
+  FIRST_OPERATION,
+  nextOperation,
+  RESULT_HEAD_LENGTH,
+  ResultHead,
+} from '../../../engine/interface/results.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import { rejection } from '../../http/errors.js';
+import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
+import { cancelReceipt, claimReceipt } from '../../json/receipts.js';
+import { ReceiptParts, writeOrderReceipt } from '../orders/receipt.js';
+
+const RESULTS = ascii('{"results":[');
+const SEQUENCE = ascii('],"sequence":');
+const COMMA = 44;
+const BRACE = 125;
+const out = new AsciiWriter();
+
+/** Of a batch that is `ok`: its operations may have been refused one by one. */
+export function batchReceipt(assets: Assets, result: NumberBuffer): Uint8Array {
+  const { values } = result;
+  const count = values[RESULT_HEAD_LENGTH]!;
+  const parts = new ReceiptParts();
+  out.clear();
+  out.put(RESULTS);
+  let at = FIRST_OPERATION;
+  for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
+    if (i > 0) out.byte(COMMA);
+    writeOperation(parts, assets, result, at);
+  }
+  out.integer(SEQUENCE, values[ResultHead.sequence]!);
+  out.byte(BRACE);
+  return out.toBytes();
+}
+
+function writeOperation(parts: ReceiptParts, assets: Assets, result: NumberBuffer, at: number): void {
+  const { values } = result;
+  if (values[at + ResultHead.code] !== Code.ok) {
+    const [required, available] = rejectFields(result, at);
+    out.text(rejection(codeName(result, at), required, available).text);
+    return;
+  }
+  switch (values[at + ResultHead.kind]) {
+    case CommandKind.buy:
+    case CommandKind.sell:
+      writeOrderReceipt(out, parts, assets, result, at);
+      break;
+    case CommandKind.cancel:
+      out.text(cancelReceipt(assets, result, at));
+      break;
+    case CommandKind.claim:
+      out.text(claimReceipt(assets, result, at));
+      break;
+    default:
+      throw new Error('a batch holds a result of an operation that it cannot hold');
+  }
+}
+
+/** The operation for which an atomic batch was not carried out. */
+export interface RefusedOperation {
+  /** Its place in the batch; 0 is the first. */
+  operation: number;
+  code: CodeName;
+  required: number;
+  available: number;
+}
+
+/** null: all of it was carried out. The other operations of a batch that was not are `batch_aborted`. */
+export function refusedOperation(result: NumberBuffer): RefusedOperation | null {
+  const { values } = result;
+  const count = values[RESULT_HEAD_LENGTH]!;
+  let at = FIRST_OPERATION;
+  for (let operation = 0; operation < count; operation++, at = nextOperation(values, at)) {
+    const code = codeName(result, at);
+    if (code === 'ok' || code === 'batch_aborted') continue;
+    const [required, available] = rejectFields(result, at);
+    return { operation, code, required, available };
+  }
+  return null;
+}
+
+function codeName({ values }: NumberBuffer, at: number): CodeName {
+  return CODES[values[at + ResultHead.code]!]!;
+}
+
+/** Of a result that is not `ok`. */
+function rejectFields({ values }: NumberBuffer, at: number): [required: number, available: number] {
+  return [values[at + RESULT_HEAD_LENGTH]!, values[at + RESULT_HEAD_LENGTH + 1]!];
+}

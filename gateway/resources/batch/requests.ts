@@ -1,0 +1,124 @@
+/** The body of POST /batch: its schema, and the operations as the engine takes them. The rules are those of the single routes. */
+import { z } from 'zod';
+import type { BatchOperation } from '../../../engine/interface/commands.js';
+import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
+import { type Assets, idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
+import type { FieldProblems } from '../../json/problems.js';
+import { own } from '../../json/requests.js';
+import { buyCommand, type OrderPlace, sellCommand } from '../orders/commands.js';
+import {
+  BUY_RULES,
+  buyFields,
+  type Problem,
+  readBuy,
+  readSell,
+  SELL_RULES,
+  sellFields,
+} from '../orders/requests.js';
+
+const marketId = z.string().meta({ description: 'The id of a market, such as btc-15m-1763700300' });
+const common = { marketId, ...own };
+const BuyOperation = z.strictObject({ op: z.literal('buy'), ...common, ...buyFields }).meta(BUY_RULES);
+const SellOperation = z.strictObject({ op: z.literal('sell'), ...common, ...sellFields }).meta(SELL_RULES);
+const orderId = z.string().meta({ description: 'The id of an order, such as o12' });
+const CancelOperation = z.strictObject({ op: z.literal('cancel'), ...common, orderId });
+const ClaimOperation = z.strictObject({ op: z.literal('claim'), ...common });
+
+const Operation = z.discriminatedUnion('op', [BuyOperation, SellOperation, CancelOperation, ClaimOperation]);
+type Operation = z.output<typeof Operation>;
+
+const COUNT = `must hold 1 to ${MAX_BATCH_OPERATIONS} operations`;
+
+export const BatchBody = z.strictObject({
+  ...own,
+  operations: z.array(Operation).min(1, COUNT).max(MAX_BATCH_OPERATIONS, COUNT),
+  atomic: z.boolean().optional().meta({ description: 'All operations or none; default: each for itself' }),
+});
+
+/** Whether an operation names another user. The body need not be valid. */
+export function operationNamesAnother(body: object, subject: string): boolean {
+  const { operations } = body as { operations?: unknown };
+  if (!Array.isArray(operations)) return false;
+  for (const operation of operations as unknown[]) {
+    if (typeof operation !== 'object' || operation === null) continue;
+    const { userId } = operation as { userId?: unknown };
+    if (typeof userId === 'string' && userId !== subject) return true;
+  }
+  return false;
+}
+
+/** A batch on its way to commands. */
+class Reading {
+  /** Of the operation that is being read. */
+  index = 0;
+  /** `operations.3.price` → what is wrong with it. */
+  problems: FieldProblems | null = null;
+  /** The markets that were named; and the one that was named last, which the next is again, as a rule. */
+  private readonly markets = new Map<string, number>();
+  private lastName = '';
+  private lastMarketId = 0;
+
+  constructor(
+    private readonly assets: Assets,
+    readonly userId: number,
+  ) {}
+
+  /** 0 for a name that no market can have. */
+  marketOf(name: string): number {
+    if (name !== this.lastName) {
+      this.lastName = name;
+      this.lastMarketId = this.markets.get(name) ?? this.marketNamed(name);
+    }
+    return this.lastMarketId;
+  }
+
+  private marketNamed(name: string): number {
+    const marketId = marketIdNumber(this.assets, name);
+    this.markets.set(name, marketId);
+    return marketId;
+  }
+
+  /** The first problem of a field counts. */
+  readonly problem: Problem = (name, message) => {
+    this.problems ??= {};
+    this.problems[`operations.${this.index}.${name}`] ??= message;
+  };
+}
+
+/** The operations for the engine, in order; or what is wrong with them. */
+export function readOperations(
+  assets: Assets,
+  userId: number,
+  operations: readonly Operation[],
+): { commands: BatchOperation[]; problems: FieldProblems | null } {
+  const reading = new Reading(assets, userId);
+  const commands: BatchOperation[] = [];
+  for (let i = 0; i < operations.length; i++) {
+    reading.index = i;
+    commands.push(readOperation(reading, operations[i]!));
+  }
+  return { commands, problems: reading.problems };
+}
+
+/** An id that none can have becomes 0, which the engine does not find. */
+function readOperation(reading: Reading, operation: Operation): BatchOperation {
+  const { userId } = reading;
+  const marketId = reading.marketOf(operation.marketId);
+  const place: OrderPlace = { userId, idempotencyKey: null, marketId };
+  switch (operation.op) {
+    case 'buy':
+      return buyCommand(place, readBuy(operation, reading.problem));
+    case 'sell':
+      return sellCommand(place, readSell(operation, reading.problem));
+    case 'cancel':
+      return {
+        kind: 'cancel',
+        userId,
+        idempotencyKey: null,
+        marketId,
+        orderId: idNumber('o', operation.orderId),
+      };
+    case 'claim':
+      return { kind: 'claim', userId, idempotencyKey: null, marketId };
+  }
+}

@@ -1,0 +1,42 @@
+/** What routes have in common that read the history or name an asset. */
+import type { HistoryAnswers, HistoryKind, RequestOf } from '../../../persistence/history/requests.js';
+import { invalidRequest } from '../../http/errors.js';
+import type { RequestContext } from '../../http/request-context.js';
+
+/**
+ * Asks the history; `respond` answers the call with what it says. An answer is true as a whole at its sequence, which is not
+ * before what was durable when the call came.
+ */
+export function readHistory<Kind extends HistoryKind>(
+  call: RequestContext<unknown, unknown>,
+  request: RequestOf<Kind>,
+  respond: (answer: HistoryAnswers[Kind], sequence: number) => void,
+): void {
+  const { gateway } = call;
+  if (gateway.history === null) {
+    call.refuseUnavailable();
+    return;
+  }
+  gateway.history.read(request, gateway.sequencer.durableSequence, (outcome) => {
+    if (call.isOver) return;
+    if (outcome.outcome === 'unavailable') {
+      gateway.warnings.warn({ reason: outcome.reason }, 'a read of the history was refused');
+      call.refuseUnavailable();
+      return;
+    }
+    try {
+      respond(outcome.answer, outcome.sequence);
+    } catch (error) {
+      gateway.fail(error);
+    }
+  });
+}
+
+/** Whether an asset is listed; if not, the client has been told. */
+export function isListed(call: RequestContext<unknown, unknown>, symbol: string): boolean {
+  const { engine } = call;
+  if (engine.findAsset(symbol) >= 0) return true;
+  const symbols = Array.from({ length: engine.assetCount }, (_, asset) => engine.assetSymbol(asset));
+  call.refuse(invalidRequest({ asset: `is not listed; the assets are ${symbols.join(', ')}` }));
+  return false;
+}

@@ -1,0 +1,191 @@
+/**
+ * What the follower remembers: past markets with their price history, trades, points, the leaderboard. Such a read waits
+ * until the history has what was durable when it came, so that a trade that was acknowledged is in it; where the history
+ * is behind for longer, the answer is `unavailable`, never an old list.
+ */
+
+import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
+import { PAGE_END_BYTES } from '../../../persistence/history/requests.js';
+import type { LeaderboardCursor } from '../../../persistence/leaderboard/leaderboard.js';
+import { errorAnswer } from '../../http/errors.js';
+import { cursorOf, type PageRequest, refuseCursor, startOf } from '../../http/paging.js';
+import type { RequestContext } from '../../http/request-context.js';
+import { defineRoute, type Route } from '../../http/route.js';
+import * as answers from '../../json/answers.js';
+import { microsText } from '../../json/decimal.js';
+import * as requests from '../../json/requests.js';
+import { isListed, readHistory } from './read.js';
+import { leaderboardText, marketTradeText, pointsText, userTradeText } from './texts.js';
+
+export const historyRoutes: Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m/history',
+    access: 'public',
+    summary: 'Markets that have ended, newest first, each with its price history',
+    query: requests.PastMarketsQuery,
+    responses: { 200: answers.PastMarkets },
+    errors: ['unavailable'],
+    handle(call) {
+      const { engine, query } = call;
+      if (query.asset !== undefined && !isListed(call, query.asset)) return;
+      const list = `history?asset=${query.asset ?? ''}`;
+      const cursor = startOf(call, list);
+      if (cursor === undefined) return;
+      const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
+      const { limit } = query;
+      if (!call.takeMore(limit - 1)) return;
+      readHistory(call, { kind: 'pastMarketTexts', asset, limit, cursor }, (page, sequence) => {
+        const end = pageEnd({ list, nextCursor: page.nextCursor, sequence });
+        call.answerAt(sequence, 200, withPageEnd(page.bytes, end));
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m/:marketId/trades',
+    access: 'public',
+    summary: 'The public tape of a market: its trades, newest first, as the taker saw them',
+    query: requests.PagedQuery,
+    responses: { 200: answers.MarketTrades },
+    errors: ['market_not_found', 'unavailable'],
+    handle(call) {
+      const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
+      const list = `tape/${marketId}`;
+      const cursor = startOf(call, list);
+      if (cursor === undefined) return;
+      const { limit } = call.query;
+      readHistory(call, { kind: 'marketTrades', marketId, limit, cursor }, (page, sequence) => {
+        if (page === null) {
+          call.answerError(errorAnswer('market_not_found'));
+          return;
+        }
+        const texts = page.entries.map(marketTradeText);
+        answerPage(call, `{"trades":[${texts.join(',')}]`, { list, nextCursor: page.nextCursor, sequence });
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/users/:id/trades',
+    access: 'public',
+    summary: 'The trades of a user, newest first',
+    userParameter: 'id',
+    query: requests.PagedQuery,
+    responses: { 200: answers.UserTrades },
+    errors: ['user_not_found', 'unavailable'],
+    handle(call) {
+      const { engine } = call;
+      const userId = idNumber('u', call.parameter('id'));
+      if (engine.account(userId) === null) {
+        call.answerError(errorAnswer('user_not_found'));
+        return;
+      }
+      const list = `trades/u${userId}`;
+      const cursor = startOf(call, list);
+      if (cursor === undefined) return;
+      const { limit } = call.query;
+      readHistory(call, { kind: 'userTrades', userId, limit, cursor }, (page, sequence) => {
+        const texts = page.entries.map((trade) => userTradeText(engine, trade));
+        answerPage(call, `{"trades":[${texts.join(',')}]`, { list, nextCursor: page.nextCursor, sequence });
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/users/:id/points',
+    access: 'session',
+    summary: 'The own points, and how they came about, newest first',
+    userParameter: 'id',
+    query: requests.PagedQuery,
+    responses: { 200: answers.Points },
+    errors: ['unavailable'],
+    handle(call) {
+      const { engine, userId } = call;
+      const list = `points/u${userId}`;
+      const cursor = startOf(call, list);
+      if (cursor === undefined) return;
+      const { limit } = call.query;
+      readHistory(call, { kind: 'pointsCredits', userId, limit, cursor }, (page, sequence) => {
+        const texts = page.entries.map((credit) => pointsText(engine, credit));
+        const balance = microsText(page.microPoints);
+        const head = `{"userId":"u${userId}","balance":${balance},"history":[${texts.join(',')}]`;
+        answerPage(call, head, { list, nextCursor: page.nextCursor, sequence });
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/leaderboard',
+    access: 'public',
+    summary: 'The users with the highest profit, volume or points',
+    query: requests.LeaderboardQuery,
+    responses: { 200: answers.Leaderboard },
+    errors: ['unavailable'],
+    handle(call) {
+      const { metric, period, limit } = call.query;
+      const list = `leaderboard/${metric}/${period}`;
+      const cursor = leaderboardStart(call, list);
+      if (cursor === undefined) return;
+      readHistory(call, { kind: 'leaderboard', metric, period, limit, cursor }, (page, sequence) => {
+        const texts = page.entries.map(leaderboardText);
+        const next = page.nextCursor;
+        const nextText = next === null ? 'null' : `"${leaderboardCursor(list, next)}"`;
+        call.answerAt(
+          sequence,
+          200,
+          `{"metric":"${metric}","period":"${period}","entries":[${texts.join(',')}]` +
+            `,"nextCursor":${nextText},"atMs":${page.atMs},"sequence":${sequence}}`,
+        );
+      });
+    },
+  }),
+];
+
+function leaderboardStart(
+  call: RequestContext<unknown, PageRequest>,
+  list: string,
+): LeaderboardCursor | null | undefined {
+  const { cursor } = call.query;
+  if (cursor === undefined) return null;
+  const [name, userId, value, ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
+  const isWhole = /^\d{1,9}$/.test(userId ?? '') && /^-?\d{1,16}$/.test(value ?? '') && rest.length === 0;
+  if (name !== list || !isWhole) return refuseCursor(call);
+  const position = { userId: Number(userId), value: Number(value) };
+  // Only as it was given: base64url is decoded whatever else stands in it.
+  return leaderboardCursor(list, position) === cursor ? position : refuseCursor(call);
+}
+
+function leaderboardCursor(list: string, { userId, value }: LeaderboardCursor): string {
+  return Buffer.from(`${list}\n${userId}\n${value}`).toString('base64url');
+}
+
+/** What a page ends with: where the next one starts (null: there is none), and the sequence that the page is true at. */
+interface PageEnd {
+  list: string;
+  nextCursor: number | null;
+  sequence: number;
+}
+
+/** Answers with a page; `head` is its text up to the end. */
+function answerPage(call: RequestContext<unknown, unknown>, head: string, end: PageEnd): void {
+  call.answerAt(end.sequence, 200, head + pageEnd(end));
+}
+
+/** From the comma to the closing brace. */
+function pageEnd({ list, nextCursor, sequence }: PageEnd): string {
+  const cursorText = nextCursor === null ? 'null' : `"${cursorOf(list, nextCursor)}"`;
+  return `,"nextCursor":${cursorText},"sequence":${sequence}}`;
+}
+
+/** The bytes with `end` written into the room that they have for it. */
+function withPageEnd(bytes: Uint8Array, end: string): Uint8Array {
+  const at = bytes.length - PAGE_END_BYTES;
+  if (end.length > PAGE_END_BYTES) throw new Error(`the end of a page has ${end.length} characters`);
+  const { written } = new TextEncoder().encodeInto(end, bytes.subarray(at));
+  return bytes.subarray(0, at + written);
+}

@@ -1,0 +1,62 @@
+/**
+ * An order book as JSON, written as bytes, because a book is long and read often. The engine keeps one book, in prices of UP; a bid for
+ * UP at p is an offer of DOWN at 1 - p, and the other way round.
+ */
+import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
+import { type Assets, marketIdText, ticksText } from '../../../engine/interface/notation.js';
+import type { DepthLevel, DepthView } from '../../../engine/interface/views.js';
+import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
+
+const UP_BIDS = ascii(',"UP":{"bids":[');
+const DOWN_BIDS = ascii(']},"DOWN":{"bids":[');
+const ASKS = ascii('],"asks":[');
+const END = ascii(']}}');
+/** A level up to its shares, by price. */
+const LEVELS = Array.from({ length: MICROS_PER_SET }, (_, ticks) =>
+  ascii(`{"price":${ticksText(ticks)},"shares":`),
+);
+const COMMA = 44;
+const BRACE = 125;
+const out = new AsciiWriter();
+
+export function orderbookBytes(
+  assets: Assets,
+  marketId: number,
+  depth: DepthView,
+  sequence: number,
+): Uint8Array {
+  write(assets, marketId, depth, sequence);
+  return out.toBytes();
+}
+
+/** The same as text. */
+export function orderbookText(assets: Assets, marketId: number, depth: DepthView, sequence: number): string {
+  write(assets, marketId, depth, sequence);
+  return out.toText();
+}
+
+function write(assets: Assets, marketId: number, { bids, asks }: DepthView, sequence: number): void {
+  out.clear();
+  out.text(`{"marketId":"${marketIdText(assets, marketId)}","sequence":${sequence}`);
+  out.put(UP_BIDS);
+  writeLevels(bids, ownPrice);
+  out.put(ASKS);
+  writeLevels(asks, ownPrice);
+  out.put(DOWN_BIDS);
+  writeLevels(asks, otherPrice);
+  out.put(ASKS);
+  writeLevels(bids, otherPrice);
+  out.put(END);
+}
+
+const ownPrice = (ticks: number) => ticks;
+const otherPrice = (ticks: number) => MICROS_PER_SET - ticks;
+
+function writeLevels(levels: readonly DepthLevel[], priceOf: (ticks: number) => number): void {
+  for (let i = 0; i < levels.length; i++) {
+    const { priceTicks, sizeLots } = levels[i]!;
+    if (i > 0) out.byte(COMMA);
+    out.lots(LEVELS[priceOf(priceTicks)]!, sizeLots);
+    out.byte(BRACE);
+  }
+}

@@ -1,0 +1,132 @@
+/** Markets: lists, one market, its order book, and what an order would do now. Public. */
+import { MarketStatus, Side } from '../../../engine/interface/domain.js';
+import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../../engine/interface/limits.js';
+import { marketIdNumber } from '../../../engine/interface/notation.js';
+import type { MarketView } from '../../../engine/interface/views.js';
+import { errorAnswer } from '../../http/errors.js';
+import { startOf } from '../../http/paging.js';
+import type { RequestContext } from '../../http/request-context.js';
+import { defineRoute, type Route } from '../../http/route.js';
+import * as answers from '../../json/answers.js';
+import * as requests from '../../json/requests.js';
+import { marketText, quoteText } from '../../json/views.js';
+import { isListed, readHistory } from '../history/read.js';
+import { answerMarkets, listName } from './list.js';
+import { orderbookBytes } from './orderbook.js';
+
+export const marketRoutes: Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/markets',
+    access: 'public',
+    summary: 'All markets, newest first, past ones too',
+    query: requests.MarketsQuery,
+    responses: { 200: answers.Markets },
+    errors: ['unavailable'],
+    handle(call) {
+      const { asset } = call.query;
+      if (asset !== undefined && !isListed(call, asset)) return;
+      const after = startOf(call, listName(call.query));
+      if (after !== undefined) answerMarkets(call, after);
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m',
+    access: 'public',
+    summary: 'The active 15-minute markets',
+    query: requests.ActiveMarketsQuery,
+    responses: { 200: answers.ActiveMarkets },
+    handle(call) {
+      const { engine, gateway, query } = call;
+      if (query.asset !== undefined && !isListed(call, query.asset)) return;
+      const texts: string[] = [];
+      for (let asset = 0; asset < engine.assetCount; asset++) {
+        const market = engine.market(engine.activeMarket(asset));
+        if (market === null || (query.asset !== undefined && engine.assetSymbol(asset) !== query.asset))
+          continue;
+        texts.push(marketText(engine, market, engine.sequence));
+      }
+      const serverTimeMs = gateway.clock.nowMs();
+      call.answer(
+        200,
+        `{"markets":[${texts.join(',')}],"serverTimeMs":${serverTimeMs},"sequence":${engine.sequence}}`,
+      );
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/:id',
+    access: 'public',
+    summary: 'One market, also a past one, with its price history',
+    query: requests.NoQuery,
+    responses: { 200: answers.MarketWithHistory },
+    errors: ['market_not_found', 'unavailable'],
+    handle(call) {
+      const { engine } = call;
+      const marketId = marketIdNumber(engine, call.parameter('id'));
+      readHistory(call, { kind: 'marketText', marketId }, (text, sequence) => {
+        if (text !== null) call.answerAt(sequence, 200, text);
+        else call.answerError(errorAnswer('market_not_found'));
+      });
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m/:marketId/orderbook',
+    access: 'public',
+    summary: 'The order book of a market, best prices first',
+    query: requests.DepthQuery,
+    responses: { 200: answers.Orderbook },
+    errors: ['market_not_found'],
+    handle(call) {
+      const market = findMarket(call, call.parameter('marketId'));
+      if (market === null) return;
+      const { engine } = call;
+      const depth = engine.depth(market.marketId, call.query.depth)!;
+      call.answer(200, orderbookBytes(engine, market.marketId, depth, engine.sequence));
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/markets/15m/:marketId/quote',
+    access: 'public',
+    summary: 'What an order would do now; the own resting orders of a user who is signed in are left out',
+    query: requests.QuoteQuery,
+    responses: { 200: answers.Quote },
+    errors: ['market_not_found', 'market_not_active'],
+    handle(call) {
+      const market = findMarket(call, call.parameter('marketId'));
+      if (market === null) return;
+      if (market.status !== MarketStatus.ACTIVE) {
+        call.answerError(errorAnswer('market_not_active'));
+        return;
+      }
+      const { side, outcome, amount = 0, shares = MAX_ORDER_LOTS, price } = call.query;
+      const worstTicks = side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
+      const quote = call.engine.quote({
+        marketId: market.marketId,
+        side,
+        outcome,
+        budgetMicros: amount,
+        sizeLots: shares,
+        priceTicks: price ?? worstTicks,
+        userId: call.userId,
+      })!;
+      const order = { marketId: market.marketId, side, outcome };
+      call.answer(200, quoteText(call.engine, order, quote, call.engine.sequence));
+    },
+  }),
+];
+
+/** The market, or null after telling the client that there is none. */
+function findMarket(call: RequestContext<unknown, unknown>, id: string): MarketView | null {
+  const marketId = marketIdNumber(call.engine, id);
+  const market = marketId === 0 ? null : call.engine.market(marketId);
+  if (market === null) call.answerError(errorAnswer('market_not_found'));
+  return market;
+}

@@ -1,0 +1,180 @@
+/**
+ * The receipt of a buy or a sell, as JSON. Written as bytes, because batches are full of them.
+ */
+import { CommandKind } from '../../../engine/interface/commands.js';
+import { OrderStatus } from '../../../engine/interface/domain.js';
+import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
+import { ORDER_RESULT_LENGTH, OrderResult, ResultHead } from '../../../engine/interface/results.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
+import { averagePriceMicros } from '../../json/decimal.js';
+
+const STATUS_NAMES = {
+  [OrderStatus.FILLED]: 'filled',
+  [OrderStatus.PARTIALLY_FILLED]: 'partially_filled',
+  [OrderStatus.RESTING]: 'resting',
+} as const;
+const STATUSES = Object.keys(STATUS_NAMES).length;
+
+/** From the side to the field "shares", for each side, outcome and status. */
+const KINDS = ['BUY', 'SELL'].flatMap((side) =>
+  [0, 1].flatMap((outcome) =>
+    Object.values(STATUS_NAMES).map((status) =>
+      ascii(`","side":"${side}","outcome":"${outcomeName(outcome)}","status":"${status}","shares":`),
+    ),
+  ),
+);
+
+const ORDER_ID = ascii('{"orderId":"o');
+const MARKET_ID = ascii('","marketId":"');
+const USER_ID = ascii('","userId":"u');
+const AVERAGE_PRICE = ascii(',"averagePrice":');
+const SPENT = ascii(',"spent":');
+const RECEIVED = ascii(',"received":');
+const FEE = ascii(',"fee":');
+const TOTAL = ascii(',"total":');
+const UNSPENT = ascii(',"unspent":');
+/** From the filled shares to the field "unspent", where there are none. */
+const NOTHING_BOUGHT = ascii('0,"averagePrice":null,"spent":0,"fee":0,"total":0,"unspent":');
+const NOTHING_SOLD = ascii('0,"averagePrice":null,"received":0,"fee":0,"total":0,"unspent":');
+const RESTING_SHARES = ascii(',"restingShares":');
+const FILLS = ascii(',"fills":[');
+const TRADE_ID = ascii('{"tradeId":"t');
+const PRICE = ascii('","price":');
+const SHARES = ascii(',"shares":');
+const BALANCE = ascii('],"balance":{"available":');
+const NO_FILLS = ascii(',"fills":[],"balance":{"available":');
+const HELD = ascii(',"held":');
+const POSITION_UP = ascii('},"position":{"UP":');
+const POSITION_DOWN = ascii(',"DOWN":');
+const SEQUENCE = ascii('},"sequence":');
+const AT_MS = ascii(',"atMs":');
+const COMMA = 44;
+const BRACE = 125;
+
+/**
+ * A part of a receipt that depends on two numbers alone, and where it was written last: the receipts of a batch are alike in much, and to
+ * copy a part takes a fraction of the time that writing it does.
+ */
+class Part {
+  private first = Number.NaN;
+  private second = Number.NaN;
+  private from = 0;
+  private to = 0;
+
+  /** Whether it was written for these numbers before, and has been written again now. If not: write it, then `end`. */
+  repeat(out: AsciiWriter, first: number, second: number): boolean {
+    if (this.first === first && this.second === second) {
+      out.repeat(this.from, this.to);
+      return true;
+    }
+    this.first = first;
+    this.second = second;
+    this.from = out.position;
+    return false;
+  }
+
+  end(out: AsciiWriter): void {
+    this.to = out.position;
+  }
+}
+
+/** The parts that receipts in one text have in common. For one text only. */
+export class ReceiptParts {
+  readonly place = new Part();
+  readonly time = new Part();
+}
+
+/** Writes the receipt of the result that is `ok` and begins at `at` on the tape. `parts`: of this text. */
+export function writeOrderReceipt(
+  out: AsciiWriter,
+  parts: ReceiptParts,
+  assets: Assets,
+  { values }: NumberBuffer,
+  at: number,
+): void {
+  const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
+  const outcome = values[at + OrderResult.outcome]!;
+  const status = values[at + OrderResult.status]!;
+  out.integer(ORDER_ID, values[at + OrderResult.orderId]!);
+  writePlace(out, parts.place, assets, values[at + OrderResult.marketId]!, values[at + OrderResult.userId]!);
+  const kind = KINDS[((isBuy ? 0 : 2) + outcome) * STATUSES + status]!;
+  if (values[at + OrderResult.filledLots]! > 0) writeTraded(out, values, at, kind);
+  else {
+    out.put(kind);
+    out.micros(isBuy ? NOTHING_BOUGHT : NOTHING_SOLD, values[at + OrderResult.unspentMicros]!);
+  }
+  out.lots(RESTING_SHARES, values[at + OrderResult.restingLots]!);
+  const fillCount = values[at + OrderResult.fillCount]!;
+  if (fillCount > 0) writeFills(out, values, at + ORDER_RESULT_LENGTH, fillCount);
+  out.micros(fillCount > 0 ? BALANCE : NO_FILLS, values[at + OrderResult.availableMicros]!);
+  out.micros(HELD, values[at + OrderResult.heldMicros]!);
+  out.lots(POSITION_UP, values[at + OrderResult.upLots]!);
+  out.lots(POSITION_DOWN, values[at + OrderResult.downLots]!);
+  writeTime(out, parts.time, values[at + ResultHead.sequence]!, values[at + ResultHead.atMs]!);
+}
+
+function writePlace(out: AsciiWriter, part: Part, assets: Assets, marketId: number, userId: number): void {
+  if (part.repeat(out, marketId, userId)) return;
+  out.put(MARKET_ID);
+  out.text(marketName(assets, marketId));
+  out.integer(USER_ID, userId);
+  part.end(out);
+}
+
+/** Also the end. */
+function writeTime(out: AsciiWriter, part: Part, sequence: number, atMs: number): void {
+  if (part.repeat(out, sequence, atMs)) return;
+  out.integer(SEQUENCE, sequence);
+  out.integer(AT_MS, atMs);
+  out.byte(BRACE);
+  part.end(out);
+}
+
+/** From what comes before the filled shares, of which there are some, to what is unspent. */
+function writeTraded(out: AsciiWriter, values: Float64Array, at: number, kind: Piece): void {
+  const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
+  const filledLots = values[at + OrderResult.filledLots]!;
+  const valueMicros = values[at + OrderResult.valueMicros]!;
+  const feeMicros = values[at + OrderResult.feeMicros]!;
+  out.lots(kind, filledLots);
+  out.micros(AVERAGE_PRICE, averagePriceMicros(valueMicros, filledLots)!);
+  out.micros(isBuy ? SPENT : RECEIVED, valueMicros);
+  out.micros(FEE, feeMicros);
+  out.micros(TOTAL, isBuy ? valueMicros + feeMicros : valueMicros - feeMicros);
+  out.micros(UNSPENT, values[at + OrderResult.unspentMicros]!);
+}
+
+/** Triples of trade id, ticks and lots, at least one. The closing bracket is the next piece's. */
+function writeFills(out: AsciiWriter, values: Float64Array, start: number, count: number): void {
+  out.put(FILLS);
+  for (let i = 0; i < count; i++) {
+    const at = start + i * 3;
+    if (i > 0) out.byte(COMMA);
+    out.integer(TRADE_ID, values[at]!);
+    out.ticks(PRICE, values[at + 1]!);
+    out.lots(SHARES, values[at + 2]!);
+    out.byte(BRACE);
+  }
+}
+
+/** The last market that was written: most orders are for the same few. */
+const last = { assets: null as Assets | null, marketId: 0, name: '' };
+
+function marketName(assets: Assets, marketId: number): string {
+  if (last.marketId !== marketId || last.assets !== assets) {
+    last.assets = assets;
+    last.marketId = marketId;
+    last.name = marketIdText(assets, marketId);
+  }
+  return last.name;
+}
+
+const single = new AsciiWriter();
+
+/** The same as text, for a single order. */
+export function orderReceipt(assets: Assets, result: NumberBuffer, at: number): string {
+  single.clear();
+  writeOrderReceipt(single, new ReceiptParts(), assets, result, at);
+  return single.toText();
+}

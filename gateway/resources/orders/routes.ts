@@ -1,0 +1,175 @@
+/** Trading: buy, sell, claim, cancel, and the orders that rest. Session required. */
+import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
+import { errorAnswer, invalidRequest } from '../../http/errors.js';
+import { pageOf } from '../../http/paging.js';
+import type { RequestContext } from '../../http/request-context.js';
+import { defineRoute, type Route } from '../../http/route.js';
+import * as answers from '../../json/answers.js';
+import type { FieldProblems } from '../../json/problems.js';
+import { cancelAllReceipt, cancelReceipt, claimReceipt, orderReceipt } from '../../json/receipts.js';
+import * as requests from '../../json/requests.js';
+import { orderText } from '../../json/views.js';
+import { buyCommand, sellCommand } from './commands.js';
+import { type Problem, readBuy, readSell } from './requests.js';
+
+/** Of every order, besides what it lacks: money or shares. */
+const ORDER_ERRORS = [
+  'market_not_found',
+  'market_not_active',
+  'deadline_passed',
+  'limit_reached',
+  'insufficient_liquidity',
+  'price_not_met',
+] as const;
+
+export const tradingRoutes: Route[] = [
+  defineRoute({
+    method: 'POST',
+    path: '/markets/15m/:marketId/buy',
+    access: 'session',
+    summary: 'Buy shares of an outcome, at the market or with a limit',
+    query: requests.NoQuery,
+    body: requests.BuyBody,
+    idempotent: true,
+    responses: { 200: answers.BuyReceipt },
+    errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
+    handle(call) {
+      const order = orderOf(call, readBuy);
+      if (order === null) return;
+      const marketId = marketOf(call);
+      if (marketId === null) return;
+      const { userId, idempotencyKey } = call;
+      call.execute(buyCommand({ userId, idempotencyKey, marketId }, order), 200, orderReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/markets/15m/:marketId/sell',
+    access: 'session',
+    summary: 'Sell shares back before the market ends',
+    query: requests.NoQuery,
+    body: requests.SellBody,
+    idempotent: true,
+    responses: { 200: answers.SellReceipt },
+    errors: [...ORDER_ERRORS, 'insufficient_shares'],
+    handle(call) {
+      const order = orderOf(call, readSell);
+      if (order === null) return;
+      const marketId = marketOf(call);
+      if (marketId === null) return;
+      const { userId, idempotencyKey } = call;
+      call.execute(sellCommand({ userId, idempotencyKey, marketId }, order), 200, orderReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/markets/15m/:marketId/claim',
+    access: 'session',
+    summary: 'Claim the winnings in a resolved market',
+    query: requests.NoQuery,
+    body: requests.EmptyBody,
+    idempotent: true,
+    responses: { 200: answers.ClaimReceipt },
+    errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim'],
+    handle(call) {
+      const marketId = marketOf(call);
+      if (marketId === null) return;
+      const { userId, idempotencyKey } = call;
+      call.execute({ kind: 'claim', userId, idempotencyKey, marketId }, 200, claimReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'DELETE',
+    path: '/markets/15m/:marketId/orders/:orderId',
+    access: 'session',
+    summary: 'Cancel a resting order',
+    query: requests.NoQuery,
+    body: requests.EmptyBody,
+    idempotent: true,
+    responses: { 200: answers.CancelReceipt },
+    errors: ['market_not_found', 'order_not_found'],
+    handle(call) {
+      const marketId = marketOf(call);
+      if (marketId === null) return;
+      const orderId = idNumber('o', call.parameter('orderId'));
+      if (orderId === 0 && call.idempotencyKey === null) {
+        const isMarket = call.engine.market(marketId) !== null;
+        call.answerError(errorAnswer(isMarket ? 'order_not_found' : 'market_not_found'));
+        return;
+      }
+      const { userId, idempotencyKey } = call;
+      call.execute({ kind: 'cancel', userId, idempotencyKey, marketId, orderId }, 200, cancelReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'DELETE',
+    path: '/markets/15m/:marketId/orders',
+    access: 'session',
+    summary: 'Cancel all own resting orders in a market',
+    query: requests.NoQuery,
+    body: requests.EmptyBody,
+    idempotent: true,
+    responses: { 200: answers.CancelAllReceipt },
+    errors: ['market_not_found'],
+    handle(call) {
+      const marketId = marketOf(call);
+      if (marketId === null) return;
+      const { userId, idempotencyKey } = call;
+      call.execute({ kind: 'cancelAll', userId, idempotencyKey, marketId }, 200, cancelAllReceipt);
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/users/:id/orders',
+    access: 'session',
+    summary: 'The own resting orders, oldest first',
+    userParameter: 'id',
+    query: requests.PagedQuery,
+    responses: { 200: answers.Orders },
+    handle(call) {
+      const { engine, userId } = call;
+      const page = pageOf(call, engine.orders(userId), {
+        list: `orders/u${userId}`,
+        positionOf: (order) => order.orderId,
+        newestFirst: false,
+      });
+      if (page === null) return;
+      const texts = page.entries.map((order) => orderText(engine, order));
+      call.answer(
+        200,
+        `{"orders":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${engine.sequence}}`,
+      );
+    },
+  }),
+];
+
+/** null after telling the client what is wrong with it. */
+function orderOf<Fields, Order>(
+  call: RequestContext<Fields, unknown>,
+  read: (fields: Fields, problem: Problem) => Order,
+): Order | null {
+  let problems: FieldProblems | null = null;
+  const order = read(call.body, (name, message) => {
+    problems ??= {};
+    problems[name] ??= message;
+  });
+  if (problems === null) return order;
+  call.refuse(invalidRequest(problems));
+  return null;
+}
+
+/**
+ * null after telling the client that no market can have this id. Under an idempotency key the engine says so, which does not
+ * find 0: so that this refusal, too, is remembered. Whether there is a market is the engine's to say.
+ */
+function marketOf(call: RequestContext<unknown, unknown>): number | null {
+  const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
+  if (marketId !== 0 || call.idempotencyKey !== null) return marketId;
+  call.answerError(errorAnswer('market_not_found'));
+  return null;
+}

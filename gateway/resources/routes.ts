@@ -1,0 +1,23 @@
+/** All routes of the API. */
+import type { Route } from '../http/route.js';
+import { userRoutes } from './accounts/routes.js';
+import { batchRoutes } from './batch/routes.js';
+import { historyRoutes } from './history/routes.js';
+import { marketRoutes } from './markets/routes.js';
+import { tradingRoutes } from './orders/routes.js';
+import { partnerRoutes } from './partners/routes.js';
+import { signInRoutes } from './sign-in/routes.js';
+import { operationRoutes } from './status/routes.js';
+import { vaultRoutes } from './vault/routes.js';
+
+export const ROUTES: readonly Route[] = [
+  ...marketRoutes,
+  ...historyRoutes,
+  ...tradingRoutes,
+  ...batchRoutes,
+  ...userRoutes,
+  ...vaultRoutes,
+  ...signInRoutes,
+  ...partnerRoutes,
+  ...operationRoutes,
+];

@@ -1,0 +1,195 @@
+/**
+ * Accounts and sessions: register, sign in and out, change the password.
+ *
+ * A token leaves the process only when the registration or the password change that it belongs to is durable: it goes
+ * out as part of an answer, and that waits for its sequence like every other.
+ */
+import { Code } from '../../../engine/interface/codes.js';
+import { ResultHead } from '../../../engine/interface/results.js';
+import { clearedSessionCookie, sessionCookie } from '../../auth/cookie.js';
+import { HOUSE_USERNAME } from '../../house/house.js';
+import { errorAnswer } from '../../http/errors.js';
+import type { RequestContext } from '../../http/request-context.js';
+import { defineRoute, type Route } from '../../http/route.js';
+import * as answers from '../../json/answers.js';
+import { resultFields } from '../../json/receipts.js';
+import * as requests from '../../json/requests.js';
+
+export const signInRoutes: Route[] = [
+  defineRoute({
+    method: 'POST',
+    path: '/auth/register',
+    access: 'open',
+    takesPartnerKey: true,
+    summary: 'Make an account and sign in; with a partner’s key, an account of that partner for good',
+    quota: 'signIns',
+    query: requests.NoQuery,
+    body: requests.RegisterBody,
+    responses: { 201: answers.SignedIn },
+    errors: ['username_taken', 'limit_reached'],
+    setsCookie: true,
+    async handle(call) {
+      const { username, password, referralCode = '' } = call.body;
+      const { engine, gateway, partner } = call;
+      if (engine.findUser(username) !== 0 || username.toLowerCase() === HOUSE_USERNAME) {
+        call.answerError(errorAnswer('username_taken'));
+        return;
+      }
+      const credential = await hashOrRefuse(call, password);
+      if (credential === null) return;
+      const grantMicros = gateway.config.startingBalanceMicros;
+      const result = call.submit({
+        kind: 'register',
+        username,
+        credential,
+        referralCode,
+        grantMicros,
+        partner,
+      });
+      if (result === null) return;
+      if (result.values[ResultHead.code] !== Code.ok) {
+        call.answerRejected(result);
+        return;
+      }
+      const { userId } = resultFields('register', result);
+      await answerSignedIn(call, userId, 201);
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/auth/login',
+    access: 'open',
+    summary: 'Sign in',
+    quota: 'signIns',
+    query: requests.NoQuery,
+    body: requests.LoginBody,
+    responses: { 200: answers.SignedIn },
+    errors: ['wrong_credentials'],
+    setsCookie: true,
+    async handle(call) {
+      const { username, password } = call.body;
+      if (!call.takeOfTriedName(username)) return;
+      const userId = call.engine.findUser(username);
+      if (await isPasswordOf(call, userId, password)) await answerSignedIn(call, userId, 200);
+    },
+  }),
+
+  defineRoute({
+    method: 'POST',
+    path: '/auth/logout',
+    access: 'open',
+    summary: 'Clear the session cookie; the token itself stays valid until the password changes',
+    quota: null,
+    query: requests.NoQuery,
+    body: requests.EmptyBody,
+    responses: { 204: null },
+    setsCookie: true,
+    handle(call) {
+      call.addHeader('Set-Cookie', clearedSessionCookie(call.isSecure));
+      call.answer(204, '');
+    },
+  }),
+
+  defineRoute({
+    method: 'PUT',
+    path: '/auth/password',
+    access: 'session',
+    summary: 'Change the own password; every older token ends at once',
+    quota: 'signIns',
+    query: requests.NoQuery,
+    body: requests.PasswordBody,
+    responses: { 200: answers.NewToken },
+    errors: ['wrong_credentials'],
+    setsCookie: true,
+    async handle(call) {
+      const { engine, userId, gateway } = call;
+      const { currentPassword, newPassword } = call.body;
+      const before = engine.credentialVersion(userId);
+      if (!(await isPasswordOf(call, userId, currentPassword))) return;
+      const credential = await hashOrRefuse(call, newPassword);
+      if (credential === null) return;
+      // While this waited, another change may have ended the session that asked for it.
+      if (engine.credentialVersion(userId) !== before) {
+        call.answerError(errorAnswer('token_revoked'));
+        return;
+      }
+      const result = call.submit({ kind: 'setCredential', userId, credential });
+      if (result === null) return;
+      const { version, sequence } = resultFields('setCredential', result);
+      const token = await gateway.sessions.issue(userId, version, engine.nowMs);
+      call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
+      call.answerAt(sequence, 200, `{"token":"${token}","sequence":${sequence}}`);
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/auth/session',
+    access: 'session',
+    summary: 'Who is signed in',
+    query: requests.NoQuery,
+    responses: { 200: answers.SessionOwner },
+    handle(call) {
+      const { userId, username } = call.engine.account(call.userId)!;
+      call.answer(200, `{"userId":"u${userId}","username":"${username}","sequence":${call.engine.sequence}}`);
+    },
+  }),
+];
+
+/** Null if the client has left meanwhile, or after telling it that there is no hash to be had now. */
+async function hashOrRefuse(
+  call: RequestContext<unknown, unknown>,
+  password: string,
+): Promise<string | null> {
+  const credential = await call.gateway.passwords.hash(password, call);
+  if (call.isOver) return null;
+  if (credential === null) refuseBusy(call);
+  return credential;
+}
+
+/**
+ * Whether the password is the user's. If not, the client has been told; a user who does not exist (0) takes the same
+ * time as a wrong password.
+ */
+async function isPasswordOf(
+  call: RequestContext<unknown, unknown>,
+  userId: number,
+  password: string,
+): Promise<boolean> {
+  const { engine, gateway } = call;
+  const credential = engine.credential(userId) ?? '';
+  const fits = await gateway.passwords.verify(password, credential, call);
+  if (call.isOver) return false;
+  if (fits === null) {
+    refuseBusy(call);
+    return false;
+  }
+  if (fits && engine.credential(userId) === credential) return true;
+  call.answerError(errorAnswer('wrong_credentials'));
+  return false;
+}
+
+/** Too many work on passwords, or the exchange stops: there is no hash to be had. */
+function refuseBusy(call: RequestContext<unknown, unknown>): void {
+  call.addHeader('Retry-After', '1');
+  call.refuseUnavailable();
+}
+
+async function answerSignedIn(
+  call: RequestContext<unknown, unknown>,
+  userId: number,
+  status: number,
+): Promise<void> {
+  const { engine, gateway } = call;
+  const { sequence } = engine;
+  const { username } = engine.account(userId)!;
+  const { code } = engine.referral(userId)!;
+  const token = await gateway.sessions.issue(userId, engine.credentialVersion(userId), engine.nowMs);
+  call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
+  call.answerAt(
+    sequence,
+    status,
+    `{"userId":"u${userId}","username":"${username}","token":"${token}","referralCode":"${code}","sequence":${sequence}}`,
+  );
+}

@@ -1,0 +1,48 @@
+/**
+ * `markets`: markets open, end, are resolved and, a day later, closed; and a start price is fixed. The snapshot has the active
+ * markets; a delta has what happened in one command, in order, each with the market as it is after the command: null if it is
+ * closed by then.
+ */
+import type { Engine } from '../../../engine/engine.js';
+import { marketIdText } from '../../../engine/interface/notation.js';
+import { marketText } from '../../json/views.js';
+import { Channel } from './channel.js';
+
+export type MarketChange = 'opened' | 'start_price_fixed' | 'ended' | 'resolved' | 'closed';
+
+export class MarketsChannel extends Channel {
+  private changes: { change: MarketChange; marketId: number }[] = [];
+
+  constructor(private readonly engine: Engine) {
+    super('markets', 'markets', engine.sequence);
+  }
+
+  addChange(change: MarketChange, marketId: number): void {
+    this.changes.push({ change, marketId });
+  }
+
+  snapshotData(): string {
+    const { engine } = this;
+    const texts: string[] = [];
+    for (let asset = 0; asset < engine.assetCount; asset++) {
+      const marketId = engine.activeMarket(asset);
+      if (marketId !== 0) texts.push(this.marketText(marketId));
+    }
+    return `{"markets":[${texts.join(',')}]}`;
+  }
+
+  protected takeChanges(): string {
+    const texts = this.changes.map(
+      ({ change, marketId }) =>
+        `{"change":"${change}","marketId":"${marketIdText(this.engine, marketId)}"` +
+        `,"market":${this.marketText(marketId)}}`,
+    );
+    this.changes = [];
+    return `{"changes":[${texts.join(',')}]}`;
+  }
+
+  private marketText(marketId: number): string {
+    const market = this.engine.market(marketId);
+    return market === null ? 'null' : marketText(this.engine, market, this.engine.sequence);
+  }
+}

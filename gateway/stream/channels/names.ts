@@ -1,0 +1,49 @@
+/** Channels as clients name them: "markets", "book:<marketId>", "trades:<marketId>", "prices:<asset>", "user". */
+import type { Engine } from '../../../engine/engine.js';
+import { marketIdNumber } from '../../../engine/interface/notation.js';
+import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
+
+export type ChannelId =
+  | { kind: 'markets' }
+  | { kind: 'book' | 'trades'; marketId: number }
+  | { kind: 'prices'; asset: number }
+  | { kind: 'user'; userId: number };
+
+export type ChannelKind = ChannelId['kind'];
+
+const FORMS = 'markets, book:<marketId>, trades:<marketId>, prices:<asset> or user';
+
+/** What a name means to the user (0: nobody is signed in), or why it means nothing now. One channel has one name. */
+export function channelNamed(engine: Engine, userId: number, name: string): ChannelId | ErrorAnswer {
+  if (name === 'markets') return { kind: 'markets' };
+  if (name === 'user') return userId === 0 ? notSignedIn(name) : { kind: 'user', userId };
+  const [kind, subject] = splitName(name);
+  if (kind === 'book' || kind === 'trades') {
+    const marketId = marketIdNumber(engine, subject);
+    const isKnown = marketId !== 0 && engine.market(marketId) !== null;
+    return isKnown ? { kind, marketId } : errorAnswer('market_not_found', { channel: name });
+  }
+  if (kind === 'prices') {
+    const asset = engine.findAsset(subject);
+    return asset >= 0 ? { kind, asset } : invalidRequest({ [name]: `names no asset; ${listed(engine)}` });
+  }
+  return invalidRequest({ [name]: `is no channel; channels are ${FORMS}` });
+}
+
+function splitName(name: string): [string, string] {
+  const colon = name.indexOf(':');
+  return colon < 0 ? ['', ''] : [name.slice(0, colon), name.slice(colon + 1)];
+}
+
+function notSignedIn(channel: string): ErrorAnswer {
+  return errorAnswer(
+    'missing_token',
+    { channel },
+    'The channel "user" needs a session: connect with the header x-user-token or the cookie service-session, or send {"op":"auth","token":"..."} first.',
+  );
+}
+
+function listed(engine: Engine): string {
+  const symbols = Array.from({ length: engine.assetCount }, (_, asset) => engine.assetSymbol(asset));
+  return `the assets are ${symbols.join(', ')}`;
+}

@@ -1,0 +1,61 @@
+/**
+ * `trades:<marketId>`: the trades of a market, as they happen, in the words of the taker. Nobody is named.
+ *
+ * The snapshot is an empty list: it says from where on trades come. Those before are at GET /markets/15m/:marketId/trades. A
+ * delta has the trades of one command, in order.
+ */
+
+import type { Engine } from '../../../engine/engine.js';
+import { ticksIn } from '../../../engine/interface/domain.js';
+import { EventSlot } from '../../../engine/interface/events.js';
+import {
+  lotsText,
+  marketIdText,
+  matchTypeName,
+  outcomeName,
+  sideName,
+  ticksText,
+} from '../../../engine/interface/notation.js';
+import { Channel } from './channel.js';
+
+const TRADE = EventSlot.trade;
+
+export class TradesChannel extends Channel {
+  private readonly marketName: string;
+  private texts: string[] = [];
+
+  constructor(
+    private readonly engine: Engine,
+    marketId: number,
+  ) {
+    const marketName = marketIdText(engine, marketId);
+    super(`trades:${marketName}`, `trades:${marketName}`, engine.sequence);
+    this.marketName = marketName;
+  }
+
+  /** A trade whose event begins at `at`. */
+  addTrade(values: Float64Array, at: number): void {
+    const outcome = values[at + TRADE.takerOutcome]!;
+    const priceTicks = ticksIn(outcome, values[at + TRADE.upTicks]!);
+    this.texts.push(
+      `{"tradeId":"t${values[at + TRADE.tradeId]!}","outcome":"${outcomeName(outcome)}"` +
+        `,"side":"${sideName(values[at + TRADE.takerSide]!)}","price":${ticksText(priceTicks)}` +
+        `,"shares":${lotsText(values[at + TRADE.sizeLots]!)}` +
+        `,"matchType":"${matchTypeName(values[at + TRADE.matchType]!)}","atMs":${this.engine.nowMs}}`,
+    );
+  }
+
+  snapshotData(): string {
+    return this.dataText('');
+  }
+
+  protected takeChanges(): string {
+    const { texts } = this;
+    this.texts = [];
+    return this.dataText(texts.join(','));
+  }
+
+  private dataText(trades: string): string {
+    return `{"marketId":"${this.marketName}","trades":[${trades}]}`;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * `user`: everything that concerns the account of the user who is signed in, as taker and as maker.
+ *
+ * The snapshot has the balance, the resting orders and the positions. A delta has the balance after the command, what
+ * happened, in order (see user-event-text.ts), and the positions of each market in which they changed, as they are now; none
+ * left is an empty list. An order that rests appears with `order_rested`, shrinks with each `fill` that names it, and is gone when
+ * nothing is left of it or with `order_cancelled`. The price, value and status of a position are those of the moment of
+ * the message.
+ */
+import type { Engine } from '../../../engine/engine.js';
+import { marketIdText } from '../../../engine/interface/notation.js';
+import { moneyFieldsText, openPositions, orderText, positionText } from '../../json/views.js';
+import { Channel } from './channel.js';
+import { positionMarketAt, userEventText } from './user-event-text.js';
+
+export class UserChannel extends Channel {
+  private texts: string[] = [];
+  private readonly markets = new Set<number>();
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly userId: number,
+  ) {
+    super('user', `user:${userId}`, engine.sequence);
+  }
+
+  /** An event that begins at `at` and concerns the user. */
+  addEvent(values: Float64Array, at: number): void {
+    this.texts.push(userEventText(this.engine, this.userId, values, at));
+    const marketAt = positionMarketAt(values[at]!);
+    if (marketAt !== 0) this.markets.add(values[at + marketAt]!);
+  }
+
+  snapshotData(): string {
+    const { engine, userId } = this;
+    const orders = engine.orders(userId).map((order) => orderText(engine, order));
+    const markets = new Set(engine.positions(userId).map(({ marketId }) => marketId));
+    return `{${this.accountText()},"orders":[${orders.join(',')}],"positions":[${this.positionsText(markets)}]}`;
+  }
+
+  protected takeChanges(): string {
+    const { texts, markets } = this;
+    this.texts = [];
+    const positions = this.positionsText(markets);
+    markets.clear();
+    return `{${this.accountText()},"events":[${texts.join(',')}],"positions":[${positions}]}`;
+  }
+
+  private accountText(): string {
+    return `"userId":"u${this.userId}","balance":{${moneyFieldsText(this.engine.account(this.userId)!)}}`;
+  }
+
+  private positionsText(marketIds: Iterable<number>): string {
+    const { engine, userId } = this;
+    return Array.from(marketIds, (marketId) => {
+      const market = engine.market(marketId);
+      const position = engine.position(userId, marketId);
+      const outcomes = market === null || position === null ? [] : openPositions(position, market);
+      const texts = outcomes.map((outcome) => positionText(engine, outcome));
+      return `{"marketId":"${marketIdText(engine, marketId)}","outcomes":[${texts.join(',')}]}`;
+    }).join(',');
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The scheduler: sends `advanceTime` when something is due that no customer's command has brought about, and goes on
+ * sending it, one per turn of the event loop, while ended markets have left work.
+ *
+ * What always holds: it never sends one early; at most one timer is set; setting it costs nothing while the next
+ * deadline stays the same, which is the case for all but a few commands.
+ */
+import { SubmitRefused } from '../../persistence/sequencer.js';
+import type { Submitter } from '../submitter.js';
+import type { Clock } from './clock.js';
+
+/** The longest sleep, in real time: after it the clock is looked at again, should it have been set. */
+const MAX_SLEEP_MS = 1_000;
+/** How long to leave a sequencer alone that took no command. */
+const REFUSED_SLEEP_MS = 10;
+
+export class Scheduler {
+  /** The deadline that the timer waits for; Infinity: no timer is set. */
+  private armedForMs = Number.POSITIVE_INFINITY;
+  private timer: NodeJS.Timeout | null = null;
+  private immediate: NodeJS.Immediate | null = null;
+  private running = false;
+  private readonly wake = (): void => this.run();
+
+  constructor(
+    private readonly sequencer: Submitter,
+    private readonly clock: Clock,
+  ) {}
+
+  start(): void {
+    this.running = true;
+    this.afterSubmit();
+  }
+
+  /** To be called after every submit, by whomever: a command may have made something due earlier. */
+  afterSubmit(): void {
+    const dueAtMs = this.sequencer.engine.nextDueMs();
+    if (dueAtMs < this.armedForMs && this.running) this.arm(dueAtMs);
+  }
+
+  /** Nothing is sent after this call. */
+  stop(): void {
+    this.running = false;
+    this.disarm();
+  }
+
+  private run(): void {
+    this.disarm();
+    const { engine } = this.sequencer;
+    if (engine.nextDueMs() <= this.nowMs() && !this.advanced()) {
+      this.armedForMs = engine.nextDueMs();
+      this.timer = setTimeout(this.wake, REFUSED_SLEEP_MS);
+      return;
+    }
+    const dueAtMs = engine.nextDueMs();
+    if (dueAtMs < Number.POSITIVE_INFINITY && this.running) this.arm(dueAtMs);
+  }
+
+  private advanced(): boolean {
+    try {
+      this.sequencer.submit({ kind: 'advanceTime' });
+      return true;
+    } catch (error) {
+      if (error instanceof SubmitRefused) return false;
+      throw error;
+    }
+  }
+
+  private arm(dueAtMs: number): void {
+    this.disarm();
+    this.armedForMs = dueAtMs;
+    if (dueAtMs <= this.nowMs()) this.immediate = setImmediate(this.wake);
+    else this.timer = setTimeout(this.wake, Math.min(this.clock.delayUntilMs(dueAtMs), MAX_SLEEP_MS));
+  }
+
+  private disarm(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    if (this.immediate !== null) clearImmediate(this.immediate);
+    this.timer = null;
+    this.immediate = null;
+    this.armedForMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** The time that a command sent now gets. */
+  private nowMs(): number {
+    return Math.max(this.sequencer.engine.nowMs, this.clock.nowMs());
+  }
+}

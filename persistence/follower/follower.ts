@@ -1,0 +1,214 @@
+/**
+ * The follower, as the trading thread has it: a thread with an engine of its own that is fed by the journal alone. It
+ * checks that the journal leads to the state that the exchange had, writes snapshots, and keeps history and leaderboards.
+ *
+ * Always holds: the trading thread never waits for it, and tells it nothing but that something was committed. If it
+ * finds that the journal says otherwise, `onDisagreement` is called, once. A thread that ends by itself (out of memory, say)
+ * is started again, a few times: it goes on where it was, and checks what was committed meanwhile.
+ */
+import { Worker } from 'node:worker_threads';
+import { History } from '../history/history.js';
+import { CommitMarks } from './lag.js';
+import type { FollowerData, FollowerLog, FromFollower, ToFollower } from './messages.js';
+import { ProgressBoard } from './progress-board.js';
+
+const SNAPSHOT_EVERY_COMMANDS = 500_000;
+const SNAPSHOT_EVERY_MS = 300_000;
+/** How often a thread that ended by itself is started again within a time, and how long after its end. */
+const RESTARTS_MAX = 5;
+const RESTARTS_WITHIN_MS = 600_000;
+const RESTART_AFTER_MS = 1_000;
+
+export interface FollowerOptions {
+  /** The data folder. */
+  folder: string;
+  /** Where the journal ends now. */
+  durableSequence: number;
+  /** A snapshot at the latest after so many commands, or so much of the exchange's time. Defaults: 500,000; 5 minutes. */
+  snapshotEveryCommands?: number;
+  snapshotEveryMs?: number;
+  log: FollowerLog;
+  /** Milliseconds on any clock that does not go back. */
+  elapsedMs: () => number;
+  /** The journal, or what it leads to, is not what this exchange made: trading must stop. `sequence` is the first bad one. */
+  onDisagreement: (sequence: number, message: string) => void;
+  /** The thread ends by itself again and again: nothing checks the journal any more, and there is no history. */
+  onFailure: (error: Error) => void;
+}
+
+export interface FollowerStatus {
+  /** Applied and found to agree; and in the history. */
+  appliedSequence: number;
+  projectedSequence: number;
+  /** What is durable and not in the history: commands, and the time since the oldest of them was committed. */
+  lagCommands: number;
+  lagMs: number;
+  /** Of the newest snapshot, 0: none. The time is the exchange's, and 0 until this process has written one. */
+  snapshotSequence: number;
+  snapshotAtMs: number;
+  /** Entries of lists in history.db, and markets. */
+  historyEntries: number;
+  /** Why it cannot go on now, though it tries again; null: it works. And how often that has happened. */
+  trouble: string | null;
+  troubleCount: number;
+}
+
+export class Follower {
+  /** Reads of history and leaderboards. */
+  readonly history: History;
+  private readonly board = new ProgressBoard();
+  private readonly marks = new CommitMarks();
+  private readonly workerData: FollowerData;
+  private thread: Worker;
+  /** Settles when the thread that runs now has ended. */
+  private threadEnd: Promise<void> = Promise.resolve();
+  /** Why its thread ended by itself, as far as that is known. */
+  private fault: Error | null = null;
+  private restartedAtMs: number[] = [];
+  private restart: NodeJS.Timeout | null = null;
+  private trouble: string | null = null;
+  private troubleCount = 0;
+  /** Why it does nothing any more. */
+  private ended: string | null = null;
+
+  constructor(private readonly options: FollowerOptions) {
+    const { folder, durableSequence, elapsedMs } = options;
+    this.board.set('durable', durableSequence);
+    if (durableSequence > 0) this.marks.committed(durableSequence, elapsedMs());
+    this.workerData = {
+      folder,
+      memory: this.board.memory,
+      snapshotEveryCommands: options.snapshotEveryCommands ?? SNAPSHOT_EVERY_COMMANDS,
+      snapshotEveryMs: options.snapshotEveryMs ?? SNAPSHOT_EVERY_MS,
+    };
+    this.thread = this.startThread();
+    this.history = new History({
+      send: (id, request, minSequence) => this.send({ kind: 'read', id, request, minSequence }),
+      lagMs: () => this.lagMs(),
+      elapsedMs,
+      problem: () => this.ended ?? (this.restart === null ? null : 'the follower is being started again'),
+    });
+  }
+
+  /** To be called after every commit. Takes a microsecond, and now and then a message. */
+  committed(sequence: number): void {
+    this.board.set('durable', sequence);
+    this.marks.committed(sequence, this.options.elapsedMs());
+    if (this.ended === null && this.board.takeIdle()) this.send({ kind: 'wake' });
+  }
+
+  get status(): FollowerStatus {
+    const { board } = this;
+    const projectedSequence = board.get('projected');
+    return {
+      appliedSequence: board.get('applied'),
+      projectedSequence,
+      lagCommands: Math.max(0, board.get('durable') - projectedSequence),
+      lagMs: this.lagMs(),
+      snapshotSequence: board.get('snapshotSequence'),
+      snapshotAtMs: board.get('snapshotAtMs'),
+      historyEntries: board.get('entryCount'),
+      trouble: this.trouble,
+      troubleCount: this.troubleCount,
+    };
+  }
+
+  /**
+   * Lets it finish the batch that it is at, and ends the thread; at once if it has not got to the first one. Reads that wait are
+   * answered `unavailable`.
+   */
+  async close(): Promise<void> {
+    this.end('the exchange is closing');
+    if (this.restart !== null) clearTimeout(this.restart);
+    if (this.board.close()) void this.thread.terminate();
+    else this.send({ kind: 'close' });
+    await this.threadEnd;
+  }
+
+  private startThread(): Worker {
+    const thread = new Worker(workerUrl(), { workerData: this.workerData });
+    thread.on('message', (message: FromFollower) => this.received(message));
+    thread.on('error', (error) => {
+      this.fault = error as Error;
+    });
+    this.threadEnd = new Promise((resolve) => {
+      thread.on('exit', () => {
+        resolve();
+        this.threadEnded();
+      });
+    });
+    return thread;
+  }
+
+  private lagMs(): number {
+    return this.marks.lagMs(this.board.get('projected'), this.options.elapsedMs());
+  }
+
+  private send(message: ToFollower): void {
+    this.thread.postMessage(message);
+  }
+
+  private received(message: FromFollower): void {
+    switch (message.kind) {
+      case 'answer':
+        this.history.answered(message.id, message.outcome);
+        break;
+      case 'log':
+        this.options.log[message.level](message.fields, message.message);
+        break;
+      case 'trouble':
+        this.setTrouble(message.problem);
+        break;
+      case 'disagreement': {
+        const { sequence } = message;
+        this.options.log.error(
+          { sequence, problem: message.message },
+          'the follower does not agree with the exchange',
+        );
+        this.end('the follower does not agree with the exchange');
+        this.options.onDisagreement(sequence, message.message);
+        break;
+      }
+    }
+  }
+
+  private setTrouble(problem: string | null): void {
+    this.trouble = problem;
+    if (problem !== null) this.troubleCount++;
+  }
+
+  private threadEnded(): void {
+    // After a disagreement, or when it is closed, it is meant to end.
+    if (this.ended !== null) return;
+    const { elapsedMs, log, onFailure } = this.options;
+    const error = this.fault ?? new Error("the follower's thread has ended");
+    this.fault = null;
+    this.setTrouble(error.message);
+    const nowMs = elapsedMs();
+    this.restartedAtMs = this.restartedAtMs.filter((atMs) => nowMs - atMs < RESTARTS_WITHIN_MS);
+    if (this.restartedAtMs.length >= RESTARTS_MAX) {
+      this.end('the follower has failed');
+      onFailure(error);
+      return;
+    }
+    log.error({ problem: String(error.stack) }, "the follower's thread has ended and will be started again");
+    // One that never began has not failed: no descriptor was left for it, say.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED') this.restartedAtMs.push(nowMs);
+    this.history.end('the follower is being started again');
+    this.restart = setTimeout(() => {
+      this.restart = null;
+      this.thread = this.startThread();
+    }, RESTART_AFTER_MS);
+  }
+
+  private end(reason: string): void {
+    this.ended ??= reason;
+    this.history.end(reason);
+  }
+}
+
+/** The built thread, also when this file runs from its source, as it does in tests: Node.js 20 runs no TypeScript. */
+function workerUrl(): URL {
+  const isSource = import.meta.url.endsWith('.ts');
+  return new URL(isSource ? '../../dist/persistence/follower/worker.js' : './worker.js', import.meta.url);
+}

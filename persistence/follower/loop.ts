@@ -1,0 +1,215 @@
+/**
+ * The follower's life: one session after another, until it is closed or finds that the journal is not what the exchange
+ * made.
+ *
+ * - Damage in history.db: it is named in the log, the file is removed, and the next session makes it again (after a second,
+ *   if that was the reason the last time, too).
+ * - A journal that is damaged, or that leads this engine to another digest: reported, with the sequence, and the end.
+ * - Anything else (a file that cannot be read now, a full disk): told as a trouble, and tried again, after a quarter of a
+ *   second at first and ten seconds at most. Trading does not depend on it.
+ *
+ * Reads that come before the first session is open wait for it; between sessions they are `unavailable`. What lies before
+ * the snapshot that the first session began with is checked once, hash by hash, when there is nothing else to do: damage is
+ * found even where nobody replays.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { HistoryDamage } from '../history/damage.js';
+import type { HistoryRequest } from '../history/requests.js';
+import { removeHistory } from '../history/store.js';
+import { JournalError, JournalUnavailable } from '../journal/errors.js';
+import { type JournalPosition, openJournalReader } from '../journal/reader.js';
+import { prepareSnapshotFolder } from '../snapshot/folder.js';
+import type { FollowerLog, FromFollower } from './messages.js';
+import type { Answered } from './reads.js';
+import { FollowerSession, type SessionOptions } from './session.js';
+
+/** How long to wait before the first attempt after a failure; doubled for each further one, up to the longest wait. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 10_000;
+
+/** What the loop tells of itself. */
+export type FollowerNews = Extract<FromFollower, { kind: 'disagreement' | 'trouble' }>;
+
+interface EarlyRead {
+  request: HistoryRequest;
+  minSequence: number;
+  done: Answered;
+}
+
+export class FollowerLoop {
+  private session: FollowerSession | null = null;
+  /** Reads that came before the first session was open; null from then on. */
+  private early: EarlyRead[] | null = [];
+  private unavailable = '';
+  private readonly stopped = new AbortController();
+  /** The check of what lies before the first session's start; null: not begun. */
+  private pastCheck: Promise<void> | null = null;
+  private pastIsTroubled = false;
+  private disagreed = false;
+  /** Whether the history has been damaged before. */
+  private wasDamaged = false;
+  /** Failures since it last caught up with the journal; and what the last one was, null: it has caught up. */
+  private failures = 0;
+  private problem: string | null = null;
+
+  constructor(
+    private readonly options: SessionOptions,
+    private readonly tell: (news: FollowerNews) => void,
+  ) {}
+
+  /** Settles when the follower is closed, or has found something that ends it. */
+  async run(): Promise<void> {
+    while (!this.isOver()) {
+      try {
+        await prepareSnapshotFolder(this.options.folder);
+        this.session = await FollowerSession.open(this.options);
+        const { session } = this;
+        // It may have been closed while the session was opened.
+        if (this.isOver()) session.stop();
+        this.takeEarlyReads((read) => session.read(read.request, read.minSequence, read.done));
+        await session.run(() => this.caughtUp(session.startPosition));
+      } catch (error) {
+        await this.recoverFrom(error);
+      }
+    }
+    await this.closeSession('the follower has stopped');
+    await this.pastCheck;
+  }
+
+  wake(): void {
+    this.session?.wake();
+  }
+
+  read(request: HistoryRequest, minSequence: number, done: Answered): void {
+    if (this.session !== null) this.session.read(request, minSequence, done);
+    else if (this.early !== null) this.early.push({ request, minSequence, done });
+    else done({ outcome: 'unavailable', reason: this.unavailable });
+  }
+
+  close(): void {
+    this.stopped.abort();
+    this.session?.stop();
+  }
+
+  private isOver(): boolean {
+    return this.disagreed || this.stopped.signal.aborted;
+  }
+
+  private async recoverFrom(error: unknown): Promise<void> {
+    const { log, folder } = this.options;
+    if (error instanceof JournalError) {
+      this.disagree(error);
+      return;
+    }
+    if (error instanceof HistoryDamage) {
+      const { table, row } = error;
+      log.error(
+        { table, row, problem: error.message },
+        'the history is damaged and will be made again from the journal',
+      );
+      await this.closeSession('the history is being made again');
+      removeHistory(folder);
+      if (this.wasDamaged) await this.pause();
+      this.wasDamaged = true;
+      return;
+    }
+    this.troubled(error, 'the follower has failed and tries again');
+    await this.closeSession('the follower has failed and tries again');
+    await this.pause();
+  }
+
+  /** Longer after each failure in a row. */
+  private pause(): Promise<void> {
+    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.failures++, LONGEST_WAIT_MS);
+    return delay(waitMs, undefined, { signal: this.stopped.signal }).catch(() => {});
+  }
+
+  private troubled(error: unknown, message: string): void {
+    const { message: problem, stack } = error as Error;
+    this.options.log.error(
+      { problem: error instanceof JournalUnavailable ? problem : String(stack) },
+      message,
+    );
+    this.problem = problem;
+    this.tell({ kind: 'trouble', problem });
+  }
+
+  private caughtUp(startPosition: JournalPosition): void {
+    this.pastCheck ??= this.checkPast(startPosition);
+    // While the check waits for its next attempt, that is the trouble.
+    if (this.pastIsTroubled) return;
+    this.failures = 0;
+    if (this.problem === null) return;
+    this.problem = null;
+    this.options.log.info({}, 'the follower works again');
+    this.tell({ kind: 'trouble', problem: null });
+  }
+
+  private async closeSession(reason: string): Promise<void> {
+    this.unavailable = reason;
+    this.takeEarlyReads(({ done }) => done({ outcome: 'unavailable', reason }));
+    const { session } = this;
+    this.session = null;
+    await session?.close(reason);
+  }
+
+  private takeEarlyReads(take: (read: EarlyRead) => void): void {
+    const early = this.early ?? [];
+    this.early = null;
+    for (const read of early) take(read);
+  }
+
+  private disagree(error: JournalError): void {
+    if (this.disagreed) return;
+    this.disagreed = true;
+    const sequence = error.firstBadSequence ?? this.options.board.get('applied') + 1;
+    this.tell({ kind: 'disagreement', sequence, message: error.message });
+    this.close();
+  }
+
+  private async checkPast(until: JournalPosition): Promise<void> {
+    while (!this.isOver()) {
+      try {
+        await checkChain(this.options, until, this.stopped.signal);
+        this.pastIsTroubled = false;
+        // It may be asleep, with nothing to follow.
+        this.wake();
+        return;
+      } catch (error) {
+        if (error instanceof JournalError) {
+          this.disagree(error);
+          return;
+        }
+        this.pastIsTroubled = true;
+        this.troubled(error, 'the older part of the journal cannot be checked now, and is tried again');
+        await this.pause();
+      }
+    }
+  }
+}
+
+/** Reads the journal from its first batch to a position. */
+async function checkChain(
+  { folder, log }: { folder: string; log: FollowerLog },
+  until: JournalPosition,
+  signal: AbortSignal,
+): Promise<void> {
+  if (until.sequence === 0) return;
+  const reader = await openJournalReader(folder);
+  try {
+    for await (const { lastSequence, hash } of reader.batches()) {
+      if (signal.aborted) return;
+      if (lastSequence < until.sequence) continue;
+      if (lastSequence > until.sequence || !hash.equals(until.hash)) {
+        throw new JournalError(
+          `the journal's chain does not lead to its batch at ${until.sequence}`,
+          until.sequence,
+        );
+      }
+      log.info({ sequence: until.sequence }, 'the journal before the snapshot is whole');
+      return;
+    }
+  } finally {
+    await reader.close();
+  }
+}

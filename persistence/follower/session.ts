@@ -1,0 +1,333 @@
+/**
+ * The follower at work: an engine fed by the journal alone, the history that comes out of it, leaderboards, snapshots.
+ * It begins with what history.db has and the newest snapshot that is not after that, and follows the journal until it is
+ * stopped or something is wrong.
+ *
+ * Always holds:
+ * - after each batch the engine has the digest that the exchange had (recovery.ts), and the chain is unbroken;
+ * - history is written in whole batches, one transaction at a time. What waits in memory is bounded: beyond the limit the
+ *   next batch is not read before the transaction is done.
+ *
+ * Every look at the journal and every transaction costs about as much as hundreds of commands, however few it is for. So
+ * commits are let come together for a moment before the follower goes after them, all at once; unless somebody waits for
+ * them. On a machine with few cores that leaves more of them to the thread that trades.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Engine } from '../../engine/engine.js';
+import { type CheckedHistory, checkHistory } from '../history/check.js';
+import { HistoryDamage } from '../history/damage.js';
+import { type HistoryChanges, Projection } from '../history/projection.js';
+import { HistoryReads } from '../history/reads.js';
+import type { HistoryRequest } from '../history/requests.js';
+import { type CommittedLists, HistoryStore } from '../history/store.js';
+import { JournalError } from '../journal/errors.js';
+import {
+  type JournalBatch,
+  type JournalPosition,
+  type JournalReader,
+  openJournalReader,
+} from '../journal/reader.js';
+import { Leaderboards } from '../leaderboard/leaderboard.js';
+import { Replay } from '../recovery.js';
+import type { readSnapshot } from '../snapshot/file.js';
+import { loadNewestSnapshot, type StartingPoint } from '../snapshot/recovery.js';
+import type { FollowerLog } from './messages.js';
+import type { ProgressBoard } from './progress-board.js';
+import { type Answered, FollowerReads } from './reads.js';
+import { FollowerSnapshots, type SnapshotSchedule, type WriteSnapshot } from './snapshots.js';
+
+/** For how long commits come together, while no read waits for them. */
+const GATHER_MS = 100;
+/** Entries, or commands, for which a transaction is begun although there is more to follow. */
+const TRANSACTION_ENTRIES = 50_000;
+const TRANSACTION_COMMANDS = 50_000;
+/** Entries that may wait for a transaction, before the journal has to wait for it. */
+const PENDING_ENTRIES_MAX = 200_000;
+/** Commands after which messages and finished transactions are handled: some milliseconds. */
+const TURN_COMMANDS = 1_000;
+
+export interface SessionOptions {
+  /** The data folder. */
+  folder: string;
+  board: ProgressBoard;
+  log: FollowerLog;
+  snapshots: SnapshotSchedule;
+  writeSnapshot: WriteSnapshot;
+  readSnapshot: typeof readSnapshot;
+}
+
+interface Opened {
+  reader: JournalReader;
+  store: HistoryStore;
+  checked: CheckedHistory;
+  start: StartingPoint;
+  database: HistoryReads;
+}
+
+export class FollowerSession {
+  private readonly board: ProgressBoard;
+  private readonly engine: Engine;
+  private readonly replay: Replay;
+  private readonly snapshots: FollowerSnapshots;
+  private readonly boards: Leaderboards;
+  private readonly reads: FollowerReads;
+  private readonly lists: CommittedLists;
+  /** null until the engine has come to where the history ends. */
+  private projection: Projection | null = null;
+  /** Where the engine stands in the journal. */
+  private position: JournalPosition;
+  /** The transaction under way. */
+  private committing: Promise<void> | null = null;
+  private failure: unknown = null;
+  private stopping = false;
+  /** Ends the sleep, or the moment in which commits come together. */
+  private wakeUp: (() => void) | null = null;
+
+  private constructor(
+    options: SessionOptions,
+    private readonly opened: Opened,
+  ) {
+    const { start, checked, database } = opened;
+    this.board = options.board;
+    this.engine = start.engine;
+    this.position = start.position;
+    this.lists = checked.lists;
+    this.replay = new Replay(
+      this.engine,
+      () => this.projection?.applied(),
+      (_command, atMs) => this.projection?.applying(atMs),
+    );
+    this.snapshots = new FollowerSnapshots(
+      options.folder,
+      options.snapshots,
+      options.writeSnapshot,
+      options.board,
+      options.log,
+    );
+    this.boards = new Leaderboards(this.engine);
+    this.reads = new FollowerReads({
+      engine: this.engine,
+      boards: this.boards,
+      database,
+      failed: (error) => this.fail(error),
+      groupEnded: () => this.serve(),
+    });
+  }
+
+  /** @throws HistoryDamage, JournalError, or an error of the file system or of SQLite. */
+  static async open(options: SessionOptions): Promise<FollowerSession> {
+    const { folder, log, board } = options;
+    const closers: { close(): Promise<void> }[] = [];
+    try {
+      const reader = await openJournalReader(folder);
+      closers.push(reader);
+      const store = await HistoryStore.open(folder);
+      closers.push(store);
+      const checked = await checkHistory(store.database, store.progress);
+      const { sequence, hash } = store.progress;
+      const there = await reader.positionAt(sequence);
+      if (there === null || !there.hash.equals(hash)) {
+        throw new HistoryDamage(
+          'progress',
+          'id 1',
+          `the journal has no such batch at ${sequence}: it is another one's`,
+        );
+      }
+      const read = options.readSnapshot;
+      const start = await loadNewestSnapshot({ folder, reader, log, notAfter: sequence, read });
+      const database = await HistoryReads.open(folder, checked.lists);
+      closers.push(database);
+      board.set('projected', sequence);
+      board.set('entryCount', store.entryCount);
+      const snapshotSequence = start.position.sequence;
+      log.info({ historySequence: sequence, snapshotSequence }, 'the follower starts');
+      return new FollowerSession(options, { reader, store, checked, start, database });
+    } catch (error) {
+      for (const each of closers.reverse()) await each.close();
+      throw error;
+    }
+  }
+
+  /** Where the engine began: what is before has not been looked at. */
+  get startPosition(): JournalPosition {
+    return this.opened.start.position;
+  }
+
+  /** Follows the journal until `stop`. `caughtUp` is called whenever there is nothing left to do. */
+  async run(caughtUp: () => void): Promise<void> {
+    if (!this.isEnding()) await this.followToEnd();
+    while (!this.isEnding()) {
+      if (this.board.get('durable') > this.position.sequence) await this.followCommitted();
+      else await this.sleep(caughtUp);
+    }
+    await this.committed();
+    if (this.failure !== null) throw this.failure;
+  }
+
+  read(request: HistoryRequest, minSequence: number, done: Answered): void {
+    this.reads.read(request, minSequence, done);
+    this.serve();
+    if (this.reads.areWaiting) this.wake();
+  }
+
+  wake(): void {
+    this.wakeUp?.();
+  }
+
+  stop(): void {
+    this.stopping = true;
+    this.wake();
+  }
+
+  /** @param reason what reads that wait are told. */
+  async close(reason: string): Promise<void> {
+    this.failure ??= new Error(reason);
+    this.reads.end(reason);
+    await this.committing;
+    await this.snapshots.close();
+    const { reader, store, database } = this.opened;
+    await database.close();
+    await store.close();
+    await reader.close();
+  }
+
+  private isEnding(): boolean {
+    return this.stopping || this.failure !== null;
+  }
+
+  private async followToEnd(): Promise<void> {
+    this.projectFromHere();
+    let turnEnds = this.position.sequence + TURN_COMMANDS;
+    for await (const batch of this.opened.reader.batches(this.position)) {
+      if (this.isEnding()) return;
+      this.apply(batch);
+      const pendingEntries = this.projection?.pendingEntries ?? 0;
+      const pendingCommands = batch.lastSequence - this.opened.store.progress.sequence;
+      const isMuch = pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS;
+      if (isMuch) this.startCommit();
+      if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
+      if (this.projection !== null && this.snapshots.isDue(this.engine)) await this.takeSnapshot();
+      if (this.position.sequence >= turnEnds) {
+        await nextTurn();
+        await this.letReadsIn();
+        turnEnds = this.position.sequence + TURN_COMMANDS;
+      }
+    }
+    this.startCommit();
+    await this.letReadsIn();
+  }
+
+  /** Reads of the database are served when the history stands where the engine does: lets it come there for those that wait. */
+  private async letReadsIn(): Promise<void> {
+    if (this.reads.areDue) await this.committed();
+  }
+
+  private apply(batch: JournalBatch): void {
+    this.replay.apply(batch);
+    this.position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
+    this.board.set('applied', batch.lastSequence);
+    this.projectFromHere();
+    this.serve();
+  }
+
+  /** Begins to project when the engine stands where the history ends. */
+  private projectFromHere(): void {
+    const { store, checked } = this.opened;
+    if (this.projection !== null || this.position.sequence < store.progress.sequence) return;
+    for (let userId = 1; userId <= this.engine.userCount; userId++) {
+      const count = this.engine.account(userId)!.tradeCount;
+      const found = checked.state.userTrades.of(userId);
+      if (found === count) continue;
+      throw new HistoryDamage('userTrade', `userId ${userId}`, `the list has ${found} entries, not ${count}`);
+    }
+    this.projection = new Projection(this.engine, checked.state, (userId) => this.boards.changed(userId));
+    this.serve();
+  }
+
+  /** Writes what has come together, unless a transaction is under way: then that one goes on with it. */
+  private startCommit(): void {
+    const { projection, position } = this;
+    const { store } = this.opened;
+    if (this.committing !== null || projection === null || this.failure !== null) return;
+    if (position.sequence === store.progress.sequence) return;
+    const changes = projection.take();
+    this.committing = this.reads.begun
+      .then(() => store.commit(changes, position))
+      .then(() => this.afterCommit(changes))
+      .catch((error: unknown) => {
+        this.committing = null;
+        this.fail(error);
+      });
+  }
+
+  private afterCommit({ lists: added, openedIds, endedIds }: HistoryChanges): void {
+    this.committing = null;
+    const { lists } = this;
+    lists.userTrades.addAll(added.userTrade);
+    lists.pointsCredits.addAll(added.pointsCredit);
+    lists.closedPositions.addAll(added.closedPosition);
+    for (const marketId of openedIds) lists.knownMarketIds.add(marketId);
+    lists.pastMarketIds.push(...endedIds);
+    const { store } = this.opened;
+    this.board.set('projected', store.progress.sequence);
+    this.board.set('entryCount', store.entryCount);
+    this.serve();
+    this.startCommit();
+  }
+
+  /** Until everything that was applied is in the history. */
+  private async committed(): Promise<void> {
+    this.startCommit();
+    while (this.committing !== null) await this.committing;
+  }
+
+  private async takeSnapshot(): Promise<void> {
+    await this.committed();
+    if (this.isEnding()) return;
+    await this.opened.store.sync();
+    this.snapshots.take(this.engine, this.position);
+  }
+
+  private serve(): void {
+    if (this.projection !== null) this.reads.serve(this.board.get('projected'));
+  }
+
+  /** Until something is committed that was not followed. */
+  private async sleep(caughtUp: () => void): Promise<void> {
+    const { board } = this;
+    board.raiseIdle();
+    // Committed since the last look: then there may have been no flag to send a message for.
+    if (board.get('durable') > this.position.sequence) return;
+    caughtUp();
+    await this.woken(null);
+  }
+
+  /** Follows what the exchange has committed, when some more has come to it. */
+  private async followCommitted(): Promise<void> {
+    if (!this.reads.areWaiting) await this.woken(GATHER_MS);
+    const before = this.position.sequence;
+    await this.followToEnd();
+    if (this.isEnding() || this.position.sequence > before) return;
+    const durable = this.board.get('durable');
+    throw new JournalError(
+      `the journal ends at sequence ${before}, but ${durable} had been committed: its end has been removed`,
+      before + 1,
+    );
+  }
+
+  /** Until `wake`, or for so long. */
+  private async woken(atMostMs: number | null): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.wakeUp = resolve;
+      if (atMostMs !== null) timer = setTimeout(resolve, atMostMs);
+    });
+    clearTimeout(timer);
+    this.wakeUp = null;
+  }
+
+  private fail(error: unknown): void {
+    this.failure ??= error;
+    this.wake();
+  }
+}

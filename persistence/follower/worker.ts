@@ -1,0 +1,77 @@
+/**
+ * The follower's thread: its loop, and the messages to and from the trading thread. Where cores are scarce, this one gives
+ * way to the one that trades.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { HistoryAnswers, HistoryKind, HistoryOutcome } from '../history/requests.js';
+import { readSnapshot } from '../snapshot/file.js';
+import { writeSnapshotInThread } from '../snapshot/thread.js';
+import { lowerPriority } from '../storage/thread-priority.js';
+import { FollowerLoop } from './loop.js';
+import type { FollowerData, FollowerLog, FromFollower, LogLevel, ToFollower } from './messages.js';
+import { ProgressBoard } from './progress-board.js';
+
+const PRIORITY_STEPS = 10;
+
+const port = parentPort!;
+const { folder, memory, snapshotEveryCommands, snapshotEveryMs } = workerData as FollowerData;
+
+function post(message: FromFollower): void {
+  port.postMessage(message);
+}
+
+/** Long texts are moved, not copied: that costs the trading thread the same, however long they are. */
+function answer(id: number, outcome: HistoryOutcome): void {
+  const message: FromFollower = { kind: 'answer', id, outcome };
+  port.postMessage(message, outcome.outcome === 'ok' ? movedWith(outcome.answer) : []);
+}
+
+function movedWith(answer: HistoryAnswers[HistoryKind]): ArrayBuffer[] {
+  if (answer instanceof Uint8Array) return [answer.buffer];
+  return answer !== null && 'bytes' in answer ? [answer.bytes.buffer] : [];
+}
+
+function logAt(level: LogLevel) {
+  return (fields: object, message: string) => post({ kind: 'log', level, fields, message });
+}
+
+const log: FollowerLog = { info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
+const board = new ProgressBoard(memory);
+const loop = new FollowerLoop(
+  {
+    folder,
+    board,
+    log,
+    snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
+    writeSnapshot: writeSnapshotInThread,
+    // In a thread, this ends the thread alone.
+    readSnapshot: (path) =>
+      board.workAlone(
+        () => readSnapshot(path),
+        () => process.exit(),
+      ),
+  },
+  post,
+);
+
+lowerPriority(PRIORITY_STEPS);
+
+port.on('message', (message: ToFollower) => {
+  switch (message.kind) {
+    case 'wake':
+      loop.wake();
+      break;
+    case 'read': {
+      const { id, request, minSequence } = message;
+      loop.read(request, minSequence, (outcome) => answer(id, outcome));
+      break;
+    }
+    case 'close':
+      loop.close();
+      // With nothing to listen to, the thread ends when the loop has.
+      port.close();
+      break;
+  }
+});
+
+await loop.run();

@@ -1,0 +1,155 @@
+/**
+ * Entries that have come together for a transaction, in the lists that they belong to, and the runs that are made of them.
+ *
+ * Entries stand one after another, as they come, in one array of numbers; each knows the next one of its list. Nothing is
+ * allocated for an entry, and a list costs as much as an entry or two: under load a transaction has tens of thousands of entries.
+ */
+import { ByteWriter } from '../storage/bytes.js';
+import { type ListLayout, RUN_ENTRIES, runChecksum } from './format.js';
+import { RecordBuffer } from './records.js';
+import { RunWriter } from './runs.js';
+
+/** Room for entries that is kept from one transaction to the next. */
+const KEPT_ENTRIES = 65_536;
+/** Bytes after which a piece ends: bounds how long one statement takes. */
+const PIECE_BYTES = 1024 * 1024;
+
+/** Runs that one statement inserts: their numbers (history-records.ts), and the bytes that they cut their entries out of. */
+export interface RunPiece {
+  records: Buffer;
+  entries: Buffer;
+}
+
+/** What a transaction adds to the lists of a table. */
+export interface ListAdditions {
+  /** Entries in all. */
+  count: number;
+  pieces: RunPiece[];
+  /** By list, ascending: whose it is, and how many entries it gets. */
+  ids: Float64Array;
+  counts: Uint32Array;
+}
+
+/** The entries of one list, as positions in the order of all. */
+interface Chain {
+  firstOrdinal: number;
+  first: number;
+  last: number;
+  count: number;
+}
+
+export class PendingLists {
+  /** Entries that wait. */
+  count = 0;
+  /** The columns of all entries; `add` says where those of one begin. */
+  values: Float64Array;
+  private next: Uint32Array;
+  private readonly width: number;
+  private readonly chains = new Map<number, Chain>();
+  private readonly writer: RunWriter;
+  private readonly bytes = new ByteWriter(PIECE_BYTES);
+  private readonly records = new RecordBuffer();
+
+  constructor(private readonly layout: ListLayout) {
+    this.width = layout.columns.length;
+    this.writer = new RunWriter(layout);
+    this.values = new Float64Array(KEPT_ENTRIES * this.width);
+    this.next = new Uint32Array(KEPT_ENTRIES);
+  }
+
+  /**
+   * One more entry of a list, whose ordinal is the one after that of the entry before. Returns where in `values` its columns are
+   * to be written, in the order of the layout.
+   */
+  add(id: number, ordinal: number): number {
+    if (this.count === this.next.length) this.grow();
+    const entry = this.count++;
+    const chain = this.chains.get(id);
+    if (chain === undefined) {
+      this.chains.set(id, { firstOrdinal: ordinal, first: entry, last: entry, count: 1 });
+    } else {
+      this.next[chain.last] = entry;
+      chain.last = entry;
+      chain.count++;
+    }
+    return entry * this.width;
+  }
+
+  /** Makes runs of all entries; then there are none. */
+  take(): ListAdditions {
+    const ids = this.idsInOrder();
+    const counts = new Uint32Array(ids.length);
+    const pieces: RunPiece[] = [];
+    for (let i = 0; i < ids.length; i++) {
+      const chain = this.chains.get(ids[i]!)!;
+      counts[i] = chain.count;
+      this.writeRuns(ids[i]!, chain, pieces);
+    }
+    if (this.bytes.length > 0) pieces.push(this.endPiece());
+    const { count } = this;
+    this.clear();
+    return { count, pieces, ids, counts };
+  }
+
+  private idsInOrder(): Float64Array {
+    const ids = new Float64Array(this.chains.size);
+    let count = 0;
+    for (const id of this.chains.keys()) ids[count++] = id;
+    return ids.sort();
+  }
+
+  private writeRuns(id: number, { firstOrdinal, first, count }: Chain, pieces: RunPiece[]): void {
+    let entry = first;
+    for (let done = 0; done < count; done += RUN_ENTRIES) {
+      const runCount = Math.min(RUN_ENTRIES, count - done);
+      const start = this.bytes.length;
+      entry = this.writeEntries(entry, runCount);
+      this.writeRecord([id, firstOrdinal + done, runCount], start);
+      if (this.bytes.length + this.records.length >= PIECE_BYTES) pieces.push(this.endPiece());
+    }
+  }
+
+  /** Returns the entry after the last that was written. */
+  private writeEntries(first: number, count: number): number {
+    const { writer, bytes, values, next, width } = this;
+    let entry = first;
+    writer.begin();
+    for (let i = 0; i < count; i++) {
+      writer.append(bytes, values, entry * width);
+      entry = next[entry]!;
+    }
+    return entry;
+  }
+
+  /** In the order of {@link insertRuns}; SQLite counts bytes from 1. */
+  private writeRecord(numbers: readonly number[], start: number): void {
+    const { bytes, records } = this;
+    const entries = bytes.buffer.subarray(start, bytes.length);
+    for (const number of numbers) records.put(number);
+    records.put(runChecksum(this.layout.tag, numbers, entries));
+    records.put(start + 1);
+    records.put(entries.length);
+  }
+
+  private endPiece(): RunPiece {
+    const entries = Buffer.from(this.bytes.buffer.subarray(0, this.bytes.length));
+    this.bytes.length = 0;
+    return { records: this.records.take(), entries };
+  }
+
+  private clear(): void {
+    this.count = 0;
+    this.chains.clear();
+    if (this.next.length === KEPT_ENTRIES) return;
+    this.values = new Float64Array(KEPT_ENTRIES * this.width);
+    this.next = new Uint32Array(KEPT_ENTRIES);
+  }
+
+  private grow(): void {
+    const { values, next } = this;
+    this.values = new Float64Array(values.length * 2);
+    this.values.set(values);
+    this.next = new Uint32Array(next.length * 2);
+    this.next.set(next);
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * Reading the history, on a connection of its own, one request at a time.
+ *
+ * A read is prepared, when the history stands at some sequence; then `begin` fixes what there is at that sequence, and until
+ * `end` the prepared reads can be run, whatever is written meanwhile.
+ *
+ * Always holds: everything in an answer is as it was
+ * written, and nothing is missing: a page's ordinals follow each other from where they must begin to where they must end,
+ * and every market that has ended is there. What is not so is a {@link HistoryDamage}, never a shorter list.
+ */
+import sqlite3 from 'sqlite3';
+import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
+import type { Assets } from '../../engine/interface/notation.js';
+import { closeDatabase, execute, openDatabase, query } from '../storage/sqlite.js';
+import type { ListCounts } from './counts.js';
+import { asDamage, HistoryDamage } from './damage.js';
+import {
+  CLOSED_POSITION,
+  type EntryOf,
+  type ListLayout,
+  MARKET,
+  MARKET_TRADE,
+  POINTS_CREDIT,
+  type RowOf,
+  USER_TRADE,
+} from './format.js';
+import { bytesOf, type MarketParts, marketParts, viewOfPast } from './market-text.js';
+import { PastMarketTexts } from './past-market-texts.js';
+import type {
+  ClosedPosition,
+  HistoryAnswers,
+  HistoryRequest,
+  MarketRecord,
+  Page,
+  PointsCredit,
+  RequestOf,
+  UserTrade,
+} from './requests.js';
+import { checkRow, type PricesRecord, pointsOf, selectSql } from './rows.js';
+import { type RunRow, readRun, selectRuns } from './runs.js';
+import { type CommittedLists, historyPath } from './store.js';
+
+/** What the database answers; leaderboards come from the engine. */
+export type StoredKind = Exclude<keyof HistoryAnswers, 'leaderboard' | 'rank'>;
+export type StoredRequest = RequestOf<StoredKind>;
+
+/**
+ * A market, and its price history in triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for
+ * none), oldest first: every 5 s and at both ends (history-market.ts).
+ */
+export interface StoredMarket {
+  market: MarketRecord;
+  points: Float64Array;
+}
+
+/** A read that is prepared. @throws HistoryDamage, or an error of SQLite that is none. */
+type Read<Answer> = () => Promise<Answer>;
+
+interface PageOf {
+  /** Whose list. */
+  id: number;
+  limit: number;
+  cursor: number | null;
+  /** The ordinal of the newest entry of the list; 0: it has none. */
+  newest: number;
+}
+
+export class HistoryReads {
+  private readonly texts = new PastMarketTexts();
+
+  private constructor(
+    private readonly database: sqlite3.Database,
+    private readonly lists: CommittedLists,
+  ) {}
+
+  /** @param lists as of the last transaction whenever a read is prepared. */
+  static async open(folder: string, lists: CommittedLists): Promise<HistoryReads> {
+    const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX;
+    return new HistoryReads(await openDatabase(historyPath(folder), mode), lists);
+  }
+
+  /** Fixes what is read until `end`. @throws HistoryDamage when that is not the history as of `sequence`. */
+  async begin(sequence: number): Promise<void> {
+    try {
+      await execute(this.database, 'BEGIN');
+      const [progress] = await this.query<{ sequence: number }>('SELECT sequence FROM progress');
+      if (progress === undefined) throw new HistoryDamage('progress', 'id 1', 'it is missing');
+      if (progress.sequence !== sequence) {
+        const problem = `it says ${progress.sequence}, and ${sequence} was written`;
+        throw new HistoryDamage('progress', 'id 1', problem);
+      }
+    } catch (error) {
+      throw asDamage(error);
+    }
+  }
+
+  async end(): Promise<void> {
+    await execute(this.database, 'COMMIT');
+  }
+
+  close(): Promise<void> {
+    return closeDatabase(this.database);
+  }
+
+  userTrades(request: RequestOf<'userTrades'>): Read<Page<UserTrade>> {
+    return this.listOfUser(USER_TRADE, request, this.lists.userTrades);
+  }
+
+  pointsCredits(request: RequestOf<'pointsCredits'>): Read<Page<PointsCredit>> {
+    return this.listOfUser(POINTS_CREDIT, request, this.lists.pointsCredits);
+  }
+
+  closedPositions(request: RequestOf<'closedPositions'>): Read<Page<ClosedPosition>> {
+    return this.listOfUser(CLOSED_POSITION, request, this.lists.closedPositions);
+  }
+
+  /** null: there never was such a market. */
+  marketTrades({ marketId, limit, cursor }: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
+    const isKnown = this.lists.knownMarketIds.has(marketId);
+    return async () => {
+      const market = await this.marketRow(marketId, isKnown);
+      if (market === null) return null;
+      return this.list(MARKET_TRADE, { id: marketId, limit, cursor, newest: market.tradeCount });
+    };
+  }
+
+  /** null: there never was such a market. */
+  market(marketId: number): Read<StoredMarket | null> {
+    const isKnown = this.lists.knownMarketIds.has(marketId);
+    return async () => {
+      const row = await this.marketRow(marketId, isKnown);
+      return row === null ? null : (await this.withPoints([row]))[0]!;
+    };
+  }
+
+  pastMarkets(request: RequestOf<'pastMarkets'>): Read<Page<MarketRecord>> {
+    const { ids, nextCursor } = this.pastPage(request);
+    return async () => ({ entries: (await this.marketRows(ids)).map(withoutChecksum), nextCursor });
+  }
+
+  /** With their price histories, as text but for what changes; what is decided is written and read once. */
+  pastMarketParts(
+    request: RequestOf<'pastMarketTexts'>,
+    assets: Assets,
+  ): Read<Page<MarketParts<Uint8Array>>> {
+    const { ids, nextCursor } = this.pastPage(request);
+    return async () => {
+      const found = new Map(ids.map((marketId) => [marketId, this.texts.get(marketId)]));
+      const rows = await this.marketRows(ids.filter((marketId) => found.get(marketId) === undefined));
+      for (const { market, points } of await this.withPoints(rows)) {
+        const parts = bytesOf(marketParts(assets, viewOfPast(market), points));
+        found.set(market.marketId, parts);
+        if (market.status === MarketStatus.RESOLVED) this.texts.keep(market.marketId, parts);
+      }
+      return { entries: ids.map((marketId) => found.get(marketId)!), nextCursor };
+    };
+  }
+
+  private listOfUser<Layout extends ListLayout>(
+    layout: Layout,
+    { userId, limit, cursor }: { userId: number; limit: number; cursor: number | null },
+    counts: ListCounts,
+  ): Read<Page<EntryOf<Layout>>> {
+    const newest = counts.of(userId);
+    return () => this.list(layout, { id: userId, limit, cursor, newest });
+  }
+
+  /** A page of the list of a user or market, by descending ordinal. */
+  private async list<Layout extends ListLayout>(
+    layout: Layout,
+    { id, limit, cursor, newest }: PageOf,
+  ): Promise<Page<EntryOf<Layout>>> {
+    const first = cursor === null ? newest : Math.min(cursor - 1, newest);
+    const last = Math.max(1, first - limit + 1);
+    if (first < last) return { entries: [], nextCursor: null };
+    const { name, key } = layout;
+    const runs = await this.query<RunRow>(
+      `${selectRuns(layout)} WHERE ${key} = ?1 AND firstOrdinal <= ?2 AND firstOrdinal >=
+        coalesce((SELECT max(firstOrdinal) FROM ${name} WHERE ${key} = ?1 AND firstOrdinal <= ?3), 1)
+        ORDER BY firstOrdinal DESC`,
+      [id, first, last],
+    );
+    return { entries: cutPage(layout, runs, { id, first, last }), nextCursor: last > 1 ? last : null };
+  }
+
+  private async marketRow(marketId: number, isKnown: boolean): Promise<RowOf<typeof MARKET> | null> {
+    const [row] = await this.query<RowOf<typeof MARKET>>(`${selectSql(MARKET)} WHERE marketId = ?`, [
+      marketId,
+    ]);
+    if (row !== undefined) checkRow(MARKET, row);
+    else if (isKnown) throw new HistoryDamage('market', `marketId ${marketId}`, 'it is missing');
+    return row ?? null;
+  }
+
+  private pastPage({ asset, limit, cursor }: RequestOf<'pastMarkets' | 'pastMarketTexts'>): {
+    ids: number[];
+    nextCursor: number | null;
+  } {
+    const { pastMarketIds } = this.lists;
+    const ids: number[] = [];
+    for (let i = pastMarketIds.length - 1; i >= 0 && ids.length <= limit; i--) {
+      const marketId = pastMarketIds[i]!;
+      if (cursor !== null && marketId >= cursor) continue;
+      if (asset === null || assetOfMarket(marketId) === asset) ids.push(marketId);
+    }
+    // One more than the page has: there is another page.
+    return ids.length > limit
+      ? { ids: ids.slice(0, limit), nextCursor: ids[limit - 1]! }
+      : { ids, nextCursor: null };
+  }
+
+  /** @param ids descending. */
+  private async marketRows(ids: readonly number[]): Promise<RowOf<typeof MARKET>[]> {
+    const sql = `${selectSql(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?)) ORDER BY marketId DESC`;
+    const rows = await this.query<RowOf<typeof MARKET>>(sql, [JSON.stringify(ids)]);
+    for (let i = 0; i < Math.max(ids.length, rows.length); i++) {
+      const row = rows[i];
+      if (row !== undefined) checkRow(MARKET, row);
+      if (row?.marketId !== ids[i]) throw new HistoryDamage('market', `marketId ${ids[i]}`, 'it is missing');
+    }
+    return rows;
+  }
+
+  private async withPoints(markets: readonly RowOf<typeof MARKET>[]): Promise<StoredMarket[]> {
+    const ids = JSON.stringify(markets.map(({ marketId }) => marketId));
+    const sql = 'SELECT * FROM marketPrices WHERE marketId IN (SELECT value FROM json_each(?))';
+    const prices = new Map((await this.query<PricesRecord>(sql, [ids])).map((row) => [row.marketId, row]));
+    return markets.map((market) => {
+      const row = prices.get(market.marketId);
+      if (row === undefined) {
+        throw new HistoryDamage('marketPrices', `marketId ${market.marketId}`, 'it is missing');
+      }
+      return { market: withoutChecksum(market), points: pointsOf(row) };
+    });
+  }
+
+  private async query<Row>(sql: string, parameters: readonly (number | string)[] = []): Promise<Row[]> {
+    try {
+      return await query<Row>(this.database, sql, parameters);
+    } catch (error) {
+      throw asDamage(error);
+    }
+  }
+}
+
+/**
+ * The entries from the ordinal `first` down to `last`, out of all runs that have some of them, the newest first.
+ * @throws HistoryDamage when the runs are not what was written, or do not have them all.
+ */
+function cutPage<Layout extends ListLayout>(
+  layout: Layout,
+  runs: readonly RunRow[],
+  { id, first, last }: { id: number; first: number; last: number },
+): EntryOf<Layout>[] {
+  const page: EntryOf<Layout>[] = [];
+  let wanted = first;
+  for (const run of runs) {
+    const entries = readRun(layout, run);
+    const newest = run.firstOrdinal + entries.length - 1;
+    // Only the newest run may have entries after those that are wanted.
+    const isNext = run.id === id && (page.length === 0 ? newest >= wanted : newest === wanted);
+    if (!isNext) break;
+    for (; wanted >= Math.max(last, run.firstOrdinal); wanted--)
+      page.push(entries[wanted - run.firstOrdinal]!);
+  }
+  if (wanted < last) return page;
+  throw new HistoryDamage(layout.name, `${layout.key} ${id}, ordinal ${wanted}`, 'it is missing');
+}
+
+function withoutChecksum<Row extends { checksum: number }>(row: Row): Omit<Row, 'checksum'> {
+  const { checksum: _, ...rest } = row;
+  return rest;
+}
+
+export function isStored(request: HistoryRequest): request is StoredRequest {
+  return request.kind !== 'leaderboard' && request.kind !== 'rank';
+}

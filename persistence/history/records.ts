@@ -1,0 +1,91 @@
+/**
+ * Rows on their way into history.db: records of fixed width in one buffer, which one statement inserts.
+ *
+ * A record is its columns, each as decimal text of 17 characters, right-aligned. SQLite cuts them out of the buffer with
+ * substr() and makes integers of them: for fifteen columns that takes a third of the time of a JSON array, and a fraction of
+ * what it takes to bind each value. Buffers, because substr() of a text counts its characters from the start. The entries of a
+ * run are cut, with substr() too, out of a second buffer, which has those of all the runs.
+ */
+import { columnNames, type ListLayout, type TableLayout } from './format.js';
+
+/** Sixteen digits and a sign. */
+const WIDTH = 17;
+/** Room to begin with; it doubles. */
+const FIRST_BYTES = 64 * 1024;
+const SPACE = 0x20;
+const ZERO = 0x30;
+const MINUS = 0x2d;
+const LOW_DIGITS = 100_000_000;
+
+export class RecordBuffer {
+  /** In bytes. */
+  length = 0;
+  private buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+
+  /** What has been put since the last call. */
+  take(): Buffer {
+    const records = Buffer.from(this.buffer.subarray(0, this.length));
+    this.length = 0;
+    return records;
+  }
+
+  /** The next column. Right to left, in two parts, so that both are small integers. */
+  put(value: number): void {
+    const start = this.length;
+    this.length = start + WIDTH;
+    if (this.length > this.buffer.length) this.grow();
+    const { buffer } = this;
+    let to = this.length;
+    let rest = value < 0 ? 0 - value : value;
+    if (rest >= LOW_DIGITS) {
+      const high = Math.floor(rest / LOW_DIGITS);
+      let low = rest - high * LOW_DIGITS;
+      for (let i = 0; i < 8; i++) {
+        const next = (low / 10) | 0;
+        buffer[--to] = ZERO + low - next * 10;
+        low = next;
+      }
+      rest = high;
+    }
+    do {
+      const next = (rest / 10) | 0;
+      buffer[--to] = ZERO + rest - next * 10;
+      rest = next;
+    } while (rest > 0);
+    if (value < 0) buffer[--to] = MINUS;
+    while (to > start) buffer[--to] = SPACE;
+  }
+
+  private grow(): void {
+    const buffer = Buffer.allocUnsafeSlow(this.buffer.length * 2);
+    this.buffer.copy(buffer);
+    this.buffer = buffer;
+  }
+}
+
+/** Replaces rows by all records of a buffer, its one parameter: the columns of the table, in order. */
+export function replaceRows(layout: TableLayout): string {
+  const columns = columnNames(layout).map((_, i) => column(i));
+  return `REPLACE INTO ${layout.name} ${fromRecords(columns, columns.length)}`;
+}
+
+/**
+ * Inserts the runs of a buffer, its first parameter: id, first ordinal, count, checksum, then where in the second parameter
+ * its entries begin, counted from 1, and how many bytes they take.
+ */
+export function insertRuns({ name }: ListLayout): string {
+  const columns = [0, 1, 2, 3].map(column);
+  return `INSERT INTO ${name} ${fromRecords([...columns, `substr(?2, ${column(4)}, ${column(5)})`], 6)}`;
+}
+
+function column(index: number): string {
+  return `CAST(substr(?1, at + ${index * WIDTH}, ${WIDTH}) AS INTEGER)`;
+}
+
+function fromRecords(columns: readonly string[], width: number): string {
+  const recordBytes = width * WIDTH;
+  return `WITH RECURSIVE record (at) AS (
+      SELECT 1 UNION ALL SELECT at + ${recordBytes} FROM record WHERE at + ${recordBytes} < length(?1)
+    )
+    SELECT ${columns.join(', ')} FROM record`;
+}

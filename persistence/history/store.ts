@@ -1,0 +1,258 @@
+/**
+ * history.db as its one writer has it: opened and checked, or made; then one transaction after another.
+ *
+ * Always holds: a transaction adds whole journal batches and says where they end, or changes nothing. What is found
+ * when it is opened has been checked: SQLite's own structure, every market, and how many entries each list has; the runs of
+ * lists are checked one by one when they are read (history-reads.ts).
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { GENESIS } from '../journal/reader.js';
+import { createPrivateFile } from '../storage/files.js';
+import { closeDatabase, execute, finalize, openDatabase, prepare, query } from '../storage/sqlite.js';
+import type { ListCounts } from './counts.js';
+import { asDamage, HistoryDamage } from './damage.js';
+import {
+  COUNTED,
+  type CountedName,
+  checksumOf,
+  HISTORY_APPLICATION_ID,
+  HISTORY_FILE,
+  HISTORY_VERSION,
+  LISTS,
+  type ListName,
+  MARKET,
+  PROGRESS_TAG,
+  pricesChecksum,
+  SCHEMA,
+} from './format.js';
+import type { HistoryChanges } from './projection.js';
+import { insertRuns, replaceRows } from './records.js';
+
+/** Pages (4 KiB) in the write-ahead log before they are folded into history.db, and of SQLite's cache. */
+const CHECKPOINT_PAGES = 4_000;
+const CACHE_KIBIBYTES = 65_536;
+const BUSY_TIMEOUT_MS = 5_000;
+
+/** How far the history goes: the end of a journal batch, the entries in all lists of each kind, and the markets. */
+export interface Progress {
+  sequence: number;
+  /** Of that batch. */
+  hash: Buffer;
+  counts: Record<CountedName, number>;
+}
+
+type ProgressRow = { id: number; sequence: number; hash: Buffer; checksum: number } & Record<
+  `${CountedName}Count`,
+  number
+>;
+
+export function historyPath(folder: string): string {
+  return join(folder, HISTORY_FILE);
+}
+
+/** Removes the history; it is made again from the journal. Nothing may have it open. */
+export function removeHistory(folder: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(historyPath(folder) + suffix, { force: true });
+}
+
+/** Lists as they are in the last transaction: what a reader must find at least. */
+export interface CommittedLists {
+  userTrades: ListCounts;
+  pointsCredits: ListCounts;
+  closedPositions: ListCounts;
+  /** Markets that have ended, in the order of their ids. */
+  pastMarketIds: number[];
+  /** Markets that have opened. */
+  knownMarketIds: Set<number>;
+}
+
+export class HistoryStore {
+  private constructor(
+    readonly database: sqlite3.Database,
+    private readonly inserts: Record<ListName, sqlite3.Statement>,
+    private readonly replaceMarkets: sqlite3.Statement,
+    private progressNow: Progress,
+  ) {}
+
+  /**
+   * Opens the history of a data folder; makes an empty one where there is none.
+   * @throws HistoryDamage when it is not what was written, or of another version; other errors as SQLite has them.
+   */
+  static async open(folder: string): Promise<HistoryStore> {
+    const path = historyPath(folder);
+    await createPrivateFile(path);
+    const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
+    try {
+      await configure(database);
+      if (await isEmpty(database)) await createTables(database);
+      await checkFormat(database);
+      const progress = await readProgress(database);
+      const inserts: Partial<Record<ListName, sqlite3.Statement>> = {};
+      for (const layout of LISTS) inserts[layout.name] = await prepare(database, insertRuns(layout));
+      const replaceMarkets = await prepare(database, replaceRows(MARKET));
+      return new HistoryStore(
+        database,
+        inserts as Record<ListName, sqlite3.Statement>,
+        replaceMarkets,
+        progress,
+      );
+    } catch (error) {
+      await closeDatabase(database);
+      throw asDamage(error);
+    }
+  }
+
+  /** As of the last transaction. */
+  get progress(): Progress {
+    return this.progressNow;
+  }
+
+  /** Entries of lists, and markets. */
+  get entryCount(): number {
+    return Object.values(this.progressNow.counts).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Writes what the journal batches that end at `end` lead to, in one transaction. */
+  async commit(changes: HistoryChanges, end: { sequence: number; hash: Buffer }): Promise<void> {
+    const { database, inserts } = this;
+    const progress = this.after(changes, end);
+    try {
+      await execute(database, 'BEGIN IMMEDIATE');
+      for (const { name } of LISTS) {
+        for (const { records, entries } of changes.lists[name].pieces)
+          await run(inserts[name], [records, entries]);
+      }
+      if (changes.markets.length > 0) await run(this.replaceMarkets, [changes.markets]);
+      for (const { marketId, points, sequence } of changes.prices) {
+        const bytes = Buffer.from(points.buffer, points.byteOffset, points.byteLength);
+        const checksum = pricesChecksum(marketId, points, sequence);
+        await query(database, 'REPLACE INTO marketPrices VALUES (?, ?, ?, ?)', [
+          marketId,
+          bytes,
+          sequence,
+          checksum,
+        ]);
+      }
+      await writeProgress(database, progress);
+      await execute(database, 'COMMIT');
+    } catch (error) {
+      // A transaction that failed is taken back when the connection is closed, at the latest.
+      throw asDamage(error);
+    }
+    this.progressNow = progress;
+  }
+
+  /**
+   * Puts on disk what was committed: into history.db, as far as nobody still reads an older state of it. Never waits for
+   * readers. Not while a transaction is under way.
+   */
+  async sync(): Promise<void> {
+    try {
+      await query(this.database, 'PRAGMA wal_checkpoint(PASSIVE)');
+    } catch (error) {
+      throw asDamage(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const statement of Object.values(this.inserts)) await finalize(statement);
+    await finalize(this.replaceMarkets);
+    await closeDatabase(this.database);
+  }
+
+  private after(
+    { lists, openedIds }: HistoryChanges,
+    { sequence, hash }: { sequence: number; hash: Buffer },
+  ): Progress {
+    const old = this.progressNow.counts;
+    const added = (name: CountedName) => (name === 'market' ? openedIds.length : lists[name].count);
+    return { sequence, hash, counts: countsOf((name) => old[name] + added(name)) };
+  }
+}
+
+async function configure(database: sqlite3.Database): Promise<void> {
+  database.configure('busyTimeout', BUSY_TIMEOUT_MS);
+  await execute(database, 'PRAGMA journal_mode = WAL');
+  // What a power cut takes back is made again from the journal; a transaction is still whole or not there. Only `sync` and
+  // SQLite's own checkpoints put it on disk, on macOS too.
+  await execute(database, 'PRAGMA synchronous = NORMAL; PRAGMA checkpoint_fullfsync = ON');
+  await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  await execute(database, `PRAGMA cache_size = -${CACHE_KIBIBYTES}`);
+}
+
+/** New, or not made to the end: the tables are made in one transaction. */
+async function isEmpty(database: sqlite3.Database): Promise<boolean> {
+  return (await query(database, 'SELECT 1 FROM sqlite_schema')).length === 0;
+}
+
+async function createTables(database: sqlite3.Database): Promise<void> {
+  await execute(database, 'BEGIN');
+  await execute(
+    database,
+    `PRAGMA application_id = ${HISTORY_APPLICATION_ID}; PRAGMA user_version = ${HISTORY_VERSION}; ${SCHEMA.join(';')}`,
+  );
+  const counts = countsOf(() => 0);
+  await writeProgress(database, { sequence: 0, hash: GENESIS.hash, counts });
+  await execute(database, 'COMMIT');
+}
+
+async function checkFormat(database: sqlite3.Database): Promise<void> {
+  const [application] = await query<{ application_id: number }>(database, 'PRAGMA application_id');
+  const [version] = await query<{ user_version: number }>(database, 'PRAGMA user_version');
+  const schema = await query<{ sql: string }>(
+    database,
+    'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL',
+  );
+  const isOurs =
+    application?.application_id === HISTORY_APPLICATION_ID &&
+    version?.user_version === HISTORY_VERSION &&
+    schema.length === SCHEMA.length &&
+    schema.every(({ sql }, i) => sql === SCHEMA[i]);
+  if (!isOurs)
+    throw new HistoryDamage('sqlite_schema', 'all rows', 'the tables are not those of this version');
+  const problems = await query<{ quick_check: string }>(database, 'PRAGMA quick_check(1)');
+  const problem = problems[0]?.quick_check;
+  if (problem !== 'ok')
+    throw new HistoryDamage('(structure)', '(unknown)', problem ?? 'it cannot be checked');
+}
+
+/** @throws HistoryDamage when it is not what was written. */
+export async function readProgress(database: sqlite3.Database): Promise<Progress> {
+  const rows = await query<ProgressRow>(database, 'SELECT * FROM progress');
+  const row = rows[0];
+  if (rows.length !== 1 || row === undefined) throw new HistoryDamage('progress', 'id 1', 'it is missing');
+  const counts = countsOf((name) => row[`${name}Count`]);
+  const progress = { sequence: row.sequence, hash: row.hash, counts };
+  if (row.id !== 1 || progressChecksum(progress) !== row.checksum) {
+    throw new HistoryDamage('progress', 'id 1', 'it is not what was written');
+  }
+  return progress;
+}
+
+async function writeProgress(database: sqlite3.Database, progress: Progress): Promise<void> {
+  const counts = COUNTED.map(({ name }) => progress.counts[name]);
+  const marks = Array.from({ length: counts.length + 4 }, () => '?').join(', ');
+  await query(database, `REPLACE INTO progress VALUES (${marks})`, [
+    1,
+    progress.sequence,
+    progress.hash,
+    ...counts,
+    progressChecksum(progress),
+  ]);
+}
+
+function countsOf(count: (name: CountedName) => number): Record<CountedName, number> {
+  return Object.fromEntries(COUNTED.map(({ name }) => [name, count(name)])) as Record<CountedName, number>;
+}
+
+function progressChecksum({ sequence, hash, counts }: Progress): number {
+  return checksumOf(PROGRESS_TAG, [sequence, ...hash, ...COUNTED.map(({ name }) => counts[name])]);
+}
+
+function run(statement: sqlite3.Statement, parameters: readonly Buffer[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    statement.run(parameters, (error: Error | null) => (error === null ? resolve() : reject(error)));
+  });
+}

@@ -1,0 +1,47 @@
+/**
+ * One exchange per data folder: an exclusive SQLite transaction on `journal.lock`, a file with nothing in it.
+ *
+ * Always holds: the lock is the operating system's (fcntl), so it ends with the process, however the process ends,
+ * and nothing stale is ever left behind. It is not on journal.db itself, so that readers can read that one.
+ * The folder must be on a local file system: network ones do not all keep such locks.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { createPrivateFile } from '../storage/files.js';
+import { closeDatabase, execute, openDatabase } from '../storage/sqlite.js';
+import { JournalError } from './errors.js';
+
+export interface FolderLock {
+  release(): Promise<void>;
+}
+
+const LOCK_FILE = 'journal.lock';
+
+/** Whether the folder has ever been locked. One that was not is in nobody's use. */
+export function hasLock(folder: string): boolean {
+  return existsSync(join(folder, LOCK_FILE));
+}
+
+/** @throws JournalError when another process (or another journal in this one) holds the folder. */
+export async function lockFolder(folder: string): Promise<FolderLock> {
+  const path = join(folder, LOCK_FILE);
+  await createPrivateFile(path);
+  const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
+  try {
+    // Another holder stays; waiting for it would only delay the message.
+    database.configure('busyTimeout', 0);
+    // Nothing is ever written, so there is nothing that a rollback journal would be needed for.
+    await execute(database, 'PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+  } catch (error) {
+    await closeDatabase(database);
+    if ((error as { errno?: number }).errno !== sqlite3.BUSY) throw error;
+    throw new JournalError(
+      `the data folder ${folder} is in use: another exchange has it open. Stop that one first, or use another folder.`,
+      null,
+      error,
+    );
+  }
+  // Closing ends the transaction, and with it the lock.
+  return { release: () => closeDatabase(database) };
+}

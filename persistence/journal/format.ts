@@ -1,0 +1,74 @@
+/**
+ * The journal's format, and when a journal is valid.
+ *
+ * A data folder holds
+ *   journal.db        a SQLite database; beside it, while it is open or after a crash, journal.db-wal and
+ *                     journal.db-shm, which belong to it and must be copied and kept with it
+ *   journal.head      how far the journal reached (head-mark.ts)
+ *   journal.lock      one exchange per folder (folder-lock.ts)
+ *
+ * journal.db has application_id 0x51485831 ("QHX1"), user_version 3 and one table. The version is that of the format, of the
+ * frames in it, and of the engine's rules, results, events and digest together: of all that a replay must come to again. It is
+ * raised whenever one of them changes (test/versions.test.ts notices), so that a journal which this program would replay to
+ * another state is refused by its version, before anything is replayed.
+ *
+ *   batch             one row per group commit, never changed, never deleted
+ *     firstSequence   sequence of the row's first command
+ *     lastSequence    sequence of its last one
+ *     frames          its commands, in order (frames.ts)
+ *     digest          the engine's running digest after the last one, 16 hex digits
+ *     hash            SHA-256 over: the hash of the row before (32 bytes), firstSequence and lastSequence (8 bytes
+ *                     each, little-endian), digest (16 bytes ASCII), frames. Before the first row stands
+ *                     SHA-256("quarter-hour-exchange journal 1").
+ *
+ * A journal is valid when
+ *   1. the first row's firstSequence is 1, and every other's is the lastSequence of the row before plus 1;
+ *   2. lastSequence is not less than firstSequence, and frames holds exactly as many frames as the two say;
+ *   3. every hash is what its row and the row before make it;
+ *   4. a row ends at the head mark's sequence, with the head mark's hash;
+ *   5. an engine that starts empty and applies all frames in order has, after each row, the row's digest.
+ * Rules 1 to 4 are checked by the reader (journal-reader.ts), the count of frames and rule 5 by recovery.ts. The chain
+ * is no signature: who can write the folder can write a journal that is valid. It shows damage and loss.
+ */
+import { createHash } from 'node:crypto';
+import { putUint64 } from '../storage/bytes.js';
+
+export const JOURNAL_FILE = 'journal.db';
+export const HEAD_FILE = 'journal.head';
+export const APPLICATION_ID = 0x51485831;
+/** Of the format and of the engine's rules. */
+export const FORMAT_VERSION = 3;
+
+export const TABLE_SQL = `CREATE TABLE batch (
+  firstSequence INTEGER PRIMARY KEY,
+  lastSequence INTEGER NOT NULL,
+  frames BLOB NOT NULL,
+  digest TEXT NOT NULL,
+  hash BLOB NOT NULL
+) STRICT`;
+
+export const HASH_BYTES = 32;
+export const DIGEST_FORM = /^[0-9a-f]{16}$/;
+/** The longest `frames` that a row may hold: a full batch and, at most, the largest frame that there is. */
+export const MAX_ROW_BYTES = 16 * 1024 * 1024;
+
+/** Stands before the first row. */
+export const GENESIS_HASH: Buffer = createHash('sha256').update('quarter-hour-exchange journal 1').digest();
+
+/** The digest of an engine that has applied nothing is not in the journal, so the empty journal has none. */
+export interface BatchContent {
+  firstSequence: number;
+  lastSequence: number;
+  frames: Buffer;
+  digest: string;
+}
+
+const hashedHead = Buffer.alloc(32);
+
+/** Hash of a row after the row with `previousHash`. */
+export function hashOf(batch: BatchContent, previousHash: Buffer): Buffer {
+  putUint64(hashedHead, batch.firstSequence, 0);
+  putUint64(hashedHead, batch.lastSequence, 8);
+  hashedHead.write(batch.digest, 16, 16, 'latin1');
+  return createHash('sha256').update(previousHash).update(hashedHead).update(batch.frames).digest();
+}

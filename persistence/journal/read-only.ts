@@ -1,0 +1,103 @@
+/**
+ * Opens the databases of a data folder without leaving a trace in it: for the judgement before a start, and for the replay tool.
+ *
+ * SQLite's own read-only mode is not enough for that: to read a database in write-ahead mode it makes the files -wal
+ * and -shm when they are not there, and writes locks and marks into -shm when it is. What is done instead depends on
+ * what stands beside the database:
+ *
+ *   nothing, or an empty -wal   nobody has it open and everything is in it: `immutable`, no locks, no other file
+ *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which uses -shm as it is, and
+ *                               without a writer builds the index of -wal in memory
+ *   -wal without -shm           a copy, or what a killed exchange left: no locks (`unix-none`) and an index of -wal in
+ *                               memory. On closing, SQLite would fold -wal into the database, and cannot: the file is
+ *                               open for reading only
+ *
+ * Always holds: no file of the folder is made, changed or deleted, and its mtime stays. What is read without locks is
+ * only valid if nobody writes meanwhile, so each handle can tell whether somebody did.
+ */
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import sqlite3 from 'sqlite3';
+import { closeDatabase, execute, openDatabase } from '../storage/sqlite.js';
+import { HEAD_FILE, JOURNAL_FILE } from './format.js';
+import { readMark } from './head-mark.js';
+import { JournalReader, unreadable } from './reader.js';
+
+const BUSY_TIMEOUT_MS = 5_000;
+
+export interface ReadOnlyDatabase {
+  readonly database: sqlite3.Database;
+  /** Whether somebody has written to it since, in a way that makes what was read worthless. */
+  wasDisturbed(): boolean;
+}
+
+/** @throws the operating system's error when it does not let the files be read, or SQLite's. */
+export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
+  for (const suffix of ['', '-wal', '-shm']) {
+    if (existsSync(path + suffix)) accessSync(path + suffix, constants.R_OK);
+  }
+  const hasLog = existsSync(`${path}-wal`);
+  const hasIndex = existsSync(`${path}-shm`);
+  if (hasLog && hasIndex) {
+    return { database: await open(path, 'mode=ro&readonly_shm=1'), wasDisturbed: () => false };
+  }
+  const before = stampOf(path);
+  const wasDisturbed = () => existsSync(`${path}-shm`) !== hasIndex || stampOf(path) !== before;
+  if (!hasLog || statSync(`${path}-wal`).size === 0) {
+    return { database: await open(path, 'mode=ro&immutable=1'), wasDisturbed };
+  }
+  const database = await open(path, 'mode=ro&vfs=unix-none');
+  await execute(database, 'PRAGMA locking_mode = EXCLUSIVE');
+  return { database, wasDisturbed };
+}
+
+async function open(path: string, parameters: string): Promise<sqlite3.Database> {
+  const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI | sqlite3.OPEN_FULLMUTEX;
+  const database = await openDatabase(`${pathToFileURL(path).href}?${parameters}`, mode);
+  // An exchange that starts holds everybody up for a moment.
+  database.configure('busyTimeout', BUSY_TIMEOUT_MS);
+  return database;
+}
+
+function stampOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? 'gone' : `${stats.mtimeMs} ${stats.size}`;
+}
+
+/** Somebody has begun to write to a folder that was read as one in which nobody writes: nothing is known about it. */
+export class FolderDisturbed extends Error {
+  override name = 'FolderDisturbed';
+}
+
+export interface ReadOnlyJournal {
+  readonly reader: JournalReader;
+  wasDisturbed(): boolean;
+}
+
+/**
+ * The journal's reader, on a folder that must stay as it is.
+ * @throws JournalError when the file cannot be read as a journal of this version, JournalUnavailable when it cannot be read now.
+ */
+export async function openReadOnlyJournal(folder: string): Promise<ReadOnlyJournal> {
+  const path = join(folder, JOURNAL_FILE);
+  // Before the journal is read, so that a journal that is being written is never behind its mark.
+  const markState = readMark(join(folder, HEAD_FILE));
+  const { database, wasDisturbed } = await openOrRefuse(path);
+  const reader = new JournalReader(database, path, markState);
+  try {
+    await reader.checkFormat();
+    return { reader, wasDisturbed };
+  } catch (error) {
+    await closeDatabase(database);
+    throw error;
+  }
+}
+
+async function openOrRefuse(path: string): Promise<ReadOnlyDatabase> {
+  try {
+    return await openReadOnly(path);
+  } catch (error) {
+    throw unreadable(path, 1, error);
+  }
+}

@@ -1,0 +1,363 @@
+/**
+ * Reads a journal, row by row, on a connection that cannot write: for recovery, the follower and the replay tool, also
+ * while an exchange is writing it. What it sees has been committed and synced: SQLite shows a commit to other
+ * connections only after that.
+ *
+ * Always holds: a batch is handed out only when it continues the chain of the batches before it; the first one that
+ * does not is a {@link JournalError} that names it. Nothing is skipped, and memory is bounded: a page of rows at a time.
+ */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { closeDatabase, openDatabase, query } from '../storage/sqlite.js';
+import { fileProblem } from '../storage/sqlite-codes.js';
+import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
+import { JournalError, JournalUnavailable } from './errors.js';
+import {
+  APPLICATION_ID,
+  type BatchContent,
+  DIGEST_FORM,
+  FORMAT_VERSION,
+  GENESIS_HASH,
+  HASH_BYTES,
+  HEAD_FILE,
+  hashOf,
+  JOURNAL_FILE,
+  MAX_ROW_BYTES,
+  TABLE_SQL,
+} from './format.js';
+import { type Mark, type MarkState, readMark } from './head-mark.js';
+
+const PAGE_ROWS = 256;
+const PAGE_BYTES = 8 * 1024 * 1024;
+/** Rows that are joined for a quick check, at most: a power of four. */
+const JOINED_ROWS = 4096;
+
+export interface JournalBatch extends BatchContent {
+  hash: Buffer;
+}
+
+/** Where a journal stands after a batch; the genesis before the first. */
+export interface JournalPosition {
+  sequence: number;
+  hash: Buffer;
+  /** null before the first batch. */
+  digest: string | null;
+}
+
+export const GENESIS: JournalPosition = Object.freeze({ sequence: 0, hash: GENESIS_HASH, digest: null });
+
+/** @throws JournalError when there is no journal in the folder, or one of another version; JournalUnavailable. */
+export async function openJournalReader(folder: string): Promise<JournalReader> {
+  const path = join(folder, JOURNAL_FILE);
+  if (!isThere(path)) throw new JournalError(`there is no journal at ${path}`, null);
+  // Read before the journal is, so that a journal that is being written is never behind it.
+  const mark = readMark(join(folder, HEAD_FILE));
+  const database = await openToRead(path);
+  const reader = new JournalReader(database, path, mark);
+  try {
+    await reader.checkFormat();
+    return reader;
+  } catch (error) {
+    await closeDatabase(database);
+    throw error;
+  }
+}
+
+export const PUT_BACK =
+  'Nothing was changed. Put back journal.db, journal.db-wal and journal.head as they were together, from the disk ' +
+  'or from a copy.';
+
+/** @throws the operating system's error when it does not tell, which says nothing of the file. */
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+async function openToRead(path: string): Promise<sqlite3.Database> {
+  try {
+    return await openDatabase(path, sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX);
+  } catch (error) {
+    throw unreadable(path, 1, error);
+  }
+}
+
+export class JournalReader {
+  /** The head mark when the reader was opened. */
+  readonly markState: MarkState;
+  private readonly mark: Mark | null;
+  /** Rows that are joined next, at most: a power of four. */
+  private joinedRows = JOINED_ROWS;
+
+  constructor(
+    private readonly database: sqlite3.Database,
+    private readonly path: string,
+    markState: MarkState,
+  ) {
+    this.markState = markState;
+    this.mark = markState.state === 'read' ? markState.mark : null;
+  }
+
+  /** Called once, by {@link openJournalReader}. */
+  async checkFormat(): Promise<void> {
+    try {
+      const [application] = await this.query<{ application_id: number }>('PRAGMA application_id');
+      const [version] = await this.query<{ user_version: number }>('PRAGMA user_version');
+      const schema = await this.query<{ sql: string }>('SELECT sql FROM sqlite_schema');
+      const isJournal = application?.application_id === APPLICATION_ID;
+      if (!isJournal) throw new JournalError(`${this.path} is not a journal of this exchange`, null);
+      if (version?.user_version !== FORMAT_VERSION) throw this.otherVersion(version?.user_version);
+      if (schema.length !== 1 || schema[0]?.sql !== TABLE_SQL) {
+        throw new JournalError(
+          `${this.path} has other tables than a journal of version ${FORMAT_VERSION}, which has the table batch and ` +
+            `nothing else. ${PUT_BACK}`,
+          null,
+        );
+      }
+    } catch (error) {
+      throw this.named(error, 1);
+    }
+  }
+
+  /**
+   * The batches after `after`, oldest first, up to the last one that is there when it is reached. `after` must be the
+   * end of a batch (a snapshot's position, what an earlier iteration ended with); left out: from the first.
+   * @throws JournalError at the first batch that is missing, unreadable or not the one that was written, and at the
+   *   end if the journal ends before its head mark; JournalUnavailable when the next one cannot be read now.
+   */
+  async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
+    let { sequence, hash } = after;
+    let pageRows = PAGE_ROWS;
+    for (;;) {
+      let page: JournalBatch[];
+      try {
+        page = await this.page(sequence + 1, pageRows);
+      } catch (error) {
+        // Row by row, so that the good rows before the unreadable one are not lost with it.
+        if (pageRows === 1 || error instanceof JournalError) throw this.named(error, sequence + 1);
+        pageRows = 1;
+        continue;
+      }
+      if (page.length === 0) break;
+      for (const batch of page) {
+        this.checkBatch(batch, sequence, hash);
+        ({ lastSequence: sequence, hash } = batch);
+        yield batch;
+      }
+    }
+    this.checkEnd(sequence);
+  }
+
+  /**
+   * The journal's end, with every hash from the first batch on checked: what {@link batches} checks, several times as fast.
+   * @throws JournalError as `batches` does.
+   */
+  async provenEnd(): Promise<JournalPosition> {
+    let end = GENESIS;
+    for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end)) end = next;
+    // What is left is a row with which something is wrong; or nothing, and the head mark is looked at.
+    for await (const { lastSequence, hash, digest } of this.batches(end)) {
+      end = { sequence: lastSequence, hash, digest };
+    }
+    return end;
+  }
+
+  /** Where the journal stands after a page of good rows; null: there is none that can be checked quickly. */
+  private async joinedPage(after: JournalPosition): Promise<JournalPosition | null> {
+    const from = after.sequence + 1;
+    try {
+      for (;;) {
+        const [size] = await this.query<{ bytes: number }>(MEASURE_SQL, [from, this.joinedRows]);
+        if (size!.bytes <= PAGE_BYTES) break;
+        if (this.joinedRows === 1) return null;
+        this.joinedRows >>= 2;
+      }
+      const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, [after.hash, from, this.joinedRows]);
+      // Rows may be shorter again from here on.
+      if (rows?.bytes && rows.bytes.length * 8 < PAGE_BYTES)
+        this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
+      return endOfJoined(rows!, after, this.mark);
+    } catch {
+      // Whatever it is, the slower way comes upon it and names it.
+      return null;
+    }
+  }
+
+  /**
+   * The journal's end, from its last two rows alone: cheap, however long the journal is.
+   * @throws JournalError when they do not fit together or do not reach the head mark.
+   */
+  async end(): Promise<JournalPosition> {
+    try {
+      const [last, previous] = await this.rows('ORDER BY firstSequence DESC LIMIT 2', []);
+      if (last === undefined) {
+        this.checkEnd(0);
+        return GENESIS;
+      }
+      this.checkBatch(last, previous?.lastSequence ?? 0, previous?.hash ?? GENESIS_HASH);
+      this.checkEnd(last.lastSequence);
+      await this.checkMarkedRow();
+      return { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
+    } catch (error) {
+      throw this.named(error, 1);
+    }
+  }
+
+  /**
+   * Where the journal stood after the batch that ends at `sequence`; null when no batch ends there. Looks at two rows.
+   * @throws JournalError when they do not fit together.
+   */
+  async positionAt(sequence: number): Promise<JournalPosition | null> {
+    if (sequence === 0) return GENESIS;
+    try {
+      const [row, previous] = await this.rows(
+        'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT 2',
+        [sequence],
+      );
+      if (row === undefined || row.lastSequence !== sequence) return null;
+      this.checkBatch(row, previous?.lastSequence ?? 0, previous?.hash ?? GENESIS_HASH);
+      return { sequence, hash: row.hash, digest: row.digest };
+    } catch (error) {
+      throw this.named(error, sequence);
+    }
+  }
+
+  /**
+   * SQLite's own structure around the rows: a page that is free and in use, or a pointer that no read comes by, would do
+   * its damage when the next rows are written. Reads the whole file, at several times the speed of {@link batches}.
+   * @throws JournalError naming the sequence after `end`, the journal's last: its rows are proven.
+   */
+  async checkStructure(end: number): Promise<void> {
+    let problem: string | undefined;
+    try {
+      const [first] = await this.query<{ quick_check: string }>('PRAGMA quick_check(1)');
+      problem = first?.quick_check;
+    } catch (error) {
+      throw this.named(error, end + 1);
+    }
+    if (problem === 'ok') return;
+    throw new JournalError(
+      `${this.path} has all rows up to sequence ${end} as they were written, but its structure as a file of SQLite is ` +
+        `damaged (${problem}), and to write to it could damage the rows. ${PUT_BACK}`,
+      end + 1,
+    );
+  }
+
+  close(): Promise<void> {
+    return closeDatabase(this.database);
+  }
+
+  private async page(from: number, rowLimit: number): Promise<JournalBatch[]> {
+    const sizes = await this.query<{ firstSequence: number; bytes: number }>(
+      'SELECT firstSequence, length(frames) AS bytes FROM batch WHERE firstSequence >= ? ORDER BY firstSequence LIMIT ?',
+      [from, rowLimit],
+    );
+    let rowCount = 0;
+    let bytes = 0;
+    for (const size of sizes) {
+      if (size.bytes > MAX_ROW_BYTES) {
+        if (rowCount === 0) throw this.bad(from, 'is larger than any that an exchange writes');
+        break;
+      }
+      bytes += size.bytes;
+      if (rowCount > 0 && bytes > PAGE_BYTES) break;
+      rowCount++;
+    }
+    return this.rows('WHERE firstSequence >= ? ORDER BY firstSequence LIMIT ?', [from, rowCount]);
+  }
+
+  private rows(condition: string, parameters: readonly number[]): Promise<JournalBatch[]> {
+    return this.query<JournalBatch>(
+      `SELECT firstSequence, lastSequence, frames, digest, hash FROM batch ${condition}`,
+      parameters,
+    );
+  }
+
+  private query<Row>(sql: string, parameters: readonly (number | Buffer)[] = []): Promise<Row[]> {
+    return query<Row>(this.database, sql, parameters);
+  }
+
+  /** Rules 1 to 4 of the format, for a batch after the one that ended at `sequence` with `hash`. */
+  private checkBatch(batch: JournalBatch, sequence: number, hash: Buffer): void {
+    const expected = sequence + 1;
+    if (batch.firstSequence !== expected) {
+      throw this.bad(expected, `is missing; the next one starts at ${batch.firstSequence}`);
+    }
+    const last = batch.lastSequence;
+    if (last < expected || !Number.isSafeInteger(last)) throw this.bad(expected, `ends at ${last}`);
+    // Where a row's own header is damaged, SQLite gives values of other types than the table's.
+    const wellTyped = Buffer.isBuffer(batch.frames) && Buffer.isBuffer(batch.hash);
+    const wellFormed = wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
+    if (!wellFormed || !hashOf(batch, hash).equals(batch.hash)) {
+      throw this.bad(
+        expected,
+        'is not what was written: its hash does not fit (damaged, changed or out of place)',
+      );
+    }
+    const { mark } = this;
+    if (mark === null || mark.sequence <= sequence || mark.sequence > last) return;
+    if (mark.sequence !== last || !mark.hash.equals(batch.hash)) {
+      throw this.bad(expected, `is not the one that journal.head marks at ${mark.sequence}`);
+    }
+  }
+
+  private checkEnd(sequence: number): void {
+    const { mark } = this;
+    if (mark === null || mark.sequence <= sequence) return;
+    throw new JournalError(
+      `${this.path} ends at sequence ${sequence}, but ${mark.sequence} had been committed and acknowledged ` +
+        `(journal.head): ${mark.sequence - sequence} commands are lost. Their rows were removed, journal.db-wal was ` +
+        `deleted or cut short, or journal.db was copied without it. ${PUT_BACK} To accept the loss instead, remove ` +
+        'journal.head and start once with ACCEPT_MISSING_MARK=on.',
+      sequence + 1,
+    );
+  }
+
+  /** Rule 4, where the mark is older than the last row: after a power cut it may be. */
+  private async checkMarkedRow(): Promise<void> {
+    const { mark } = this;
+    if (mark === null || mark.sequence === 0) return;
+    const [row] = await this.rows('WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT 1', [
+      mark.sequence,
+    ]);
+    if (row === undefined) throw this.bad(1, 'is missing');
+    if (row.lastSequence !== mark.sequence || !mark.hash.equals(row.hash)) {
+      throw this.bad(row.firstSequence, `is not the one that journal.head marks at ${mark.sequence}`);
+    }
+  }
+
+  private otherVersion(version: number | undefined): JournalError {
+    return new JournalError(
+      `${this.path} is a journal of version ${version}; this program writes and replays version ${FORMAT_VERSION}. Between ` +
+        "versions the format or the engine's rules differ, so a replay would not come to the state that was. Nothing was " +
+        'changed. Start the program that wrote it on this folder; for this program, name a new folder in DATA_FOLDER.',
+      null,
+    );
+  }
+
+  private bad(sequence: number, what: string): JournalError {
+    return new JournalError(`${this.path}: the batch at sequence ${sequence} ${what}. ${PUT_BACK}`, sequence);
+  }
+
+  private named(error: unknown, sequence: number): unknown {
+    return unreadable(this.path, sequence, error);
+  }
+}
+
+/** What an error met on the way is to be told as; what comes neither from SQLite nor from here, as it is. */
+export function unreadable(path: string, sequence: number, error: unknown): unknown {
+  switch (fileProblem(error)) {
+    case null:
+      return error;
+    case 'unavailable':
+      return new JournalUnavailable(path, error as Error);
+    case 'wrong':
+    case 'misuse': {
+      const { message } = error as Error;
+      return new JournalError(
+        `${path} cannot be read at sequence ${sequence}: ${message}. ${PUT_BACK}`,
+        sequence,
+        error,
+      );
+    }
+  }
+}

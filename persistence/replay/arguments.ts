@@ -1,0 +1,70 @@
+/** What the operator types, read strictly: places in the journal, ids, counts. Anything else is a {@link UsageError}. */
+import { MAX_TIME_MS } from '../../engine/interface/limits.js';
+import { idNumber, isMarketName } from '../../engine/interface/notation.js';
+import { UsageError } from './findings.js';
+
+/** A command by its sequence, or the time of commands. */
+export type Point = { readonly sequence: number } | { readonly atMs: number };
+
+/** From here on a number is a time: 3 March 1973, or a hundred billion commands. */
+const LEAST_TIME_MS = 100_000_000_000;
+const NUMBER = /^\d{1,15}$/;
+const ISO_TIME =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(Z|[+-]\d{2}:\d{2})?)?$/;
+
+/** A sequence, milliseconds since the epoch, or an ISO 8601 time, which is UTC if it does not say otherwise. */
+export function parsePoint(text: string): Point {
+  if (NUMBER.test(text)) {
+    const number = Number(text);
+    if (number < LEAST_TIME_MS) return { sequence: number };
+    if (number <= MAX_TIME_MS) return { atMs: number };
+  }
+  const atMs = isoTime(text);
+  if (atMs !== null) return { atMs };
+  throw new UsageError(
+    `"${text}" is neither a sequence (such as 1042) nor a time (such as 2025-11-21T04:45:00Z, 2025-11-21, or ` +
+      '1763700300000 in milliseconds)',
+  );
+}
+
+function isoTime(text: string): number | null {
+  const parts = ISO_TIME.exec(text);
+  if (parts === null) return null;
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '0', zone = 'Z'] = parts;
+  const millisecond = fraction.padEnd(3, '0');
+  const utc = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}Z`);
+  // The language takes the 30th of February for the 1st or 2nd of March.
+  const isReal = !Number.isNaN(utc.getTime()) && utc.getUTCDate() === Number(day) && hour !== '24';
+  const atMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}${zone}`);
+  return isReal && atMs >= 0 && atMs <= MAX_TIME_MS ? atMs : null;
+}
+
+/** "u12" as 12. */
+export function parseUser(text: string): number {
+  const userId = idNumber('u', text);
+  if (userId === 0) throw new UsageError(`"${text}" is not a user id (such as u12)`);
+  return userId;
+}
+
+/** The name, which only an engine that has the asset can turn into a number. */
+export function parseMarket(text: string): string {
+  if (!isMarketName(text)) throw new UsageError(`"${text}" is not a market id (such as btc-15m-1763700300)`);
+  return text;
+}
+
+/** A count; 0 means without bound. */
+export function parseLimit(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`"${text}" is not a number of rows (0 for all)`);
+  return Number(text) === 0 ? Number.POSITIVE_INFINITY : Number(text);
+}
+
+export function unknownUser(userId: number, userCount: number, sequence: number): UsageError {
+  const known = userCount === 0 ? 'there are no users yet' : `the users are u1 to u${userCount}`;
+  return new UsageError(`there is no user u${userId}: at sequence ${sequence} ${known}`);
+}
+
+/** @throws UsageError for a sequence that the journal does not have; `endSequence` null: nobody knows. */
+export function checkPoint(place: Point | null, endSequence: number | null): void {
+  if (place === null || endSequence === null || 'atMs' in place || place.sequence <= endSequence) return;
+  throw new UsageError(`sequence ${place.sequence} is beyond the end: the journal ends at ${endSequence}`);
+}

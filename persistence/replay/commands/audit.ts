@@ -1,0 +1,238 @@
+/**
+ * `audit`: whether money was conserved and every market covered after each batch, and where the money of each market
+ * went. The engine is held against books that are kept from its events alone (books.ts); its own full check of
+ * everything runs every so many commands, and at the end.
+ */
+
+import type { Engine } from '../../../engine/engine.js';
+import { type MarketStatus, Resolution } from '../../../engine/interface/domain.js';
+import { decodeEvents } from '../../../engine/interface/events.js';
+import { lotsText, resolutionName, statusName } from '../../../engine/interface/notation.js';
+import { bookFinding, ExitStatus, type Finding, findingText } from '../findings.js';
+import { marketName, type Names } from '../output/json-forms.js';
+import { dollars, type JsonValue, shares, timeText } from '../output/json-values.js';
+import { type Output, tableText } from '../output/output.js';
+import { fundsObject, fundsText } from '../output/state-forms.js';
+import { dollarsText } from '../output/text-forms.js';
+import { Books, type MarketBook } from '../proofs/books.js';
+import { markNotice, type Progress, type Replayed, replayJournal, type Visitor } from '../replay-journal.js';
+
+export interface AuditRequest {
+  folder: string;
+  /** Rows of the table of markets. */
+  limit: number;
+  json: boolean;
+  output: Output;
+  progress: Progress;
+}
+
+/** A full check looks at every account and order, so it is not made after each batch. */
+const COMMANDS_PER_FULL_CHECK = 10_000;
+
+export class Auditor implements Visitor {
+  readonly books = new Books();
+  readonly findings: Finding[] = [];
+  batchChecks = 0;
+  fullChecks = 0;
+  private lastFullCheck = 0;
+
+  constructor(private readonly engine: Engine) {}
+
+  applied(): void {
+    if (this.engine.events.length === 0) return;
+    for (const event of decodeEvents(this.engine.events)) this.books.add(event);
+  }
+
+  /** Stops at the first batch after which something does not add up: what follows would only repeat it. */
+  proven(): boolean {
+    const { sequence } = this.engine;
+    this.batchChecks++;
+    this.find(this.books.problems(this.engine));
+    if (sequence - this.lastFullCheck >= COMMANDS_PER_FULL_CHECK) this.checkEverything();
+    return this.findings.length === 0;
+  }
+
+  checkEverything(): void {
+    this.lastFullCheck = this.engine.sequence;
+    this.fullChecks++;
+    try {
+      this.engine.checkInvariants();
+    } catch (error) {
+      this.find([(error as Error).message]);
+    }
+  }
+
+  private find(problems: string[]): void {
+    const place = `sequence ${this.engine.sequence} (the end of its batch)`;
+    for (const problem of problems) this.findings.push(bookFinding(place, problem));
+  }
+}
+
+export async function audit(request: AuditRequest): Promise<ExitStatus> {
+  const { output } = request;
+  let auditor: Auditor | undefined;
+  const replayed = await replayJournal({
+    folder: request.folder,
+    progress: request.progress,
+    visit: (engine) => (auditor = new Auditor(engine)),
+  });
+  if (auditor!.findings.length === 0) auditor!.checkEverything();
+  const notice = markNotice(replayed);
+  if (notice !== null) output.notice(notice);
+  if (request.json) output.json(auditObject(auditor!, replayed));
+  else output.text(auditText(auditor!, replayed, request.limit));
+  for (const finding of auditor!.findings) output.notice(findingText(finding));
+  return auditor!.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
+}
+
+function auditObject(auditor: Auditor, { engine, batches }: Replayed): JsonValue {
+  return {
+    good: auditor.findings.length === 0,
+    sequence: engine.sequence,
+    atMs: engine.nowMs,
+    time: timeText(engine.nowMs),
+    digest: engine.digest(),
+    batches,
+    batchChecks: auditor.batchChecks,
+    fullChecks: auditor.fullChecks,
+    funds: fundsObject(engine.funds()),
+    treasury: dollars(engine.funds().treasuryMicros),
+    markets: inOrder(auditor).map((book) => bookObject(book, engine)),
+    findings: auditor.findings.map((finding) => ({ ...finding })),
+  };
+}
+
+function bookObject(book: MarketBook, names: Names): JsonValue {
+  const isPriced = book.resolution === Resolution.UP || book.resolution === Resolution.DOWN;
+  return {
+    marketId: marketName(book.marketId, names),
+    status: statusText(book),
+    resolution: resolutionName(book.resolution),
+    startPrice: dollars(book.startPriceMicros),
+    endPrice: isPriced ? dollars(book.endPriceMicros) : null,
+    trades: book.trades,
+    volume: dollars(book.volumeMicros),
+    fees: dollars(book.feesMicros),
+    feesShared: book.feesShared,
+    vault: dollars(book.vaultMicros),
+    referrers: dollars(book.referrersMicros),
+    treasury: dollars(book.treasuryMicros),
+    refunded: dollars(book.refundedMicros),
+    sets: shares(book.setLots),
+    mostSets: shares(book.mostSetLots),
+    claimed: dollars(book.claimedMicros),
+    automatic: dollars(book.automaticMicros),
+    unpaid: dollars(book.resolution === Resolution.NONE ? 0 : book.collateralMicros),
+    collateral: dollars(book.collateralMicros),
+  };
+}
+
+function auditText(auditor: Auditor, { engine, batches }: Replayed, limit: number): string {
+  const books = inOrder(auditor);
+  const heads = [
+    'market',
+    'status',
+    'result',
+    '>start price',
+    '>end price',
+    '>trades',
+    '>volume',
+    '>fees',
+    '>vault',
+    '>referrers',
+    '>treasury',
+    '>refunded',
+    '>sets',
+    '>claimed',
+    '>automatic',
+    '>unpaid',
+  ];
+  const rows = books.map((book) => bookRow(book, engine));
+  if (rows.length > 1) rows.unshift(totalRow(books));
+  const isGood = auditor.findings.length === 0;
+  return [
+    `Audit up to sequence ${engine.sequence}, ${timeText(engine.nowMs)}, digest ${engine.digest()}\n\n`,
+    fundsText(engine.funds()),
+    `\n${tableText({ title: `Markets (${books.length}), the newest first`, heads, rows, limit })}\n`,
+    `The exchange's profit, its treasury: ${dollarsText(engine.funds().treasuryMicros)}\n`,
+    isGood
+      ? `After each of ${batches} batches money was conserved and every market covered; the engine's full check (${auditor.fullChecks} times) found nothing.\n`
+      : `${auditor.findings.length} things do not add up.\n`,
+  ].join('');
+}
+
+function bookRow(book: MarketBook, names: Names): string[] {
+  const isPriced = book.resolution === Resolution.UP || book.resolution === Resolution.DOWN;
+  return [
+    marketName(book.marketId, names),
+    statusText(book),
+    resolutionName(book.resolution) ?? '-',
+    dollarsText(book.startPriceMicros),
+    isPriced ? dollarsText(book.endPriceMicros) : '-',
+    ...moneyCells(book),
+  ];
+}
+
+type Summed = Pick<
+  MarketBook,
+  | 'trades'
+  | 'volumeMicros'
+  | 'feesMicros'
+  | 'vaultMicros'
+  | 'referrersMicros'
+  | 'treasuryMicros'
+  | 'refundedMicros'
+  | 'setLots'
+  | 'claimedMicros'
+  | 'automaticMicros'
+> & { unpaidMicros: number };
+
+function moneyCells(book: MarketBook): string[] {
+  return cellsOf({
+    ...book,
+    unpaidMicros: book.resolution === Resolution.NONE ? 0 : book.collateralMicros,
+  });
+}
+
+function cellsOf(sums: Summed): string[] {
+  return [
+    `${sums.trades}`,
+    dollarsText(sums.volumeMicros),
+    dollarsText(sums.feesMicros),
+    dollarsText(sums.vaultMicros),
+    dollarsText(sums.referrersMicros),
+    dollarsText(sums.treasuryMicros),
+    dollarsText(sums.refundedMicros),
+    lotsText(sums.setLots),
+    dollarsText(sums.claimedMicros),
+    dollarsText(sums.automaticMicros),
+    dollarsText(sums.unpaidMicros),
+  ];
+}
+
+function totalRow(books: MarketBook[]): string[] {
+  const sum = (of: (book: MarketBook) => number) => books.reduce((total, book) => total + of(book), 0);
+  const cells = cellsOf({
+    trades: sum((book) => book.trades),
+    volumeMicros: sum((book) => book.volumeMicros),
+    feesMicros: sum((book) => book.feesMicros),
+    vaultMicros: sum((book) => book.vaultMicros),
+    referrersMicros: sum((book) => book.referrersMicros),
+    treasuryMicros: sum((book) => book.treasuryMicros),
+    refundedMicros: sum((book) => book.refundedMicros),
+    setLots: sum((book) => book.setLots),
+    claimedMicros: sum((book) => book.claimedMicros),
+    automaticMicros: sum((book) => book.automaticMicros),
+    unpaidMicros: sum((book) => (book.resolution === Resolution.NONE ? 0 : book.collateralMicros)),
+  });
+  return ['all', '', '', '', '', ...cells];
+}
+
+/** A market that is closed is resolved, and all of it is paid. */
+function statusText(book: MarketBook): string {
+  return book.closed ? 'paid' : statusName(book.status as MarketStatus);
+}
+
+function inOrder(auditor: Auditor): MarketBook[] {
+  return [...auditor.books.markets.values()].sort((a, b) => b.marketId - a.marketId);
+}

@@ -1,0 +1,147 @@
+/** `events`: commands in a part of the journal, what each was answered, and what it made happen. */
+
+import type { Engine } from '../../../engine/engine.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
+import { marketIdNumber } from '../../../engine/interface/notation.js';
+import { checkPoint, type Point, unknownUser } from '../arguments.js';
+import { isCommandIn, isCommandOf, isEventIn, isEventOf } from '../filters.js';
+import { ExitStatus, UsageError } from '../findings.js';
+import { answerObject, answerOf, commandObject, eventObject } from '../output/json-forms.js';
+import { timeText } from '../output/json-values.js';
+import type { Output } from '../output/output.js';
+import { answerText, commandText, eventText, senderText } from '../output/text-forms.js';
+import { markNotice, type Progress, replayJournal, type Visitor } from '../replay-journal.js';
+
+export interface EventsRequest {
+  folder: string;
+  /** Both included. */
+  from: Point;
+  to: Point | null;
+  userId: number | null;
+  market: string | null;
+  json: boolean;
+  output: Output;
+  progress: Progress;
+}
+
+class Teller implements Visitor {
+  /** 0 until its asset is listed. */
+  private marketId = 0;
+  private isMarketKnown = false;
+  private isPast = false;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly request: EventsRequest,
+  ) {}
+
+  applied(command: Command, atMs: number): void {
+    const { engine, request } = this;
+    const { from, to } = request;
+    this.findMarket();
+    if (this.isPast || isBefore(engine.sequence, atMs, from)) return;
+    if (to !== null && isAfter(engine.sequence, atMs, to)) {
+      this.isPast = true;
+      return;
+    }
+    const all = decodeEvents(engine.events);
+    const events = all.filter((event) => this.isWantedEvent(event));
+    if (events.length === 0 && !this.isWantedCommand(command)) return;
+    if (request.json) this.tellMachines(command, atMs, events);
+    else this.tellPeople(command, atMs, events);
+  }
+
+  async proven(): Promise<boolean> {
+    const { request, engine } = this;
+    await request.output.release();
+    const isLast = request.to !== null && 'sequence' in request.to && engine.sequence >= request.to.sequence;
+    return !this.isPast && !isLast;
+  }
+
+  /** What was asked for must be there by the end of what was read. */
+  checkRequest(): void {
+    const { engine, request } = this;
+    if (request.userId !== null && engine.account(request.userId) === null)
+      throw unknownUser(request.userId, engine.userCount, engine.sequence);
+    if (request.market !== null && !this.isMarketKnown)
+      throw new UsageError(`no market ${request.market} had opened by sequence ${engine.sequence}`);
+  }
+
+  private findMarket(): void {
+    const { engine, request } = this;
+    if (request.market === null || this.isMarketKnown) return;
+    if (this.marketId === 0) this.marketId = marketIdNumber(engine, request.market);
+    this.isMarketKnown = this.marketId !== 0 && engine.market(this.marketId) !== null;
+  }
+
+  private isWantedCommand(command: Command): boolean {
+    const { userId, market } = this.request;
+    if (userId !== null && !isCommandOf(command, userId)) return false;
+    return market === null || isCommandIn(command, this.marketId);
+  }
+
+  private isWantedEvent(event: EventRecord): boolean {
+    const { userId, market } = this.request;
+    if (userId !== null && !isEventOf(event, userId)) return false;
+    return market === null || isEventIn(event, this.marketId);
+  }
+
+  private tellMachines(command: Command, atMs: number, events: EventRecord[]): void {
+    const { engine, request } = this;
+    request.output.json({
+      sequence: engine.sequence,
+      atMs,
+      time: timeText(atMs),
+      sender: senderText(command),
+      command: commandObject(command, engine),
+      answer: answerObject(answerOf(engine, command)),
+      events: events.map((event) => eventObject(event, engine)),
+    });
+  }
+
+  private tellPeople(command: Command, atMs: number, events: EventRecord[]): void {
+    const { engine, request } = this;
+    const answer = answerText(answerOf(engine, command));
+    request.output.line(
+      `${`${engine.sequence}`.padStart(10)}  ${timeText(atMs)}  ${commandText(command, engine)} by ${senderText(command)}: ${answer}`,
+    );
+    for (const event of events) request.output.line(`${''.padStart(38)}${eventText(event, engine)}`);
+  }
+}
+
+function isBefore(sequence: number, atMs: number, place: Point): boolean {
+  return 'sequence' in place ? sequence < place.sequence : atMs < place.atMs;
+}
+
+function isAfter(sequence: number, atMs: number, place: Point): boolean {
+  return 'sequence' in place ? sequence > place.sequence : atMs > place.atMs;
+}
+
+export async function events(request: EventsRequest): Promise<ExitStatus> {
+  checkOrder(request.from, request.to);
+  let teller: Teller | undefined;
+  const replayed = await replayJournal({
+    folder: request.folder,
+    progress: request.progress,
+    visit: (engine, endSequence) => {
+      checkPoint(request.from, endSequence);
+      checkPoint(request.to, endSequence);
+      teller = new Teller(engine, request);
+      return teller;
+    },
+  });
+  teller!.checkRequest();
+  const notice = replayed.atEnd ? markNotice(replayed) : null;
+  if (notice !== null) request.output.notice(notice);
+  return ExitStatus.GOOD;
+}
+
+function checkOrder(from: Point, to: Point | null): void {
+  if (to === null) return;
+  const isReversed =
+    'sequence' in from && 'sequence' in to
+      ? from.sequence > to.sequence
+      : 'atMs' in from && 'atMs' in to && from.atMs > to.atMs;
+  if (isReversed) throw new UsageError('--from is after --to');
+}

@@ -1,0 +1,220 @@
+/**
+ * `explain`: every change of one account's money, the command that caused it, and the proof that the changes add up to
+ * the balance, after each command and at the end.
+ */
+
+import type { Engine } from '../../../engine/engine.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
+import { unknownUser } from '../arguments.js';
+import { bookFinding, ExitStatus, findingText } from '../findings.js';
+import { commandObject, eventObject } from '../output/json-forms.js';
+import { dollars, timeText } from '../output/json-values.js';
+import { type Output, tableText } from '../output/output.js';
+import { changeText, commandText, dollarsText, eventText, senderText } from '../output/text-forms.js';
+import { CAUSES, type Cause, changesOf, type MoneyChange } from '../proofs/money-changes.js';
+import { markNotice, type Progress, type Replayed, replayJournal, type Visitor } from '../replay-journal.js';
+
+export interface ExplainAccount {
+  userId: number;
+  json: boolean;
+  output: Output;
+}
+
+export interface ExplainRequest extends ExplainAccount {
+  folder: string;
+  progress: Progress;
+}
+
+interface Sum {
+  count: number;
+  availableMicros: number;
+  heldMicros: number;
+}
+
+/** Where an account stands by its changes alone. A command that does not touch it may be left out. */
+export class ExplainedAccount implements Visitor {
+  private readonly byCause = new Map<Cause, Sum>();
+  private readonly sum: Sum = { count: 0, availableMicros: 0, heldMicros: 0 };
+  /** The first command after which the changes did not add up; null: none. */
+  private mismatch: { sequence: number; what: string } | null = null;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly request: ExplainAccount,
+  ) {}
+
+  applied(command: Command, atMs: number): void {
+    const { engine, request } = this;
+    if (engine.events.length > 0) {
+      for (const event of decodeEvents(engine.events)) {
+        for (const change of changesOf(event)) {
+          if (change.userId === request.userId) this.tell(change, event, command, atMs);
+        }
+      }
+    }
+    this.compare();
+  }
+
+  async proven(): Promise<boolean> {
+    if (this.mismatch !== null) return false;
+    await this.request.output.release();
+    return true;
+  }
+
+  private tell(change: MoneyChange, event: EventRecord, command: Command, atMs: number): void {
+    const { engine, request, sum } = this;
+    const { output } = request;
+    addTo(sum, change);
+    const cause = this.byCause.get(change.cause) ?? { count: 0, availableMicros: 0, heldMicros: 0 };
+    this.byCause.set(change.cause, addTo(cause, change));
+    if (request.json) {
+      output.json({
+        type: 'change',
+        sequence: engine.sequence,
+        atMs,
+        cause: change.cause,
+        available: dollars(change.availableMicros),
+        held: dollars(change.heldMicros),
+        availableAfter: dollars(sum.availableMicros),
+        heldAfter: dollars(sum.heldMicros),
+        sender: senderText(command),
+        command: commandObject(command, engine),
+        event: eventObject(event, engine),
+      });
+      return;
+    }
+    if (sum.count === 1) output.line(HEADS);
+    output.line(
+      columns([
+        `${engine.sequence}`,
+        timeText(atMs),
+        change.cause,
+        changeText(change.availableMicros),
+        changeText(change.heldMicros),
+        dollarsText(sum.availableMicros),
+        dollarsText(sum.heldMicros),
+        `${eventText(event, engine)} <- ${commandText(command, engine)} by ${senderText(command)}`,
+      ]),
+    );
+  }
+
+  /** Tells the sum at the end of the journal, or where the changes do not add up. */
+  conclude(replayed: Replayed): ExitStatus {
+    const { engine, mismatch } = this;
+    const { output, userId, json } = this.request;
+    if (mismatch !== null) {
+      output.notice(findingText(bookFinding(`sequence ${mismatch.sequence}`, mismatch.what)));
+      return ExitStatus.DAMAGE;
+    }
+    if (engine.account(userId) === null) throw unknownUser(userId, engine.userCount, engine.sequence);
+    const notice = markNotice(replayed);
+    if (notice !== null) output.notice(notice);
+    if (json) this.tellSumToMachines();
+    else this.tellSumToPeople();
+    return ExitStatus.GOOD;
+  }
+
+  /** The changes so far are the balance that the engine, which knows nothing of changes, has now. */
+  private compare(): void {
+    const account = this.engine.account(this.request.userId);
+    const availableMicros = account?.availableMicros ?? 0;
+    const heldMicros = account?.heldMicros ?? 0;
+    const { sum } = this;
+    if (sum.availableMicros === availableMicros && sum.heldMicros === heldMicros) return;
+    this.mismatch ??= {
+      sequence: this.engine.sequence,
+      what:
+        `the changes of u${this.request.userId}'s money add up to ${dollarsText(sum.availableMicros)} available and ` +
+        `${dollarsText(sum.heldMicros)} held, but the balance is ${dollarsText(availableMicros)} and ${dollarsText(heldMicros)}`,
+    };
+  }
+
+  private tellSumToMachines(): void {
+    const { byCause, sum, engine } = this;
+    const { userId, output } = this.request;
+    const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
+    output.json({
+      type: 'summary',
+      userId: `u${userId}`,
+      username,
+      partner,
+      sequence: engine.sequence,
+      atMs: engine.nowMs,
+      changes: sum.count,
+      byCause: CAUSES.filter((cause) => byCause.has(cause)).map((cause) => {
+        const part = byCause.get(cause)!;
+        return {
+          cause,
+          count: part.count,
+          available: dollars(part.availableMicros),
+          held: dollars(part.heldMicros),
+        };
+      }),
+      sum: { available: dollars(sum.availableMicros), held: dollars(sum.heldMicros) },
+      balance: { available: dollars(availableMicros), held: dollars(heldMicros) },
+      staked: dollars(stakedBy(userId, engine)),
+      addsUp: sum.availableMicros === availableMicros && sum.heldMicros === heldMicros,
+    });
+  }
+
+  private tellSumToPeople(): void {
+    const { byCause, sum, engine } = this;
+    const { userId, output } = this.request;
+    const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
+    const rows = CAUSES.filter((cause) => byCause.has(cause)).map((cause) => {
+      const part = byCause.get(cause)!;
+      return [cause, `${part.count}`, changeText(part.availableMicros), changeText(part.heldMicros)];
+    });
+    rows.push(['sum', `${sum.count}`, dollarsText(sum.availableMicros), dollarsText(sum.heldMicros)]);
+    const title = `\nu${userId} (${username}${partner === null ? '' : `, of partner ${partner}`}) at sequence ${engine.sequence}, ${timeText(engine.nowMs)}`;
+    const heads = ['cause', '>changes', '>available', '>held'];
+    output.text(tableText({ title, heads, rows, limit: rows.length }));
+    const staked = stakedBy(userId, engine);
+    if (staked > 0) output.line(`In the vault, besides: ${dollarsText(staked)} and its yield.`);
+    output.line(
+      `The changes add up to the balance: ${dollarsText(availableMicros)} available, ${dollarsText(heldMicros)} held.`,
+    );
+  }
+}
+
+function addTo(sum: Sum, change: MoneyChange): Sum {
+  sum.count++;
+  sum.availableMicros += change.availableMicros;
+  sum.heldMicros += change.heldMicros;
+  return sum;
+}
+
+const WIDTHS = [-10, 24, 16, -20, -20, -20, -20, 0];
+const HEADS = columns([
+  'sequence',
+  'time',
+  'cause',
+  'available change',
+  'held change',
+  'available',
+  'held',
+  'what happened <- the command that it came with',
+]);
+
+/** Negative widths are aligned to the right. */
+function columns(texts: readonly string[]): string {
+  return texts
+    .map((text, i) => (WIDTHS[i]! < 0 ? text.padStart(-WIDTHS[i]!) : text.padEnd(WIDTHS[i]!)))
+    .join('  ')
+    .trimEnd();
+}
+
+export async function explain(request: ExplainRequest): Promise<ExitStatus> {
+  let account: ExplainedAccount | undefined;
+  const replayed = await replayJournal({
+    folder: request.folder,
+    progress: request.progress,
+    visit: (engine) => (account = new ExplainedAccount(engine, request)),
+  });
+  return account!.conclude(replayed);
+}
+
+function stakedBy(userId: number, engine: Engine): number {
+  return engine.deposits(userId).reduce((sum, { amountMicros }) => sum + amountMicros, 0);
+}

@@ -1,0 +1,220 @@
+/**
+ * `verify`: whether everything in the data folder is what the exchange wrote. First the judgement that an exchange makes
+ * at its start (judgement.ts): whatever the exchange would refuse is damage here, in the same words. Then a replay from the
+ * first command: frames, and the engine's digest after every batch. What was made from the journal, the snapshots and the
+ * history, is held against the replay.
+ */
+
+import type { Engine } from '../../../engine/engine.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import { HISTORY_FILE } from '../../history/format.js';
+import { JournalError } from '../../journal/errors.js';
+import { JOURNAL_FILE } from '../../journal/format.js';
+import { FolderDisturbed } from '../../journal/read-only.js';
+import { GENESIS, type JournalPosition } from '../../journal/reader.js';
+import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
+import { ExitStatus, type Finding, findingOf, findingText, UsageError } from '../findings.js';
+import { type JsonValue, timeText } from '../output/json-values.js';
+import { type Output, tableText } from '../output/output.js';
+import { HistoryComparison } from '../proofs/verify-history.js';
+import { SnapshotComparison, type SnapshotVerdict } from '../proofs/verify-snapshots.js';
+import { checkFolder, type Progress, replayJournal, type Visitor } from '../replay-journal.js';
+
+export interface VerifyRequest {
+  folder: string;
+  json: boolean;
+  output: Output;
+  progress: Progress;
+}
+
+/** What was found out about the whole folder. */
+interface Report {
+  /** Up to where the journal is proven. */
+  sequence: number;
+  atMs: number;
+  digest: string | null;
+  batches: number;
+  journalIsWhole: boolean;
+  snapshots: readonly SnapshotVerdict[];
+  /** null: there is none. */
+  history: HistoryVerdict | null;
+  findings: readonly Finding[];
+}
+
+interface HistoryVerdict {
+  sequence: number;
+  good: boolean;
+  /** Entries of lists, and rows of other tables, that were compared; null: the journal is damaged before the history's end. */
+  entries: number | null;
+}
+
+export async function verify(request: VerifyRequest): Promise<ExitStatus> {
+  const { output } = request;
+  const report = await new Examination(request).run();
+  if (request.json) output.json(reportObject(report));
+  else output.text(reportText(report));
+  for (const finding of report.findings) output.notice(findingText(finding));
+  return report.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
+}
+
+class Examination implements Visitor {
+  private snapshots: SnapshotComparison | null = null;
+  /** A finding when it cannot be read at all. */
+  private history: HistoryComparison | Finding | null = null;
+  private readonly findings: Finding[] = [];
+  private engine: Engine | null = null;
+  private position: JournalPosition = GENESIS;
+  private atMs = 0;
+  private batches = 0;
+
+  constructor(private readonly request: VerifyRequest) {}
+
+  async run(): Promise<Report> {
+    try {
+      return await this.examine();
+    } finally {
+      if (this.history instanceof HistoryComparison) await this.history.close();
+    }
+  }
+
+  private async examine(): Promise<Report> {
+    const journalIsWhole = await this.replay();
+    // Of a journal that cannot even be opened there is still this to be said.
+    const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);
+    comparison.finish();
+    const history = this.judgeHistory(journalIsWhole);
+    const { atMs, batches } = this;
+    const { sequence, digest } = this.position;
+    const findings = [...this.findings, ...comparison.findings()];
+    const snapshots = comparison.verdicts;
+    return { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings };
+  }
+
+  applying(_command: Command, atMs: number): void {
+    if (this.history instanceof HistoryComparison) this.history.applying(atMs);
+  }
+
+  applied(): void {
+    if (this.history instanceof HistoryComparison) this.history.applied();
+  }
+
+  async proven(position: JournalPosition): Promise<boolean> {
+    this.position = position;
+    this.atMs = this.engine!.nowMs;
+    this.batches++;
+    this.snapshots!.compare(this.engine!, position);
+    if (this.history instanceof HistoryComparison) await this.history.proven(position);
+    return true;
+  }
+
+  /** Whether the journal is whole: no exchange would refuse it, and it leads to the digests that it says. */
+  private async replay(): Promise<boolean> {
+    const refusal = await journalErrorOf(this.judge());
+    const damage = await journalErrorOf(this.replayAll());
+    if (refusal !== null) this.findings.push(findingOf(refusal));
+    if (damage !== null && damage.message !== refusal?.message) this.findings.push(findingOf(damage));
+    return damage === null && (refusal === null || refusal instanceof UnmarkedJournal);
+  }
+
+  /** What the start of an exchange says of the folder. */
+  private async judge(): Promise<void> {
+    const { folder } = this.request;
+    await checkFolder(folder);
+    try {
+      await judgeFolder(folder, { acceptMissingMark: false });
+    } catch (error) {
+      throw error instanceof FolderDisturbed ? new UsageError(error.message) : error;
+    }
+  }
+
+  private async replayAll(): Promise<void> {
+    const { folder, progress } = this.request;
+    const visit = async (engine: Engine) => {
+      this.engine = engine;
+      this.snapshots = new SnapshotComparison(folder);
+      this.history = await HistoryComparison.open(folder, engine);
+      return this;
+    };
+    await replayJournal({ folder, progress, visit });
+  }
+
+  private judgeHistory(journalIsWhole: boolean): HistoryVerdict | null {
+    const { history } = this;
+    if (history === null) return null;
+    if (!(history instanceof HistoryComparison)) {
+      this.findings.push(history);
+      return { sequence: 0, good: false, entries: null };
+    }
+    history.finish(this.position.sequence, journalIsWhole);
+    this.findings.push(...history.findings);
+    return { sequence: history.sequence, good: history.findings.length === 0, entries: history.entries };
+  }
+}
+
+async function journalErrorOf(work: Promise<void>): Promise<JournalError | null> {
+  try {
+    await work;
+    return null;
+  } catch (error) {
+    if (error instanceof JournalError) return error;
+    throw error;
+  }
+}
+
+function reportObject(report: Report): JsonValue {
+  return {
+    good: report.findings.length === 0,
+    journal: {
+      whole: report.journalIsWhole,
+      sequence: report.sequence,
+      atMs: report.atMs,
+      digest: report.digest,
+      batches: report.batches,
+    },
+    snapshots: report.snapshots.map(({ snapshot, problem, compared }) => ({
+      file: `snapshots/${snapshot.name}`,
+      sequence: snapshot.sequence,
+      good: problem === null,
+      compared,
+    })),
+    history: report.history === null ? null : { ...report.history },
+    findings: report.findings.map((finding) => ({ ...finding })),
+  };
+}
+
+function reportText(report: Report): string {
+  const { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings } = report;
+  const upTo = sequence === 0 ? 'nothing in it' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
+  const rows = [
+    [
+      JOURNAL_FILE,
+      journalIsWhole ? 'good' : 'DAMAGED',
+      `${journalIsWhole ? '' : 'good up to '}${upTo}, ${batches} batches`,
+    ],
+    ...snapshots.map(snapshotRow),
+    ...(history === null ? [] : [historyRow(history)]),
+  ];
+  const count = findings.length;
+  const verdict =
+    count === 0
+      ? 'All is as it was written.'
+      : `Damage was found: ${count} ${count === 1 ? 'finding' : 'findings'}.`;
+  return `${tableText({ title: 'Verified by replaying the journal', heads: ['file', '', ''], rows, limit: rows.length })}${verdict}\n`;
+}
+
+function snapshotRow({ snapshot, problem, compared }: SnapshotVerdict): string[] {
+  const outcome = compared
+    ? 'is what the replay gives'
+    : 'whole; the journal ends before it, so it was not compared';
+  const at = `sequence ${snapshot.sequence}`;
+  const row = problem === null ? ['good', `${at}, ${outcome}`] : ['DAMAGED', `${at}, ${problem}`];
+  return [`snapshots/${snapshot.name}`, ...row];
+}
+
+function historyRow({ sequence, good, entries }: HistoryVerdict): string[] {
+  const compared =
+    entries === null
+      ? 'not compared: the journal is good only up to a place before its end'
+      : `${entries} entries are what the replay gives`;
+  return [HISTORY_FILE, good ? 'good' : 'DAMAGED', good ? `sequence ${sequence}, ${compared}` : 'see below'];
+}

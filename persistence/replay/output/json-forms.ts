@@ -1,0 +1,206 @@
+/**
+ * Commands and events as machines get them: the engine's own field by field, with the units and ids of the API. Each
+ * field of each command and event has its line in a table here; one that has none does not compile.
+ */
+
+import type { Engine } from '../../../engine/engine.js';
+import { CODES } from '../../../engine/interface/codes.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import {
+  CancelReason,
+  DepositSource,
+  MatchType,
+  PointsReason,
+  TimeInForce,
+} from '../../../engine/interface/domain.js';
+import type { EVENT_FIELDS, EventName, EventRecord } from '../../../engine/interface/events.js';
+import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { marketIdText, outcomeName, resolutionName, sideName } from '../../../engine/interface/notation.js';
+import {
+  FIRST_OPERATION,
+  nextOperation,
+  RESULT_HEAD_LENGTH,
+  ResultHead,
+} from '../../../engine/interface/results.js';
+import { dollars, type JsonValue, price, shares } from './json-values.js';
+
+/** What names of assets, markets and partners need to know of the engine. */
+export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'partnerName'>;
+
+type EventField = (typeof EVENT_FIELDS)[EventName][number];
+/** The field's name in JSON, and its value. */
+type EventForm = readonly [name: string, form: (value: number, names: Names) => JsonValue];
+
+const number = (value: number) => value;
+const flag = (value: number) => value === 1;
+const userOrNobody = (userId: number) => (userId === 0 ? null : `u${userId}`);
+const order = (orderId: number) => `o${orderId}`;
+const deposit = (depositId: number) => `d${depositId}`;
+const nameOf = (names: Readonly<Record<string, number>>) => (value: number) =>
+  Object.keys(names).find((name) => names[name] === value) ?? value;
+
+const EVENT_FORMS: Record<Exclude<EventField, 'reason'>, EventForm> = {
+  asset: ['asset', symbolOf],
+  priceMicros: ['price', dollars],
+  observedAtMs: ['observedAtMs', number],
+  marketId: ['marketId', marketName],
+  startPriceMicros: ['startPrice', dollars],
+  endPriceMicros: ['endPrice', (micros) => (micros === 0 ? null : dollars(micros))],
+  resolution: ['resolution', resolutionName],
+  vaultMicros: ['vault', dollars],
+  referrersMicros: ['referrers', dollars],
+  treasuryMicros: ['treasury', dollars],
+  userId: ['userId', userOrNobody],
+  referrerId: ['referrerId', userOrNobody],
+  partner: ['partner', (partner, names) => names.partnerName(partner)],
+  version: ['version', number],
+  source: ['source', nameOf(DepositSource)],
+  amountMicros: ['amount', dollars],
+  orderId: ['orderId', order],
+  side: ['side', sideName],
+  outcome: ['outcome', outcomeName],
+  priceTicks: ['price', price],
+  sizeLots: ['shares', shares],
+  tradeId: ['tradeId', (tradeId) => `t${tradeId}`],
+  matchType: ['matchType', nameOf(MatchType)],
+  upTicks: ['upPrice', price],
+  takerOrderId: ['takerOrderId', order],
+  takerId: ['takerId', userOrNobody],
+  takerSide: ['takerSide', sideName],
+  takerOutcome: ['takerOutcome', outcomeName],
+  makerOrderId: ['makerOrderId', order],
+  makerId: ['makerId', userOrNobody],
+  makerSide: ['makerSide', sideName],
+  makerOutcome: ['makerOutcome', outcomeName],
+  feeMicros: ['fee', dollars],
+  takerProfitMicros: ['takerProfit', dollars],
+  makerProfitMicros: ['makerProfit', dollars],
+  upLots: ['upShares', shares],
+  downLots: ['downShares', shares],
+  upCostMicros: ['upCost', dollars],
+  downCostMicros: ['downCost', dollars],
+  feesMicros: ['fees', dollars],
+  payoutMicros: ['payout', dollars],
+  refundMicros: ['refund', dollars],
+  profitMicros: ['profit', dollars],
+  lots: ['shares', shares],
+  automatic: ['automatic', flag],
+  microPoints: ['points', dollars],
+  depositId: ['depositId', deposit],
+  earnsFromMs: ['earnsFromMs', number],
+  yieldMicros: ['yield', dollars],
+};
+
+export const cancelReason = nameOf(CancelReason);
+export const pointsReason = nameOf(PointsReason);
+
+export function eventObject(event: EventRecord, names: Names): JsonValue {
+  const fields: [string, JsonValue][] = [['type', event.type]];
+  for (const [field, value] of Object.entries(event)) {
+    if (typeof value === 'string') continue;
+    if (field === 'reason') {
+      fields.push([field, event.type === 'pointsCredited' ? pointsReason(value) : cancelReason(value)]);
+      continue;
+    }
+    const [name, form] = EVENT_FORMS[field as keyof typeof EVENT_FORMS];
+    fields.push([name, form(value, names)]);
+  }
+  return Object.fromEntries(fields);
+}
+
+type KeysOf<C> = C extends unknown ? keyof C : never;
+type CommandField = Exclude<KeysOf<Command>, 'kind' | 'operations'>;
+type CommandForm = readonly [name: string, form: (value: never, names: Names) => JsonValue];
+
+const asItIs = (value: JsonValue) => value;
+
+const COMMAND_FORMS: Record<CommandField, CommandForm> = {
+  symbol: ['symbol', asItIs],
+  asset: ['asset', symbolOf],
+  priceMicros: ['price', dollars],
+  observedAtMs: ['observedAtMs', number],
+  username: ['username', asItIs],
+  // What proves an identity is nobody's business here.
+  credential: ['hasCredential', (credential: string) => credential !== ''],
+  referralCode: ['referralCode', asItIs],
+  grantMicros: ['grant', dollars],
+  userId: ['userId', (userId: number) => `u${userId}`],
+  amountMicros: ['amount', dollars],
+  partner: ['partner', asItIs],
+  reference: ['reference', asItIs],
+  idempotencyKey: ['idempotencyKey', asItIs],
+  marketId: ['marketId', marketName],
+  outcome: ['outcome', outcomeName],
+  budgetMicros: ['budget', dollars],
+  sizeLots: ['shares', (lots: number) => (lots === MAX_ORDER_LOTS ? null : shares(lots))],
+  priceTicks: ['price', price],
+  timeInForce: ['timeInForce', nameOf(TimeInForce)],
+  postOnly: ['postOnly', asItIs],
+  validUntilMs: ['validUntilMs', (atMs: number) => (atMs === MAX_TIME_MS ? null : atMs)],
+  orderId: ['orderId', order],
+  depositId: ['depositId', deposit],
+  code: ['code', asItIs],
+  atomic: ['atomic', asItIs],
+};
+
+export function commandObject(command: Command, names: Names): JsonValue {
+  const fields: [string, JsonValue][] = [['kind', command.kind]];
+  for (const [field, value] of Object.entries(command)) {
+    if (field === 'kind' || field === 'operations') continue;
+    const [name, form] = COMMAND_FORMS[field as CommandField];
+    fields.push([name, form(value as never, names)]);
+  }
+  if (command.kind === 'batch') {
+    fields.push(['operations', command.operations.map((operation) => commandObject(operation, names))]);
+  }
+  return Object.fromEntries(fields);
+}
+
+/** What the engine answered to the last command: the code, and what a refusal says about it. */
+export interface Answer {
+  code: string;
+  /** The answer is that of an earlier command. */
+  replayed: boolean;
+  /** Of a batch: the operations' codes. */
+  operationCodes: string[];
+  /** What was needed and what there was, where the code is about one of them. */
+  required: JsonValue;
+  available: JsonValue;
+}
+
+export function answerOf(engine: Engine, command: Command): Answer {
+  const { values } = engine.result;
+  const code = CODES[values[ResultHead.code]!]!;
+  const isBatch = command.kind === 'batch' && code === 'ok';
+  const short = code === 'insufficient_balance' ? dollars : code === 'insufficient_shares' ? shares : null;
+  return {
+    code,
+    replayed: engine.replayed,
+    operationCodes: isBatch ? operationCodes(values) : [],
+    required: short === null ? null : short(values[RESULT_HEAD_LENGTH]!),
+    available: short === null ? null : short(values[RESULT_HEAD_LENGTH + 1]!),
+  };
+}
+
+function operationCodes(values: Float64Array): string[] {
+  const codes: string[] = [];
+  const count = values[RESULT_HEAD_LENGTH]!;
+  let at = FIRST_OPERATION;
+  for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
+    codes.push(CODES[values[at + ResultHead.code]!]!);
+  }
+  return codes;
+}
+
+export function answerObject({ code, replayed, operationCodes, required, available }: Answer): JsonValue {
+  return { code, replayed, operationCodes, required, available };
+}
+
+/** A command may name an asset that there is not; it is refused, and shown by its number. */
+export function symbolOf(asset: number, names: Names): string {
+  return asset < names.assetCount ? names.assetSymbol(asset) : `asset ${asset}`;
+}
+
+export function marketName(marketId: number, names: Names): string {
+  return marketId % 64 < names.assetCount ? marketIdText(names, marketId) : `market ${marketId}`;
+}

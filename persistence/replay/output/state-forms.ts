@@ -1,0 +1,248 @@
+/** The state of the exchange as machines and as people get it. */
+import {
+  lotsText,
+  outcomeName,
+  resolutionName,
+  sideName,
+  statusName,
+  ticksText,
+} from '../../../engine/interface/notation.js';
+import type { AccountView, FundsView } from '../../../engine/interface/views.js';
+import type { KnownMarket, StateView } from '../state-view.js';
+import { marketName, type Names, symbolOf } from './json-forms.js';
+import { dollars, type JsonValue, price, shares, timeText } from './json-values.js';
+import { tableText } from './output.js';
+import { dollarsText } from './text-forms.js';
+
+export function stateViewObject(picture: StateView, names: Names, limit: number): JsonValue {
+  const some = <T>(rows: readonly T[], form: (row: T) => JsonValue) =>
+    rows.slice(0, Math.min(limit, rows.length)).map(form);
+  return {
+    sequence: picture.sequence,
+    atMs: picture.atMs,
+    time: timeText(picture.atMs),
+    digest: picture.digest,
+    funds: fundsObject(picture.funds),
+    assets: picture.assets.map(({ asset, priceMicros }) => ({
+      asset: symbolOf(asset, names),
+      price: dollarsOrNull(priceMicros),
+    })),
+    users: some(picture.users, (user) => ({
+      userId: `u${user.userId}`,
+      username: user.username,
+      partner: user.partner,
+      createdAtMs: user.createdAtMs,
+      available: dollars(user.availableMicros),
+      held: dollars(user.heldMicros),
+      total: dollars(user.availableMicros + user.heldMicros),
+      volume: dollars(user.volumeMicros),
+      realizedProfit: dollars(user.realizedProfitMicros),
+      trades: user.tradeCount,
+      points: dollars(user.microPoints),
+    })),
+    markets: some(picture.markets, (market) => marketObject(market, names)),
+    orders: some(picture.orders, (order) => ({
+      orderId: `o${order.orderId}`,
+      marketId: marketName(order.marketId, names),
+      userId: `u${order.userId}`,
+      side: sideName(order.side),
+      outcome: outcomeName(order.outcome),
+      price: price(order.priceTicks),
+      shares: shares(order.sizeLots),
+      placedAtMs: order.placedAtMs,
+    })),
+    positions: some(picture.positions, (position) => ({
+      userId: `u${position.userId}`,
+      marketId: marketName(position.marketId, names),
+      UP: shares(position.upLots),
+      DOWN: shares(position.downLots),
+      heldUP: shares(position.upHeldLots),
+      heldDOWN: shares(position.downHeldLots),
+      costUP: dollars(position.upCostMicros),
+      costDOWN: dollars(position.downCostMicros),
+    })),
+    deposits: some(picture.deposits, (deposit) => ({
+      depositId: `d${deposit.depositId}`,
+      userId: `u${deposit.userId}`,
+      amount: dollars(deposit.amountMicros),
+      accruedYield: dollars(deposit.accruedYieldMicros),
+      claimedYield: dollars(deposit.claimedYieldMicros),
+      stakedAtMs: deposit.stakedAtMs,
+      earnsFromMs: deposit.earnsFromMs,
+    })),
+  };
+}
+
+function marketObject(market: KnownMarket, names: Names): JsonValue {
+  return {
+    marketId: marketName(market.marketId, names),
+    status: statusName(market.status),
+    resolution: resolutionName(market.resolution),
+    startsAtMs: market.startsAtMs,
+    endsAtMs: market.endsAtMs,
+    startPrice: dollars(market.startPriceMicros),
+    endPrice: dollarsOrNull(market.endPriceMicros),
+    volume: dollars(market.volumeMicros),
+    openInterest: shares(market.openInterestLots),
+    collateral: dollars(market.collateralMicros),
+    feeEscrow: dollars(market.feeEscrowMicros),
+    bestBid: market.bestBidTicks === null ? null : price(market.bestBidTicks),
+    bestAsk: market.bestAskTicks === null ? null : price(market.bestAskTicks),
+    lastTrade: market.lastTradeTicks === null ? null : price(market.lastTradeTicks),
+  };
+}
+
+export function fundsObject(funds: FundsView): JsonValue {
+  return {
+    available: dollars(funds.availableMicros),
+    held: dollars(funds.heldMicros),
+    collateral: dollars(funds.collateralMicros),
+    feeEscrow: dollars(funds.feeEscrowMicros),
+    staked: dollars(funds.stakedMicros),
+    yieldDue: dollars(funds.yieldDueMicros),
+    treasury: dollars(funds.treasuryMicros),
+    sum: dollars(sumOf(funds)),
+    netDeposits: dollars(funds.netDepositsMicros),
+  };
+}
+
+export function sumOf(funds: FundsView): number {
+  return (
+    funds.availableMicros +
+    funds.heldMicros +
+    funds.collateralMicros +
+    funds.feeEscrowMicros +
+    funds.stakedMicros +
+    funds.yieldDueMicros +
+    funds.treasuryMicros
+  );
+}
+
+function dollarsOrNull(micros: number | null): JsonValue {
+  return micros === null ? null : dollars(micros);
+}
+
+export function fundsText(funds: FundsView): string {
+  const rows = [
+    ['available to users', dollarsText(funds.availableMicros)],
+    ['held by resting orders', dollarsText(funds.heldMicros)],
+    ['collateral of markets', dollarsText(funds.collateralMicros)],
+    ['fee escrow of markets', dollarsText(funds.feeEscrowMicros)],
+    ['staked in the vault', dollarsText(funds.stakedMicros)],
+    ['yield due to the vault', dollarsText(funds.yieldDueMicros)],
+    ['treasury', dollarsText(funds.treasuryMicros)],
+    ['sum', dollarsText(sumOf(funds))],
+    ['deposits less withdrawals', dollarsText(funds.netDepositsMicros)],
+  ];
+  return tableText({ title: 'Money', heads: ['pot', '>amount'], rows, limit: rows.length });
+}
+
+export function stateViewText(picture: StateView, names: Names, limit: number): string {
+  const total = (user: AccountView) => user.availableMicros + user.heldMicros;
+  const richestFirst = picture.users.toSorted((a, b) => total(b) - total(a) || a.userId - b.userId);
+  const table = (title: string, heads: readonly string[], rows: string[][]) =>
+    `\n${tableText({ title: `${title} (${rows.length})`, heads, rows, limit })}`;
+  return [
+    `The exchange at sequence ${picture.sequence}, ${timeText(picture.atMs)}, digest ${picture.digest}\n\n`,
+    fundsText(picture.funds),
+    table(
+      'Assets',
+      ['asset', '>price'],
+      picture.assets.map(({ asset, priceMicros }) => [symbolOf(asset, names), dollarsOrDash(priceMicros)]),
+    ),
+    table(
+      'Users',
+      ['user', 'name', 'partner', '>available', '>held', '>total', '>volume', '>realized profit', '>trades'],
+      richestFirst.map((user) => [
+        `u${user.userId}`,
+        user.username,
+        user.partner ?? '-',
+        dollarsText(user.availableMicros),
+        dollarsText(user.heldMicros),
+        dollarsText(total(user)),
+        dollarsText(user.volumeMicros),
+        dollarsText(user.realizedProfitMicros),
+        `${user.tradeCount}`,
+      ]),
+    ),
+    table(
+      'Markets',
+      MARKET_HEADS,
+      picture.markets.map((market) => marketRow(market, names)),
+    ),
+    table(
+      'Resting orders',
+      ['order', 'user', 'market', 'side', 'outcome', '>price', '>shares', 'placed'],
+      picture.orders.map((order) => [
+        `o${order.orderId}`,
+        `u${order.userId}`,
+        marketName(order.marketId, names),
+        sideName(order.side),
+        outcomeName(order.outcome),
+        ticksText(order.priceTicks),
+        lotsText(order.sizeLots),
+        timeText(order.placedAtMs),
+      ]),
+    ),
+    table(
+      'Positions',
+      ['user', 'market', '>UP', '>DOWN', '>UP held', '>DOWN held', '>cost UP', '>cost DOWN'],
+      picture.positions.map((position) => [
+        `u${position.userId}`,
+        marketName(position.marketId, names),
+        lotsText(position.upLots),
+        lotsText(position.downLots),
+        lotsText(position.upHeldLots),
+        lotsText(position.downHeldLots),
+        dollarsText(position.upCostMicros),
+        dollarsText(position.downCostMicros),
+      ]),
+    ),
+    table(
+      'Vault deposits',
+      ['deposit', 'user', '>amount', '>accrued yield', '>claimed yield', 'earns from'],
+      picture.deposits.map((deposit) => [
+        `d${deposit.depositId}`,
+        `u${deposit.userId}`,
+        dollarsText(deposit.amountMicros),
+        dollarsText(deposit.accruedYieldMicros),
+        dollarsText(deposit.claimedYieldMicros),
+        timeText(deposit.earnsFromMs),
+      ]),
+    ),
+  ].join('');
+}
+
+const MARKET_HEADS = [
+  'market',
+  'status',
+  'resolution',
+  '>start price',
+  '>end price',
+  '>volume',
+  '>sets',
+  '>collateral',
+  '>fee escrow',
+  '>bid UP',
+  '>ask UP',
+];
+
+function marketRow(market: KnownMarket, names: Names): string[] {
+  return [
+    marketName(market.marketId, names),
+    statusName(market.status),
+    resolutionName(market.resolution) ?? '-',
+    dollarsText(market.startPriceMicros),
+    dollarsOrDash(market.endPriceMicros),
+    dollarsText(market.volumeMicros),
+    lotsText(market.openInterestLots),
+    dollarsText(market.collateralMicros),
+    dollarsText(market.feeEscrowMicros),
+    market.bestBidTicks === null ? '-' : ticksText(market.bestBidTicks),
+    market.bestAskTicks === null ? '-' : ticksText(market.bestAskTicks),
+  ];
+}
+
+function dollarsOrDash(micros: number | null): string {
+  return micros === null ? '-' : dollarsText(micros);
+}

@@ -1,0 +1,222 @@
+/** Commands and events as people read them: one line each, in dollars, shares and the ids of the API. */
+import type { Buy, Command, Sell } from '../../../engine/interface/commands.js';
+import { Side, TimeInForce } from '../../../engine/interface/domain.js';
+import type { EventRecord } from '../../../engine/interface/events.js';
+import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../../engine/interface/limits.js';
+import {
+  lotsText,
+  microsText,
+  outcomeName,
+  resolutionName,
+  ticksText,
+} from '../../../engine/interface/notation.js';
+import { type Answer, cancelReason, marketName, type Names, pointsReason, symbolOf } from './json-forms.js';
+import { Decimal, type JsonValue, timeText } from './json-values.js';
+
+/** "$1,234.50": at least two decimals, at most six. */
+export function dollarsText(micros: number): string {
+  const [whole, fraction = ''] = microsText(Math.abs(micros)).split('.');
+  const grouped = whole!.replace(/\B(?=(\d{3})+$)/g, ',');
+  return `${micros < 0 ? '-' : ''}$${grouped}.${fraction.padEnd(2, '0')}`;
+}
+
+/** "+$10.00", "-$0.05"; nothing for no change. */
+export function changeText(micros: number): string {
+  if (micros === 0) return '';
+  return micros > 0 ? `+${dollarsText(micros)}` : dollarsText(micros);
+}
+
+/** Who sent a command. */
+export function senderText(command: Command): string {
+  switch (command.kind) {
+    case 'advanceTime':
+    case 'listAsset':
+    case 'observePrice':
+      return 'the exchange';
+    case 'register':
+      return `sign-up of ${quoted(command.username)}`;
+    case 'deposit':
+    case 'withdraw':
+      return `partner ${quoted(command.partner)}`;
+    case 'setCredential':
+    case 'buy':
+    case 'sell':
+    case 'cancel':
+    case 'cancelAll':
+    case 'claim':
+    case 'stake':
+    case 'unstake':
+    case 'claimYield':
+    case 'setReferralCode':
+    case 'batch':
+      return `u${command.userId}`;
+  }
+}
+
+/** Nothing for a user of nobody. */
+function ofPartnerText(partner: string | null): string {
+  return partner === null ? '' : `, of partner ${quoted(partner)}`;
+}
+
+/** What was asked, without who asked. */
+export function commandText(command: Command, names: Names): string {
+  switch (command.kind) {
+    case 'advanceTime':
+      return 'advanceTime';
+    case 'listAsset':
+      return `listAsset ${quoted(command.symbol)}`;
+    case 'observePrice':
+      return `observePrice ${symbolOf(command.asset, names)} ${dollarsText(command.priceMicros)} of ${timeText(command.observedAtMs)}`;
+    case 'register': {
+      const grant = command.grantMicros === 0 ? '' : `, starts with ${dollarsText(command.grantMicros)}`;
+      const referral = command.referralCode === '' ? '' : `, led by ${quoted(command.referralCode)}`;
+      return `register ${quoted(command.username)}${grant}${referral}${ofPartnerText(command.partner)}`;
+    }
+    case 'setCredential':
+      return `setCredential of u${command.userId}`;
+    case 'deposit':
+    case 'withdraw':
+      return `${command.kind} ${dollarsText(command.amountMicros)} for u${command.userId}, reference ${quoted(command.reference)}`;
+    case 'buy':
+    case 'sell':
+      return `${orderCommandText(command)} in ${marketName(command.marketId, names)}`;
+    case 'cancel':
+      return `cancel o${command.orderId} in ${marketName(command.marketId, names)}`;
+    case 'cancelAll':
+    case 'claim':
+      return `${command.kind} in ${marketName(command.marketId, names)}`;
+    case 'stake':
+      return `stake ${dollarsText(command.amountMicros)}`;
+    case 'unstake':
+    case 'claimYield':
+      return `${command.kind} d${command.depositId}`;
+    case 'setReferralCode':
+      return `setReferralCode ${quoted(command.code)}`;
+    case 'batch': {
+      const operations = command.operations.map((operation) => commandText(operation, names));
+      return `${command.atomic ? 'atomic batch' : 'batch'} of ${operations.length}: ${operations.join('; ')}`;
+    }
+  }
+}
+
+function orderCommandText(order: Buy | Sell): string {
+  const isBuy = order.kind === 'buy';
+  const bounds: string[] = [];
+  if (order.sizeLots !== MAX_ORDER_LOTS) bounds.push(lotsText(order.sizeLots));
+  bounds.push(outcomeName(order.outcome));
+  if (isBuy) bounds.push(`for up to ${dollarsText(order.budgetMicros)}`);
+  const worst = isBuy ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
+  if (order.priceTicks !== worst) bounds.push(`at ${ticksText(order.priceTicks)} or better`);
+  if (order.timeInForce === TimeInForce.FOK) bounds.push('FOK');
+  if (order.timeInForce === TimeInForce.GTC) bounds.push(order.postOnly ? 'GTC post-only' : 'GTC');
+  return `${order.kind} ${bounds.join(' ')}`;
+}
+
+/** "ok", or why not. */
+export function answerText({ code, replayed, operationCodes, required, available }: Answer): string {
+  const repeated = replayed ? ' (the answer of an earlier command)' : '';
+  const operations = operationCodes.length === 0 ? '' : ` (${operationCodes.join(', ')})`;
+  const shortage = required === null ? '' : ` (needs ${plainText(required)}, has ${plainText(available)})`;
+  return `${code}${operations}${shortage}${repeated}`;
+}
+
+function plainText(value: JsonValue): string {
+  return value instanceof Decimal ? value.text : String(value);
+}
+
+export function eventText(event: EventRecord, names: Names): string {
+  return `${event.type} ${eventDetail(event, names)}`;
+}
+
+function eventDetail(event: EventRecord, names: Names): string {
+  switch (event.type) {
+    case 'assetListed':
+      return symbolOf(event.asset, names);
+    case 'priceObserved':
+      return `${symbolOf(event.asset, names)} ${dollarsText(event.priceMicros)} of ${timeText(event.observedAtMs)}`;
+    case 'marketOpened':
+    case 'startPriceFixed':
+      return `${marketName(event.marketId, names)} at ${dollarsText(event.startPriceMicros)}`;
+    case 'marketEnded':
+    case 'marketClosed':
+      return marketName(event.marketId, names);
+    case 'marketResolved': {
+      const at = event.endPriceMicros === 0 ? '' : ` at ${dollarsText(event.endPriceMicros)}`;
+      return `${marketName(event.marketId, names)} is ${resolutionName(event.resolution)}${at}`;
+    }
+    case 'feesShared':
+      return `${marketName(event.marketId, names)}: vault ${dollarsText(event.vaultMicros)}, referrers ${dollarsText(event.referrersMicros)}, treasury ${dollarsText(event.treasuryMicros)}`;
+    case 'userRegistered':
+      return `u${event.userId}${event.referrerId === 0 ? '' : `, referred by u${event.referrerId}`}${ofPartnerText(names.partnerName(event.partner))}`;
+    case 'credentialSet':
+      return `u${event.userId}, version ${event.version}`;
+    case 'deposited':
+      return `${dollarsText(event.amountMicros)} to u${event.userId}`;
+    case 'withdrawn':
+      return `${dollarsText(event.amountMicros)} from u${event.userId}`;
+    case 'orderRested':
+      return restingText(event, names);
+    case 'orderCancelled':
+      return `${restingText(event, names)} (${cancelReason(event.reason)})`;
+    case 'trade':
+      return tradeText(event, names);
+    case 'positionSettled':
+      return `u${event.userId} in ${marketName(event.marketId, names)}: ${lotsText(event.upLots)} UP, ${lotsText(event.downLots)} DOWN, payout ${dollarsText(event.payoutMicros)}, refund ${dollarsText(event.refundMicros)}, profit ${dollarsText(event.profitMicros)}`;
+    case 'claimed': {
+      const refund = event.refundMicros === 0 ? '' : ` and ${dollarsText(event.refundMicros)} of fees`;
+      return `${dollarsText(event.payoutMicros)}${refund} to u${event.userId} for ${lotsText(event.lots)} in ${marketName(event.marketId, names)}${event.automatic === 1 ? ' (automatic)' : ''}`;
+    }
+    case 'pointsCredited':
+      return `${microsText(event.microPoints)} to u${event.userId} (${pointsReason(event.reason)}, ${marketName(event.marketId, names)})`;
+    case 'referralEarned':
+      return `${dollarsText(event.amountMicros)} to u${event.referrerId} for u${event.userId}'s fees in ${marketName(event.marketId, names)}`;
+    case 'staked':
+      return `d${event.depositId}: ${dollarsText(event.amountMicros)} of u${event.userId}, earns from ${timeText(event.earnsFromMs)}`;
+    case 'unstaked':
+      return `d${event.depositId}: ${dollarsText(event.amountMicros)} and yield ${dollarsText(event.yieldMicros)} to u${event.userId}`;
+    case 'yieldClaimed':
+      return `d${event.depositId}: ${dollarsText(event.yieldMicros)} to u${event.userId}`;
+    case 'vaultRemainder':
+      return `${dollarsText(event.amountMicros)} to the treasury`;
+    case 'referralCodeSet':
+      return `u${event.userId}`;
+  }
+}
+
+type Resting = EventRecord<'orderRested' | 'orderCancelled'>;
+
+function restingText(order: Resting, names: Names): string {
+  const verb = order.side === Side.BUY ? 'buy' : 'sell';
+  return `o${order.orderId} of u${order.userId}: ${verb} ${lotsText(order.sizeLots)} ${outcomeName(order.outcome)} at ${ticksText(order.priceTicks)} in ${marketName(order.marketId, names)}`;
+}
+
+function tradeText(trade: EventRecord<'trade'>, names: Names): string {
+  const taker = partText(
+    trade.takerId,
+    trade.takerOrderId,
+    trade.takerSide,
+    trade.takerOutcome,
+    trade.upTicks,
+  );
+  const maker = partText(
+    trade.makerId,
+    trade.makerOrderId,
+    trade.makerSide,
+    trade.makerOutcome,
+    trade.upTicks,
+  );
+  const fee = trade.feeMicros === 0 ? '' : `, fee ${dollarsText(trade.feeMicros)}`;
+  return `t${trade.tradeId}: ${lotsText(trade.sizeLots)} in ${marketName(trade.marketId, names)}, ${taker} from the book, where ${maker}${fee}`;
+}
+
+/** "u3 (o9) buys UP at 0.4" */
+function partText(userId: number, orderId: number, side: number, outcome: number, upTicks: number): string {
+  const ticks = outcomeName(outcome) === 'UP' ? upTicks : 1_000 - upTicks;
+  const verb = side === Side.BUY ? 'buys' : 'sells';
+  return `u${userId} (o${orderId}) ${verb} ${outcomeName(outcome)} at ${ticksText(ticks)}`;
+}
+
+/** Names and references are anybody's: nothing in them may reach the terminal as a control character. */
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

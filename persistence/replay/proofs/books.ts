@@ -1,0 +1,285 @@
+/**
+ * A second set of books, kept from events alone: what each market took in and paid out, and what is in each pot of the
+ * exchange. The engine's own pots, which it keeps without events, must say the same after every batch.
+ *
+ * One thing is told late: the vault's part of a market's fees leaves its escrow when the market is resolved, but the
+ * event (`feesShared`) comes when its last position is settled. Between the two the escrow of the market, and the yield
+ * that is due, are only known up to that part.
+ */
+
+import type { Engine } from '../../../engine/engine.js';
+import { MarketStatus, MatchType, Resolution, ticksIn } from '../../../engine/interface/domain.js';
+import type { EventRecord } from '../../../engine/interface/events.js';
+import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
+import type { FundsView } from '../../../engine/interface/views.js';
+import { addSaturating } from '../../../engine/storage/arithmetic.js';
+import { marketName } from '../output/json-forms.js';
+import { dollarsText } from '../output/text-forms.js';
+import { changesOf } from './money-changes.js';
+
+export interface MarketBook {
+  marketId: number;
+  /** All is paid, and the engine has forgotten the market. */
+  closed: boolean;
+  status: MarketStatus;
+  resolution: Resolution;
+  startPriceMicros: number;
+  endPriceMicros: number;
+  trades: number;
+  volumeMicros: number;
+  feesMicros: number;
+  /** Whether the split below is final. */
+  feesShared: boolean;
+  vaultMicros: number;
+  referrersMicros: number;
+  treasuryMicros: number;
+  refundedMicros: number;
+  /** Complete sets: outstanding until the resolution, and the most there ever were. */
+  setLots: number;
+  mostSetLots: number;
+  claimedMicros: number;
+  automaticMicros: number;
+  collateralMicros: number;
+  /** Fees less what left the escrow, the vault's part only once it is told. */
+  escrowMicros: number;
+}
+
+export class Books {
+  readonly markets = new Map<number, MarketBook>();
+  private readonly open = new Map<number, MarketBook>();
+  private depositedMicros = 0;
+  private withdrawnMicros = 0;
+  private availableMicros = 0;
+  private heldMicros = 0;
+  private stakedMicros = 0;
+  private yieldPaidMicros = 0;
+  private vaultRemainderMicros = 0;
+  private vaultSharesMicros = 0;
+  private treasuryMicros = 0;
+
+  add(event: EventRecord): void {
+    for (const change of changesOf(event)) {
+      this.availableMicros += change.availableMicros;
+      this.heldMicros += change.heldMicros;
+    }
+    switch (event.type) {
+      case 'deposited':
+        this.depositedMicros += event.amountMicros;
+        break;
+      case 'withdrawn':
+        this.withdrawnMicros += event.amountMicros;
+        break;
+      case 'staked':
+        this.stakedMicros += event.amountMicros;
+        break;
+      case 'unstaked':
+        this.stakedMicros -= event.amountMicros;
+        this.yieldPaidMicros += event.yieldMicros;
+        break;
+      case 'yieldClaimed':
+        this.yieldPaidMicros += event.yieldMicros;
+        break;
+      case 'vaultRemainder':
+        this.vaultRemainderMicros += event.amountMicros;
+        this.treasuryMicros += event.amountMicros;
+        break;
+      case 'marketOpened':
+        this.openMarket(event.marketId, event.startPriceMicros);
+        break;
+      case 'startPriceFixed':
+        this.market(event.marketId).startPriceMicros = event.startPriceMicros;
+        break;
+      case 'marketEnded':
+        this.market(event.marketId).status = MarketStatus.ENDED;
+        break;
+      case 'marketResolved': {
+        const market = this.market(event.marketId);
+        market.status = MarketStatus.RESOLVED;
+        market.resolution = event.resolution as Resolution;
+        market.endPriceMicros = event.endPriceMicros;
+        break;
+      }
+      case 'trade':
+        this.addTrade(event);
+        break;
+      case 'referralEarned': {
+        const market = this.market(event.marketId);
+        market.referrersMicros += event.amountMicros;
+        market.escrowMicros -= event.amountMicros;
+        break;
+      }
+      case 'feesShared':
+        this.shareFees(event);
+        break;
+      case 'claimed':
+        this.addPayout(event);
+        break;
+      case 'marketClosed':
+        this.market(event.marketId).closed = true;
+        break;
+      case 'assetListed':
+      case 'priceObserved':
+      case 'userRegistered':
+      case 'credentialSet':
+      case 'orderRested':
+      case 'orderCancelled':
+      case 'positionSettled':
+      case 'pointsCredited':
+      case 'referralCodeSet':
+        break;
+    }
+  }
+
+  /** What is wrong now, in words; empty: nothing. Markets that were found empty at their close are not looked at again. */
+  problems(engine: Engine): string[] {
+    const funds = engine.funds();
+    return [...this.fundProblems(funds), ...this.marketProblems(engine, funds)];
+  }
+
+  private fundProblems(funds: FundsView): string[] {
+    const problems: string[] = [];
+    const expect = (name: string, actualMicros: number, expectedMicros: number) => {
+      if (actualMicros === expectedMicros) return;
+      problems.push(
+        `${name}: ${dollarsText(actualMicros)}, but the events make it ${dollarsText(expectedMicros)}`,
+      );
+    };
+    expect('money of users', funds.availableMicros, this.availableMicros);
+    expect('held money of users', funds.heldMicros, this.heldMicros);
+    expect('stake in the vault', funds.stakedMicros, this.stakedMicros);
+    expect('treasury', funds.treasuryMicros, this.treasuryMicros);
+    expect('deposits less withdrawals', funds.netDepositsMicros, this.depositedMicros - this.withdrawnMicros);
+    const pots = Object.entries(funds).filter(([name]) => name !== 'netDepositsMicros');
+    const sum = pots.reduce((total, [, micros]) => total + micros, 0);
+    if (sum !== funds.netDepositsMicros) {
+      problems.push(
+        `money is not conserved: all pots hold ${dollarsText(sum)}, deposits less withdrawals are ${dollarsText(funds.netDepositsMicros)}`,
+      );
+    }
+    for (const [name, micros] of pots) if (micros < 0) problems.push(`less than nothing in ${name}`);
+    return problems;
+  }
+
+  private marketProblems(engine: Engine, funds: FundsView): string[] {
+    const problems: string[] = [];
+    let collateral = 0;
+    let escrow = 0;
+    let untold = 0;
+    for (const market of this.open.values()) {
+      const held = engine.marketFunds(market.marketId);
+      const problem = marketProblem(engine, market);
+      if (problem !== null) problems.push(`${marketName(market.marketId, engine)}: ${problem}`);
+      else if (market.closed) this.open.delete(market.marketId);
+      if (held === null) continue;
+      collateral += held.collateralMicros;
+      escrow += held.feeEscrowMicros;
+      untold += market.escrowMicros - held.feeEscrowMicros;
+    }
+    if (collateral !== funds.collateralMicros) problems.push('the markets do not hold all collateral');
+    if (escrow !== funds.feeEscrowMicros) problems.push('the markets do not hold all fees in escrow');
+    const yieldDue = this.vaultSharesMicros + untold - this.yieldPaidMicros - this.vaultRemainderMicros;
+    if (yieldDue !== funds.yieldDueMicros) {
+      problems.push(
+        `yield due: ${dollarsText(funds.yieldDueMicros)}, but the events make it ${dollarsText(yieldDue)}`,
+      );
+    }
+    return problems;
+  }
+
+  private openMarket(marketId: number, startPriceMicros: number): void {
+    const market: MarketBook = {
+      marketId,
+      closed: false,
+      status: MarketStatus.ACTIVE,
+      resolution: Resolution.NONE,
+      startPriceMicros,
+      endPriceMicros: 0,
+      trades: 0,
+      volumeMicros: 0,
+      feesMicros: 0,
+      feesShared: false,
+      vaultMicros: 0,
+      referrersMicros: 0,
+      treasuryMicros: 0,
+      refundedMicros: 0,
+      setLots: 0,
+      mostSetLots: 0,
+      claimedMicros: 0,
+      automaticMicros: 0,
+      collateralMicros: 0,
+      escrowMicros: 0,
+    };
+    this.markets.set(marketId, market);
+    this.open.set(marketId, market);
+  }
+
+  private market(marketId: number): MarketBook {
+    const market = this.markets.get(marketId);
+    if (market === undefined) throw new Error(`an event names the market ${marketId}, which never opened`);
+    return market;
+  }
+
+  private addTrade(trade: EventRecord<'trade'>): void {
+    const market = this.market(trade.marketId);
+    market.trades++;
+    const valueMicros = trade.sizeLots * ticksIn(trade.takerOutcome, trade.upTicks);
+    market.volumeMicros = addSaturating(market.volumeMicros, valueMicros);
+    market.feesMicros += trade.feeMicros;
+    market.escrowMicros += trade.feeMicros;
+    if (trade.matchType === MatchType.TRANSFER) return;
+    const lots = trade.matchType === MatchType.MINT ? trade.sizeLots : 0 - trade.sizeLots;
+    market.setLots += lots;
+    market.mostSetLots = Math.max(market.mostSetLots, market.setLots);
+    market.collateralMicros += lots * MICROS_PER_SET;
+  }
+
+  private shareFees(event: EventRecord<'feesShared'>): void {
+    const market = this.market(event.marketId);
+    market.feesShared = true;
+    market.vaultMicros = event.vaultMicros;
+    market.treasuryMicros = event.treasuryMicros;
+    market.escrowMicros -= event.vaultMicros + event.treasuryMicros;
+    this.vaultSharesMicros += event.vaultMicros;
+    this.treasuryMicros += event.treasuryMicros;
+  }
+
+  private addPayout(event: EventRecord<'claimed'>): void {
+    const market = this.market(event.marketId);
+    if (event.automatic === 1) market.automaticMicros += event.payoutMicros;
+    else market.claimedMicros += event.payoutMicros;
+    market.refundedMicros += event.refundMicros;
+    market.collateralMicros -= event.payoutMicros;
+    market.escrowMicros -= event.refundMicros;
+  }
+}
+
+/** The engine's pots of one market against its book, and the book against itself. */
+function marketProblem(engine: Engine, book: MarketBook): string | null {
+  if (book.closed) return closedProblem(book);
+  const held = engine.marketFunds(book.marketId);
+  const view = engine.market(book.marketId);
+  if (held === null || view === null) return 'the engine has forgotten it before it was closed';
+  if (held.collateralMicros !== book.collateralMicros)
+    return `collateral is ${dollarsText(held.collateralMicros)}, but the events make it ${dollarsText(book.collateralMicros)}`;
+  if (book.resolution === Resolution.NONE && book.collateralMicros !== view.openInterestLots * MICROS_PER_SET)
+    return 'collateral is not what its complete sets are worth';
+  const untoldMicros = book.escrowMicros - held.feeEscrowMicros;
+  const mayBeUntold = book.resolution !== Resolution.NONE && !book.feesShared;
+  if (untoldMicros !== 0 && !(mayBeUntold && untoldMicros > 0))
+    return `fee escrow is ${dollarsText(held.feeEscrowMicros)}, but the events make it ${dollarsText(book.escrowMicros)}`;
+  return null;
+}
+
+function closedProblem(book: MarketBook): string | null {
+  if (book.collateralMicros !== 0)
+    return `it was closed with collateral of ${dollarsText(book.collateralMicros)}`;
+  if (book.escrowMicros !== 0)
+    return `it was closed with fees of ${dollarsText(book.escrowMicros)} in escrow`;
+  const shared = book.vaultMicros + book.referrersMicros + book.treasuryMicros + book.refundedMicros;
+  if (shared !== book.feesMicros)
+    return `fees of ${dollarsText(book.feesMicros)} were paid, and ${dollarsText(shared)} shared out or refunded`;
+  const paid = book.claimedMicros + book.automaticMicros;
+  if (paid !== book.setLots * MICROS_PER_SET)
+    return `${dollarsText(paid)} were paid out for sets worth ${dollarsText(book.setLots * MICROS_PER_SET)}`;
+  return null;
+}

@@ -1,0 +1,124 @@
+/**
+ * The tables of a history.db as the comparison with a replay reads them (verify-history.ts): rows in the order of their keys, and in
+ * place of runs their entries, in the order of their lists. It reads a page at a time, so that memory is bounded.
+ */
+import type sqlite3 from 'sqlite3';
+import { HistoryDamage } from '../../history/damage.js';
+import { LISTS, type ListLayout, MARKET, RUN_ENTRIES } from '../../history/format.js';
+import { type RunRow, readRun, selectRuns } from '../../history/runs.js';
+import { query } from '../../storage/sqlite.js';
+
+const PAGE_ROWS = 2_000;
+/** Runs are longer than rows. */
+const PAGE_RUNS = 100;
+
+/** Values of an entry, or of a row, by column. */
+export type Row = Record<string, number | Buffer>;
+
+/** An entry of a run that is not what was written: what to say of it; '' where it was said of an entry before. */
+export class DamagedEntry {
+  constructor(
+    readonly entry: Row,
+    readonly what: string,
+  ) {}
+}
+
+export interface ComparedTable {
+  name: string;
+  keys: readonly string[];
+  /** Of what it is made: to be named in findings. */
+  of: 'entry' | 'row';
+  open(database: sqlite3.Database): InOrder;
+}
+
+export const COMPARED: readonly ComparedTable[] = [
+  ...LISTS.map(listOf),
+  tableOf(MARKET.name, [MARKET.key]),
+  tableOf('marketPrices', ['marketId']),
+  tableOf('progress', ['id']),
+];
+
+function listOf(layout: ListLayout): ComparedTable {
+  const { name, key } = layout;
+  const open = (database: sqlite3.Database) => new InOrder(pagesOfEntries(database, layout));
+  return { name, keys: [key, 'ordinal'], of: 'entry', open };
+}
+
+function tableOf(name: string, keys: readonly string[]): ComparedTable {
+  const open = (database: sqlite3.Database) => new InOrder(pagesOfRows(database, name, keys));
+  return { name, keys, of: 'row', open };
+}
+
+/** What comes a page at a time, one by one. */
+export class InOrder {
+  private page: (Row | DamagedEntry)[] = [];
+  private at = 0;
+
+  constructor(private readonly pages: AsyncIterator<(Row | DamagedEntry)[], void>) {}
+
+  /** null: there are no more. */
+  async head(): Promise<Row | DamagedEntry | null> {
+    while (this.at === this.page.length) {
+      const { done, value } = await this.pages.next();
+      if (done) return null;
+      this.page = value;
+      this.at = 0;
+    }
+    return this.page[this.at]!;
+  }
+
+  next(): void {
+    this.at++;
+  }
+}
+
+/** The rows of a table in the order of their keys. */
+async function* pagesOfRows(
+  database: sqlite3.Database,
+  name: string,
+  keys: readonly string[],
+): AsyncGenerator<Row[]> {
+  const list = keys.join(', ');
+  for (let last: Row | undefined; ; ) {
+    const after = last === undefined ? '' : `WHERE (${list}) > (${keys.map(() => '?').join(', ')})`;
+    const values = last === undefined ? [] : keys.map((key) => last![key]!);
+    const sql = `SELECT * FROM ${name} ${after} ORDER BY ${list} LIMIT ${PAGE_ROWS}`;
+    const page = await query<Row>(database, sql, values);
+    yield page;
+    if (page.length < PAGE_ROWS) return;
+    last = page.at(-1);
+  }
+}
+
+/** The entries of all lists of a table in the order of their keys and ordinals. */
+async function* pagesOfEntries(
+  database: sqlite3.Database,
+  layout: ListLayout,
+): AsyncGenerator<(Row | DamagedEntry)[]> {
+  const order = `${layout.key}, firstOrdinal`;
+  for (let last: RunRow | undefined; ; ) {
+    const after = last === undefined ? '' : `WHERE (${order}) > (?, ?)`;
+    const values = last === undefined ? [] : [last.id, last.firstOrdinal];
+    const sql = `${selectRuns(layout)} ${after} ORDER BY ${order} LIMIT ${PAGE_RUNS}`;
+    const runs = await query<RunRow>(database, sql, values);
+    for (const run of runs) yield entriesOf(layout, run);
+    if (runs.length < PAGE_RUNS) return;
+    last = runs.at(-1);
+  }
+}
+
+/** Of a run that is not what was written: as many entries as it says it has, the first of which is to be named. */
+function entriesOf(layout: ListLayout, run: RunRow): (Row | DamagedEntry)[] {
+  try {
+    return readRun(layout, run);
+  } catch (error) {
+    if (!(error instanceof HistoryDamage)) throw error;
+    const { problem } = error;
+    const { id, firstOrdinal, count } = run;
+    const entries = Number.isSafeInteger(count) ? Math.max(1, Math.min(count, RUN_ENTRIES)) : 1;
+    return Array.from({ length: entries }, (_, i) => {
+      const entry = { [layout.key]: id, ordinal: firstOrdinal + i };
+      return new DamagedEntry(entry, i === 0 ? problem : '');
+    });
+  }
+}

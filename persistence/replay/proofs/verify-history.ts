@@ -1,0 +1,255 @@
+/**
+ * The history against the replay: history.db must hold, entry by entry and row by row, what the projection makes of the journal
+ * up to the sequence that it says it reached. The projection is the exchange's own; it writes into a temporary folder elsewhere,
+ * and the two databases are compared table by table. Lists are compared by their entries: how these are cut into runs depends on
+ * when the exchange wrote them.
+ *
+ * A running exchange goes on writing. So the history is read in one transaction, which begins when the replay has come
+ * to where the history was when it began, and sees the history as it is then; the replay goes on to there.
+ */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type sqlite3 from 'sqlite3';
+import type { Engine } from '../../../engine/engine.js';
+import { HISTORY_FILE } from '../../history/format.js';
+import { emptyHistoryState, Projection } from '../../history/projection.js';
+import { HistoryStore, historyPath } from '../../history/store.js';
+import { openReadOnly, type ReadOnlyDatabase } from '../../journal/read-only.js';
+import { GENESIS, type JournalPosition } from '../../journal/reader.js';
+import { closeDatabase, execute, query } from '../../storage/sqlite.js';
+import { type Finding, UsageError } from '../findings.js';
+import { COMPARED, type ComparedTable, DamagedEntry, type Row } from './history-in-order.js';
+
+/** Entries of the projection that may wait for its database. */
+const PENDING_ENTRIES = 100_000;
+/** Differing entries and rows that are named, per table; the others are counted. Also how many faults of SQLite's structure are named. */
+const NAMED = 5;
+
+export class HistoryComparison {
+  readonly findings: Finding[] = [];
+  /** Entries of lists, and rows of other tables, that were compared; null: it has not come to that. */
+  entries: number | null = null;
+  /** Where the history says that it ends. */
+  sequence = 0;
+  private readonly projection: Projection;
+  /** Also when the replay is interrupted. */
+  private readonly removeTemporary = (): void => rmSync(this.temporary, { recursive: true, force: true });
+  private inTransaction = false;
+  private isDone = false;
+
+  private constructor(
+    engine: Engine,
+    private readonly temporary: string,
+    private readonly store: HistoryStore,
+    private readonly history: ReadOnlyDatabase,
+  ) {
+    this.projection = new Projection(engine, emptyHistoryState(), () => {});
+    process.once('exit', this.removeTemporary);
+  }
+
+  /** null: there is no history, which is nothing bad. A history that cannot be read is a finding. */
+  static async open(folder: string, engine: Engine): Promise<HistoryComparison | Finding | null> {
+    const path = historyPath(folder);
+    if (!existsSync(path)) return null;
+    let history: ReadOnlyDatabase | undefined;
+    const temporary = mkdtempSync(join(tmpdir(), 'replayed-history-'));
+    try {
+      const store = await HistoryStore.open(temporary);
+      history = await openReadOnly(path);
+      const comparison = new HistoryComparison(engine, temporary, store, history);
+      await comparison.readSequence();
+      // Made, and nothing in it yet.
+      if (comparison.sequence === 0) await comparison.compare(GENESIS);
+      return comparison;
+    } catch (error) {
+      if (history !== undefined) await closeDatabase(history.database);
+      rmSync(temporary, { recursive: true, force: true });
+      return unreadable(error);
+    }
+  }
+
+  /** Before and after each command. */
+  applying(atMs: number): void {
+    if (!this.isDone) this.projection.applying(atMs);
+  }
+
+  applied(): void {
+    if (!this.isDone) this.projection.applied();
+  }
+
+  /** After each batch. */
+  async proven(position: JournalPosition): Promise<void> {
+    if (this.isDone) return;
+    const isThere = position.sequence >= this.sequence;
+    if (isThere || this.projection.pendingEntries >= PENDING_ENTRIES) await this.commit(position);
+    if (!isThere) return;
+    try {
+      if (!this.inTransaction) await this.begin();
+      if (position.sequence >= this.sequence) await this.compare(position);
+    } catch (error) {
+      if (this.history.wasDisturbed())
+        throw new UsageError('an exchange was started meanwhile: run this again');
+      this.isDone = true;
+      this.findings.push(unreadable(error));
+    }
+  }
+
+  /** When there is no more of the journal. The judgement of the folder refuses it for a history that is ahead and undamaged. */
+  finish(endSequence: number, journalIsWhole: boolean): void {
+    if (this.isDone || !journalIsWhole) return;
+    this.find(
+      'table progress, id 1',
+      `it says that it reaches sequence ${this.sequence}, but the journal ends at ${endSequence}: it is not what was written`,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.store.close();
+    await closeDatabase(this.history.database);
+    process.off('exit', this.removeTemporary);
+    this.removeTemporary();
+  }
+
+  private async begin(): Promise<void> {
+    await execute(this.history.database, 'BEGIN');
+    this.inTransaction = true;
+    await this.readSequence();
+  }
+
+  private async readSequence(): Promise<void> {
+    const rows = await query<{ sequence: number }>(this.history.database, 'SELECT sequence FROM progress');
+    if (rows.length !== 1) throw new Error(`the table progress has ${rows.length} rows instead of one`);
+    this.sequence = rows[0]!.sequence;
+  }
+
+  private async commit({ sequence, hash }: JournalPosition): Promise<void> {
+    try {
+      await this.store.commit(this.projection.take(), { sequence, hash });
+    } catch (error) {
+      throw new UsageError(
+        `the history cannot be made anew in ${this.temporary}, to compare with it: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  private async compare(position: JournalPosition): Promise<void> {
+    this.isDone = true;
+    if (position.sequence !== this.sequence) {
+      this.find(
+        'table progress, id 1',
+        `it says that it reaches sequence ${this.sequence}, where no batch ends`,
+      );
+      return;
+    }
+    await this.compareSchema();
+    if (this.findings.length > 0) return;
+    this.entries = 0;
+    for (const table of COMPARED) await this.compareTable(table);
+    if (this.findings.length === 0) await this.checkStructure();
+  }
+
+  private async compareSchema(): Promise<void> {
+    const schemaOf = async (database: sqlite3.Database) =>
+      JSON.stringify([
+        await query(database, 'PRAGMA application_id'),
+        await query(database, 'PRAGMA user_version'),
+        await query(database, 'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL'),
+      ]);
+    const [found, expected] = [await schemaOf(this.history.database), await schemaOf(this.store.database)];
+    if (found !== expected) this.find('sqlite_schema', 'its tables are not those of this version');
+  }
+
+  /** Both in the order of their keys, side by side. */
+  private async compareTable(table: ComparedTable): Promise<void> {
+    const found = table.open(this.history.database);
+    const expected = table.open(this.store.database);
+    let differing = 0;
+    const differs = (row: Row, what: string) => {
+      differing++;
+      if (differing <= NAMED) this.find(placeOf(table, row), what);
+    };
+    for (;;) {
+      const [left, right] = [await found.head(), await expected.head()];
+      if (left === null && right === null) break;
+      if (right instanceof DamagedEntry)
+        throw new UsageError(`the history made anew in ${this.temporary} cannot be read back: ${right.what}`);
+      const leftRow = left instanceof DamagedEntry ? left.entry : left;
+      const order = compareKeys(table, leftRow, right);
+      if (left instanceof DamagedEntry && order <= 0) {
+        if (left.what !== '') differs(left.entry, left.what);
+      } else if (order < 0) differs(leftRow!, `the ${table.of} is not one that the journal leads to`);
+      else if (order > 0) differs(right!, `the ${table.of} is missing`);
+      else {
+        this.entries!++;
+        const what = differenceOf(leftRow!, right!);
+        if (what !== null) differs(leftRow!, what);
+      }
+      if (order <= 0) found.next();
+      if (order >= 0) expected.next();
+    }
+    const unnamed = differing - NAMED;
+    if (unnamed > 0) this.find(`table ${table.name}`, `${unnamed} more differ`);
+  }
+
+  /**
+   * SQLite takes the keys of runs from their index and never looks at those in the table, so the comparison does not see
+   * damage to these.
+   */
+  private async checkStructure(): Promise<void> {
+    const problems = await query<{ integrity_check: string }>(
+      this.history.database,
+      `PRAGMA integrity_check(${NAMED})`,
+    );
+    for (const { integrity_check: problem } of problems) {
+      if (problem !== 'ok') this.find('the structure of SQLite', problem);
+    }
+  }
+
+  private find(place: string, what: string): void {
+    this.findings.push(historyFinding(place, what));
+  }
+}
+
+function historyFinding(place: string, what: string): Finding {
+  const remedy =
+    'Nothing is lost: stop the exchange and remove history.db, history.db-wal and history.db-shm. The history is made ' +
+    'again from the journal at the next start.';
+  return { file: HISTORY_FILE, place, what, remedy };
+}
+
+/** What SQLite says about a database that is damaged, as a finding; anything else is passed on. */
+function unreadable(error: unknown): Finding {
+  if (error instanceof UsageError || !(error instanceof Error) || 'syscall' in error) throw error;
+  return historyFinding('as a whole', `it cannot be read: ${error.message}`);
+}
+
+/** Below 0: the left one comes first, or alone. */
+function compareKeys({ keys }: ComparedTable, left: Row | null, right: Row | null): number {
+  if (left === null) return 1;
+  if (right === null) return -1;
+  for (const key of keys) {
+    const difference = Number(left[key]) - Number(right[key]);
+    // A key that is no number can only be damage, and is of the history.
+    if (difference !== 0) return Number.isNaN(difference) ? -1 : difference;
+  }
+  return 0;
+}
+
+/** The first column in which two rows differ, in words; null: they are equal. */
+function differenceOf(found: Row, expected: Row): string | null {
+  for (const [column, value] of Object.entries(expected)) {
+    const other = found[column];
+    if (Buffer.isBuffer(value)) {
+      if (!Buffer.isBuffer(other) || !value.equals(other))
+        return `${column} is not what the journal leads to`;
+    } else if (other !== value) {
+      return `${column} is ${String(other)}, but the journal leads to ${value}`;
+    }
+  }
+  return null;
+}
+
+function placeOf({ name, keys }: ComparedTable, row: Row): string {
+  return `table ${name}, ${keys.map((key) => `${key} ${String(row[key])}`).join(', ')}`;
+}

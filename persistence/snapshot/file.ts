@@ -1,0 +1,210 @@
+/**
+ * Writing and reading one snapshot file (snapshot-format.ts has the format).
+ *
+ * Always holds: a file that has a snapshot's name was written whole, is on disk, and has been read back: its sum was
+ * right, and an engine was restored from it that has the digest it should have. Until then it has another name, and a
+ * crash leaves nothing but that. Everything here blocks its thread; none of it runs on the one that trades.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Engine } from '../../engine/engine.js';
+import { StateWriter } from '../../engine/storage/archive.js';
+import type { JournalPosition } from '../journal/reader.js';
+import { FILE_MODE } from '../storage/files.js';
+import {
+  decodeSnapshotHeader,
+  encodeSnapshotHeader,
+  SNAPSHOT_HEADER_BYTES,
+  SNAPSHOT_SUM_BYTES,
+  SnapshotError,
+  type SnapshotHeader,
+} from './format.js';
+
+/** State is collected, hashed, written and read in pieces of this size. */
+const PIECE_BYTES = 8 * 1024 * 1024;
+
+/** The engine's state at one moment, in memory: quick to take, and can be written by another thread. */
+export interface SnapshotContent {
+  header: SnapshotHeader;
+  /** The state, in order. */
+  pieces: Uint8Array<ArrayBuffer>[];
+}
+
+export interface LoadedSnapshot {
+  header: SnapshotHeader;
+  engine: Engine;
+}
+
+/** Copies the engine's state, which must stand at `position`. */
+export function takeSnapshot(engine: Engine, position: JournalPosition): SnapshotContent {
+  const collector = new PieceCollector();
+  const writer = new StateWriter((bytes) => collector.add(bytes));
+  engine.archive(writer);
+  writer.finish();
+  const header = {
+    sequence: engine.sequence,
+    atMs: engine.nowMs,
+    digest: engine.digest(),
+    hash: position.hash,
+    stateBytes: collector.totalBytes,
+  };
+  if (header.sequence !== position.sequence || header.digest !== position.digest) {
+    throw new Error(
+      `the engine stands at ${header.sequence}, not where the journal stood at ${position.sequence}`,
+    );
+  }
+  return { header, pieces: collector.finish() };
+}
+
+/** Writes the file under a temporary name, reads it back, and gives it its name, on disk when this returns. */
+export function writeSnapshot(path: string, content: SnapshotContent): void {
+  const temporary = unfinished(path);
+  try {
+    writeWhole(temporary, content);
+    readSnapshot(temporary);
+    renameSync(temporary, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    removeUnfinished(path);
+    throw error;
+  }
+}
+
+/** Of a snapshot that nobody writes any more: it has no snapshot's name, and only takes room. */
+export function removeUnfinished(path: string): void {
+  rmSync(unfinished(path), { force: true });
+}
+
+function unfinished(path: string): string {
+  return `${path}.tmp`;
+}
+
+/**
+ * Reads a whole snapshot and restores the engine in it.
+ * @throws SnapshotError saying what is wrong with it.
+ */
+export function readSnapshot(path: string): LoadedSnapshot {
+  const file = openSync(path, 'r');
+  try {
+    const fileBytes = fstatSync(file).size;
+    const head = readExactly(file, Math.min(fileBytes, SNAPSHOT_HEADER_BYTES));
+    const header = decodeSnapshotHeader(head, fileBytes);
+    const state = readExactly(file, header.stateBytes);
+    const sum = readExactly(file, SNAPSHOT_SUM_BYTES);
+    if (!hashInPieces(createHash('sha256').update(head), state).digest().equals(sum)) {
+      throw new SnapshotError('its checksum does not fit: it is damaged');
+    }
+    return { header, engine: restore(header, state) };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The header alone, as the file has it: nothing proves it yet. */
+export function readSnapshotHeader(path: string): SnapshotHeader {
+  const file = openSync(path, 'r');
+  try {
+    const fileBytes = fstatSync(file).size;
+    return decodeSnapshotHeader(readExactly(file, Math.min(fileBytes, SNAPSHOT_HEADER_BYTES)), fileBytes);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function restore(header: SnapshotHeader, state: Buffer): Engine {
+  let engine: Engine;
+  try {
+    engine = Engine.restore(state);
+  } catch (error) {
+    throw new SnapshotError(`no engine can be restored from it: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  const { sequence, atMs, digest } = header;
+  if (engine.sequence !== sequence || engine.nowMs !== atMs || engine.digest() !== digest) {
+    throw new SnapshotError(
+      `the engine in it stands at ${engine.sequence} with the digest ${engine.digest()}`,
+    );
+  }
+  return engine;
+}
+
+function writeWhole(path: string, { header, pieces }: SnapshotContent): void {
+  const file = openSync(path, 'w', FILE_MODE);
+  try {
+    const hash = createHash('sha256');
+    for (const piece of [encodeSnapshotHeader(header), ...pieces]) {
+      hash.update(piece);
+      writeExactly(file, piece);
+    }
+    writeExactly(file, hash.digest());
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function writeExactly(file: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+}
+
+/** In pieces, because one read gives at most 2 GiB. */
+function readExactly(file: number, count: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(count);
+  for (let at = 0; at < count; ) {
+    const got = readSync(file, bytes, at, Math.min(PIECE_BYTES, count - at), null);
+    if (got === 0) throw new SnapshotError('it is cut short');
+    at += got;
+  }
+  return bytes;
+}
+
+function hashInPieces(hash: Hash, bytes: Buffer): Hash {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) hash.update(bytes.subarray(at, at + PIECE_BYTES));
+  return hash;
+}
+
+function syncFolder(folder: string): void {
+  const file = openSync(folder, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Joins the bytes of an archive, which are only valid while they are handed over, into large pieces. */
+class PieceCollector {
+  totalBytes = 0;
+  private readonly pieces: Uint8Array<ArrayBuffer>[] = [];
+  private piece = newPiece();
+  private used = 0;
+
+  add(bytes: Uint8Array): void {
+    this.totalBytes += bytes.length;
+    for (let at = 0; at < bytes.length; ) {
+      const count = Math.min(PIECE_BYTES - this.used, bytes.length - at);
+      this.piece.set(bytes.subarray(at, at + count), this.used);
+      this.used += count;
+      at += count;
+      if (this.used === PIECE_BYTES) this.next();
+    }
+  }
+
+  finish(): Uint8Array<ArrayBuffer>[] {
+    if (this.used > 0) this.pieces.push(this.piece.slice(0, this.used));
+    return this.pieces;
+  }
+
+  private next(): void {
+    this.pieces.push(this.piece);
+    this.piece = newPiece();
+    this.used = 0;
+  }
+}
+
+/** Not filled with zeros, which would take as long as the copy itself: all of it is written to before it is handed on. */
+function newPiece(): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.allocUnsafeSlow(PIECE_BYTES).buffer as ArrayBuffer);
+}

@@ -1,0 +1,60 @@
+/**
+ * The snapshots of a data folder: `snapshots/snapshot-<sequence>.bin`, the sequence in 16 digits. The newest three are
+ * kept: should the newest one be damaged, there is one before it, and then the whole journal.
+ */
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createPrivateFolder, syncPath } from '../storage/files.js';
+
+const KEPT = 3;
+const NAME = /^snapshot-(\d{16})\.bin$/;
+const TEMPORARY = /^snapshot-\d{16}\.bin\.tmp$/;
+
+export interface SnapshotName {
+  /** As the name says. */
+  sequence: number;
+  /** `snapshot-<sequence>.bin` */
+  name: string;
+  path: string;
+}
+
+function folderOf(dataFolder: string): string {
+  return join(dataFolder, 'snapshots');
+}
+
+export function snapshotNameOf(dataFolder: string, sequence: number): SnapshotName {
+  const name = `snapshot-${String(sequence).padStart(16, '0')}.bin`;
+  return { sequence, name, path: join(folderOf(dataFolder), name) };
+}
+
+/** Newest first; none where there is no folder. */
+export function listSnapshots(dataFolder: string): SnapshotName[] {
+  return namesIn(folderOf(dataFolder))
+    .map((name) => NAME.exec(name))
+    .filter((match) => match !== null)
+    .map((match) => snapshotNameOf(dataFolder, Number(match[1])))
+    .sort((a, b) => b.sequence - a.sequence);
+}
+
+/** Makes the folder, and removes what a crash left unfinished in it. Only the one that writes snapshots does this. */
+export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
+  const folder = folderOf(dataFolder);
+  await createPrivateFolder(folder);
+  await syncPath(dataFolder);
+  for (const name of namesIn(folder)) if (TEMPORARY.test(name)) rmSync(join(folder, name), { force: true });
+}
+
+/** Removes all but the newest up to `sequence`: one that is ahead of the journal is of no use, and must not take a place. */
+export function removeOldSnapshots(dataFolder: string, sequence: number): void {
+  const snapshots = listSnapshots(dataFolder).filter((snapshot) => snapshot.sequence <= sequence);
+  for (const { path } of snapshots.slice(KEPT)) rmSync(path, { force: true });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * A snapshot: the whole state of the engine at the end of a journal batch, in one file, so that a start need not replay
+ * the journal from its first command. It is never needed: without snapshots the journal rebuilds the same state.
+ *
+ *   bytes 0 to 7      "QHXSNAP1"
+ *   8 to 15           format version (all integers are 8 bytes, little-endian)
+ *   16 to 23          sequence of the last command in it
+ *   24 to 31          time of that command, milliseconds since the epoch
+ *   32 to 47          the engine's digest after it, 16 hex digits
+ *   48 to 79          hash of the journal's batch that ends there: which journal it belongs to
+ *   80 to 87          length of the state in bytes
+ *   88 …              the state, as engine/storage/archive.ts writes it
+ *   the last 32       SHA-256 over everything before them
+ *
+ * The version is raised whenever what the engine archives changes (test/versions.test.ts notices). A snapshot of another version
+ * is passed over.
+ */
+
+import { DIGEST_FORM, HASH_BYTES } from '../journal/format.js';
+import { getUint64, putUint64 } from '../storage/bytes.js';
+
+const MAGIC = Buffer.from('QHXSNAP1', 'latin1');
+export const SNAPSHOT_VERSION = 5;
+export const SNAPSHOT_HEADER_BYTES = 88;
+export const SNAPSHOT_SUM_BYTES = 32;
+
+/** What a snapshot says about itself before its state. */
+export interface SnapshotHeader {
+  sequence: number;
+  atMs: number;
+  digest: string;
+  /** Of the journal's batch that ends at `sequence`. */
+  hash: Buffer;
+  stateBytes: number;
+}
+
+/** A file that is not a whole, undamaged snapshot of this version; the message says what is wrong with it. */
+export class SnapshotError extends Error {
+  override name = 'SnapshotError';
+}
+
+export function encodeSnapshotHeader(header: SnapshotHeader): Buffer {
+  const bytes = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
+  MAGIC.copy(bytes);
+  putUint64(bytes, SNAPSHOT_VERSION, 8);
+  putUint64(bytes, header.sequence, 16);
+  putUint64(bytes, header.atMs, 24);
+  bytes.write(header.digest, 32, 16, 'latin1');
+  header.hash.copy(bytes, 48);
+  putUint64(bytes, header.stateBytes, 80);
+  return bytes;
+}
+
+/** @param fileBytes the length of the whole file. */
+export function decodeSnapshotHeader(bytes: Buffer, fileBytes: number): SnapshotHeader {
+  if (bytes.length < SNAPSHOT_HEADER_BYTES) throw new SnapshotError('it is cut short');
+  if (!bytes.subarray(0, 8).equals(MAGIC)) throw new SnapshotError('it does not begin as a snapshot does');
+  const version = getUint64(bytes, 8);
+  if (version !== SNAPSHOT_VERSION) {
+    throw new SnapshotError(
+      `it is of format version ${version}; this program reads version ${SNAPSHOT_VERSION}`,
+    );
+  }
+  const header = {
+    sequence: getUint64(bytes, 16),
+    atMs: getUint64(bytes, 24),
+    digest: bytes.toString('latin1', 32, 48),
+    hash: Buffer.from(bytes.subarray(48, 48 + HASH_BYTES)),
+    stateBytes: getUint64(bytes, 80),
+  };
+  const expectedBytes = SNAPSHOT_HEADER_BYTES + header.stateBytes + SNAPSHOT_SUM_BYTES;
+  if (fileBytes !== expectedBytes) {
+    throw new SnapshotError(`it has ${fileBytes} bytes; by its header it should have ${expectedBytes}`);
+  }
+  if (!DIGEST_FORM.test(header.digest)) throw new SnapshotError('its digest is not one');
+  return header;
+}

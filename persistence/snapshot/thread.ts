@@ -1,0 +1,46 @@
+/**
+ * Writing snapshots on a thread of their own: reading one back restores a whole engine, which takes seconds when there
+ * are a million users, and the follower must go on meanwhile.
+ */
+import { Worker } from 'node:worker_threads';
+import { removeUnfinished, type SnapshotContent } from './file.js';
+import { snapshotNameOf } from './folder.js';
+import type { SnapshotHeader } from './format.js';
+
+export interface SnapshotTask {
+  /** The data folder. */
+  folder: string;
+  header: SnapshotHeader;
+  pieces: Uint8Array<ArrayBuffer>[];
+}
+
+/** What the thread says before it ends: null, or why there is no snapshot. */
+export type SnapshotResult = string | null;
+
+export interface SnapshotWriting {
+  /** Settles when the snapshot is on disk and has its name; rejects when it could not be written. */
+  done: Promise<void>;
+  /** Ends it at once, and removes what is unfinished. */
+  cancel(): Promise<void>;
+}
+
+/** The content is moved to the other thread: it is empty here afterwards. */
+export function writeSnapshotInThread(folder: string, content: SnapshotContent): SnapshotWriting {
+  const workerData: SnapshotTask = { folder, ...content };
+  const worker = new Worker(new URL('./worker.js', import.meta.url), {
+    workerData,
+    transferList: content.pieces.map(({ buffer }) => buffer),
+  });
+  const done = new Promise<void>((resolve, reject) => {
+    worker.on('message', (problem: SnapshotResult) =>
+      problem === null ? resolve() : reject(new Error(problem)),
+    );
+    worker.on('error', reject);
+    worker.on('exit', () => reject(new Error('the thread that writes it has ended')));
+  });
+  const cancel = async () => {
+    await worker.terminate();
+    removeUnfinished(snapshotNameOf(folder, content.header.sequence).path);
+  };
+  return { done, cancel };
+}

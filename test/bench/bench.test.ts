@@ -1,0 +1,250 @@
+/**
+ * The benchmarks' own parts: a plan that is not reproducible, a tape that changes a command or a load that loses answers would make every
+ * figure worthless.
+ */
+import { createServer, type Server } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type LoadPace, runLoad } from '../../bench/http/load.js';
+import { AnswerReader, requestBytes } from '../../bench/http/messages.js';
+import { layOut, textOf } from '../../bench/report.js';
+import { Samples } from '../../bench/samples.js';
+import { CommandTape, type TapeCommand } from '../../bench/workload/command-list.js';
+import {
+  planWorkload,
+  prepareEngine,
+  STANDARD,
+  type WorkloadOptions,
+} from '../../bench/workload/workload.js';
+import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
+
+const SMALL: WorkloadOptions = {
+  ...STANDARD,
+  seed: 'test',
+  commands: 20_000,
+  users: 300,
+  assets: 2,
+  windows: 2,
+  restingTarget: 100,
+};
+
+describe('the workload', () => {
+  const workload = planWorkload(SMALL);
+
+  test('an engine that runs the tape ends where the plan did, with its invariants whole', () => {
+    const engine = prepareEngine(workload.setup);
+    for (let i = 0; i < workload.tape.length; i++)
+      engine.apply(workload.tape.read(i), workload.tape.atMs[i]!);
+    expect(engine.digest()).toBe(workload.digest);
+    engine.checkInvariants();
+  });
+
+  test('the same seed gives the same plan, another seed another', () => {
+    expect(planWorkload(SMALL).digest).toBe(workload.digest);
+    expect(planWorkload({ ...SMALL, seed: 'other' }).digest).not.toBe(workload.digest);
+  });
+
+  test('it is a market: orders cross, rest, are cancelled and claimed, in every kind of match', () => {
+    const { statistics } = workload;
+    expect(statistics.crossing / statistics.orders).toBeGreaterThan(0.2);
+    expect(statistics.crossing / statistics.orders).toBeLessThan(0.8);
+    for (const count of statistics.events.matches) expect(count).toBeGreaterThan(100);
+    for (const kind of [
+      'buy IOC',
+      'buy FOK',
+      'buy GTC',
+      'buy GTC post-only',
+      'sell GTC',
+      'sell IOC',
+      'cancel',
+      'claim',
+      'observePrice',
+    ])
+      expect(statistics.byKind.get(kind)?.get('ok') ?? 0, kind).toBeGreaterThan(50);
+    expect(statistics.events.byEvent.get('marketResolved')).toBe(SMALL.assets * SMALL.windows);
+  });
+
+  test('nothing that the plan makes is malformed', () => {
+    for (const codes of workload.statistics.byKind.values()) {
+      for (const code of ['invalid_command', 'user_not_found', 'market_not_found', 'market_not_active'])
+        expect(codes.get(code) ?? 0).toBe(0);
+    }
+  });
+});
+
+describe('the tape', () => {
+  const order = { userId: 7, idempotencyKey: null, marketId: 125_418_688, validUntilMs: MAX_TIME_MS };
+  const commands: TapeCommand[] = [
+    { kind: 'advanceTime' },
+    { kind: 'observePrice', asset: 3, priceMicros: 90_000_000_000, observedAtMs: 1_763_700_300_000 },
+    {
+      kind: 'buy',
+      ...order,
+      outcome: Outcome.DOWN,
+      budgetMicros: 1e12,
+      sizeLots: MAX_ORDER_LOTS,
+      priceTicks: 999,
+      timeInForce: TimeInForce.FOK,
+      postOnly: false,
+    },
+    {
+      kind: 'sell',
+      ...order,
+      outcome: Outcome.UP,
+      sizeLots: 1,
+      priceTicks: 1,
+      timeInForce: TimeInForce.GTC,
+      postOnly: true,
+    },
+    { kind: 'cancel', userId: 9, idempotencyKey: null, marketId: 125_418_688, orderId: 2 ** 40 },
+    { kind: 'claim', userId: 10_000_000, idempotencyKey: null, marketId: 125_418_688 },
+  ];
+
+  test('gives back every command as it was', () => {
+    const tape = new CommandTape(commands.length);
+    for (const [i, command] of commands.entries()) tape.append(command, 1_000 + i);
+    expect(commands.map((_, i) => structuredClone(tape.read(i)))).toEqual(commands);
+    expect([...tape.atMs]).toEqual([1_000, 1_001, 1_002, 1_003, 1_004, 1_005]);
+  });
+
+  test('refuses what it has no column for', () => {
+    const tape = new CommandTape(2);
+    const keyed = { ...commands[3]!, idempotencyKey: 'key' } as TapeCommand;
+    expect(() => tape.append(keyed, 1)).toThrow(/idempotency keys/);
+  });
+});
+
+describe('samples and tables', () => {
+  test('percentiles are by nearest rank, whatever the order of arrival', () => {
+    const samples = new Samples(2);
+    for (let i = 0; i < 1_000; i++) samples.add(((i * 7) % 1_000) + 1);
+    expect(samples.percentile(0.5)).toBe(500);
+    expect(samples.percentile(0.99)).toBe(990);
+    expect(samples.percentile(0.999)).toBe(999);
+    expect(samples.max()).toBe(1_000);
+    samples.add(5_000);
+    expect(samples.max()).toBe(5_000);
+  });
+
+  test('columns line up', () => {
+    expect(
+      layOut({
+        title: '',
+        columns: ['a', 'rate'],
+        rows: [
+          ['x', 1_234_567],
+          ['long', 0.123456],
+        ],
+      }),
+    ).toEqual(['a          rate', '----  ---------', 'x     1,234,567', 'long      0.123']);
+    expect(textOf(Number.NaN)).toBe('-');
+  });
+});
+
+describe('the load', () => {
+  let server: Server | null = null;
+
+  afterEach(
+    () => new Promise<void>((resolve) => (server === null ? resolve() : server.close(() => resolve()))),
+  );
+
+  /** Answers each request with the next of these, in the pieces that they are given in. */
+  async function serve(
+    answers: readonly (readonly string[])[],
+  ): Promise<{ port: number; requests: () => number }> {
+    let requests = 0;
+    const listening = createServer((socket) => {
+      socket.setNoDelay(true);
+      socket.on('error', () => {});
+      socket.on('data', () => {
+        const pieces = answers[requests++ % answers.length]!;
+        const sendFrom = (i: number): void => {
+          if (i === pieces.length) return;
+          socket.write(pieces[i]!, () => setImmediate(() => sendFrom(i + 1)));
+        };
+        sendFrom(0);
+      });
+    });
+    server = listening;
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+    const address = listening.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    return { port: address.port, requests: () => requests };
+  }
+
+  const load = (port: number, pace: LoadPace = { kind: 'closed' }) =>
+    runLoad({
+      pace,
+      host: '127.0.0.1',
+      port,
+      connections: 3,
+      requests: [requestBytes({ method: 'POST', path: '/', host: 'h', body: { a: 1 } })],
+      warmUpMs: 20,
+      measureMs: 200,
+    });
+
+  test('counts every answer by its status, whole or in pieces', async () => {
+    const { port, requests } = await serve([
+      ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'],
+      ['HTTP/1.1 409 Conf', 'lict\r\ncontent-length: 4\r\n', '\r\nno', 'pe'],
+    ]);
+    const result = await load(port);
+    expect(result.byStatus['200']! + result.byStatus['409']!).toBe(requests());
+    expect(result.byStatus['409']).toBeGreaterThan(0);
+    expect(result.measured).toBeLessThanOrEqual(requests());
+  });
+
+  test('fails when an answer is none', async () => {
+    const { port } = await serve([['HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n']]);
+    await expect(load(port)).rejects.toThrow(/not understood/);
+  });
+
+  test('fails when the server hangs up', async () => {
+    const listening = createServer((socket) => socket.destroy());
+    server = listening;
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+    const { port } = listening.address() as { port: number };
+    await expect(load(port)).rejects.toThrow(/closed a connection|ECONNRESET|EPIPE/);
+  });
+
+  test('by schedule: latency counts from the moment at which a request should have been sent', async () => {
+    const held: (() => void)[] = [];
+    let isOpen = false;
+    const listening = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', () => {
+        const answer = () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+        if (isOpen) answer();
+        else held.push(answer);
+      });
+    });
+    server = listening;
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+    // Nothing is answered before all that may be outstanding is, and then half a second has passed.
+    const stall = setInterval(() => {
+      if (held.length < 3) return;
+      clearInterval(stall);
+      setTimeout(() => {
+        isOpen = true;
+        for (const answer of held) answer();
+      }, 500);
+    }, 1);
+    const { port } = listening.address() as { port: number };
+    const result = await load(port, { kind: 'open', perSecond: 1_000, seed: '1' });
+    expect(result.measured).toBeGreaterThan(100);
+    // All but the three that were held were sent after the stall, and each had been due at least 280 ms before its end.
+    expect(result.latencyP50Ms).toBeGreaterThan(250);
+    expect(result.byStatus).toEqual({ 200: expect.any(Number) });
+  });
+
+  test('knows a whole answer from a part and from two', () => {
+    const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+    const reader = new AnswerReader();
+    for (let cut = 1; cut < whole.length; cut++) {
+      expect(reader.read(Buffer.from(whole.slice(0, cut)))).toBe(0);
+      expect(reader.read(Buffer.from(whole.slice(cut)))).toBe(200);
+    }
+    expect(() => reader.read(Buffer.from(whole + whole))).toThrow(/more came/);
+    expect(() => new AnswerReader().read(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'))).toThrow(/not understood/);
+  });
+});

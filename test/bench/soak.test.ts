@@ -1,0 +1,198 @@
+/**
+ * The soak itself: a short one passes from end to end; and what it is there to notice, it notices: a change that was acknowledged and is lost,
+ * one that was done twice, one that was answered otherwise, and memory that grows.
+ */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ask, HttpConnection } from '../../bench/soak/connection.js';
+import { Floor } from '../../bench/soak/floor.js';
+import { checkJournal } from '../../bench/soak/journal-check.js';
+import { Load } from '../../bench/soak/load.js';
+import { judgeLevel, type MemorySample } from '../../bench/soak/memory.js';
+import { AttemptRecord, answerHash, keyOf, TradeSum, validUntilOf } from '../../bench/soak/record.js';
+import { requestBytes } from '../../bench/soak/request.js';
+import { Tally } from '../../bench/soak/tally.js';
+import { Trader } from '../../bench/soak/trader.js';
+import { Random } from '../../bench/workload/random.js';
+import { MARKET, PASSWORD, TestServer } from '../support/server.js';
+
+const SOAK = fileURLToPath(new URL('../../dist/bench/soak/main.js', import.meta.url));
+const LIMIT_MS = 300_000;
+
+test(
+  'a short soak at a low rate passes: every acknowledgement is found once, in the journal, the lists and the stream',
+  async () => {
+    // At this speed a market lasts a quarter of a minute, so several end and settle.
+    const load = [
+      '--minutes',
+      '0.4',
+      '--rate',
+      '120',
+      '--users',
+      '16',
+      '--connections',
+      '8',
+      '--speed',
+      '60',
+    ];
+    const { stdout } = await promisify(execFile)(process.execPath, [SOAK, ...load]).catch(
+      (error: Error & { stdout?: string }) => {
+        throw new Error(`${error.message}\n${error.stdout}`);
+      },
+    );
+    expect(stdout).toContain('PASSED');
+    for (const kind of ['batch', 'claim', 'idempotent retry', 'leaderboard']) expect(stdout).toContain(kind);
+  },
+  LIMIT_MS,
+);
+
+test('an attempt that was lost more often than a byte can count was still lost', () => {
+  const record = new AttemptRecord();
+  const attempt = record.begin();
+  for (let i = 0; i < 256; i++) record.lost(attempt);
+  expect(record.losses(attempt)).toBe(255);
+});
+
+describe('the record', () => {
+  const record = new AttemptRecord();
+  const tally = new Tally();
+  let server: TestServer;
+  let traders: Trader[];
+  let users: Set<number>;
+  let connection: HttpConnection;
+
+  const buyOnce = (attempt: number, key: string | null) => {
+    const { token, host } = traders[0]!.options;
+    const headers = { 'x-user-token': token, ...(key === null ? {} : { 'Idempotency-Key': key }) };
+    const body = {
+      outcome: 'UP',
+      shares: 1,
+      price: 0.001,
+      timeInForce: 'GTC',
+      validUntilMs: validUntilOf(attempt),
+    };
+    return requestBytes({ method: 'POST', path: `/api/markets/15m/${MARKET}/buy`, host, headers, body });
+  };
+  const send = async (request: Uint8Array) => {
+    const json = await ask(connection, request, 200);
+    return answerHash(200, Buffer.from(JSON.stringify(json)));
+  };
+  const problems = async () => (await checkJournal(server.folder, record, users, [])).problems;
+
+  beforeAll(async () => {
+    server = await TestServer.withMarket();
+    const { port } = server.exchange;
+    const [host, random, floor] = [`127.0.0.1:${port}`, new Random('soak test'), new Floor(1)];
+    floor.update([MARKET], performance.now());
+    const makeTrader = async (username: string) => {
+      const { userId, token } = await server.register(username);
+      const claims = true;
+      return new Trader({ username, password: PASSWORD, userId, token, claims, host, floor, record, random });
+    };
+    traders = await Promise.all(['one', 'two', 'three', 'four'].map((name) => makeTrader(`user-${name}`)));
+    users = new Set(traders.map(({ userId }) => Number(userId.slice(1))));
+    connection = new HttpConnection('127.0.0.1', port);
+    const load = new Load({ host: '127.0.0.1', port, connections: 4, traders, record, tally, random });
+    await load.closedLoop(1_500);
+    await load.openLoop(200, 1_500);
+    load.close();
+  });
+  afterAll(async () => {
+    connection.hangUp();
+    await server.stop();
+  });
+
+  test('fits the journal after a load with hang-ups and retries', async () => {
+    expect(tally.problemTexts).toEqual([]);
+    expect(record.acknowledged).toBeGreaterThan(50);
+    const check = await checkJournal(server.folder, record, users, []);
+    expect(check.problems).toEqual([]);
+    expect(check.executed).toBeGreaterThanOrEqual(record.acknowledged);
+    for (const { userId, taken } of traders) {
+      const number = Number(userId.slice(1));
+      const { json } = await server.api.read(`/users/${userId}/trades?limit=200`);
+      const listed = new TradeSum();
+      for (const { tradeId, orderId, shares, price, role } of json.trades) {
+        if (role !== 'taker') continue;
+        const [lots, ticks] = [Math.round(shares * 1_000), Math.round(price * 1_000)];
+        listed.add(Number(tradeId.slice(1)), Number(orderId.slice(1)), lots, ticks);
+      }
+      if (json.nextCursor === null) expect(listed).toEqual(taken.plus(check.unseen.get(number)!));
+    }
+  });
+
+  test('an acknowledgement of what is not there is lost', async () => {
+    const attempt = record.begin();
+    record.answered(attempt, 1, false);
+    expect(await problems()).toContain(`lost: attempt ${attempt} was answered, and is not there`);
+  });
+
+  test('a change that was done twice is doubled', async () => {
+    const attempt = record.begin();
+    record.answered(attempt, await send(buyOnce(attempt, null)), false);
+    expect(await problems()).not.toContainEqual(expect.stringContaining(`doubled: attempt ${attempt} `));
+    await send(buyOnce(attempt, null));
+    expect(await problems()).toContain(`doubled: attempt ${attempt} was executed 2 times`);
+  });
+
+  test('an answer that is not the journal’s is noticed', async () => {
+    const attempt = record.begin();
+    const hash = await send(buyOnce(attempt, keyOf(attempt)));
+    record.answered(attempt, hash + 1, false);
+    expect(await problems()).toContain(`attempt ${attempt} was answered otherwise than the journal has it`);
+  });
+
+  test('what a user was shown is held against the account at that sequence', async () => {
+    const { userId, options } = traders[0]!;
+    const { json } = await server.api.get(`/users/${userId}/balance`, options.token);
+    const orders = await server.api.get(`/users/${userId}/orders?limit=200`, options.token);
+    const account = {
+      userId: Number(userId.slice(1)),
+      sequence: json.sequence as number,
+      availableMicros: Math.round(json.available * 1_000_000),
+      heldMicros: Math.round(json.held * 1_000_000),
+      orders: orders.json.orders.length as number,
+    };
+    const shown = expect.stringContaining(`${userId} at ${account.sequence} was shown`);
+    const check = async (seen: typeof account) =>
+      (await checkJournal(server.folder, record, users, [seen])).problems;
+    expect(await check(account)).not.toContainEqual(shown);
+    expect(await check({ ...account, heldMicros: account.heldMicros + 1 })).toContainEqual(shown);
+  });
+});
+
+describe('the level of memory', () => {
+  const MIB = 2 ** 20;
+  /** Ten minutes, a sample a second: collections bring a saw-tooth, and everything is noisy. */
+  const series = (growthPerSecond: (second: number) => number): MemorySample[] => {
+    const random = new Random('memory');
+    let base = 300 * MIB;
+    return Array.from({ length: 600 }, (_, second) => {
+      base += growthPerSecond(second);
+      const garbage = (second % 17) * 4 * MIB;
+      return { atMs: second * 1_000, bytes: base + garbage + random.whole(0, 6 * MIB) };
+    });
+  };
+
+  test('noise and garbage are not growth', () => {
+    const level = judgeLevel(series(() => 0))!;
+    expect(level.isLevel).toBe(true);
+    expect(Math.abs(level.growthBytes)).toBeLessThan(3 * MIB);
+  });
+
+  test('what is filled in the warm-up is not growth', () => {
+    expect(judgeLevel(series((second) => (second < 280 ? MIB : 0)))!.isLevel).toBe(true);
+  });
+
+  test('fifty bytes a request, at 2,000 a second, are', () => {
+    const level = judgeLevel(series(() => 2_000 * 50))!;
+    expect(level.isLevel).toBe(false);
+    expect(level.growthBytes).toBeGreaterThan(20 * MIB);
+  });
+
+  test('too few samples tell nothing', () => {
+    expect(judgeLevel(series(() => MIB).slice(0, 30))).toBe(null);
+  });
+});

@@ -1,0 +1,95 @@
+/**
+ * The attacks that take seconds, as `npm run attack` runs them: forged tokens, races, and numbers that are none.
+ * And the runner itself, which would be worthless if it took a broken promise for one that held.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Attack } from '../../bench/attack/attack.js';
+import { type Row, reportText } from '../../bench/attack/report.js';
+import { Random } from '../../bench/workload/random.js';
+
+/** They start the built exchange, so they are the built ones themselves. */
+const BUILT = new URL('../../dist/bench/attack/', import.meta.url);
+
+let parent: string;
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'attacks-'));
+});
+afterEach(() => rm(parent, { recursive: true }));
+
+interface Ended {
+  exitCode: number;
+  output: string;
+}
+
+function attack(folder: string, ...given: string[]): Promise<Ended> {
+  const main = fileURLToPath(new URL('main.js', BUILT));
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, '--folder', folder, ...given], (error, stdout, stderr) => {
+      resolve({ exitCode: Number(error?.code ?? 0), output: stdout + stderr });
+    });
+  });
+}
+
+test('forged tokens, races and numbers that are none break nothing', async () => {
+  const classes = ['tokens', 'races', 'numbers'];
+  const all = await Promise.all(classes.map((name) => attack(parent, '--only', name)));
+  for (const { exitCode, output } of all) {
+    expect(output).toMatch(/\d+ attacks held, 0 broke a promise, 0 could not run\./);
+    expect(exitCode).toBe(0);
+  }
+  expect(await readdir(parent)).toEqual([]);
+});
+
+describe('the runner', () => {
+  test('tells what broke, what could not run and what held, and goes on after the exchange has ended', async () => {
+    const built = <Module>(name: string) => import(new URL(name, BUILT).href) as Promise<Module>;
+    const { runClass } = await built<typeof import('../../bench/attack/run.js')>('run.js');
+    const { BrokenPromise, CannotRun } =
+      await built<typeof import('../../bench/attack/attack.js')>('attack.js');
+    const does = (name: string, run: Attack['run']): Attack => ({ name, done: name, run });
+    const attacks = [
+      does('breaks', () => Promise.reject(new BrokenPromise('a promise'))),
+      does('cannot', () => Promise.reject(new CannotRun('no disk'))),
+      does('fails', () => Promise.reject(new TypeError('a fault of the attack'))),
+      does('kills', async ({ exchange }) => {
+        process.kill(exchange.pid, 'SIGKILL');
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        return 'unseen';
+      }),
+      does('holds', () => Promise.resolve('a figure')),
+    ];
+    const rows: Row[] = [];
+    const deadlineMs = performance.now() + 60_000;
+    const options = { parent, random: new Random('test'), deadlineMs, told: (row: Row) => rows.push(row) };
+    await runClass({ name: 'class', attacks }, options);
+    expect(rows.map(({ attack, verdict, figure }) => [attack, verdict, figure])).toEqual([
+      ['class: breaks', 'BROKEN', 'a promise'],
+      ['class: cannot', 'could not run', 'no disk'],
+      ['class: fails', 'BROKEN', 'a fault of the attack'],
+      ['class: kills', 'BROKEN', expect.stringContaining('the process has ended')],
+      ['class: holds', 'held', expect.stringContaining('a figure')],
+      ['class: afterwards', 'held', expect.any(String)],
+    ]);
+    expect(reportText(rows)).toContain('2 attacks held, 3 broke a promise, 1 could not run.');
+  });
+
+  test('what the time did not suffice for is not told as held', async () => {
+    const { exitCode, output } = await attack(parent, '--only', 'numbers', '--minutes', '0.000001');
+    expect(output).toContain('0 attacks held, 0 broke a promise');
+    expect(output).toContain('the time was over');
+    expect(exitCode).toBe(0);
+  });
+
+  test.each([
+    ['--only', 'nonsense'],
+    ['--minutes', '-1'],
+    ['--frobnicate', '1'],
+  ])('%s %s makes no sense', async (...given) => {
+    expect((await attack(parent, ...given)).exitCode).toBe(2);
+  });
+});

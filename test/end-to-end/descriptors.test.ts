@@ -1,0 +1,103 @@
+/**
+ * The built program without descriptors: it cannot accept a connection or open a file, and trading goes on. When there are some
+ * again, everything works again, and nothing is missing. And connections never take those that the journal needs.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { starveOfDescriptors } from '../../bench/attack/classes/starved-descriptors.js';
+import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
+import { type ApiClient, ChildServer, eventually, PASSWORD } from '../support/server.js';
+import { DAY_FILE } from './real-day/day-prices.js';
+
+const WARM_UP_STAKES = 10;
+
+let root: string;
+let server: ChildServer;
+let api: ApiClient;
+let token: string;
+let userId: string;
+const sockets: Socket[] = [];
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'exchange-descriptors-'));
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await api?.close();
+  await server?.stop('SIGKILL');
+  rmSync(root, { recursive: true });
+});
+
+async function start(limits?: string[]): Promise<void> {
+  const variables = { DATA_FOLDER: join(root, 'data'), ASSETS: 'BTC', PRICE_FEED: `file:${DAY_FILE}` };
+  server = ChildServer.spawn(variables, limits);
+  api = await server.listening();
+  ({ token, userId } = (await api.post('/auth/register', { username: 'ada', password: PASSWORD })).json);
+  // The client opens its connections now: there may be no more later.
+  for (let i = 0; i < WARM_UP_STAKES; i++) await stake();
+}
+
+async function stake(): Promise<void> {
+  expect((await api.post('/vaults/flex/stake', { amount: 1 }, token)).status).toBe(201);
+}
+
+test('with none left, the follower tries again, trading goes on, and nothing is missing afterwards', async () => {
+  await start();
+  await api.read(`/users/${userId}/trades`);
+  expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
+  const starvation = starveOfDescriptors(server.child.pid!);
+  // The history is damaged, so the follower opens everything anew: history, journal, snapshots.
+  await damageHistory();
+  const damaged = await api.get(`/users/${userId}/trades`);
+  expect(damaged.status).toBe(503);
+  await eventually(async () => 'warning' in (await api.get('/ready')).json);
+  for (let i = 0; i < 20; i++) await stake();
+  expect((await api.get('/ready')).status).toBe(200);
+  expect((await api.get('/metrics')).text).toMatch(/^exchange_follower_troubled 1$/m);
+  expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 0$/m);
+  // A connection that cannot be accepted now waits, and disturbs nobody.
+  sockets.push(connect(Number(new URL(api.url).port), '127.0.0.1').on('error', () => {}));
+  await stake();
+
+  starvation.relieve();
+  await eventually(async () => !('warning' in (await api.get('/ready')).json));
+  expect((await api.read(`/users/${userId}/trades`)).status).toBe(200);
+  expect((await api.get(`/users/${userId}/vaults`, token)).json.deposits).toHaveLength(WARM_UP_STAKES + 21);
+  expect((await api.get('/metrics')).text).toMatch(/^exchange_follower_troubled 0$/m);
+  expect(await server.stop()).toBe(0);
+  expect(server.stderr).not.toContain('trading is stopped');
+});
+
+async function damageHistory(): Promise<void> {
+  const history = await openDatabase(join(root, 'data', 'history.db'), sqlite3.OPEN_READWRITE);
+  history.configure('busyTimeout', 30_000);
+  await execute(history, 'UPDATE progress SET sequence = sequence + 1000000');
+  await closeDatabase(history);
+}
+
+test('a flood of connections leaves the journal its own', async () => {
+  await start(['--nofile=256:256']);
+  await api.read(`/users/${userId}/trades`);
+  let [connected, closed] = [0, 0];
+  for (let i = 0; i < 400; i++) {
+    const port = Number(new URL(api.url).port);
+    const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+    socket.on('error', () => {}).on('connect', () => connected++);
+    socket.on('close', () => closed++);
+    sockets.push(socket);
+  }
+  await eventually(() => connected === 400);
+  // The follower closes all its files, and opens them anew, with the flood waiting for what it gives back.
+  await damageHistory();
+  expect((await api.get(`/users/${userId}/trades`)).status).toBe(503);
+  // One address has a fifth of the 128 that are left, twice at the most.
+  await eventually(() => closed >= 400 - 2 * 25);
+  for (let i = 0; i < 20; i++) await stake();
+  expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
+  expect((await api.read(`/users/${userId}/trades`)).status).toBe(200);
+  expect(server.stderr).not.toMatch(/EMFILE|trading is stopped/);
+});

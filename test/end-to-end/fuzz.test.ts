@@ -1,0 +1,268 @@
+/**
+ * Random requests, valid and not, made from the contract: each is answered as the contract tells, none with a fault of the
+ * server's, none that cannot succeed does, and what is understandable is understood. Afterwards every micro-dollar is where it
+ * belongs, and the journal alone leads to the same state. The seed is printed; FUZZ_SEED repeats the requests, FUZZ_REQUESTS
+ * says how many.
+ */
+
+import { rm } from 'node:fs/promises';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { Pool } from 'undici';
+import { expect, test } from 'vitest';
+import { Random } from '../../bench/workload/random.js';
+import type { JsonSchema } from '../../gateway/contract/openapi.js';
+import { ERRORS } from '../../gateway/http/errors.js';
+import { operationsOf, programContract } from '../gateway/contract/check.js';
+import { replayJournal } from '../support/journal-replay.js';
+import { seedOf } from '../support/seed.js';
+import { PARTNER_KEY, PARTNER_KEYS, PASSWORD, TestServer } from '../support/server.js';
+import { type Draft, Drafting } from './fuzz/drafts.js';
+import { type Plan, randomPlans } from './fuzz/plans.js';
+import { SPOILS } from './fuzz/spoils.js';
+import { World } from './fuzz/world.js';
+
+const SEED = Number(seedOf('FUZZ_SEED'));
+const { FUZZ_REQUESTS = '20000' } = process.env;
+const REQUESTS = Number(FUZZ_REQUESTS);
+/** Between them time passes, so that markets end and resolve. */
+const ROUNDS = 20;
+const ROUND_MS = 150_000;
+const CONNECTIONS = 16;
+const PEOPLE = 24;
+const SPOILT_SHARE = 0.4;
+
+const contract = programContract();
+const { document } = contract;
+
+/** A decimal of so many places is one that rounding to them does not change; dividing doubles would say otherwise. */
+const ajv = new Ajv2020({ strict: false }).removeKeyword('multipleOf').addKeyword({
+  keyword: 'multipleOf',
+  type: 'number',
+  schemaType: 'number',
+  validate: (step: number, value: number) => Number(value.toFixed(-Math.round(Math.log10(step)))) === value,
+});
+const validators = new Map<JsonSchema, ValidateFunction>();
+function fits(schema: JsonSchema, value: unknown): boolean {
+  const name = schema.$ref?.split('/').at(-1);
+  const whole = name === undefined ? schema : document.components.schemas[name]!;
+  let validate = validators.get(whole);
+  if (validate === undefined) {
+    validate = ajv.compile(whole);
+    validators.set(whole, validate);
+  }
+  return validate(value);
+}
+
+/** What the document says in words only: details of `invalid_request` that an understandable request may get. */
+const IN_WORDS = /^(asset|cursor|referralCode|shares|operations\.\d+\.shares)$/;
+/** What an understandable request is never told. */
+const MISUNDERSTOOD = new Set([
+  'invalid_json',
+  'missing_token',
+  'invalid_token',
+  'user_mismatch',
+  'cross_site_request',
+  'partner_key_required',
+  'route_not_found',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_media_type',
+]);
+
+interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+}
+
+class Fuzz {
+  readonly world = new World(PARTNER_KEY);
+  readonly statuses = new Map<number, number>();
+  readonly codes = new Map<string, number>();
+  readonly succeeded = new Map<string, number>();
+  readonly spoilt = new Map<string, number>();
+  mustFail = 0;
+  private readonly pool: Pool;
+
+  constructor(readonly server: TestServer) {
+    this.pool = new Pool(server.api.url, { connections: CONNECTIONS });
+  }
+
+  async run(plans: readonly Plan[]): Promise<void> {
+    let next = 0;
+    const work = async () => {
+      for (let plan = plans[next++]; plan !== undefined; plan = plans[next++]) await this.request(plan);
+    };
+    await Promise.all(Array.from({ length: CONNECTIONS }, work));
+  }
+
+  close(): Promise<void> {
+    return this.pool.close();
+  }
+
+  private succeededOnce(name: string): void {
+    this.succeeded.set(name, (this.succeeded.get(name) ?? 0) + 1);
+  }
+
+  private async request(plan: Plan): Promise<void> {
+    const draft = this.draft(plan);
+    const { method, path, query, headers } = draft;
+    const search = query.length === 0 ? '' : `?${new URLSearchParams(query)}`;
+    const body = draft.raw ?? (draft.body === undefined ? null : JSON.stringify(draft.body));
+    const response = await this.pool.request({
+      method: method as 'GET',
+      path: `/api${path}${search}`,
+      headers,
+      body,
+    });
+    const answer = {
+      status: response.statusCode,
+      headers: response.headers,
+      text: await response.body.text(),
+    };
+    try {
+      this.judge(plan, draft, answer);
+    } catch (error) {
+      const sent = `${method} ${path}${search} ${JSON.stringify(headers)} ${`${body}`.slice(0, 3_000)}`;
+      throw new Error(`seed ${SEED}, spoilt by "${draft.spoiltBy}": ${sent}`, { cause: error });
+    }
+  }
+
+  private draft(plan: Plan): Draft {
+    const random = new Random(`${SEED}/${plan.seed}`);
+    const draft = new Drafting(plan, this.world, random).draft();
+    if (!random.chance(SPOILT_SHARE)) return draft;
+    const weights = Object.fromEntries(Object.entries(SPOILS).map(([name, { weight }]) => [name, weight]));
+    const item = document.paths[plan.template]!;
+    while (draft.spoiltBy === '') {
+      const name = random.weighted(weights);
+      const mustFail = SPOILS[name]!.spoil(draft, { plan, item, world: this.world, random });
+      if (mustFail === null) continue;
+      draft.spoiltBy = name;
+      draft.mustFail = mustFail || !bodyFits(plan, draft);
+      this.spoilt.set(name, (this.spoilt.get(name) ?? 0) + 1);
+      if (draft.mustFail) this.mustFail++;
+    }
+    return draft;
+  }
+
+  /** Whether the partner registered whom the body names; undefined: that is not known of them. */
+  private isOfPartner({ body }: Draft): boolean | undefined {
+    const { userId } = (body ?? {}) as { userId?: unknown };
+    return this.world.people.find((person) => person.userId === userId)?.isPartners;
+  }
+
+  private judge(plan: Plan, draft: Draft, answer: Answer): void {
+    const { status, text } = answer;
+    contract.check(draft.method, draft.path, answer);
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+    if (status < 400) {
+      if (plan.template === WITHDRAWALS) expect(this.isOfPartner(draft), text).not.toBe(false);
+      expect(draft.mustFail, `it cannot succeed, and did: ${text}`).toBe(false);
+      if (draft.spoiltBy === '') this.succeededOnce(`${plan.method} ${plan.template}`);
+      const isJson = `${answer.headers['content-type']}`.startsWith('application/json');
+      if (text !== '' && isJson && draft.method === plan.method) this.world.learn(draft, JSON.parse(text));
+      return;
+    }
+    expect(status === 503 || status < 500, text).toBe(true);
+    if (text === '') return;
+    const { code, details } = JSON.parse(text).error;
+    this.codes.set(code, (this.codes.get(code) ?? 0) + 1);
+    if (draft.spoiltBy !== '') return;
+    if (plan.template === WITHDRAWALS && code === 'user_mismatch') {
+      expect(this.isOfPartner(draft), text).toBe(false);
+      return;
+    }
+    expect(MISUNDERSTOOD.has(code), text).toBe(false);
+    if (code === 'invalid_request') {
+      expect(
+        Object.keys(details).filter((name) => !IN_WORDS.test(name)),
+        text,
+      ).toEqual([]);
+    }
+  }
+}
+
+const WITHDRAWALS = '/partner/withdrawals';
+
+/** As far as it can be said: bytes that are no JSON are another matter. */
+function bodyFits({ operation, method }: Plan, draft: Draft): boolean {
+  const schema = operation.requestBody?.content['application/json']?.schema;
+  const { raw, body } = draft;
+  if (schema === undefined || draft.method !== method || typeof raw === 'object') return true;
+  try {
+    return fits(schema, JSON.parse(raw ?? JSON.stringify(body) ?? '{}'));
+  } catch {
+    return true;
+  }
+}
+
+/** Time passes and prices move; markets open, end and resolve. */
+async function passTime({ server, world }: Fuzz, random: Random): Promise<void> {
+  const untilMs = server.clock.nowMs() + ROUND_MS;
+  while (server.clock.nowMs() < untilMs) {
+    server.clock.set(server.clock.nowMs() + 30_000);
+    server.feed.deliver('BTC', random.whole(90_000, 110_000));
+    server.feed.deliver('ETH', random.whole(2_000, 4_000));
+  }
+  await server.advance();
+  const { json } = await server.api.get('/markets?limit=200');
+  world.seeMarkets(json.markets);
+}
+
+async function meetPeople({ server, world }: Fuzz): Promise<void> {
+  for (let i = 0; i < PEOPLE; i++) {
+    const isPartners = i % 3 !== 0;
+    const name = `person-${i}`;
+    const person = isPartners ? await server.registerByPartner(name) : await server.register(name);
+    world.people.push({ ...person, password: PASSWORD, isPartners });
+  }
+}
+
+test(`${REQUESTS} random requests`, async () => {
+  process.stdout.write(`random requests: FUZZ_SEED=${SEED}\n`);
+  const startedMs = performance.now();
+  const server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
+  const fuzz = new Fuzz(server);
+  const plans = fc.sample(randomPlans(document, fits), { seed: SEED, numRuns: REQUESTS });
+  const madeMs = performance.now();
+  await meetPeople(fuzz);
+  const random = new Random(`${SEED}`);
+  const each = Math.ceil(REQUESTS / ROUNDS);
+  for (let round = 0; round < ROUNDS; round++) {
+    await passTime(fuzz, random);
+    await fuzz.run(plans.slice(round * each, (round + 1) * each));
+  }
+  const { statuses, codes, succeeded, spoilt, mustFail } = fuzz;
+  const count = (isOf: (status: number) => boolean) =>
+    [...statuses].reduce((sum, [status, n]) => (isOf(status) ? sum + n : sum), 0);
+  const total = count(() => true);
+  const successes = count((status) => status < 300);
+  const [rarest] = [...succeeded].sort(([, a], [, b]) => a - b);
+  const seconds = (fromMs: number) => ((performance.now() - fromMs) / 1_000).toFixed(1);
+  process.stdout.write(
+    `${total} requests in ${seconds(startedMs)} s (${seconds(madeMs)} s of sending): ${successes} succeeded, ` +
+      `${mustFail} could not; the rarest success ${rarest?.join(': ')}; ${JSON.stringify(Object.fromEntries([...statuses].sort()))}; ` +
+      `never told: ${Object.keys(ERRORS)
+        .filter((code) => !codes.has(code))
+        .join(' ')}\n`,
+  );
+  await fuzz.close();
+
+  expect(total).toBeGreaterThanOrEqual(REQUESTS);
+  expect(successes / total).toBeGreaterThan(0.3);
+  expect(mustFail / total).toBeGreaterThan(0.15);
+  expect(Object.keys(SPOILS).filter((name) => !spoilt.has(name))).toEqual([]);
+  const operations = operationsOf(document).map(({ path, method }) => `${method.toUpperCase()} ${path}`);
+  expect(operations.filter((name) => name !== 'GET /stream' && !succeeded.has(name))).toEqual([]);
+
+  const { engine } = server.exchange.sequencer;
+  await server.durable();
+  engine.checkInvariants();
+  await server.close();
+  const replayed = await replayJournal(server.folder);
+  replayed.checkInvariants();
+  expect([replayed.sequence, replayed.digest()]).toEqual([engine.sequence, engine.digest()]);
+  await rm(server.folder, { recursive: true });
+});

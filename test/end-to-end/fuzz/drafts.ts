@@ -1,0 +1,230 @@
+/** From a plan to a request that makes sense: somebody's, with a credential, in markets and of orders that there are. */
+import type { Random } from '../../../bench/workload/random.js';
+import type { Plan } from './plans.js';
+import type { Holding, Order, Person, World } from './world.js';
+
+export interface Headers {
+  [name: string]: string;
+  cookie?: string;
+  authorization?: string;
+  origin?: string;
+}
+
+/** A request that can still be spoilt. */
+export interface Draft {
+  method: string;
+  path: string;
+  query: [string, string][];
+  headers: Headers;
+  /** Sent as JSON, unless there is `raw`. */
+  body: unknown;
+  raw?: string | Buffer;
+  /** Whose business it is. */
+  person: Person;
+  /** What was done to it; empty: it should be understood in every part. */
+  spoiltBy: string;
+  /** Whether it cannot succeed, by what the document says. */
+  mustFail: boolean;
+}
+
+interface BodyFields {
+  outcome?: unknown;
+  shares?: unknown;
+  marketId?: unknown;
+  op?: unknown;
+}
+
+/** How often a sale is of shares that the person has. */
+const COVERED_SHARE = 0.7;
+
+export class Drafting {
+  private readonly person: Person;
+  /** What the request is about, if it is about something of the person's. */
+  private readonly order: Order | null;
+  private readonly holding: Holding | null;
+  /** Whether a user's credential counts for anything. */
+  private readonly hasUser: boolean;
+
+  constructor(
+    private readonly plan: Plan,
+    private readonly world: World,
+    private readonly random: Random,
+  ) {
+    this.person = this.somebody();
+    this.order = this.own(world.orders);
+    this.holding = random.chance(COVERED_SHARE)
+      ? (this.own(this.useful()) ?? this.own(world.holdings))
+      : null;
+    this.hasUser = plan.operation.security.some((scheme) => 'userToken' in scheme);
+  }
+
+  draft(): Draft {
+    const { plan, person } = this;
+    const path = plan.template.replace(/\{(\w+)\}/g, (_, name: string) => this.parameter(name));
+    const body = this.body();
+    const headers = { ...this.credential(), ...this.idempotencyKey() };
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    return {
+      method: plan.method,
+      path,
+      query: this.query(path),
+      headers,
+      body,
+      person,
+      spoiltBy: '',
+      mustFail: false,
+    };
+  }
+
+  /** Some things succeed seldom, so those who have what is needed ask for them more often. */
+  private somebody(): Person {
+    const { plan, world, random } = this;
+    const isOfDeposit = plan.template.startsWith('/vaults/deposits/');
+    const owners: readonly { userId: string }[] = isOfDeposit ? world.deposits : this.useful();
+    if (owners.length === 0 || random.chance(0.2)) return random.pick(world.people);
+    const { userId } = random.pick(owners);
+    return world.people.find((person) => person.userId === userId)!;
+  }
+
+  /** Everybody's shares that can be sold, or may pay, if that is what the request is about. */
+  private useful(): Holding[] {
+    const { plan, world } = this;
+    const markets = plan.template.endsWith('}/claim') ? world.resolved : world.active;
+    const isAboutShares = /\/15m\/.*\/(sell|claim)$/.test(plan.template);
+    return isAboutShares ? world.holdings.filter(({ marketId }) => markets.includes(marketId)) : [];
+  }
+
+  private own<T extends { userId: string }>(list: readonly T[]): T | null {
+    const own = list.filter(({ userId }) => userId === this.person.userId);
+    return own.length === 0 ? null : this.random.pick(own);
+  }
+
+  private credential(): Headers {
+    const { plan, person, random, world } = this;
+    const { security } = plan.operation;
+    const mayBeNone = security.some((scheme) => Object.keys(scheme).length === 0);
+    if (security.some((scheme) => 'partnerKey' in scheme)) {
+      return mayBeNone && random.chance(0.4) ? {} : { authorization: `Bearer ${world.partnerKey}` };
+    }
+    if (!this.hasUser || (mayBeNone && random.chance(0.4))) return {};
+    if (random.chance(0.8)) return { 'x-user-token': person.token };
+    return { cookie: `other=1; service-session=${person.token}` };
+  }
+
+  /** A few keys of each user are used again and again. */
+  private idempotencyKey(): Headers {
+    const { random } = this;
+    const { 'Idempotency-Key': made } = this.plan.headers;
+    if (made === undefined || random.chance(0.7)) return {};
+    return { 'idempotency-key': random.chance(0.5) ? `${made}` : `k${random.whole(1, 9)}` };
+  }
+
+  private parameter(name: string): string {
+    const { plan, random, world, person } = this;
+    const made = plan.path[name]!;
+    const parts = plan.template.split('/');
+    switch (parts[parts.indexOf(`{${name}}`) - 1]) {
+      case 'users':
+        return this.hasUser ? person.userId : random.pick(world.people).userId;
+      case 'orders':
+        return this.order?.orderId ?? made;
+      case 'deposits':
+        return this.own(world.deposits)?.depositId ?? made;
+      default:
+        return this.marketOfPath() ?? made;
+    }
+  }
+
+  private marketOfPath(): string | null {
+    const { template } = this.plan;
+    if (template.includes('/orders/{') && this.order !== null) return this.order.marketId;
+    if (/\/(sell|claim)$/.test(template) && this.holding !== null) return this.holding.marketId;
+    return this.market(template.endsWith('/claim'));
+  }
+
+  /** Orders go to markets that take them, claims to those that pay; sometimes the other way round. */
+  private market(isClaim: boolean): string | null {
+    const { world, random } = this;
+    const usual = isClaim ? world.resolved : world.active;
+    const from = random.chance(0.85) ? usual : [...world.active, ...world.ended, ...world.resolved];
+    return from.length === 0 || random.chance(0.03) ? null : random.pick(from);
+  }
+
+  private query(path: string): [string, string][] {
+    const { plan, random, world, person } = this;
+    const page = world.pages.get(path);
+    if (page !== undefined && random.chance(0.5))
+      return structuredClone([...page.query, ['cursor', page.cursor]]);
+    const { cursor, asset, userId, ...rest } = plan.query;
+    const fields: Plan['query'] = rest;
+    if (plan.template.endsWith('/quote')) {
+      // The document says in words which of the two goes with which side.
+      const [needed, refused] = fields.side === 'SELL' ? ['shares', 'amount'] : ['amount', 'shares'];
+      fields[needed!] ??= 1;
+      delete fields[refused!];
+    }
+    if (asset !== undefined) fields.asset = random.pick(['BTC', 'eth', 'Btc']);
+    const isPartner = plan.operation.security.some((scheme) => 'partnerKey' in scheme);
+    // A partner's user stands elsewhere, and must be the same one here.
+    if (userId !== undefined && !isPartner) fields.userId = this.hasUser ? person.userId : userId;
+    return Object.entries(fields).map(([name, value]) => [name, `${value}`]);
+  }
+
+  private body(): unknown {
+    const { plan } = this;
+    const body = this.filled(plan.body);
+    if (plan.template.endsWith('/sell')) this.cover(body as BodyFields);
+    return body;
+  }
+
+  /** A sale of what the person has. */
+  private cover(sale: BodyFields): void {
+    if (this.holding === null) return;
+    sale.outcome = this.holding.outcome;
+    sale.shares = Math.min(sale.shares as number, this.holding.shares);
+  }
+
+  /** With ids that there are, and with what only the person knows. */
+  private filled(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((entry) => this.filled(entry));
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).map(([name, field]) => [
+      name,
+      this.field(name, field) ?? this.filled(field),
+    ]);
+    const fields: BodyFields = Object.fromEntries(entries);
+    if (fields.op === 'claim') fields.marketId = this.market(true) ?? fields.marketId;
+    if (fields.op === 'cancel' && this.order !== null) fields.marketId = this.order.marketId;
+    if (fields.op === 'sell' && this.holding !== null) {
+      fields.marketId = this.holding.marketId;
+      this.cover(fields);
+    }
+    return fields;
+  }
+
+  private field(name: string, made: unknown): unknown {
+    const { plan, random, world, person } = this;
+    switch (name) {
+      case 'userId':
+        return this.hasUser ? person.userId : random.pick(world.people).userId;
+      case 'marketId':
+        return this.market(false) ?? made;
+      case 'orderId':
+        return this.order?.orderId ?? made;
+      case 'currentPassword':
+        return random.chance(0.8) ? person.password : made;
+      case 'referralCode':
+        return `Q${`${random.whole(1, 30)}`.padStart(6, '0')}`;
+      case 'username':
+        return plan.template === '/auth/login' || random.chance(0.1) ? person.username : made;
+      case 'password':
+        return plan.template === '/auth/login' && random.chance(0.8) ? person.password : made;
+      case 'code':
+        return random.chance(0.2) ? `shared-${random.whole(1, 9)}` : made;
+      case 'reference':
+        return random.chance(0.8) ? `r${random.whole(1, 3_000)}` : made;
+      default:
+        return undefined;
+    }
+  }
+}

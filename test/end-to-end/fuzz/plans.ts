@@ -1,0 +1,82 @@
+/**
+ * Plans of random requests, made from the contract alone: an operation of it, and values that fit its schemas. Who asks, and
+ * which markets, orders and deposits there are to ask for, is filled in when the request is made.
+ */
+import fc from 'fast-check';
+import type { JsonSchema, OpenApiDocument, Operation, Parameter } from '../../../gateway/contract/openapi.js';
+import { operationsOf } from '../../gateway/contract/check.js';
+import { Arbitraries, type Fits } from './arbitraries.js';
+
+export interface Plan {
+  /** In capitals. */
+  method: string;
+  /** Of the path, as in the document. */
+  template: string;
+  operation: Operation;
+  path: Record<string, string>;
+  query: { [name: string]: unknown; cursor?: unknown; asset?: unknown; userId?: unknown; side?: unknown };
+  /** Headers that the document tells of. */
+  headers: Record<string, unknown>;
+  /** undefined: the request has none. */
+  body: unknown;
+  /** For the choices that are left. */
+  seed: number;
+}
+
+/** How often an operation is used: trading most, what hashes a password seldom. A deposit must live for a while to earn. */
+function weightOf(template: string, method: string): number {
+  if (template.startsWith('/auth/')) return template === '/auth/session' ? 4 : 1;
+  if (/\/(buy|sell|batch)$/.test(template)) return 40;
+  if (template.endsWith('/unstake')) return 2;
+  if (template.endsWith('/claim')) return 30;
+  return method === 'get' ? 6 : 10;
+}
+
+/** Without the stream, which is another protocol. */
+export function randomPlans(document: OpenApiDocument, fits: Fits): fc.Arbitrary<Plan> {
+  const arbitraries = new Arbitraries(document, fits);
+  const plans = operationsOf(document)
+    .filter(({ path }) => path !== '/stream')
+    .map(({ path, method, operation }) => ({
+      weight: weightOf(path, method),
+      arbitrary: planOf(arbitraries, { template: path, method: method.toUpperCase(), operation }),
+    }));
+  return fc.oneof(...plans);
+}
+
+function planOf(
+  arbitraries: Arbitraries,
+  fixed: Pick<Plan, 'template' | 'method' | 'operation'>,
+): fc.Arbitrary<Plan> {
+  const { parameters = [], requestBody } = fixed.operation;
+  const group = (place: Parameter['in']) => {
+    const ofPlace = parameters.filter((parameter) => parameter.in === place);
+    const model = Object.fromEntries(ofPlace.map(({ name, schema }) => [name, arbitraries.of(schema)]));
+    const requiredKeys = ofPlace.filter(({ required }) => required === true).map(({ name }) => name);
+    return fc.record(model, { requiredKeys, noNullPrototype: true });
+  };
+  const body =
+    requestBody === undefined
+      ? fc.constant(undefined)
+      : bodyOf(arbitraries, requestBody.content, requestBody.required);
+  return fc.record({
+    method: fc.constant(fixed.method),
+    template: fc.constant(fixed.template),
+    operation: fc.constant(fixed.operation),
+    path: group('path') as fc.Arbitrary<Record<string, string>>,
+    query: group('query'),
+    headers: group('header'),
+    body,
+    seed: fc.nat(),
+  });
+}
+
+function bodyOf(
+  arbitraries: Arbitraries,
+  content: Record<string, { schema: JsonSchema }>,
+  required: boolean,
+): fc.Arbitrary<unknown> {
+  const [{ schema } = { schema: {} }] = Object.values(content);
+  const value = arbitraries.of(schema);
+  return required ? value : fc.oneof(value, fc.constant(undefined));
+}

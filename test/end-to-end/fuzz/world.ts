@@ -1,0 +1,121 @@
+/**
+ * What a random client has learnt of the exchange from its answers: who it can be, which markets there are, and what everybody
+ * has there: orders, deposits, shares, pages that go on.
+ */
+import type { Draft } from './drafts.js';
+
+export interface Person {
+  userId: string;
+  username: string;
+  password: string;
+  token: string;
+  /** Registered with the partner's key. */
+  isPartners: boolean;
+}
+
+export interface Order {
+  userId: string;
+  marketId: string;
+  orderId: string;
+}
+
+export interface Deposit {
+  userId: string;
+  depositId: string;
+}
+
+export interface Holding {
+  userId: string;
+  marketId: string;
+  outcome: 'UP' | 'DOWN';
+  shares: number;
+}
+
+export interface Page {
+  cursor: string;
+  /** The other parameters, which belong to the cursor. */
+  query: [string, string][];
+}
+
+/** Of a success. */
+// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field, and the contract has checked their types
+type Success = any;
+
+const PEOPLE_MAX = 60;
+const REMEMBERED_MAX = 400;
+
+export class World {
+  readonly people: Person[] = [];
+  /** Tokens that a password change has ended. */
+  readonly revoked: string[] = [];
+  readonly orders: Order[] = [];
+  readonly deposits: Deposit[] = [];
+  readonly holdings: Holding[] = [];
+  /** By the path of the list. */
+  readonly pages = new Map<string, Page>();
+  /** Ids of markets. */
+  active: string[] = [];
+  ended: string[] = [];
+  resolved: string[] = [];
+
+  constructor(readonly partnerKey: string) {}
+
+  /** Takes note of which markets there are, and forgets what was in those that ended. */
+  seeMarkets(markets: readonly { id: string; status: string }[]): void {
+    const ids = (status: string) => markets.filter((market) => market.status === status).map(({ id }) => id);
+    [this.active, this.ended, this.resolved] = [ids('active'), ids('ended'), ids('resolved')];
+    for (const list of [this.orders, this.holdings]) {
+      const live = (list as { marketId: string }[]).filter(({ marketId }) => this.active.includes(marketId));
+      list.splice(0, list.length, ...(live as never[]));
+    }
+  }
+
+  learn(draft: Draft, answer: Success): void {
+    if (answer === null || typeof answer !== 'object') return;
+    for (const receipt of answer.results ?? [answer]) this.learnReceipt(receipt);
+    const query = draft.query.filter(([name]) => name !== 'cursor' && name !== 'userId');
+    if (typeof answer.nextCursor === 'string')
+      this.pages.set(draft.path, { cursor: answer.nextCursor, query });
+    if (draft.path === '/auth/register') this.meet(draft, answer);
+    if (draft.path === '/auth/password') this.changeToken(draft, answer.token);
+  }
+
+  private learnReceipt({ userId, marketId, orderId, depositId, status, position }: Success): void {
+    if (status === 'resting') remember(this.orders, { userId, marketId, orderId });
+    if (status === 'active' && depositId !== undefined) remember(this.deposits, { userId, depositId });
+    if (status === 'closed') forget(this.deposits, (deposit) => deposit.depositId === depositId);
+    if (status === 'cancelled') forget(this.orders, (order) => order.orderId === orderId);
+    if (position === undefined) return;
+    for (const outcome of ['UP', 'DOWN'] as const) {
+      forget(
+        this.holdings,
+        (held) => held.userId === userId && held.marketId === marketId && held.outcome === outcome,
+      );
+      const shares: number = position[outcome];
+      if (shares > 0) remember(this.holdings, { userId, marketId, outcome, shares });
+    }
+  }
+
+  private meet({ body, headers }: Draft, { userId, token }: Success): void {
+    const { username, password } = body as Person;
+    const isPartners = (headers.authorization ?? '') !== '';
+    if (this.people.length < PEOPLE_MAX) this.people.push({ userId, username, password, token, isPartners });
+  }
+
+  private changeToken({ person, body }: Draft, token: string): void {
+    remember(this.revoked, person.token);
+    person.token = token;
+    person.password = (body as { newPassword: string }).newPassword;
+  }
+}
+
+/** The oldest makes room. */
+function remember<T>(list: T[], entry: T): void {
+  if (list.length >= REMEMBERED_MAX) list.shift();
+  list.push(entry);
+}
+
+function forget<T>(list: T[], isGone: (entry: T) => boolean): void {
+  const at = list.findIndex(isGone);
+  if (at >= 0) list.splice(at, 1);
+}

@@ -1,0 +1,164 @@
+/**
+ * When the follower finds that the journal leads to another state than the exchange has, nobody trades any more: no client, no
+ * house, no price, no market's end, no disconnected stream. What is there can be read. And when a start fails, whatever failed
+ * first is what the operator hears of, and nothing is left running.
+ */
+
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { Digest } from '../../engine/storage/digest.js';
+import { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { readConfig } from '../../gateway/config.js';
+import { type Exchange, startExchange } from '../../gateway/exchange.js';
+import type { PriceFeed } from '../../gateway/inputs/feeds/price-feed.js';
+import { createLog } from '../../gateway/observe/log.js';
+import { TradingHalted } from '../../gateway/watched-sequencer.js';
+import { openJournal } from '../../persistence/journal/journal.js';
+import {
+  eventually,
+  MARKET,
+  ManualClock,
+  ManualFeed,
+  PASSWORD,
+  TestServer,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../support/server.js';
+
+describe('a disagreement', () => {
+  let server: TestServer;
+  afterEach(() => server.stop());
+
+  /** Something in the trading thread's memory is not what its commands made it. */
+  function corrupt(): void {
+    const { engine } = server.exchange.sequencer;
+    const running = (engine as unknown as { running: Digest }).running;
+    expect(running).toBeInstanceOf(Digest);
+    const tape = new NumberBuffer();
+    tape.write(1);
+    running.add(tape);
+  }
+
+  test('stops trading by anybody', async () => {
+    server = await TestServer.start({ houseFundsMicros: 1_000_000_000_000 });
+    const { api, feed, clock, exchange } = server;
+    const { sequencer } = exchange;
+    const { engine } = sequencer;
+    feed.deliver('BTC', 100_000);
+    // The house quotes.
+    const house = engine.findUser('house');
+    await eventually(() => engine.orders(house).length > 0);
+    const ada = await server.register('ada');
+    const adaId = engine.findUser('ada');
+    const order = { outcome: 'UP', shares: 1, price: 0.001, timeInForce: 'GTC' };
+    const buy = () => api.post(`/markets/15m/${MARKET}/buy`, order, ada.token);
+    expect((await buy()).status).toBe(200);
+    const stream = new WebSocket(`${api.url.replace('http', 'ws')}/api/stream`);
+    await new Promise((resolve) => stream.on('open', resolve));
+    const signedIn = new Promise((resolve) => stream.on('message', resolve));
+    stream.send(JSON.stringify({ op: 'auth', token: ada.token, cancelOnDisconnect: true }));
+    await signedIn;
+    expect((await api.get('/ready')).status).toBe(200);
+
+    corrupt();
+    // It is only found in a batch, so there must be one.
+    expect((await buy()).status).toBe(200);
+    await eventually(() => sequencer.halted !== null);
+    await eventually(() => sequencer.backlog === 0);
+    const before = await server.state();
+
+    const refused = await buy();
+    expect([refused.status, refused.json.error.code]).toEqual([503, 'unavailable']);
+    expect(refused.json.error.details).toEqual({ executed: false });
+    const account = { username: 'bob', password: PASSWORD };
+    expect((await api.post('/auth/register', account)).status).toBe(503);
+    const ready = await api.get('/ready');
+    expect([ready.status, ready.json.error.details.reason]).toEqual([
+      503,
+      expect.stringMatching(/^the follower does not agree from sequence \d+ on$/),
+    ]);
+    expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 1$/m);
+    // The source of prices has been told to stop, and what would come all the same is not taken.
+    expect(() => feed.deliver('BTC', 101_000)).toThrow('not running');
+    // The end of the market, which nobody but the scheduler brings about; the house would pull its quotes before.
+    clock.set(WINDOW_START_MS + WINDOW_MS + 10_000);
+    for (const command of [
+      { kind: 'advanceTime' },
+      { kind: 'cancelAll', userId: house, idempotencyKey: null, marketId: engine.activeMarket(0) },
+      { kind: 'observePrice', asset: 0, priceMicros: 1, observedAtMs: clock.nowMs() },
+    ] as const) {
+      expect(() => sequencer.submit(command)).toThrow(TradingHalted);
+    }
+    // A connection that ends, whose user wanted the orders cancelled.
+    const closed = new Promise((resolve) => stream.on('close', resolve));
+    stream.close();
+    await closed;
+    await eventually(async () =>
+      /^exchange_connections\{kind="stream"\} 0$/m.test((await api.get('/metrics')).text),
+    );
+    expect(engine.orders(adaId)).toHaveLength(2);
+    expect(engine.orders(house).length).toBeGreaterThan(0);
+
+    // Whoever is there can look, and sign in to look.
+    expect((await api.post('/auth/login', { username: 'ada', password: PASSWORD })).status).toBe(200);
+    expect((await api.get(`/users/${ada.userId}/orders`, ada.token)).json.orders).toHaveLength(2);
+    expect(await server.state()).toEqual(before);
+  });
+});
+
+describe('a start that fails', () => {
+  const folders: string[] = [];
+  let taken: Server | null = null;
+  afterEach(async () => {
+    await new Promise((resolve) => (taken === null ? resolve(null) : taken.close(resolve)));
+    taken = null;
+    for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+  });
+
+  function startWith(folder: string, changes: { port?: number; feed?: PriceFeed }): Promise<Exchange> {
+    const clock = new ManualClock(WINDOW_START_MS);
+    const { port = 0, feed = new ManualFeed(clock) } = changes;
+    const config = { ...readConfig({ ASSETS: 'BTC' }), dataFolder: folder, port };
+    const onFatal = (error: Error) => expect.fail(error.message);
+    return startExchange({ config, log: createLog('silent'), onFatal, outside: { clock, feed } });
+  }
+
+  async function newFolder(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'exchange-'));
+    folders.push(folder);
+    return folder;
+  }
+
+  async function takenPort(): Promise<number> {
+    taken = createServer();
+    await new Promise<void>((resolve) => taken!.listen(0, '127.0.0.1', resolve));
+    return (taken.address() as { port: number }).port;
+  }
+
+  test('says why, and leaves the folder to whoever comes next', async () => {
+    const folder = await newFolder();
+    const feed: PriceFeed = {
+      start: () => {
+        throw new Error('there are no prices today');
+      },
+      stop: () => Promise.resolve(),
+    };
+    await expect(startWith(folder, { feed })).rejects.toThrow('there are no prices today');
+    // Nothing holds it any more, and what was executed until then is there.
+    const journal = await openJournal({ folder });
+    expect(journal.end.sequence).toBeGreaterThan(0);
+    await journal.close();
+  });
+
+  test('because the port is taken makes nothing', async () => {
+    const folder = join(await newFolder(), 'data');
+    const port = await takenPort();
+    await expect(startWith(folder, { port })).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);
+    expect(existsSync(folder)).toBe(false);
+  });
+});

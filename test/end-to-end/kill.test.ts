@@ -1,0 +1,274 @@
+/**
+ * The built program, killed with SIGKILL again and again while clients trade on many connections, and restarted on the same
+ * folder. What was acknowledged is there exactly once; what was not is there wholly or not at all; a key gets its first answer;
+ * and the digest that was shown at a sequence is the journal's. Snapshots and history are whole, every third kill having come while
+ * a snapshot was written.
+ *
+ * KILL_SEED repeats the choices and the moments of the kills, as far as a clock can.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../../bench/workload/random.js';
+import type { Engine } from '../../engine/engine.js';
+import { CODES } from '../../engine/interface/codes.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { marketIdText } from '../../engine/interface/notation.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
+import { rejection } from '../../gateway/http/errors.js';
+import { cancelReceipt, claimReceipt, orderReceipt } from '../../gateway/json/receipts.js';
+import { replayJournal } from '../support/journal-replay.js';
+import { programJson } from '../support/replay-tool.js';
+import { seedOf } from '../support/seed.js';
+import { ChildServer } from '../support/server.js';
+import {
+  type Attempt,
+  type Floor,
+  isConnectionLost,
+  type KillClient,
+  KillMaker,
+  KillTaker,
+  register,
+} from './kill/kill-client.js';
+
+const SEED = seedOf('KILL_SEED');
+const KILLS = 22;
+const TAKERS = 24;
+const MAKERS = 8;
+const BALANCE = 10_000;
+/** A market lasts less than four seconds. */
+const SPEED = 240;
+const LIMIT_MS = 300_000;
+const SNAPSHOT_WAIT_MS = 2_000;
+
+interface Status {
+  sequence: number;
+  digest: string;
+}
+
+/** A command of a client, as the journal has it. */
+interface Executed {
+  isReplay: boolean;
+  text: string;
+}
+
+let folder: string;
+let server: ChildServer;
+const random = new Random(SEED);
+const clients: KillClient[] = [];
+const statuses: Status[] = [];
+const floor = { attempts: 0, nowMs: 0, marketId: '', resolved: new Map() } as Omit<Floor, 'api'> as Floor;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'exchange-kill-'));
+});
+afterAll(async () => {
+  await floor.api?.close();
+  await server?.stop('SIGKILL');
+  await rm(folder, { recursive: true, force: true });
+});
+
+function spawn(): ChildServer {
+  return ChildServer.spawn({
+    DATA_FOLDER: folder,
+    ASSETS: 'BTC',
+    FEED_SPEED: `${SPEED}`,
+    STARTING_BALANCE: `${BALANCE}`,
+    SNAPSHOT_EVERY_COMMANDS: '1000',
+    LOG_LEVEL: 'warn',
+  });
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function start(): Promise<void> {
+  server = spawn();
+  floor.api = await server.listening();
+  await look();
+}
+
+async function registerClients(): Promise<void> {
+  for (let i = 0; i < TAKERS + MAKERS; i++) {
+    const { userId, token } = await register(floor.api, `client-${i}`);
+    const ownRandom = new Random(`${SEED}:${i}`);
+    const isKeyed = i % 2 === 0;
+    clients.push(
+      i < TAKERS
+        ? new KillTaker(floor, userId, token, isKeyed, ownRandom, BALANCE)
+        : new KillMaker(floor, userId, token, isKeyed, ownRandom),
+    );
+  }
+}
+
+/** Reads the active market, what was resolved, and the digest. False when the exchange is about to stop. */
+async function look(): Promise<boolean> {
+  const { api } = floor;
+  const active = await api.get('/markets/15m');
+  const resolved = await api.get('/markets?status=resolved&limit=5');
+  const status = await api.get('/status');
+  if ([active, resolved, status].some((answer) => answer.status === 503)) return false;
+  floor.nowMs = active.json.serverTimeMs;
+  floor.marketId = active.json.markets[0]?.id ?? '';
+  for (const { id, resolution } of resolved.json.markets) floor.resolved.set(id, resolution);
+  statuses.push(status.json);
+  return true;
+}
+
+async function keepLooking(): Promise<void> {
+  try {
+    while (await look()) await sleep(20);
+  } catch (error) {
+    if (!isConnectionLost(error)) throw error;
+  }
+}
+
+/** Of snapshots that are being written, or were when the exchange was killed. */
+function unfinishedSnapshots(): string[] {
+  const snapshots = join(folder, 'snapshots');
+  return existsSync(snapshots) ? readdirSync(snapshots).filter((name) => name.endsWith('.tmp')) : [];
+}
+
+/** When a snapshot is being written; or after a while, if none is. */
+async function whileSnapshotIsWritten(): Promise<void> {
+  const from = performance.now();
+  while (unfinishedSnapshots().length === 0 && performance.now() - from < SNAPSHOT_WAIT_MS) await sleep(1);
+}
+
+/** Lets the clients trade, and kills the exchange under them. Now and then it was about to stop by itself. */
+async function killUnderLoad(moment: () => Promise<unknown>): Promise<void> {
+  const traffic = Promise.all([keepLooking(), ...clients.map((client) => client.run())]);
+  await Promise.race([moment(), traffic]);
+  if (random.chance(0.15)) {
+    server.child.kill('SIGTERM');
+    await sleep(random.whole(0, 20));
+  }
+  await server.stop('SIGKILL');
+  await traffic;
+  await floor.api.close();
+  expect(server.stderr).not.toMatch(/"level":[56]0/);
+}
+
+/** Kills it before it has come up. */
+async function killAtStart(): Promise<void> {
+  const child = spawn();
+  await sleep(random.whole(0, 600));
+  await child.stop('SIGKILL');
+}
+
+describe(`kill -9, KILL_SEED=${SEED}`, () => {
+  test('loses nothing that was acknowledged, and does nothing twice', { timeout: LIMIT_MS }, async () => {
+    await start();
+    await registerClients();
+    let unfinished = 0;
+    for (let kill = 0; kill < KILLS; kill++) {
+      await killUnderLoad(kill % 3 === 0 ? whileSnapshotIsWritten : () => sleep(random.whole(20, 900)));
+      unfinished += unfinishedSnapshots().length;
+      if (kill % 5 === 4) await killAtStart();
+      await start();
+      await Promise.all(clients.map((client) => client.findOut()));
+      await look();
+    }
+    const { sequence } = (await floor.api.read('/leaderboard?metric=volume&period=all')).json;
+    expect(await server.stop()).toBe(0);
+    // Whatever the kills cut off: history and snapshots are, entry for entry and byte for byte, what the journal leads to.
+    const { good, history, snapshots } = await programJson(folder, 'verify');
+    expect(good).toBe(true);
+    // Three are kept; a fourth is left by a kill between a new one and the removal of the oldest, until the next is written.
+    expect([3, 4]).toContain(snapshots.length);
+    expect(history.sequence).toBeGreaterThanOrEqual(sequence);
+    expect(unfinishedSnapshots()).toEqual([]);
+    const executed = await readJournal();
+    const counts = { acknowledged: 0, refusals: 0, executedUnseen: 0, notExecuted: 0, replays: 0 };
+    for (const client of clients) {
+      for (const attempt of client.attempts) check(attempt, executed.get(attempt.mark) ?? [], counts);
+      for (const { mark } of client.attempts) executed.delete(mark);
+    }
+    expect([...executed.keys()], 'commands that no client sent').toEqual([]);
+    process.stdout.write(
+      `killed ${KILLS} times under load, ${unfinished} times while a snapshot was written; ${statuses.at(-1)!.sequence} commands; ${JSON.stringify(counts)}; ` +
+        `${floor.resolved.size} markets resolved\n`,
+    );
+    expect(unfinished, 'kills while a snapshot was written').toBeGreaterThan(0);
+    expect(counts.acknowledged).toBeGreaterThan(KILLS * clients.length);
+    expect(Math.min(counts.executedUnseen, counts.notExecuted, counts.replays)).toBeGreaterThan(0);
+  });
+});
+
+/** Replays the journal: every client's command, by its mark; and the digests that were shown. */
+async function readJournal(): Promise<Map<string, Executed[]>> {
+  const digests = new Map(statuses.map(({ sequence, digest }) => [sequence, digest]));
+  expect(digests.size).toBeGreaterThan(KILLS);
+  const users = new Set(clients.map(({ userId }) => Number(userId.slice(1))));
+  const executed = new Map<string, Executed[]>();
+  const engine = await replayJournal(folder, (engine, command) => {
+    const shown = digests.get(engine.sequence);
+    if (shown !== undefined) expect(engine.digest()).toBe(shown);
+    digests.delete(engine.sequence);
+    const mark = markOf(engine, command, users);
+    if (mark === null) return;
+    const text = answerText(engine, command);
+    executed.set(mark, [...(executed.get(mark) ?? []), { isReplay: engine.replayed, text }]);
+  });
+  expect([...digests.keys()], 'sequences that were shown and are not there').toEqual([]);
+  engine.checkInvariants();
+  return executed;
+}
+
+/** null: not a command of a client. */
+function markOf(engine: Engine, command: Command, users: ReadonlySet<number>): string | null {
+  if (!('userId' in command) || !users.has(command.userId)) return null;
+  switch (command.kind) {
+    case 'buy':
+    case 'sell':
+      return `${command.validUntilMs}`;
+    case 'cancel':
+      return `cancel:o${command.orderId}`;
+    case 'claim':
+      return `claim:u${command.userId}:${marketIdText(engine, command.marketId)}`;
+    default:
+      throw new Error(`no client sent a ${command.kind}`);
+  }
+}
+
+/** What the command's sender must have been answered, to the byte. */
+function answerText(engine: Engine, { kind }: Command): string {
+  const { result } = engine;
+  const code = CODES[result.values[ResultHead.code]!]!;
+  if (code !== 'ok') {
+    const [required, available] = result.values.slice(RESULT_HEAD_LENGTH);
+    return rejection(code, required!, available!).text;
+  }
+  const receipt = kind === 'cancel' ? cancelReceipt : kind === 'claim' ? claimReceipt : orderReceipt;
+  return receipt(engine, result, 0);
+}
+
+interface Counts {
+  acknowledged: number;
+  refusals: number;
+  /** Executed, but killed before the answer came; found out without a key. */
+  executedUnseen: number;
+  notExecuted: number;
+  replays: number;
+}
+
+/** Holds what the client was answered against what the journal says was executed. */
+function check(attempt: Attempt, inJournal: readonly Executed[], counts: Counts): void {
+  const { mark, answers, lostSends } = attempt;
+  const first = inJournal.filter(({ isReplay }) => !isReplay);
+  const acknowledged = answers.filter(({ status }) => status !== 503);
+  expect(first.length, `${mark} was executed ${first.length} times`).toBeLessThanOrEqual(1);
+  expect(inJournal.length, `${mark} in the journal`).toBeGreaterThanOrEqual(acknowledged.length);
+  expect(inJournal.length, `${mark} in the journal`).toBeLessThanOrEqual(acknowledged.length + lostSends);
+  for (const { text } of [...acknowledged, ...inJournal]) expect(text).toBe(first[0]!.text);
+  const replays = acknowledged.filter(({ isReplay }) => isReplay).length;
+  counts.replays += replays;
+  if (first.length === 0) counts.notExecuted++;
+  else if (acknowledged.length === 0 || acknowledged[0]!.isReplay) counts.executedUnseen++;
+  if (acknowledged.length === 0) return;
+  counts.acknowledged++;
+  if (acknowledged[0]!.status !== 200) counts.refusals++;
+  const expectedReplays = acknowledged.map((_, i) => i > 0 || inJournal.length > acknowledged.length);
+  expect(acknowledged.map(({ isReplay }) => isReplay)).toEqual(expectedReplays);
+}

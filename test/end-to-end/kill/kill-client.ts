@@ -1,0 +1,379 @@
+/**
+ * A client of an exchange that is killed again and again: it trades on one connection, one request at a time, writes down
+ * what it sent and what it was answered, and after each restart finds out what became of the request that got no answer.
+ *
+ * Always holds: every attempt has a mark by which it is found in the journal again (orders carry it as their
+ * validUntilMs); an attempt is sent a second time only under its idempotency key.
+ */
+import { Big } from 'big.js';
+import { expect } from 'vitest';
+import type { Random } from '../../../bench/workload/random.js';
+import { type Answer, type ApiClient, PASSWORD } from '../../support/server.js';
+import {
+  expectDecimal,
+  feeOn,
+  HIGHEST_LOT_PRICE,
+  type OutcomeName,
+  type ResolutionName,
+  UserLedger,
+} from '../real-day/user-ledger.js';
+
+export interface Attempt {
+  /** By which the journal's commands are matched to attempts. */
+  mark: string;
+  method: 'POST' | 'DELETE';
+  path: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the bodies of four routes
+  body: any;
+  key: string | null;
+  marketId: string;
+  answers: { status: number; text: string; isReplay: boolean }[];
+  /** Sent and not answered: nobody knows, so far, whether it was executed. */
+  lostSends: number;
+  /** The exchange's time when it was made, as far as was known then. */
+  madeAtMs: number;
+}
+
+export type KillClientOptions = [
+  floor: Floor,
+  userId: string,
+  token: string,
+  isKeyed: boolean,
+  random: Random,
+];
+
+/** What all clients know of the exchange while it runs. */
+export interface Floor {
+  api: ApiClient;
+  /** The exchange's time at the last look. */
+  nowMs: number;
+  /** The market to trade; empty: none is active. */
+  marketId: string;
+  resolved: Map<string, ResolutionName>;
+  /** For the marks. */
+  attempts: number;
+}
+
+/** Orders are valid until about the end of the calendar that the API knows; the milliseconds before it are the marks. */
+const LAST_MS = 8_640_000_000_000;
+/** Of the marks of cancels and claims. */
+const CANCEL = 'cancel:';
+const CLAIM = 'claim:';
+const LOST = ['UND_ERR_SOCKET', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE'];
+/** So many of a user's last keyed attempts are sent again after each restart, if they are not older than half a key's life. */
+const SENT_AGAIN = 3;
+const SENT_AGAIN_WITHIN_MS = 1_800_000;
+
+export function isConnectionLost(error: unknown): boolean {
+  return error instanceof Error && LOST.includes((error as Error & { code?: string }).code ?? '');
+}
+
+export abstract class KillClient {
+  readonly attempts: Attempt[] = [];
+  /** The attempt that the last kill left without an answer. */
+  protected lost: Attempt | null = null;
+
+  constructor(
+    protected readonly floor: Floor,
+    readonly userId: string,
+    protected readonly token: string,
+    protected readonly isKeyed: boolean,
+    protected readonly random: Random,
+  ) {}
+
+  /** Trades until the connection is lost, or the exchange says that it stops. */
+  async run(): Promise<void> {
+    for (;;) {
+      const attempt = this.next();
+      if (attempt === null) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        if (!(await this.isThere())) return;
+        continue;
+      }
+      this.attempts.push(attempt);
+      try {
+        const answer = await this.send(attempt);
+        if (answer.status === 503) return;
+        this.answered(attempt, answer);
+      } catch (error) {
+        if (!isConnectionLost(error)) throw error;
+        attempt.lostSends++;
+        this.lost = attempt;
+        return;
+      }
+    }
+  }
+
+  /** After a restart: what became of the lost attempt, and whether answers under keys are the same again. */
+  async findOut(): Promise<void> {
+    const { lost } = this;
+    this.lost = null;
+    if (lost !== null && lost.key !== null) this.answered(lost, await this.send(lost));
+    else if (lost !== null) await this.findOutBySelf(lost);
+    const isKept = ({ key, answers, madeAtMs }: Attempt) =>
+      key !== null && answers.at(-1)?.status !== 503 && this.floor.nowMs - madeAtMs < SENT_AGAIN_WITHIN_MS;
+    for (const attempt of this.attempts.filter(isKept).slice(-SENT_AGAIN)) {
+      const first = attempt.answers[0]!;
+      const { status, text, headers } = await this.send(attempt);
+      expect({ status, text }).toEqual({ status: first.status, text: first.text });
+      expect(headers['idempotency-replayed']).toBe('true');
+    }
+    await this.checkState();
+  }
+
+  /** The next request to make; null: nothing to do. */
+  protected abstract next(): Attempt | null;
+
+  /** An answer came: the first one to this attempt, be it a later send. */
+  protected abstract answered(attempt: Attempt, answer: Answer): void;
+
+  /** Finds out over HTTP what became of an attempt that cannot be sent again. */
+  protected abstract findOutBySelf(attempt: Attempt): Promise<void>;
+
+  protected abstract checkState(): Promise<void>;
+
+  protected order(side: 'buy' | 'sell', fields: object): Attempt {
+    const { marketId } = this.floor;
+    const validUntilMs = LAST_MS - ++this.floor.attempts;
+    return {
+      ...this.attempt(`${validUntilMs}`, marketId, this.isKeyed),
+      path: `/markets/15m/${marketId}/${side}`,
+      body: { ...fields, validUntilMs },
+    };
+  }
+
+  protected attempt(mark: string, marketId: string, isKeyed: boolean): Omit<Attempt, 'path'> {
+    const key = isKeyed ? `key:${mark}` : null;
+    const madeAtMs = this.floor.nowMs;
+    return { mark, method: 'POST', body: {}, key, marketId, answers: [], lostSends: 0, madeAtMs };
+  }
+
+  protected async read(path: string): Promise<Answer> {
+    const answer = await this.floor.api.read(path, this.token);
+    expect(answer.status, answer.text).toBe(200);
+    return answer;
+  }
+
+  private async send(attempt: Attempt): Promise<Answer> {
+    const { method, path, body, key } = attempt;
+    const headers: Record<string, string> = key === null ? {} : { 'idempotency-key': key };
+    const answer = await this.floor.api.send(method, path, body, { token: this.token, headers });
+    const isReplay = answer.headers['idempotency-replayed'] === 'true';
+    attempt.answers.push({ status: answer.status, text: answer.text, isReplay });
+    return answer;
+  }
+
+  private async isThere(): Promise<boolean> {
+    try {
+      return (await this.floor.api.get('/health')).status === 200;
+    } catch (error) {
+      if (!isConnectionLost(error)) throw error;
+      return false;
+    }
+  }
+}
+
+export async function register(api: ApiClient, username: string): Promise<{ userId: string; token: string }> {
+  const { status, text, json } = await api.post('/auth/register', { username, password: PASSWORD });
+  expect(status, text).toBe(201);
+  return json;
+}
+
+/** Buys, sells and claims; nothing of it ever rests, so its books are exact after every answer. */
+export class KillTaker extends KillClient {
+  private readonly ledger: UserLedger;
+  private readonly claimed = new Set<string>();
+
+  constructor(...[floor, userId, token, isKeyed, random, balance]: [...KillClientOptions, balance: number]) {
+    super(floor, userId, token, isKeyed, random);
+    this.ledger = new UserLedger(userId, balance);
+  }
+
+  protected next(): Attempt | null {
+    const claim = this.nextClaim();
+    const { marketId } = this.floor;
+    if (claim !== null || marketId === '') return claim;
+    const outcome = this.random.pick(['UP', 'DOWN'] as const);
+    const lots = this.ledger.shares(marketId, outcome).times(1_000).toNumber();
+    if (lots > 0 && this.random.chance(0.4)) {
+      return this.order('sell', { outcome, shares: this.random.whole(1, lots) / 1_000 });
+    }
+    return this.order('buy', { outcome, amount: this.random.whole(10_000, 3_000_000) / 1_000_000 });
+  }
+
+  protected answered(attempt: Attempt, { status, json, text }: Answer): void {
+    if (attempt.mark.startsWith(CLAIM)) this.claimAnswered(attempt.marketId, status, json);
+    else if (status === 200) {
+      const { amount } = attempt.body;
+      this.ledger.order(json, amount === undefined ? {} : { amount: new Big(amount) });
+    } else {
+      const refusals = ['market_not_active', 'insufficient_liquidity', 'amount_too_small'];
+      expect(refusals, text).toContain(json.error.code);
+    }
+  }
+
+  /** The volume tells whether the order was executed, and for how much; then money and shares must be all that belongs to it. */
+  protected async findOutBySelf({ marketId, body, path }: Attempt): Promise<void> {
+    const { ledger } = this;
+    const isBuy = path.endsWith('/buy');
+    const value = new Big((await this.read(`/users/${this.userId}`)).json.volume).minus(ledger.volume);
+    if (value.eq(0)) return;
+    const outcome = body.outcome as OutcomeName;
+    const money = isBuy ? await this.paidFor(value, new Big(body.amount)) : value;
+    const now = await this.sharesNow(marketId, outcome);
+    // Shares of the outcome that lost in the meantime are listed no more, and worth nothing.
+    const changed = now === null ? new Big(0) : now.minus(ledger.shares(marketId, outcome)).abs();
+    ledger.found(isBuy ? 'BUY' : 'SELL', { marketId, outcome, shares: changed, value, money });
+    if (isBuy) {
+      expect(value.lte(body.amount), `${value} spent of ${body.amount}`).toBe(true);
+      if (now !== null) expect(changed.gt(value), 'a share costs less than a dollar').toBe(true);
+    } else if (now !== null) {
+      expect(changed.lte(body.shares) && changed.gt(value), `${changed} sold of ${body.shares}`).toBe(true);
+    }
+  }
+
+  /** What a buy took from the balance: its value, and the fee on that, or on its amount if that may be used up. */
+  private async paidFor(value: Big, amount: Big): Promise<Big> {
+    const { json } = await this.read(`/users/${this.userId}/balance`);
+    const paid = this.ledger.total.minus(json.available);
+    const bases = amount.minus(value).lt(HIGHEST_LOT_PRICE) ? [value, amount] : [value];
+    expect(bases.map((base) => value.plus(feeOn(base)).toFixed())).toContain(paid.toFixed());
+    return paid;
+  }
+
+  protected async checkState(): Promise<void> {
+    const { json } = await this.read(`/users/${this.userId}/balance`);
+    expectDecimal(json.available, this.ledger.total, `balance of ${this.userId}`);
+    expect(json.held).toBe(0);
+    const profile = await this.read(`/users/${this.userId}`);
+    expectDecimal(profile.json.volume, this.ledger.volume, `volume of ${this.userId}`);
+    const orders = await this.read(`/users/${this.userId}/orders`);
+    expect(orders.json.orders).toEqual([]);
+    const { marketId } = this.floor;
+    if (marketId === '') return;
+    for (const outcome of ['UP', 'DOWN'] as const) {
+      const shares = await this.sharesNow(marketId, outcome);
+      if (shares !== null) expect(shares.toFixed()).toBe(this.ledger.shares(marketId, outcome).toFixed());
+    }
+  }
+
+  private nextClaim(): Attempt | null {
+    for (const marketId of this.ledger.marketIds()) {
+      if (!this.floor.resolved.has(marketId) || this.claimed.has(marketId)) continue;
+      this.claimed.add(marketId);
+      const path = `/markets/15m/${marketId}/claim`;
+      return { ...this.attempt(`${CLAIM}${this.userId}:${marketId}`, marketId, true), path };
+    }
+    return null;
+  }
+
+  private claimAnswered(marketId: string, status: number, json: Answer['json']): void {
+    const resolution = this.floor.resolved.get(marketId)!;
+    const { payout } = this.ledger.owed(marketId, resolution);
+    if (payout.eq(0)) expect(json.error.code).toBe('nothing_to_claim');
+    else {
+      expect([status, json.resolution]).toEqual([200, resolution]);
+      expectDecimal(json.payout, payout, `payout of ${marketId}`);
+    }
+    this.ledger.paid(marketId, resolution);
+  }
+
+  /** null when the market's positions show no longer what the user holds of this outcome. */
+  private async sharesNow(marketId: string, outcome: OutcomeName): Promise<Big | null> {
+    const { json } = await this.read(`/users/${this.userId}/positions`);
+    const market = await this.floor.api.read(`/markets/${marketId}`);
+    if (market.json.status === 'resolved' && market.json.resolution !== outcome) return null;
+    // biome-ignore lint/suspicious/noExplicitAny: an entry of the answer
+    const found = json.positions.find((each: any) => each.marketId === marketId && each.outcome === outcome);
+    return new Big(found?.shares ?? 0);
+  }
+}
+
+interface PlacedOrder {
+  marketId: string;
+  outcome: OutcomeName;
+  price: number;
+  shares: number;
+}
+
+/** Rests bids of either outcome, and cancels some. */
+export class KillMaker extends KillClient {
+  /** Every order that is known to have rested, by id. */
+  private readonly placed = new Map<string, PlacedOrder>();
+  /** Those that no cancel was sent for. */
+  private readonly live = new Set<string>();
+  private readonly cancelled = new Set<string>();
+  /** Orders whose answer never came: each may be there or not. */
+  private readonly perhaps: PlacedOrder[] = [];
+
+  protected next(): Attempt | null {
+    const { random, floor } = this;
+    if (floor.marketId === '') return null;
+    const mine = [...this.live].filter((id) => this.placed.get(id)!.marketId === floor.marketId);
+    if (mine.length > 12 || (mine.length > 2 && random.chance(0.4))) return this.cancel(random.pick(mine));
+    const price = random.whole(350, 480) / 1_000;
+    const shares = random.whole(100, 20_000) / 1_000;
+    return this.order('buy', { outcome: random.pick(['UP', 'DOWN']), price, shares, timeInForce: 'GTC' });
+  }
+
+  protected answered({ method, mark, body }: Attempt, { status, json, text }: Answer): void {
+    if (method === 'DELETE') {
+      if (status !== 200) expect(json.error.code, text).toBe('order_not_found');
+      this.cancelled.add(mark.slice(CANCEL.length));
+    } else if (status === 200) {
+      const { orderId, restingShares: shares, marketId } = json;
+      if (shares > 0) this.rests(orderId, { marketId, outcome: body.outcome, price: body.price, shares });
+    } else expect(json.error.code, text).toBe('market_not_active');
+  }
+
+  protected async findOutBySelf({ method, marketId, body }: Attempt): Promise<void> {
+    if (method === 'POST') this.perhaps.push({ ...body, marketId });
+  }
+
+  /** Every order that is listed was placed once, as it is listed, and is not one that was answered as cancelled. */
+  protected async checkState(): Promise<void> {
+    const { json } = await this.read(`/users/${this.userId}/orders?limit=200`);
+    let held = new Big(0);
+    for (const { orderId, marketId, side, outcome, price, shares } of json.orders) {
+      held = held.plus(new Big(price).times(shares));
+      expect([side, this.cancelled.has(orderId)]).toEqual(['BUY', false]);
+      if (!this.placed.has(orderId)) {
+        this.rests(orderId, this.unanswered({ marketId, outcome, price, shares }));
+      }
+      const placed = this.placed.get(orderId)!;
+      expect([marketId, outcome, price]).toEqual([placed.marketId, placed.outcome, placed.price]);
+      expect(shares).toBeLessThanOrEqual(placed.shares);
+    }
+    const balance = (await this.read(`/users/${this.userId}/balance`)).json;
+    // Others may have traded with it in between.
+    if (balance.sequence === json.sequence) expectDecimal(balance.held, held, `held of ${this.userId}`);
+  }
+
+  private rests(orderId: string, order: PlacedOrder): void {
+    this.placed.set(orderId, order);
+    this.live.add(orderId);
+  }
+
+  /** The unanswered order that a listed one must be; it is no other's any more. */
+  private unanswered(listed: PlacedOrder): PlacedOrder {
+    const at = this.perhaps.findIndex(
+      ({ marketId, outcome, price, shares }) =>
+        marketId === listed.marketId &&
+        outcome === listed.outcome &&
+        price === listed.price &&
+        shares >= listed.shares,
+    );
+    expect(at, `${JSON.stringify(listed)} was sent`).not.toBe(-1);
+    return this.perhaps.splice(at, 1)[0]!;
+  }
+
+  private cancel(orderId: string): Attempt {
+    const { marketId } = this.placed.get(orderId)!;
+    this.live.delete(orderId);
+    return {
+      ...this.attempt(CANCEL + orderId, marketId, this.isKeyed),
+      method: 'DELETE',
+      path: `/markets/15m/${marketId}/orders/${orderId}`,
+    };
+  }
+}

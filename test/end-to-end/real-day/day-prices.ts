@@ -1,0 +1,72 @@
+/**
+ * A day of real prices, and what markets should start and end at by them: the time-weighted average of the last known price over
+ * the minute before, with big.js, from the file alone.
+ */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Big } from 'big.js';
+import type { ResolutionName } from './user-ledger.js';
+
+export const DAY_FILE = fileURLToPath(new URL('../../data/btc-usd-2023-03-10.csv', import.meta.url));
+export const DAY_START_MS = Date.UTC(2023, 2, 10);
+export const DAY_MS = 86_400_000;
+export const QUARTER_MS = 900_000;
+const MINUTE_MS = 60_000;
+const IN_FORCE_AT_MOST_MS = 120_000;
+
+interface Tick {
+  atMs: number;
+  price: Big;
+}
+
+/** A market of the day, as it should be in the end. */
+export interface ExpectedMarket {
+  id: string;
+  startsAtMs: number;
+  startPrice: Big;
+  /** null: VOID. */
+  endPrice: Big | null;
+  resolution: ResolutionName;
+}
+
+function readTicks(): Tick[] {
+  const [header, ...lines] = readFileSync(DAY_FILE, 'utf8').trimEnd().split('\n');
+  if (header !== 'observedAtMs,asset,price') throw new Error(`${DAY_FILE} has another header: ${header}`);
+  return lines.map((line) => {
+    const [atMs, asset, price] = line.split(',');
+    if (asset !== 'BTC') throw new Error(`${DAY_FILE} has a line that is not of BTC: ${line}`);
+    return { atMs: Number(atMs), price: new Big(price!) };
+  });
+}
+
+/** null: no price counts for that minute. */
+function averageBefore(ticks: readonly Tick[], atMs: number): Big | null {
+  const fromMs = atMs - MINUTE_MS;
+  let sum = new Big(0);
+  let coveredMs = 0;
+  ticks.forEach((tick, i) => {
+    const untilMs = Math.min(ticks[i + 1]?.atMs ?? Number.POSITIVE_INFINITY, atMs);
+    if (tick.atMs >= atMs || untilMs <= fromMs || tick.atMs < fromMs - IN_FORCE_AT_MOST_MS) return;
+    const lastedMs = untilMs - Math.max(tick.atMs, fromMs);
+    sum = sum.plus(tick.price.times(lastedMs));
+    coveredMs += lastedMs;
+  });
+  return coveredMs === 0 ? null : sum.div(coveredMs).round(6, Big.roundDown);
+}
+
+/**
+ * Every market of the day, and the one after it, which opens by the day's last minute and finds no price at its end. The
+ * exchange starts with the first price, in the first window, so that window opens with that price.
+ */
+export function expectedMarkets(): ExpectedMarket[] {
+  const ticks = readTicks();
+  const markets: ExpectedMarket[] = [];
+  for (let startsAtMs = DAY_START_MS; startsAtMs <= DAY_START_MS + DAY_MS; startsAtMs += QUARTER_MS) {
+    const startPrice = averageBefore(ticks, startsAtMs) ?? ticks[0]!.price;
+    const endPrice = averageBefore(ticks, startsAtMs + QUARTER_MS);
+    const resolution = endPrice === null ? 'VOID' : endPrice.gte(startPrice) ? 'UP' : 'DOWN';
+    const id = `btc-15m-${startsAtMs / 1_000}`;
+    markets.push({ id, startsAtMs, startPrice, endPrice, resolution });
+  }
+  return markets;
+}

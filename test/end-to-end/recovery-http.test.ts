@@ -1,0 +1,291 @@
+/**
+ * However an exchange came up, from a snapshot and the rest of the journal or from the whole journal, with its history or
+ * without, it is the same one: every read route of the contract answers the same bytes, for every user and market, and so does
+ * everything that is asked of it then.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../../bench/workload/random.js';
+import { sessionSecret } from '../../gateway/auth/secret.js';
+import { Sessions } from '../../gateway/auth/sessions.js';
+import { buildDocument } from '../../gateway/contract/document.js';
+import type { Operation } from '../../gateway/contract/openapi.js';
+import { ROUTES } from '../../gateway/resources/routes.js';
+import { openJournalReader } from '../../persistence/journal/reader.js';
+import { listSnapshots } from '../../persistence/snapshot/folder.js';
+import { recoverFromSnapshot, type SnapshotRecovery } from '../../persistence/snapshot/recovery.js';
+import { Log } from '../support/follower-fixture.js';
+import { Folders } from '../support/journal-fixture.js';
+import { ReplayExchange } from '../support/replay-exchange.js';
+import { seedOf } from '../support/seed.js';
+import {
+  type Answer,
+  eventually,
+  PARTNER_KEY,
+  PARTNER_KEYS,
+  TestServer,
+  type Verb,
+} from '../support/server.js';
+
+const SEED = seedOf('RECOVERY_SEED');
+/** Not what the engine knows, but how this process is doing. */
+const OF_THE_PROCESS = ['/metrics'];
+const ACTIONS = 150;
+
+const folders = new Folders();
+const servers = new Map<string, TestServer>();
+/** Of each copy, before a server came up on it. */
+const recoveries: SnapshotRecovery[] = [];
+/** By user; those of the last credentials. */
+const tokens = new Map<string, string>();
+let userIds: string[];
+let marketIds: string[];
+
+beforeAll(async () => {
+  const folder = folders.make();
+  const endMs = await makeFolder(folder);
+  const copies = {
+    'snapshot and history': [],
+    'snapshot alone': ['history.db'],
+    'history alone': ['snapshots'],
+    'the journal alone': ['history.db', 'snapshots'],
+  };
+  for (const [name, without] of Object.entries(copies)) {
+    const copy = folders.copy(folder);
+    for (const part of without) rmSync(join(copy, part), { recursive: true });
+    recoveries.push(await recoveryOf(copy));
+    servers.set(name, await open(copy, endMs));
+  }
+});
+afterAll(async () => {
+  for (const server of servers.values()) await server.close();
+  folders.removeAll();
+});
+
+/**
+ * A journal of some hours in which everything happens and a day in which nobody claims, then an hour of trading in the
+ * middle of which a snapshot was taken and the history written so far. Returns the time at its end.
+ */
+async function makeFolder(folder: string): Promise<number> {
+  const before = await ReplayExchange.open(folder, SEED);
+  await before.run(600);
+  await before.sequencer.close();
+  const middle = await ReplayExchange.open(folder, `${SEED}:middle`);
+  await tradeOn(middle, 400);
+  const server = await open(folder, middle.nowMs, 20);
+  for (let i = 0; i < 40; i++) server.exchange.sequencer.submit({ kind: 'advanceTime' });
+  await eventually(() => listSnapshots(folder).length > 0);
+  await server.close();
+  const after = await ReplayExchange.open(folder, `${SEED}:after`);
+  await tradeOn(after, 400);
+  const { engine, nowMs } = after;
+  const sessions = new Sessions(sessionSecret(folder));
+  for (let userId = 1; userId <= engine.userCount; userId++) {
+    tokens.set(`u${userId}`, await sessions.issue(userId, engine.credentialVersion(userId), nowMs));
+  }
+  return nowMs;
+}
+
+async function recoveryOf(folder: string): Promise<SnapshotRecovery> {
+  const reader = await openJournalReader(folder);
+  const recovery = await recoverFromSnapshot({ folder, reader, log: new Log(), elapsedMs: () => 0 });
+  await reader.close();
+  return recovery;
+}
+
+async function tradeOn(exchange: ReplayExchange, commands: number): Promise<void> {
+  for (let i = 0; i < commands; i++) {
+    exchange.trade();
+    if (i % 20 === 0) await exchange.settle();
+  }
+  await exchange.sequencer.close();
+}
+
+function open(folder: string, atMs: number, snapshotEveryCommands = 1_000_000): Promise<TestServer> {
+  return TestServer.start({ partnerKeys: PARTNER_KEYS, snapshotEveryCommands }, folder, atMs);
+}
+
+/** Asks all of them the same; the one answer. */
+async function askAll(method: Verb, path: string, how: { body?: object; token?: string; key?: string } = {}) {
+  const headers = {
+    ...(how.key === undefined ? {} : { 'idempotency-key': how.key }),
+    ...(path.startsWith('/partner') ? { authorization: `Bearer ${PARTNER_KEY}` } : {}),
+  };
+  const { body, token } = how;
+  const isPublished = method === 'GET' && !path.startsWith('/partner');
+  // At the same time: each has its own folder and clock, and gets its requests one by one.
+  const answers = await Promise.all(
+    [...servers.values()].map(({ api }) =>
+      isPublished ? api.read(path, token) : api.send(method, path, body, { token, headers }),
+    ),
+  );
+  const [first, ...others] = answers;
+  for (const other of others) {
+    expect([other.status, other.text], `${method} ${path}`).toEqual([first!.status, first!.text]);
+  }
+  return first!;
+}
+
+/** The values that a parameter of a route is asked with; of a query parameter, undefined for leaving it out. */
+function valuesOf(name: string, template: string): (string | undefined)[] {
+  const isUser = name === 'userId' || (name === 'id' && template.includes('/users/'));
+  const isMarket = name === 'marketId' || (name === 'id' && template.startsWith('/markets/'));
+  if (isUser) return [...userIds, 'u9999'];
+  if (isMarket) return [...marketIds, 'btc-15m-1763600400'];
+  const values: Record<string, (string | undefined)[]> = {
+    status: [undefined, 'active', 'ended', 'resolved'],
+    asset: [undefined, 'BTC', 'ETH', 'DOGE'],
+    limit: [undefined, '3'],
+    depth: [undefined, '1'],
+    side: [undefined, 'BUY', 'SELL'],
+    outcome: ['UP', 'DOWN'],
+    amount: [undefined, '7.25'],
+    shares: [undefined, '1.5'],
+    price: [undefined, '0.5'],
+    metric: ['profit', 'volume', 'points'],
+    period: ['all', 'day', 'week'],
+    // Pages are followed.
+    cursor: [undefined],
+    'If-None-Match': [undefined],
+  };
+  const found = values[name];
+  if (found === undefined) throw new Error(`${template} has a parameter that nobody tries: ${name}`);
+  return found;
+}
+
+/** Every path of an operation, with every combination of values. */
+function pathsOf(template: string, { parameters = [] }: Operation): string[] {
+  let paths = [template];
+  for (const { name, in: place } of parameters) {
+    if (place === 'path') {
+      paths = paths.flatMap((path) =>
+        valuesOf(name, template).map((value) => path.replace(`{${name}}`, value!)),
+      );
+    } else if (name !== 'userId') {
+      paths = paths.flatMap((path) => valuesOf(name, template).map((value) => withQuery(path, name, value)));
+    }
+  }
+  return paths;
+}
+
+function withQuery(path: string, name: string, value: string | undefined): string {
+  if (value === undefined) return path;
+  return `${path}${path.includes('?') ? '&' : '?'}${name}=${value}`;
+}
+
+/** The token of the user whose page it is, of somebody, or none. */
+function tokensFor(path: string, { security = [] }: Operation): (string | undefined)[] {
+  const takesToken = security.some((each) => 'userToken' in each);
+  const isPublic = security.length === 0 || security.some((each) => Object.keys(each).length === 0);
+  const owner = /\/users\/(u\d+)/.exec(path)?.[1];
+  const own = takesToken ? [tokens.get(owner ?? 'u1')] : [];
+  return isPublic && takesToken ? [undefined, ...own] : own.length > 0 ? own : [undefined];
+}
+
+describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
+  test('is from a snapshot and the rest, or from the whole journal, and comes to the same', async () => {
+    const [rest, , whole] = recoveries.map(({ commands }) => commands);
+    expect(recoveries.map(({ commands }) => commands)).toEqual([rest, rest, whole, whole]);
+    expect(rest).toBeGreaterThan(300);
+    expect(whole).toBeGreaterThan(rest! + 900);
+    for (const { engine, end } of recoveries) {
+      expect([engine.sequence, engine.digest()]).toEqual([whole, end.digest]);
+      expect(end).toEqual(recoveries[0]!.end);
+    }
+    // The history is made again where there was none.
+    for (const { api } of servers.values()) {
+      await eventually(async () => (await api.get('/leaderboard?metric=profit&period=all')).status === 200);
+    }
+    await askAll('GET', '/status');
+  });
+
+  test('every read route, for every user and market, gives the same bytes', {
+    timeout: 300_000,
+  }, async () => {
+    const { engine } = [...servers.values()][0]!.exchange.sequencer;
+    userIds = Array.from({ length: engine.userCount }, (_, i) => `u${i + 1}`);
+    const ids: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { json }: Answer = await askAll('GET', `/markets/15m/history?limit=5${cursor}`);
+      ids.push(...json.markets.map(({ id }: { id: string }) => id));
+      cursor = json.nextCursor === null ? null : `&cursor=${json.nextCursor}`;
+    }
+    const active = await askAll('GET', '/markets/15m');
+    marketIds = [...active.json.markets.map(({ id }: { id: string }) => id), ...ids];
+    expect(active.json.markets.length).toBeGreaterThan(0);
+    expect(marketIds.length).toBeGreaterThan(8);
+
+    const { paths } = buildDocument(ROUTES, 'any');
+    const asked = new Map<string, number>();
+    for (const [template, { get }] of Object.entries(paths)) {
+      if (get === undefined || OF_THE_PROCESS.includes(template)) continue;
+      for (const path of pathsOf(template, get)) {
+        for (const token of tokensFor(path, get)) {
+          const statuses = await askPages(path, token);
+          for (const status of statuses) {
+            const kind = `${template} ${status < 300 ? 'answered' : 'refused'}`;
+            asked.set(kind, (asked.get(kind) ?? 0) + 1);
+          }
+        }
+      }
+    }
+    const answered = [...asked.keys()].filter((kind) => kind.endsWith('answered')).length;
+    const routes = Object.values(paths).filter(({ get }) => get !== undefined).length;
+    process.stdout.write(
+      `${[...asked.values()].reduce((sum, count) => sum + count)} reads of ${answered} routes\n`,
+    );
+    // All but the metrics, and the stream, which is no route to be read.
+    expect(answered).toBe(routes - 2);
+  });
+
+  test('whatever is asked of them then has the same answers, and leads to the same state', async () => {
+    const random = new Random(`${SEED}:actions`);
+    const codes = new Set<string>();
+    for (let i = 0; i < ACTIONS; i++) {
+      const userId = random.pick(userIds);
+      const key = random.chance(0.5) ? `again-${random.whole(1, 30)}` : undefined;
+      const [method, path, body] = actionOf(random, userId);
+      const how = { body, token: tokens.get(userId)!, ...(key === undefined ? {} : { key }) };
+      const { status, json } = await askAll(method, path, how);
+      codes.add(status < 300 ? `${status}` : json.error.code);
+    }
+    expect([...codes]).toEqual(expect.arrayContaining(['200', '201', 'insufficient_shares']));
+    expect(codes.size).toBeGreaterThan(5);
+    await askAll('GET', '/status');
+    for (const userId of userIds) await askPages(`/users/${userId}/trades?limit=100`, undefined);
+  });
+});
+
+/** One request that changes something, or is refused. */
+function actionOf(random: Random, userId: string): [Verb, string, object] {
+  const market = `/markets/15m/${random.pick(marketIds.slice(0, random.chance(0.8) ? 2 : 6))}`;
+  const outcome = random.pick(['UP', 'DOWN']);
+  const price = random.whole(300, 700) / 1_000;
+  const shares = random.whole(1, 20_000) / 1_000;
+  const deposit = `/vaults/deposits/d${random.whole(1, 60)}`;
+  const actions: [Verb, string, object][] = [
+    ['POST', `${market}/buy`, { outcome, amount: random.whole(1, 9_000_000) / 1_000_000 }],
+    ['POST', `${market}/buy`, { outcome, shares, price, timeInForce: 'GTC' }],
+    ['POST', `${market}/sell`, { outcome, shares, price }],
+    ['POST', `${market}/sell`, { outcome, shares, price, timeInForce: 'GTC' }],
+    ['POST', `${market}/claim`, {}],
+    ['DELETE', `${market}/orders`, {}],
+    ['POST', '/vaults/flex/stake', { amount: random.whole(1, 20) }],
+    ['POST', `${deposit}/unstake`, {}],
+    ['POST', `${deposit}/claim`, {}],
+    ['PUT', `/users/${userId}/referral/code`, { code: `later-${random.whole(1, 9)}` }],
+  ];
+  return random.pick(actions);
+}
+
+/** Asks for a path, and for the pages after it; the statuses. */
+async function askPages(path: string, token: string | undefined): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const { status, json }: Answer = await askAll('GET', next, token === undefined ? {} : { token });
+    statuses.push(status);
+    next = typeof json?.nextCursor === 'string' ? withQuery(path, 'cursor', json.nextCursor) : undefined;
+  }
+  return statuses;
+}

@@ -1,0 +1,118 @@
+/**
+ * The replay tool on an exchange that runs: two programs, each in a process of its own, on one folder. Clients trade, markets
+ * end, snapshots are written and history is projected all the while; every verb finds all well, says what HTTP said, and holds
+ * nothing up.
+ */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { programJson, programLines } from '../support/replay-tool.js';
+import { type ApiClient, ChildServer, eventually, PASSWORD } from '../support/server.js';
+
+const VARIABLES = {
+  ASSETS: 'BTC,ETH',
+  // A market lasts ten seconds.
+  FEED_SPEED: '90',
+  SNAPSHOT_EVERY_COMMANDS: '1000',
+  LOG_LEVEL: 'warn',
+};
+const CLIENTS = 8;
+const ROUNDS = 2;
+
+interface Told {
+  userId: string;
+  sequence: number;
+  available: number;
+  held: number;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'exchange-running-'));
+let server: ChildServer;
+let api: ApiClient;
+let tokens: { userId: string; token: string }[];
+/** Balances that receipts told. */
+const told: Told[] = [];
+let trading = true;
+
+beforeAll(async () => {
+  server = ChildServer.spawn({ DATA_FOLDER: folder, ...VARIABLES });
+  api = await server.listening();
+  const registering = Array.from({ length: CLIENTS }, async (_, i) => {
+    const { json } = await api.post('/auth/register', { username: `client-${i}`, password: PASSWORD });
+    return { userId: json.userId, token: json.token };
+  });
+  tokens = await Promise.all(registering);
+});
+afterAll(async () => {
+  trading = false;
+  await api?.close();
+  await server?.stop('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function trade({ userId, token }: { userId: string; token: string }): Promise<void> {
+  for (let i = 0; trading; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const { json } = await api.get('/markets/15m');
+    const market = json.markets[i % Math.max(1, json.markets.length)];
+    if (market === undefined) continue;
+    const outcome = i % 3 === 0 ? 'DOWN' : 'UP';
+    const answer = await api.post(`/markets/15m/${market.id}/buy`, { outcome, amount: 1 + (i % 5) }, token);
+    if (answer.status !== 200) continue;
+    const { sequence, balance } = answer.json;
+    told.push({ userId, sequence, ...balance });
+  }
+}
+
+test('every verb finds all well while the exchange writes, and holds nothing up', {
+  timeout: 240_000,
+}, async () => {
+  const traffic = Promise.all(tokens.map(trade));
+  const { userId } = tokens[0]!;
+  const snapshots = () => readdirSync(join(folder, 'snapshots')).filter((name) => name.endsWith('.bin'));
+  await eventually(() => told.length > 200 && snapshots().length === 3);
+  let entries = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = told.length;
+    const { sequence } = told.at(-1)!;
+    const report = await programJson(folder, 'verify');
+    expect(report).toMatchObject({ good: true, findings: [] });
+    expect(report.journal.sequence).toBeGreaterThanOrEqual(sequence);
+    expect(report.history.entries).toBeGreaterThan(entries);
+    entries = report.history.entries;
+
+    const audited = await programJson(folder, 'audit');
+    expect(audited).toMatchObject({ good: true, findings: [] });
+    expect(audited.sequence).toBeGreaterThanOrEqual(report.journal.sequence);
+    const state = await programJson(folder, 'state', '--user', userId);
+    expect(state.sequence).toBeGreaterThanOrEqual(audited.sequence);
+    expect((await programLines(folder, 'events', '--from', `${sequence}`)).length).toBeGreaterThan(0);
+    await explainTold(userId);
+    // Orders were executed and acknowledged meanwhile.
+    expect(told.length).toBeGreaterThan(before + 20);
+  }
+  // The tool has no lock that an exchange could be without, and takes none.
+  const second = ChildServer.spawn({ DATA_FOLDER: folder, ...VARIABLES });
+  expect(await second.end()).not.toBe(0);
+  trading = false;
+  await traffic;
+  expect(await server.stop()).toBe(0);
+  expect(server.stderr).not.toMatch(/"level":[56]0/);
+  const { good, snapshots: compared } = await programJson(folder, 'verify');
+  expect([good, compared.length]).toEqual([true, 3]);
+});
+
+/** What `explain` says of a user after a command is what the receipt of that command said. */
+async function explainTold(userId: string): Promise<void> {
+  const lines = await programLines(folder, 'explain', '--user', userId);
+  const { addsUp, sequence: end } = lines.pop();
+  expect(addsUp).toBe(true);
+  // The last change of a command is what its receipt is about.
+  const after = new Map(
+    lines.map(({ sequence, availableAfter, heldAfter }) => [sequence, [availableAfter, heldAfter]]),
+  );
+  const known = told.filter((each) => each.userId === userId && each.sequence <= end);
+  expect(known.length).toBeGreaterThan(20);
+  for (const { sequence, available, held } of known) expect(after.get(sequence)).toEqual([available, held]);
+}

@@ -1,0 +1,438 @@
+/** The built program as a process: how it starts, what it prints, how it stops, and what it refuses. */
+import { spawn } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { Agent, request } from 'undici';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig, VARIABLE_NAMES } from '../../gateway/config.js';
+import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
+import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
+import { type ApiClient, ChildServer, eventually, PASSWORD } from '../support/server.js';
+import { DAY_FILE } from './real-day/day-prices.js';
+
+/** A day of real prices; the exchange's time starts with it, in a window that is a quarter of an hour long. */
+
+let folder: string;
+const started: ChildServer[] = [];
+const clients: ApiClient[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'exchange-process-'));
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+  for (const server of started.splice(0)) await server.stop('SIGKILL');
+  await rm(folder, { recursive: true });
+});
+
+function spawnServer(variables: Record<string, string> = {}): ChildServer {
+  const server = ChildServer.spawn({
+    DATA_FOLDER: join(folder, 'data'),
+    ASSETS: 'BTC',
+    PRICE_FEED: `file:${DAY_FILE}`,
+    ...variables,
+  });
+  started.push(server);
+  return server;
+}
+
+async function listening(server: ChildServer): Promise<ApiClient> {
+  const client = await server.listening();
+  clients.push(client);
+  return client;
+}
+
+/** One that nobody has at the moment. */
+function freePort(): Promise<number> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function run(
+  command: string,
+  input: string,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(command, [], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (data) => (stdout += data));
+  child.stderr.on('data', (data) => (stderr += data));
+  child.stdin.end(input);
+  return new Promise((done) => child.on('close', (code) => done({ code, stdout, stderr })));
+}
+
+describe('a start', () => {
+  test('the first trade that it prints can be pasted into a shell', async () => {
+    const server = spawnServer();
+    const api = await listening(server);
+    // The house quotes as soon as it has seen a price.
+    await eventually(async () => {
+      const { json } = await api.get('/markets/15m?asset=BTC');
+      if (json.markets.length === 0) return false;
+      const book = (await api.get(`/markets/15m/${json.markets[0].id}/orderbook`)).json;
+      return book.UP.asks.length > 0;
+    });
+    const pasted = server.stdout.slice(server.stdout.indexOf('  API='));
+    const { stdout, stderr } = await run('bash', pasted);
+    expect(stderr).toBe('');
+    const [receipt, balance] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(receipt).toMatchObject({ side: 'BUY', outcome: 'UP', status: 'filled' });
+    expect(receipt.spent).toBeGreaterThan(9.99);
+    expect(balance.available).toBe(receipt.balance.available);
+    expect(balance.available).toBeCloseTo(10_000 - receipt.total, 6);
+  });
+
+  test('a second one on the same data is refused, with a message and no stack trace', async () => {
+    await listening(spawnServer());
+    const second = spawnServer();
+    expect(await second.end()).toBe(1);
+    expect(second.stderr).toContain('The journal was refused');
+    expect(second.stderr).not.toMatch(/^\s+at /m);
+    expect(second.stdout).toBe('');
+  });
+
+  test('a damaged journal is refused', async () => {
+    const first = spawnServer();
+    await listening(first);
+    expect(await first.stop()).toBe(0);
+    await rm(join(folder, 'data', 'journal.db'));
+    const second = spawnServer();
+    expect(await second.end()).toBe(1);
+    expect(second.stderr).toContain('The journal was refused');
+    expect(second.stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('a port that another exchange has is an error that says so, however it came by it', async () => {
+    const any = await listening(spawnServer());
+    const fixed = await freePort();
+    await listening(spawnServer({ DATA_FOLDER: join(folder, 'fixed'), PORT: `${fixed}` }));
+    for (const port of [new URL(any.url).port, `${fixed}`]) {
+      const second = spawnServer({ DATA_FOLDER: join(folder, `second-${port}`), PORT: port });
+      await expect(second.listening()).rejects.toThrow('the program ended with 1');
+      expect(await second.end()).toBe(1);
+      expect(second.stderr).toContain(
+        `The exchange cannot start: cannot listen on 127.0.0.1:${port}: listen EADDRINUSE`,
+      );
+      expect(second.stderr).not.toMatch(/^\s+at /m);
+      expect(second.stdout).toBe('');
+    }
+  });
+
+  test('the port of an exchange that has ended is free at once, with its clients still there', async () => {
+    const port = await freePort();
+    const first = spawnServer({ PORT: `${port}` });
+    const api = await listening(first);
+    expect((await api.get('/health')).status).toBe(200);
+    await first.stop('SIGKILL');
+    const again = await listening(spawnServer({ PORT: `${port}` }));
+    expect((await again.get('/health')).status).toBe(200);
+  });
+
+  test('a secret that others can read is refused', async () => {
+    const first = spawnServer();
+    await listening(first);
+    await first.stop();
+    await chmod(join(folder, 'data', 'session-secret'), 0o644);
+    const second = spawnServer();
+    expect(await second.end()).toBe(1);
+    expect(second.stderr).toContain('chmod 600');
+  });
+
+  test.each([
+    ['DATA_FOLDER', { DATA_FOLDER: 'package.json' }],
+    ['PRICE_FEED', { PRICE_FEED: 'file:/no/such/prices.csv' }],
+    ['PRICE_FEED', { PRICE_FEED: 'file:.' }],
+    ['PRICE_FEED', { PRICE_FEED: 'file:package.json' }],
+  ])('a path in %s that cannot be used is an error that names the variable: %j', async (name, variables) => {
+    const server = spawnServer(variables);
+    expect(await server.end()).toBe(1);
+    expect(server.stderr).toContain(`The configuration is not valid:\n${name} names what cannot be used: `);
+    expect(server.stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('a configuration that is not valid names each variable that is wrong', async () => {
+    const server = spawnServer({ PORT: '99999', HOUSE: 'maybe' });
+    expect(await server.end()).toBe(1);
+    expect(server.stderr).toContain('PORT must be between 0 and 65535');
+    expect(server.stderr).toContain('HOUSE must be on or off');
+  });
+});
+
+describe('a stop', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'by %s ends with 0, and the next start goes on',
+    async (signal) => {
+      const first = spawnServer();
+      const api = await listening(first);
+      const registered = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
+      const { userId, token } = registered.json;
+      expect(await first.stop(signal)).toBe(0);
+      const again = await listening(spawnServer());
+      // The token is still good: its secret is in the data folder.
+      expect((await again.get(`/users/${userId}/balance`, token)).json.available).toBe(10_000);
+      const { json } = await again.post('/auth/login', { username: 'ada', password: PASSWORD });
+      expect(json.userId).toBe(userId);
+    },
+  );
+
+  test('answers what is under way, and refuses what waits and what comes after', async () => {
+    // Hashes of some 0.2 s each, one at a time: one registration is under way when the signal comes, and others wait.
+    const server = spawnServer({ PASSWORD_COST_LOG2: '16' });
+    const api = await listening(server);
+    const names = Array.from({ length: 6 }, (_, i) => `trader-${i}`);
+    const underWay = names.map((username) => api.post('/auth/register', { username, password: PASSWORD }));
+    const connection = new Agent({ connections: 1, pipelining: 1 });
+    const readiness = () => request(`${api.url}/api/ready`, { dispatcher: connection });
+    expect((await readiness()).statusCode).toBe(200);
+    await Promise.race(underWay);
+    const end = server.stop();
+    await eventually(() => server.stderr.includes('"stopping"'));
+    // The connection that was open stays open; another is refused.
+    const late = await readiness();
+    expect(late.statusCode).toBe(503);
+    const body = (await late.body.json()) as { error: object };
+    expect(body.error).toMatchObject({ code: 'unavailable', details: { executed: false } });
+    const answers = await Promise.all(underWay);
+    const registered = answers.filter(({ status }) => status === 201);
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(registered.length + refused.length).toBe(names.length);
+    expect(registered.length).toBeGreaterThan(0);
+    for (const { json } of refused) expect(json.error.details).toEqual({ executed: false });
+    expect(await end).toBe(0);
+    await connection.destroy();
+    const again = await listening(spawnServer());
+    for (const { json } of registered) expect((await again.read(`/users/${json.userId}`)).status).toBe(200);
+    // The house has an account too.
+    expect((await again.get('/metrics')).text).toMatch(
+      new RegExp(`^exchange_users ${registered.length + 1}$`, 'm'),
+    );
+  });
+
+  test('kill -9 loses nothing that was answered', async () => {
+    const first = spawnServer();
+    const api = await listening(first);
+    const { json } = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
+    await first.stop('SIGKILL');
+    const again = await listening(spawnServer());
+    expect((await again.get('/auth/session', json.token)).json).toMatchObject({
+      userId: json.userId,
+      username: 'ada',
+    });
+  });
+
+  test('a commit that fails ends the process with 1, and what was not durable is answered to nobody', async () => {
+    const server = spawnServer();
+    const api = await listening(server);
+    await api.post('/auth/register', { username: 'ada', password: PASSWORD });
+    // Somebody else locks the journal for longer than the exchange waits.
+    const other = await openDatabase(join(folder, 'data', 'journal.db'), sqlite3.OPEN_READWRITE);
+    await execute(other, 'BEGIN IMMEDIATE');
+    const answer = await api
+      .post('/auth/register', { username: 'bob', password: PASSWORD })
+      .catch((error: Error) => error);
+    expect(answer).toBeInstanceOf(Error);
+    expect(await server.end()).toBe(1);
+    expect(server.stderr).toContain('the exchange cannot go on');
+    await execute(other, 'ROLLBACK');
+    await closeDatabase(other);
+    const again = await listening(spawnServer());
+    const signIn = (username: string) => again.post('/auth/login', { username, password: PASSWORD });
+    expect((await signIn('ada')).status).toBe(200);
+    expect((await signIn('bob')).status).toBe(401);
+  });
+
+  test('no token and no password is in the log, even the most talkative one', async () => {
+    const server = spawnServer({ LOG_LEVEL: 'trace' });
+    const api = await listening(server);
+    const { json } = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
+    await api.get(`/users/${json.userId}/balance?token=${json.token}`, json.token);
+    await api.send('GET', '/auth/session', undefined, {
+      headers: { cookie: `service-session=${json.token}` },
+    });
+    await server.stop();
+    expect(server.stderr).toContain('/auth/register');
+    expect(server.stderr).toContain('/users/:id/balance');
+    expect(server.stderr).not.toContain(json.token.slice(-20));
+    expect(server.stderr).not.toContain(PASSWORD);
+  });
+});
+
+describe('the configuration', () => {
+  const KEY = 'ab'.repeat(32);
+
+  test('has a standard value for everything', () => {
+    expect(readConfig({})).toEqual({
+      host: '127.0.0.1',
+      port: 3_000,
+      dataFolder: '../data',
+      assets: ['BTC', 'ETH', 'SOL'],
+      feed: { kind: 'simulated', seed: 1, speed: 1 },
+      startingBalanceMicros: 10_000_000_000,
+      houseFundsMicros: 1_000_000_000_000,
+      partnerKeys: [],
+      trustProxy: false,
+      cookieSecure: false,
+      siteOrigins: [],
+      passwordCostLog2: 15,
+      acceptMissingMark: false,
+      acceptClock: false,
+      follower: true,
+      snapshotEveryCommands: 500_000,
+      fairUse: {
+        orders: {
+          user: { perSecond: 10_000, burst: 20_000 },
+          address: { perSecond: 50_000, burst: 100_000 },
+        },
+        reads: { user: { perSecond: 5_000, burst: 10_000 }, address: { perSecond: 10_000, burst: 20_000 } },
+        signIns: { user: { perSecond: 1, burst: 20 }, address: { perSecond: 10, burst: 500 } },
+      },
+      overload: {
+        backlogCommands: 100_000,
+        backlogBytes: 67_108_864,
+        stallMs: 2_000,
+        waitingAnswers: 50_000,
+      },
+      connections: { total: 10_000, perAddress: 2_000, streamsPerAddress: 2_000 },
+      unsent: { bytes: 67_108_864, bytesPerAddress: 16_777_216, ms: 60_000 },
+      stream: STREAM_LIMITS,
+      logLevel: 'info',
+    });
+  });
+
+  test('takes what it is told', async () => {
+    const file = join(folder, 'keys');
+    await writeFile(file, `acme:${KEY}\nother-1:${KEY.toUpperCase()}\n`);
+    const config = readConfig({
+      ASSETS: 'BTC, DOGE',
+      PRICE_FEED: 'file:/prices.csv',
+      FEED_SPEED: '60.5',
+      STARTING_BALANCE: '0.000001',
+      HOUSE: 'off',
+      PARTNER_KEYS: `file:${file}`,
+      SITE_ORIGINS: 'https://a.example,https://b.example:8443',
+    });
+    expect(config).toMatchObject({
+      assets: ['BTC', 'DOGE'],
+      feed: { kind: 'file', path: '/prices.csv', speed: 60.5 },
+      startingBalanceMicros: 1,
+      houseFundsMicros: 0,
+      siteOrigins: ['https://a.example', 'https://b.example:8443'],
+    });
+    expect(config.partnerKeys.map(({ partner, sha256 }) => [partner, sha256.toString('hex')])).toEqual([
+      ['acme', KEY],
+      ['other-1', KEY],
+    ]);
+    const keys = { PARTNER_KEYS: `acme:${KEY}` };
+    expect(readConfig(keys).startingBalanceMicros).toBe(0);
+    expect(readConfig({ ...keys, STARTING_BALANCE: '10000' }).startingBalanceMicros).toBe(10_000_000_000);
+    const limited = readConfig({ ORDERS_PER_USER: '0.5/100', READS_PER_ADDRESS: '0', TRUST_PROXY: 'on' });
+    expect(limited.fairUse.orders.user).toEqual({ perSecond: 0.5, burst: 100 });
+    expect(limited.fairUse.reads.address).toBe(null);
+    // Behind a proxy all connections come from it.
+    expect(limited.connections.perAddress).toBe(0);
+    const stream = { STREAM_CONNECTIONS: '7', STREAM_OPERATIONS: '0', STREAM_BACKLOG_BYTES: '100000' };
+    expect(readConfig(stream).stream).toEqual({
+      ...STREAM_LIMITS,
+      connections: 7,
+      operationsPerSecond: 1e9,
+      operationsBurst: 1e9,
+      backlogBytes: 100_000,
+    });
+    const limits = Object.values(readConfig({ FAIR_USE: 'off' }).fairUse).flatMap(Object.values);
+    expect(limits).toEqual(Array.from({ length: 6 }, () => null));
+    expect(readConfig({ PRICE_FEED: 'coinbase' }).feed).toMatchObject({ kind: 'coinbase' });
+  });
+
+  const WRONG: [string, string][] = [
+    ['HOST', ''],
+    ['PORT', '-1'],
+    ['PORT', '80.5'],
+    ['PORT', '3000x'],
+    ['PORT', ''],
+    ['DATA_FOLDER', ''],
+    ['ASSETS', ''],
+    ['ASSETS', 'btc'],
+    ['ASSETS', 'BTC,'],
+    ['ASSETS', 'BTC,BTC'],
+    ['PRICE_FEED', 'binance'],
+    ['PRICE_FEED', 'file:'],
+    ['FEED_SPEED', '0'],
+    ['FEED_SPEED', 'fast'],
+    ['FEED_SEED', '1.5'],
+    ['COINBASE_URL', 'http://x'],
+    ['STARTING_BALANCE', '-1'],
+    ['STARTING_BALANCE', '1.0000001'],
+    ['STARTING_BALANCE', '10,000'],
+    ['HOUSE', 'true'],
+    ['HOUSE_FUNDS', 'NaN'],
+    ['PARTNER_KEYS', 'acme:abc'],
+    ['PARTNER_KEYS', KEY],
+    ['PARTNER_KEYS', 'file:/no/such/file'],
+    ['TRUST_PROXY', 'yes'],
+    ['COOKIE_SECURE', '1'],
+    ['SITE_ORIGINS', 'example.com'],
+    ['SITE_ORIGINS', 'https://example.com/'],
+    ['PASSWORD_COST_LOG2', '9'],
+    ['ACCEPT_MISSING_MARK', 'yes'],
+    ['ACCEPT_CLOCK', '1'],
+    ['FOLLOWER', '1'],
+    ['SNAPSHOT_EVERY_COMMANDS', '0'],
+    ['FAIR_USE', 'yes'],
+    ['ORDERS_PER_USER', '100'],
+    ['ORDERS_PER_USER', '0/100'],
+    ['ORDERS_PER_USER', '100/99'],
+    ['ORDERS_PER_ADDRESS', '100/50'],
+    ['READS_PER_USER', '1/0'],
+    ['READS_PER_ADDRESS', '-1/10'],
+    ['SIGN_INS_PER_USER', '1/x'],
+    ['SIGN_INS_PER_ADDRESS', '1/10/100'],
+    ['OVERLOAD_COMMANDS', '0'],
+    ['OVERLOAD_BYTES', '1'],
+    ['OVERLOAD_STALL_MS', '0'],
+    ['OVERLOAD_ANSWERS', '0'],
+    ['CONNECTIONS', '0'],
+    ['CONNECTIONS_PER_ADDRESS', '-1'],
+    ['UNSENT_BYTES', '1000'],
+    ['UNSENT_BYTES_PER_ADDRESS', '-1'],
+    ['UNSENT_SECONDS', '0'],
+    ['STREAM_CONNECTIONS', '-1'],
+    ['STREAM_SUBSCRIPTIONS', '0'],
+    ['STREAM_OPERATIONS', '20/49'],
+    ['STREAM_BACKLOG_BYTES', '1000'],
+    ['LOG_LEVEL', 'loud'],
+  ];
+  test.each(WRONG)('%s=%j is an error that names it', (name, value) => {
+    expect(() => readConfig({ [name]: value })).toThrow(name);
+  });
+
+  test('the README tells of every variable, and of its default', async () => {
+    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+    const rows = readme.matchAll(/^\| ((?:`[A-Z_0-9]+`(?:, )?)+) \|([^|]*)\|/gm);
+    const told = new Map<string, string>();
+    for (const [, names, standards] of rows) {
+      const each = standards!.trim().split(', ');
+      const list = names!.split(', ').map((name) => name.slice(1, -1));
+      for (const [i, name] of list.entries())
+        told.set(name, list.length === 1 ? standards!.trim() : each[i]!);
+    }
+    expect([...told.keys()].sort()).toEqual([...VARIABLE_NAMES].sort());
+    // What is told as the default is what it is without the variable.
+    const given = [...told].filter(([, standard]) => standard !== '');
+    expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
+  });
+
+  test('that table has every variable', () => {
+    expect([...new Set(WRONG.map(([name]) => name))].sort()).toEqual([...VARIABLE_NAMES].sort());
+  });
+});

@@ -1,0 +1,363 @@
+/**
+ * Starts that must not be: each ends with a sentence and exit status 1 before anything was made or answered. And starts on
+ * little, which must go well. The built program, under real limits of the operating system (prlimit of util-linux).
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Engine } from '../../engine/engine.js';
+import { clockProblem } from '../../gateway/start/clock-at-start.js';
+import { affordableConnections, checkAddressSpace } from '../../gateway/start/process-limits.js';
+import { FrameWriter } from '../../persistence/journal/frames.js';
+import { openJournal } from '../../persistence/journal/journal.js';
+import { append } from '../support/journal-fixture.js';
+import { DAY_FILE } from './real-day/day-prices.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
+const MEBIBYTE = 2 ** 20;
+const GIBIBYTE = 2 ** 30;
+const NOBODY = 65_534;
+
+interface Ended {
+  /** null: it was still running, and had said that it is open. */
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+let root: string;
+let folder: string;
+const cleanups: (() => void | Promise<void>)[] = [];
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'exchange-start-'));
+  folder = join(root, 'data');
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  rmSync(root, { recursive: true, force: true });
+});
+
+interface StartOptions {
+  /** Of prlimit, such as --nofile=256. */
+  limits?: string[];
+  uid?: number;
+}
+
+const { PATH = '' } = process.env;
+
+/** Runs the program until it ends, or says that it is open; then it is stopped. */
+function start(variables: Record<string, string> = {}, { limits, uid }: StartOptions = {}): Promise<Ended> {
+  const env = {
+    PATH,
+    PORT: '0',
+    ASSETS: 'BTC',
+    DATA_FOLDER: folder,
+    ...variables,
+  };
+  const program = [process.execPath, MAIN];
+  const [command, ...args] = limits === undefined ? program : ['prlimit', ...limits, ...program];
+  const child = spawn(command!, args, {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
+  cleanups.push(() => void child.kill('SIGKILL'));
+  let [stdout, stderr, opened] = ['', '', false];
+  child.stderr.on('data', (data) => (stderr += data));
+  child.stdout.on('data', (data) => {
+    stdout += data;
+    if (opened || !stdout.includes('is open at')) return;
+    opened = true;
+    child.kill('SIGTERM');
+  });
+  return new Promise((resolve) => {
+    child.on('close', (status) => resolve({ status: opened ? null : status, stdout, stderr }));
+  });
+}
+
+/** It ended by itself with a sentence, said nothing of being open, and printed no stack. */
+async function expectRefused(starting: Promise<Ended>, ...words: (string | RegExp)[]): Promise<void> {
+  const { status, stdout, stderr } = await starting;
+  for (const word of words) expect(stderr).toMatch(word);
+  expect(status).toBe(1);
+  expect(stdout).toBe('');
+  expect(stderr).not.toMatch(/^\s+at /m);
+}
+
+async function expectOpen(starting: Promise<Ended>): Promise<string> {
+  const { status, stderr } = await starting;
+  expect(stderr).not.toMatch(/cannot start|"level":(50|60)/);
+  expect(status).toBe(null);
+  return stderr;
+}
+
+/** What is in the folder, by name and content; empty where there is none. */
+function trace(): Record<string, string> {
+  if (!existsSync(folder)) return {};
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => {
+      const path = join(folder, name);
+      return [name, statSync(path).isFile() ? readFileSync(path).toString('base64') : 'folder'];
+    }),
+  );
+}
+
+describe('the configuration is judged before anything is made', () => {
+  const file = (content: string): string => {
+    const path = join(root, 'prices.csv');
+    writeFileSync(path, content);
+    return path;
+  };
+
+  test.each([
+    ['PRICE_FEED', () => ({ PRICE_FEED: 'file:missing.csv' })],
+    ['PRICE_FEED', () => ({ PRICE_FEED: `file:${file('observedAtMs,asset,price\n1,BTC,nothing\n')}` })],
+    ['PRICE_FEED', () => ({ PRICE_FEED: `file:${file('observedAtMs,asset,price\n1,DOGE,1\n')}` })],
+    ['PARTNER_KEYS', () => ({ PARTNER_KEYS: 'file:missing' })],
+  ])('%s', async (name, variables) => {
+    await expectRefused(start(variables()), 'The configuration is not valid', name);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('a port that is in use, or an address that is not of this machine', async () => {
+    const server: Server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    cleanups.push(() => new Promise<void>((resolve) => server.close(() => resolve())));
+    const { port } = server.address() as { port: number };
+    await expectRefused(start({ PORT: `${port}` }), `cannot listen on 127.0.0.1:${port}`);
+    await expectRefused(start({ HOST: '192.0.2.1', PORT: `${port}` }), `cannot listen on 192.0.2.1:${port}`);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('a folder that has a journal is left as it is, also when its secret is no secret', async () => {
+    await expectOpen(start());
+    const before = trace();
+    await expectRefused(start({ PRICE_FEED: 'file:missing.csv' }), 'PRICE_FEED');
+    expect(trace()).toEqual(before);
+    chmodSync(join(folder, 'session-secret'), 0o644);
+    await expectRefused(start(), 'chmod 600');
+    expect(trace()).toEqual(before);
+  });
+});
+
+describe('a data folder that cannot be had', () => {
+  const named = 'DATA_FOLDER names what cannot be used';
+
+  test.each(['/proc/exchange/data', '/sys/exchange', '/dev/null'])('%s', async (path) => {
+    await expectRefused(start({ DATA_FOLDER: path }), named);
+  });
+
+  test('a file in its place, and a file above it', async () => {
+    writeFileSync(folder, '');
+    await expectRefused(start(), named);
+    await expectRefused(start({ DATA_FOLDER: join(folder, 'more') }), named);
+  });
+
+  test('a folder that this user may not write to, new or with a journal', async () => {
+    const isRoot = process.getuid!() === 0;
+    const options = isRoot ? { uid: NOBODY } : {};
+    chmodSync(root, 0o755);
+    if (!isRoot) chmodSync(root, 0o555);
+    await expectRefused(start({}, options), named, 'EACCES');
+    chmodSync(root, 0o755);
+    await expectOpen(start());
+    for (const path of [folder, ...readdirSync(folder).map((name) => join(folder, name))]) {
+      if (isRoot && path !== folder) chownSync(path, NOBODY, NOBODY);
+      chmodSync(path, statSync(path).isDirectory() ? 0o555 : 0o600);
+    }
+    await expectRefused(start({}, options), named, 'EACCES');
+    chmodSync(folder, 0o755);
+  });
+});
+
+describe('no room on the disk', () => {
+  // Nothing may be said to be open that dies at its first commit.
+  test('a limit on the size of files, which a full disk and a quota are like', async () => {
+    await expectRefused(
+      start({}, { limits: [`--fsize=${MEBIBYTE}`] }),
+      'cannot start',
+      'has no room',
+      'EFBIG',
+    );
+    expect(trace()).toEqual({ 'journal.lock': '' });
+    await expectOpen(start());
+    const before = trace();
+    await expectRefused(start({}, { limits: [`--fsize=${MEBIBYTE}`] }), 'has no room');
+    expect(trace()).toEqual(before);
+  });
+
+  test('a disk that is full', async ({ skip }) => {
+    const mounted = mountSmallDisk(root);
+    skip(!mounted, 'this user may not mount a small disk');
+    cleanups.push(() => void execFileSync('umount', [root]));
+    await expectRefused(start(), 'cannot start', 'has no room', 'ENOSPC');
+    expect(trace()).toEqual({ 'journal.lock': '' });
+  });
+});
+
+function mountSmallDisk(path: string): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'none', path], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('little address space', () => {
+  test('is refused with what is needed, and what is said to be needed is enough', async () => {
+    const less = 6 * GIBIBYTE - MEBIBYTE;
+    await expectRefused(start({}, { limits: [`--as=${less}`] }), 'cannot start', 'needs 6 GiB');
+    expect(existsSync(folder)).toBe(false);
+    await expectOpen(start({}, { limits: [`--as=${6 * GIBIBYTE}`] }));
+    await expectOpen(start({ FOLLOWER: 'off' }, { limits: [`--as=${4 * GIBIBYTE}`] }));
+  });
+
+  test.each([
+    [6 * GIBIBYTE, true, true],
+    [6 * GIBIBYTE - 1, true, false],
+    [4 * GIBIBYTE, false, true],
+    [4 * GIBIBYTE - 1, false, false],
+    [Number.POSITIVE_INFINITY, true, true],
+  ])('%d bytes, with a follower: %s, are enough: %s', (addressSpaceBytes, follower, isEnough) => {
+    const check = () => checkAddressSpace({ openFiles: 1_024, addressSpaceBytes }, follower);
+    if (isEnough) check();
+    else expect(check).toThrow('GiB of address space');
+  });
+});
+
+describe('few descriptors', () => {
+  const asked = { total: 10_000, perAddress: 2_000, streamsPerAddress: 2_000 };
+  const within = (openFiles: number, limits = asked) =>
+    affordableConnections({ openFiles, addressSpaceBytes: Number.POSITIVE_INFINITY }, limits);
+
+  test('too few for anything are refused, with what is needed', async () => {
+    await expectRefused(
+      start({}, { limits: ['--nofile=191:191'] }),
+      'may open 191 files, and needs 192 at least',
+    );
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('fewer than CONNECTIONS asks for lower it, with a warning', async () => {
+    // Node.js raises the limit to the hard one.
+    const said = await expectOpen(start({}, { limits: ['--nofile=200:256'] }));
+    expect(said).toContain('CONNECTIONS is lowered to 128');
+    expect(said).toContain('10000 need 10128');
+    expect(said).toContain('"connections":{"total":128,"perAddress":25,"streamsPerAddress":25}');
+  });
+
+  test('enough of them lower nothing', () => {
+    expect(within(10_128)).toBe(asked);
+    expect(within(Number.POSITIVE_INFINITY)).toBe(asked);
+    const few = { total: 20, perAddress: 20, streamsPerAddress: 20 };
+    expect(within(148, few)).toBe(few);
+  });
+
+  test('all limits on connections are lowered in proportion, and no limit stays none', () => {
+    expect(within(10_127)).toEqual({ total: 9_999, perAddress: 1_999, streamsPerAddress: 1_999 });
+    expect(within(1_128)).toEqual({ total: 1_000, perAddress: 200, streamsPerAddress: 200 });
+    expect(within(192, { total: 10_000, perAddress: 0, streamsPerAddress: 1 })).toEqual({
+      total: 64,
+      perAddress: 0,
+      streamsPerAddress: 1,
+    });
+  });
+
+  test('what a start needs at least is less for fewer connections', () => {
+    expect(() => within(191)).toThrow('needs 192 at least');
+    expect(() => within(147, { total: 20, perAddress: 0, streamsPerAddress: 0 })).toThrow(
+      'needs 148 at least',
+    );
+  });
+});
+
+describe('the clock', () => {
+  const MINUTE = 60_000;
+  const DAY = 86_400_000;
+
+  /** A journal whose last command came at this time. */
+  async function journalUntil(atMs: number): Promise<void> {
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    const frames = new FrameWriter();
+    const command = { kind: 'listAsset', symbol: 'BTC' } as const;
+    frames.append(command, atMs);
+    engine.apply(command, atMs);
+    await append(journal, {
+      firstSequence: 1,
+      lastSequence: 1,
+      frames: frames.view(),
+      digest: engine.digest(),
+    });
+    await journal.close();
+  }
+
+  test('more than 31 days after the last command it is refused, unless it is said to be right', async () => {
+    await journalUntil(Date.now() - 31 * DAY - MINUTE);
+    const before = trace();
+    const words = ['cannot start', 'the clock of the machine says', '31 days after', 'ACCEPT_CLOCK=on'];
+    await expectRefused(start(), ...words);
+    await expectRefused(start({ FEED_SPEED: '300' }), ...words);
+    // Not even journal.head is written, nor are files made that SQLite makes for readers.
+    expect(trace()).toEqual(before);
+    const { status, stderr } = await start({ ACCEPT_CLOCK: 'on' });
+    expect(status).toBe(null);
+    expect(stderr).toContain('the clock is believed all the same');
+    // The last command is of today now.
+    await expectOpen(start());
+  });
+
+  test('more than a minute before the last command it is refused, unless it is said to be right', async () => {
+    await journalUntil(Date.now() + 30 * MINUTE);
+    await expectRefused(start(), 'cannot start', 'minutes before', 'ACCEPT_CLOCK=on', 'FEED_SPEED');
+    const { status, stderr } = await start({ ACCEPT_CLOCK: 'on' });
+    expect(status).toBe(null);
+    expect(stderr).toContain('time goes at half speed');
+  });
+
+  test("a folder that was traded at 300 times the machine's speed goes on at that speed", async () => {
+    await journalUntil(Date.now() + 20 * DAY);
+    await expectOpen(start({ FEED_SPEED: '300' }));
+    await expectRefused(start({ FEED_SPEED: '1' }), /(19|20) days before/, 'FEED_SPEED');
+  });
+
+  test('a file of prices has its own time, which may not leap ahead either', async () => {
+    const firstMs = Number(readFileSync(DAY_FILE, 'utf8').split('\n')[1]!.split(',')[0]);
+    await journalUntil(firstMs - 32 * DAY);
+    await expectRefused(start({ PRICE_FEED: `file:${DAY_FILE}` }), 'the first price of', '32 days after');
+    rmSync(folder, { recursive: true });
+    await journalUntil(firstMs + DAY / 2);
+    await expectOpen(start({ PRICE_FEED: `file:${DAY_FILE}` }));
+  });
+
+  const last = 1_763_700_300_000;
+  test.each([
+    ['the machine', last + 31 * DAY, false, null],
+    ['the machine', last + 31 * DAY + 1, false, /^the machine says .* 31 days after/],
+    ['the machine', last - MINUTE, false, null],
+    ['the machine', last - MINUTE - 1, false, /^the machine says .* 60 seconds before/],
+    ['a feed', last - 400 * DAY, true, null],
+    ['a feed', last + 31 * DAY + 1, true, /31 days after/],
+  ])('%s at %d, may be behind: %s', (source, sourceMs, mayBeBehind, expected) => {
+    const problem = clockProblem({ journalMs: last, sourceMs, source, mayBeBehind });
+    if (expected === null) expect(problem).toBe(null);
+    else expect(problem).toMatch(expected);
+    // Where there is no command yet, there is nothing to hold it against.
+    expect(clockProblem({ journalMs: null, sourceMs, source, mayBeBehind })).toBe(null);
+  });
+});

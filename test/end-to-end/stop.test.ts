@@ -1,0 +1,115 @@
+/**
+ * A stop of the built program while it has much to do: whoever asked gets an answer, what has not begun is refused, and the
+ * process ends with 0 in less than five seconds.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { RawConnection, requestText } from '../support/raw-connection.js';
+import { type ApiClient, ChildServer, eventually, PASSWORD } from '../support/server.js';
+
+/** What the exchange promises; the cases below take a small part of it. */
+const STOP_MS = 5_000;
+
+let folder: string;
+let server: ChildServer;
+let api: ApiClient;
+const connections: RawConnection[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'exchange-stop-'));
+});
+afterEach(async () => {
+  for (const connection of connections.splice(0)) connection.leave();
+  await api.close();
+  await server.stop('SIGKILL');
+  await rm(folder, { recursive: true });
+});
+
+async function start(variables: Record<string, string> = {}): Promise<void> {
+  server = ChildServer.spawn({ DATA_FOLDER: join(folder, 'data'), ASSETS: 'BTC', ...variables });
+  api = await server.listening();
+}
+
+/** SIGTERM, and that it ends as it should. */
+async function expectGoodStop(): Promise<void> {
+  const sinceMs = performance.now();
+  expect(await server.stop()).toBe(0);
+  expect(performance.now() - sinceMs).toBeLessThan(STOP_MS);
+}
+
+function connect(): RawConnection {
+  const connection = new RawConnection(api.url);
+  connections.push(connection);
+  return connection;
+}
+
+async function reading(name: string): Promise<number> {
+  const { text } = await api.get('/metrics');
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+/** The one answer that came on each. */
+async function statuses(): Promise<number[]> {
+  const all: number[] = [];
+  for (const connection of connections) all.push((await connection.answers(1))[0]!.status);
+  return all;
+}
+
+const login = (username: string, headers: Record<string, string> = {}) =>
+  requestText('POST', '/auth/login', headers, JSON.stringify({ username, password: PASSWORD }));
+
+test('with 125 sign-ins waiting: the one in hand is done, all others are refused, each is answered', async () => {
+  await start({ TRUST_PROXY: 'on', PASSWORD_COST_LOG2: '16' });
+  const registering = connect();
+  const body = JSON.stringify({ username: 'ada', password: PASSWORD });
+  await registering.send(requestText('POST', '/auth/register', {}, body));
+  await eventually(async () => (await reading('exchange_calls_under_way')) === 2);
+  for (let i = 0; i < 125; i++) {
+    const connection = connect();
+    await connection.send(login(`nobody-${i}`, { 'x-forwarded-for': `198.51.100.${i}` }));
+  }
+  // Also the one that asks.
+  await eventually(async () => (await reading('exchange_calls_under_way')) > 50);
+  await expectGoodStop();
+  const counts: Record<number, number> = {};
+  for (const status of await statuses()) counts[status] = (counts[status] ?? 0) + 1;
+  const { 201: registered = 0, 401: checked = 0, 503: refused = 0, ...others } = counts;
+  expect(others).toEqual({});
+  expect(registered + checked + refused).toBe(126);
+  // All that were checked were so before the signal, but for one at the most.
+  expect(refused).toBeGreaterThan(40);
+});
+
+test('with requests that do not come to their end: they are refused at once', async () => {
+  await start();
+  const whole = login('ada');
+  for (let i = 0; i < 5; i++) await connect().send(whole.slice(0, -1 - i));
+  await eventually(async () => (await reading('exchange_calls_under_way')) === 6);
+  await expectGoodStop();
+  expect(await statuses()).toEqual([503, 503, 503, 503, 503]);
+  const answers = await connections[0]!.answers(1);
+  const { error } = JSON.parse(answers[0]!.text);
+  expect(error).toMatchObject({ code: 'unavailable', details: { executed: false } });
+});
+
+test('with streams and large answers that nobody reads', async () => {
+  await start();
+  const streams = Array.from(
+    { length: 20 },
+    () => new WebSocket(`${api.url.replace('http', 'ws')}/api/stream`),
+  );
+  const codes = streams.map((stream) => new Promise((resolve) => stream.on('close', resolve)));
+  await Promise.all(streams.map((stream) => new Promise((resolve) => stream.on('open', resolve))));
+  for (const stream of streams) stream.send('{"op":"subscribe","channels":["markets","prices:BTC"]}');
+  for (let i = 0; i < 20; i++) {
+    const connection = connect();
+    connection.pause();
+    await connection.send(requestText('GET', '/docs/swagger-ui-bundle.js'));
+  }
+  await eventually(async () => (await reading('exchange_stream_subscriptions{channel="markets"}')) === 20);
+  await expectGoodStop();
+  expect(await Promise.all(codes)).toEqual(streams.map(() => 1001));
+});

@@ -1,0 +1,50 @@
+/** An exchange without a follower trades like any other, writes no snapshot and no history, and says so where history is asked for. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROUTES } from '../../gateway/resources/routes.js';
+import { MARKET, TestServer, type Trader } from '../support/server.js';
+
+let server: TestServer;
+let ada: Trader;
+
+beforeAll(async () => {
+  server = await TestServer.withMarket({ follower: false });
+  ada = await server.register('ada');
+});
+afterAll(() => server.stop());
+
+test('what needs no history works', async () => {
+  const { api } = server;
+  const rest = { outcome: 'UP', shares: 5, price: 0.5, timeInForce: 'GTC' };
+  expect((await api.post(`/markets/15m/${MARKET}/buy`, rest, ada.token)).status).toBe(200);
+  for (const path of ['/ready', '/markets', '/markets/15m', `/markets/15m/${MARKET}/orderbook`, '/vaults']) {
+    expect((await api.get(path)).status, path).toBe(200);
+  }
+  for (const part of ['balance', 'orders', 'positions', 'referral', 'vaults']) {
+    expect((await api.get(`/users/${ada.userId}/${part}`, ada.token)).status, part).toBe(200);
+  }
+});
+
+test('every read of history is unavailable at once, and nothing is written', async () => {
+  const routes = ROUTES.filter(
+    ({ method, path, errors }) =>
+      // The list of all markets goes as far back as the engine knows them.
+      method === 'GET' && path !== '/markets' && errors?.includes('unavailable'),
+  );
+  expect(routes.length).toBe(7);
+  for (const { path } of routes) {
+    const asked = path.replace(
+      path.startsWith('/users') ? ':id' : /:id|:marketId/,
+      path.startsWith('/users') ? ada.userId : MARKET,
+    );
+    const { status, json } = await server.api.get(asked, ada.token);
+    expect([status, json.error?.code, json.error?.details], asked).toEqual([
+      503,
+      'unavailable',
+      { executed: false },
+    ]);
+  }
+  for (const name of ['snapshots', 'history.db'])
+    expect(existsSync(join(server.folder, name)), name).toBe(false);
+});

@@ -1,0 +1,59 @@
+/**
+ * The engine's exact arithmetic against BigInt, around the places where a double stops being exact.
+ */
+import { describe, expect, test } from 'vitest';
+import { Random } from '../../bench/workload/random.js';
+import { MAX_ORDER_MICROS, MAX_TOTAL_MICROS } from '../../engine/interface/limits.js';
+import { addSaturating, feeOn, mulDivFloor } from '../../engine/storage/arithmetic.js';
+
+const MOST = Number.MAX_SAFE_INTEGER;
+
+describe('floor(a × b / c)', () => {
+  function expectExact(a: number, b: number, c: number): void {
+    const exact = Number((BigInt(a) * BigInt(b)) / BigInt(c));
+    // To expect something half a million times takes longer than to look.
+    if (mulDivFloor(a, b, c) !== exact)
+      expect({ a, b, c, is: mulDivFloor(a, b, c) }).toEqual({ a, b, c, is: exact });
+  }
+
+  test('of a part of a cost, up to all money there is', () => {
+    const random = new Random('1');
+    for (let i = 0; i < 100_000; i++) {
+      const whole = random.magnitude(MAX_TOTAL_MICROS / 1_000);
+      expectExact(random.magnitude(MAX_TOTAL_MICROS), random.whole(0, whole), whole);
+    }
+  });
+
+  test('of products just below, at and above 2^53, one short of the next quotient', () => {
+    const random = new Random('2');
+    for (let i = 0; i < 100_000; i++) {
+      const c = random.magnitude(2 ** 40);
+      const quotient = Math.floor(MOST / c) - random.whole(0, 3);
+      for (const product of [quotient * c - 1, quotient * c, quotient * c + 1]) {
+        if (product >= 0 && product <= MOST) expectExact(product, 1, c);
+      }
+      const b = random.magnitude(2 ** 26);
+      const a = Math.floor(MOST / b) + random.whole(-2, 2);
+      expectExact(Math.min(a, MOST), b, Math.max(b, random.magnitude(2 ** 30)));
+    }
+  });
+});
+
+test('a fee is half a percent, rounded up, for every amount that an order can spend', () => {
+  const random = new Random('3');
+  for (let i = 0; i < 100_000; i++) {
+    const spent =
+      i < 1_000 ? i : random.chance(0.1) ? MAX_ORDER_MICROS - i : random.magnitude(MAX_ORDER_MICROS);
+    const exact = Number((BigInt(spent) + 199n) / 200n);
+    if (feeOn(spent) !== exact) expect({ spent, fee: feeOn(spent) }).toEqual({ spent, fee: exact });
+  }
+});
+
+test('a saturating sum stops at what is safe, and is exact before it', () => {
+  expect(addSaturating(MOST - 1, 1)).toBe(MOST);
+  expect(addSaturating(MOST, 1)).toBe(MOST);
+  expect(addSaturating(MOST, MOST)).toBe(MOST);
+  expect(addSaturating(MOST, -1)).toBe(MOST - 1);
+  expect(addSaturating(-MOST, -MOST)).toBe(-MOST);
+  expect(Object.is(addSaturating(5, -5), 0)).toBe(true);
+});

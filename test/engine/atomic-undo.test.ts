@@ -1,0 +1,96 @@
+/**
+ * An atomic batch that is refused leaves no trace: in a busy exchange, at random moments, one copy of the engine gets such
+ * a batch and another gets nothing to do, and then the bytes of both are the same but for the running digest. What the
+ * batch does before it fails is what its users did of late: it trades, rests, cancels, meets its own orders, claims.
+ */
+import { expect, test } from 'vitest';
+import { Engine } from '../../engine/engine.js';
+import { Code } from '../../engine/interface/codes.js';
+import type { Batch, BatchOperation, Command } from '../../engine/interface/commands.js';
+import { decodeEvents } from '../../engine/interface/events.js';
+import { ResultHead } from '../../engine/interface/results.js';
+import { archiveOf, WINDOW_START_MS } from '../support/engine-support.js';
+import { NaiveEngine } from '../support/naive-engine/naive-engine.js';
+import { RandomCommands, type Scenario } from '../support/random-commands.js';
+
+const SCENARIO: Scenario = {
+  name: 'undone',
+  commands: 3_000,
+  assets: 2,
+  users: 7,
+  grantMicros: 1_000_000_000,
+  stepMs: 2_500,
+  deadlineShare: 0.01,
+  silenceShare: 0.0005,
+  priceShare: 0.12,
+  outageShare: 0.001,
+  maxLots: 30_000,
+  spreadTicks: 40,
+  maxRestingOrders: 60,
+  crossingShare: 0.5,
+  stakeWeight: 1,
+  unstakeWeight: 1,
+};
+/** Two lanes of 8 bytes, at the end of the archive. */
+const DIGEST_BYTES = 16;
+const TRIED_EVERY = 40;
+const MOST_OPERATIONS = 30;
+
+const isOperation = (command: Command): command is BatchOperation =>
+  ['buy', 'sell', 'cancel', 'claim'].includes(command.kind);
+
+/** Those of the operations that one after the other would be done, and one at the end that will not be. */
+function failingBatch(archive: Uint8Array, recent: readonly BatchOperation[], atMs: number): Batch {
+  const { userId } = recent.at(-1)!;
+  const trial = Engine.restore(archive);
+  const operations = recent
+    .filter((operation) => operation.userId === userId)
+    .map((operation) => ({ ...operation, idempotencyKey: null }))
+    .filter((operation) => {
+      trial.apply(operation, atMs);
+      return trial.result.values[ResultHead.code] === Code.ok;
+    });
+  const refused: BatchOperation = { kind: 'cancel', userId, marketId: 1, orderId: 1, idempotencyKey: null };
+  return { kind: 'batch', userId, idempotencyKey: null, atomic: true, operations: [...operations, refused] };
+}
+
+test('an atomic batch that is refused leaves no trace', () => {
+  const engine = new Engine();
+  const naive = new NaiveEngine();
+  const random = new RandomCommands('1', SCENARIO, naive);
+  const apply = (command: Command, atMs: number): void => {
+    engine.apply(command, atMs);
+    naive.apply(command, atMs);
+  };
+  for (const command of random.opening()) apply(command, WINDOW_START_MS);
+  let recent: BatchOperation[] = [];
+  const undone = new Map<string, number>();
+  for (let i = 0; i < SCENARIO.commands; i++) {
+    const { command, atMs } = random.next();
+    if (isOperation(command)) recent = [...recent.slice(1 - MOST_OPERATIONS), command];
+    if (i % TRIED_EVERY === 0 && recent.length > 0) {
+      const before = archiveOf(engine);
+      const [idle, busy, kept] = [
+        Engine.restore(before),
+        Engine.restore(before),
+        Engine.restore(before),
+      ] as const;
+      idle.apply({ kind: 'advanceTime' }, atMs);
+      const batch = failingBatch(before, recent, atMs);
+      busy.apply(batch, atMs);
+      expect(decodeEvents(busy.events)).toEqual(decodeEvents(idle.events));
+      expect(Buffer.compare(stateOf(busy), stateOf(idle))).toBe(0);
+      // The same without `atomic` shows what was taken back.
+      kept.apply({ ...batch, atomic: false }, atMs);
+      for (const { type } of decodeEvents(kept.events)) undone.set(type, (undone.get(type) ?? 0) + 1);
+    }
+    apply(command, atMs);
+  }
+  for (const type of ['trade', 'orderRested', 'orderCancelled', 'claimed']) {
+    expect(undone.get(type) ?? 0, type).toBeGreaterThan(0);
+  }
+});
+
+function stateOf(engine: Engine): Uint8Array {
+  return archiveOf(engine).subarray(0, -DIGEST_BYTES);
+}

@@ -1,0 +1,103 @@
+/**
+ * The engine against its oracle: more than 100,000 random commands in several kinds of exchange, every answer and every
+ * event compared to the number. The seed is printed; DIFFERENTIAL_SEED repeats a run.
+ */
+import { describe, expect, test } from 'vitest';
+import { Engine } from '../../engine/engine.js';
+import { EXPECTED_CASES } from '../support/naive-engine/cases.js';
+import { Duel } from '../support/naive-engine/duel.js';
+import { LIMIT_PLAYS } from '../support/naive-engine/limits.js';
+import { RandomCommands, type Scenario } from '../support/random-commands.js';
+import { seedOf } from '../support/seed.js';
+
+const SEED = seedOf('DIFFERENTIAL_SEED');
+const START_MS = 1_763_700_300_000;
+const COMPARED_EVERY = 20;
+
+const USUAL: Omit<Scenario, 'name'> = {
+  commands: 14_000,
+  assets: 1,
+  users: 12,
+  grantMicros: 1_000_000_000,
+  stepMs: 1_500,
+  deadlineShare: 0.01,
+  silenceShare: 0.0005,
+  priceShare: 0.12,
+  outageShare: 0.0015,
+  maxLots: 50_000,
+  spreadTicks: 60,
+  maxRestingOrders: 40,
+  crossingShare: 0.35,
+  stakeWeight: 2,
+  unstakeWeight: 1.2,
+};
+
+const SCENARIOS: Scenario[] = [
+  { ...USUAL, name: 'a thin book', maxRestingOrders: 6, crossingShare: 0.6, spreadTicks: 300 },
+  { ...USUAL, name: 'a deep book', stepMs: 120, maxRestingOrders: 150, crossingShare: 0.2, users: 25 },
+  { ...USUAL, name: 'one price for all', spreadTicks: 2, users: 8, stepMs: 400 },
+  { ...USUAL, name: 'few lots, small change', maxLots: 6, stepMs: 500, spreadTicks: 400 },
+  { ...USUAL, name: 'fortunes', grantMicros: 1e14, maxLots: 1_500_000_000, commands: 8_000 },
+  { ...USUAL, name: 'poor users, large orders', grantMicros: 20_000_000, maxLots: 500_000 },
+  {
+    ...USUAL,
+    name: 'three assets, days on end',
+    assets: 3,
+    stepMs: 15_000,
+    commands: 20_000,
+    silenceShare: 0.002,
+    stakeWeight: 0.6,
+    unstakeWeight: 0.8,
+  },
+  {
+    ...USUAL,
+    name: 'a broken feed',
+    stepMs: 8_000,
+    outageShare: 0.05,
+    priceShare: 0.2,
+    assets: 2,
+    stakeWeight: 0.6,
+    unstakeWeight: 0.8,
+  },
+  { ...USUAL, name: 'three users', users: 3, stepMs: 700, maxRestingOrders: 20, crossingShare: 0.5 },
+];
+
+describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
+  const counts = new Map<string, number>();
+  let commands = 0;
+
+  test.each(SCENARIOS.map((scenario, index) => ({ ...scenario, index })))(
+    '$name',
+    ({ index, ...scenario }) => {
+      const duel = new Duel(new Engine(), `DIFFERENTIAL_SEED=${SEED}, ${scenario.name}`, counts);
+      const random = new RandomCommands(`${SEED}:${index}`, scenario, duel.naive);
+      for (const command of random.opening()) duel.apply(command, START_MS);
+      for (let i = 0; i < scenario.commands; i++) {
+        const { command, atMs } = random.next();
+        duel.apply(command, atMs);
+        if (i % COMPARED_EVERY === 0) duel.compareState();
+      }
+      duel.compareState();
+      commands += scenario.commands;
+    },
+  );
+
+  test.each(LIMIT_PLAYS)('the bounds of $name', ({ name, play }) => {
+    const duel = new Duel(new Engine(), `the bounds of ${name}`, counts);
+    play(duel);
+    duel.compareState();
+  });
+
+  test('met every case, and none that the rules do not know', () => {
+    process.stdout.write(
+      `DIFFERENTIAL_SEED=${SEED}: what ${commands} random commands and the maxima met\n${table(counts)}\n`,
+    );
+    expect(commands).toBeGreaterThanOrEqual(100_000);
+    expect([...counts.keys()].sort()).toEqual([...EXPECTED_CASES].sort());
+  });
+});
+
+function table(counts: Map<string, number>): string {
+  const lines = [...counts.entries()].sort().map(([name, count]) => `${String(count).padStart(8)}  ${name}`);
+  return lines.join('\n');
+}

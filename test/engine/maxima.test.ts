@@ -1,0 +1,60 @@
+/**
+ * Stated maxima that take too long to reach with a naive engine beside it: the engine alone meets them, and goes on.
+ */
+import { expect, test } from 'vitest';
+import { Engine } from '../../engine/engine.js';
+import { Code } from '../../engine/interface/codes.js';
+import { MAX_CHOSEN_REFERRAL_CODES, MAX_REFERRAL_CODES_PER_USER } from '../../engine/interface/limits.js';
+import { ResultHead } from '../../engine/interface/results.js';
+import { Metric, Period, UserStatistics } from '../../engine/state/user-statistics.js';
+import { UndoLog } from '../../engine/storage/undo.js';
+import { at, registration } from '../support/engine-support.js';
+
+test('as many codes as users may choose, of everyone: then nobody chooses more, but people still register', () => {
+  const engine = new Engine();
+  const register = (name: string): number => {
+    engine.apply(registration(name, 0), at(0));
+    return engine.result.values[ResultHead.code]!;
+  };
+  const command = { kind: 'setReferralCode' as const, userId: 0, code: '', idempotencyKey: null };
+  const choose = (userId: number, code: string): number => {
+    command.userId = userId;
+    command.code = code;
+    engine.apply(command, at(0));
+    return engine.result.values[ResultHead.code]!;
+  };
+  // The first code of each is the engine's.
+  const perUser = MAX_REFERRAL_CODES_PER_USER - 1;
+  let refused = 0;
+  for (let chosen = 0; chosen < MAX_CHOSEN_REFERRAL_CODES; chosen++) {
+    const userId = Math.floor(chosen / perUser) + 1;
+    if (chosen % perUser === 0 && register(`user-${userId}`) !== Code.ok) refused++;
+    if (choose(userId, `code-${chosen}`) !== Code.ok) refused++;
+  }
+  expect(refused).toBe(0);
+  expect(register('one-more')).toBe(Code.ok);
+  const { userCount } = engine;
+  expect(choose(userCount, 'one-more')).toBe(Code.limit_reached);
+  expect(engine.referral(userCount)!.code).toBe(`Q${userCount.toString(36).toUpperCase().padStart(6, '0')}`);
+  // Back to an earlier one is no new one.
+  expect(choose(1, 'CODE-3')).toBe(Code.ok);
+  expect(engine.referral(1)!.code).toBe('CODE-3');
+  engine.checkInvariants();
+});
+
+test('the numbers of a leaderboard stop at what a safe integer holds, in both directions', () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  const standings = new UserStatistics(new UndoLog());
+  standings.ensureUsers(3);
+  standings.setTime(at(0));
+  for (let i = 0; i < 3; i++) {
+    standings.addTrade(1, most - 5, most - 5);
+    standings.addPoints(1, most - 5);
+    standings.addProfit(2, 5 - most);
+  }
+  for (const period of Object.values(Period)) {
+    for (const metric of Object.values(Metric)) expect(standings.value(1, metric, period)).toBe(most);
+    expect(standings.value(2, Metric.profit, period)).toBe(-most);
+  }
+  expect(standings.tradeCount(1)).toBe(3);
+});

@@ -1,0 +1,55 @@
+/**
+ * The index of rows against a plain map: growth that is under way for many operations, removal from either table,
+ * keys that are none, and the undo log taking back what was done while it grew.
+ */
+import { describe, expect, test } from 'vitest';
+import { Random } from '../../bench/workload/random.js';
+import { RowIndex } from '../../engine/storage/row-index.js';
+import { UndoLog } from '../../engine/storage/undo.js';
+
+const NO_KEYS = [0, -0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY];
+
+describe('the index of rows', () => {
+  test.each([1, 2, 3])('agrees with a map, seed %i', (seed) => {
+    const random = new Random(`${seed}`);
+    const undo = new UndoLog();
+    const index = new RowIndex(undo);
+    let model = new Map<number, number>();
+    let before: Map<number, number> | null = null;
+    const key = () =>
+      random.pick([random.whole(1, 6_000), 2 ** 40 + random.whole(1, 6_000), random.whole(1, 50) * 2 ** 32]);
+    for (let i = 0; i < 60_000; i++) {
+      const one = key();
+      // Grows and shrinks by turns.
+      const adds = random.chance(i % 20_000 < 14_000 ? 0.75 : 0.25);
+      if (adds && !model.has(one)) {
+        index.insert(one, i + 1);
+        model.set(one, i + 1);
+      } else if (!adds && model.has(one)) {
+        index.remove(one);
+        model.delete(one);
+      }
+      const other = key();
+      expect(index.get(other)).toBe(model.get(other) ?? 0);
+      if (before === null && random.chance(0.002)) {
+        undo.begin();
+        before = new Map(model);
+      } else if (before !== null && random.chance(0.02)) {
+        if (random.chance(0.5)) undo.keep();
+        else {
+          undo.rollBack();
+          model = before;
+        }
+        before = null;
+      }
+      if (i % 5_000 !== 0) continue;
+      for (const [known, row] of model) expect(index.get(known)).toBe(row);
+      for (const none of NO_KEYS) expect(index.get(none)).toBe(0);
+    }
+    index.clear(20_000);
+    for (const known of model.keys()) expect(index.get(known)).toBe(0);
+    index.insert(7, 8);
+    expect(index.get(7)).toBe(8);
+    expect(() => index.remove(9)).toThrow('no key 9');
+  });
+});

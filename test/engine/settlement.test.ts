@@ -1,0 +1,110 @@
+/**
+ * Large markets end, settle and pay in slices: no single command does much, money is conserved between slices, and
+ * nobody who claims in the middle gets more or less than they would at the end.
+ */
+import { describe, expect, test } from 'vitest';
+import type { Engine } from '../../engine/engine.js';
+import { Code } from '../../engine/interface/codes.js';
+import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { WORK_UNITS_PER_COMMAND } from '../../engine/interface/limits.js';
+import { RESULT_HEAD_LENGTH } from '../../engine/interface/results.js';
+import {
+  at,
+  buy,
+  codeOf,
+  DOLLAR,
+  eventsOf,
+  openMarket,
+  price,
+  run,
+  sell,
+} from '../support/engine-support.js';
+
+const END = 900_000;
+const USERS = 5_000;
+
+/** Each odd user buys UP from the next user's DOWN bid, and everybody leaves one order resting. */
+function crowdedMarket(): { engine: Engine; marketId: number } {
+  const { engine, marketId } = openMarket(USERS);
+  for (let userId = 1; userId < USERS; userId += 2) {
+    const maker = userId + 1;
+    const gtc = { timeInForce: TimeInForce.GTC };
+    engine.apply(
+      buy({ userId: maker, marketId, outcome: Outcome.DOWN, sizeLots: 1_000, priceTicks: 500, ...gtc }),
+      at(1_000),
+    );
+    engine.apply(buy({ userId, marketId, sizeLots: 1_000, priceTicks: 500 }), at(1_000));
+    engine.apply(buy({ userId, marketId, sizeLots: 100, priceTicks: 100, ...gtc }), at(1_000));
+    engine.apply(
+      sell({ userId: maker, marketId, outcome: Outcome.DOWN, sizeLots: 300, priceTicks: 900, ...gtc }),
+      at(1_000),
+    );
+  }
+  engine.checkInvariants();
+  return { engine, marketId };
+}
+
+function totalOf(engine: Engine): number {
+  let total = 0;
+  for (let userId = 1; userId <= engine.userCount; userId++) {
+    const account = engine.account(userId)!;
+    total += account.availableMicros + account.heldMicros;
+  }
+  return total + engine.treasuryMicros();
+}
+
+describe('a market with thousands of orders and positions', () => {
+  test('ends, settles and pays in slices, and a claim does not wait for its turn', () => {
+    const { engine, marketId } = crowdedMarket();
+    run(engine, price(100_001, at(END - 1_000)), at(END - 1_000));
+    run(engine, { kind: 'advanceTime' }, at(END + 2_000));
+    expect(eventsOf(engine, 'orderCancelled')).toHaveLength(WORK_UNITS_PER_COMMAND);
+    expect(engine.nextDueMs()).toBeLessThanOrEqual(engine.nowMs);
+
+    // User 4001 has an order that is not cancelled yet and a position that is not settled yet.
+    expect(engine.orders(4_001)).toHaveLength(1);
+    const claim = { kind: 'claim', userId: 4_001, marketId, idempotencyKey: null } as const;
+    const claimed = run(engine, claim);
+    expect(codeOf(claimed)).toBe(Code.ok);
+    expect(claimed[RESULT_HEAD_LENGTH + 4]).toBe(1 * DOLLAR);
+    expect(engine.orders(4_001)).toHaveLength(0);
+    expect(codeOf(run(engine, claim))).toBe(Code.nothing_to_claim);
+    expect(codeOf(run(engine, { ...claim, userId: 4_002 }))).toBe(Code.nothing_to_claim);
+
+    let slices = 0;
+    while (engine.nextDueMs() <= engine.nowMs) {
+      run(engine, { kind: 'advanceTime' });
+      slices++;
+      expect(slices).toBeLessThan(20);
+    }
+    expect(slices).toBeGreaterThan(2);
+    for (let userId = 1; userId <= USERS; userId++) expect(engine.account(userId)!.heldMicros).toBe(0);
+
+    const dayLater = at(END + 2_000 + 86_400_000);
+    run(engine, { kind: 'advanceTime' }, dayLater);
+    while (engine.nextDueMs() <= engine.nowMs) run(engine, { kind: 'advanceTime' });
+    expect(engine.market(marketId)).toBeNull();
+    expect(totalOf(engine)).toBe(engine.netDepositsMicros());
+    // 0.5 dollars of UP at 0.5 cost 0.5 and a fee of 0.0025; the share paid 1.
+    expect(engine.account(1)!.availableMicros).toBe(10_000 * DOLLAR - 500_000 - 2_500 + 1_000_000);
+    expect(engine.account(4_001)!.availableMicros).toBe(engine.account(1)!.availableMicros);
+    expect(engine.account(2)!.availableMicros).toBe(10_000 * DOLLAR - 500_000);
+  });
+
+  test('is VOID without a price: half a dollar a share and the fees come back', () => {
+    const { engine, marketId } = crowdedMarket();
+    run(engine, { kind: 'advanceTime' }, at(END + 59_999));
+    expect(engine.market(marketId)!.resolution).toBe(0);
+    run(engine, { kind: 'advanceTime' }, at(END + 60_000));
+    while (engine.nextDueMs() <= engine.nowMs) run(engine, { kind: 'advanceTime' });
+    expect(eventsOf(engine, 'referralEarned')).toHaveLength(0);
+    const claimed = run(engine, { kind: 'claim', userId: 1, marketId, idempotencyKey: null });
+    expect(claimed.slice(RESULT_HEAD_LENGTH + 2, RESULT_HEAD_LENGTH + 6)).toEqual([3, 1_000, 500_000, 2_500]);
+    expect(engine.account(1)!.availableMicros).toBe(10_000 * DOLLAR);
+    expect(engine.account(1)!.realizedProfitMicros).toBe(0);
+    run(engine, { kind: 'advanceTime' }, at(END + 60_000 + 86_400_000));
+    while (engine.nextDueMs() <= engine.nowMs) run(engine, { kind: 'advanceTime' });
+    expect(engine.treasuryMicros()).toBe(0);
+    expect(totalOf(engine)).toBe(engine.netDepositsMicros());
+  });
+});

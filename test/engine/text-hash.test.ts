@@ -1,0 +1,128 @@
+/**
+ * The keyed hash against an independent HalfSipHash over bytes, which is itself checked by the vectors of the reference
+ * code (32-bit output, key 00 01 … 07, message 00 01 …); and the index over it, with hashes that fall together.
+ */
+import { describe, expect, test } from 'vitest';
+import { Random } from '../../bench/workload/random.js';
+import { StateReader, StateWriter } from '../../engine/storage/archive.js';
+import { HashIndex } from '../../engine/storage/hash-index.js';
+import { TextHash } from '../../engine/storage/text-hash.js';
+
+const MASK = 0xffffffffn;
+const rotate = (word: bigint, by: bigint): bigint => ((word << by) | (word >> (32n - by))) & MASK;
+
+function halfSipHash(rounds: [number, number], key: [bigint, bigint], bytes: Uint8Array): bigint {
+  let [v0, v1, v2, v3] = [key[0], key[1], 0x6c796765n ^ key[0], 0x74656462n ^ key[1]];
+  const mix = (times: number): void => {
+    for (let i = 0; i < times; i++) {
+      v0 = (v0 + v1) & MASK;
+      v1 = rotate(v1, 5n) ^ v0;
+      v0 = rotate(v0, 16n);
+      v2 = (v2 + v3) & MASK;
+      v3 = rotate(v3, 8n) ^ v2;
+      v0 = (v0 + v3) & MASK;
+      v3 = rotate(v3, 7n) ^ v0;
+      v2 = (v2 + v1) & MASK;
+      v1 = rotate(v1, 13n) ^ v2;
+      v2 = rotate(v2, 16n);
+    }
+  };
+  const padded = Buffer.concat([bytes, Buffer.alloc(4 - (bytes.length % 4))]);
+  padded[padded.length - 1] = bytes.length & 0xff;
+  for (let at = 0; at < padded.length; at += 4) {
+    const word = BigInt(padded.readUInt32LE(at));
+    v3 ^= word;
+    mix(rounds[0]);
+    v0 ^= word;
+  }
+  v2 ^= 0xffn;
+  mix(rounds[1]);
+  return v1 ^ v3;
+}
+
+const counted = (length: number) => Uint8Array.from({ length }, (_, i) => i);
+
+describe('the keyed hash', () => {
+  test('its oracle is HalfSipHash', () => {
+    const hashes = [0, 1, 2, 3].map((length) => {
+      const hash = Buffer.alloc(4);
+      hash.writeUInt32LE(Number(halfSipHash([2, 4], [0x03020100n, 0x07060504n], counted(length))));
+      return hash.toString('hex');
+    });
+    expect(hashes).toEqual(['a9359f5b', '27475ab8', 'fa62a603', '8afee704']);
+  });
+
+  test('is HalfSipHash-1-3 of the number and the text', () => {
+    const random = new Random('3');
+    const hash = new TextHash();
+    for (let i = 0; i < 300; i++) {
+      const prefix = random.whole(0, 2 ** 31 - 1);
+      const text = Array.from({ length: random.whole(0, 70) }, () =>
+        String.fromCharCode(random.chance(0.9) ? random.whole(32, 126) : random.whole(0, 65_535)),
+      ).join('');
+      const bytes = Buffer.alloc(4 + text.length * 2);
+      bytes.writeInt32LE(prefix);
+      bytes.write(text, 4, 'utf16le');
+      const expected = BigInt.asIntN(32, halfSipHash([1, 3], [0n, 0n], bytes));
+      expect(BigInt(hash.of(prefix, text))).toBe(expected);
+    }
+  });
+
+  test('depends on its key, which comes from the secret alone and is archived', () => {
+    const [one, same, other] = [new TextHash(), new TextHash(), new TextHash()] as const;
+    const before = one.of(1, 'text');
+    expect(one.hasKey).toBe(false);
+    one.setKey('a secret');
+    same.setKey('a secret');
+    other.setKey('another');
+    expect(one.hasKey).toBe(true);
+    expect(new Set([before, one.of(1, 'text'), other.of(1, 'text')]).size).toBe(3);
+    expect(same.of(1, 'text')).toBe(one.of(1, 'text'));
+    const pieces: Uint8Array[] = [];
+    const writer = new StateWriter((bytes) => pieces.push(bytes.slice()));
+    one.archive(writer);
+    writer.finish();
+    const copy = new TextHash();
+    copy.archive(new StateReader(Buffer.concat(pieces)));
+    expect(copy.of(1, 'text')).toBe(one.of(1, 'text'));
+  });
+});
+
+describe('the index of hashes', () => {
+  test('finds all rows of a hash and no others, through growth, removal and hashes that fall together', () => {
+    const index = new HashIndex();
+    const random = new Random('11');
+    const rowsOf = new Map<number, Set<number>>();
+    const hashOf = new Map<number, number>();
+    let lastRow = 0;
+    const found = (hash: number): Set<number> => {
+      const rows = new Set<number>();
+      for (let row = index.first(hash); row !== 0; row = index.next(row)) rows.add(row);
+      return rows;
+    };
+    for (let i = 0; i < 60_000; i++) {
+      if (random.chance(0.7) || hashOf.size === 0) {
+        const hash = random.chance(0.5)
+          ? random.whole(-(2 ** 31), 2 ** 31 - 1)
+          : random.whole(-50, 50) * 65_536;
+        lastRow++;
+        index.add(hash, lastRow);
+        hashOf.set(lastRow, hash);
+        rowsOf.set(hash, (rowsOf.get(hash) ?? new Set()).add(lastRow));
+      } else {
+        const row = random.whole(Math.max(1, lastRow - 500), lastRow);
+        const hash = hashOf.get(row);
+        if (hash === undefined) continue;
+        index.remove(row);
+        hashOf.delete(row);
+        rowsOf.get(hash)!.delete(row);
+      }
+      if (i % 50 !== 0) continue;
+      const hash = hashOf.get(random.whole(1, lastRow)) ?? random.whole(-(2 ** 31), 2 ** 31 - 1);
+      expect(found(hash)).toEqual(rowsOf.get(hash) ?? new Set());
+    }
+    for (const [hash, rows] of rowsOf) expect(found(hash)).toEqual(rows);
+    index.clear(5_000);
+    for (const hash of rowsOf.keys()) expect(index.first(hash)).toBe(0);
+  });
+});

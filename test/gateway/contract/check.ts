@@ -1,0 +1,184 @@
+/**
+ * Holds answers against the description of the API: the path, the method, the status, the headers, the content type, and the
+ * body with all its fields. What is not described is wrong.
+ */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { buildDocument } from '../../../gateway/contract/document.js';
+import type { OpenApiDocument, Operation, PathItem, Response } from '../../../gateway/contract/openapi.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import { programVersion } from '../../../gateway/version.js';
+
+export interface SeenAnswer {
+  status: number;
+  /** Names in lower case. */
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+}
+
+/** Of every answer, or of how it is sent. */
+const UNDESCRIBED_HEADERS = new Set([
+  'cache-control',
+  'connection',
+  'content-length',
+  'content-security-policy',
+  'content-type',
+  'cross-origin-resource-policy',
+  'date',
+  'keep-alive',
+  'referrer-policy',
+  'strict-transport-security',
+  'uwebsockets',
+  'x-content-type-options',
+  'x-request-id',
+]);
+
+/** A place in the document, and what stands there. */
+interface Place<Thing> {
+  /** JSON pointer. */
+  pointer: string;
+  value: Thing;
+}
+
+export class Contract {
+  private readonly ajv = new Ajv2020({
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    multipleOfPrecision: 9,
+    // Only references into the document are compiled; contract.test.ts validates the document itself.
+    validateSchema: false,
+  });
+  private readonly validators = new Map<string, ValidateFunction>();
+  private readonly paths: { pattern: RegExp; template: string; item: PathItem }[];
+
+  constructor(readonly document: OpenApiDocument) {
+    // The document is no schema itself, but schemas are found in it.
+    this.ajv.addVocabulary(Object.keys(document));
+    this.ajv.addSchema(document, 'document', undefined, false);
+    // The router prefers static parts.
+    const templates = Object.keys(document.paths).sort((a, b) => parameterCount(a) - parameterCount(b));
+    this.paths = templates.map((template) => ({
+      pattern: new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+      template,
+      item: document.paths[template]!,
+    }));
+  }
+
+  /** The template of the path that serves a request; null: none. The path is below /api and may have a query. */
+  templateOf(path: string): string | null {
+    return this.findPath(path)?.template ?? null;
+  }
+
+  /** Throws, with what is wrong, unless the answer is as described. */
+  check(method: string, path: string, answer: SeenAnswer): void {
+    const described = this.responseTo(method, path, answer.status);
+    const problem =
+      described === null
+        ? 'this status is not described'
+        : (this.headerProblem(described, answer) ?? this.bodyProblem(method, described, answer));
+    if (problem === null) return;
+    throw new Error(`${method} ${path} is answered otherwise than described: ${problem}: ${show(answer)}`);
+  }
+
+  /** Why a value does not fit the schema at a JSON pointer; null: it does. */
+  schemaProblem(pointer: string, value: unknown): string | null {
+    let validate = this.validators.get(pointer);
+    if (validate === undefined) {
+      validate = this.ajv.compile({ $ref: `document#${pointer}` });
+      this.validators.set(pointer, validate);
+    }
+    return validate(value) ? null : this.ajv.errorsText(validate.errors);
+  }
+
+  private findPath(path: string) {
+    const [bare] = path.split('?');
+    return this.paths.find(({ pattern }) => pattern.test(bare!));
+  }
+
+  private responseTo(method: string, path: string, status: number): Place<Response> | null {
+    const found = this.findPath(path);
+    const operation = found?.item[operationKey(method)];
+    if (found === undefined || operation === undefined) {
+      const name = found === undefined ? 'RouteNotFound' : 'MethodNotAllowed';
+      if (status !== (found === undefined ? 404 : 405)) return null;
+      return {
+        pointer: pointer('components', 'responses', name),
+        value: this.document.components.responses[name]!,
+      };
+    }
+    const value = operation.responses[status];
+    if (value === undefined) return null;
+    const parts = ['paths', found.template, operationKey(method), 'responses', `${status}`];
+    return { pointer: pointer(...parts), value };
+  }
+
+  private headerProblem({ pointer: at, value }: Place<Response>, { headers }: SeenAnswer): string | null {
+    const described = Object.entries(value.headers ?? {});
+    for (const [name, header] of described) {
+      const sent = headers[name.toLowerCase()];
+      if (sent === undefined && header.required === true) return `the header ${name} is missing`;
+      if (sent === undefined) continue;
+      const value = header.schema.type === 'integer' ? Number(sent) : sent;
+      const problem = this.schemaProblem(at + pointer('headers', name, 'schema'), value);
+      if (problem !== null) return `the header ${name}: ${problem}`;
+    }
+    const known = new Set(described.map(([name]) => name.toLowerCase()));
+    const stranger = Object.keys(headers).find((name) => !known.has(name) && !UNDESCRIBED_HEADERS.has(name));
+    return stranger === undefined ? null : `the header ${stranger} is not described`;
+  }
+
+  private bodyProblem(
+    method: string,
+    { pointer: at, value }: Place<Response>,
+    answer: SeenAnswer,
+  ): string | null {
+    const { text, headers } = answer;
+    const types = Object.keys(value.content ?? {});
+    const sent = headers['content-type'];
+    if (types.length === 0) return text === '' && sent === undefined ? null : 'there should be no body';
+    if (!types.includes(`${sent}`)) return `the content type is ${sent}`;
+    if (method === 'HEAD') return text === '' ? null : 'an answer to HEAD has no body';
+    const body: unknown = sent === 'application/json' ? JSON.parse(text) : text;
+    return this.schemaProblem(at + pointer('content', `${sent}`, 'schema'), body);
+  }
+}
+
+let contract: Contract | null = null;
+
+/** The contract of this program's routes. */
+export function programContract(): Contract {
+  contract ??= new Contract(buildDocument(ROUTES, programVersion()));
+  return contract;
+}
+
+/** Every operation of a document, with its path and method. */
+export function operationsOf(
+  document: OpenApiDocument,
+): { path: string; method: keyof PathItem; operation: Operation }[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      path,
+      method: method as keyof PathItem,
+      operation,
+    })),
+  );
+}
+
+/** "/paths/~1markets~1{id}/get" */
+export function pointer(...parts: string[]): string {
+  return parts
+    .map((part) => `/${encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))}`)
+    .join('');
+}
+
+function operationKey(method: string): keyof PathItem {
+  return (method === 'HEAD' ? 'get' : method.toLowerCase()) as keyof PathItem;
+}
+
+function parameterCount(template: string): number {
+  return template.split('{').length - 1;
+}
+
+function show({ status, headers, text }: SeenAnswer): string {
+  return `${status} ${JSON.stringify(headers)} ${text.slice(0, 2_000)}`;
+}

@@ -1,0 +1,242 @@
+/**
+ * The contract: the document that is served is sound OpenAPI, tells of every route and of nothing else, and its examples are
+ * what the exchange answers; the page that shows it needs nothing from elsewhere.
+ */
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Client, request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EXAMPLES } from '../../../gateway/contract/examples.js';
+import type { OpenApiDocument } from '../../../gateway/contract/openapi.js';
+import { ERROR_CODES, ERRORS } from '../../../gateway/http/errors.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import { TestServer } from '../../support/server.js';
+import { type Contract, operationsOf, pointer, programContract } from './check.js';
+import { ContractSession } from './session.js';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.withMarket();
+});
+afterAll(() => server.stop());
+
+interface Fetched {
+  status: number;
+  headers: { [name: string]: string | string[] | undefined; etag?: string; allow?: string };
+  text: string;
+}
+
+async function fetched(path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Fetched> {
+  const response = await request(`${server.api.url}${path}`, { method: method as 'GET', headers });
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text: await response.body.text(),
+  };
+}
+
+describe('the document', () => {
+  let document: OpenApiDocument;
+  beforeAll(async () => {
+    document = JSON.parse((await fetched('/api/openapi.json')).text);
+  });
+
+  test('what is served is what the tests hold all answers against', () => {
+    expect(document).toEqual(JSON.parse(JSON.stringify(programContract().document)));
+  });
+
+  test('is OpenAPI 3.1, by the schema of the OpenAPI Initiative', async () => {
+    const validator = new Validator();
+    const result = await validator.validate(structuredClone(document) as never);
+    expect(result.errors ?? []).toEqual([]);
+    expect(result.valid).toBe(true);
+    expect(validator.version).toBe('3.1');
+  });
+
+  test('tells of every route, of itself and of the stream, and of nothing else', () => {
+    const told = operationsOf(document).map(({ path, method }) => `${method.toUpperCase()} ${path}`);
+    const served = ROUTES.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
+    expect(told.sort()).toEqual([...served, 'GET /openapi.json', 'GET /stream'].sort());
+  });
+
+  test('each operation has a name of its own, a heading that is explained, and described parameters', () => {
+    const operations = operationsOf(document).map(({ operation }) => operation);
+    const names = operations.map(({ operationId }) => operationId);
+    expect(new Set(names).size).toBe(names.length);
+    const headings = document.tags.map(({ name }) => name);
+    for (const { operationId, tags, parameters = [], summary } of operations) {
+      expect(headings, operationId).toEqual(expect.arrayContaining(tags));
+      expect(summary.length, operationId).toBeGreaterThan(3);
+      for (const { description, name } of parameters) expect(description.length, name).toBeGreaterThan(3);
+    }
+  });
+
+  test('every field of every body says what it is: by a description, or by a closed form', () => {
+    const bare: string[] = [];
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      for (const [field, value] of Object.entries(schema.properties ?? {})) {
+        if (typeof value === 'object' && value.type === 'number' && value.description === undefined) {
+          bare.push(`${name}.${field}`);
+        }
+      }
+    }
+    expect(bare.filter((name) => !/Rate|Size|Share$/.test(name))).toEqual([]);
+  });
+
+  test('every error of the table is told of, with its status', () => {
+    const told = new Map<string, string>();
+    const { RouteNotFound, MethodNotAllowed } = document.components.responses;
+    const responses = [
+      ...operationsOf(document).map(({ operation }) => operation.responses),
+      { 404: RouteNotFound!, 405: MethodNotAllowed! },
+    ].flatMap((ofOperation) => Object.entries(ofOperation));
+    for (const [status, { content }] of responses) {
+      for (const code of Object.keys(content?.['application/json']?.examples ?? {})) told.set(code, status);
+    }
+    expect(ERROR_CODES.filter((code) => told.get(code) !== `${ERRORS[code].status}`)).toEqual([]);
+  });
+
+  test('has an ETag, and a copy that is as good is not sent again', async () => {
+    const { status, headers, text } = await fetched('/api/openapi.json');
+    expect([status, headers['content-type']]).toEqual([200, 'application/json']);
+    const etag = `${headers.etag}`;
+    expect(etag).toMatch(/^"[\w-]{43}"$/);
+    for (const named of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const again = await fetched('/api/openapi.json', 'GET', { 'if-none-match': named });
+      expect([again.status, again.text, again.headers.etag], named).toEqual([304, '', etag]);
+    }
+    expect((await fetched('/api/openapi.json', 'GET', { 'if-none-match': '"other"' })).status).toBe(200);
+    const head = await fetched('/api/openapi.json', 'HEAD');
+    expect([head.status, head.text]).toEqual([200, '']);
+    expect(head.headers['content-length']).toBe(`${Buffer.byteLength(text)}`);
+    const posted = await fetched('/api/openapi.json', 'POST');
+    expect([posted.status, posted.headers.allow]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
+describe('examples', () => {
+  test('every route has one, and each is what the exchange answers', async () => {
+    const answered = await ContractSession.run();
+    expect(Object.keys(EXAMPLES).sort()).toEqual(
+      ROUTES.map(({ method, path }) => `${method} ${path}`).sort(),
+    );
+    expect(EXAMPLES).toEqual(answered);
+  });
+
+  test('each fits its schema, those of errors too', () => {
+    const contract = programContract();
+    let count = 0;
+    for (const { path, method, operation } of operationsOf(contract.document)) {
+      const at = ['paths', path, method];
+      const bodies = [
+        { at: [...at, 'requestBody'], content: operation.requestBody?.content },
+        ...Object.entries(operation.responses).map(([status, { content }]) => ({
+          at: [...at, 'responses', status],
+          content,
+        })),
+      ];
+      for (const { at, content = {} } of bodies) {
+        for (const [type, { examples = {} }] of Object.entries(content)) {
+          for (const [name, { value }] of Object.entries(examples)) {
+            const schema = pointer(...at, 'content', type, 'schema');
+            expect(contract.schemaProblem(schema, value), `${schema} ${name}`).toBe(null);
+            count++;
+          }
+        }
+      }
+    }
+    expect(count).toBeGreaterThan(300);
+  });
+});
+
+describe('an answer is held against the contract', () => {
+  const contract: Contract = programContract();
+  const example = (route: string) => structuredClone(EXAMPLES[route]!.response) as Record<string, unknown>;
+  const answer = (body: unknown, status = 200, headers: Record<string, string> = {}) => ({
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+    text: JSON.stringify(body),
+  });
+  const error = (code: string) => ({ error: { code, message: 'x', details: {} } });
+  const check = (seen: ReturnType<typeof answer>, path = '/vaults', method = 'GET') =>
+    contract.check(method, path, seen);
+
+  test('one that is as described goes through', () => {
+    check(answer(example('GET /vaults')));
+    check(answer(error('market_not_found'), 404), '/markets/btc-15m-1');
+    check(answer(error('route_not_found'), 404), '/nowhere');
+    check(answer(error('method_not_allowed'), 405, { allow: 'GET, HEAD' }), '/vaults', 'PATCH');
+  });
+
+  test.each([
+    ['a field more', answer({ ...example('GET /vaults'), more: 1 })],
+    ['a field less', answer({ vaults: [] })],
+    ['a field of another type', answer({ ...example('GET /vaults'), sequence: '9' })],
+    ['a status that is not described', answer(example('GET /vaults'), 201)],
+    ['a code that the route does not give', answer(error('market_not_found'), 404)],
+    ['a code under another status', answer(error('invalid_token'), 403)],
+    ['another content type', answer(example('GET /vaults'), 200, { 'content-type': 'text/html' })],
+    ['a header that is not described', answer(example('GET /vaults'), 200, { 'x-more': '1' })],
+  ])('%s does not', (_what, seen) => {
+    expect(() => check(seen)).toThrow('otherwise than described');
+  });
+
+  test('nor does one without a header that it must have', () => {
+    const seen = answer(error('method_not_allowed'), 405);
+    expect(() => check(seen, '/vaults', 'PATCH')).toThrow('the header Allow is missing');
+  });
+});
+
+describe('the page', () => {
+  const FILES = {
+    '/api/docs': 'text/html; charset=utf-8',
+    '/api/docs/': 'text/html; charset=utf-8',
+    '/api/docs/start.js': 'text/javascript; charset=utf-8',
+    '/api/docs/swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+    '/api/docs/swagger-ui.css': 'text/css; charset=utf-8',
+    '/api/docs/favicon-32x32.png': 'image/png',
+  };
+
+  test.each(Object.entries(FILES))('%s is served', async (path, type) => {
+    const { status, headers, text } = await fetched(path);
+    expect([status, headers['content-type'], headers['x-content-type-options']]).toEqual([
+      200,
+      type,
+      'nosniff',
+    ]);
+    expect(text.length).toBeGreaterThan(100);
+    expect((await fetched(path, 'GET', { 'if-none-match': `${headers.etag}` })).status).toBe(304);
+    expect((await fetched(path, 'POST')).status).toBe(405);
+  });
+
+  test('lets nothing in from elsewhere, and asks for nothing that is not served', async () => {
+    const { headers, text } = await fetched('/api/docs');
+    const policy = `${headers['content-security-policy']}`;
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/https?:|\*|unsafe-eval|script-src[^;]*unsafe/);
+    const start = (await fetched('/api/docs/start.js')).text;
+    expect(text + start).not.toMatch(/https?:|\/\/[a-z]/i);
+    const asked = [...`${text}${start}`.matchAll(/(?:src|href|url)(?:=|: )['"]([^'"]+)['"]/g)].map(
+      ([, path]) => path!,
+    );
+    expect(asked.length).toBe(5);
+    for (const path of asked) expect((await fetched(path)).status, path).toBe(200);
+  });
+
+  test.each([
+    '/api/docs/package.json',
+    '/api/docs/index.html',
+    '/api/docs/swagger-ui.js.map',
+    '/api/docs/../../package.json',
+    '/api/docs/..%2f..%2fpackage.json',
+    '/api/docs/%2e%2e/swagger-ui-dist/package.json',
+    '/api/docs/..\\package.json',
+    '/api/docs//etc/passwd',
+  ])('%s is not', async (path) => {
+    // A URL would be tidied up on the way, so the path goes as it is.
+    const client = new Client(server.api.url);
+    const response = await client.request({ path, method: 'GET' });
+    expect(response.statusCode).toBe(404);
+    expect(await response.body.json()).toMatchObject({ error: { code: 'route_not_found' } });
+    await client.close();
+  });
+});

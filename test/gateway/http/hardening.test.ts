@@ -1,0 +1,377 @@
+/**
+ * Clients that misbehave, on bare sockets: that pipeline, hang up, send nothing, send slowly, send without end, send garbage,
+ * or come in too great numbers. Whatever they do, the exchange goes on, nothing of theirs is left behind, and what they had
+ * executed is executed once.
+ *
+ * Two times are real here and cannot be other: 5 s for a body and the 10 s after which uWebSockets.js drops a connection that
+ * does nothing. Tests wait for what follows from them with a generous limit.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { RawConnection, requestText } from '../../support/raw-connection.js';
+import { type ApiClient, eventually, MARKET, TestServer, type Trader } from '../../support/server.js';
+
+let server: TestServer;
+let api: ApiClient;
+let ada: Trader;
+
+const BUY = `/markets/15m/${MARKET}/buy`;
+const ORDER = JSON.stringify({ outcome: 'UP', shares: 0.001, price: 0.001, timeInForce: 'GTC' });
+
+const connection = () => new RawConnection(api.url);
+const buyText = (headers: Record<string, string> = {}) =>
+  requestText('POST', BUY, { 'x-user-token': ada.token, ...headers }, ORDER);
+
+async function metric(name: string): Promise<number> {
+  return valueIn((await api.get('/metrics')).text, name);
+}
+
+function valueIn(text: string, name: string): number {
+  const line = text.split('\n').find((line) => line.startsWith(`${name} `));
+  if (line === undefined) throw new Error(`there is no metric ${name}`);
+  return Number(line.slice(name.length + 1));
+}
+
+/** But for the request that asks. */
+const noCallIsLeft = () => eventually(async () => (await metric('exchange_calls_under_way')) === 1);
+const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;
+
+async function start(): Promise<void> {
+  server = await TestServer.withMarket();
+  api = server.api;
+  ada = await server.register('ada');
+}
+
+describe('one connection', () => {
+  beforeAll(start);
+  afterAll(() => server.stop());
+  afterEach(async () => {
+    await noCallIsLeft();
+    expect((await api.get('/health')).status).toBe(200);
+  });
+
+  test('pipelined requests that are answered at once are answered in order', async () => {
+    const client = connection();
+    const paths = ['/health', '/no/such/route', '/health', '/markets/15m?asset=', '/health'];
+    await client.send(paths.map((path) => requestText('GET', path)).join(''));
+    const answers = await client.answers(paths.length);
+    expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 400, 200]);
+    client.leave();
+  });
+
+  test('pipelined requests of which one waits: the connection ends, no answer is another’s, the first is executed once', async () => {
+    const before = ordersOfAda();
+    const client = connection();
+    await client.send(buyText() + buyText() + requestText('GET', '/health'));
+    await client.closed();
+    expect(client.received).toBe('');
+    await noCallIsLeft();
+    expect(ordersOfAda()).toBe(before + 1);
+  });
+
+  test('a request on a connection that waits for an answer ends it', async () => {
+    const before = ordersOfAda();
+    const client = connection();
+    // The second comes with the first, or while it waits, or after its answer: then it is a request like any other.
+    await client.send(buyText());
+    await client.send(buyText());
+    await eventually(() => client.isClosed || client.received.split('HTTP/1.1 200').length === 3);
+    client.leave();
+    await noCallIsLeft();
+    const executed = ordersOfAda() - before;
+    expect(executed).toBe(client.received.includes('HTTP/1.1') ? 2 : 1);
+  });
+
+  test('clients that hang up before the answer: each order is executed exactly once, and nothing is left', async () => {
+    const before = ordersOfAda();
+    const keys = Array.from({ length: 200 }, (_, i) => `gone-${i}`);
+    await Promise.all(
+      keys.map(async (key) => {
+        const client = connection();
+        await client.send(buyText({ 'idempotency-key': key }));
+        client.leave();
+        await client.closed();
+      }),
+    );
+    await eventually(() => ordersOfAda() === before + keys.length);
+    await noCallIsLeft();
+    for (const key of keys) {
+      const { status, headers } = await api.send('POST', BUY, undefined, {
+        token: ada.token,
+        raw: ORDER,
+        headers: { 'content-type': 'application/json', 'idempotency-key': key },
+      });
+      expect([status, headers['idempotency-replayed']]).toEqual([200, 'true']);
+    }
+    expect(ordersOfAda()).toBe(before + keys.length);
+  });
+
+  test('clients that hang up in the middle of a request: nothing is executed', async () => {
+    const before = await server.state();
+    const whole = buyText();
+    for (let cut = 1; cut < whole.length; cut += 7) {
+      const client = connection();
+      await client.send(whole.slice(0, cut));
+      client.leave();
+    }
+    await noCallIsLeft();
+    expect(await server.state()).toEqual(before);
+  });
+
+  test('requests in small pieces are requests', async () => {
+    const client = connection();
+    const whole = buyText();
+    for (let at = 0; at < whole.length; at += 11) await client.send(whole.slice(at, at + 11));
+    const [answer] = await client.answers(1);
+    expect(answer).toMatchObject({ status: 200 });
+    client.leave();
+  });
+
+  test('connections that send nothing, or too slowly, end; those that began a body hear why', async () => {
+    const silent = Array.from({ length: 100 }, connection);
+    const headersOnly = connection();
+    const noBody = connection();
+    const dripping = connection();
+    const chunked = connection();
+    const headers = { 'x-user-token': ada.token, 'content-length': '5000' };
+    await headersOnly.send('POST /api/auth/login HTTP/1.1\r\nhost: exchange\r\n');
+    await noBody.send(requestText('POST', BUY, headers));
+    await dripping.send(requestText('POST', BUY, headers));
+    await chunked.send(
+      requestText('POST', BUY, { 'x-user-token': ada.token, 'transfer-encoding': 'chunked' }),
+    );
+    const drip = setInterval(() => {
+      void headersOnly.send('x-drop: 1\r\n');
+      void dripping.send(' ');
+      void chunked.send('1\r\n \r\n');
+    }, 200);
+    for (const client of [noBody, dripping, chunked]) {
+      const [answer] = await client.answers(1);
+      expect(answer).toMatchObject({ status: 400, headers: { connection: 'close' } });
+      expect(JSON.parse(answer!.text).error).toMatchObject({
+        code: 'invalid_request',
+        details: { body: 'did not come in whole within 5 seconds' },
+      });
+      await client.closed();
+    }
+    await headersOnly.closed();
+    clearInterval(drip);
+    for (const client of silent) await client.closed();
+    expect(await metric('exchange_slow_bodies_total')).toBe(3);
+    // What this test's own client keeps open.
+    expect(await metric('exchange_connections{kind="http"}')).toBeLessThan(10);
+  });
+
+  test('a body that never ends is cut off, not waited for', async () => {
+    const slow = await metric('exchange_slow_bodies_total');
+    const block = 'x'.repeat(64 * 1024);
+    for (const headers of [{ 'transfer-encoding': 'chunked' }, { 'content-length': '1000000000000' }]) {
+      const client = connection();
+      await client.send(requestText('POST', BUY, { 'x-user-token': ada.token, ...headers }));
+      const piece = 'content-length' in headers ? block : `${block.length.toString(16)}\r\n${block}\r\n`;
+      for (let i = 0; i < 200 && !client.isClosed && client.received === ''; i++) await client.send(piece);
+      await client.closed();
+      // It is told so, unless it was too busy sending to be told anything.
+      if (client.received !== '') {
+        const [answer] = await client.answers(1);
+        expect(JSON.parse(answer!.text).error.code).toBe('body_too_large');
+      }
+    }
+    expect(await metric('exchange_slow_bodies_total')).toBe(slow);
+  });
+
+  test('headers have limits, and what is no HTTP is refused', async () => {
+    const before = await server.state();
+    const long = connection();
+    await long.send(requestText('GET', '/health', { 'x-long': 'x'.repeat(5_000) }));
+    expect((await long.answers(1))[0]).toMatchObject({ status: 431 });
+    await long.closed();
+    const many = connection();
+    const headers = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`x-${i}`, '1']));
+    await many.send(requestText('GET', '/health', headers));
+    expect((await many.answers(1))[0]!.status).toBe(431);
+    for (const garbage of [
+      'GET /api/health HTTP/1.0\r\nhost: x\r\n\r\n',
+      `${buyText({ 'transfer-encoding': 'chunked' })}`,
+      requestText('POST', BUY, { 'content-length': '-1' }, ORDER),
+      requestText('POST', BUY, { 'content-length': '12abc' }, ORDER),
+      '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello tls\r\n\r\n',
+    ]) {
+      const client = connection();
+      await client.send(garbage);
+      await eventually(() => client.isClosed || client.received !== '');
+      expect(client.received, garbage).not.toContain('HTTP/1.1 200');
+      client.leave();
+    }
+    expect(await server.state()).toEqual(before);
+  });
+
+  test('two lengths or a length and chunks never smuggle a second request in', async () => {
+    const before = ordersOfAda();
+    const hidden = buyText();
+    const twoLengths = `content-length: 0\r\ncontent-length: ${hidden.length}`;
+    const logout = 'POST /api/auth/logout HTTP/1.1\r\nhost: x\r\ncontent-type: application/json';
+    for (const [head, body] of [
+      [
+        `${logout}\r\ncontent-length: ${hidden.length}\r\ntransfer-encoding: chunked`,
+        `0\r\n\r\n${hidden}`,
+        false,
+      ],
+      [`${logout}\r\n${twoLengths}`, `0\r\n\r\n${hidden}`],
+      [`${logout}\r\n${twoLengths}`, hidden],
+      [`${logout}\r\ncontent-length: ${hidden.length}\r\ncontent-length: 0`, hidden],
+      [`GET /api/health HTTP/1.1\r\nhost: x\r\n${twoLengths}`, hidden],
+      [`GET /api/no/such/route HTTP/1.1\r\nhost: x\r\n${twoLengths}`, hidden],
+    ] as const) {
+      const client = connection();
+      await client.send(`${head}\r\n\r\n${body}`);
+      await client.closed();
+      expect(client.received).not.toContain('HTTP/1.1 200');
+      await noCallIsLeft();
+    }
+    // With nothing behind it, the client hears what is wrong; what it sends afterwards is not read any more.
+    for (const head of [
+      logout,
+      'GET /api/health HTTP/1.1\r\nhost: x',
+      'GET /api/nowhere HTTP/1.1\r\nhost: x',
+    ]) {
+      const client = connection();
+      await client.send(`${head}\r\ncontent-length: 0\r\ncontent-length: 5\r\n\r\n`);
+      const [answer] = await client.answers(1);
+      expect(answer!.status).toBe(400);
+      expect(JSON.parse(answer!.text).error.details).toHaveProperty('Content-Length');
+      await client.send(hidden);
+      await client.closed();
+      expect(client.received).not.toContain('HTTP/1.1 200');
+      await noCallIsLeft();
+    }
+    expect(ordersOfAda()).toBe(before);
+  });
+
+  test('the same length twice is one length', async () => {
+    const client = connection();
+    await client.send(buyText({ 'content-length': `${ORDER.length}`, 'Content-Length': `${ORDER.length}` }));
+    expect((await client.answers(1))[0]).toMatchObject({ status: 200 });
+    client.leave();
+  });
+
+  test('a key that stands there twice, or is empty, is refused', async () => {
+    const before = await server.state();
+    for (const keys of [
+      { 'idempotency-key': 'a', 'Idempotency-Key': 'a' },
+      { 'idempotency-key': 'a', 'Idempotency-Key': 'b' },
+      { 'idempotency-key': '', 'Idempotency-Key': 'b' },
+      { 'idempotency-key': '' },
+    ]) {
+      const client = connection();
+      await client.send(buyText(keys as Record<string, string>));
+      const [answer] = await client.answers(1);
+      expect(answer!.status).toBe(400);
+      expect(JSON.parse(answer!.text).error.details).toHaveProperty('Idempotency-Key');
+      client.leave();
+    }
+    expect(await server.state()).toEqual(before);
+  });
+
+  test('a body of nothing but mistakes is answered in few words', async () => {
+    const before = await server.state();
+    const many = JSON.stringify(
+      Object.fromEntries(Array.from({ length: 4_000 }, (_, i) => [`field-${i}`, 1])),
+    );
+    const long = JSON.stringify({ ['🙂'.repeat(8_000)]: 1 });
+    const digits = `{"outcome":"UP","amount":0.${'1'.repeat(60_000)}}`;
+    const operations = JSON.stringify({
+      operations: Array.from({ length: 100 }, () => ({ op: 'buy', a: 1, b: 2, c: 3, ['d'.repeat(500)]: 4 })),
+    });
+    for (const [path, raw] of [
+      [BUY, many],
+      [BUY, long],
+      [BUY, digits],
+      ['/batch', many],
+      ['/batch', operations],
+    ] as const) {
+      const options = { token: ada.token, raw, headers: { 'content-type': 'application/json' } };
+      const { status, text, json } = await api.send('POST', path, undefined, options);
+      expect([status, json.error.code]).toEqual([400, 'invalid_request']);
+      expect(Object.keys(json.error.details).length).toBeLessThanOrEqual(20);
+      expect(text.length).toBeLessThan(6_000);
+    }
+    const { json } = await api.send('GET', `/vaults?${'q'.repeat(3_000)}=1`);
+    expect(Object.keys(json.error.details)[0]!.length).toBeLessThanOrEqual(60);
+    expect(await server.state()).toEqual(before);
+  });
+});
+
+/** Only bare sockets here: how many connections an HTTP client makes is its own affair. */
+describe('many connections', () => {
+  let probe: RawConnection;
+  let asked: number;
+  afterEach(() => server.stop());
+
+  async function startWith(connections: { total: number; perAddress: number }): Promise<void> {
+    server = await TestServer.withMarket({ connections: { ...connections, streamsPerAddress: 0 } });
+    api = server.api;
+    probe = connection();
+    asked = 0;
+  }
+
+  async function seen(name: string): Promise<number> {
+    await probe.send(requestText('GET', '/metrics'));
+    return valueIn((await probe.answers(++asked)).at(-1)!.text, name);
+  }
+
+  const opened = async (): Promise<RawConnection> => {
+    const client = connection();
+    await client.send(requestText('GET', '/health'));
+    await eventually(() => client.isClosed || client.received !== '');
+    return client;
+  };
+
+  test('beyond the cap they are closed at once; when others have left, there is room again', async () => {
+    await startWith({ total: 6, perAddress: 0 });
+    expect(await seen('exchange_connections{kind="http"}')).toBe(1);
+    const clients: RawConnection[] = [];
+    for (let i = 0; i < 5; i++) clients.push(await opened());
+    expect(clients.map((client) => client.isClosed)).toEqual(clients.map(() => false));
+    for (let i = 0; i < 3; i++) expect((await opened()).received).toBe('');
+    expect(await seen('exchange_connections_refused_total{limit="total"}')).toBe(3);
+    clients.pop()!.leave();
+    await eventually(async () => (await seen('exchange_connections{kind="http"}')) === 5);
+    clients.push(await opened());
+    expect(clients.at(-1)!.received).toContain('HTTP/1.1 200');
+    for (const client of clients) client.leave();
+  });
+
+  test('WebSockets count, for as long as they are open', async () => {
+    await startWith({ total: 4, perAddress: 0 });
+    for (let round = 0; round < 3; round++) {
+      const streams = await Promise.all([1, 2, 3].map(openStream));
+      expect(await seen('exchange_connections{kind="stream"}')).toBe(3);
+      expect(await seen('exchange_connections{kind="http"}')).toBe(1);
+      expect((await opened()).received).toBe('');
+      for (const stream of streams) stream.close();
+      await eventually(async () => (await seen('exchange_connections{kind="stream"}')) === 0);
+    }
+  });
+
+  function openStream(): Promise<WebSocket> {
+    return new Promise((resolve, reject) => {
+      const stream = new WebSocket(`${api.url.replace('http', 'ws')}/api/stream`);
+      stream.on('open', () => resolve(stream));
+      stream.on('error', reject);
+    });
+  }
+
+  test('one address may open so many within ten seconds', async () => {
+    await startWith({ total: 1_000, perAddress: 8 });
+    expect(await seen('exchange_connections{kind="http"}')).toBe(1);
+    const clients: RawConnection[] = [];
+    for (let i = 0; i < 30; i++) clients.push(await opened());
+    const welcome = clients.filter((client) => client.received.includes('HTTP/1.1 200'));
+    // Seven beside the probe, and those that have come in since.
+    expect(welcome.length).toBeGreaterThanOrEqual(7);
+    expect(welcome.length).toBeLessThan(30);
+    expect(await seen('exchange_connections_refused_total{limit="address"}')).toBe(30 - welcome.length);
+    for (const client of clients) client.leave();
+  });
+});

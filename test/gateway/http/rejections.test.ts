@@ -1,0 +1,180 @@
+/** What the engine rejects, over real HTTP: it is in the journal, with the code that the client is told, and no account has changed. */
+import { expect, test } from 'vitest';
+import type { ErrorCode } from '../../../gateway/http/errors.js';
+import { PASSWORD, type Verb, WINDOW_START_MS } from '../../support/server.js';
+import { ACTIVE, ada, api, asAda, bob, buy, ENDED, rejected, sell, withTwoTraders } from './refusals.js';
+
+withTwoTraders();
+
+const cases: [string, Verb, () => string, object | undefined, number, ErrorCode][] = [
+  [
+    'a market that never was',
+    'POST',
+    () => '/markets/15m/btc-15m-1763800200/buy',
+    { outcome: 'UP', amount: 1 },
+    404,
+    'market_not_found',
+  ],
+  [
+    'a buy in a market that has ended',
+    'POST',
+    () => `/markets/15m/${ENDED}/buy`,
+    { outcome: 'UP', amount: 1 },
+    409,
+    'market_not_active',
+  ],
+  [
+    'a sell in a market that has ended',
+    'POST',
+    () => `/markets/15m/${ENDED}/sell`,
+    { outcome: 'UP', shares: 1 },
+    409,
+    'market_not_active',
+  ],
+  [
+    'a claim before the resolution',
+    'POST',
+    () => `/markets/15m/${ENDED}/claim`,
+    undefined,
+    409,
+    'market_not_resolved',
+  ],
+  [
+    'a claim in an active market',
+    'POST',
+    () => `/markets/15m/${ACTIVE}/claim`,
+    {},
+    409,
+    'market_not_resolved',
+  ],
+  ['too little money', 'POST', () => buy, { outcome: 'UP', amount: 10_000 }, 422, 'insufficient_balance'],
+  ['too few shares', 'POST', () => sell, { outcome: 'UP', shares: 11 }, 422, 'insufficient_shares'],
+  [
+    'nothing on the other side',
+    'POST',
+    () => buy,
+    { outcome: 'UP', amount: 5, price: 0.3 },
+    409,
+    'insufficient_liquidity',
+  ],
+  [
+    'an amount for less than a lot',
+    'POST',
+    () => buy,
+    { outcome: 'UP', amount: 0.0001 },
+    400,
+    'amount_too_small',
+  ],
+  [
+    'FOK for more than there is',
+    'POST',
+    () => buy,
+    { outcome: 'UP', amount: 9_000, timeInForce: 'FOK', price: 0.6 },
+    409,
+    'price_not_met',
+  ],
+  [
+    'postOnly that would trade',
+    'POST',
+    () => buy,
+    { outcome: 'UP', shares: 1, price: 0.9, timeInForce: 'GTC', postOnly: true },
+    409,
+    'price_not_met',
+  ],
+  [
+    'an order that came too late',
+    'POST',
+    () => buy,
+    { outcome: 'UP', amount: 1, validUntilMs: WINDOW_START_MS },
+    409,
+    'deadline_passed',
+  ],
+  [
+    'an order that is not there',
+    'DELETE',
+    () => `/markets/15m/${ACTIVE}/orders/o77`,
+    undefined,
+    404,
+    'order_not_found',
+  ],
+  [
+    "another user's order",
+    'DELETE',
+    () => `/markets/15m/${ACTIVE}/orders/o3`,
+    undefined,
+    404,
+    'order_not_found',
+  ],
+  [
+    'a vault deposit that is not there',
+    'POST',
+    () => '/vaults/deposits/d77/unstake',
+    undefined,
+    404,
+    'deposit_not_found',
+  ],
+  [
+    'yield where there is none',
+    'POST',
+    () => '/vaults/deposits/d1/claim',
+    undefined,
+    409,
+    'nothing_to_claim',
+  ],
+  [
+    'a stake beyond the balance',
+    'POST',
+    () => '/vaults/flex/stake',
+    { amount: 99_999 },
+    422,
+    'insufficient_balance',
+  ],
+];
+test.each(cases)('%s', async (_what, method, path, body, status, code) => {
+  await rejected({ method, path: path(), body, options: asAda(), status, code });
+});
+
+test("another user's vault deposit is as if it were not there", async () => {
+  for (const verb of ['unstake', 'claim']) {
+    const path = `/vaults/deposits/d1/${verb}`;
+    await rejected({
+      method: 'POST',
+      path,
+      options: { token: bob.token },
+      status: 404,
+      code: 'deposit_not_found',
+    });
+  }
+});
+
+test('a referral code that is taken, and one that leads to nobody', async () => {
+  const { code } = (await api.get(`/users/${bob.userId}/referral`)).json;
+  const path = `/users/${ada.userId}/referral/code`;
+  await rejected({
+    method: 'PUT',
+    path,
+    body: { code: code.toLowerCase() },
+    options: asAda(),
+    status: 409,
+    code: 'referral_code_taken',
+  });
+  const someone = { username: 'someone', password: PASSWORD, referralCode: 'LEADS-NOWHERE' };
+  await rejected({
+    method: 'POST',
+    path: '/auth/register',
+    body: someone,
+    status: 400,
+    code: 'invalid_request',
+    field: 'referralCode',
+  });
+});
+
+test('a shortage says what was needed and what there is, in exact decimals', async () => {
+  const { available } = (await api.get(`/users/${ada.userId}/balance`, ada.token)).json;
+  const money = await api.post(buy, { outcome: 'UP', amount: 9_999.999999 }, ada.token);
+  // The fee on 9,999.999999 is 50 dollars, rounded up to a micro-dollar.
+  expect(money.json.error.details).toEqual({ required: 10_049.999999, available });
+  expect(money.json.error.message).toContain('$10049.999999');
+  const shares = await api.post(sell, { outcome: 'UP', shares: 10.001 }, ada.token);
+  expect(shares.json.error.details).toEqual({ required: 10.001, available: 10 });
+});

@@ -1,0 +1,215 @@
+/**
+ * Request smuggling: whatever path it is sent to, a request that two readers could read differently is refused, or is the last of its connection,
+ * and what is hidden in it is never executed. The cases are those of bench/attack/classes/smuggling-cases.ts.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Carrier,
+  CHUNK_CASES,
+  FRAMING_CASES,
+  LIBRARY_CASES,
+  type RawCase,
+  type RawExpectation,
+  type RawOutcome,
+  REQUEST_CASES,
+  rawBytes,
+  sendRaw,
+} from '../../../bench/attack/classes/smuggling-cases.js';
+import { pageFiles } from '../../../gateway/contract/page.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import { RawConnection, requestText } from '../../support/raw-connection.js';
+import { MARKET, TestServer, type Trader } from '../../support/server.js';
+
+let server: TestServer;
+let ada: Trader;
+let hidden: string;
+
+beforeAll(async () => {
+  server = await TestServer.withMarket({
+    connections: { total: 1_000, perAddress: 0, streamsPerAddress: 0 },
+  });
+  ada = await server.register('ada');
+  const order = JSON.stringify({ outcome: 'UP', shares: 0.001, price: 0.001, timeInForce: 'GTC' });
+  hidden = requestText('POST', `/markets/15m/${MARKET}/buy`, { 'x-user-token': ada.token }, order);
+});
+afterAll(() => server.stop());
+
+const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;
+const pathOf = (path: string) => `/api${path.replace(/:\w+/g, 'u1')}`;
+
+/** Every route that takes a body. */
+const TAKERS: Carrier[] = ROUTES.filter((route) => route.body !== undefined).map(({ method, path }) => ({
+  method,
+  path: pathOf(path),
+}));
+/** Every other path with the methods that it has, and some that it has not; the files, the stream, and what is not there. */
+const OTHERS: Carrier[] = [
+  ...ROUTES.filter((route) => route.body === undefined).flatMap(({ path }) =>
+    ['GET', 'HEAD'].map((method) => ({ method, path: pathOf(path) })),
+  ),
+  ...[
+    '/api/health',
+    '/api/batch',
+    '/api/openapi.json',
+    '/api/docs',
+    '/api/stream',
+    '/api/nowhere',
+    '/',
+  ].flatMap((path) => ['PATCH', 'OPTIONS', 'DELETE', 'TRACE', 'get'].map((method) => ({ method, path }))),
+  ...['/openapi.json', ...pageFiles().keys(), '/stream', '/nowhere'].flatMap((path) =>
+    ['GET', 'HEAD', 'POST'].map((method) => ({ method, path: `/api${path}` })),
+  ),
+];
+const nameOf = ({ method, path }: Carrier) => `${method} ${path}`;
+
+function play(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcome> {
+  return sendRaw(server.exchange.port, [rawBytes(raw, carrier, hidden)], leaves);
+}
+
+/** The same in two packets, of which the second has the body. */
+function playInTwo(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcome> {
+  const bytes = rawBytes(raw, carrier, hidden);
+  const headEnd = bytes.indexOf('\r\n\r\n') + 4;
+  return sendRaw(server.exchange.port, [bytes.slice(0, headEnd), bytes.slice(headEnd)], leaves);
+}
+
+function judge(name: string, expected: RawExpectation, { statuses }: RawOutcome): void {
+  if (expected === 'ignored') expect(statuses, name).toEqual([]);
+  else expect(statuses.length, `${name}: ${statuses}`).toBeLessThanOrEqual(1);
+  if (expected === 'refused')
+    for (const status of statuses) expect([400, 431, 501, 505], name).toContain(status);
+}
+
+describe('a request whose length is told twice, or in another way than by the book', () => {
+  async function refused(send: typeof play, carrier: Carrier): Promise<void> {
+    const before = ordersOfAda();
+    const outcomes = await Promise.all(FRAMING_CASES.map((raw) => send(raw, carrier)));
+    for (const [i, raw] of FRAMING_CASES.entries()) judge(raw.name, raw.expected, outcomes[i]!);
+    expect(ordersOfAda()).toBe(before);
+  }
+
+  test.each([...TAKERS, ...OTHERS].map((carrier) => [nameOf(carrier), carrier] as const))(
+    'is refused by %s',
+    (_name, carrier) => refused(play, carrier),
+  );
+  test.each(TAKERS.map((carrier) => [nameOf(carrier), carrier] as const))(
+    'is refused by %s, also when the body comes later',
+    (_name, carrier) => refused(playInTwo, carrier),
+  );
+});
+
+describe('a body in chunks that readers could cut differently', () => {
+  test.each(TAKERS.map((carrier) => [nameOf(carrier), carrier] as const))(
+    'hides nothing from %s: its request is the last of the connection',
+    async (_name, carrier) => {
+      const before = ordersOfAda();
+      for (const send of [play, playInTwo]) {
+        const outcomes = await Promise.all(CHUNK_CASES.map((raw) => send(raw, carrier, true)));
+        for (const [i, raw] of CHUNK_CASES.entries()) judge(raw.name, raw.expected, outcomes[i]!);
+      }
+      expect(ordersOfAda()).toBe(before);
+    },
+  );
+
+  test.each(OTHERS.map((carrier) => [nameOf(carrier), carrier] as const))(
+    'is refused by %s, which takes no body',
+    async (_name, carrier) => {
+      const before = ordersOfAda();
+      const outcomes = await Promise.all(CHUNK_CASES.map((raw) => play(raw, carrier)));
+      for (const [i, raw] of CHUNK_CASES.entries()) judge(raw.name, 'refused', outcomes[i]!);
+      expect(ordersOfAda()).toBe(before);
+    },
+  );
+});
+
+test.each(REQUEST_CASES.map((raw) => [raw.name, raw] as const))('%s is no request', async (_name, raw) => {
+  const before = ordersOfAda();
+  judge(raw.name, raw.expected, await sendRaw(server.exchange.port, [raw.bytes(hidden)], true));
+  expect(ordersOfAda()).toBe(before);
+});
+
+test.each(LIBRARY_CASES.map((raw) => [raw.name, raw] as const))(
+  '%s, and only a proxy can refuse it',
+  async (_name, raw) => {
+    // The outer request is answered at once, so that nothing stands in the way of the one behind it.
+    await server.durable();
+    const before = ordersOfAda();
+    await play(raw, { method: 'GET', path: '/api/health' }, true);
+    expect(ordersOfAda()).toBe(before + 1);
+  },
+);
+
+/** With the connection kept, unless it is in chunks. */
+const HONEST: [what: string, head: string, body: string, isKept: boolean][] = [
+  ['a body of a known length', 'Content-Length: 2', '{}', true],
+  ['a length with zeros before it', 'Content-Length: 0002', '{}', true],
+  ['the same length twice', 'Content-Length: 2\r\nContent-Length: 2', '{}', true],
+  ['no body', 'Content-Length: 0', '', true],
+  ['no word of a body', 'Accept: */*', '', true],
+  ['a body in chunks', 'Transfer-Encoding: chunked', '1\r\n{\r\n1\r\n}\r\n0\r\n\r\n', false],
+];
+
+test.each(HONEST)('%s is taken by each route that takes one', async (_what, head, body, isKept) => {
+  for (const { method, path } of TAKERS) {
+    const first = `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`;
+    const before = ordersOfAda();
+    const client = new RawConnection(server.exchange.address);
+    await client.send(first);
+    const [answer] = await client.answers(1);
+    // What a route makes of an empty object differs; that it was read shows in what it does not say.
+    expect(answer!.status, path).not.toBe(415);
+    expect(answer!.text, path).not.toContain('invalid_json');
+    const { connection } = answer!.headers;
+    // An answer without a body is the last of its connection, too.
+    const goesOn = isKept && answer!.status !== 204;
+    expect(connection, path).toBe(goesOn ? undefined : 'close');
+    await client.send(goesOn ? requestText('GET', '/health') : hidden);
+    if (goesOn) expect((await client.answers(2))[1]!.status).toBe(200);
+    else await client.closed();
+    client.leave();
+    expect(ordersOfAda()).toBe(before);
+  }
+});
+
+test('a GET, a HEAD or an OPTIONS with a body of a known length is answered, and its body is no request', async () => {
+  for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+    const before = ordersOfAda();
+    const bytes = `${method} /api/health HTTP/1.1\r\nHost: x\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`;
+    const { statuses } = await sendRaw(server.exchange.port, [bytes], true);
+    expect(statuses).toEqual([method === 'OPTIONS' ? 405 : 200]);
+    expect(ordersOfAda()).toBe(before);
+  }
+});
+
+test('nothing behind a HEAD, or behind a request whose answer has no body, is executed', async () => {
+  for (const request of [
+    requestText('HEAD', '/health'),
+    requestText('HEAD', '/nowhere'),
+    requestText('HEAD', '/docs'),
+    requestText('POST', '/auth/logout'),
+  ]) {
+    const before = ordersOfAda();
+    const { statuses } = await sendRaw(server.exchange.port, [request + hidden], true);
+    expect(statuses.length, request).toBeLessThanOrEqual(1);
+    expect(ordersOfAda(), request).toBe(before);
+  }
+});
+
+test('a WebSocket’s handshake has no body', async () => {
+  const upgrade =
+    'GET /api/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+    'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+  const before = ordersOfAda();
+  for (const [lines, body] of [
+    [`Content-Length: ${hidden.length}\r\n`, hidden],
+    [`Content-Length: 0\r\nContent-Length: ${hidden.length}\r\n`, hidden],
+    ['Transfer-Encoding: chunked\r\n', `0\r\n\r\n${hidden}`],
+    ['Transfer-Encoding: identity\r\n', hidden],
+  ]) {
+    const { statuses } = await sendRaw(server.exchange.port, [`${upgrade}${lines}\r\n${body}`], false);
+    expect(statuses.filter((status) => status !== 400)).toEqual([]);
+  }
+  const { statuses } = await sendRaw(server.exchange.port, [`${upgrade}Content-Length: 0\r\n\r\n`], true);
+  expect(statuses).toEqual([101]);
+  expect(ordersOfAda()).toBe(before);
+});

@@ -1,0 +1,315 @@
+/** The live feed against a server on this machine that speaks Coinbase's messages, and misbehaves in every way. */
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { CoinbaseFeed, type CoinbaseFeedOptions } from '../../../gateway/inputs/feeds/coinbase.js';
+import { readFeedMessage } from '../../../gateway/inputs/feeds/coinbase-messages.js';
+import { eventually, HandClock } from '../../support/house-support.js';
+
+const NOW_MS = Date.UTC(2025, 10, 21, 6, 30, 0);
+
+let server: WebSocketServer;
+let port: number;
+let sockets: WebSocket[];
+let received: string[];
+let logged: { level: number; msg: string; delayMs?: number; reason?: string }[];
+let feed: CoinbaseFeed | null;
+let clock: HandClock;
+let delivered: { symbol: string; priceMicros: number; observedAtMs: number; elapsedMs: number }[];
+
+beforeEach(async () => {
+  sockets = [];
+  received = [];
+  logged = [];
+  delivered = [];
+  feed = null;
+  clock = new HandClock(NOW_MS);
+  server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  server.on('connection', (socket) => {
+    sockets.push(socket);
+    socket.on('message', (data) => received.push(data.toString()));
+  });
+  await new Promise((resolve) => server.once('listening', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+
+afterEach(async () => {
+  await feed?.stop();
+  for (const socket of server.clients) socket.terminate();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+function connect(options: Partial<CoinbaseFeedOptions> = {}): CoinbaseFeed {
+  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line)) });
+  feed = new CoinbaseFeed({
+    symbols: ['BTC', 'ETH', 'SOL'],
+    clock,
+    log,
+    random: () => 0.5,
+    url: `ws://127.0.0.1:${port}`,
+    backoffFirstMs: 10,
+    backoffMaxMs: 40,
+    ...options,
+  });
+  feed.start((symbol, priceMicros, observedAtMs) =>
+    delivered.push({ symbol, priceMicros, observedAtMs, elapsedMs: performance.now() }),
+  );
+  return feed;
+}
+
+/** As the exchange sends it, all fields. */
+function ticker(fields: Record<string, unknown> = {}): string {
+  return JSON.stringify({
+    type: 'ticker',
+    sequence: 1,
+    product_id: 'BTC-USD',
+    price: '95123.45',
+    open_24h: '94000.00',
+    volume_24h: '8123.1',
+    low_24h: '93000',
+    high_24h: '96000',
+    volume_30d: '300000.1',
+    best_bid: '95123.44',
+    best_bid_size: '0.1',
+    best_ask: '95123.46',
+    best_ask_size: '0.2',
+    side: 'buy',
+    time: '2025-11-21T06:29:59.123456Z',
+    trade_id: 1,
+    last_size: '0.001',
+    ...fields,
+  });
+}
+
+/** The n-th connection, once its subscription has come. */
+async function subscribed(count = 1): Promise<WebSocket> {
+  await eventually(() => expect(received).toHaveLength(count));
+  return sockets[count - 1]!;
+}
+
+const prices = () => delivered.map((tick) => tick.priceMicros / 1_000_000);
+
+describe('prices', () => {
+  test('it subscribes to the ticker of each asset and delivers what comes', async () => {
+    const live = connect();
+    const socket = await subscribed();
+    expect(JSON.parse(received[0]!)).toEqual({
+      type: 'subscribe',
+      product_ids: ['BTC-USD', 'ETH-USD', 'SOL-USD'],
+      channels: ['ticker'],
+    });
+    const channels = [{ name: 'ticker', product_ids: ['BTC-USD', 'ETH-USD', 'SOL-USD'] }];
+    socket.send(JSON.stringify({ type: 'subscriptions', channels }));
+    socket.send(ticker());
+    socket.send(ticker({ product_id: 'ETH-USD', price: '3300.1' }));
+    socket.send(ticker({ product_id: 'SOL-USD', price: '190' }));
+    await eventually(() => expect(delivered).toHaveLength(3));
+    const observedAtMs = NOW_MS - 877;
+    expect(delivered.map(({ elapsedMs, ...tick }) => tick)).toEqual([
+      { symbol: 'BTC', priceMicros: 95_123_450_000, observedAtMs },
+      { symbol: 'ETH', priceMicros: 3_300_100_000, observedAtMs },
+      { symbol: 'SOL', priceMicros: 190_000_000, observedAtMs },
+    ]);
+    expect(logged.some((entry) => entry.msg === 'price feed: subscribed')).toBe(true);
+    expect(live.status()).toEqual({
+      live: true,
+      connections: 1,
+      delivered: 3,
+      malformed: 0,
+      serverErrors: 0,
+    });
+  });
+
+  test('a time later than the exchange’s clock becomes that clock’s', async () => {
+    connect();
+    const socket = await subscribed();
+    socket.send(ticker({ time: '2025-11-21T06:30:05.000000Z' }));
+    await eventually(() => expect(delivered).toHaveLength(1));
+    expect(delivered[0]?.observedAtMs).toBe(NOW_MS);
+  });
+
+  test('duplicates, older sequence numbers and older times are left out', async () => {
+    connect();
+    const socket = await subscribed();
+    socket.send(ticker({ sequence: 10, price: '100' }));
+    await eventually(() => expect(prices()).toEqual([100]));
+    socket.send(ticker({ sequence: 10, price: '101' }));
+    socket.send(ticker({ sequence: 9, price: '102' }));
+    socket.send(ticker({ sequence: 11, price: '103', time: '2025-11-21T06:29:58.000000Z' }));
+    socket.send(ticker({ sequence: 3, price: '104', product_id: 'ETH-USD' }));
+    socket.send(ticker({ sequence: 12, price: '105' }));
+    await eventually(() => expect(delivered).toHaveLength(3));
+    expect(prices()).toEqual([100, 104, 105]);
+  });
+
+  test('at most ten a second for each asset, always the newest', async () => {
+    connect();
+    const socket = await subscribed();
+    for (let i = 1; i <= 500; i++) {
+      socket.send(ticker({ sequence: i, price: `${i}` }));
+      if (i % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 40));
+    }
+    await eventually(() => expect(prices().at(-1)).toBe(500));
+    expect(delivered.length).toBeGreaterThan(2);
+    for (let i = 1; i < delivered.length; i++) {
+      // A tenth of a second, measured a moment later by the test, which may have to wait for the processor.
+      expect(delivered[i]!.elapsedMs - delivered[i - 1]!.elapsedMs).toBeGreaterThan(70);
+      expect(delivered[i]!.priceMicros).toBeGreaterThan(delivered[i - 1]!.priceMicros);
+    }
+  });
+});
+
+describe('a connection that fails', () => {
+  test('closed by the server: another is made, and its sequence numbers start afresh', async () => {
+    const live = connect();
+    const first = await subscribed();
+    first.send(ticker({ sequence: 500, price: '100' }));
+    await eventually(() => expect(delivered).toHaveLength(1));
+    first.close(1001);
+    const second = await subscribed(2);
+    await eventually(() => expect(live.status().live).toBe(false));
+    second.send(ticker({ sequence: 7, price: '101' }));
+    await eventually(() => expect(prices()).toEqual([100, 101]));
+    expect(live.status()).toMatchObject({ live: true, connections: 2 });
+  });
+
+  test('silent: another is made', async () => {
+    connect({ idleTimeoutMs: 50 });
+    await subscribed();
+    await subscribed(2);
+    expect(logged.some((entry) => entry.msg.includes('silent'))).toBe(true);
+  });
+
+  test('only garbage: counts as silent, is logged and counted, delivers nothing', async () => {
+    const live = connect({ idleTimeoutMs: 1_000 });
+    const socket = await subscribed();
+    const garbage = [
+      '',
+      'nonsense',
+      '[]',
+      'null',
+      '{}',
+      '{"type":7}',
+      ticker({ price: 95_000 }),
+      ticker({ price: '-1' }),
+      ticker({ price: '1e5' }),
+      ticker({ price: undefined }),
+      ticker({ time: 'yesterday' }),
+      ticker({ sequence: 1.5 }),
+      ticker({ sequence: '1' }),
+      ticker({ product_id: 'DOGE-USD' }),
+      '{"type":"error"}',
+      '{"type":"subscriptions","channels":"ticker"}',
+    ];
+    for (const text of garbage) socket.send(text);
+    await eventually(() => expect(live.status().malformed).toBeGreaterThanOrEqual(garbage.length));
+    const again = setInterval(() => socket.send('nonsense'), 20);
+    try {
+      await subscribed(2);
+    } finally {
+      clearInterval(again);
+    }
+    expect(delivered).toEqual([]);
+    const warnings = logged.filter((entry) => entry.msg === 'price feed: malformed message');
+    expect(warnings.length).toBe(live.status().malformed);
+  });
+
+  test('garbage between good messages costs nothing', async () => {
+    const live = connect();
+    const socket = await subscribed();
+    for (let i = 1; i <= 60; i++)
+      socket.send(i % 2 === 0 ? 'nonsense' : ticker({ sequence: i, price: `${i}` }));
+    await eventually(() => expect(prices().at(-1)).toBe(59));
+    await eventually(() => expect(live.status()).toMatchObject({ connections: 1, malformed: 30 }));
+  });
+
+  test('refused with an error message: it is logged, counted, and tried again', async () => {
+    const live = connect();
+    const socket = await subscribed();
+    const reason = 'SOL-USD is delisted';
+    socket.send(JSON.stringify({ type: 'error', message: 'Failed to subscribe', reason }));
+    await subscribed(2);
+    expect(live.status().serverErrors).toBe(1);
+    const entry = logged.find((each) => each.level === 50);
+    expect(entry).toMatchObject({ reason: 'Failed to subscribe: SOL-USD is delisted' });
+  });
+
+  test('a message that is too large ends it', async () => {
+    connect();
+    (await subscribed()).send('x'.repeat(100_000));
+    await subscribed(2);
+    expect(delivered).toEqual([]);
+  });
+
+  test('the waits double up to a maximum, with the given randomness, until a price comes', async () => {
+    connect({ random: () => 0.999_999, backoffFirstMs: 4, backoffMaxMs: 16 });
+    const waits = () => logged.filter((entry) => 'delayMs' in entry).map((entry) => entry.delayMs);
+    for (let i = 1; i <= 5; i++) (await subscribed(i)).terminate();
+    const last = await subscribed(6);
+    expect(waits()).toEqual([4, 8, 16, 16, 16]);
+    last.send(ticker());
+    await eventually(() => expect(delivered).toHaveLength(1));
+    last.terminate();
+    await subscribed(7);
+    expect(waits().at(-1)).toBe(4);
+  });
+
+  test('a server that is not there is tried again until it is', async () => {
+    await new Promise((resolve) => server.close(resolve));
+    const live = connect();
+    await eventually(() => expect(live.status().connections).toBeGreaterThan(2));
+    server = new WebSocketServer({ port, host: '127.0.0.1' });
+    server.on('connection', (socket) => socket.on('message', () => socket.send(ticker())));
+    await eventually(() => expect(delivered).toHaveLength(1));
+  });
+});
+
+describe('stop', () => {
+  test('closes the connection and makes no other', async () => {
+    const live = connect();
+    const socket = await subscribed();
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    await live.stop();
+    await closed;
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(sockets).toHaveLength(1);
+  });
+
+  test('while it waits to reconnect', async () => {
+    const live = connect({ backoffFirstMs: 50, backoffMaxMs: 50 });
+    (await subscribed()).terminate();
+    await eventually(() => expect(logged.some((entry) => entry.msg.includes('disconnected'))).toBe(true));
+    await live.stop();
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    expect(sockets).toHaveLength(1);
+  });
+
+  test('while it connects', async () => {
+    await connect().stop();
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(received).toEqual([]);
+  });
+
+  test('a price that waits for its turn is not delivered', async () => {
+    const live = connect();
+    const socket = await subscribed();
+    socket.send(ticker({ sequence: 1, price: '1' }));
+    await eventually(() => expect(delivered).toHaveLength(1));
+    socket.send(ticker({ sequence: 2, price: '2' }));
+    socket.send('nonsense');
+    await eventually(() => expect(live.status().malformed).toBe(1));
+    // 1, unless the machine was so slow that its turn has come already.
+    const count = delivered.length;
+    await live.stop();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(delivered).toHaveLength(count);
+  });
+});
+
+test('kinds of messages that were not asked for are ignored', () => {
+  expect(readFeedMessage('{"type":"heartbeat","sequence":1}')).toEqual({ type: 'other' });
+  expect(readFeedMessage(ticker({ time: '2025-11-21T06:29:59.999999Z' }))).toMatchObject({
+    tradedAtMs: NOW_MS - 1,
+  });
+});

@@ -1,0 +1,231 @@
+/** The file feed on real prices: all of them, exactly, in order, each at its very time. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type FileFeedOptions, openFileFeed } from '../../../gateway/inputs/feeds/file.js';
+import { parsePriceMicros } from '../../../gateway/inputs/feeds/price-feed.js';
+import { checkTickFile } from '../../../gateway/inputs/feeds/tick-file.js';
+import { DAY_FILE } from '../../end-to-end/real-day/day-prices.js';
+import { eventually, silentLog } from '../../support/house-support.js';
+
+const HEADER = 'observedAtMs,asset,price';
+const BTC = new Set(['BTC']);
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'feed-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+function fileOf(...lines: string[]): string {
+  const path = join(folder, `${files++}.csv`);
+  writeFileSync(path, `${lines.join('\n')}\n`);
+  return path;
+}
+
+interface Delivered {
+  symbol: string;
+  priceMicros: number;
+  observedAtMs: number;
+  clockMs: number;
+}
+
+/** Opens a feed that notes what it delivers; `each` runs in the sink. */
+async function play(options: Partial<FileFeedOptions> & { path: string }, each = () => {}) {
+  const delivered: Delivered[] = [];
+  const failures: Error[] = [];
+  const symbols = options.symbols ?? ['BTC', 'ETH'];
+  const { clock, feed } = openFileFeed({
+    ticks: await checkTickFile(options.path, new Set(symbols)),
+    speed: 1e8,
+    symbols,
+    resumeAtMs: null,
+    log: silentLog,
+    onFailure: (error) => failures.push(error),
+    ...options,
+  });
+  const start = (): void =>
+    feed.start((symbol, priceMicros, observedAtMs) => {
+      delivered.push({ symbol, priceMicros, observedAtMs, clockMs: clock.nowMs() });
+      each();
+    });
+  return { clock, feed, delivered, failures, start };
+}
+
+/** The file read by other means than the feed's: text and integers. */
+function realTicks(): Omit<Delivered, 'clockMs'>[] {
+  const lines = readFileSync(DAY_FILE, 'utf8').trim().split('\n').slice(1);
+  return lines.map((line) => {
+    const [time, symbol, price] = line.split(',') as [string, string, string];
+    const [whole, fraction = ''] = price.split('.') as [string, string?];
+    const priceMicros = Number(BigInt(whole + fraction.padEnd(6, '0')));
+    return { symbol, priceMicros, observedAtMs: Number(time) };
+  });
+}
+
+describe('a day of real prices', () => {
+  test('is delivered whole, in order, exactly, each price when the clock shows its time', async () => {
+    const expected = realTicks();
+    expect(expected).toHaveLength(2_880);
+    const { clock, feed, delivered, failures, start } = await play({ path: DAY_FILE });
+    expect(clock.nowMs()).toBe(expected[0]!.observedAtMs);
+    start();
+    await eventually(() => expect(delivered).toHaveLength(expected.length));
+    expect(delivered.map(({ clockMs, ...tick }) => tick)).toEqual(expected);
+    for (const tick of delivered) expect(tick.clockMs).toBe(tick.observedAtMs);
+    // After the end, time goes on.
+    await eventually(() => expect(clock.nowMs()).toBeGreaterThan(expected.at(-1)!.observedAtMs + 60_000));
+    await feed.stop();
+    expect(failures).toEqual([]);
+  });
+
+  test('a busy machine makes no price late', async () => {
+    const busy = (): void => {
+      const until = performance.now() + 3;
+      while (performance.now() < until);
+    };
+    const { feed, delivered, start } = await play({ path: DAY_FILE, speed: 100_000 }, busy);
+    start();
+    await eventually(() => expect(delivered.length).toBeGreaterThan(200));
+    await feed.stop();
+    for (const tick of delivered) expect(tick.clockMs).toBe(tick.observedAtMs);
+  });
+
+  test('after a restart it goes on from the journal, and gives the last millisecond again', async () => {
+    const expected = realTicks();
+    const resumeAtMs = expected[1_000]!.observedAtMs;
+    const { clock, feed, delivered, start } = await play({ path: DAY_FILE, resumeAtMs });
+    expect(clock.nowMs()).toBe(resumeAtMs);
+    start();
+    await eventually(() => expect(delivered).toHaveLength(1_880));
+    expect(delivered[0]?.observedAtMs).toBe(resumeAtMs);
+    await feed.stop();
+
+    const between = await play({ path: DAY_FILE, resumeAtMs: resumeAtMs + 1, speed: 1 });
+    expect(between.clock.nowMs()).toBe(resumeAtMs + 1);
+    between.start();
+    await eventually(() => expect(between.clock.nowMs()).toBeGreaterThan(resumeAtMs + 1));
+    expect(between.delivered).toEqual([]);
+    await between.feed.stop();
+  });
+
+  test('stop ends it between two prices', async () => {
+    const { feed, delivered, failures, start } = await play({ path: DAY_FILE, speed: 10_000 });
+    start();
+    await eventually(() => expect(delivered.length).toBeGreaterThan(3));
+    await feed.stop();
+    const count = delivered.length;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(delivered).toHaveLength(count);
+    expect(failures).toEqual([]);
+  });
+});
+
+describe('what else a file may hold', () => {
+  test('several assets and several prices at one time', async () => {
+    const lines = ['5000,BTC,1', '5000,ETH,0.000001', '5000,BTC,2.5', '6000,ETH,9999999.999999'];
+    const { feed, delivered, start } = await play({ path: fileOf(HEADER, ...lines) });
+    start();
+    await eventually(() => expect(delivered).toHaveLength(4));
+    await feed.stop();
+    expect(delivered.map((tick) => [tick.observedAtMs, tick.symbol, tick.priceMicros])).toEqual([
+      [5_000, 'BTC', 1_000_000],
+      [5_000, 'ETH', 1],
+      [5_000, 'BTC', 2_500_000],
+      [6_000, 'ETH', 9_999_999_999_999],
+    ]);
+  });
+
+  test('a journal that is later than the whole file: no price, and time goes on', async () => {
+    const { clock, feed, delivered, start } = await play({
+      path: fileOf(HEADER, '5000,BTC,1'),
+      resumeAtMs: 90_000,
+    });
+    expect(clock.nowMs()).toBe(90_000);
+    start();
+    await eventually(() => expect(clock.nowMs()).toBeGreaterThan(100_000));
+    expect(delivered).toEqual([]);
+    await feed.stop();
+  });
+
+  test('a file that is later than the journal: time starts with the file', async () => {
+    const { clock } = await play({ path: fileOf(HEADER, '5000,BTC,1'), resumeAtMs: 4_000 });
+    expect(clock.nowMs()).toBe(5_000);
+  });
+});
+
+describe('faults stop the start and name the line', () => {
+  const good = '5000,BTC,1';
+  test.each<[string, RegExp, ...string[]]>([
+    ['no header', /line 1: the header must be observedAtMs,asset,price/, good],
+    ['another header', /line 1: the header/, 'time,asset,price', good],
+    ['a column too few', /line 3: 2 columns, must be 3/, HEADER, good, '6000,BTC'],
+    ['a column too many', /line 3: 4 columns/, HEADER, good, '6000,BTC,1,2'],
+    ['an empty line', /line 3: 1 columns/, HEADER, good, '', '6000,BTC,1'],
+    ['no time', /line 3: observedAtMs must be .* not "soon"/, HEADER, good, 'soon,BTC,1'],
+    ['a fraction of a millisecond', /line 2: observedAtMs/, HEADER, '5000.5,BTC,1'],
+    [
+      'a time that goes back',
+      /line 4: the time goes back, from 6000 to 5999/,
+      HEADER,
+      good,
+      '6000,BTC,1',
+      '5999,BTC,1',
+    ],
+    ['an unknown asset', /line 3: the exchange has no asset "DOGE"/, HEADER, good, '6000,DOGE,1'],
+    ['no price', /line 2: price must be dollars .* not ""/, HEADER, '5000,BTC,'],
+    ['a price of zero', /line 2: price/, HEADER, '5000,BTC,0'],
+    ['a negative price', /line 2: price/, HEADER, '5000,BTC,-1'],
+    ['a price with 7 decimals', /line 2: price/, HEADER, '5000,BTC,1.0000001'],
+    ['a price beyond the maximum', /line 2: price/, HEADER, '5000,BTC,10000000.000001'],
+    ['an exponent', /line 2: price/, HEADER, '5000,BTC,1e5'],
+    ['an open quote', /line 3|Quote/, HEADER, good, '6000,"BTC,1'],
+    ['no price at all', /there is no price/, HEADER],
+    ['nothing at all', /line 1|there is no price/, ''],
+  ])('%s', async (_what, message, ...lines) => {
+    await expect(checkTickFile(fileOf(...lines), BTC)).rejects.toThrow(message);
+  });
+
+  test('the last line of many', async () => {
+    const lines = Array.from({ length: 20_000 }, (_, i) => `${5_000 + i},BTC,${i + 1}`);
+    const path = fileOf(HEADER, ...lines, '99999,BTC,x');
+    await expect(play({ path })).rejects.toThrow(/line 20002: price/);
+  });
+
+  test('a file that is not there', async () => {
+    await expect(checkTickFile(join(folder, 'none.csv'), BTC)).rejects.toThrow(/ENOENT/);
+  });
+
+  test('a file that is spoilt after the start stops the exchange', async () => {
+    const path = fileOf(HEADER, '5000,BTC,1', '6000,BTC,2');
+    const { feed, delivered, failures, start } = await play({ path });
+    writeFileSync(path, `${HEADER}\n5000,BTC,1\n6000,BTC,two\n`);
+    start();
+    await eventually(() => expect(failures).toHaveLength(1));
+    expect(failures[0]?.message).toMatch(/line 3: price/);
+    expect(delivered).toHaveLength(1);
+    await feed.stop();
+  });
+});
+
+test.each<[string, number | null]>([
+  ['20375.76', 20_375_760_000],
+  ['1', 1_000_000],
+  ['0.000001', 1],
+  ['10000000', 10_000_000_000_000],
+  ['10000000.000001', null],
+  ['0.0000001', null],
+  ['1.1000000', 1_100_000],
+  ['0', null],
+  ['', null],
+  ['.5', null],
+  ['1.', null],
+  ['+1', null],
+  ['NaN', null],
+  [' 1', null],
+  ['1_000', null],
+])('the price "%s" is %s micros', (text, micros) => {
+  expect(parsePriceMicros(text)).toBe(micros);
+});

@@ -1,0 +1,114 @@
+/** The simulated feed and its random numbers: repeatable, of the stated volatility, going on from the last price. */
+import { expect, test } from 'vitest';
+import { normalRandom, uniformRandom } from '../../../gateway/inputs/feeds/random.js';
+import {
+  SIMULATED_ASSETS,
+  type SimulatedAsset,
+  SimulatedFeed,
+} from '../../../gateway/inputs/feeds/simulated.js';
+import { eventually, HandClock } from '../../support/house-support.js';
+
+const START_MS = 1_763_700_300_000;
+const YEAR_MS = 365.25 * 86_400_000;
+
+type Ticks = Map<string, { priceMicros: number; observedAtMs: number }[]>;
+
+/** Runs a feed until each asset has `count` prices; the clock makes one interval per price. */
+async function ticksOf(options: {
+  seed: string;
+  count: number;
+  intervalMs?: number;
+  assets?: readonly SimulatedAsset[];
+}): Promise<Ticks> {
+  const { seed, count, intervalMs = 250, assets = SIMULATED_ASSETS } = options;
+  const clock = new HandClock(START_MS);
+  const feed = new SimulatedFeed({ assets, clock, seed, intervalMs });
+  const ticks: Ticks = new Map(assets.map((asset) => [asset.symbol, []]));
+  const last = assets.at(-1)!.symbol;
+  feed.start((symbol, priceMicros, observedAtMs) => {
+    ticks.get(symbol)!.push({ priceMicros, observedAtMs });
+    if (symbol === last) clock.set(clock.nowMs() + intervalMs);
+  });
+  await eventually(() => expect(ticks.get(last)!.length).toBeGreaterThanOrEqual(count));
+  await feed.stop();
+  for (const list of ticks.values()) list.length = count;
+  return ticks;
+}
+
+test('starts where it is told, gives every asset a price per interval, in whole cents', async () => {
+  const ticks = await ticksOf({ seed: 'a', count: 40 });
+  for (const { symbol, startPriceMicros } of SIMULATED_ASSETS) {
+    const list = ticks.get(symbol)!;
+    expect(list[0]).toEqual({ priceMicros: startPriceMicros, observedAtMs: START_MS });
+    expect(list.map((tick) => tick.observedAtMs)).toEqual(list.map((_, i) => START_MS + 250 * i));
+    for (const tick of list) expect(tick.priceMicros % 10_000).toBe(0);
+    expect(new Set(list.map((tick) => tick.priceMicros)).size).toBeGreaterThan(1);
+  }
+});
+
+test('the same seed gives the same prices, another seed others, and assets move apart', async () => {
+  const [a, again, b] = await Promise.all(['a', 'a', 'b'].map((seed) => ticksOf({ seed, count: 40 })));
+  expect(again).toEqual(a);
+  expect(b).not.toEqual(a);
+  const moves = (symbol: string) =>
+    a!.get(symbol)!.map((tick) => tick.priceMicros / a!.get(symbol)![0]!.priceMicros);
+  expect(moves('BTC')).not.toEqual(moves('ETH'));
+});
+
+test('moves as much as its volatility says', async () => {
+  const asset = { symbol: 'BTC', startPriceMicros: 95_000_000_000, annualVolatility: 0.5 };
+  const assets = [asset, ...[1, 2, 3].map((i) => ({ ...asset, symbol: `B${i}` }))];
+  const ticks = await ticksOf({ seed: 'v', count: 300, intervalMs: 10_000, assets });
+  const moves = [...ticks.values()].flatMap((list) =>
+    list.slice(1).map((tick, i) => Math.log(tick.priceMicros / list[i]!.priceMicros)),
+  );
+  const variance = moves.reduce((sum, move) => sum + move * move, 0) / moves.length;
+  const annual = Math.sqrt((variance * YEAR_MS) / 10_000);
+  expect(annual).toBeGreaterThan(0.45);
+  expect(annual).toBeLessThan(0.55);
+});
+
+test('stays between a cent and a million dollars', async () => {
+  const wild = { symbol: 'W', startPriceMicros: 10_000, annualVolatility: 3_000 };
+  const ticks = await ticksOf({ seed: 'w', count: 200, assets: [wild], intervalMs: 60_000 });
+  for (const { priceMicros } of ticks.get('W')!) {
+    expect(priceMicros).toBeGreaterThanOrEqual(10_000);
+    expect(priceMicros).toBeLessThanOrEqual(1_000_000_000_000);
+  }
+});
+
+test('delivers nothing after stop', async () => {
+  const clock = new HandClock(START_MS);
+  const feed = new SimulatedFeed({ assets: SIMULATED_ASSETS, clock, seed: 's', intervalMs: 1 });
+  let delivered = 0;
+  feed.start(() => {
+    delivered++;
+    clock.set(clock.nowMs() + 1);
+  });
+  await eventually(() => expect(delivered).toBeGreaterThan(3));
+  await feed.stop();
+  const count = delivered;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(delivered).toBe(count);
+});
+
+test('the random numbers are even, and the normal ones have mean 0, variance 1 and normal tails', () => {
+  const uniform = uniformRandom('seed');
+  const buckets = new Array<number>(16).fill(0);
+  for (let i = 0; i < 160_000; i++) {
+    const value = uniform();
+    expect(value >= 0 && value < 1).toBe(true);
+    buckets[Math.floor(value * 16)]!++;
+  }
+  // 10,000 each, standard deviation 97.
+  for (const count of buckets) expect(Math.abs(count - 10_000)).toBeLessThan(500);
+
+  const normal = normalRandom(uniform);
+  const values = Array.from({ length: 100_000 }, normal);
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const variance = values.reduce((sum, value) => sum + value * value, 0) / values.length;
+  expect(Math.abs(mean)).toBeLessThan(0.02);
+  expect(Math.abs(variance - 1)).toBeLessThan(0.03);
+  const beyondTwo = values.filter((value) => Math.abs(value) > 2).length / values.length;
+  expect(Math.abs(beyondTwo - 0.0455)).toBeLessThan(0.005);
+});

@@ -1,0 +1,213 @@
+/** The house's arithmetic: the normal distribution against exact series, the fair value against simulated paths. */
+import { Big } from 'big.js';
+import { describe, expect, test } from 'vitest';
+import {
+  type FairValueInput,
+  fairValue,
+  normalCdf,
+  normalDensity,
+} from '../../../gateway/house/fair-value.js';
+import { RecentPrices } from '../../../gateway/house/prices.js';
+import { normalRandom, uniformRandom } from '../../../gateway/inputs/feeds/random.js';
+
+const YEAR_MS = 365.25 * 86_400_000;
+const perMs = (annual: number) => annual / Math.sqrt(YEAR_MS);
+
+/** Phi(x) = 1/2 + phi(x) × (x + x^3/3 + x^5/(3×5) + …), in 50 decimals, phi by its own series. */
+function exactCdf(x: number): Big {
+  Big.DP = 50;
+  const square = new Big(x).times(x);
+  let exponential = new Big(1);
+  let power = new Big(1);
+  for (let n = 1; n < 200; n++) {
+    power = power.times(square).div(-2 * n);
+    exponential = exponential.plus(power);
+  }
+  let term = new Big(x);
+  let sum = term;
+  for (let n = 1; n < 300; n++) {
+    term = term.times(square).div(2 * n + 1);
+    sum = sum.plus(term);
+  }
+  const rootOfTwoPi = new Big('2.50662827463100050241576528481104525300698674060994');
+  return exponential.div(rootOfTwoPi).times(sum).plus('0.5');
+}
+
+describe('the normal distribution', () => {
+  test.each(Array.from({ length: 49 }, (_, i) => (i - 24) / 4))('at %d', (x) => {
+    const exact = exactCdf(x).toNumber();
+    expect(Math.abs(normalCdf(x) - exact)).toBeLessThan(2e-15);
+    // In the lower tail the digits that count are few, and they count too.
+    if (x < 0) expect(Math.abs(normalCdf(x) / exact - 1)).toBeLessThan(1e-9);
+  });
+
+  test('known values, symmetry and limits', () => {
+    expect(normalCdf(0)).toBe(0.5);
+    expect(normalCdf(1.959963984540054)).toBeCloseTo(0.975, 14);
+    for (const x of [0.1, 1, 3, 7, 7.2, 20, 40]) {
+      expect(normalCdf(x) + normalCdf(-x)).toBeCloseTo(1, 15);
+      expect(normalCdf(x)).toBeGreaterThanOrEqual(normalCdf(x - 0.05));
+    }
+    // Both formulas meet where they change over.
+    expect(normalCdf(-7.0710678) / normalCdf(-7.0710679)).toBeCloseTo(1, 5);
+    expect([normalCdf(-100), normalCdf(100)]).toEqual([0, 1]);
+    expect(normalDensity(0)).toBeCloseTo(0.3989422804014327, 15);
+  });
+});
+
+const at100k: FairValueInput = {
+  priceMicros: 100_000_000_000,
+  startPriceMicros: 100_000_000_000,
+  remainingMs: 900_000,
+  averageMicros: 100_000_000_000,
+  volatility: perMs(0.5),
+};
+
+/** The share of simulated paths, in steps of a second, whose last minute's average is at least the start price. */
+function simulated(input: FairValueInput, seed: string): number {
+  const normal = normalRandom(uniformRandom(seed));
+  const stepMs = 1_000;
+  const deviation = input.priceMicros * input.volatility * Math.sqrt(stepMs);
+  const paths = 20_000;
+  let up = 0;
+  for (let path = 0; path < paths; path++) {
+    let price = input.priceMicros;
+    const passedMs = Math.max(0, 60_000 - input.remainingMs);
+    let sum = input.averageMicros * passedMs;
+    for (let leftMs = input.remainingMs; leftMs > 0; leftMs -= stepMs) {
+      const before = price;
+      price += deviation * normal();
+      if (leftMs <= 60_000) sum += ((before + price) / 2) * stepMs;
+    }
+    if (sum / 60_000 >= input.startPriceMicros) up++;
+  }
+  return up / paths;
+}
+
+describe('the fair value', () => {
+  test('is a half at the start price', () => {
+    for (const remainingMs of [1_000, 30_000, 60_000, 60_001, 900_000])
+      expect(fairValue({ ...at100k, remainingMs }).probability).toBe(0.5);
+  });
+
+  test.each([
+    [{ priceMicros: 100_100_000_000 }],
+    [{ priceMicros: 99_850_000_000 }],
+    [{ priceMicros: 100_050_000_000, remainingMs: 120_000 }],
+    [{ priceMicros: 100_030_000_000, remainingMs: 60_000 }],
+    [{ priceMicros: 100_020_000_000, remainingMs: 40_000, averageMicros: 99_995_000_000 }],
+    [{ priceMicros: 99_980_000_000, remainingMs: 20_000, averageMicros: 100_010_000_000 }],
+  ])('agrees with simulated paths: %j', (change) => {
+    const input = { ...at100k, ...change };
+    const { probability } = fairValue(input);
+    expect(probability).toBeGreaterThan(0.02);
+    expect(probability).toBeLessThan(0.98);
+    // 20,000 paths: standard deviation at most 0.0035.
+    expect(Math.abs(probability - simulated(input, 'paths'))).toBeLessThan(0.014);
+  });
+
+  test('grows with the price, and is symmetric around the start price', () => {
+    for (const remainingMs of [5_000, 45_000, 60_000, 300_000, 900_000]) {
+      let before = 0;
+      for (let dollars = 99_000; dollars <= 101_000; dollars += 25) {
+        const priceMicros = dollars * 1_000_000;
+        const { probability } = fairValue({ ...at100k, remainingMs, priceMicros });
+        expect(probability).toBeGreaterThanOrEqual(before);
+        before = probability;
+        // Volatilities that make both move by the same number of dollars.
+        const straight = {
+          ...at100k,
+          remainingMs,
+          priceMicros,
+          volatility: at100k.volatility * (1e5 / dollars),
+        };
+        const mirrored = 200_000 - dollars;
+        const volatility = at100k.volatility * (1e5 / mirrored);
+        const mirror = { ...at100k, remainingMs, priceMicros: mirrored * 1_000_000, volatility };
+        expect(fairValue(straight).probability + fairValue(mirror).probability).toBeCloseTo(1, 10);
+      }
+      expect(before).toBeGreaterThan(0.97);
+    }
+  });
+
+  test('becomes certain as time runs out, and counts a tie as UP', () => {
+    const above = { ...at100k, averageMicros: 100_001_000_000 };
+    const below = { ...at100k, averageMicros: 99_999_000_000 };
+    expect(fairValue({ ...above, remainingMs: 100 }).probability).toBeGreaterThan(0.999);
+    expect(fairValue({ ...below, remainingMs: 100 }).probability).toBeLessThan(0.001);
+    expect(fairValue({ ...above, remainingMs: 0 })).toEqual({ probability: 1, perSecond: 0 });
+    expect(fairValue({ ...below, remainingMs: 0 })).toEqual({ probability: 0, perSecond: 0 });
+    expect(fairValue({ ...at100k, remainingMs: 0 })).toEqual({ probability: 1, perSecond: 0 });
+  });
+
+  test('has no jump where the last minute begins', () => {
+    const priceMicros = 100_020_000_000;
+    const before = fairValue({ ...at100k, priceMicros, remainingMs: 60_001, averageMicros: 0 });
+    const after = fairValue({ ...at100k, priceMicros, remainingMs: 59_999, averageMicros: priceMicros });
+    expect(before.probability).toBeCloseTo(after.probability, 4);
+    expect(before.perSecond).toBeCloseTo(after.perSecond, 4);
+  });
+
+  test('moves in a second as much as it says', () => {
+    const input = { ...at100k, priceMicros: 100_040_000_000, remainingMs: 200_000 };
+    const move = input.priceMicros * input.volatility * Math.sqrt(1_000);
+    const moved = fairValue({ ...input, priceMicros: input.priceMicros + move / 100 }).probability;
+    const slope = (moved - fairValue(input).probability) * 100;
+    expect(fairValue(input).perSecond / slope).toBeCloseTo(1, 2);
+  });
+});
+
+describe('recent prices', () => {
+  const START_MS = 1_763_700_300_000;
+
+  test('the average weighs each price by the time it was the last one', () => {
+    const prices = new RecentPrices();
+    expect(prices.last).toBeNull();
+    expect(prices.averageMicros(START_MS, START_MS + 1)).toBeNull();
+    prices.add(100, START_MS - 5_000);
+    prices.add(200, START_MS + 10_000);
+    prices.add(400, START_MS + 40_000);
+    prices.add(999, START_MS + 39_000);
+    expect(prices.last).toEqual({ priceMicros: 400, observedAtMs: START_MS + 40_000 });
+    expect(prices.averageMicros(START_MS, START_MS + 60_000)).toBe((100 * 10 + 200 * 30 + 400 * 20) / 60);
+    expect(prices.averageMicros(START_MS, START_MS + 20_000)).toBe(150);
+    expect(prices.averageMicros(START_MS - 60_000, START_MS)).toBe(100);
+    expect(prices.averageMicros(START_MS - 60_000, START_MS - 5_000)).toBeNull();
+  });
+
+  test('the price in force when the kept time began stays, older ones go', () => {
+    const prices = new RecentPrices();
+    for (let i = 0; i <= 4_000; i++) prices.add(1_000 + i, START_MS + i * 100);
+    expect(prices.averageMicros(START_MS, START_MS + 100_000)).toBeNull();
+    expect(prices.averageMicros(START_MS + 340_000, START_MS + 340_100)).toBe(4_400);
+  });
+
+  test.each([
+    [0.3, 250],
+    [0.6, 1_000],
+    [1.5, 250],
+    [0.8, 30_000],
+  ])('the volatility %d of prices every %d ms is found', (annual, everyMs) => {
+    const normal = normalRandom(uniformRandom('volatility'));
+    const prices = new RecentPrices();
+    let price = 95_000_000_000;
+    let sum = 0;
+    for (let i = 0; i < 20_000; i++) {
+      price *= Math.exp(perMs(annual) * Math.sqrt(everyMs) * normal());
+      prices.add(Math.round(price), START_MS + i * everyMs);
+      if (i >= 10_000) sum += prices.volatility ** 2;
+    }
+    const found = Math.sqrt((sum / 10_000) * YEAR_MS);
+    expect(found / annual).toBeGreaterThan(0.88);
+    expect(found / annual).toBeLessThan(1.12);
+  });
+
+  test('it starts with an assumption and stays within bounds', () => {
+    const prices = new RecentPrices();
+    expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(0.6, 10);
+    for (let i = 0; i < 10_000; i++) prices.add(95_000_000_000, START_MS + i * 1_000);
+    expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(0.25, 10);
+    for (let i = 0; i < 1_000; i++) prices.add(1_000_000 * (1 + (i % 2)), START_MS + 10_000_000 + i * 1_000);
+    expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(5, 10);
+  });
+});

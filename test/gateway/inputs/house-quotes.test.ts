@@ -1,0 +1,220 @@
+/** The house's quotes: the promises of a plan on random inputs, and the way from resting orders to a plan. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Outcome, Side } from '../../../engine/interface/domain.js';
+import {
+  changesTo,
+  halfSpreadTicks,
+  needsRequote,
+  planQuotes,
+  type Quote,
+  type QuoteInput,
+} from '../../../gateway/house/quotes.js';
+
+const DOLLAR = 1_000_000;
+const plain: QuoteInput = {
+  fairTicks: 500,
+  halfSpreadTicks: 10,
+  upLots: 0,
+  downLots: 0,
+  maxExposureLots: 25_000_000,
+  spendableMicros: 100_000 * DOLLAR,
+  othersBidTicks: null,
+  othersAskTicks: null,
+};
+const plan = (change: Partial<QuoteInput> = {}) => planQuotes({ ...plain, ...change });
+
+/** Evenly spread, in hundredths of a tick; fast-check's own doubles are mostly next to 0. */
+const ticksBetween = (min: number, max: number) =>
+  fc.integer({ min: min * 100, max: max * 100 }).map((hundredths) => hundredths / 100);
+
+const isBid = (quote: Quote) => (quote.side === Side.BUY) === (quote.outcome === Outcome.UP);
+const upTicks = (quote: Quote) =>
+  quote.outcome === Outcome.UP ? quote.priceTicks : 1_000 - quote.priceTicks;
+const bids = (quotes: readonly Quote[]) => quotes.filter(isBid);
+const asks = (quotes: readonly Quote[]) => quotes.filter((quote) => !isBid(quote));
+const lots = (quotes: readonly Quote[]) => quotes.reduce((sum, quote) => sum + quote.sizeLots, 0);
+const bestBid = (quotes: readonly Quote[]) => Math.max(0, ...bids(quotes).map(upTicks));
+const bestAsk = (quotes: readonly Quote[]) => Math.min(1_000, ...asks(quotes).map(upTicks));
+const cost = (quotes: readonly Quote[]) =>
+  quotes.reduce((sum, quote) => sum + (quote.side === Side.BUY ? quote.sizeLots * quote.priceTicks : 0), 0);
+
+/** What a taker gets to spend who buys an outcome until the house has no more. */
+function depthMicros(quotes: readonly Quote[], outcome: Outcome): number {
+  const makers = outcome === Outcome.UP ? asks(quotes) : bids(quotes);
+  return makers.reduce((sum, quote) => {
+    const ticks = outcome === Outcome.UP ? upTicks(quote) : 1_000 - upTicks(quote);
+    return sum + quote.sizeLots * ticks;
+  }, 0);
+}
+
+describe('a plan', () => {
+  const anyInput = fc.record({
+    fairTicks: ticksBetween(0, 1_000),
+    halfSpreadTicks: ticksBetween(1, 100),
+    upLots: fc.integer({ min: 0, max: 40_000_000 }),
+    downLots: fc.integer({ min: 0, max: 40_000_000 }),
+    maxExposureLots: fc.integer({ min: 0, max: 25_000_000 }),
+    spendableMicros: fc.integer({ min: 0, max: 100_000 * DOLLAR }),
+    othersBidTicks: fc.option(fc.integer({ min: 1, max: 998 })),
+    othersAskTicks: fc.option(fc.integer({ min: 2, max: 999 })),
+  });
+
+  test('keeps its promises whatever the input', () => {
+    let withBothSides = 0;
+    fc.assert(
+      fc.property(anyInput, (input) => {
+        const { quotes } = planQuotes(input);
+        if (bids(quotes).length > 0 && asks(quotes).length > 0) withBothSides++;
+        for (const quote of quotes) {
+          expect(Number.isInteger(quote.priceTicks)).toBe(true);
+          expect(quote.priceTicks).toBeGreaterThanOrEqual(1);
+          expect(quote.priceTicks).toBeLessThanOrEqual(999);
+          expect(Number.isInteger(quote.sizeLots)).toBe(true);
+          expect(quote.sizeLots).toBeGreaterThan(0);
+        }
+        expect(bestBid(quotes)).toBeLessThanOrEqual(Math.max(0, input.fairTicks - 1));
+        expect(bestAsk(quotes)).toBeGreaterThanOrEqual(Math.min(1_000, input.fairTicks + 1));
+        expect(bestBid(quotes)).toBeLessThan(input.othersAskTicks ?? 1_000);
+        expect(bestAsk(quotes)).toBeGreaterThan(input.othersBidTicks ?? 0);
+        const exposure = input.upLots - input.downLots;
+        if (bids(quotes).length > 0)
+          expect(exposure + lots(bids(quotes))).toBeLessThanOrEqual(input.maxExposureLots);
+        if (asks(quotes).length > 0)
+          expect(exposure - lots(asks(quotes))).toBeGreaterThanOrEqual(-input.maxExposureLots);
+        const sells = quotes.filter((quote) => quote.side === Side.SELL);
+        expect(lots(sells.filter((quote) => quote.outcome === Outcome.UP))).toBeLessThanOrEqual(input.upLots);
+        expect(lots(sells.filter((quote) => quote.outcome === Outcome.DOWN))).toBeLessThanOrEqual(
+          input.downLots,
+        );
+        expect(cost(quotes)).toBeLessThanOrEqual(input.spendableMicros);
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(withBothSides).toBeGreaterThan(500);
+  });
+
+  test('has hundreds of dollars a side for a buyer of either outcome from 0.05 to 0.95', () => {
+    for (let fairTicks = 50; fairTicks <= 950; fairTicks += 10) {
+      for (const outcome of [Outcome.UP, Outcome.DOWN]) {
+        const { quotes, short } = plan({ fairTicks });
+        expect(depthMicros(quotes, outcome), `${outcome} at ${fairTicks}`).toBeGreaterThan(300 * DOLLAR);
+        expect(short).toBe(false);
+      }
+    }
+  });
+
+  test('with nothing in hand it has five levels of buys a side, around the fair value', () => {
+    const { quotes } = plan();
+    expect(quotes.every((quote) => quote.side === Side.BUY)).toBe(true);
+    expect(bids(quotes).map(upTicks)).toEqual([490, 484, 475, 460, 440]);
+    expect(asks(quotes).map(upTicks)).toEqual([510, 516, 525, 540, 560]);
+    const sizes = bids(quotes).map((quote) => quote.sizeLots);
+    expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
+  });
+
+  test('what it has, it offers before it buys the other outcome', () => {
+    const { quotes } = plan({ downLots: 300_000 });
+    const best = bids(quotes).filter((quote) => upTicks(quote) === bestBid(quotes));
+    expect(best.some((quote) => quote.side === Side.SELL && quote.outcome === Outcome.DOWN)).toBe(true);
+    expect(cost(quotes)).toBeLessThan(cost(plan().quotes));
+  });
+
+  test('long of UP it offers UP cheaper, and at its cap it buys no more', () => {
+    const long = plan({ upLots: 12_500_000 }).quotes;
+    expect(bestAsk(long)).toBeLessThan(bestAsk(plan().quotes));
+    expect(bestBid(long)).toBeLessThan(bestBid(plan().quotes));
+    const full = plan({ upLots: 25_000_000 }).quotes;
+    expect(bids(full)).toEqual([]);
+    expect(asks(full).length).toBeGreaterThan(0);
+    expect(bestAsk(full)).toBe(501);
+  });
+
+  test('mirrors itself when the outcomes change places', () => {
+    const straight = plan({ fairTicks: 320.5, upLots: 1_000_000 }).quotes;
+    const mirror = plan({ fairTicks: 679.5, downLots: 1_000_000 }).quotes;
+    const swapped = mirror.map((quote) => ({ ...quote, outcome: 1 - quote.outcome }));
+    const key = (quote: Quote) => quote.outcome * 10_000 + quote.side * 1_000 + quote.priceTicks;
+    expect([...swapped].sort((a, b) => key(a as Quote) - key(b as Quote))).toEqual(
+      [...straight].sort((a, b) => key(a) - key(b)),
+    );
+  });
+
+  test('is smaller when money is short, and says so', () => {
+    const poor = plan({ spendableMicros: 50 * DOLLAR });
+    expect(poor.short).toBe(true);
+    expect(poor.quotes.length).toBeGreaterThan(0);
+    expect(cost(poor.quotes)).toBeLessThanOrEqual(50 * DOLLAR);
+    expect(plan({ spendableMicros: 0 })).toEqual({ quotes: [], short: true });
+  });
+
+  test('is wider the faster the fair value moves, up to a bound', () => {
+    expect(halfSpreadTicks(0)).toBe(5);
+    expect(halfSpreadTicks(0.014)).toBeCloseTo(12);
+    expect(halfSpreadTicks(0.05)).toBeCloseTo(30);
+    expect(halfSpreadTicks(10)).toBe(100);
+  });
+});
+
+describe('from what rests to a plan', () => {
+  const { quotes } = plan();
+
+  test('what is planned and rests needs no change', () => {
+    expect(needsRequote(quotes, quotes, 10)).toBe(false);
+    expect(changesTo(quotes, quotes)).toEqual({ cancel: [], place: [] });
+  });
+
+  test('an empty book needs all of it, no plan needs the book empty', () => {
+    expect(needsRequote(quotes, [], 10)).toBe(true);
+    expect(changesTo(quotes, [])).toEqual({ cancel: [], place: quotes });
+    expect(needsRequote([], quotes, 10)).toBe(true);
+    expect(changesTo([], quotes)).toEqual({ cancel: quotes, place: [] });
+    expect(needsRequote([], [], 10)).toBe(false);
+  });
+
+  test('a move of some ticks is needed, and moves the best levels first', () => {
+    const moved = (ticks: number) => plan({ fairTicks: 500 + ticks }).quotes;
+    expect(needsRequote(moved(1), quotes, 10)).toBe(false);
+    expect(needsRequote(moved(2), quotes, 10)).toBe(false);
+    expect(needsRequote(moved(3), quotes, 10)).toBe(true);
+    const { cancel, place } = changesTo(moved(3), quotes);
+    expect(cancel.length).toBeGreaterThan(0);
+    expect(cancel.length).toBeLessThan(quotes.length);
+    expect(place).toHaveLength(cancel.length);
+    expect(place.some((quote) => upTicks(quote) === 493)).toBe(true);
+    expect(cancel.some((quote) => upTicks(quote) === 490)).toBe(true);
+  });
+
+  test('a side that is mostly used up is filled up', () => {
+    const used = quotes.filter((quote) => !isBid(quote) || upTicks(quote) < 470);
+    expect(needsRequote(quotes, used, 10)).toBe(true);
+    const { cancel, place } = changesTo(quotes, used);
+    expect(cancel).toEqual([]);
+    expect(place.map(upTicks)).toEqual([490, 484, 475]);
+  });
+
+  test('nothing larger than planned stays', () => {
+    const larger = quotes.map((quote) => ({ ...quote, sizeLots: quote.sizeLots + 1 }));
+    expect(changesTo(quotes, larger).cancel).toHaveLength(quotes.length);
+  });
+
+  test('after the changes the book is never larger than the plan, side by side', () => {
+    const fair = ticksBetween(20, 980);
+    const stock = fc.integer({ min: 0, max: 5_000_000 });
+    fc.assert(
+      fc.property(fair, fair, stock, stock, (before, after, upLots, downLots) => {
+        const resting = plan({ fairTicks: before, upLots }).quotes;
+        const next = plan({ fairTicks: after, downLots }).quotes;
+        const { cancel, place } = changesTo(next, resting);
+        const book = [...resting.filter((order) => !cancel.includes(order)), ...place];
+        expect(book).toHaveLength(next.length);
+        for (const side of [bids, asks]) {
+          expect(lots(side(book))).toBeLessThanOrEqual(lots(side(next)));
+          expect(lots(side(book))).toBeGreaterThanOrEqual(lots(side(next)) * 0.8);
+        }
+        expect(cost(book)).toBeLessThanOrEqual(cost(next) * 1.1);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,434 @@
+/** The house on a real engine, sequencer and journal, with a clock that the test moves. */
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { MarketStatus, Outcome, Side, TimeInForce } from '../../../engine/interface/domain.js';
+import { AVERAGED_MS, fairValue } from '../../../gateway/house/fair-value.js';
+import { cancelHouseOrders, HOUSE_USERNAME, House } from '../../../gateway/house/house.js';
+import { RecentPrices } from '../../../gateway/house/prices.js';
+import { openFileFeed } from '../../../gateway/inputs/feeds/file.js';
+import { checkTickFile } from '../../../gateway/inputs/feeds/tick-file.js';
+import { DAY_FILE } from '../../end-to-end/real-day/day-prices.js';
+import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from '../../support/engine-support.js';
+import { Exchange, eventually, HandClock, silentLog } from '../../support/house-support.js';
+import { Folders } from '../../support/journal-fixture.js';
+
+const folders = new Folders();
+const FUNDS_MICROS = 1_000_000 * DOLLAR;
+const WINDOW_MS = 900_000;
+
+let clock: HandClock;
+let exchange: Exchange;
+let house: House;
+/** Of BTC. */
+let seenPrices: RecentPrices;
+let logged: { level: number; msg: string }[];
+
+beforeEach(async () => {
+  logged = [];
+  seenPrices = new RecentPrices();
+  clock = new HandClock(WINDOW_START_MS);
+  exchange = await Exchange.open(folders.make(), clock);
+  exchange.do({ kind: 'listAsset', symbol: 'BTC' });
+  exchange.do({ kind: 'listAsset', symbol: 'ETH' });
+  house = newHouse();
+});
+
+afterEach(async () => {
+  house.stop();
+  exchange.engine.checkInvariants();
+  await exchange.close();
+  folders.removeAll();
+  expect(logged.filter((entry) => entry.msg.includes('refused'))).toEqual([]);
+});
+
+function newHouse(fundsMicros = FUNDS_MICROS): House {
+  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line)) });
+  return new House({ sequencer: exchange, clock, log, fundsMicros });
+}
+
+/** A price as the gateway passes it on: to the engine, then to the house. */
+function price(dollars: number, asset = 0): void {
+  const { priceMicros, observedAtMs } = exchange.price(asset, dollars);
+  house.observe(asset, priceMicros, observedAtMs);
+  if (asset === 0) seenPrices.add(priceMicros, observedAtMs);
+}
+
+const houseId = () => exchange.engine.findUser(HOUSE_USERNAME);
+const marketId = (asset = 0) => exchange.engine.activeMarket(asset);
+const houseOrders = () => exchange.engine.orders(houseId());
+const market = () => exchange.engine.market(marketId())!;
+
+/** What a plain buy of an amount would do. */
+function quoteOf(outcome: Outcome, dollars: number, asset = 0) {
+  return exchange.engine.quote({
+    marketId: marketId(asset),
+    side: Side.BUY,
+    outcome,
+    budgetMicros: dollars * DOLLAR,
+    sizeLots: 10_000_000_000,
+    priceTicks: 999,
+    userId: 0,
+  })!;
+}
+
+/** Spent as far as whole lots go. */
+const fillsInFull = (outcome: Outcome, dollars: number, asset = 0) =>
+  quoteOf(outcome, dollars, asset).unspentMicros < 1_000;
+
+async function quoted(): Promise<void> {
+  await eventually(() => expect(houseOrders().length).toBeGreaterThan(0));
+}
+
+/** Time passes in steps of a second with a price in each, and the house has its turn after each. */
+async function pass(ms: number, dollars: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 1_000) {
+    clock.set(clock.nowMs() + 1_000);
+    price(dollars);
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe('a fresh start', () => {
+  test('registers the account once, without a credential', () => {
+    house.start();
+    const account = exchange.engine.account(houseId())!;
+    expect(account.username).toBe('house');
+    expect(account.availableMicros).toBe(FUNDS_MICROS);
+    expect(exchange.engine.credential(houseId())).toBe('');
+    house.stop();
+    house = newHouse();
+    house.start();
+    expect(exchange.engine.userCount).toBe(1);
+  });
+
+  test('the first price brings a book on which a plain buy of either outcome fills in full', async () => {
+    house.start();
+    price(95_000);
+    await quoted();
+    for (const outcome of [Outcome.UP, Outcome.DOWN]) {
+      expect(fillsInFull(outcome, 10)).toBe(true);
+      expect(fillsInFull(outcome, 500)).toBe(true);
+      const { valueMicros, filledLots } = quoteOf(outcome, 10);
+      expect(valueMicros / filledLots).toBeGreaterThan(500);
+      expect(valueMicros / filledLots).toBeLessThan(530);
+    }
+    expect(marketId(1)).toBe(0);
+    price(3_300, 1);
+    await eventually(() => expect(fillsInFull(Outcome.UP, 10, 1)).toBe(true));
+  });
+
+  test('everything it places is post-only, and nothing is sent from within observe', async () => {
+    house.start();
+    const sentBefore = exchange.sent.length;
+    price(95_000);
+    expect(exchange.sent).toHaveLength(sentBefore + 1);
+    await quoted();
+    for (const sent of exchange.sent) expect(sent.code).toBe(0);
+    expect(exchange.events().filter((event) => event.type === 'trade')).toEqual([]);
+  });
+
+  test('at whatever the outcome costs, from 0.05 to 0.95, ten dollars fill and hundreds are there', async () => {
+    house.start();
+    price(95_000);
+    await quoted();
+    const seen: number[] = [];
+    // Up, then down, in steps small enough that the house does not take it for a wilder price.
+    for (let step = 1; step <= 270; step++) {
+      await pass(1_000, 95_000 + 7 * (step < 90 ? step : 180 - step));
+      if (step % 6 !== 0) continue;
+      const value = fairTicks();
+      if (value < 50 || value > 950) continue;
+      seen.push(value);
+      for (const outcome of [Outcome.UP, Outcome.DOWN]) {
+        expect(fillsInFull(outcome, 10), `${outcome} of ten dollars at ${value}`).toBe(true);
+        expect(fillsInFull(outcome, 300), `${outcome} of 300 dollars at ${value}`).toBe(true);
+      }
+      // They are renewed when they are off by a quarter of the half spread.
+      expect(market().bestBidTicks!).toBeLessThan(value);
+      expect(market().bestAskTicks!).toBeGreaterThan(value);
+    }
+    expect(Math.min(...seen)).toBeLessThan(200);
+    expect(Math.max(...seen)).toBeGreaterThan(800);
+  });
+
+  test('a user who has taken the name and can sign in keeps it', () => {
+    exchange.do({ ...registration('House', 100), kind: 'register', credential: 'hash' } as never);
+    const sentBefore = exchange.sent.length;
+    expect(() => house.start()).toThrow(/"house" belongs to a user who can sign in/);
+    cancelHouseOrders(exchange);
+    expect(exchange.sent).toHaveLength(sentBefore);
+  });
+});
+
+/** The fair value of UP from the same prices that the house has seen. */
+function fairTicks(): number {
+  const remainingMs = market().endsAtMs - clock.nowMs();
+  expect(remainingMs).toBeGreaterThan(AVERAGED_MS);
+  const { probability } = fairValue({
+    priceMicros: seenPrices.last!.priceMicros,
+    startPriceMicros: market().startPriceMicros,
+    remainingMs,
+    averageMicros: 0,
+    volatility: seenPrices.volatility,
+  });
+  return probability * 1_000;
+}
+
+describe('a market’s life', () => {
+  test('quotes follow the price, at most once a second', async () => {
+    house.start();
+    price(95_000);
+    await quoted();
+    const ask = market().bestAskTicks!;
+    clock.set(clock.nowMs() + 999);
+    price(95_100);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(market().bestAskTicks).toBe(ask);
+    clock.set(clock.nowMs() + 1);
+    await eventually(() => expect(market().bestAskTicks!).toBeGreaterThan(ask + 20));
+  });
+
+  test('what is used up comes back', async () => {
+    house.start();
+    price(95_000);
+    await quoted();
+    exchange.do(registration('taker', 10_000));
+    exchange.do(buy({ userId: 2, marketId: marketId(), budgetMicros: 900 * DOLLAR }));
+    expect(fillsInFull(Outcome.UP, 300)).toBe(false);
+    clock.set(clock.nowMs() + 1_000);
+    await eventually(() => expect(fillsInFull(Outcome.UP, 300)).toBe(true));
+  });
+
+  test('spreads are wider a minute before the end, and in the last 20 seconds there are none', async () => {
+    house.start();
+    price(95_000);
+    await quoted();
+    const spread = () => market().bestAskTicks! - market().bestBidTicks!;
+    const early = spread();
+    await pass(WINDOW_MS - 61_000, 95_000);
+    expect(spread()).toBeGreaterThan(early * 1.5);
+    clock.set(WINDOW_START_MS + WINDOW_MS - 20_001);
+    price(95_000);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(houseOrders().length).toBeGreaterThan(0);
+    clock.set(WINDOW_START_MS + WINDOW_MS - 20_000);
+    await eventually(() => expect(houseOrders()).toEqual([]));
+    expect(exchange.engine.account(houseId())?.heldMicros).toBe(0);
+  });
+
+  test('it quotes the next market, and claims what it won in the last', async () => {
+    exchange.scheduler.start();
+    house.start();
+    price(95_000);
+    await quoted();
+    const first = marketId();
+    exchange.do(registration('taker', 10_000));
+    exchange.do(buy({ userId: 2, marketId: first, outcome: Outcome.UP, budgetMicros: 100 * DOLLAR }));
+    await pass(WINDOW_MS, 94_900);
+    await eventually(() => expect(marketId()).not.toBe(first));
+    await pass(3_000, 94_900);
+    await eventually(() => expect(exchange.engine.market(first)?.status).toBe(MarketStatus.RESOLVED));
+    await eventually(() => expect(exchange.engine.position(houseId(), first)).toBeNull());
+    const claimed = exchange.events().filter((event) => event.type === 'claimed');
+    expect(claimed).toHaveLength(1);
+    expect(claimed[0]).toMatchObject({ userId: houseId(), automatic: 0 });
+    expect(fillsInFull(Outcome.UP, 10) && fillsInFull(Outcome.DOWN, 10)).toBe(true);
+    const { availableMicros, heldMicros } = exchange.engine.account(houseId())!;
+    expect(availableMicros + heldMicros).toBe(FUNDS_MICROS + 100 * DOLLAR - quoteDust());
+  });
+
+  /** Of the taker's 100 dollars, what bought no lot. */
+  function quoteDust(): number {
+    const trades = exchange.events().filter((event) => event.type === 'trade');
+    return 100 * DOLLAR - trades.reduce((sum, each) => sum + each.upTicks * each.sizeLots, 0);
+  }
+
+  test('without prices for two minutes it has no quotes, until one comes', async () => {
+    house.start();
+    price(95_000);
+    await quoted();
+    clock.set(clock.nowMs() + 120_000);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(houseOrders().length).toBeGreaterThan(0);
+    clock.set(clock.nowMs() + 1);
+    await eventually(() => expect(houseOrders()).toEqual([]));
+    price(95_010);
+    await quoted();
+  });
+});
+
+describe('inventory and money', () => {
+  test('a buyer who never stops meets the cap, at ever higher prices, and gets no more', async () => {
+    house.start();
+    price(95_000);
+    await quoted();
+    exchange.do(registration('whale', 900_000));
+    const capLots = FUNDS_MICROS / 40 / 1_000;
+    let last = 0;
+    for (let i = 0; i < 200; i++) {
+      exchange.submit(buy({ userId: 2, marketId: marketId(), budgetMicros: 2_000 * DOLLAR }));
+      const position = exchange.engine.position(houseId(), marketId())!;
+      expect(position.downLots - position.upLots).toBeLessThanOrEqual(capLots);
+      last = position.downLots;
+      await pass(1_000, 95_000);
+    }
+    // All but a few lots that the levels' sizes do not divide into.
+    expect(last).toBeGreaterThan(capLots - 100);
+    expect(quoteOf(Outcome.UP, 10).filledLots).toBeLessThan(100);
+    expect(fillsInFull(Outcome.DOWN, 300)).toBe(true);
+    const prices = exchange.events().flatMap((event) => (event.type === 'trade' ? [event.upTicks] : []));
+    expect(prices.at(-1)!).toBeGreaterThan(prices[0]! + 20);
+  });
+
+  test('what comes back frees the money: round trips do not use it up', async () => {
+    house.start();
+    price(95_000);
+    await quoted();
+    exchange.do(registration('trader', 100_000));
+    let tradedMicros = 0;
+    for (let i = 0; i < 300; i++) {
+      const spent = exchange.do(buy({ userId: 2, marketId: marketId(), budgetMicros: 300 * DOLLAR }));
+      tradedMicros += spent.values[10]!;
+      const { upLots } = exchange.engine.position(2, marketId())!;
+      exchange.do(sell({ userId: 2, marketId: marketId(), sizeLots: upLots }));
+      await pass(1_000, 95_000);
+    }
+    expect(tradedMicros).toBeGreaterThan(50_000 * DOLLAR);
+    const { availableMicros, heldMicros } = exchange.engine.account(houseId())!;
+    expect(availableMicros + heldMicros).toBeGreaterThan(FUNDS_MICROS * 0.99);
+    expect(fillsInFull(Outcome.UP, 300) && fillsInFull(Outcome.DOWN, 300)).toBe(true);
+  });
+
+  test('with little money its quotes are small, and it says so', async () => {
+    house.stop();
+    house = newHouse(1_000 * DOLLAR);
+    house.start();
+    price(95_000);
+    await quoted();
+    expect(exchange.engine.account(houseId())!.heldMicros).toBeLessThanOrEqual(100 * DOLLAR);
+    expect(fillsInFull(Outcome.UP, 5) && fillsInFull(Outcome.DOWN, 5)).toBe(true);
+  });
+
+  test('when it has lost its money it quotes what is left, and says so once', async () => {
+    house.start();
+    const amountMicros = FUNDS_MICROS - 20 * DOLLAR;
+    exchange.do({ kind: 'stake', userId: houseId(), amountMicros, idempotencyKey: null });
+    price(95_000);
+    await quoted();
+    expect(exchange.engine.account(houseId())!.heldMicros).toBeGreaterThan(10 * DOLLAR);
+    await pass(20_000, 95_000);
+    const warnings = logged.filter((entry) => entry.msg.includes('short of money'));
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('with others in the book it stays behind them and takes nothing', async () => {
+    exchange.do(registration('other', 100_000));
+    price(95_000);
+    const order = { userId: 1, marketId: marketId(), timeInForce: TimeInForce.GTC, sizeLots: 100_000 };
+    exchange.do(buy({ ...order, priceTicks: 600 }));
+    exchange.do(buy({ ...order, priceTicks: 380, outcome: Outcome.DOWN }));
+    house.start();
+    house.observe(0, 95_000 * DOLLAR, clock.nowMs());
+    await quoted();
+    expect(exchange.events().filter((event) => event.type === 'trade')).toEqual([]);
+    expect(market().bestBidTicks).toBe(600);
+    const depth = exchange.engine.depth(marketId(), 10)!;
+    expect(depth.asks.map((level) => level.priceTicks)).toEqual([601, 607, 616, 620, 631, 651]);
+  });
+});
+
+describe('stopping and starting', () => {
+  test('stop takes every quote out, and nothing is sent after it', async () => {
+    house.start();
+    price(95_000);
+    price(3_300, 1);
+    await eventually(() => expect(new Set(houseOrders().map((order) => order.marketId)).size).toBe(2));
+    house.stop();
+    expect(houseOrders()).toEqual([]);
+    const sentBefore = exchange.sent.length;
+    price(95_500);
+    clock.set(clock.nowMs() + 5_000);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(exchange.sent).toHaveLength(sentBefore + 1);
+  });
+
+  test('what a crash left resting is taken out before anything else', async () => {
+    house.start();
+    price(95_000);
+    await quoted();
+    // As if the process had ended here: the next house knows only the engine.
+    const next = newHouse();
+    next.start();
+    expect(houseOrders()).toEqual([]);
+    house.stop();
+    house = next;
+    price(95_001);
+    await quoted();
+  });
+
+  test('a start without a house takes them out too', async () => {
+    house.start();
+    price(95_000);
+    await quoted();
+    cancelHouseOrders(exchange);
+    expect(houseOrders()).toEqual([]);
+    expect(exchange.engine.account(houseId())).toMatchObject({
+      availableMicros: FUNDS_MICROS,
+      heldMicros: 0,
+    });
+  });
+});
+
+test('half a day of real prices with a busy trader: every market is quoted, claimed and paid', async () => {
+  const feed = openFileFeed({
+    path: DAY_FILE,
+    ticks: await checkTickFile(DAY_FILE, new Set(['BTC'])),
+    speed: 14_400,
+    symbols: ['BTC'],
+    resumeAtMs: null,
+    log: silentLog,
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+  const day = await Exchange.open(folders.make(), feed.clock);
+  day.do({ kind: 'listAsset', symbol: 'BTC' });
+  const dealer = new House({ sequencer: day, clock: feed.clock, log: silentLog, fundsMicros: FUNDS_MICROS });
+  dealer.start();
+  day.do(registration('trader', 100_000));
+  day.scheduler.start();
+  const { engine } = day;
+  const firstMs = feed.clock.nowMs();
+  feed.feed.start((_symbol, priceMicros, observedAtMs) => {
+    day.do({ kind: 'observePrice', asset: 0, priceMicros, observedAtMs });
+    dealer.observe(0, priceMicros, observedAtMs);
+  });
+  let bought = 0;
+  const trader = setInterval(() => {
+    const outcome = bought % 3 === 0 ? Outcome.DOWN : Outcome.UP;
+    const order = buy({ userId: 2, marketId: engine.activeMarket(0), outcome, budgetMicros: 10 * DOLLAR });
+    if (day.submit(order).values[1] === 0) bought++;
+  }, 5);
+  try {
+    await eventually(() => expect(feed.clock.nowMs() - firstMs).toBeGreaterThan(12 * 3_600_000));
+  } finally {
+    clearInterval(trader);
+    await feed.feed.stop();
+    dealer.stop();
+  }
+  engine.checkInvariants();
+  const events = day.events();
+  const opened = events.filter((event) => event.type === 'marketOpened').map((event) => event.marketId);
+  const resolved = events.filter((event) => event.type === 'marketResolved').map((event) => event.marketId);
+  const rested = new Set(events.flatMap((event) => (event.type === 'orderRested' ? [event.marketId] : [])));
+  expect(resolved.length).toBeGreaterThanOrEqual(46);
+  expect(opened.slice(0, -1).filter((id) => !rested.has(id))).toEqual([]);
+  expect(bought).toBeGreaterThan(50);
+  // Only the newest may not have been claimed yet.
+  const unclaimed = engine
+    .positions(1)
+    .filter((each) => resolved.slice(0, -2).includes(each.marketId) && each.upLots + each.downLots > 0);
+  expect(unclaimed).toEqual([]);
+  await day.close();
+});

@@ -1,0 +1,196 @@
+/** The scheduler on a real engine, sequencer and journal: never early, never idle while there is work, never starving. */
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { MarketStatus, Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import { FeedClock } from '../../../gateway/time/clock.js';
+import { Scheduler } from '../../../gateway/time/scheduler.js';
+import { SubmitRefused } from '../../../persistence/sequencer.js';
+import { buy, registration, WINDOW_START_MS } from '../../support/engine-support.js';
+import { Exchange, eventually, HandClock } from '../../support/house-support.js';
+import { Folders } from '../../support/journal-fixture.js';
+
+const folders = new Folders();
+const open: Exchange[] = [];
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const exchange of open.splice(0)) await exchange.close();
+  folders.removeAll();
+});
+
+async function openExchange(clock: HandClock | FeedClock): Promise<Exchange> {
+  const exchange = await Exchange.open(folders.make(), clock);
+  open.push(exchange);
+  return exchange;
+}
+
+/** One active BTC market; the clock stands at its start. */
+async function withMarket(): Promise<{ exchange: Exchange; clock: HandClock; marketId: number }> {
+  const clock = new HandClock(WINDOW_START_MS);
+  const exchange = await openExchange(clock);
+  exchange.do({ kind: 'listAsset', symbol: 'BTC' });
+  exchange.price(0, 100_000);
+  return { exchange, clock, marketId: exchange.engine.activeMarket(0) };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+const advances = (exchange: Exchange) => exchange.sent.filter((sent) => sent.kind === 'advanceTime');
+
+describe('deadlines', () => {
+  test('each is met when the clock shows it, and not a millisecond before', async () => {
+    const { exchange, clock, marketId } = await withMarket();
+    const { engine, scheduler } = exchange;
+    scheduler.start();
+    for (const [deadlineMs, status] of [
+      [900_000, MarketStatus.ENDED],
+      [902_000, MarketStatus.RESOLVED],
+    ] as const) {
+      if (deadlineMs === 900_000) {
+        clock.set(WINDOW_START_MS + 890_000);
+        exchange.price(0, 100_001);
+      }
+      const sentBefore = exchange.sent.length;
+      clock.set(WINDOW_START_MS + deadlineMs - 1);
+      await turns(5);
+      expect(exchange.sent).toHaveLength(sentBefore);
+      clock.set(WINDOW_START_MS + deadlineMs);
+      await eventually(() => expect(engine.market(marketId)?.status).toBe(status));
+      expect(engine.nowMs).toBe(WINDOW_START_MS + deadlineMs);
+    }
+    expect(advances(exchange).length).toBeGreaterThanOrEqual(2);
+    for (const sent of advances(exchange)) expect(sent.dueMs).toBeLessThanOrEqual(sent.atMs);
+  });
+
+  test('at 14,400 times the speed markets end and resolve, without needless commands', async () => {
+    const clock = new FeedClock({ startsAtMs: WINDOW_START_MS, speed: 14_400 });
+    const exchange = await openExchange(clock);
+    exchange.do({ kind: 'listAsset', symbol: 'BTC' });
+    exchange.price(0, 100_000);
+    exchange.scheduler.start();
+    clock.runTo(Number.POSITIVE_INFINITY);
+    const endMs = WINDOW_START_MS + 6 * 3_600_000;
+    // A price a minute, so that each market has its start and end price.
+    const feed = setInterval(() => exchange.price(0, 100_000), 4);
+    try {
+      await eventually(() => expect(exchange.engine.nowMs).toBeGreaterThan(endMs));
+    } finally {
+      clearInterval(feed);
+    }
+    const events = exchange.events();
+    const resolved = events.filter((event) => event.type === 'marketResolved');
+    const ended = events.filter((event) => event.type === 'marketEnded');
+    // A machine that stalls may leave windows without a price, and so without a market.
+    expect(ended.length).toBeGreaterThanOrEqual(12);
+    expect(resolved.length).toBeGreaterThanOrEqual(ended.length - 1);
+    for (const sent of advances(exchange)) expect(sent.dueMs).toBeLessThanOrEqual(sent.atMs);
+    // Boundary, fixing and void of each window, the work of each market, and little more.
+    const windows = (exchange.engine.nowMs - WINDOW_START_MS) / 900_000;
+    expect(advances(exchange).length).toBeLessThan(windows * 8);
+  });
+
+  test('a deadline that a command brings forward is met', async () => {
+    const clock = new HandClock(WINDOW_START_MS);
+    const exchange = await openExchange(clock);
+    exchange.scheduler.start();
+    await turns(3);
+    expect(exchange.sent).toHaveLength(0);
+    exchange.do({ kind: 'listAsset', symbol: 'BTC' });
+    clock.set(WINDOW_START_MS + 900_000);
+    await eventually(() => expect(advances(exchange)).toHaveLength(1));
+  });
+});
+
+describe('work', () => {
+  test('goes on turn by turn, with other commands in between', async () => {
+    const { exchange, clock, marketId } = await withMarket();
+    const { engine } = exchange;
+    for (let user = 1; user <= 6; user++) {
+      exchange.do(registration(`user${user}`, 10_000));
+      for (let i = 0; i < 1_000; i++) {
+        const order = { userId: user, marketId, outcome: Outcome.UP, priceTicks: 400, sizeLots: 1 };
+        exchange.do(buy({ ...order, timeInForce: TimeInForce.GTC }));
+      }
+    }
+    const setUp = exchange.sent.length;
+    exchange.scheduler.start();
+    clock.set(WINDOW_START_MS + 900_000);
+    let busy = true;
+    const client = (): void => {
+      if (!busy) return;
+      exchange.submit({ kind: 'cancelAll', userId: 1, idempotencyKey: null, marketId: 1 });
+      setTimeout(client, 0);
+    };
+    client();
+    await eventually(() => expect(engine.nextDueMs()).toBeGreaterThan(engine.nowMs));
+    busy = false;
+    const kinds = exchange.sent.slice(setUp).map((sent) => sent.kind);
+    const firstAdvance = kinds.indexOf('advanceTime');
+    expect(firstAdvance).toBeGreaterThan(-1);
+    expect(kinds.slice(0, firstAdvance)).toContain('cancelAll');
+    expect(engine.orders(1)).toHaveLength(0);
+    expect(engine.orders(6)).toHaveLength(0);
+    expect(engine.account(6)?.heldMicros).toBe(0);
+    engine.checkInvariants();
+  });
+
+  test('is done without any other command', async () => {
+    const { exchange, clock, marketId } = await withMarket();
+    for (let user = 1; user <= 4; user++) {
+      exchange.do(registration(`user${user}`, 10_000));
+      for (let i = 0; i < 1_000; i++) {
+        const order = { userId: user, marketId, outcome: Outcome.UP, priceTicks: 400, sizeLots: 1 };
+        exchange.do(buy({ ...order, timeInForce: TimeInForce.GTC }));
+      }
+    }
+    exchange.scheduler.start();
+    clock.set(WINDOW_START_MS + 900_000);
+    await eventually(() => expect(exchange.engine.orders(4)).toHaveLength(0));
+    expect(advances(exchange).length).toBeGreaterThanOrEqual(4);
+    for (const sent of advances(exchange)) expect(sent.atMs).toBe(WINDOW_START_MS + 900_000);
+  });
+});
+
+describe('manners', () => {
+  test('a submit that moves no deadline sets no timer', async () => {
+    const { exchange } = await withMarket();
+    exchange.scheduler.start();
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const nothing = { kind: 'cancelAll', userId: 1, idempotencyKey: null, marketId: 1 } as const;
+    for (let i = 0; i < 1_000; i++) exchange.submit(nothing);
+    expect(timers).not.toHaveBeenCalled();
+  });
+
+  test('nothing is sent after stop', async () => {
+    const { exchange, clock } = await withMarket();
+    exchange.scheduler.start();
+    clock.set(WINDOW_START_MS + 890_000);
+    exchange.scheduler.stop();
+    const sentBefore = exchange.sent.length;
+    clock.set(WINDOW_START_MS + 2_000_000);
+    exchange.scheduler.afterSubmit();
+    await turns(10);
+    expect(exchange.sent).toHaveLength(sentBefore);
+  });
+
+  test('a sequencer that takes no command is asked again', async () => {
+    const { exchange, clock } = await withMarket();
+    let refusals = 0;
+    const reluctant = new Scheduler(
+      {
+        engine: exchange.engine,
+        submit: (command) => {
+          if (refusals++ < 3) throw new SubmitRefused('too many commands wait for the disk');
+          return exchange.submit(command);
+        },
+      },
+      clock,
+    );
+    reluctant.start();
+    clock.set(WINDOW_START_MS + 900_000);
+    await eventually(() => expect(advances(exchange)).toHaveLength(1));
+    expect(refusals).toBeGreaterThan(3);
+    reluctant.stop();
+  });
+});

@@ -1,0 +1,427 @@
+/** Who gets in and who does not: tokens, cookies, sites, passwords, partner keys. Over real HTTP. */
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SECRET_FILE } from '../../../gateway/auth/secret.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import { RawConnection, requestText } from '../../support/raw-connection.js';
+import {
+  type Answer,
+  type ApiClient,
+  MARKET,
+  PARTNER_KEY,
+  PARTNER_KEYS,
+  PASSWORD,
+  TestServer,
+  type Trader,
+  WINDOW_START_MS,
+} from '../../support/server.js';
+
+const KEYS = [{ partner: 'other', sha256: randomBytes(32) }, ...PARTNER_KEYS];
+
+let server: TestServer;
+let api: ApiClient;
+let ada: Trader;
+let bob: Trader;
+let secret: Buffer;
+
+beforeAll(async () => {
+  server = await TestServer.withMarket({ partnerKeys: KEYS });
+  api = server.api;
+  ada = await server.register('ada');
+  bob = await server.register('bob');
+  secret = Buffer.from(await readFile(join(server.folder, SECRET_FILE), 'utf8'), 'base64url');
+});
+afterAll(() => server.stop());
+
+const error = ({ status, json }: Answer) => [status, json?.error?.code];
+const balanceWith = (headers: Record<string, string>, query = '') =>
+  api.send('GET', `/users/${ada.userId}/balance${query}`, undefined, { headers });
+const cookie = (token: string) => `theme=dark; service-session=${token}; other=1`;
+
+function part(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+function signed(header: object, payload: object, key: Buffer, hash = 'sha256'): string {
+  const text = `${part(header)}.${part(payload)}`;
+  return `${text}.${createHmac(hash, key).update(text).digest('base64url')}`;
+}
+const IAT = WINDOW_START_MS / 1_000;
+const OURS = { alg: 'HS256', typ: 'JWT' };
+
+describe('tokens', () => {
+  test('say who, which credentials and since when, in HS256, and never end by themselves', async () => {
+    const [header, payload] = ada.token
+      .split('.')
+      .slice(0, 2)
+      .map((text) => JSON.parse(Buffer.from(text, 'base64url').toString()));
+    expect(header).toEqual(OURS);
+    expect(payload).toEqual({ sub: ada.userId, ver: 1, iat: IAT });
+    const same = await new SignJWT({ ver: 1 })
+      .setProtectedHeader(OURS)
+      .setSubject(ada.userId)
+      .setIssuedAt(IAT)
+      .sign(secret);
+    expect((await balanceWith({ 'x-user-token': same })).status).toBe(200);
+  });
+
+  test('a session is needed, and Authorization: Bearer is none', async () => {
+    const sessions = ROUTES.filter((route) => route.access === 'session');
+    expect(sessions.length).toBeGreaterThan(10);
+    for (const { method, path } of sessions) {
+      const url = path.replace(/:(id|userId)/, ada.userId).replace(/:\w+/g, MARKET);
+      expect(error(await api.send(method, url)), path).toEqual([401, 'missing_token']);
+      const headers = { authorization: `Bearer ${ada.token}` };
+      expect(error(await api.send(method, url, undefined, { headers })), path).toEqual([
+        401,
+        'missing_token',
+      ]);
+      const partner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
+      expect(error(await api.send(method, url, undefined, partner)), path).toEqual([401, 'missing_token']);
+    }
+  });
+
+  test('one in a query string is never read', async () => {
+    for (const name of ['token', 'x-user-token', 'service-session', 'access_token']) {
+      expect(error(await balanceWith({}, `?${name}=${ada.token}`))).toEqual([401, 'missing_token']);
+    }
+  });
+
+  test('those that this exchange did not sign are invalid, on every route that looks at them', async () => {
+    const claims = { sub: ada.userId, ver: 1, iat: IAT };
+    const [header, payload, signature] = ada.token.split('.') as [string, string, string];
+    const bad: Record<string, string> = {
+      garbage: 'garbage',
+      'three parts of garbage': 'a.b.c',
+      'not even base64': '!.?.*',
+      empty: '..',
+      'without a signature': `${header}.${payload}.`,
+      'alg none': `${part({ alg: 'none', typ: 'JWT' })}.${payload}.`,
+      'alg none with the signature': `${part({ alg: 'none' })}.${payload}.${signature}`,
+      'alg None': `${part({ alg: 'None' })}.${payload}.${signature}`,
+      'another key': signed(OURS, claims, randomBytes(32)),
+      'an empty key': signed(OURS, claims, Buffer.alloc(0)),
+      'another algorithm, right key': signed({ alg: 'HS512', typ: 'JWT' }, claims, secret, 'sha512'),
+      'another algorithm named': signed({ alg: 'RS256' }, claims, secret),
+      'another user in place': `${header}.${part({ ...claims, sub: bob.userId })}.${signature}`,
+      'a changed signature': `${header}.${payload}.${signature.slice(0, -2)}AA`,
+      'without a subject': signed(OURS, { ver: 1, iat: IAT }, secret),
+      'a subject that is no id': signed(OURS, { ...claims, sub: 'ada' }, secret),
+      'a subject that is a number': signed(OURS, { ...claims, sub: 1 }, secret),
+      'a user who does not exist': signed(OURS, { ...claims, sub: 'u99' }, secret),
+      'without a version': signed(OURS, { sub: ada.userId, iat: IAT }, secret),
+      'a version that is a text': signed(OURS, { ...claims, ver: '1' }, secret),
+      'without a time': signed(OURS, { sub: ada.userId, ver: 1 }, secret),
+      'of an exchange that was here before': signed(OURS, { ...claims, iat: IAT - 1 }, secret),
+      'that has ended': signed(OURS, { ...claims, exp: 1 }, secret),
+      'far too long': `${header}.${payload}.${signature}${'A'.repeat(1_000)}`,
+    };
+    for (const [what, token] of Object.entries(bad)) {
+      expect(error(await balanceWith({ 'x-user-token': token })), what).toEqual([401, 'invalid_token']);
+      expect(error(await balanceWith({ cookie: cookie(token) })), what).toEqual([401, 'invalid_token']);
+      expect(error(await api.get('/markets/15m', token)), what).toEqual([401, 'invalid_token']);
+      const order = await api.post(`/markets/15m/${MARKET}/buy`, { outcome: 'UP', amount: 1 }, token);
+      expect(error(order), what).toEqual([401, 'invalid_token']);
+    }
+    // And the right one still stands, whether from the header or the cookie.
+    expect((await balanceWith({ 'x-user-token': ada.token })).status).toBe(200);
+    expect((await balanceWith({ cookie: cookie(ada.token) })).status).toBe(200);
+  });
+
+  test('of another version of the credentials are revoked', async () => {
+    const other = signed(OURS, { sub: ada.userId, ver: 2, iat: IAT }, secret);
+    expect(error(await balanceWith({ 'x-user-token': other }))).toEqual([401, 'token_revoked']);
+  });
+
+  test('with header and cookie, the header counts', async () => {
+    const both = { 'x-user-token': ada.token, cookie: cookie('garbage') };
+    expect((await balanceWith(both)).status).toBe(200);
+    const wrongHeader = { 'x-user-token': 'garbage', cookie: cookie(ada.token) };
+    expect(error(await balanceWith(wrongHeader))).toEqual([401, 'invalid_token']);
+  });
+
+  test('the secret is readable by its owner only', async () => {
+    expect((await stat(join(server.folder, SECRET_FILE))).mode & 0o777).toBe(0o600);
+    expect(secret).toHaveLength(32);
+  });
+});
+
+describe("another user's id", () => {
+  test('in the path, on every route that has one, is a 403, whether they exist or not', async () => {
+    const scoped = ROUTES.filter((route) => route.userParameter !== undefined);
+    expect(scoped.length).toBeGreaterThan(6);
+    for (const { method, path } of scoped) {
+      for (const id of [bob.userId, 'u999', 'nobody', '%75%32']) {
+        const answer = await api.send(method, path.replace(/:(id|userId)/, id), undefined, {
+          token: ada.token,
+        });
+        expect(error(answer), `${method} ${path} ${id}`).toEqual([403, 'user_mismatch']);
+      }
+    }
+    // Without a credential the public ones are open, and one's own id may be spelt with escapes.
+    expect((await api.get(`/users/${bob.userId}/positions`)).status).toBe(200);
+    const own = `%75${ada.userId.slice(1)}`;
+    expect((await api.get(`/users/${own}/balance`, ada.token)).status).toBe(200);
+  });
+
+  test('in the query, on every route that checks a credential, is a 403', async () => {
+    const checking = ROUTES.filter((route) => route.access === 'public' || route.access === 'session');
+    for (const { method, path } of checking) {
+      const url = path.replace(/:(id|userId)/, ada.userId).replace(/:\w+/g, MARKET);
+      for (const query of [
+        `?userId=${bob.userId}`,
+        `?userId=${ada.userId}&userId=${bob.userId}`,
+        '?userId=',
+      ]) {
+        const answer = await api.send(method, url + query, undefined, { token: ada.token });
+        expect(error(answer), `${method} ${url}${query}`).toEqual([403, 'user_mismatch']);
+      }
+    }
+    expect((await api.get(`/markets/15m?userId=${ada.userId}`, ada.token)).status).toBe(200);
+  });
+
+  test('in the body, on every route that takes one, is a 403, and nothing happens', async () => {
+    const before = await server.state();
+    const taking = ROUTES.filter((route) => route.access === 'session' && route.body !== undefined);
+    expect(taking.length).toBeGreaterThan(8);
+    for (const { method, path } of taking) {
+      const url = path.replace(/:(id|userId)/, ada.userId).replace(/:\w+/g, MARKET);
+      const answer = await api.send(
+        method,
+        url,
+        { userId: bob.userId, outcome: 'UP', amount: 1 },
+        { token: ada.token },
+      );
+      expect(error(answer), url).toEqual([403, 'user_mismatch']);
+    }
+    expect(await server.state()).toEqual(before);
+  });
+});
+
+describe('the cookie', () => {
+  test('is set by registering, signing in and a new password, for this site and never for scripts', async () => {
+    const answers = [
+      await api.post('/auth/register', { username: 'cookie-1', password: PASSWORD }),
+      await api.post('/auth/login', { username: 'cookie-1', password: PASSWORD }),
+    ];
+    const { token } = answers[0]!.json;
+    answers.push(
+      await api.put('/auth/password', { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` }, token),
+    );
+    for (const answer of answers) {
+      const value = String(answer.headers['set-cookie']);
+      expect(value).toContain(`service-session=${answer.json.token};`);
+      for (const attribute of ['Path=/', 'HttpOnly', 'SameSite=Lax']) expect(value).toContain(attribute);
+      expect(value).not.toContain('Secure');
+    }
+  });
+
+  test('is Secure when the exchange is told so, or a trusted proxy says that HTTPS was used', async () => {
+    const headers = { 'x-forwarded-proto': 'https' };
+    const login = { username: 'ada', password: PASSWORD };
+    const untrusted = await api.send('POST', '/auth/login', login, { headers });
+    expect(untrusted.headers['set-cookie']).not.toContain('Secure');
+    for (const [config, sent, secure] of [
+      [{ trustProxy: true }, headers, true],
+      [{ trustProxy: true }, {}, false],
+      [{ cookieSecure: true }, {}, true],
+    ] as const) {
+      const other = await TestServer.start(config);
+      try {
+        const answer = await other.api.send('POST', '/auth/register', login, { headers: sent });
+        expect(String(answer.headers['set-cookie']).includes('; Secure')).toBe(secure);
+      } finally {
+        await other.stop();
+      }
+    }
+  });
+
+  test('authenticates changes from the same site only', async () => {
+    const host = new URL(api.url).host;
+    const same: Record<string, string>[] = [
+      {},
+      { origin: `http://${host}` },
+      { origin: `https://${host}` },
+      { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
+      { 'sec-fetch-site': 'same-origin' },
+      { origin: `http://${host}`, 'sec-fetch-site': 'same-site' },
+    ];
+    const cross: Record<string, string>[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: `http://${host}.evil.example` },
+      { origin: `http://evil.example/${host}` },
+      { origin: 'http://127.0.0.1:1' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+      { 'sec-fetch-site': 'Same-Origin' },
+      { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
+    ];
+    const path = `/markets/15m/${MARKET}/orders`;
+    const cookies = { cookie: cookie(ada.token) };
+    for (const headers of same) {
+      const answer = await api.send('DELETE', path, undefined, { headers: { ...cookies, ...headers } });
+      expect(answer.status, JSON.stringify(headers)).toBe(200);
+    }
+    const before = await server.state();
+    for (const headers of cross) {
+      const answer = await api.send('DELETE', path, undefined, { headers: { ...cookies, ...headers } });
+      expect(error(answer), JSON.stringify(headers)).toEqual([403, 'cross_site_request']);
+      const logout = await api.send('POST', '/auth/logout', undefined, {
+        headers: { ...cookies, ...headers },
+      });
+      expect(error(logout), JSON.stringify(headers)).toEqual([403, 'cross_site_request']);
+      // Reading is not changing; the header is not sent by other sites, so it may come from anywhere.
+      expect((await balanceWith({ ...cookies, ...headers })).status).toBe(200);
+    }
+    expect(await server.state()).toEqual(before);
+    for (const headers of cross) {
+      const answer = await api.send('DELETE', path, undefined, { token: ada.token, headers });
+      expect(answer.status, JSON.stringify(headers)).toBe(200);
+    }
+  });
+
+  test('that stands there twice, with two values, signs nobody in', async () => {
+    const sessions = [`service-session=${ada.token}`, `service-session=${bob.token}`];
+    for (const pairs of [sessions, sessions.toReversed(), [sessions[0]!, 'service-session=']]) {
+      expect(error(await balanceWith({ cookie: pairs.join('; ') })), pairs.join()).toEqual([
+        401,
+        'invalid_token',
+      ]);
+    }
+    expect((await balanceWith({ cookie: `${sessions[0]}; ${sessions[0]}` })).status).toBe(200);
+    // In two headers it is the same as in one.
+    for (const [first, second, status] of [
+      [...sessions, 401],
+      ['theme=dark', sessions[0], 200],
+      [sessions[0], 'theme=dark', 200],
+    ] as const) {
+      const client = new RawConnection(api.url);
+      const headers = { cookie: `${first}`, Cookie: `${second}` };
+      await client.send(requestText('GET', `/users/${ada.userId}/balance`, headers));
+      expect((await client.answers(1))[0]!.status).toBe(status);
+      client.leave();
+    }
+  });
+
+  test('that is stale does not keep anybody from signing in, and signing out clears it', async () => {
+    const headers = { cookie: cookie('stale') };
+    const signedIn = await api.send(
+      'POST',
+      '/auth/login',
+      { username: 'ada', password: PASSWORD },
+      { headers },
+    );
+    expect(signedIn.status).toBe(200);
+    const out = await api.send('POST', '/auth/logout', undefined, { headers });
+    expect(out.status).toBe(204);
+    expect(out.headers['set-cookie']).toMatch(/^service-session=; .*Max-Age=0/);
+  });
+});
+
+describe('passwords', () => {
+  test('a new one ends every older token at once, on every route, also over a restart', async () => {
+    const folder = await TestServer.start();
+    const first = await folder.register('carol');
+    const second = (await folder.api.post('/auth/login', { username: 'carol', password: PASSWORD })).json
+      .token;
+    const body = { currentPassword: PASSWORD, newPassword: 'a new password' };
+    const changed = await folder.api.put('/auth/password', body, first.token);
+    expect(changed.status).toBe(200);
+    const check = async (server: TestServer) => {
+      for (const token of [first.token, second]) {
+        for (const path of ['/auth/session', `/users/${first.userId}`, '/markets', '/vaults']) {
+          expect(error(await server.api.get(path, token)), path).toEqual([401, 'token_revoked']);
+        }
+      }
+      expect((await server.api.get('/auth/session', changed.json.token)).status).toBe(200);
+      const old = await server.api.post('/auth/login', { username: 'carol', password: PASSWORD });
+      expect(error(old)).toEqual([401, 'wrong_credentials']);
+      const renewed = await server.api.post('/auth/login', { username: 'carol', password: 'a new password' });
+      expect(renewed.status).toBe(200);
+    };
+    await check(folder);
+    await folder.close();
+    const restarted = await TestServer.start({}, folder.folder);
+    try {
+      await check(restarted);
+    } finally {
+      await restarted.stop();
+    }
+  });
+
+  test('one answer for an unknown name, a wrong password and an account that cannot sign in', async () => {
+    const withHouse = await TestServer.start({ houseFundsMicros: 1_000_000_000 });
+    try {
+      await withHouse.register('dora');
+      const texts = new Set<string>();
+      for (const username of ['dora', 'nobody', 'house', '']) {
+        const answer = await withHouse.api.post('/auth/login', { username, password: 'not the password' });
+        expect(error(answer)).toEqual([401, 'wrong_credentials']);
+        texts.add(answer.text);
+      }
+      expect(texts.size).toBe(1);
+    } finally {
+      await withHouse.stop();
+    }
+  });
+
+  test('the wrong current password changes nothing', async () => {
+    const before = await server.state();
+    const body = { currentPassword: 'not the password', newPassword: 'something else' };
+    expect(error(await api.put('/auth/password', body, bob.token))).toEqual([401, 'wrong_credentials']);
+    expect(await server.state()).toEqual(before);
+    expect((await api.get('/auth/session', bob.token)).status).toBe(200);
+  });
+
+  test('of two changes at once, one ends the session of the other', async () => {
+    const eve = await server.register('eve');
+    const change = (newPassword: string) =>
+      api.put('/auth/password', { currentPassword: PASSWORD, newPassword }, eve.token);
+    const answers = await Promise.all([change('first password'), change('second password')]);
+    const statuses = answers.map((answer) => answer.status).sort();
+    expect(statuses).toEqual([200, 401]);
+    const winner = answers.find((answer) => answer.status === 200)!;
+    expect((await api.get('/auth/session', winner.json.token)).status).toBe(200);
+  });
+
+  test('of many registrations of one name at once, one is made', async () => {
+    const register = (username: string) => api.post('/auth/register', { username, password: PASSWORD });
+    const answers = await Promise.all(['Twin', 'twin', 'TWIN', 'tWiN'].map(register));
+    expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409, 409, 409]);
+  });
+});
+
+describe('partners', () => {
+  const paths = ['/partner/deposits', '/partner/withdrawals', '/partner/users/u1'];
+  test('need a key that is configured, and nothing else will do', async () => {
+    const before = await server.state();
+    const digest = createHash('sha256').update(PARTNER_KEY).digest('hex');
+    const wrong: Record<string, string>[] = [
+      {},
+      { authorization: `Bearer ${ada.token}` },
+      { authorization: 'Bearer ' },
+      { authorization: `Basic ${PARTNER_KEY}` },
+      { authorization: PARTNER_KEY },
+      { authorization: `Bearer ${PARTNER_KEY}x` },
+      { authorization: `Bearer ${digest}` },
+      { authorization: `Bearer ${PARTNER_KEY}\xe9x` },
+      { 'x-user-token': ada.token },
+      { cookie: cookie(ada.token) },
+    ];
+    for (const path of paths) {
+      const method = path.includes('users') ? 'GET' : 'POST';
+      const body = method === 'GET' ? undefined : { userId: ada.userId, amount: 1, reference: 'r' };
+      for (const headers of wrong) {
+        const answer = await api.send(method, path, body, { headers });
+        expect(error(answer), `${path} ${JSON.stringify(headers)}`).toEqual([403, 'partner_key_required']);
+      }
+    }
+    expect(await server.state()).toEqual(before);
+    const right = { headers: { authorization: `bearer ${PARTNER_KEY}` } };
+    expect((await api.send('GET', `/partner/users/${ada.userId}`, undefined, right)).status).toBe(200);
+  });
+});

@@ -1,0 +1,334 @@
+/**
+ * Fair use: token buckets against a plain model, addresses, and over real HTTP what is refused, with which headers, and that
+ * what is refused is not executed. Over HTTP the buckets do not fill again within a test, so nothing depends on time.
+ */
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { addressKey, forwardedKey } from '../../../gateway/fair-use/addresses.js';
+import { type FairUseRates, QUOTAS } from '../../../gateway/fair-use/fair-use.js';
+import { type Rate, TokenBuckets } from '../../../gateway/fair-use/token-buckets.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import { RawConnection, requestText } from '../../support/raw-connection.js';
+import {
+  type Answer,
+  type ApiClient,
+  MARKET,
+  PASSWORD,
+  TestServer,
+  type Trader,
+} from '../../support/server.js';
+
+describe('token buckets', () => {
+  test('so many at once, then as many as have come in', () => {
+    const buckets = new TokenBuckets<string>({ perSecond: 10, burst: 5 });
+    for (let i = 0; i < 5; i++) expect(buckets.take('a', 1, 1_000)).toBe(true);
+    expect(buckets.state).toEqual({ limit: 5, remaining: 0, resetSeconds: 1 });
+    expect(buckets.take('a', 1, 1_000)).toBe(false);
+    expect(buckets.waitMs).toBeCloseTo(100);
+    expect(buckets.take('a', 1, 1_099)).toBe(false);
+    expect(buckets.take('a', 1, 1_100)).toBe(true);
+    expect(buckets.take('a', 3, 1_350)).toBe(false);
+    expect(buckets.state.remaining).toBe(2);
+    expect(buckets.take('a', 2, 1_350)).toBe(true);
+    expect(buckets.take('a', 5, 60_000)).toBe(true);
+    expect(buckets.take('b', 5, 60_000)).toBe(true);
+    expect(buckets.take('b', 6, 120_000)).toBe(false);
+  });
+
+  test('agree with a bucket that is filled step by step', () => {
+    const requests = fc.array(
+      fc.record({
+        key: fc.integer({ min: 0, max: 3 }),
+        afterMs: fc.integer({ min: 0, max: 3_000 }),
+        count: fc.integer({ min: 1, max: 8 }),
+      }),
+      { maxLength: 200 },
+    );
+    fc.assert(
+      fc.property(requests, fc.integer({ min: 1, max: 10 }), (list, burst) => {
+        // A token each quarter second: everything is exact, in both.
+        const buckets = new TokenBuckets<number>({ perSecond: 4, burst });
+        const model = new Map<number, { tokens: number; atMs: number }>();
+        let nowMs = 0;
+        for (const { key, afterMs, count } of list) {
+          nowMs += afterMs;
+          const bucket = model.get(key) ?? { tokens: burst, atMs: 0 };
+          bucket.tokens = Math.min(burst, bucket.tokens + (nowMs - bucket.atMs) / 250);
+          bucket.atMs = nowMs;
+          model.set(key, bucket);
+          const isThere = bucket.tokens >= count;
+          if (isThere) bucket.tokens -= count;
+          expect(buckets.take(key, count, nowMs)).toBe(isThere);
+          expect(buckets.state.remaining).toBe(Math.floor(bucket.tokens));
+          if (!isThere) expect(buckets.waitMs).toBeCloseTo((count - bucket.tokens) * 250);
+        }
+      }),
+    );
+  });
+
+  test('those that are full are forgotten as others come, and there is an end to all of them', () => {
+    const buckets = new TokenBuckets<number>({ perSecond: 1, burst: 2 }, 1_000);
+    for (let key = 0; key < 900; key++) buckets.take(key, 2, 0);
+    expect(buckets.size).toBe(900);
+    // By now the first are full, and each new one looks at two of them.
+    for (let key = 1_000; key < 1_600; key++) buckets.take(key, 2, 10_000);
+    expect(buckets.size).toBeLessThan(700);
+    for (let key = 2_000; key < 10_000; key++) buckets.take(key, 2, 10_000);
+    expect(buckets.size).toBe(1_000);
+    // The latest are still counted.
+    expect(buckets.take(9_999, 1, 10_000)).toBe(false);
+  });
+});
+
+describe('addresses', () => {
+  const bytes = (...values: number[]) => Uint8Array.from(values).buffer;
+  const ipv6 = (...groups: number[]) => bytes(...groups.flatMap((group) => [group >> 8, group & 255]));
+
+  test('of a socket', () => {
+    expect(addressKey(bytes(192, 168, 1, 255))).toBe(0xc0a8_01ff);
+    expect(addressKey(ipv6(0, 0, 0, 0, 0, 0xffff, 0xc0a8, 0x01ff))).toBe(0xc0a8_01ff);
+    const network = addressKey(ipv6(0x2001, 0xdb8, 1, 2, 3, 4, 5, 6));
+    expect(addressKey(ipv6(0x2001, 0xdb8, 1, 2, 9, 9, 9, 9))).toBe(network);
+    expect(addressKey(ipv6(0x2001, 0xdb8, 1, 3, 3, 4, 5, 6))).not.toBe(network);
+  });
+
+  test.each([
+    ['203.0.113.7', 0xcb00_7107],
+    ['10.0.0.1, 203.0.113.7', 0xcb00_7107],
+    ['unknown,203.0.113.7:4711', 0xcb00_7107],
+    ['::ffff:203.0.113.7', 0xcb00_7107],
+    ['[::ffff:cb00:7107]:80', 0xcb00_7107],
+    ['2001:db8::7', '20010db8'],
+    ['', null],
+    ['203.0.113.7, unknown', null],
+    ['203.0.113', null],
+    ['<script>', null],
+  ])('forwarded: %j', (header, key) => {
+    const expected = key === '20010db8' ? addressKey(ipv6(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7)) : key;
+    expect(forwardedKey(header)).toBe(expected);
+  });
+
+  test('forwarded, written in full or cut short, is one address', () => {
+    const written = fc.tuple(fc.ipV6(), fc.constant(null)).map(([text]) => text);
+    fc.assert(
+      fc.property(written, (text) => {
+        const full = new URL(`http://[${text}]/`).hostname;
+        expect(forwardedKey(full)).toBe(forwardedKey(text));
+        expect(forwardedKey(text)).not.toBe(null);
+      }),
+    );
+  });
+});
+
+/** So slow that nothing comes in within a test. */
+const only = (burst: number): Rate => ({ perSecond: 0.001, burst });
+const NO_LIMITS = Object.fromEntries(QUOTAS.map((quota) => [quota, { user: null, address: null }]));
+
+function rates(some: Partial<FairUseRates>): FairUseRates {
+  return { ...NO_LIMITS, ...some } as FairUseRates;
+}
+
+describe('over HTTP', () => {
+  let server: TestServer;
+  let api: ApiClient;
+  afterEach(() => server.stop());
+
+  async function start(some: Partial<FairUseRates>, trustProxy = false): Promise<void> {
+    server = await TestServer.withMarket({ fairUse: rates(some), trustProxy });
+    api = server.api;
+  }
+
+  const buy = (trader: Trader, headers: Record<string, string> = {}) =>
+    api.send(
+      'POST',
+      `/markets/15m/${MARKET}/buy`,
+      { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' },
+      { token: trader.token, headers },
+    );
+
+  function expectRefused({ status, json, headers }: Answer, limit: number): void {
+    expect([status, json.error.code]).toEqual([429, 'rate_limited']);
+    expect(json.error.details.retryAfterMs).toBeGreaterThan(0);
+    expect(Number(headers['retry-after'])).toBe(Math.ceil(json.error.details.retryAfterMs / 1_000));
+    expect(headers['ratelimit-limit']).toBe(`${limit}`);
+    expect(Number(headers['ratelimit-remaining'])).toBeLessThan(limit);
+    expect(Number(headers['ratelimit-reset'])).toBeGreaterThan(0);
+  }
+
+  test('orders of one user: what is over the limit is refused and not executed; nobody else and no read is', async () => {
+    await start({ orders: { user: only(3), address: null } });
+    const ada = await server.register('ada');
+    const bob = await server.register('bob');
+    const remaining: unknown[] = [];
+    for (let i = 0; i < 3; i++) {
+      const { status, headers } = await buy(ada);
+      expect([status, headers['ratelimit-limit']]).toEqual([200, '3']);
+      remaining.push(headers['ratelimit-remaining']);
+    }
+    expect(remaining).toEqual(['2', '1', '0']);
+    const before = await server.state();
+    expectRefused(await buy(ada), 3);
+    expectRefused(await api.post('/vaults/flex/stake', { amount: 1 }, ada.token), 3);
+    expect(await server.state()).toEqual(before);
+    expect((await buy(bob)).status).toBe(200);
+    const { status, headers } = await api.get(`/users/${ada.userId}/balance`, ada.token);
+    expect(status).toBe(200);
+    expect(headers['ratelimit-limit']).toBe(undefined);
+  });
+
+  test('a batch counts its operations', async () => {
+    await start({ orders: { user: only(10), address: null } });
+    const ada = await server.register('ada');
+    const operation = {
+      op: 'buy',
+      marketId: MARKET,
+      outcome: 'UP',
+      shares: 1,
+      price: 0.1,
+      timeInForce: 'GTC',
+    };
+    const batch = (count: number) =>
+      api.post('/batch', { operations: Array.from({ length: count }, () => operation) }, ada.token);
+    const first = await batch(7);
+    expect([first.status, first.headers['ratelimit-remaining']]).toEqual([200, '3']);
+    const before = await server.state();
+    expectRefused(await batch(4), 10);
+    expect(await server.state()).toEqual(before);
+    // The refused one has counted as one request.
+    expect((await batch(2)).status).toBe(200);
+    expectRefused(await batch(1), 10);
+  });
+
+  test('a page of past markets with their prices counts each that it may have', async () => {
+    await start({ reads: { user: only(100), address: only(300) } });
+    const ada = await server.register('ada');
+    const path = '/markets/15m/history';
+    await server.followed();
+    const first = await api.get(`${path}?limit=200`);
+    expect([first.status, first.headers['ratelimit-remaining']]).toEqual([200, '100']);
+    expect((await api.get(`${path}?limit=1`)).headers['ratelimit-remaining']).toBe('99');
+    expect((await api.get(path)).headers['ratelimit-remaining']).toBe('49');
+    expectRefused(await api.get(path), 300);
+    expectRefused(await api.get(`${path}?limit=200`, ada.token), 300);
+    await server.stop();
+
+    await start({ reads: { user: only(100), address: null } });
+    const bob = await server.register('bob');
+    await server.followed();
+    const own = await api.get(`${path}?limit=70`, bob.token);
+    expect([own.status, own.headers['ratelimit-remaining']]).toEqual([200, '30']);
+    expectRefused(await api.get(path, bob.token), 100);
+    // The refused one has counted as one request.
+    expect((await api.get(`${path}?limit=29`, bob.token)).headers['ratelimit-remaining']).toBe('0');
+  });
+
+  test('reads and orders of one address, whoever is signed in', async () => {
+    await start({ reads: { user: null, address: only(4) }, orders: { user: null, address: only(3) } });
+    const ada = await server.register('ada');
+    const bob = await server.register('bob');
+    expect((await api.get('/markets/15m')).headers['ratelimit-remaining']).toBe('3');
+    expect((await api.get(`/users/${ada.userId}/balance`, ada.token)).status).toBe(200);
+    expect((await api.get(`/users/${bob.userId}/balance`, bob.token)).status).toBe(200);
+    expect((await api.get('/vaults')).status).toBe(200);
+    expectRefused(await api.get('/vaults'), 4);
+    expectRefused(await api.get(`/users/${bob.userId}`), 4);
+    expectRefused(await api.get('/auth/session'), 4);
+    for (const trader of [ada, bob, ada]) expect((await buy(trader)).status).toBe(200);
+    expectRefused(await buy(bob), 3);
+    // Probes are never refused.
+    expect((await api.get('/health')).status).toBe(200);
+    expect((await api.get('/ready')).status).toBe(200);
+    const { text } = await api.get('/metrics');
+    expect(text).toContain('exchange_rate_limited_total{quota="reads",party="address"} 3');
+    expect(text).toContain('exchange_rate_limited_total{quota="orders",party="address"} 1');
+  });
+
+  test('a user who is signed in uses up what was taken ahead of the address, no more and no less', async () => {
+    await start({ reads: { user: null, address: only(100) } });
+    const ada = await server.register('ada');
+    const path = `/users/${ada.userId}/balance`;
+    const statuses: number[] = [];
+    for (let i = 0; i < 101; i++) statuses.push((await api.get(path, ada.token)).status);
+    // In steps of six; the last four make no step, and are taken one by one.
+    expect(statuses.filter((status) => status === 200)).toHaveLength(100);
+    expect(statuses.at(-1)).toBe(429);
+    expect((await api.get('/vaults')).status).toBe(429);
+  });
+
+  test('signing in: by user, by a name that is nobody’s just the same, and by address', async () => {
+    await start({ signIns: { user: only(2), address: only(9) } });
+    await server.register('ada');
+    const login = (username: string, password: string) => api.post('/auth/login', { username, password });
+    for (const name of ['ada', 'nobody']) {
+      expect((await login(name, 'a wrong password')).status).toBe(401);
+      expect((await login(name.toUpperCase(), 'a wrong password')).status).toBe(401);
+      expectRefused(await login(name, PASSWORD), 2);
+    }
+    expect((await login('somebody', PASSWORD)).status).toBe(401);
+    expect((await login('somebody', PASSWORD)).status).toBe(401);
+    const { status, headers } = await api.post('/auth/register', { username: 'cyd', password: PASSWORD });
+    expect([status, headers['ratelimit-limit']]).toEqual([429, '9']);
+  });
+
+  test('a name is counted as it is written, so that a number in place of a name is nobody’s number', async () => {
+    await start({ signIns: { user: only(2), address: null } });
+    const ada = await server.register('ada');
+    const login = (username: string) => api.post('/auth/login', { username, password: 'a wrong password' });
+    const rest = async (username: string) => {
+      const { status, headers } = await login(username);
+      return [status, headers['ratelimit-remaining']];
+    };
+    // The number of a user, of none, and a name that was used up: whoever knows a number learns nothing from what is left.
+    for (const name of [ada.userId.slice(1), '2', 'nobody', 'ada', 'x'.repeat(30)]) {
+      expect([name, await rest(name)]).toEqual([name, [401, '1']]);
+      expect([name, await rest(name)]).toEqual([name, [401, '0']]);
+      expectRefused(await login(name), 2);
+    }
+  });
+
+  test('wrong passwords from elsewhere keep nobody out', async () => {
+    await start({ signIns: { user: only(2), address: null } }, true);
+    const ada = await server.register('ada');
+    const from = (address: string, password: string) =>
+      api.send(
+        'POST',
+        '/auth/login',
+        { username: 'ada', password },
+        { headers: { 'x-forwarded-for': address } },
+      );
+    for (let i = 0; i < 2; i++) expect((await from('198.51.100.1', 'a wrong password')).status).toBe(401);
+    expect((await from('198.51.100.1', PASSWORD)).status).toBe(429);
+    expect((await from('198.51.100.2', PASSWORD)).status).toBe(200);
+    const change = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
+    expect((await api.send('PUT', '/auth/password', change, { token: ada.token })).status).toBe(200);
+  });
+
+  test('behind a proxy of ours the address is the one that it saw; else nobody’s word is taken', async () => {
+    await start({ reads: { user: null, address: only(1) } }, true);
+    const from = (...addresses: string[]) =>
+      api.send('GET', '/vaults', undefined, { headers: { 'x-forwarded-for': addresses.join(', ') } });
+    expect((await from('198.51.100.1')).status).toBe(200);
+    expect((await from('198.51.100.1')).status).toBe(429);
+    expect((await from('198.51.100.2')).status).toBe(200);
+    // What the client says of itself stands first.
+    expect((await from('198.51.100.3', '198.51.100.2')).status).toBe(429);
+    // Also in a header of its own, before the proxy's.
+    const client = new RawConnection(api.url);
+    await client.send(
+      requestText('GET', '/vaults', { 'x-forwarded-for': '198.51.100.4', 'X-Forwarded-For': '198.51.100.2' }),
+    );
+    expect((await client.answers(1))[0]!.status).toBe(429);
+    client.leave();
+    expect((await from('2001:db8::1')).status).toBe(200);
+    expect((await from('2001:db8::2')).status).toBe(429);
+    await server.stop();
+    await start({ reads: { user: null, address: only(1) } });
+    expect((await from('198.51.100.1')).status).toBe(200);
+    expect((await from('198.51.100.2')).status).toBe(429);
+  });
+});
+
+test('every route counts as something, but those for operators and signing out', () => {
+  const free = ROUTES.filter((route) => route.quota === null).map((route) => route.path);
+  expect(free).toEqual(['/auth/logout', '/health', '/ready', '/metrics']);
+});

@@ -1,0 +1,152 @@
+/**
+ * Overload: when too much waits for the disk, changes are refused, and reads when too many answers wait. By itself, with a time that
+ * the test sets, and over real HTTP: what is refused is not executed, and what is accepted is answered.
+ */
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { expect, test } from 'vitest';
+import { Overload, type OverloadLimits } from '../../../gateway/fair-use/overload.js';
+import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
+import { type Answer, eventually, MARKET, TestServer } from '../../support/server.js';
+
+const LIMITS: OverloadLimits = {
+  backlogCommands: 100,
+  backlogBytes: 1_000,
+  stallMs: 50,
+  waitingAnswers: 10,
+};
+
+function overloadOf() {
+  const backlog = { backlog: 0, backlogBytes: 0, durableSequence: 7, waitingTargets: 0 };
+  const time = { nowMs: 0 };
+  return { backlog, time, overload: new Overload(backlog, LIMITS, () => time.nowMs) };
+}
+
+test.each([
+  ['commands', { backlog: 99 }, { backlog: 100 }],
+  ['bytes', { backlog: 1, backlogBytes: 999 }, { backlog: 1, backlogBytes: 1_000 }],
+  ['answers', { waitingTargets: 9 }, { waitingTargets: 10 }],
+])('too many %s wait for the disk', (_name, fine, tooMuch) => {
+  const { backlog, overload } = overloadOf();
+  Object.assign(backlog, fine);
+  expect(overload.refusesChange()).toBe(false);
+  Object.assign(backlog, tooMuch);
+  expect(overload.refusesChange()).toBe(true);
+  Object.assign(backlog, fine);
+  expect(overload.refusesChange()).toBe(false);
+  expect(overload.refusedCounts).toEqual({ changes: 1, reads: 0 });
+});
+
+test('the disk makes no progress', () => {
+  const { backlog, time, overload } = overloadOf();
+  time.nowMs = 1_000;
+  expect(overload.refusesChange()).toBe(false);
+  backlog.backlog = 1;
+  time.nowMs = 1_050;
+  expect(overload.refusesChange()).toBe(false);
+  time.nowMs = 1_051;
+  expect(overload.refusesChange()).toBe(true);
+  backlog.durableSequence = 8;
+  expect(overload.refusesChange()).toBe(false);
+  time.nowMs = 1_102;
+  expect(overload.refusesChange()).toBe(true);
+  backlog.backlog = 0;
+  expect(overload.refusesChange()).toBe(false);
+});
+
+test('a long time without commands is no stall', () => {
+  const { backlog, time, overload } = overloadOf();
+  expect(overload.refusesChange()).toBe(false);
+  time.nowMs = 10_000;
+  backlog.backlog = 1;
+  overload.applied();
+  expect(overload.refusesChange()).toBe(false);
+  time.nowMs = 10_050;
+  // One more behind it does not make the first one younger.
+  backlog.backlog = 2;
+  overload.applied();
+  expect(overload.refusesChange()).toBe(false);
+  time.nowMs = 10_051;
+  expect(overload.refusesChange()).toBe(true);
+});
+
+test('reads are refused only when too many answers wait', () => {
+  const { backlog, overload } = overloadOf();
+  Object.assign(backlog, { backlog: 1_000, backlogBytes: 10_000 });
+  expect(overload.refusesRead()).toBe(false);
+  backlog.waitingTargets = 10;
+  expect(overload.refusesRead()).toBe(true);
+  expect(overload.refusedCounts).toEqual({ changes: 0, reads: 1 });
+});
+
+test('over HTTP, what is refused is not executed, and what is accepted is answered', async () => {
+  const server = await TestServer.withMarket({
+    overload: { backlogCommands: 3, backlogBytes: 1e9, stallMs: 60_000, waitingAnswers: 1e9 },
+  });
+  const { api } = server;
+  const { sequencer } = server.exchange;
+  await server.durable();
+  const ada = await server.register('ada');
+  let accepted = 0;
+  let refused = 0;
+  await eventually(async () => {
+    const order = { outcome: 'UP', shares: 0.001, price: 0.1, timeInForce: 'GTC' };
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => api.post(`/markets/15m/${MARKET}/buy`, order, ada.token)),
+    );
+    for (const { status, json, headers } of answers) {
+      if (status === 200) accepted++;
+      else {
+        refused++;
+        expect([status, json.error.code]).toEqual([503, 'unavailable']);
+        expect(json.error.details).toEqual({ executed: false });
+        expect(headers['retry-after']).toBe('1');
+      }
+    }
+    return refused > 20 || accepted > 900;
+  });
+  expect(refused).toBeGreaterThan(20);
+  expect(accepted).toBeGreaterThan(0);
+  expect(sequencer.engine.orders(1)).toHaveLength(accepted);
+  expect((await api.get('/metrics')).text).toContain(
+    `exchange_overload_refused_total{kind="change"} ${refused}`,
+  );
+  // When the disk has caught up, all is as before.
+  await server.durable();
+  expect((await api.post('/vaults/flex/stake', { amount: 1 }, ada.token)).status).toBe(201);
+  await server.stop();
+});
+
+test('over HTTP, while the disk makes no progress: refused at once; what was accepted is answered when it does', async () => {
+  const server = await TestServer.withMarket({
+    overload: { backlogCommands: 1e9, backlogBytes: 1e9, stallMs: 50, waitingAnswers: 1e9 },
+  });
+  const { api } = server;
+  const { sequencer } = server.exchange;
+  // Whatever a commit takes here, nothing but the orders below is to wait for one.
+  await server.durable();
+  const ada = await server.register('ada');
+  await server.durable();
+  // Somebody else holds the journal, for less long than the exchange waits.
+  const other = await openDatabase(join(server.folder, 'journal.db'), sqlite3.OPEN_READWRITE);
+  await execute(other, 'BEGIN IMMEDIATE');
+  const order = { outcome: 'UP', shares: 0.001, price: 0.1, timeInForce: 'GTC' };
+  const answers: Answer[] = [];
+  const underWay: Promise<unknown>[] = [];
+  await eventually(() => {
+    const buy = api.post(`/markets/15m/${MARKET}/buy`, order, ada.token);
+    underWay.push(buy.then((answer) => answers.push(answer)));
+    return answers.length >= 5;
+  });
+  // All that were answered so far were refused; those that were accepted wait.
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
+  expect(answers[0]!.json.error.details).toEqual({ executed: false });
+  expect(answers.length).toBeLessThan(underWay.length);
+  await execute(other, 'ROLLBACK');
+  await closeDatabase(other);
+  await Promise.all(underWay);
+  const accepted = answers.filter(({ status }) => status === 200);
+  expect(accepted.length).toBeGreaterThan(0);
+  expect(sequencer.engine.orders(1)).toHaveLength(accepted.length);
+  await server.stop();
+});

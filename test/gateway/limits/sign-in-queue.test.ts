@@ -1,0 +1,325 @@
+/**
+ * Who works on a password next: fair shares by address, bounds, and what becomes of those who get no turn. What counts is the
+ * order in which tasks are done, not how long they take.
+ */
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { floodSignIns, type Origin } from '../../../bench/attack/classes/sign-in-flood.js';
+import { makeUpCosts, Passwords } from '../../../gateway/auth/passwords.js';
+import { FairQueue, type FairQueueLimits } from '../../../gateway/fair-use/fair-queue.js';
+import { elapsedMs } from '../../../gateway/time/clock.js';
+import { eventually, TestServer } from '../../support/server.js';
+
+const LIMITS: FairQueueLimits = { perLane: 500, perAddress: 100, waitMs: 60_000 };
+
+/** Nothing here waits for anything but promises. */
+const decided = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A queue whose tasks end when the test says so. */
+class Line {
+  readonly queue: FairQueue;
+  /** Names of the tasks, in the order in which they were begun; and of those that got no turn. */
+  readonly begun: string[] = [];
+  readonly refused: string[] = [];
+  private endTask: (() => void) | null = null;
+
+  constructor(limits: Partial<FairQueueLimits> = {}) {
+    this.queue = new FairQueue({ ...LIMITS, ...limits }, elapsedMs);
+  }
+
+  /** Resolves when it is decided whether the task is done. */
+  async ask(name: string, address: string, asker: { isOver: boolean } = { isOver: false }): Promise<void> {
+    const asked = {
+      address,
+      get isOver() {
+        return asker.isOver;
+      },
+    };
+    const done = await this.queue.run(asked, () => {
+      this.begun.push(name);
+      return new Promise<true>((resolve) => {
+        this.endTask = () => resolve(true);
+      });
+    });
+    if (done === null) this.refused.push(name);
+  }
+
+  /** Ends the task under way, and lets the next begin. */
+  async step(): Promise<void> {
+    await decided();
+    this.endTask?.();
+    this.endTask = null;
+    await decided();
+  }
+
+  async steps(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) await this.step();
+  }
+
+  /** Asks for `count` tasks of an address, named after it. */
+  flood(address: string, count: number): void {
+    for (let i = 0; i < count; i++) void this.ask(`${address}/${i}`, address);
+  }
+
+  /** How many tasks were begun before this one. */
+  placeOf(name: string): number {
+    const place = this.begun.indexOf(name);
+    if (place < 0) throw new Error(`${name} was not begun`);
+    return place;
+  }
+}
+
+describe('turns', () => {
+  test('go around the addresses, one task each', async () => {
+    const line = new Line();
+    line.flood('a', 3);
+    line.flood('b', 2);
+    line.flood('c', 1);
+    await line.steps(6);
+    expect(line.begun).toEqual(['a/0', 'a/1', 'b/0', 'c/0', 'a/2', 'b/1']);
+    await line.step();
+    expect(line.queue.waitingCount).toBe(0);
+    line.flood('d', 1);
+    await decided();
+    expect(line.begun.at(-1)).toBe('d/0');
+  });
+
+  test('one address that asks for everything delays another by one task', async () => {
+    const line = new Line();
+    line.flood('flood', 101);
+    await line.steps(3);
+    void line.ask('client', 'client');
+    const before = line.begun.length;
+    await line.steps(10);
+    expect(line.placeOf('client') - before).toBeLessThanOrEqual(1);
+    expect(line.queue.waitingCount).toBeGreaterThan(80);
+  });
+
+  test('five hundred addresses delay one that is known by one task, and a stranger by one of each', async () => {
+    const line = new Line();
+    line.queue.know('known');
+    for (let i = 0; i < 500; i++) line.flood(`stranger-${i}`, 2);
+    // The lane is full: every address has one, the first has one under way besides.
+    expect(line.queue.waitingCount).toBe(500);
+    void line.ask('known', 'known');
+    const before = line.begun.length;
+    await line.steps(2);
+    expect(line.placeOf('known') - before).toBeLessThanOrEqual(1);
+    // Those of the known do not keep the strangers waiting for more than every second task either.
+    line.flood('known', 100);
+    const from = line.begun.length;
+    await line.steps(20);
+    const served = line.begun.slice(from);
+    expect(served.filter((name) => name.startsWith('known'))).toHaveLength(10);
+  });
+
+  test('are lost by those who do not wait any more', async () => {
+    const line = new Line();
+    line.flood('a', 1);
+    const gone = { isOver: false };
+    void line.ask('gone', 'b', gone);
+    void line.ask('there', 'b');
+    gone.isOver = true;
+    await line.step();
+    expect([line.begun, line.refused]).toEqual([['a/0', 'there'], ['gone']]);
+    expect(line.queue.refusedCount).toBe(0);
+  });
+
+  test('of a task that throws pass to the next', async () => {
+    const { queue } = new Line();
+    const asker = { address: 'a', isOver: false };
+    const failed = queue.run(asker, () => Promise.reject(new Error('it broke')));
+    const next = queue.run(asker, () => Promise.resolve(1));
+    await expect(failed).rejects.toThrow('it broke');
+    expect(await next).toBe(1);
+  });
+});
+
+describe('bounds', () => {
+  test('on one address: what is more is refused at once, and nobody else is', async () => {
+    const line = new Line({ perAddress: 3 });
+    line.flood('a', 6);
+    line.flood('b', 3);
+    await decided();
+    expect(line.refused).toEqual(['a/4', 'a/5']);
+    expect(line.queue.waitingCount).toBe(6);
+    expect(line.queue.refusedCount).toBe(2);
+  });
+
+  test('on all: a newcomer takes a place of whoever has most, not of those who have as little', async () => {
+    const line = new Line({ perLane: 4 });
+    line.flood('busy', 1);
+    line.flood('a', 3);
+    line.flood('b', 1);
+    line.flood('c', 1);
+    await decided();
+    expect(line.refused).toEqual(['a/2']);
+    line.flood('d', 1);
+    await decided();
+    expect(line.refused).toEqual(['a/2', 'a/1']);
+    line.flood('e', 1);
+    await decided();
+    expect(line.refused).toEqual(['a/2', 'a/1', 'e/0']);
+  });
+
+  test('count nobody who has gone', async () => {
+    const line = new Line({ perAddress: 2 });
+    line.flood('busy', 1);
+    const gone = { isOver: false };
+    void line.ask('gone-1', 'a', gone);
+    void line.ask('gone-2', 'a', gone);
+    gone.isOver = true;
+    void line.ask('there', 'a');
+    await line.step();
+    expect([line.begun, line.refused]).toEqual([
+      ['busy/0', 'there'],
+      ['gone-1', 'gone-2'],
+    ]);
+  });
+
+  test('on time: whoever has waited so long is refused, though the task under way does not end', async () => {
+    const line = new Line({ waitMs: 20 });
+    line.flood('a', 3);
+    await eventually(() => line.refused.length === 2);
+    line.flood('b', 1);
+    await eventually(() => line.refused.length === 3);
+    expect(line.refused).toEqual(['a/1', 'a/2', 'b/0']);
+    await line.step();
+    line.flood('c', 1);
+    await decided();
+    expect(line.begun).toEqual(['a/0', 'c/0']);
+  });
+
+  test('of every kind: each task is begun or refused, once, and never more wait than may', async () => {
+    const address = fc.integer({ min: 0, max: 5 }).map((number) => `address-${number}`);
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('ask' as const), address }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('step' as const), address }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('know' as const), address }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
+        const line = new Line({ perLane: 6, perAddress: 3 });
+        let asked = 0;
+        for (const { kind, address } of steps) {
+          if (kind === 'ask') void line.ask(`${asked++}`, address);
+          else if (kind === 'know') line.queue.know(address);
+          else await line.step();
+          expect(line.queue.waitingCount).toBeLessThanOrEqual(12);
+        }
+        while (line.queue.waitingCount > 0) await line.step();
+        await line.step();
+        const all = [...line.begun, ...line.refused].map(Number).sort((a, b) => a - b);
+        expect(all).toEqual(Array.from({ length: asked }, (_, i) => i));
+        expect(line.queue.refusedCount).toBe(line.refused.length);
+      }),
+    );
+  });
+
+  test('a queue that is closed refuses what waits and what comes; the task under way is done', async () => {
+    const line = new Line();
+    line.flood('a', 3);
+    line.flood('b', 1);
+    line.queue.close();
+    line.flood('c', 1);
+    await decided();
+    expect(line.refused).toEqual(['a/1', 'a/2', 'b/0', 'c/0']);
+    await line.step();
+    expect([line.begun, line.refused.length]).toEqual([['a/0'], 4]);
+  });
+
+  test('a task that is given up is as good as refused, though it does not end', async () => {
+    const line = new Line();
+    line.flood('a', 2);
+    await decided();
+    line.queue.close();
+    line.queue.giveUp();
+    await decided();
+    expect([line.begun, line.refused]).toEqual([['a/0'], ['a/1', 'a/0']]);
+  });
+});
+
+describe('passwords', () => {
+  const asker = { address: 1, isOver: false };
+
+  test('cost the same work, whatever they cost when they were made', () => {
+    for (const cost of [10, 13, 15]) {
+      const all = [cost, ...makeUpCosts(cost, 15)];
+      expect(all.reduce((sum, each) => sum + 2 ** each, 0)).toBe(2 ** 15);
+    }
+  });
+
+  test('of a cost that was changed, up or down, are checked as before', async () => {
+    const [low, high] = [new Passwords(10), new Passwords(12)];
+    for (const [made, checks] of [
+      [low, high],
+      [high, low],
+    ] as const) {
+      const credential = (await made.hash('right', asker))!;
+      expect(await checks.verify('right', credential, asker)).toBe(true);
+      expect(await checks.verify('wrong', credential, asker)).toBe(false);
+      expect(await checks.verify('right', '', asker)).toBe(false);
+    }
+  });
+});
+
+describe('over HTTP', () => {
+  let server: TestServer;
+  afterEach(() => server.stop());
+
+  /** Some 8 ms a hash, so that a flood is there before much of it is answered. */
+  async function start(): Promise<string> {
+    server = await TestServer.start({ trustProxy: true, passwordCostLog2: 12 });
+    return server.api.url;
+  }
+  const from = (address: string): Origin => ({ headers: { 'x-forwarded-for': address } });
+
+  test.each([true, false])(
+    '500 logins of one address delay another by few of them; known: %s',
+    async (isKnown) => {
+      const baseUrl = await start();
+      const flood = [from('198.51.100.1')];
+      const figures = await floodSignIns({ baseUrl, flood, client: from('198.51.100.2'), isKnown });
+      expect(figures.clientStatus).toBe(200);
+      expect(figures.checkedMeanwhile).toBeLessThan(10);
+      // All are answered, and one address keeps no more than its hundred waiting.
+      const { 401: checked, 503: refused, ...others } = figures.floodStatuses;
+      expect(others).toEqual({});
+      expect(checked! + refused!).toBe(500);
+      expect(checked).toBeGreaterThan(0);
+    },
+  );
+
+  test('500 logins of as many addresses delay one that is known by few of them', async () => {
+    const baseUrl = await start();
+    const flood = Array.from({ length: 500 }, (_, i) => from(`198.51.${100 + (i >> 8)}.${i & 255}`));
+    const figures = await floodSignIns({ baseUrl, flood, client: from('203.0.113.1') });
+    expect(figures.clientStatus).toBe(200);
+    expect(figures.checkedMeanwhile).toBeLessThan(10);
+    expect(figures.floodStatuses[0]).toBe(undefined);
+  });
+
+  test('one IPv6 network counts as one address', async () => {
+    const baseUrl = await start();
+    const flood = Array.from({ length: 90 }, (_, i) => from(`2001:db8::${i.toString(16)}:1`));
+    const client = from('2001:db8:0:1::1');
+    const figures = await floodSignIns({ baseUrl, logins: 90, flood, client, isKnown: false });
+    expect([figures.clientStatus, figures.checkedMeanwhile < 10]).toEqual([200, true]);
+  });
+
+  test('a refusal says that nothing was executed, and when to try again', async () => {
+    await start();
+    const { api } = server;
+    const login = () => api.post('/auth/login', { username: 'nobody', password: 'a password' });
+    const answers = await Promise.all(Array.from({ length: 120 }, login));
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { json, headers } of refused) {
+      expect(json.error).toMatchObject({ code: 'unavailable', details: { executed: false } });
+      expect(headers['retry-after']).toBe('1');
+    }
+    const { text } = await api.get('/metrics');
+    expect(text).toContain(`exchange_sign_ins_refused_total ${refused.length}\n`);
+    expect(text).toContain('exchange_sign_ins_waiting 0\n');
+  });
+});

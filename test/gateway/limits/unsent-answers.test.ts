@@ -1,0 +1,304 @@
+/**
+ * Answers that clients do not take: what is kept for them, and for how long. On a bare uWebSockets.js server whose answer is larger
+ * than what the operating system takes for a connection, and on the built program, whose memory is looked at.
+ */
+import * as uWS from 'uWebSockets.js';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { addressKey } from '../../../gateway/fair-use/addresses.js';
+import { UnsentAnswers, type UnsentLimits, WAITING_BYTES } from '../../../gateway/http/unsent-answers.js';
+import { RawConnection, requestText } from '../../support/raw-connection.js';
+import { type ApiClient, ChildServer, eventually, TestServer } from '../../support/server.js';
+
+const MIB = 2 ** 20;
+/** The largest file. */
+const SCRIPT = '/docs/swagger-ui-bundle.js';
+
+/** What is a file is not among the routes that the other client holds answers against. */
+async function fetched(api: ApiClient, path: string, headers: Record<string, string> = {}) {
+  const answer = await request(`${api.url}/api${path}`, { headers });
+  return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+}
+
+/** A client that reads nothing until it is told to. */
+class Silent {
+  received = 0;
+  isClosed = false;
+  private readonly chunks: Buffer[] = [];
+  private readonly socket: Socket;
+
+  constructor(port: number, localAddress = '127.0.0.1') {
+    this.socket = connect({ host: '127.0.0.1', port, localAddress });
+    this.socket.pause();
+    this.socket.on('error', () => {});
+    this.socket.on('data', (chunk: Buffer) => {
+      this.chunks.push(chunk);
+      this.received += chunk.length;
+    });
+    this.socket.on('close', () => {
+      this.isClosed = true;
+    });
+  }
+
+  send(text: string): void {
+    this.socket.write(text);
+  }
+
+  /** That the other side has closed the connection only shows when something is sent. */
+  probe(): void {
+    if (!this.isClosed) this.socket.write('x');
+  }
+
+  read(): void {
+    this.socket.resume();
+  }
+
+  /** Of the answer that has come, without its head. */
+  body(): Buffer {
+    const all = Buffer.concat(this.chunks);
+    return all.subarray(all.indexOf('\r\n\r\n') + 4);
+  }
+
+  leave(): void {
+    this.socket.destroy();
+  }
+}
+
+describe('what is kept', () => {
+  const BODY = Buffer.alloc(24 * MIB, 'a body that no send buffer takes whole. ');
+  const WAITING = BODY.byteLength + WAITING_BYTES;
+  let unsent: UnsentAnswers;
+  let nowMs: number;
+  let app: uWS.TemplatedApp;
+  let port: number;
+  let clients: Silent[];
+
+  beforeEach(() => {
+    nowMs = 0;
+    clients = [];
+  });
+  afterEach(() => {
+    for (const client of clients) client.leave();
+    app.close();
+  });
+
+  async function serve(limits: Partial<UnsentLimits>): Promise<void> {
+    unsent = new UnsentAnswers({ bytes: 1e12, bytesPerAddress: 0, ms: 60_000, ...limits }, () => nowMs);
+    app = uWS.App();
+    const at = (path: string, send: (response: uWS.HttpResponse) => void) => {
+      app.get(path, (response) => void response.cork(() => send(response)));
+    };
+    const recipient = (response: uWS.HttpResponse) => ({
+      address: addressKey(response.getRemoteAddress()),
+    });
+    at('/own', (response) => unsent.send(response, BODY, recipient(response)));
+    at('/text', (response) => unsent.send(response, BODY.toString(), recipient(response)));
+    at('/shared', (response) => unsent.sendShared(response, BODY, recipient(response)));
+    at('/small', (response) => unsent.send(response, 'small', recipient(response)));
+    port = await new Promise((resolve) => {
+      app.listen('127.0.0.1', 0, (socket) => resolve(uWS.us_socket_local_port(socket as never)));
+    });
+  }
+
+  /** Resolves when the answer waits. */
+  async function ask(path: string, localAddress?: string): Promise<Silent> {
+    const before = unsent.count + sum(unsent.dropCounts);
+    const client = new Silent(port, localAddress);
+    clients.push(client);
+    client.send(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    await eventually(() => unsent.count + sum(unsent.dropCounts) > before);
+    return client;
+  }
+
+  const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((a, b) => a + b, 0);
+
+  test.each(['/own', '/text', '/shared'])('%s: whoever reads late gets all of it', async (path) => {
+    await serve({});
+    const client = await ask(path);
+    expect(unsent.bytes).toBe(path === '/shared' ? WAITING_BYTES : WAITING);
+    client.read();
+    await eventually(() => client.received > BODY.byteLength);
+    await eventually(() => unsent.count === 0);
+    expect(client.body().equals(BODY)).toBe(true);
+    expect([unsent.bytes, sum(unsent.dropCounts)]).toEqual([0, 0]);
+    // The connection serves the next request.
+    const { received } = client;
+    client.send('GET /small HTTP/1.1\r\nhost: x\r\n\r\n');
+    await eventually(() => client.received > received);
+    expect(client.body().toString('latin1').endsWith('small')).toBe(true);
+  });
+
+  test('a client that leaves, or asks for more before it has read, is forgotten', async () => {
+    await serve({});
+    const leaves = await ask('/own');
+    const asks = await ask('/own');
+    leaves.leave();
+    await eventually(() => unsent.count === 1);
+    asks.send('GET /small HTTP/1.1\r\nhost: x\r\n\r\n');
+    await eventually(() => unsent.count === 0);
+    expect(unsent.bytes).toBe(0);
+    asks.read();
+    await eventually(() => asks.isClosed);
+    expect(asks.received).toBeLessThan(BODY.byteLength);
+  });
+
+  test('too much for one address: its oldest are dropped, and nobody else’s', async () => {
+    await serve({ bytesPerAddress: 2 * WAITING });
+    const [other, first, second, third] = [
+      await ask('/own', '127.0.0.2'),
+      await ask('/own'),
+      await ask('/own'),
+      await ask('/own'),
+    ];
+    expect(unsent.dropCounts).toEqual({ total: 0, address: 1, time: 0 });
+    expect(unsent.bytes).toBe(3 * WAITING);
+    for (const client of [other, first, second, third]) client.read();
+    await eventually(() => first.isClosed);
+    for (const client of [other, second, third])
+      await eventually(() => client.received > BODY.byteLength && !client.isClosed);
+  });
+
+  test('too much in all: the oldest of whoever has the most waiting are dropped', async () => {
+    await serve({ bytes: 3 * WAITING });
+    const [single, first, second] = [await ask('/own', '127.0.0.2'), await ask('/own'), await ask('/own')];
+    expect(sum(unsent.dropCounts)).toBe(0);
+    const newest = await ask('/own', '127.0.0.3');
+    expect(unsent.dropCounts).toEqual({ total: 1, address: 0, time: 0 });
+    expect(unsent.bytes).toBe(3 * WAITING);
+    for (const client of [single, first, second, newest]) client.read();
+    await eventually(() => first.isClosed);
+    for (const client of [single, second, newest]) await eventually(() => client.received > BODY.byteLength);
+  });
+
+  test('an answer that is larger than the limits alone is still sent', async () => {
+    await serve({ bytes: MIB, bytesPerAddress: MIB });
+    await ask('/own');
+    const client = await ask('/own');
+    expect(unsent.dropCounts).toEqual({ total: 0, address: 1, time: 0 });
+    client.read();
+    await eventually(() => client.received > BODY.byteLength);
+  });
+
+  test('what is not taken in time is dropped', async () => {
+    await serve({ ms: 60_000 });
+    const early = await ask('/own');
+    nowMs = 30_000;
+    const late = await ask('/shared');
+    nowMs = 59_999;
+    unsent.sweep();
+    expect(unsent.count).toBe(2);
+    nowMs = 60_000;
+    unsent.sweep();
+    expect([unsent.count, unsent.dropCounts.time]).toEqual([1, 1]);
+    for (const client of [early, late]) client.read();
+    await eventually(() => early.isClosed);
+    await eventually(() => late.received > BODY.byteLength);
+  });
+});
+
+/** Peak and present resident memory of a process, in bytes. */
+function memoryOf(pid: number): { peak: number; now: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)![1]) * 1_024;
+  return { peak: bytes('VmHWM'), now: bytes('VmRSS') };
+}
+
+describe.skipIf(!existsSync('/proc/self/status'))('the memory of the exchange', () => {
+  const GROWTH_BYTES_MAX = 48 * MIB;
+  let folder: string;
+  let server: ChildServer;
+  let api: ApiClient;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'exchange-'));
+    server = ChildServer.spawn({ DATA_FOLDER: folder, HOUSE: 'off', LOG_LEVEL: 'error' });
+    api = await server.listening();
+  });
+  afterAll(async () => {
+    await api.close();
+    await server.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  // As soon as they ask for more than the system takes they are cut off: nothing waits for a time to pass.
+  test.each([
+    ['large files', 40, 10, requestText('GET', SCRIPT)],
+    ['errors', 4, 100_000, requestText('POST', SCRIPT)],
+    ['what they know', 4, 100_000, requestText('GET', SCRIPT, { 'if-none-match': '*' })],
+    ['nothing', 4, 100_000, requestText('POST', '/auth/logout', {}, '{}')],
+    ['heads', 4, 100_000, requestText('HEAD', '/health')],
+  ] as const)(
+    'clients that ask for %s and read nothing cost next to nothing',
+    async (_, count, requests, text) => {
+      const pid = server.child.pid!;
+      const allowedBytes = memoryOf(pid).now + GROWTH_BYTES_MAX;
+      const port = Number(new URL(api.url).port);
+      const clients = Array.from({ length: count }, () => new Silent(port));
+      try {
+        for (const client of clients) client.send(text.repeat(requests));
+        await eventually(() => {
+          expect(memoryOf(pid).peak).toBeLessThan(allowedBytes);
+          for (const client of clients) client.probe();
+          return clients.every(({ isClosed }) => isClosed);
+        });
+      } finally {
+        for (const client of clients) client.leave();
+      }
+    },
+  );
+});
+
+describe('files and answers without a body', () => {
+  let server: TestServer;
+  afterEach(() => server.stop());
+
+  test('files count for fair use, the more the larger they are', async () => {
+    const none = { user: null, address: null };
+    const reads = { user: null, address: { perSecond: 0.001, burst: 60 } };
+    server = await TestServer.start({ fairUse: { orders: none, reads, signIns: none } });
+    const ask = (path: string, headers = {}) => fetched(server.api, path, headers);
+    const script = await ask(SCRIPT);
+    const cost = Math.ceil(Buffer.byteLength(script.text) / 65_536);
+    expect(cost).toBeGreaterThan(10);
+    const times = Math.floor(60 / cost);
+    for (let i = 1; i < times; i++) expect((await ask(SCRIPT)).status).toBe(200);
+    const refused = await ask(SCRIPT);
+    expect([refused.status, JSON.parse(refused.text).error.code]).toEqual([429, 'rate_limited']);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    // What is left is enough for small ones.
+    for (let i = times * cost; i < 60; i++) expect((await ask('/docs/start.js')).status).toBe(200);
+    expect((await ask('/docs/start.js')).status).toBe(429);
+    expect((await ask(SCRIPT, { 'if-none-match': '*' })).status).toBe(429);
+  });
+
+  test('a file larger than the whole share is still to be had', async () => {
+    const none = { user: null, address: null };
+    const reads = { user: null, address: { perSecond: 0.001, burst: 2 } };
+    server = await TestServer.start({ fairUse: { orders: none, reads, signIns: none } });
+    expect((await fetched(server.api, SCRIPT)).status).toBe(200);
+    expect((await fetched(server.api, '/docs/start.js')).status).toBe(429);
+  });
+
+  test.each([
+    ['HEAD of a route', 'HEAD', '/health', {}],
+    ['HEAD of a file', 'HEAD', '/docs/start.js', {}],
+    ['HEAD of the stream', 'HEAD', '/stream', {}],
+    ['304', 'GET', '/docs/start.js', { 'if-none-match': '*' }],
+    ['204', 'POST', '/auth/logout', {}],
+  ] as const)('%s: its connection ends behind the whole head', async (_what, method, path, headers) => {
+    server = await TestServer.start();
+    const client = new RawConnection(server.api.url);
+    await client.send(requestText(method, path, headers, method === 'POST' ? '{}' : undefined));
+    await client.closed();
+    const [head, rest] = client.received.split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 (200|204|304|405) /);
+    expect(head).toMatch(/\r\nConnection: close(\r\n|$)/);
+    expect(head).toMatch(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT(\r\n|$)/);
+    expect(rest).toBe('');
+  });
+});

@@ -1,0 +1,212 @@
+/**
+ * The log: lines of JSON, with the id of the request that they are about, and never a secret, whatever a client sends and
+ * wherever it puts it. Every route is used, at the level that writes the most.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { readConfig } from '../../../gateway/config.js';
+import { type Exchange, startExchange } from '../../../gateway/exchange.js';
+import type { Route } from '../../../gateway/http/route.js';
+import { createLog } from '../../../gateway/observe/log.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import { RawConnection, requestText } from '../../support/raw-connection.js';
+import {
+  ApiClient,
+  eventually,
+  MARKET,
+  ManualClock,
+  ManualFeed,
+  WINDOW_START_MS,
+} from '../../support/server.js';
+
+const PASSWORD = 'my-first-secret-passphrase';
+const NEXT_PASSWORD = 'my-second-secret-passphrase';
+const WRONG_PASSWORD = 'my-wrong-secret-passphrase';
+const PARTNER_KEY = 'my-secret-partner-key';
+const SECRET_WORD = 'hush-hush-hush';
+
+const lines: string[] = [];
+const secrets = new Set([PASSWORD, NEXT_PASSWORD, WRONG_PASSWORD, PARTNER_KEY, SECRET_WORD]);
+
+let folder: string;
+let exchange: Exchange;
+let api: ApiClient;
+let userId: string;
+let token: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'exchange-'));
+  const sha256 = createHash('sha256').update(PARTNER_KEY).digest();
+  const config = {
+    ...readConfig({ PORT: '0', ASSETS: 'BTC', PASSWORD_COST_LOG2: '10', SIGN_INS_PER_USER: '0.001/30' }),
+    dataFolder: folder,
+    partnerKeys: [{ partner: 'acme', sha256 }],
+  };
+  const clock = new ManualClock(WINDOW_START_MS);
+  const feed = new ManualFeed(clock);
+  const log = createLog('trace', { write: (line) => lines.push(line) });
+  const onFatal = (error: Error) => {
+    throw error;
+  };
+  exchange = await startExchange({ config, log, onFatal, outside: { clock, feed } });
+  feed.deliver('BTC', 100_000);
+  api = new ApiClient(exchange.address);
+  const { json } = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
+  userId = json.userId;
+  token = json.token;
+  secrets.add(token);
+});
+afterAll(async () => {
+  await api.close();
+  await exchange.stop();
+  await rm(folder, { recursive: true });
+});
+
+function pathOf(route: Route): string {
+  const filled: Record<string, string> = { marketId: MARKET, orderId: 'o1', depositId: 'd1' };
+  return route.path.replace(/:(\w+)/g, (_, name: string) => filled[name] ?? userId);
+}
+
+/** Objects, one for each line. */
+const entries = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+
+describe('secrets', () => {
+  test('every route, with every secret where it belongs and where it does not', async () => {
+    const before = lines.length;
+    const places: Record<string, string>[] = [
+      { 'x-user-token': token },
+      { cookie: `service-session=${token}`, origin: exchange.address },
+      { cookie: `service-session=${token}`, origin: `https://${SECRET_WORD}.example` },
+      { authorization: `Bearer ${PARTNER_KEY}` },
+      { authorization: `Bearer ${token}` },
+      { 'x-user-token': `${SECRET_WORD}.${SECRET_WORD}.${SECRET_WORD}` },
+      { 'x-request-id': token, 'x-user-token': token, 'idempotency-key': `${SECRET_WORD} ` },
+    ];
+    const bodies: object[] = [
+      { username: 'ada', password: WRONG_PASSWORD, token, partnerKey: PARTNER_KEY },
+      { currentPassword: WRONG_PASSWORD, newPassword: NEXT_PASSWORD },
+      { userId: SECRET_WORD, amount: SECRET_WORD, outcome: SECRET_WORD, operations: [{ op: SECRET_WORD }] },
+      {},
+    ];
+    let sent = 0;
+    for (const route of ROUTES.filter(({ path }) => path !== '/auth/login')) {
+      for (const headers of places) {
+        for (const body of route.body === undefined ? [undefined] : bodies) {
+          await api.send(route.method, `${pathOf(route)}?token=${token}&key=${SECRET_WORD}`, body, {
+            headers,
+          });
+          sent++;
+        }
+      }
+    }
+    for (const password of [WRONG_PASSWORD, PASSWORD]) {
+      const { json } = await api.post('/auth/login', { username: 'ada', password });
+      if (json.token !== undefined) secrets.add(json.token);
+    }
+    const raw = `{"username":"ada","password":"${PASSWORD}"`;
+    await api.send('POST', '/auth/login', undefined, {
+      raw,
+      headers: { 'content-type': 'application/json' },
+    });
+    // Each request has a line, so that there was something to find secrets in.
+    await eventually(() => lines.length >= before + sent + 3);
+    expect(sent).toBeGreaterThan(300);
+  });
+
+  test('a change of the password, a stream, and requests that break off', async () => {
+    const before = lines.length;
+    const change = { currentPassword: PASSWORD, newPassword: NEXT_PASSWORD };
+    const { json } = await api.put('/auth/password', change, token);
+    secrets.add(json.token);
+    await streamWith(json.token);
+    await streamWith(SECRET_WORD);
+    const client = new RawConnection(exchange.address);
+    const credentials = { 'x-user-token': json.token, cookie: SECRET_WORD, 'content-length': '1000' };
+    await client.send(requestText('POST', '/auth/login', credentials));
+    await client.send(`{"password":"${PASSWORD}"`);
+    await eventually(async () => {
+      const { text } = await api.get('/metrics');
+      return /^exchange_calls_under_way 2$/m.test(text);
+    });
+    client.leave();
+    await eventually(() => entries().some(({ msg }) => msg === 'the client left before the answer'));
+    expect(lines.length).toBeGreaterThan(before + 2);
+    // The old token has ended.
+    expect((await api.get('/auth/session', token)).status).toBe(401);
+    token = json.token;
+  });
+
+  /** Signs in on a stream with a token, good or bad, and leaves. */
+  async function streamWith(credential: string): Promise<void> {
+    const stream = new WebSocket(`${exchange.address.replace('http', 'ws')}/api/stream`);
+    await new Promise((resolve) => stream.on('open', resolve));
+    const answered = new Promise((resolve) => stream.on('message', resolve));
+    stream.send(JSON.stringify({ op: 'auth', token: credential }));
+    await answered;
+    const closed = new Promise((resolve) => stream.on('close', resolve));
+    stream.close();
+    await closed;
+  }
+
+  test('none of them is in the log', () => {
+    expect(secrets.size).toBeGreaterThan(6);
+    expect(lines.length).toBeGreaterThan(300);
+    const whole = lines.join('');
+    for (const secret of secrets) expect(whole.includes(secret), secret).toBe(false);
+    // Nor a part of a token that would do, nor what passwords are kept as.
+    for (const secret of secrets) {
+      for (const part of secret.split('.').filter((part) => part.length > 30)) {
+        expect(whole.includes(part)).toBe(false);
+      }
+    }
+    expect(whole).not.toContain('scrypt$');
+  });
+
+  test('what looks like one is cut out, should anybody log it', () => {
+    const written: string[] = [];
+    const log = createLog('trace', { write: (line) => written.push(line) });
+    const headers = { cookie: SECRET_WORD, authorization: SECRET_WORD, 'x-user-token': SECRET_WORD };
+    log.info(
+      { password: SECRET_WORD, token: SECRET_WORD, body: { newPassword: SECRET_WORD }, headers },
+      'hello',
+    );
+    expect(written).toHaveLength(1);
+    expect(written[0]).toContain('hello');
+    expect(written[0]).toContain('[secret]');
+    expect(written[0]).not.toContain(SECRET_WORD);
+  });
+});
+
+describe('lines', () => {
+  test('each is an object with a time, a level and words', () => {
+    for (const entry of entries()) {
+      expect(entry).toMatchObject({
+        level: expect.any(Number),
+        time: expect.any(Number),
+        msg: expect.any(String),
+      });
+    }
+  });
+
+  test('a request can be found by the id that its answer had', async () => {
+    const own = await api.send('GET', '/vaults', undefined, {
+      token,
+      headers: { 'x-request-id': 'my-request-1' },
+    });
+    expect(own.headers['x-request-id']).toBe('my-request-1');
+    const made = await api.get('/no/such/route');
+    const find = (id: unknown) => entries().find(({ request }) => request === id);
+    expect(find('my-request-1')).toMatchObject({
+      method: 'get',
+      route: '/vaults',
+      user: Number(userId.slice(1)),
+      status: 200,
+      tookMs: expect.any(Number),
+    });
+    expect(find(made.headers['x-request-id'])).toMatchObject({ method: 'get', user: 0, status: 404 });
+  });
+});

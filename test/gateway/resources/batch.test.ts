@@ -1,0 +1,388 @@
+/**
+ * Batches over real HTTP: what one answers is what the single routes would have answered one after another, and an
+ * atomic one is all or none.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../../../bench/workload/random.js';
+import {
+  type Answer,
+  type ApiClient,
+  MARKET,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
+
+type Operation = Record<string, unknown> & { op: string; marketId: string };
+
+let server: TestServer;
+let api: ApiClient;
+let ada: Trader;
+let bob: Trader;
+
+/** An exchange of its own for the tests of one block. */
+function withTraders(): void {
+  beforeAll(async () => {
+    server = await TestServer.withMarket();
+    api = server.api;
+    ada = await server.register('ada');
+    bob = await server.register('bob');
+  });
+  afterAll(() => server.stop());
+}
+
+const batch = (trader: Trader, body: object, key?: string): Promise<Answer> =>
+  api.send('POST', '/batch', body, {
+    token: trader.token,
+    headers: key === undefined ? {} : { 'idempotency-key': key },
+  });
+
+/** The same operation by its own route. */
+function single(client: ApiClient, trader: Trader, { op, marketId, orderId, ...body }: Operation) {
+  const path = `/markets/15m/${marketId}`;
+  if (op === 'cancel') return client.delete(`${path}/orders/${orderId}`, trader.token);
+  return client.post(`${path}/${op}`, body, trader.token);
+}
+
+const buy = (outcome: string, rest: object): Operation => ({ op: 'buy', marketId: MARKET, outcome, ...rest });
+
+/** All that the API shows of two traders and the book. */
+async function accounts(traders: readonly Trader[]): Promise<unknown[]> {
+  const paths = traders.flatMap(({ userId, token }) =>
+    ['balance', 'orders', 'positions'].map((part) => [`/users/${userId}/${part}`, token] as const),
+  );
+  const answers = await Promise.all([
+    ...paths.map(([path, token]) => api.get(path, token)),
+    api.get(`/markets/15m/${MARKET}/orderbook`),
+  ]);
+  return answers.map(({ json }) => ({ ...json, sequence: 0 }));
+}
+
+describe('each for itself', () => {
+  withTraders();
+
+  test('receipts and errors stand in order, and one sequence is theirs', async () => {
+    const { status, json } = await batch(ada, {
+      userId: ada.userId,
+      operations: [
+        buy('UP', { shares: 10, price: 0.4, timeInForce: 'GTC' }),
+        buy('DOWN', { amount: 5, userId: ada.userId }),
+        { op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1 },
+        { op: 'cancel', marketId: MARKET, orderId: 'o1' },
+        { op: 'cancel', marketId: MARKET, orderId: 'o1' },
+        { op: 'claim', marketId: MARKET },
+        { op: 'claim', marketId: 'btc-15m-1' },
+        { op: 'cancel', marketId: MARKET, orderId: 'first' },
+        buy('UP', { shares: 1_000_000, price: 0.5, timeInForce: 'GTC' }),
+      ],
+    });
+    expect(status).toBe(200);
+    expect(json.results.map((result: Answer['json']) => result.error?.code ?? result.status)).toEqual([
+      'resting',
+      'insufficient_liquidity',
+      'insufficient_shares',
+      'cancelled',
+      'order_not_found',
+      'market_not_resolved',
+      'market_not_found',
+      'order_not_found',
+      'insufficient_balance',
+    ]);
+    const sequences = new Set(json.results.flatMap((result: Answer['json']) => result.sequence ?? []));
+    expect([...sequences]).toEqual([json.sequence]);
+    expect(json.results[2].error.details).toEqual({ required: 1, available: 0 });
+    expect(json.results[8].error.details).toEqual({ required: 502_500, available: 10_000 });
+  });
+
+  test('an operation sees what those before it did, and nothing comes between', async () => {
+    await batch(ada, { operations: [buy('UP', { shares: 10, price: 0.4, timeInForce: 'GTC' })] });
+    const { json } = await batch(bob, {
+      operations: [
+        buy('DOWN', { amount: 1.2 }),
+        { op: 'sell', marketId: MARKET, outcome: 'DOWN', shares: 2, price: 0.7, timeInForce: 'GTC' },
+        { op: 'sell', marketId: MARKET, outcome: 'DOWN', shares: 0.5 },
+      ],
+    });
+    expect(json.results[0]).toMatchObject({
+      shares: 2,
+      spent: 1.2,
+      fee: 0.006,
+      position: { UP: 0, DOWN: 2 },
+    });
+    expect(json.results[1]).toMatchObject({ status: 'resting', restingShares: 2 });
+    expect(json.results[2].error).toMatchObject({
+      code: 'insufficient_shares',
+      details: { required: 0.5, available: 0 },
+    });
+  });
+
+  test('the same key gets the first answer, byte for byte, also after a restart; another body is refused', async () => {
+    const body = { operations: [buy('DOWN', { amount: 0.6 }), buy('UP', { amount: 1 })] };
+    const first = await batch(bob, body, 'batch-1');
+    expect(first.status).toBe(200);
+    expect(first.headers['idempotency-replayed']).toBe(undefined);
+    await batch(bob, { operations: [buy('DOWN', { amount: 0.6 })] });
+    const before = await accounts([ada, bob]);
+    expect(await replayed(body, first)).toBe(true);
+    expect(await accounts([ada, bob])).toEqual(before);
+    const other = await batch(bob, { operations: [...body.operations].reverse() }, 'batch-1');
+    expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+    const atomic = await batch(bob, { ...body, atomic: true }, 'batch-1');
+    expect([atomic.status, atomic.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+
+    const { folder } = server;
+    await server.close();
+    server = await TestServer.start({}, folder);
+    api = server.api;
+    expect(await replayed(body, first)).toBe(true);
+    expect(await accounts([ada, bob])).toEqual(before);
+  });
+
+  async function replayed(body: object, first: Answer): Promise<boolean> {
+    const again = await batch(bob, body, 'batch-1');
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+    return again.headers['idempotency-replayed'] === 'true';
+  }
+});
+
+describe('all or none', () => {
+  withTraders();
+  beforeAll(async () => {
+    await batch(ada, {
+      operations: [
+        buy('UP', { shares: 10, price: 0.4, timeInForce: 'GTC' }),
+        buy('UP', { shares: 10, price: 0.3, timeInForce: 'GTC' }),
+      ],
+    });
+  });
+
+  test('one that is refused stops all: its status and code, its place, and nothing has changed', async () => {
+    const before = await accounts([ada, bob]);
+    const operations = [
+      buy('DOWN', { amount: 3 }),
+      buy('DOWN', { shares: 4, price: 0.9, timeInForce: 'GTC' }),
+      { op: 'sell', marketId: MARKET, outcome: 'DOWN', shares: 1_000 },
+      buy('DOWN', { amount: 1 }),
+    ];
+    const first = await batch(bob, { operations, atomic: true }, 'atomic-1');
+    expect(first.status).toBe(422);
+    expect(first.json.error).toEqual({
+      code: 'insufficient_shares',
+      message:
+        'Nothing of the batch was carried out, because of its operation 2. This needs 1000 shares, but 9 are free to sell.',
+      details: { operation: 2, required: 1_000, available: 9 },
+    });
+    expect(await accounts([ada, bob])).toEqual(before);
+    const again = await batch(bob, { operations, atomic: true }, 'atomic-1');
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+    expect(again.headers['idempotency-replayed']).toBe('true');
+  });
+
+  test.each([
+    [409, 'insufficient_liquidity', buy('UP', { amount: 1 })],
+    [409, 'price_not_met', buy('DOWN', { shares: 1, price: 0.7, timeInForce: 'GTC', postOnly: true })],
+    [404, 'market_not_found', { ...buy('UP', { amount: 1 }), marketId: 'none' }],
+    [404, 'order_not_found', { op: 'cancel', marketId: MARKET, orderId: 'o999' }],
+    [400, 'amount_too_small', buy('DOWN', { amount: 0.000_001 })],
+    [409, 'deadline_passed', buy('DOWN', { amount: 1, validUntilMs: 1 })],
+    [409, 'market_not_resolved', { op: 'claim', marketId: MARKET }],
+    [422, 'insufficient_balance', buy('DOWN', { amount: 10_000 })],
+  ] as const)('%i %s', async (status, code, operation) => {
+    const before = await accounts([ada, bob]);
+    const answer = await batch(bob, { operations: [buy('DOWN', { amount: 1 }), operation], atomic: true });
+    expect([answer.status, answer.json.error.code]).toEqual([status, code]);
+    expect(answer.json.error.details.operation).toBe(1);
+    expect(await accounts([ada, bob])).toEqual(before);
+  });
+
+  test('one in which nothing is refused is carried out', async () => {
+    const operations = [buy('DOWN', { amount: 3 }), { op: 'cancel', marketId: MARKET, orderId: 'o1' }];
+    const stranger = await batch(bob, { operations, atomic: true });
+    expect(stranger.json.error.details).toEqual({ operation: 1 });
+    const { status, json } = await batch(ada, {
+      operations: [
+        { op: 'cancel', marketId: MARKET, orderId: 'o2' },
+        buy('UP', { shares: 1, price: 0.1, timeInForce: 'GTC' }),
+      ],
+      atomic: true,
+    });
+    expect(status).toBe(200);
+    expect(json.results.map(({ status }: { status: string }) => status)).toEqual(['cancelled', 'resting']);
+  });
+});
+
+describe('what is not valid', () => {
+  withTraders();
+
+  const good = buy('UP', { amount: 1 });
+  const invalid: [string, unknown, string][] = [
+    ['no operation', [], 'operations'],
+    ['101 operations', Array.from({ length: 101 }, () => good), 'operations'],
+    ['no list', good, 'operations'],
+    ['an unknown op', [good, { ...good, op: 'hold' }], 'operations.1.op'],
+    ['no op', [{ marketId: MARKET, outcome: 'UP', amount: 1 }], 'operations.0.op'],
+    ['what is no object', [good, 5], 'operations.1'],
+    ['an unknown field', [good, { ...good, limit: 0.4 }], 'operations.1.limit'],
+    ['a field of another op', [{ ...good, orderId: 'o1' }], 'operations.0.orderId'],
+    ['no market', [good, { op: 'buy', outcome: 'UP', amount: 1 }], 'operations.1.marketId'],
+    ['no outcome', [{ op: 'buy', marketId: MARKET, amount: 1 }], 'operations.0.outcome'],
+    ['no size', [good, buy('UP', {})], 'operations.1.amount'],
+    ['two sizes', [buy('UP', { amount: 1, shares: 1, price: 0.5 })], 'operations.0.shares'],
+    ['shares without a price', [buy('UP', { shares: 1 })], 'operations.0.price'],
+    ['seven places', [good, good, buy('UP', { amount: 1.000_000_1 })], 'operations.2.amount'],
+    ['four places of a share', [buy('UP', { shares: 1.0001, price: 0.5 })], 'operations.0.shares'],
+    ['four places of a price', [buy('UP', { amount: 1, price: 0.5001 })], 'operations.0.price'],
+    ['a price of 1', [buy('UP', { amount: 1, price: 1 })], 'operations.0.price'],
+    ['an amount of 0', [buy('UP', { amount: 0 })], 'operations.0.amount'],
+    ['too much', [buy('UP', { shares: 10_000_000, price: 0.9 })], 'operations.0.shares'],
+    ['GTC without a price', [buy('UP', { amount: 1, timeInForce: 'GTC' })], 'operations.0.price'],
+    ['postOnly without GTC', [buy('UP', { amount: 1, price: 0.5, postOnly: true })], 'operations.0.postOnly'],
+    [
+      'a sale with four places',
+      [{ op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1.0001 }],
+      'operations.0.shares',
+    ],
+    [
+      'a GTC sale without a price',
+      [{ op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1, timeInForce: 'GTC' }],
+      'operations.0.price',
+    ],
+    ['a cancel without an order', [{ op: 'cancel', marketId: MARKET }], 'operations.0.orderId'],
+    [
+      'a deadline with a fraction',
+      [buy('UP', { amount: 1, validUntilMs: 1.5 })],
+      'operations.0.validUntilMs',
+    ],
+  ];
+
+  test.each(invalid)('%s', async (_name, operations, field) => {
+    const before = await server.state();
+    const { status, json } = await batch(ada, { operations });
+    expect([status, json.error.code]).toEqual([400, 'invalid_request']);
+    expect(Object.keys(json.error.details)).toContain(field);
+    expect(json.error.message).toContain(field);
+    expect(await server.state()).toEqual(before);
+  });
+
+  test.each([
+    [{ operations: [{ ...good, op: 'hold' }] }, 'operations.0.op must be buy or sell or cancel or claim.'],
+    [{ operations: [{ marketId: MARKET }] }, 'operations.0.op must be buy or sell or cancel or claim.'],
+    [{ operations: good }, 'operations must be an array.'],
+    [{ operations: [good], atomic: 1 }, 'atomic must be a boolean.'],
+  ])('%j, in words', async (body, words) => {
+    const { json } = await batch(ada, body);
+    expect(json.error.message).toBe(`The request is not valid: ${words}`);
+  });
+
+  test('a number that no double holds', async () => {
+    const raw = JSON.stringify({ operations: [good, good] }).replace(/1}]/, '1.00000000000000000001}]');
+    const { status, json } = await api.send('POST', '/batch', undefined, {
+      token: ada.token,
+      raw,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect([status, json.error.code]).toEqual([400, 'invalid_request']);
+    expect(json.error.message).toContain('1.00000000000000000001');
+  });
+
+  test('an operation for another user, before anything else in the body is looked at', async () => {
+    const before = await server.state();
+    const operations = [
+      { ...good, amount: -1 },
+      { ...good, userId: bob.userId },
+    ];
+    const { status, json } = await batch(ada, { operations });
+    expect([status, json.error.code]).toEqual([403, 'user_mismatch']);
+    expect(await server.state()).toEqual(before);
+  });
+
+  test('100 operations are not too many', async () => {
+    const operations = Array.from({ length: 100 }, (_, i) =>
+      buy('UP', { shares: 0.001, price: (i + 1) / 1_000, timeInForce: 'GTC' }),
+    );
+    const { status, json } = await batch(ada, { operations, atomic: true });
+    expect(status).toBe(200);
+    expect(json.results).toHaveLength(100);
+  });
+});
+
+test('what a batch answers is what the single routes answer, one after another', async () => {
+  const random = new Random('batches and single orders');
+  server = await TestServer.withMarket();
+  api = server.api;
+  const twin = await TestServer.withMarket();
+  const traders = ['ada', 'bob', 'cyd'];
+  const here = await registerAll(server, traders);
+  const there = await registerAll(twin, traders);
+  const seen = new Map<string, number>();
+  /** Orders that rested, by trader. */
+  const rested: string[][] = [[], [], []];
+  const compare = async (trader: number, operations: Operation[]) => {
+    const { status, json } = await batch(here[trader]!, { operations });
+    expect(status).toBe(200);
+    for (const [i, operation] of operations.entries()) {
+      const result = json.results[i];
+      const alone = await single(twin.api, there[trader]!, operation);
+      expect({ ...result, sequence: 0 }, JSON.stringify(operation)).toEqual({ ...alone.json, sequence: 0 });
+      if (result.restingShares > 0) rested[trader]!.push(result.orderId);
+      const kind = `${operation.op} ${result.error?.code ?? 'done'}`;
+      seen.set(kind, (seen.get(kind) ?? 0) + 1);
+    }
+  };
+  for (let round = 0; round < 150; round++) {
+    const trader = random.whole(0, 2);
+    const orderIds = ['o1', ...rested[trader]!.slice(-5)];
+    const operations = Array.from({ length: random.whole(1, 8) }, () => randomOperation(random, orderIds));
+    await compare(trader, operations);
+  }
+  for (const exchange of [server, twin])
+    await exchange.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_000);
+  const claim: Operation = { op: 'claim', marketId: MARKET };
+  for (const trader of [0, 1, 2]) await compare(trader, [claim, claim, randomOperation(random, ['o1'])]);
+  for (const kind of [
+    'buy done',
+    'sell done',
+    'cancel done',
+    'claim done',
+    'buy insufficient_liquidity',
+    'buy price_not_met',
+    'sell insufficient_shares',
+    'cancel order_not_found',
+    'claim nothing_to_claim',
+  ]) {
+    expect(seen.get(kind), kind).toBeGreaterThan(0);
+  }
+  await twin.stop();
+  await server.stop();
+});
+
+async function registerAll(exchange: TestServer, names: readonly string[]): Promise<Trader[]> {
+  const registered: Trader[] = [];
+  for (const name of names) registered.push(await exchange.register(name));
+  return registered;
+}
+
+function randomOperation(random: Random, orderIds: readonly string[]): Operation {
+  const outcome = random.pick(['UP', 'DOWN']);
+  const price = random.whole(1, 999) / 1_000;
+  const shares = random.whole(1, 20_000) / 1_000;
+  const sell: Operation = { op: 'sell', marketId: MARKET, outcome, shares };
+  const limit = { price, timeInForce: 'GTC', postOnly: random.chance(0.25) };
+  switch (random.whole(0, 7)) {
+    case 0:
+      return buy(outcome, { amount: random.whole(1, 10_000_000) / 1_000_000 });
+    case 1:
+      return buy(outcome, { amount: 5, price, timeInForce: 'FOK' });
+    case 2:
+      return sell;
+    case 3:
+      return { ...sell, ...limit };
+    case 4:
+      return { op: 'cancel', marketId: MARKET, orderId: random.pick(orderIds) };
+    case 5:
+      return { op: 'claim', marketId: MARKET };
+    default:
+      return buy(outcome, { shares, ...limit });
+  }
+}

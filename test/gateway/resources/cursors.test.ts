@@ -1,0 +1,113 @@
+/**
+ * Cursors: each belongs to the list that gave it, filters and owner included. In any other list it is refused, by name, and
+ * never read as a place in that one.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TimeInForce } from '../../../engine/interface/domain.js';
+import { sessionSecret } from '../../../gateway/auth/secret.js';
+import { Sessions } from '../../../gateway/auth/sessions.js';
+import { buildDocument } from '../../../gateway/contract/document.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import { buy } from '../../support/engine-support.js';
+import { Folders } from '../../support/journal-fixture.js';
+import { ReplayExchange } from '../../support/replay-exchange.js';
+import { TestServer } from '../../support/server.js';
+import { programContract } from '../contract/check.js';
+
+interface List {
+  path: string;
+  token?: string;
+}
+
+const folders = new Folders();
+let server: TestServer;
+let lists: List[];
+
+beforeAll(async () => {
+  const folder = folders.make();
+  const exchange = await ReplayExchange.open(folder, 'cursors');
+  await exchange.run(600);
+  for (let i = 0; i < 300 || exchange.engine.activeMarket(0) === 0; i++) exchange.trade();
+  for (const userId of [1, 2, 1, 2]) rest(exchange, userId);
+  await exchange.settle();
+  const { engine, nowMs } = exchange;
+  const sessions = new Sessions(sessionSecret(folder));
+  const userIds = Array.from({ length: engine.userCount }, (_, i) => i + 1);
+  const versions = userIds.map((userId) => engine.credentialVersion(userId));
+  await exchange.sequencer.close();
+  server = await TestServer.start({}, folder, nowMs);
+  const { json } = await server.api.read('/markets/15m/history?limit=200');
+  const traded = json.markets.filter(({ volume }: { volume: number }) => volume > 0);
+  lists = [
+    ...['', '?asset=BTC', '?status=resolved', '?asset=ETH'].map((query) => ({
+      path: `/markets${query}`,
+    })),
+    ...['', '?asset=BTC', '?asset=ETH'].map((query) => ({ path: `/markets/15m/history${query}` })),
+    ...traded.slice(0, 2).map(({ id }: { id: string }) => ({ path: `/markets/15m/${id}/trades` })),
+    ...['profit', 'volume', 'points'].flatMap((metric) =>
+      ['all', 'week'].map((period) => ({ path: `/leaderboard?metric=${metric}&period=${period}` })),
+    ),
+  ];
+  for (const part of ['orders', 'points', 'trades', 'positions', 'vaults']) {
+    const found: List[] = [];
+    for (const [i, userId] of userIds.entries()) {
+      const list = {
+        path: `/users/u${userId}/${part}`,
+        token: await sessions.issue(userId, versions[i]!, nowMs),
+      };
+      const { json } = await ask(list, 'limit=1');
+      if (json.nextCursor !== null) found.push(list);
+    }
+    expect(found.length, part).toBeGreaterThan(1);
+    lists.push(...found.slice(0, 2));
+  }
+});
+/** An order that nobody meets. */
+function rest({ engine, sequencer }: ReplayExchange, userId: number): void {
+  const terms = { timeInForce: TimeInForce.GTC, sizeLots: 10, priceTicks: 2 };
+  sequencer.submit(buy({ userId, marketId: engine.activeMarket(0), ...terms }));
+}
+
+afterAll(async () => {
+  await server.close();
+  folders.removeAll();
+});
+
+const ask = ({ path, token }: List, query: string) =>
+  server.api.read(`${path}${path.includes('?') ? '&' : '?'}${query}`, token);
+
+test('a cursor goes on in its own list and is refused by every other', async () => {
+  const cursors: string[] = [];
+  for (const list of lists) {
+    const { status, json } = await ask(list, 'limit=1');
+    expect([status, typeof json.nextCursor], list.path).toEqual([200, 'string']);
+    cursors.push(json.nextCursor);
+  }
+  const refused = { code: 'invalid_request', details: { cursor: 'is not a cursor that this list gave' } };
+  for (const [i, cursor] of cursors.entries()) {
+    for (const [j, list] of lists.entries()) {
+      const { status, json } = await ask(list, `limit=1&cursor=${cursor}`);
+      const what = `the cursor of ${lists[i]!.path} in ${list.path}`;
+      expect(status, what).toBe(i === j ? 200 : 400);
+      if (i !== j) expect(json.error, what).toMatchObject(refused);
+    }
+  }
+});
+
+test('a cursor is only taken as it was given, though base64url can be decoded in many spellings', async () => {
+  for (const list of lists) {
+    const cursor: string = (await ask(list, 'limit=1')).json.nextCursor;
+    for (const spelling of [`${cursor}=`, `${cursor}%20`, `${cursor}%C3%A9`, `!${cursor}`, `${cursor}.`]) {
+      expect((await ask(list, `limit=1&cursor=${spelling}`)).status, `${list.path} ${spelling}`).toBe(400);
+    }
+  }
+});
+
+test('these are all the lists that have pages', () => {
+  const { paths } = buildDocument(ROUTES, 'any');
+  const paged = Object.entries(paths).filter(([, { get }]) =>
+    get?.parameters?.some(({ name }) => name === 'cursor'),
+  );
+  const tried = new Set(lists.map(({ path }) => programContract().templateOf(path)));
+  expect([...tried].sort()).toEqual(paged.map(([template]) => template).sort());
+});

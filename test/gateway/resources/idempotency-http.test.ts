@@ -1,0 +1,324 @@
+/**
+ * Idempotency keys over HTTP, on every operation of the contract that changes something: the same user, key and body gets the
+ * first answer again, byte for byte, be it a success or a refusal, and nothing is done a second time. An operation that is
+ * new in the contract fails here until it has its cases.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { KEY_CASES } from '../../../bench/attack/classes/smuggling-cases.js';
+import { RawConnection, requestText } from '../../support/raw-connection.js';
+import {
+  type Answer,
+  type ApiClient,
+  MARKET,
+  PARTNER_KEY,
+  PARTNER_KEYS,
+  PASSWORD,
+  type RequestOptions,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
+import { operationsOf, programContract } from '../contract/check.js';
+
+const NEXT_MARKET = 'btc-15m-1763701200';
+const NO_MARKET = 'btc-15m-1763600400';
+
+type Change = 'POST' | 'PUT' | 'DELETE';
+
+/** "POST /batch" → its parameters' names, of every operation that changes something. */
+const CHANGES = new Map(
+  operationsOf(programContract().document)
+    .filter(({ method }) => method !== 'get')
+    .map(({ path, method, operation }) => [
+      `${method.toUpperCase()} ${path}`,
+      (operation.parameters ?? []).map(({ name }) => name),
+    ]),
+);
+const KEYED = [...CHANGES].filter(([, names]) => names.includes('Idempotency-Key')).map(([name]) => name);
+
+let server: TestServer;
+let api: ApiClient;
+let ada: Trader;
+let bob: Trader;
+let count = 0;
+
+beforeAll(async () => {
+  server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
+  api = server.api;
+  ada = await server.register('ada');
+  bob = await server.register('bob');
+});
+afterAll(() => server.stop());
+
+/** Uses an operation once; then again, after something else, when it must answer the same and do nothing. */
+async function twice(
+  method: Change,
+  path: string,
+  body: object | undefined,
+  trader: Trader,
+): Promise<Answer> {
+  const options: RequestOptions = {
+    token: trader.token,
+    headers: { 'idempotency-key': `key-${++count}` },
+  };
+  const first = await api.send(method, path, body, options);
+  expect(first.headers['idempotency-replayed'], first.text).toBe(undefined);
+  // The balance is another now, and so is what a refusal would say of it.
+  expect((await api.post('/vaults/flex/stake', { amount: 1 }, trader.token)).status).toBe(201);
+  const before = await accounts();
+  const again = await api.send(method, path, body, options);
+  expect([again.status, again.text]).toEqual([first.status, first.text]);
+  expect(again.headers['content-type']).toBe(first.headers['content-type']);
+  expect(again.headers['idempotency-replayed']).toBe('true');
+  const reused = await api.send('POST', '/vaults/flex/stake', { amount: 1.5 }, options);
+  expect([reused.status, reused.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+  expect(await accounts()).toEqual(before);
+  return first;
+}
+
+/** All that the two have, but for the sequence. */
+async function accounts(): Promise<unknown[]> {
+  const answers = await Promise.all(
+    [ada, bob].flatMap(({ userId, token }) =>
+      ['balance', 'orders', 'positions', 'referral', 'vaults'].map((part) =>
+        api.get(`/users/${userId}/${part}`, token),
+      ),
+    ),
+  );
+  return answers.map(({ json }) => ({ ...json, sequence: 0 }));
+}
+
+test('every operation that changes something takes a key, but for signing in and for partners, who have references', () => {
+  const others = [...CHANGES.keys()].filter((name) => !KEYED.includes(name));
+  expect(others.sort()).toEqual([
+    'POST /auth/login',
+    'POST /auth/logout',
+    'POST /auth/register',
+    'POST /partner/deposits',
+    'POST /partner/withdrawals',
+    'PUT /auth/password',
+  ]);
+});
+
+/** What is asked for, by ada, and the code of the refusal. */
+interface Refusal {
+  path: string;
+  body?: object;
+  code: string;
+}
+
+const on = (market: string, rest: string) => `/markets/15m/${market}/${rest}`;
+const UP = { outcome: 'UP' };
+const REFUSALS: Record<string, Refusal[]> = {
+  'POST /markets/15m/{marketId}/buy': [
+    { path: on('nonsense', 'buy'), body: { ...UP, amount: 1 }, code: 'market_not_found' },
+    { path: on('xrp-15m-1763700300', 'buy'), body: { ...UP, amount: 1 }, code: 'market_not_found' },
+    { path: on(NO_MARKET, 'buy'), body: { ...UP, amount: 1 }, code: 'market_not_found' },
+    { path: on(MARKET, 'buy'), body: { ...UP, amount: 1 }, code: 'insufficient_liquidity' },
+    { path: on(MARKET, 'buy'), body: { ...UP, amount: 1_000_000 }, code: 'insufficient_balance' },
+    { path: on(MARKET, 'buy'), body: { ...UP, amount: 1, validUntilMs: 1 }, code: 'deadline_passed' },
+  ],
+  'POST /markets/15m/{marketId}/sell': [
+    { path: on('nonsense', 'sell'), body: { ...UP, shares: 1 }, code: 'market_not_found' },
+    { path: on(MARKET, 'sell'), body: { ...UP, shares: 1 }, code: 'insufficient_shares' },
+  ],
+  'POST /markets/15m/{marketId}/claim': [
+    { path: on('nonsense', 'claim'), code: 'market_not_found' },
+    { path: on(MARKET, 'claim'), code: 'market_not_resolved' },
+  ],
+  'DELETE /markets/15m/{marketId}/orders/{orderId}': [
+    { path: on('nonsense', 'orders/o1'), code: 'market_not_found' },
+    { path: on(MARKET, 'orders/nonsense'), code: 'order_not_found' },
+    { path: on(MARKET, 'orders/o99'), code: 'order_not_found' },
+  ],
+  'DELETE /markets/15m/{marketId}/orders': [{ path: on('nonsense', 'orders'), code: 'market_not_found' }],
+  'POST /batch': [
+    {
+      path: '/batch',
+      body: { operations: [{ op: 'claim', marketId: MARKET }], atomic: true },
+      code: 'market_not_resolved',
+    },
+  ],
+  'PUT /users/{id}/referral/code': [
+    // Bob's, and in another case.
+    { path: '/users/u1/referral/code', body: { code: 'q000002' }, code: 'referral_code_taken' },
+  ],
+  'POST /vaults/flex/stake': [
+    { path: '/vaults/flex/stake', body: { amount: 900_000 }, code: 'insufficient_balance' },
+  ],
+  'POST /vaults/deposits/{depositId}/unstake': [
+    { path: '/vaults/deposits/nonsense/unstake', code: 'deposit_not_found' },
+    { path: '/vaults/deposits/d99999/unstake', code: 'deposit_not_found' },
+  ],
+  'POST /vaults/deposits/{depositId}/claim': [
+    { path: '/vaults/deposits/nonsense/claim', code: 'deposit_not_found' },
+    { path: '/vaults/deposits/d99999/claim', code: 'deposit_not_found' },
+  ],
+};
+
+describe('a refusal comes back byte for byte, and the key is used up', () => {
+  test('every operation that takes a key has cases here', () => {
+    expect(Object.keys(REFUSALS).sort()).toEqual([...KEYED].sort());
+  });
+
+  const cases = Object.entries(REFUSALS).flatMap(([name, refusals]) =>
+    refusals.map((refusal) => [name, refusal.code, refusal] as const),
+  );
+  test.each(cases)('%s: %s', async (name, code, { path, body }) => {
+    const [method] = name.split(' ') as [Change];
+    const { json } = await twice(method, path, body, ada);
+    expect(json.error.code).toBe(code);
+  });
+});
+
+describe('a key that is none', () => {
+  test.each(KEYED)('is refused on %s', async (name) => {
+    const [method, template] = name.split(' ') as [Change, string];
+    const path = template
+      .replace('{marketId}', MARKET)
+      .replace('{id}', ada.userId)
+      .replace(/\{\w+\}/, 'o1');
+    const before = await server.state();
+    // One that is empty too: a client whose variable is not set would believe in it.
+    for (const key of ['', ' ', 'a b', 'x'.repeat(65), 'ä', 'a,b']) {
+      const { status, json } = await api.send(
+        method,
+        path,
+        {},
+        { token: ada.token, headers: { 'idempotency-key': key } },
+      );
+      expect([status, json.error.code]).toEqual([400, 'invalid_request']);
+      expect(Object.keys(json.error.details)).toEqual(['Idempotency-Key']);
+    }
+    expect(await server.state()).toEqual(before);
+  });
+});
+
+test('in quotes nothing of a key is lost; it is the same key as without', async () => {
+  const stake = async (key: string) => {
+    const client = new RawConnection(api.url);
+    const body = '{"amount":1}';
+    const headers = { 'x-user-token': ada.token, 'idempotency-key': key };
+    await client.send(Buffer.from(requestText('POST', '/vaults/flex/stake', headers, body), 'latin1'));
+    const [answer] = await client.answers(1);
+    client.leave();
+    return answer!;
+  };
+  const first = await stake('"quoted-1"');
+  expect(first.status).toBe(201);
+  const before = await server.state();
+  for (const key of ['quoted-1', '"quoted-1"']) {
+    const again = await stake(key);
+    expect([again.status, again.text, again.headers['idempotency-replayed']]).toEqual([
+      201,
+      first.text,
+      'true',
+    ]);
+  }
+  const replayed = await server.state();
+  expect(replayed.sequence).toBe(before.sequence + 2);
+  for (const key of [
+    '"quoted-1\xe2\x82\xac"',
+    '"\xe9quoted-1"',
+    '"quoted-1',
+    'quoted-1"',
+    '""',
+    '"a""b"',
+    '"a b"',
+  ]) {
+    const { status, text } = await stake(key);
+    expect([status, JSON.parse(text).error.code], key).toEqual([400, 'invalid_request']);
+  }
+  expect(await server.state()).toEqual(replayed);
+});
+
+/** Where the library loses bytes, only a proxy can refuse them. When an upgrade mends it, this fails, and the documents are to be changed. */
+test.each(KEY_CASES)('$name: $expected', async ({ key, expected }) => {
+  const client = new RawConnection(api.url);
+  const headers = { 'x-user-token': bob.token, 'idempotency-key': key };
+  await client.send(
+    Buffer.from(requestText('POST', '/vaults/flex/stake', headers, '{"amount":1}'), 'latin1'),
+  );
+  const [first] = await client.answers(1);
+  client.leave();
+  expect(first!.status).toBe(expected === 'refused' ? 400 : 201);
+  if (expected === 'refused') return;
+  const options = { token: bob.token, headers: { 'idempotency-key': '1' } };
+  const again = await api.send('POST', '/vaults/flex/stake', { amount: 1 }, options);
+  expect([again.text, again.headers['idempotency-replayed']]).toEqual([first!.text, 'true']);
+});
+
+test('a success comes back byte for byte, on every operation that takes a key', async () => {
+  const tried = new Set<string>();
+  const done = async (name: string, path: string, body: object | undefined, trader: Trader) => {
+    const [method] = name.split(' ') as [Change];
+    const first = await twice(method, path, body, trader);
+    expect(first.status, first.text).toBeLessThan(300);
+    tried.add(name);
+    return first.json;
+  };
+  const rest = { timeInForce: 'GTC' };
+  const buy = on(MARKET, 'buy');
+  const BUY = 'POST /markets/15m/{marketId}/buy';
+  const bid = await done(BUY, buy, { outcome: 'UP', shares: 10, price: 0.4, ...rest }, ada);
+  expect(bid.status).toBe('resting');
+  const taken = await done(BUY, buy, { outcome: 'DOWN', amount: 3 }, bob);
+  expect(taken.shares).toBe(5);
+  const sale = { outcome: 'DOWN', shares: 2, price: 0.9, ...rest };
+  const ask = await done('POST /markets/15m/{marketId}/sell', on(MARKET, 'sell'), sale, bob);
+  expect(ask.status).toBe('resting');
+  const order = on(MARKET, `orders/${bid.orderId}`);
+  await done('DELETE /markets/15m/{marketId}/orders/{orderId}', order, undefined, ada);
+  await done('DELETE /markets/15m/{marketId}/orders', on(MARKET, 'orders'), undefined, bob);
+  const operations = [
+    { op: 'buy', marketId: MARKET, outcome: 'UP', shares: 5, price: 0.3, ...rest },
+    { op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1_000 },
+    { op: 'cancel', marketId: MARKET, orderId: 'o77' },
+  ];
+  await done('POST /batch', '/batch', { operations }, ada);
+  await done('POST /batch', '/batch', { operations: operations.slice(0, 1), atomic: true }, ada);
+  const stake = await done('POST /vaults/flex/stake', '/vaults/flex/stake', { amount: 100 }, ada);
+  const code = `/users/${ada.userId}/referral/code`;
+  await done('PUT /users/{id}/referral/code', code, { code: 'ADA-1' }, ada);
+
+  // ada's stake earns from the next quarter hour on, so that one must have fees.
+  await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_000);
+  await done('POST /markets/15m/{marketId}/claim', on(MARKET, 'claim'), {}, ada);
+  const next = on(NEXT_MARKET, 'buy');
+  await api.post(next, { outcome: 'UP', shares: 1_000, price: 0.5, ...rest }, ada.token);
+  await api.post(next, { outcome: 'DOWN', amount: 500 }, bob.token);
+  await server.passTime(WINDOW_START_MS + 2 * WINDOW_MS + 2_000, 102_000);
+  const deposit = `/vaults/deposits/${stake.depositId}`;
+  const claimed = await done('POST /vaults/deposits/{depositId}/claim', `${deposit}/claim`, {}, ada);
+  expect(claimed.claimed).toBeGreaterThan(0);
+  await done('POST /vaults/deposits/{depositId}/unstake', `${deposit}/unstake`, {}, ada);
+  expect([...tried].sort()).toEqual([...KEYED].sort());
+});
+
+describe('without a key', () => {
+  test('a partner’s reference brings back the first answer just so', async () => {
+    const rich = await server.registerByPartner('rich');
+    for (const path of ['/partner/deposits', '/partner/withdrawals']) {
+      const body = { userId: rich.userId, amount: 2.5, reference: `wire:${path.length}` };
+      const options = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
+      const first = await api.send('POST', path, body, options);
+      expect(first.status).toBe(200);
+      expect((await api.post('/vaults/flex/stake', { amount: 1 }, ada.token)).status).toBe(201);
+      const before = await accounts();
+      const again = await api.send('POST', path, body, options);
+      expect([again.status, again.text]).toEqual([first.status, first.text]);
+      expect(await accounts()).toEqual(before);
+    }
+  });
+
+  test('the password and the account are not changed twice either: the old token has ended, the name is taken', async () => {
+    const change = { currentPassword: PASSWORD, newPassword: 'a better password' };
+    const first = await api.put('/auth/password', change, bob.token);
+    expect(first.status).toBe(200);
+    expect((await api.put('/auth/password', change, bob.token)).json.error.code).toBe('token_revoked');
+    const registration = { username: 'cyd', password: PASSWORD };
+    expect((await api.post('/auth/register', registration)).status).toBe(201);
+    expect((await api.post('/auth/register', registration)).json.error.code).toBe('username_taken');
+  });
+});

@@ -1,0 +1,679 @@
+/** Every route over real HTTP, as it is meant to be used: the answer, and what it changed. */
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import {
+  type Answer,
+  type ApiClient,
+  MARKET,
+  PARTNER_KEY,
+  PARTNER_KEYS,
+  PASSWORD,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
+
+const NEXT_MARKET = 'btc-15m-1763701200';
+
+let server: TestServer;
+let api: ApiClient;
+const seen = new Set<string>();
+
+async function fresh(): Promise<void> {
+  server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
+  api = server.api;
+}
+
+async function done(): Promise<void> {
+  for (const answer of api.seen) seen.add(answer);
+  await server.stop();
+}
+
+const trade = (verb: 'buy' | 'sell', trader: Trader, body: object, market = MARKET) =>
+  api.post(`/markets/15m/${market}/${verb}`, body, trader.token);
+const balance = async (trader: Trader) =>
+  (await api.get(`/users/${trader.userId}/balance`, trader.token)).json;
+
+/** Two traders who have minted 100 shares each way: ada has UP at 0.4, bob DOWN at 0.6. */
+async function twoTraders(): Promise<[Trader, Trader]> {
+  const ada = await server.register('ada');
+  const bob = await server.register('bob');
+  await trade('buy', ada, { outcome: 'UP', shares: 100, price: 0.4, timeInForce: 'GTC' });
+  const { json } = await trade('buy', bob, { outcome: 'DOWN', amount: 60 });
+  expect(json.shares).toBe(100);
+  return [ada, bob];
+}
+
+describe('markets', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  test('the active market, alone and in the lists', async () => {
+    const active = await api.get('/markets/15m');
+    expect(active.json.serverTimeMs).toBe(WINDOW_START_MS);
+    expect(active.json.markets).toHaveLength(1);
+    const [market] = active.json.markets;
+    expect(market).toMatchObject({
+      id: MARKET,
+      title: 'BTC up or down, 2025-11-21 04:45 to 05:00 UTC',
+      asset: 'BTC',
+      status: 'active',
+      resolution: null,
+      startPrice: 100_000,
+      endPrice: null,
+      assetPrice: 100_000,
+      prices: { UP: 0.5, DOWN: 0.5 },
+      endsAtMs: WINDOW_START_MS + WINDOW_MS,
+    });
+    const { priceHistory, sequence, ...alone } = (await api.read(`/markets/${MARKET}`)).json;
+    expect({ ...alone, sequence: market.sequence }).toEqual(market);
+    expect(sequence).toBeGreaterThanOrEqual(market.sequence);
+    expect(priceHistory[0]).toEqual({ atMs: WINDOW_START_MS, UP: 0.5, DOWN: 0.5, assetPrice: 100_000 });
+    expect((await api.read('/markets')).json.markets).toEqual([market]);
+    expect((await api.read('/markets?status=resolved')).json.markets).toEqual([]);
+    expect((await api.read('/markets?asset=btc&status=active')).json.markets).toEqual([market]);
+    expect((await api.get('/markets/15m?asset=ETH')).json.markets).toEqual([]);
+  });
+
+  test('the book from both sides, a quote, and prices from the middle of the book', async () => {
+    const maker = await server.register('maker');
+    await trade('buy', maker, {
+      outcome: 'UP',
+      shares: 10,
+      price: 0.401,
+      timeInForce: 'GTC',
+      postOnly: true,
+    });
+    await trade('buy', maker, { outcome: 'DOWN', shares: 20, price: 0.5, timeInForce: 'GTC' });
+    const { json: book } = await api.get(`/markets/15m/${MARKET}/orderbook`);
+    expect(book.UP).toEqual({ bids: [{ price: 0.401, shares: 10 }], asks: [{ price: 0.5, shares: 20 }] });
+    expect(book.DOWN).toEqual({ bids: [{ price: 0.5, shares: 20 }], asks: [{ price: 0.599, shares: 10 }] });
+    expect((await api.read(`/markets/${MARKET}`)).json.prices).toEqual({ UP: 0.4505, DOWN: 0.5495 });
+
+    const quote = `/markets/15m/${MARKET}/quote`;
+    expect((await api.get(`${quote}?outcome=UP&amount=4.0001`)).json).toMatchObject({
+      side: 'BUY',
+      shares: 8,
+      averagePrice: 0.5,
+      worstPrice: 0.5,
+      spent: 4,
+      fee: 0.020001,
+      unspent: 0.0001,
+    });
+    expect((await api.get(`${quote}?outcome=UP&side=SELL&shares=4`)).json).toMatchObject({
+      received: 1.604,
+      fee: 0,
+    });
+    const limited = await api.get(`${quote}?outcome=UP&amount=4&price=0.499`);
+    expect(limited.json).toMatchObject({ shares: 0, averagePrice: null, worstPrice: null });
+    // The maker's own orders are not liquidity to the maker.
+    expect((await api.get(`${quote}?outcome=UP&amount=4`, maker.token)).json.shares).toBe(0);
+  });
+
+  test('depth cuts the book after so many levels', async () => {
+    const { json } = await api.get(`/markets/15m/${MARKET}/orderbook?depth=1`);
+    expect(json.UP.bids).toHaveLength(1);
+    expect((await api.get(`/markets/15m/${MARKET}/orderbook?depth=999`)).status).toBe(200);
+  });
+
+  test('a HEAD request is answered like GET, without the body', async () => {
+    const head = await api.send('HEAD', `/markets/${MARKET}`);
+    const get = await api.read(`/markets/${MARKET}`);
+    expect(head.status).toBe(200);
+    expect(head.text).toBe('');
+    expect(head.headers['content-length']).toBe(`${Buffer.byteLength(get.text)}`);
+  });
+});
+
+describe('trading', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  test('from the first buy to the claim, every micro-dollar accounted for', async () => {
+    const ada = await server.register('ada');
+    const bob = await server.register('bob');
+    const rested = await trade('buy', ada, {
+      userId: ada.userId,
+      outcome: 'UP',
+      shares: 100,
+      price: 0.4,
+      timeInForce: 'GTC',
+    });
+    expect(rested.json).toMatchObject({ status: 'resting', shares: 0, restingShares: 100, spent: 0 });
+    expect(rested.json.balance).toEqual({ available: 9_960, held: 40 });
+    const { json: orders } = await api.get(`/users/${ada.userId}/orders`, ada.token);
+    expect(orders.orders).toMatchObject([
+      { orderId: rested.json.orderId, price: 0.4, shares: 100, side: 'BUY' },
+    ]);
+
+    const bought = await trade('buy', bob, { outcome: 'DOWN', amount: 30.0005 });
+    expect(bought.json).toMatchObject({
+      side: 'BUY',
+      outcome: 'DOWN',
+      status: 'filled',
+      shares: 50,
+      averagePrice: 0.6,
+      spent: 30,
+      fee: 0.150003,
+      total: 30.150003,
+      unspent: 0.0005,
+      position: { UP: 0, DOWN: 50 },
+      balance: { available: 9_969.849997, held: 0 },
+    });
+    expect(bought.json.fills).toMatchObject([{ price: 0.6, shares: 50 }]);
+
+    const { json: positions } = await api.get(`/users/${bob.userId}/positions`);
+    expect(positions.positions).toMatchObject([
+      {
+        marketId: MARKET,
+        outcome: 'DOWN',
+        shares: 50,
+        cost: 30,
+        averagePrice: 0.6,
+        price: 0.6,
+        status: 'open',
+      },
+    ]);
+
+    const sold = await trade('sell', bob, { outcome: 'DOWN', shares: 10, price: 0.7, timeInForce: 'GTC' });
+    expect(sold.json).toMatchObject({ side: 'SELL', status: 'resting', received: 0, restingShares: 10 });
+    const cancelled = await api.delete(`/markets/15m/${MARKET}/orders/${sold.json.orderId}`, bob.token);
+    expect(cancelled.json).toMatchObject({ status: 'cancelled', cancelledShares: 10 });
+
+    const all = await api.delete(`/markets/15m/${MARKET}/orders`, ada.token);
+    expect(all.json).toMatchObject({ cancelledOrders: 1, balance: { available: 9_980, held: 0 } });
+
+    await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 90_000);
+    const resolved = (await api.read(`/markets/${MARKET}`)).json;
+    expect(resolved).toMatchObject({ status: 'resolved', resolution: 'DOWN', endPrice: 90_000, volume: 30 });
+    const claimable = (await api.get(`/users/${bob.userId}/positions`)).json.positions;
+    expect(claimable).toMatchObject([{ status: 'claimable', price: 1, value: 50, unrealizedProfit: 20 }]);
+    expect((await api.get(`/users/${ada.userId}/positions`)).json.positions).toEqual([]);
+
+    const claimed = await api.post(`/markets/15m/${MARKET}/claim`, undefined, bob.token);
+    expect(claimed.json).toMatchObject({ resolution: 'DOWN', shares: 50, payout: 50 });
+    expect(claimed.json).not.toHaveProperty('refundedFees');
+    expect(await balance(bob)).toMatchObject({
+      available: 10_019.849997,
+      held: 0,
+      total: 10_019.849997,
+      currency: 'USD',
+    });
+    expect(await balance(ada)).toMatchObject({ available: 9_980 });
+    const profile = (await api.read(`/users/${bob.userId}`)).json;
+    expect(profile).toMatchObject({ username: 'bob', volume: 30, realizedProfit: 19.849997, trades: 1 });
+  });
+
+  test('a market without a price at its end is VOID: half a dollar a share, and the fees back', async () => {
+    const [ada, bob] = [await server.register('eve'), await server.register('joe')];
+    await trade('buy', ada, { outcome: 'UP', shares: 100, price: 0.4, timeInForce: 'GTC' }, NEXT_MARKET);
+    await trade('buy', bob, { outcome: 'DOWN', amount: 60 }, NEXT_MARKET);
+    server.clock.set(WINDOW_START_MS + 2 * WINDOW_MS + 60_000);
+    await server.advance();
+    expect((await api.read(`/markets/${NEXT_MARKET}`)).json).toMatchObject({
+      resolution: 'VOID',
+      endPrice: null,
+    });
+    const { json } = await api.post(`/markets/15m/${NEXT_MARKET}/claim`, { userId: bob.userId }, bob.token);
+    expect(json).toMatchObject({ resolution: 'VOID', shares: 100, payout: 50, refundedFees: 0.3 });
+    expect(json.balance).toEqual({ available: 9_990, held: 0 });
+  });
+});
+
+describe('lists', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  test('pages of orders meet neither twice nor never, also while orders come and go', async () => {
+    const ada = await server.register('ada');
+    const place = () => trade('buy', ada, { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' });
+    const ids: string[] = [];
+    for (let i = 0; i < 7; i++) ids.push((await place()).json.orderId);
+    const path = `/users/${ada.userId}/orders?limit=3`;
+    const found: string[] = [];
+    let cursor: string | null = null;
+    let pages = 0;
+    do {
+      const page: Answer = await api.get(cursor === null ? path : `${path}&cursor=${cursor}`, ada.token);
+      found.push(...page.json.orders.map((order: { orderId: string }) => order.orderId));
+      cursor = page.json.nextCursor;
+      pages++;
+      if (pages === 1) {
+        // One that was given already goes, and one more comes.
+        await api.delete(`/markets/15m/${MARKET}/orders/${ids[2]}`, ada.token);
+        ids.push((await place()).json.orderId);
+      }
+    } while (cursor !== null);
+    expect(found).toEqual(ids);
+    expect(pages).toBe(3);
+  });
+
+  test('markets are paged newest first, and a cursor fits only the list that gave it', async () => {
+    await server.passTime(WINDOW_START_MS + 4 * WINDOW_MS + 2_000, 100_000);
+    const first = await api.read('/markets?limit=3&asset=BTC');
+    expect(first.json.markets).toHaveLength(3);
+    const cursor = first.json.nextCursor;
+    const second = await api.read(`/markets?limit=3&asset=BTC&cursor=${cursor}`);
+    expect(second.json.nextCursor).toBe(null);
+    const starts = [...first.json.markets, ...second.json.markets].map((market) => market.startsAtMs);
+    expect(starts).toEqual([4, 3, 2, 1, 0].map((window) => WINDOW_START_MS + window * WINDOW_MS));
+    for (const other of [`/markets?cursor=${cursor}`, '/markets?cursor=abc', '/markets?cursor=']) {
+      const refused = await api.get(other);
+      expect(refused.status).toBe(400);
+      expect(refused.json.error.details).toHaveProperty('cursor');
+    }
+  });
+});
+
+describe('idempotency keys', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  const keyed = (trader: Trader, body: object, key: string, verb = 'buy') =>
+    api.send('POST', `/markets/15m/${MARKET}/${verb}`, body, {
+      token: trader.token,
+      headers: { 'idempotency-key': key },
+    });
+
+  test('the same key and body gets the first answer, byte for byte; another body is refused', async () => {
+    const [ada, bob] = await twoTraders();
+    await trade('sell', ada, { outcome: 'UP', shares: 50, price: 0.5, timeInForce: 'GTC' });
+    const first = await keyed(bob, { outcome: 'UP', amount: 5 }, 'order:1');
+    expect(first.status).toBe(200);
+    expect(first.headers['idempotency-replayed']).toBe(undefined);
+    await trade('buy', bob, { outcome: 'UP', amount: 1 });
+    const money = (await balance(bob)).available;
+    const again = await keyed(bob, { amount: 5.0, outcome: 'UP', userId: bob.userId }, 'order:1');
+    expect(again.headers['idempotency-replayed']).toBe('true');
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+    expect((await balance(bob)).available).toBe(money);
+    const other = await keyed(bob, { outcome: 'UP', amount: 6 }, 'order:1');
+    expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+    // Another user's key of the same text is another key.
+    expect((await keyed(ada, { outcome: 'DOWN', amount: 6 }, 'order:1')).json.error.code).toBe(
+      'insufficient_liquidity',
+    );
+  });
+
+  test('a batch: a bid, and its cancellation', async () => {
+    const eve = await server.register('eve');
+    const bid = { op: 'buy', outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' };
+    const { status, json } = await api.post(
+      '/batch',
+      { operations: [{ ...bid, marketId: MARKET }], atomic: true },
+      eve.token,
+    );
+    expect(status).toBe(200);
+    expect(await balance(eve)).toMatchObject({ available: 9_999, held: 1, sequence: json.sequence });
+    const { orderId } = json.results[0];
+    const operations = [{ op: 'cancel', marketId: MARKET, orderId }];
+    await api.post('/batch', { operations }, eve.token);
+    expect(await balance(eve)).toMatchObject({ available: 10_000, held: 0 });
+  });
+
+  test('a refusal is replayed too, although it would go through by now', async () => {
+    const poor = await server.register('poor');
+    const first = await keyed(poor, { outcome: 'UP', shares: 1 }, 'sell-1', 'sell');
+    expect([first.status, first.json.error.code]).toEqual([422, 'insufficient_shares']);
+    expect((await trade('buy', poor, { outcome: 'UP', amount: 2 })).status).toBe(200);
+    const again = await keyed(poor, { outcome: 'UP', shares: 1 }, 'sell-1', 'sell');
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+    expect(again.headers['idempotency-replayed']).toBe('true');
+  });
+
+  test('it is remembered over a restart', async () => {
+    const cyd = await server.register('cyd');
+    const first = await keyed(cyd, { outcome: 'UP', amount: 3 }, 'before-the-stop');
+    expect(first.status).toBe(200);
+    for (const answer of api.seen) seen.add(answer);
+    const { folder } = server;
+    await server.close();
+    server = await TestServer.start({ partnerKeys: PARTNER_KEYS }, folder);
+    api = server.api;
+    const again = await keyed(cyd, { outcome: 'UP', amount: 3 }, 'before-the-stop');
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+    expect(again.headers['idempotency-replayed']).toBe('true');
+  });
+});
+
+describe('users, referral and vaults', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  test('registration, session, sign in and out', async () => {
+    const registered = await api.post('/auth/register', { username: 'Ann', password: PASSWORD });
+    expect(registered.json.referralCode).toMatch(/^[A-Z0-9]{3,20}$/);
+    const { userId, token } = registered.json;
+    expect((await api.get('/auth/session', token)).json).toMatchObject({ userId, username: 'Ann' });
+    const signedIn = await api.post('/auth/login', { username: 'ann', password: PASSWORD });
+    expect(signedIn.json).toMatchObject({ userId, username: 'Ann' });
+    expect((await api.get('/auth/session', signedIn.json.token)).status).toBe(200);
+    const out = await api.post('/auth/logout', undefined);
+    expect([out.status, out.text]).toEqual([204, '']);
+    expect(out.headers['set-cookie']).toContain('Max-Age=0');
+    const changed = await api.put(
+      '/auth/password',
+      { currentPassword: PASSWORD, newPassword: 'another password' },
+      token,
+    );
+    expect(changed.status).toBe(200);
+    expect((await api.get('/auth/session', changed.json.token)).status).toBe(200);
+  });
+
+  test('a referral: the code, who came by it, and what only the user sees', async () => {
+    const eve = await server.register('eve');
+    const changed = await api.put(`/users/${eve.userId}/referral/code`, { code: 'my-Code' }, eve.token);
+    expect(changed.json).toMatchObject({
+      code: 'MY-CODE',
+      referredUsers: 0,
+      earned: 0,
+      pending: 0,
+      referredBy: null,
+    });
+    const referred = await api.post('/auth/register', {
+      username: 'fay',
+      password: PASSWORD,
+      referralCode: 'my-code',
+    });
+    expect(referred.status).toBe(201);
+    const own = await api.get(`/users/${eve.userId}/referral`, eve.token);
+    expect(own.json).toMatchObject({ code: 'MY-CODE', referredUsers: 1, earned: 0 });
+    const others = await api.get(`/users/${eve.userId}/referral`);
+    expect(Object.keys(others.json).sort()).toEqual(['code', 'referredUsers', 'sequence', 'userId']);
+    const fays = await api.get(`/users/${referred.json.userId}/referral`, referred.json.token);
+    expect(fays.json.referredBy).toBe(eve.userId);
+  });
+
+  test('a vault deposit: staked, earning, yield claimed, unstaked', async () => {
+    const stan = await server.register('stan');
+    expect((await api.get('/vaults')).json.vaults).toMatchObject([
+      { id: 'flex', staked: 0, deposits: 0, feeShare: 0.4, apr: null },
+    ]);
+    const staked = await api.post('/vaults/flex/stake', { amount: 100.5 }, stan.token);
+    expect(staked.status).toBe(201);
+    expect(staked.json).toMatchObject({
+      vaultId: 'flex',
+      userId: stan.userId,
+      amount: 100.5,
+      status: 'active',
+      earnsFromMs: WINDOW_START_MS + WINDOW_MS,
+      balance: { available: 9_899.5, held: 0 },
+    });
+    const { depositId } = staked.json;
+    const listed = await api.get(`/users/${stan.userId}/vaults`);
+    expect(listed.json.deposits).toMatchObject([{ depositId, amount: 100.5, accruedYield: 0 }]);
+
+    expect((await api.get('/vaults')).json.vaults).toMatchObject([{ staked: 100.5, apr: 0 }]);
+
+    // The fee is 0.3, the vault's part of it 0.12; what a deposit has accrued is floored.
+    await twoTraders();
+    await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
+    const claimed = await api.post(`/vaults/deposits/${depositId}/claim`, undefined, stan.token);
+    expect(claimed.json).toMatchObject({
+      depositId,
+      claimed: 0.119999,
+      claimedYield: 0.119999,
+      accruedYield: 0,
+    });
+    expect((await api.get('/vaults')).json.vaults).toMatchObject([
+      // 0.12 × 365 / 100.5
+      { staked: 100.5, deposits: 1, yieldPaid: 0.119999, apr: 0.43582 },
+    ]);
+    // A day without fees.
+    server.clock.set(WINDOW_START_MS + 2 * WINDOW_MS + 86_400_000);
+    await server.advance();
+    expect((await api.get('/vaults')).json.vaults).toMatchObject([{ staked: 100.5, apr: 0 }]);
+    const unstaked = await api.post(`/vaults/deposits/${depositId}/unstake`, {}, stan.token);
+    expect(unstaked.json).toMatchObject({
+      status: 'closed',
+      returned: 100.5,
+      yieldPaid: 0,
+      claimedYield: 0.119999,
+    });
+    expect(unstaked.json.balance).toEqual({ available: 10_000.119999, held: 0 });
+    expect((await api.get(`/users/${stan.userId}/vaults`)).json.deposits).toEqual([]);
+    const again = await api.post(`/vaults/deposits/${depositId}/unstake`, {}, stan.token);
+    expect([again.status, again.json.error.code]).toEqual([409, 'deposit_closed']);
+  });
+});
+
+describe('whose money a partner moves, and whose balance it sees', () => {
+  const asPartner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
+  const OTHER = { headers: { authorization: 'Bearer key-of-another' } };
+  let ours: Trader;
+  let theirs: Trader;
+  let nobodys: Trader;
+  let house: string;
+  let references = 0;
+
+  beforeAll(async () => {
+    const sha256 = createHash('sha256').update('key-of-another').digest();
+    const partnerKeys = [...PARTNER_KEYS, { partner: 'other', sha256 }];
+    server = await TestServer.withMarket({ partnerKeys, houseFundsMicros: 1_000_000_000 });
+    api = server.api;
+    ours = await server.registerByPartner('ours');
+    const registration = { username: 'theirs', password: PASSWORD };
+    theirs = (await api.send('POST', '/auth/register', registration, OTHER)).json;
+    nobodys = await server.register('nobodys');
+    house = `u${server.exchange.sequencer.engine.findUser('house')}`;
+  });
+
+  afterAll(done);
+
+  async function move(kind: 'deposits' | 'withdrawals', userId: string, amount = 1, options = asPartner) {
+    references++;
+    const body = { userId, amount, reference: `r${references}` };
+    return api.send('POST', `/partner/${kind}`, body, options);
+  }
+
+  test('anybody is paid; the balance is told of the own users only', async () => {
+    expect((await move('deposits', ours.userId)).json.balance).toEqual({ available: 10_001, held: 0 });
+    for (const userId of [theirs.userId, nobodys.userId]) {
+      const { status, json } = await move('deposits', userId);
+      expect([status, json.amount, json.balance]).toEqual([200, 1, null]);
+    }
+    expect((await api.get(`/users/${nobodys.userId}/balance`, nobodys.token)).json.available).toBe(10_001);
+  });
+
+  test('money is withdrawn from the own users only, whoever paid them', async () => {
+    expect((await move('deposits', ours.userId, 5, OTHER)).json.balance).toBe(null);
+    expect((await move('withdrawals', ours.userId)).status).toBe(200);
+    for (const [userId, options] of [
+      [ours.userId, OTHER],
+      [theirs.userId, asPartner],
+      [nobodys.userId, asPartner],
+      [nobodys.userId, OTHER],
+    ] as const) {
+      // More than there is: the answer is the same, and tells nothing of it.
+      for (const amount of [1, 1_000_000]) {
+        const { status, json } = await move('withdrawals', userId, amount, options);
+        expect([status, json.error.code, json.error.details]).toEqual([403, 'user_mismatch', {}]);
+        expect(json.error.message).toMatch(/not registered with your partner key/);
+      }
+    }
+  });
+
+  test('accounts of the exchange are not for partners', async () => {
+    for (const kind of ['deposits', 'withdrawals'] as const) {
+      const { status, json } = await move(kind, house);
+      expect([status, json.error.code]).toEqual([403, 'user_mismatch']);
+      expect(json.error.message).toMatch(/belongs to the exchange/);
+    }
+  });
+
+  test('a user of another, of nobody, or of the exchange is shown without a balance', async () => {
+    const money = { currency: 'USD', available: null, held: null, total: null };
+    for (const id of [theirs.userId, nobodys.userId, house]) {
+      const { status, json } = await api.send('GET', `/partner/users/${id}`, undefined, asPartner);
+      expect([status, json]).toMatchObject([200, { userId: id, ...money }]);
+    }
+    const theirView = await api.send('GET', `/partner/users/${theirs.userId}`, undefined, OTHER);
+    expect(theirView.json).toMatchObject({ available: 10_001, held: 0, total: 10_001 });
+  });
+
+  test('a key that is none registers nobody, and is told so before the body is looked at', async () => {
+    const before = await server.state();
+    for (const authorization of ['Bearer nonsense', 'Bearer', `Basic ${PARTNER_KEY}`, PARTNER_KEY]) {
+      for (const body of [{ username: 'eve', password: PASSWORD }, { nothing: 'right' }]) {
+        const answer = await api.send('POST', '/auth/register', body, { headers: { authorization } });
+        expect([answer.status, answer.json.error.code]).toEqual([403, 'partner_key_required']);
+        expect(answer.json.error.message).toMatch(/Leave it out/);
+      }
+    }
+    expect(await server.state()).toEqual(before);
+  });
+
+  test('the partner is the name, not the key: after a restart with a new key under it, users are still theirs', async () => {
+    await server.close();
+    const sha256 = createHash('sha256').update('a-new-key').digest();
+    const { folder } = server;
+    const atMs = WINDOW_START_MS + 1_000;
+    server = await TestServer.start({ partnerKeys: [{ partner: 'acme', sha256 }] }, folder, atMs);
+    api = server.api;
+    const renewed = { headers: { authorization: 'Bearer a-new-key' } };
+    expect((await move('withdrawals', ours.userId, 1, renewed)).status).toBe(200);
+    expect((await move('withdrawals', ours.userId)).json.error.code).toBe('partner_key_required');
+  });
+});
+
+describe('partners and operations', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  const asPartner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
+
+  test('money in and out, once per reference', async () => {
+    const ada = await server.registerByPartner('ada');
+    const deposit = { userId: ada.userId, amount: 250.000001, reference: 'in-1' };
+    const first = await api.send('POST', '/partner/deposits', deposit, asPartner);
+    expect(first.json).toMatchObject({
+      partner: 'acme',
+      amount: 250.000001,
+      balance: { available: 10_250.000001 },
+    });
+    const again = await api.send('POST', '/partner/deposits', deposit, asPartner);
+    expect([again.text, again.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
+    const other = await api.send('POST', '/partner/deposits', { ...deposit, amount: 1 }, asPartner);
+    expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+    const withdrawal = { userId: ada.userId, amount: 10_250, reference: 'out-1' };
+    const out = await api.send('POST', '/partner/withdrawals', withdrawal, asPartner);
+    expect(out.json.balance).toEqual({ available: 0.000001, held: 0 });
+    const tooMuch = await api.send(
+      'POST',
+      '/partner/withdrawals',
+      { ...withdrawal, reference: 'out-2' },
+      asPartner,
+    );
+    expect(tooMuch.status).toBe(422);
+    expect(tooMuch.json.error.details).toEqual({ required: 10_250, available: 0.000001 });
+    const user = await api.send('GET', `/partner/users/${ada.userId}`, undefined, asPartner);
+    expect(user.json).toMatchObject({ username: 'ada', available: 0.000001, total: 0.000001 });
+  });
+
+  test('health, readiness and status', async () => {
+    expect((await api.get('/health')).json).toEqual({ status: 'ok' });
+    expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
+    expect((await api.get('/metrics')).text).toContain('exchange_users ');
+    const before = (await api.get('/status')).json;
+    await server.register('zoe');
+    const after = (await api.get('/status')).json;
+    expect(after.sequence).toBe(before.sequence + 1);
+    expect(after.digest).not.toBe(before.digest);
+  });
+});
+
+describe('history', () => {
+  beforeAll(fresh);
+  afterAll(done);
+
+  test('a trade that was acknowledged is in the very next answer, on both sides and on the tape', async () => {
+    const [ada, bob] = await twoTraders();
+    const { json: mine } = await api.read(`/users/${bob.userId}/trades`);
+    expect(mine.trades).toMatchObject([
+      { outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 100, value: 60, fee: 0.3, role: 'taker' },
+    ]);
+    const { json: hers } = await api.read(`/users/${ada.userId}/trades`);
+    expect(hers.trades).toMatchObject([
+      { outcome: 'UP', side: 'BUY', price: 0.4, shares: 100, value: 40, fee: 0, role: 'maker' },
+    ]);
+    const { json: tape } = await api.read(`/markets/15m/${MARKET}/trades`);
+    expect(tape.trades).toMatchObject([
+      { outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 100, value: 60, match: 'mint' },
+    ]);
+    expect(tape.trades[0].tradeId).toBe(mine.trades[0].tradeId);
+  });
+
+  test('pages of trades go on where the last one ended, also when new ones come', async () => {
+    const ada = await server.register('pager');
+    const bob = await server.register('seller');
+    const swap = async () => {
+      await trade('buy', bob, { outcome: 'DOWN', shares: 1, price: 0.6, timeInForce: 'GTC' });
+      await trade('buy', ada, { outcome: 'UP', amount: 0.4 });
+    };
+    for (let i = 0; i < 5; i++) await swap();
+    const path = `/users/${ada.userId}/trades?limit=2`;
+    const first = (await api.read(path)).json;
+    await swap();
+    const second = (await api.read(`${path}&cursor=${first.nextCursor}`)).json;
+    const third = (await api.read(`${path}&cursor=${second.nextCursor}`)).json;
+    const ids = [...first.trades, ...second.trades, ...third.trades].map((entry) => entry.tradeId);
+    expect(ids).toHaveLength(5);
+    expect(new Set(ids).size).toBe(5);
+    expect(third.nextCursor).toBeNull();
+    const other = await api.read(`/users/${bob.userId}/trades?cursor=${first.nextCursor}`);
+    expect([other.status, other.json.error.details]).toEqual([
+      400,
+      { cursor: 'is not a cursor that this list gave' },
+    ]);
+  });
+
+  test('past markets, points and the leaderboard after the market has ended', async () => {
+    await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
+    const { json: past } = await api.read('/markets/15m/history?asset=BTC');
+    expect(past.markets).toHaveLength(1);
+    const [market] = past.markets;
+    expect(market).toMatchObject({ id: MARKET, status: 'resolved', resolution: 'UP', startPrice: 100_000 });
+    expect(market.priceHistory.length).toBeGreaterThan(100);
+    expect(market.priceHistory.at(-1).atMs).toBe(WINDOW_START_MS + WINDOW_MS);
+
+    const [bob, ada] = ['u2', 'u1'];
+    const { json: byProfit } = await api.read('/leaderboard?metric=profit&period=day');
+    // Ada had 100 UP for 40 dollars; Bob paid 60 and a fee of 0.3 for what is worth nothing now.
+    expect(byProfit.entries[0]).toEqual({ rank: 1, userId: ada, username: 'ada', value: 60 });
+    const last = byProfit.entries.at(-1);
+    expect(last).toEqual({ rank: byProfit.entries.length, userId: bob, username: 'bob', value: -60.3 });
+    expect((await api.read(`/users/${bob}`)).json).toMatchObject({ realizedProfit: -60.3, rank: last.rank });
+    const { json: paged } = await api.read('/leaderboard?metric=profit&period=day&limit=1');
+    const { json: rest } = await api.read(`/leaderboard?metric=profit&period=day&cursor=${paged.nextCursor}`);
+    expect([...paged.entries, ...rest.entries]).toEqual(byProfit.entries);
+
+    const login = await api.post('/auth/login', { username: 'bob', password: PASSWORD });
+    const { json: points } = await api.read(`/users/${bob}/points`, login.json.token);
+    expect(points).toMatchObject({
+      balance: 30,
+      history: [{ points: 30, reason: 'fees', marketId: MARKET }],
+    });
+    expect((await api.get(`/users/${ada}/points`, login.json.token)).status).toBe(403);
+  });
+
+  test('what is not there', async () => {
+    const trades = await api.get('/users/u999/trades');
+    expect([trades.status, trades.json.error.code]).toEqual([404, 'user_not_found']);
+    for (const path of ['/markets/btc-15m-1/trades', '/markets/btc-15m-900/trades']) {
+      const tape = await api.read(path.replace('/markets/', '/markets/15m/'));
+      expect([tape.status, tape.json.error.code]).toEqual([404, 'market_not_found']);
+    }
+    expect((await api.get('/leaderboard?metric=luck')).status).toBe(400);
+    expect((await api.get('/leaderboard?cursor=abc')).status).toBe(400);
+  });
+});
+
+test('every route was used, with every status that it can succeed with', () => {
+  const promised = ROUTES.flatMap((route) =>
+    Object.keys(route.responses).map((status) => `${route.method} ${route.path} ${status}`),
+  );
+  expect(promised.length).toBeGreaterThan(25);
+  expect(promised.filter((answer) => !seen.has(answer))).toEqual([]);
+});

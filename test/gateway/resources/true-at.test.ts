@@ -1,0 +1,119 @@
+/**
+ * An answer is true, as a whole, at the sequence that it names: what comes from the history and what comes from an engine are of
+ * one moment. While the exchange goes on, every answer is held against an engine that was brought to just that sequence.
+ */
+import { afterEach, expect, test } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { Replay } from '../../../persistence/recovery.js';
+import { eventually, MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+
+let server: TestServer;
+afterEach(() => server.stop());
+
+interface Shown {
+  path: string;
+  // biome-ignore lint/suspicious/noExplicitAny: answers of several routes.
+  json: any;
+}
+
+test('profiles, points, markets and their lists, while prices and trades go on', async () => {
+  server = await TestServer.withMarket();
+  const ada = await server.register('ada');
+  const bob = await server.register('bob');
+  const paths = [`/users/${ada.userId}`, `/users/${bob.userId}`, `/users/${ada.userId}/points`];
+  paths.push('/markets/15m/history', `/markets/${MARKET}`, '/markets?limit=5');
+  const answers: Shown[] = [];
+  let asking = 0;
+  const ask = (path: string) => {
+    asking++;
+    const token = path.endsWith('/points') ? ada.token : undefined;
+    void server.api.read(path, token).then(({ status, json }) => {
+      asking--;
+      expect(status, JSON.stringify(json)).toBe(200);
+      answers.push({ path, json });
+    });
+  };
+  const act = (id: string, side: string, body: object, token: string) =>
+    server.api.post(`/markets/15m/${id}/${side}`, body, token);
+  for (let window = 0; window < 4; window++) {
+    const startsAtMs = WINDOW_START_MS + window * WINDOW_MS;
+    const id = `btc-15m-${startsAtMs / 1_000}`;
+    for (let i = 0; i < 12; i++) {
+      server.clock.set(startsAtMs + 20_000 + i * 60_000);
+      for (const path of paths) ask(path);
+      const maker = act(id, 'buy', { outcome: 'UP', shares: 4, price: 0.5, timeInForce: 'GTC' }, ada.token);
+      server.feed.deliver('BTC', 100_000 + window * 100 + i);
+      const taker = act(id, 'buy', { outcome: 'DOWN', amount: 1 }, bob.token);
+      for (const path of paths) ask(path);
+      server.feed.deliver('BTC', 100_050 + window * 100 + i);
+      expect([(await maker).status, (await taker).status]).toEqual([200, 200]);
+    }
+    for (const path of paths) ask(path);
+    await server.passTime(startsAtMs + WINDOW_MS + 10_000, 100_000 + window);
+  }
+  for (const path of paths) ask(path);
+  await eventually(() => asking === 0);
+  await expectTrue(answers);
+});
+
+/** Brings an engine from one sequence to the next, and holds against it what was shown there. */
+async function expectTrue(answers: readonly Shown[]): Promise<void> {
+  const engine = new Engine();
+  const reader = await openJournalReader(server.folder);
+  const bySequence = new Map<number, Shown[]>();
+  for (const shown of answers) {
+    const { sequence } = shown.json;
+    bySequence.set(sequence, [...(bySequence.get(sequence) ?? []), shown]);
+  }
+  let held = 0;
+  const replay = new Replay(engine, () => {
+    for (const shown of bySequence.get(engine.sequence) ?? []) {
+      expectTrueNow(engine, shown);
+      held++;
+    }
+  });
+  for await (const batch of reader.batches()) replay.apply(batch);
+  await reader.close();
+  expect(held).toBe(answers.length);
+  expect(bySequence.size).toBeGreaterThan(20);
+}
+
+function expectTrueNow(engine: Engine, { path, json }: Shown): void {
+  const where = `${path} at ${json.sequence}`;
+  if (path.endsWith('/points')) {
+    const points = engine.account(Number(json.userId.slice(1)))!.microPoints / 1e6;
+    expect(json.balance, where).toBe(points);
+    const sum = json.history.reduce((total: number, credit: { points: number }) => total + credit.points, 0);
+    expect(sum, where).toBeCloseTo(points, 6);
+  } else if (path.startsWith('/users')) {
+    const account = engine.account(Number(json.userId.slice(1)))!;
+    expect([json.volume, json.realizedProfit, json.trades], where).toEqual([
+      account.volumeMicros / 1e6,
+      account.realizedProfitMicros / 1e6,
+      account.tradeCount,
+    ]);
+  } else {
+    for (const market of json.markets ?? [json]) expectMarket(engine, market, json.sequence, where);
+    if (path.endsWith('/history')) {
+      const ended = engine.marketIds().filter((marketId) => engine.market(marketId)!.status !== 0);
+      expect(json.markets.length, where).toBe(ended.length);
+    }
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a market of the API.
+function expectMarket(engine: Engine, market: any, sequence: number, where: string): void {
+  const known = engine.marketIds().map((marketId) => engine.market(marketId)!);
+  const view = known.find(({ startsAtMs }) => startsAtMs === market.startsAtMs)!;
+  const price = engine.assetPriceMicros(view.asset)!;
+  expect([market.sequence, market.assetPrice], where).toEqual([sequence, price / 1e6]);
+  expect([market.status, market.volume], where).toEqual([
+    ['active', 'ended', 'resolved'][view.status],
+    view.volumeMicros / 1e6,
+  ]);
+  if (market.priceHistory === undefined) return;
+  // A point for each mark up to the engine's time, none beyond it.
+  const lastMs = Math.min(Math.floor(engine.nowMs / 5_000) * 5_000, view.endsAtMs);
+  expect(market.priceHistory.at(-1).atMs, where).toBeGreaterThanOrEqual(Math.min(lastMs, view.endsAtMs));
+}

@@ -1,0 +1,182 @@
+/**
+ * The book that a client rebuilds from the stream is the one that GET /orderbook shows at the same sequence: through
+ * thousands of changes, with connections that break at random, resume, and sometimes come too late to resume.
+ */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../../../bench/workload/random.js';
+import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { randomCommand, type Trading } from './commands.js';
+import { type Message, StreamClient, streamLimits } from './support.js';
+
+const CHANNEL = `book:${MARKET}`;
+const USERS = 5;
+const STEPS = 300;
+
+type Levels = Map<number, number>;
+interface Sides {
+  bids: Levels;
+  asks: Levels;
+}
+
+/** What a client of the stream would write. */
+class RebuiltBook {
+  private UP: Sides = { bids: new Map(), asks: new Map() };
+  private DOWN: Sides = { bids: new Map(), asks: new Map() };
+  /** Number of the last message. */
+  last = 0;
+  deltas = 0;
+
+  take(message: Message): void {
+    if (message.type === 'snapshot') {
+      this.UP = { bids: new Map(), asks: new Map() };
+      this.DOWN = { bids: new Map(), asks: new Map() };
+    } else if (message.type === 'delta') {
+      expect(message.channelSequence).toBe(this.last + 1);
+      this.deltas++;
+    } else return;
+    this.last = message.channelSequence;
+    for (const outcome of ['UP', 'DOWN'] as const) {
+      for (const side of ['bids', 'asks'] as const) change(this[outcome][side], message.data[outcome][side]);
+    }
+  }
+
+  view(): object {
+    return { UP: sorted(this.UP), DOWN: sorted(this.DOWN) };
+  }
+}
+
+function change(levels: Levels, changed: { price: number; shares: number }[]): void {
+  for (const { price, shares } of changed) {
+    if (shares === 0) levels.delete(price);
+    else levels.set(price, shares);
+  }
+}
+
+/** Best first, as the API lists them. */
+function sorted({ bids, asks }: Sides): object {
+  const list = (levels: Levels) => Array.from(levels, ([price, shares]) => ({ price, shares }));
+  return {
+    bids: list(bids).sort((a, b) => b.price - a.price),
+    asks: list(asks).sort((a, b) => a.price - b.price),
+  };
+}
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.withMarket(streamLimits({ keptMessages: 120, operationsBurst: 10_000 }));
+  for (let i = 1; i <= USERS; i++) {
+    server.submit({
+      kind: 'register',
+      username: `trader${i}`,
+      credential: '',
+      referralCode: '',
+      grantMicros: 1e10,
+      partner: null,
+    });
+  }
+  await server.durable();
+});
+afterAll(() => server.stop());
+
+describe('the book', () => {
+  test('is the one of GET /orderbook at the same sequence, through broken connections, resumes and gaps', async () => {
+    const random = new Random('reconnecting');
+    const { engine } = server.exchange.sequencer;
+    const marketId = engine.activeMarket(0);
+    const trading: Trading = { engine, marketId, users: USERS, random: new Random('trading') };
+    const trade = (commands: number) => {
+      for (let i = 0; i < commands; i++) server.submit(randomCommand(trading));
+    };
+    const book = new RebuiltBook();
+    const seen = { compared: 0, levels: 0, resumed: 0, gaps: 0, replayed: 0, resubscribed: 0 };
+
+    let client: StreamClient | null = await StreamClient.connect(server.exchange.port);
+    let taken = 0;
+    await client.subscribe(CHANNEL);
+    const takeUpTo = (sequence: number) => {
+      const { messages } = client!;
+      while (taken < messages.length && (messages[taken].sequence ?? 0) <= sequence)
+        book.take(messages[taken++]);
+    };
+
+    for (let step = 0; step < STEPS; step++) {
+      trade(random.whole(1, 25));
+      if (client === null) {
+        // Away: a little, or for longer than the messages are kept.
+        if (random.chance(0.3)) trade(400);
+        client = await StreamClient.connect(server.exchange.port);
+        taken = 0;
+        client.send({ op: 'resume', channel: CHANNEL, after: book.last });
+        trade(random.whole(0, 5));
+        const answer = await client.next((message) => message.type === 'resumed' || message.type === 'gap');
+        expect(answer.after).toBe(book.last);
+        if (answer.type === 'gap') seen.gaps++;
+        else {
+          seen.resumed++;
+          seen.replayed += answer.channelSequence - answer.after;
+        }
+        continue;
+      }
+      const answer = server.api.get(`/markets/15m/${MARKET}/orderbook?depth=999`);
+      trade(random.whole(0, 10));
+      const { sequence, UP, DOWN } = (await answer).json;
+      expect((await client.caughtUp()).sequence).toBeGreaterThanOrEqual(sequence);
+      takeUpTo(sequence);
+      expect({ UP, DOWN }).toEqual(book.view());
+      seen.compared++;
+      seen.levels = Math.max(seen.levels, UP.bids.length + UP.asks.length);
+      if (random.chance(0.1)) {
+        client.send({ op: 'unsubscribe', channels: [CHANNEL] });
+        trade(5);
+        await client.subscribe(CHANNEL);
+        seen.resubscribed++;
+      } else if (random.chance(0.25)) {
+        // What is still on its way is lost with the connection.
+        trade(20);
+        takeUpTo(Number.POSITIVE_INFINITY);
+        await (random.chance(0.5) ? client.hangUp() : client.close());
+        client = null;
+      }
+    }
+    // Tells what was really tested.
+    expect(book.deltas).toBeGreaterThan(3_000);
+    expect(seen.compared).toBeGreaterThan(200);
+    expect(seen.levels).toBeGreaterThan(30);
+    expect(seen.resumed).toBeGreaterThan(30);
+    expect(seen.replayed).toBeGreaterThan(300);
+    expect(seen.gaps).toBeGreaterThan(10);
+    expect(seen.resubscribed).toBeGreaterThan(10);
+    await client?.close();
+  });
+
+  test('is empty when the market has ended, on the stream as over HTTP', async () => {
+    const client = await StreamClient.connect(server.exchange.port);
+    const [snapshot] = await client.subscribe(CHANNEL);
+    expect(snapshot.data.UP.bids.length + snapshot.data.UP.asks.length).toBeGreaterThan(10);
+    const { json } = await server.api.get(`/markets/15m/${MARKET}/orderbook?depth=999`);
+    expect(snapshot.data).toEqual({ ...json, sequence: snapshot.sequence });
+    await server.passTime(WINDOW_START_MS + WINDOW_MS, 100_000);
+    const end = await client.next((message) => message.channel === CHANNEL);
+    expect(end).toMatchObject({ type: 'snapshot', channelSequence: snapshot.channelSequence + 1 });
+    const empty = (await server.api.get(`/markets/15m/${MARKET}/orderbook`)).json;
+    expect({ UP: end.data.UP, DOWN: end.data.DOWN }).toEqual({ UP: empty.UP, DOWN: empty.DOWN });
+    await client.close();
+  });
+
+  test('a number from before a restart is a gap, never mistaken', async () => {
+    const before = await StreamClient.connect(server.exchange.port);
+    const [snapshot] = await before.subscribe('markets');
+    await before.close();
+    await server.close();
+    server = await TestServer.start({}, server.folder, server.clock.nowMs());
+    server.feed.deliver('BTC', 100_000);
+    const client = await StreamClient.connect(server.exchange.port);
+    for (let i = 0; i < 40; i++) server.feed.deliver('ETH', 4_000 + i);
+    client.send({ op: 'resume', channel: 'markets', after: snapshot.channelSequence });
+    expect(await client.next('gap')).toMatchObject({ after: snapshot.channelSequence });
+    const again = await client.next('snapshot');
+    expect(again.channelSequence).toBeGreaterThan(snapshot.sequence);
+    await client.close();
+  });
+});

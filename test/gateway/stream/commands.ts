@@ -1,0 +1,51 @@
+/** Random trading for the tests of the stream: orders of every kind around the middle, cancels and batches. Seeded. */
+import type { Random } from '../../../bench/workload/random.js';
+import type { Engine } from '../../../engine/engine.js';
+import type { BatchOperation, Command } from '../../../engine/interface/commands.js';
+import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import { batch, buy, sell } from '../../support/engine-support.js';
+
+export interface Trading {
+  engine: Engine;
+  marketId: number;
+  /** User ids 1 to this one trade. */
+  users: number;
+  random: Random;
+}
+
+export function randomCommand(trading: Trading): Command {
+  const userId = trading.random.whole(1, trading.users);
+  if (!trading.random.chance(0.15)) return randomOperation(trading, userId);
+  const operations = Array.from({ length: trading.random.whole(1, 8) }, () =>
+    randomOperation(trading, userId),
+  );
+  return batch(userId, operations, trading.random.chance(0.5));
+}
+
+function randomOperation(trading: Trading, userId: number): BatchOperation {
+  return (trading.random.chance(0.25) ? randomCancel(trading, userId) : null) ?? randomOrder(trading, userId);
+}
+
+function randomCancel({ engine, marketId, random }: Trading, userId: number): BatchOperation | null {
+  const orders = engine.orders(userId).filter((order) => order.marketId === marketId);
+  if (orders.length === 0) return null;
+  const { orderId } = orders[random.whole(0, orders.length - 1)]!;
+  return { kind: 'cancel', userId, idempotencyKey: null, marketId, orderId };
+}
+
+function randomOrder({ engine, marketId, random }: Trading, userId: number): BatchOperation {
+  const outcome = random.chance(0.5) ? Outcome.UP : Outcome.DOWN;
+  const rests = random.chance(0.75);
+  const timeInForce = rests ? TimeInForce.GTC : TimeInForce.IOC;
+  const position = engine.position(userId, marketId);
+  const held = outcome === Outcome.UP ? position?.upHeldLots : position?.downHeldLots;
+  const owned = outcome === Outcome.UP ? position?.upLots : position?.downLots;
+  const free = (owned ?? 0) - (held ?? 0);
+  const sizeLots = rests ? random.whole(1, 20) * 500 : random.whole(1, 10) * 500;
+  if (free > 0 && random.chance(0.5)) {
+    const priceTicks = rests ? random.whole(490, 600) : 1;
+    return sell({ userId, marketId, outcome, sizeLots: Math.min(free, sizeLots), priceTicks, timeInForce });
+  }
+  const priceTicks = rests ? random.whole(400, 510) : 999;
+  return buy({ userId, marketId, outcome, sizeLots, priceTicks, timeInForce });
+}

@@ -1,0 +1,320 @@
+/** A connection of the stream, over real sockets: what may be said, heartbeats, and what its end does to the orders of its user. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { Random } from '../../../bench/workload/random.js';
+import type { Config } from '../../../gateway/config.js';
+import { ErrorBody } from '../../../gateway/json/answers.js';
+import { CLOSE } from '../../../gateway/stream/limits.js';
+import {
+  eventually,
+  MARKET,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
+import { clientsOf, type Message, type StreamClient, streamLimits } from './support.js';
+
+const DAY_MS = 86_400_000;
+
+let server: TestServer;
+const { connect, connectAs } = clientsOf(() => server);
+
+/** A server with limits of its own for the tests of one block. */
+function withServer(overrides: Partial<Config> = {}): void {
+  beforeAll(async () => {
+    server = await TestServer.withMarket(overrides);
+  });
+  afterAll(() => server.stop());
+}
+
+const rest = (trader: Trader, price = 0.4, market = MARKET) => {
+  const order = { outcome: 'UP', shares: 10, price, timeInForce: 'GTC' };
+  return server.api.post(`/markets/15m/${market}/buy`, order, trader.token);
+};
+const restingOrders = async (trader: Trader) =>
+  (await server.api.get(`/users/${trader.userId}/orders`, trader.token)).json.orders.length;
+
+describe('what may be said', () => {
+  withServer(streamLimits({ operationsBurst: 10_000 }));
+
+  test.each([
+    ['no JSON', '{"op":', 'invalid_json', /JSON/],
+    ['a binary message', Buffer.from('{"op":"ping"}'), 'invalid_json', /text/],
+    [
+      'too long a message',
+      JSON.stringify({ op: 'auth', token: 'x'.repeat(4_100) }),
+      'body_too_large',
+      /4096/,
+    ],
+    ['no object', '[1]', 'invalid_request', /must be an object/],
+    ['a string', '"subscribe"', 'invalid_request', /must be an object/],
+    ['null', 'null', 'invalid_request', /must be an object/],
+    ['no operation', '{}', 'invalid_request', /op must be auth or subscribe or /],
+    ['an unknown operation', '{"op":"buy"}', 'invalid_request', /op must be auth or /],
+    ['an unknown field', '{"op":"ping","now":1}', 'invalid_request', /now is not a known field/],
+    ['a misspelt field', '{"op":"subscribe","channel":"markets"}', 'invalid_request', /channels is required/],
+    ['no channels', '{"op":"subscribe","channels":[]}', 'invalid_request', /must name a channel/],
+    ['channels of another type', '{"op":"subscribe","channels":"markets"}', 'invalid_request', /must be a/],
+    ['a channel that is no text', '{"op":"subscribe","channels":[7]}', 'invalid_request', /must be a string/],
+    ['a channel twice', '{"op":"subscribe","channels":["markets","markets"]}', 'invalid_request', /twice/],
+    [
+      'too many',
+      { op: 'subscribe', channels: Array.from({ length: 51 }, (_, i) => `book:${i}`) },
+      'invalid_request',
+      /at most 50/,
+    ],
+    [
+      'an unknown channel',
+      { op: 'subscribe', channels: ['markets', 'weather'] },
+      'invalid_request',
+      /weather is no channel/,
+    ],
+    [
+      'an unknown asset',
+      { op: 'subscribe', channels: ['prices:DOGE'] },
+      'invalid_request',
+      /assets are BTC, ETH/,
+    ],
+    ['another spelling', { op: 'subscribe', channels: ['prices:btc'] }, 'invalid_request', /names no asset/],
+    [
+      'an unknown market',
+      { op: 'subscribe', channels: ['book:btc-15m-1763701200'] },
+      'market_not_found',
+      /no market/,
+    ],
+    ['no market', { op: 'subscribe', channels: ['trades:'] }, 'market_not_found', /no market/],
+    ['resume from nothing', { op: 'resume', channel: 'markets' }, 'invalid_request', /after is required/],
+    [
+      'resume from a fraction',
+      { op: 'resume', channel: 'markets', after: 1.5 },
+      'invalid_request',
+      /whole number/,
+    ],
+    ['resume from below 0', { op: 'resume', channel: 'markets', after: -1 }, 'invalid_request', /negative/],
+    [
+      'a number with too many digits',
+      '{"op":"resume","channel":"markets","after":1.00000000000000000001}',
+      'invalid_request',
+      /digits/,
+    ],
+    [
+      'leaving what one is not in',
+      { op: 'unsubscribe', channels: ['prices:BTC', 'markets'] },
+      'invalid_request',
+      /markets is not subscribed/,
+    ],
+    ['a token that is no text', '{"op":"auth","token":1}', 'invalid_request', /token must be a string/],
+    [
+      'a wish that is no yes or no',
+      '{"op":"auth","token":"","cancelOnDisconnect":"yes"}',
+      'invalid_request',
+      /boolean/,
+    ],
+    ['__proto__', '{"op":"ping","__proto__":{"op":"auth"}}', 'invalid_request', /not a known field/],
+  ])('%s is refused and changes nothing', async (_name, message, code, words) => {
+    const client = await connect();
+    await client.subscribe('prices:BTC');
+    const error = await client.refusal(message);
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(words);
+    server.feed.deliver('BTC', 100_000);
+    const delta = await client.next('delta');
+    expect(delta.channel).toBe('prices:BTC');
+    await client.caughtUp();
+    expect(client.answers.map(({ type }) => type)).toEqual(['snapshot', 'error', 'delta', 'pong']);
+  });
+
+  test('bytes that are no message are answered or end the connection, and the server goes on', async () => {
+    for (let i = 0; i < 20; i++) {
+      const client = await connect();
+      client.socket.send(Buffer.from(Array.from({ length: i * 7 }, (_, k) => (k * 37 + i * 11) & 127)), {
+        binary: false,
+      });
+      expect(await client.next('error')).toMatchObject({ code: /invalid/ });
+    }
+    const notText = await connect();
+    notText.socket.send(Buffer.from([0xff, 0xfe]), { binary: false });
+    expect((await notText.closed).code).toBe(1006);
+    const tooMuch = await connect();
+    tooMuch.socket.send('x'.repeat(70_000));
+    expect((await tooMuch.closed).code).toBe(1006);
+    await (await connect()).caughtUp();
+  });
+
+  test('a plain request to the path is told what it is; other methods are not taken', async () => {
+    const url = `${server.exchange.address}/api/stream`;
+    const plain = await fetch(url);
+    expect([plain.status, ErrorBody.parse(await plain.json()).error.code]).toEqual([400, 'invalid_request']);
+    const posted = await fetch(url, { method: 'POST', body: '{}' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
+    expect(ErrorBody.parse(await posted.json()).error.code).toBe('method_not_allowed');
+  });
+
+  test('a fresh snapshot for who asks again, nothing any more for who has left', async () => {
+    const client = await connect();
+    await client.subscribe('prices:BTC', 'markets');
+    server.feed.deliver('BTC', 100_001);
+    const [snapshot] = await client.subscribe('prices:BTC');
+    expect(snapshot).toMatchObject({
+      channelSequence: client.numbers.get('prices:BTC'),
+      data: { price: 100_001 },
+    });
+    client.send({ op: 'unsubscribe', channels: ['prices:BTC'] });
+    expect(await client.next('unsubscribed')).toEqual({ type: 'unsubscribed', channels: ['prices:BTC'] });
+    server.feed.deliver('BTC', 100_002);
+    await server.durable();
+    await client.caughtUp();
+    expect(client.of('prices:BTC').map(({ type }) => type)).toEqual(['snapshot', 'delta', 'snapshot']);
+  });
+
+  test('coming and going at random under load leaves no gap', async () => {
+    const client = await connect();
+    const random = new Random('coming and going');
+    let cents = 0;
+    // There is always something that is not durable yet, so snapshots have to wait, and are given up while they do.
+    const load = setInterval(() => {
+      for (let i = 0; i < 5; i++) server.feed.deliver('BTC', 100_000 + ++cents / 100);
+    }, 0);
+    const channels = ['prices:BTC'];
+    for (let i = 0; i < 400; i++) {
+      if (random.chance(0.3)) client.send({ op: 'unsubscribe', channels });
+      else if (random.chance(0.6)) client.send({ op: 'subscribe', channels });
+      else client.send({ op: 'resume', channel: 'prices:BTC', after: client.numbers.get('prices:BTC') ?? 0 });
+      if (random.chance(0.5)) await new Promise((resolve) => setTimeout(resolve, random.whole(0, 3)));
+    }
+    clearInterval(load);
+    await client.subscribe('prices:BTC');
+    server.feed.deliver('BTC', 1);
+    await server.durable();
+    await client.caughtUp();
+    expect(client.of('prices:BTC').at(-1).data.price).toBe(1);
+    const count = (type: string) => client.messages.filter((message) => message.type === type).length;
+    expect(count('delta')).toBeGreaterThan(50);
+    expect(count('snapshot')).toBeGreaterThan(5);
+    expect(count('unsubscribed')).toBeGreaterThan(20);
+  });
+
+  test('the channels of a market end with it', async () => {
+    const client = await connect();
+    await client.subscribe(`book:${MARKET}`, `trades:${MARKET}`, 'markets');
+    await server.passTime(WINDOW_START_MS + WINDOW_MS + 60_000, 100_000);
+    server.clock.set(WINDOW_START_MS + WINDOW_MS + DAY_MS + 120_000);
+    server.submit({ kind: 'advanceTime' });
+    const closed = [await client.next('closed'), await client.next('closed')];
+    expect(closed.map(({ channel }) => channel)).toEqual([`book:${MARKET}`, `trades:${MARKET}`]);
+    expect(await client.refusal({ op: 'unsubscribe', channels: [`book:${MARKET}`] })).toMatchObject({
+      code: 'invalid_request',
+    });
+    expect(await client.refusal({ op: 'resume', channel: `book:${MARKET}`, after: 1 })).toMatchObject({
+      code: 'market_not_found',
+    });
+  });
+});
+
+describe('heartbeats', () => {
+  withServer(streamLimits({ heartbeatMs: 50 }));
+
+  test('carry the number of the last message of each channel, and the time', async () => {
+    const client = await connect();
+    expect((await client.next('heartbeat')).channels).toEqual({});
+    await client.subscribe('markets', 'prices:BTC');
+    for (let i = 0; i < 5; i++) {
+      server.feed.deliver('BTC', 100_000 + i);
+      const heartbeat = await client.next(
+        (message) =>
+          message.type === 'heartbeat' && message.sequence >= server.exchange.sequencer.engine.sequence,
+      );
+      expect(heartbeat.atMs).toBe(server.clock.nowMs());
+      expect(heartbeat.channels).toEqual(Object.fromEntries(client.numbers));
+    }
+    expect(client.numbers.get('prices:BTC')).toBe(client.of('prices:BTC')[0].channelSequence + 5);
+  });
+
+  test('a client that answers no ping is closed; one that only reads is not', async () => {
+    const reader = await connect();
+    const socket = new WebSocket(`ws://127.0.0.1:${server.exchange.port}/api/stream`, { autoPong: false });
+    const closing = new Promise((resolve) => socket.once('close', (code) => resolve(code)));
+    expect(await closing).toBe(CLOSE.notAnswering.code);
+    for (let i = 0; i < 5; i++) await reader.next('heartbeat');
+    expect(reader.closing).toBe(null);
+  });
+});
+
+describe('cancel on disconnect', () => {
+  withServer();
+  const signIn = async (trader: Trader, cancelOnDisconnect?: boolean): Promise<StreamClient> => {
+    const client = await connect();
+    client.send({ op: 'auth', token: trader.token, cancelOnDisconnect });
+    await client.next('authenticated');
+    return client;
+  };
+
+  test('resting orders in all markets go when the connection ends, in whatever way', async () => {
+    server.feed.deliver('ETH', 4_000);
+    const ada = await server.register('ada');
+    const bob = await server.register('bob');
+    await rest(bob);
+    const ends: ((client: StreamClient) => Promise<void>)[] = [
+      (client) => client.close(),
+      (client) => client.hangUp(),
+      async (client) => {
+        client.socket.send('x'.repeat(70_000));
+        await client.closed;
+      },
+    ];
+    for (const end of ends) {
+      const client = await signIn(ada, true);
+      await rest(ada, 0.3);
+      await rest(ada, 0.31);
+      await rest(ada, 0.4, 'eth-15m-1763700300');
+      expect(await restingOrders(ada)).toBe(3);
+      await end(client);
+      await eventually(async () => (await restingOrders(ada)) === 0);
+      expect((await server.api.get(`/users/${ada.userId}/balance`, ada.token)).json.held).toBe(0);
+    }
+    expect(await restingOrders(bob)).toBe(1);
+  });
+
+  test('not without the wish, nor after it was taken back', async () => {
+    const cyn = await server.register('cyn');
+    await rest(cyn);
+    await (await signIn(cyn)).close();
+    const client = await signIn(cyn, true);
+    client.send({ op: 'auth', token: cyn.token, cancelOnDisconnect: false });
+    await client.next('authenticated');
+    await client.close();
+    // Another connection, with the wish, stays open.
+    await signIn(cyn, true);
+    await (await connect()).caughtUp();
+    expect(await restingOrders(cyn)).toBe(1);
+  });
+
+  test('and when the exchange stops: everything is told first, then 1001; the orders are gone after the restart', async () => {
+    const dan = await server.register('dan');
+    const eve = await server.register('eve');
+    await rest(dan);
+    await rest(eve);
+    const client = await signIn(dan, true);
+    await client.subscribe('user', `book:${MARKET}`);
+    const other = await connectAs(eve);
+    await other.subscribe('user');
+    const bystander = await connect();
+    const bids: Message[] = (await bystander.subscribe('prices:BTC')) as Message[];
+    expect(bids).toHaveLength(1);
+    for (let i = 1; i <= 500; i++) server.feed.deliver('BTC', 100_000 + i);
+    const folder = server.folder;
+    await server.close();
+    for (const each of [client, other, bystander]) {
+      expect(await each.closed).toEqual({ code: 1001, reason: CLOSE.goingAway.reason });
+    }
+    expect(client.of('user').at(-1).data.events).toMatchObject([
+      { type: 'order_cancelled', reason: 'requested' },
+    ]);
+    expect(other.of('user')).toHaveLength(1);
+    expect(bystander.of('prices:BTC').at(-1).data.price).toBe(100_500);
+    server = await TestServer.start({}, folder);
+    expect(await restingOrders(dan)).toBe(0);
+    expect(await restingOrders(eve)).toBe(1);
+  });
+});

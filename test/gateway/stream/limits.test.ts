@@ -1,0 +1,229 @@
+/** Limits of the stream, over real sockets: what one connection, address or user may have, and what becomes of readers that are too slow. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TimeInForce } from '../../../engine/interface/domain.js';
+import type { Config } from '../../../gateway/config.js';
+import { CLOSE } from '../../../gateway/stream/limits.js';
+import { batch, buy } from '../../support/engine-support.js';
+import { eventually, MARKET, TestServer } from '../../support/server.js';
+import { clientsOf, Refused, type StreamClient, streamLimits } from './support.js';
+
+let server: TestServer;
+const { connect, connectAs, refusal } = clientsOf(() => server);
+
+/** A server with limits of its own for the tests of one block. */
+function withServer(overrides: Partial<Config> = {}): void {
+  beforeAll(async () => {
+    server = await TestServer.withMarket(overrides);
+  });
+  afterAll(() => server.stop());
+}
+
+/** null: it was refused. */
+async function isLetIn(): Promise<StreamClient | null> {
+  return connect().catch((error) => {
+    expect(error).toBeInstanceOf(Refused);
+    return null;
+  });
+}
+
+describe('a connection, and all together', () => {
+  withServer(
+    streamLimits({ subscriptions: 3, operationsBurst: 12, operationsPerSecond: 0.001, connections: 4 }),
+  );
+
+  test('subscriptions', async () => {
+    const client = await connect();
+    await client.subscribe('markets', 'prices:BTC', 'prices:ETH');
+    expect(await client.refusal({ op: 'subscribe', channels: [`book:${MARKET}`] })).toMatchObject({
+      code: 'limit_reached',
+    });
+    expect(await client.refusal({ op: 'resume', channel: `book:${MARKET}`, after: 0 })).toMatchObject({
+      code: 'limit_reached',
+    });
+    await client.subscribe('markets');
+  });
+
+  test('messages, and channels in them', async () => {
+    const client = await connect();
+    for (let i = 0; i < 12; i++) await client.caughtUp();
+    client.send({ op: 'ping' });
+    expect(await client.next('error')).toMatchObject({ code: 'rate_limited' });
+    expect(await client.closed).toEqual({ code: CLOSE.rateLimited.code, reason: 'rate_limited' });
+
+    const other = await connect();
+    for (let i = 0; i < 4; i++) await other.subscribe('markets', 'prices:BTC', 'prices:ETH');
+    other.send({ op: 'ping' });
+    expect((await other.closed).code).toBe(4029);
+
+    const pinging = await connect();
+    for (let i = 0; i < 13; i++) pinging.socket.ping();
+    expect((await pinging.closed).code).toBe(4029);
+  });
+
+  test('connections', async () => {
+    const open = [await connect(), await connect(), await connect(), await connect()];
+    expect(await refusal({})).toEqual([503, 'unavailable']);
+    await open[0]!.close();
+    const next = await connect();
+    await next.caughtUp();
+  });
+});
+
+describe('connections of one address', () => {
+  withServer({ connections: { total: 100, perAddress: 0, streamsPerAddress: 2 } });
+
+  test('are limited, and make room when they end', async () => {
+    const [first] = [await connect(), await connect()];
+    expect(await refusal({})).toEqual([422, 'limit_reached']);
+    await first!.hangUp();
+    await eventually(async () => (await isLetIn()) !== null);
+  });
+});
+
+describe('connections of one user', () => {
+  withServer(streamLimits({ connectionsPerUser: 2 }));
+
+  test('are limited, however they sign in', async () => {
+    const [ada, bob] = [await server.register('ada'), await server.register('bob')];
+    const first = await connectAs(ada);
+    const second = await connect();
+    second.send({ op: 'auth', token: ada.token });
+    await second.next('authenticated');
+    expect(await refusal({ 'x-user-token': ada.token })).toEqual([422, 'limit_reached']);
+    const third = await connect();
+    expect(await third.refusal({ op: 'auth', token: ada.token })).toMatchObject({ code: 'limit_reached' });
+    // It is nobody's still; and one that is signed in may say so again.
+    third.send({ op: 'auth', token: bob.token });
+    expect((await third.next('authenticated')).userId).toBe(bob.userId);
+    second.send({ op: 'auth', token: ada.token, cancelOnDisconnect: true });
+    await second.next('authenticated');
+    await first.hangUp();
+    const again = await connect();
+    await eventually(async () => {
+      again.send({ op: 'auth', token: ada.token });
+      const answer = await again.next(({ type }) => type === 'authenticated' || type === 'error');
+      return answer.type === 'authenticated';
+    });
+  });
+});
+
+describe('fair use', () => {
+  /** Within a test no bucket fills again. */
+  const rates = (address: number | null, user: number | null) => {
+    const rate = (burst: number | null) => (burst === null ? null : { perSecond: 0.001, burst });
+    const none = { address: null, user: null };
+    const reads = { address: rate(address), user: rate(user) };
+    return { fairUse: { orders: none, signIns: none, reads } };
+  };
+
+  describe('of an address', () => {
+    withServer(rates(12, null));
+
+    test('counts handshakes, messages and each channel; what is too much is refused, and nothing else happens', async () => {
+      const client = await connect();
+      await client.subscribe('markets', 'prices:BTC', 'prices:ETH');
+      for (let i = 0; i < 6; i++) await client.caughtUp();
+      // Two are left.
+      const tooMany = { op: 'subscribe', channels: [`book:${MARKET}`, `trades:${MARKET}`, 'markets'] };
+      const { code, details } = await client.refusal(tooMany);
+      expect(code).toBe('rate_limited');
+      expect(details.retryAfterMs).toBeGreaterThan(1_000);
+      await client.caughtUp();
+      expect(await client.refusal({ op: 'ping' })).toMatchObject({ code: 'rate_limited' });
+      // What it has goes on.
+      server.feed.deliver('BTC', 100_001);
+      await client.next(({ type, channel }) => type === 'delta' && channel === 'prices:BTC');
+      expect(client.closing).toBe(null);
+      expect(await refusal({})).toEqual([429, 'rate_limited']);
+      expect(await refusal({ 'x-user-token': 'x.y.z' })).toEqual([429, 'rate_limited']);
+    });
+  });
+
+  describe('of a user', () => {
+    withServer(rates(null, 3));
+
+    test('counts on all connections; others are not concerned', async () => {
+      const [ada, bob] = [await server.register('ada'), await server.register('bob')];
+      const clients = [await connectAs(ada), await connectAs(ada)];
+      await clients[0]!.subscribe('user', 'markets');
+      await clients[1]!.caughtUp();
+      expect(await clients[0]!.refusal({ op: 'ping' })).toMatchObject({ code: 'rate_limited' });
+      await (await connectAs(bob)).caughtUp();
+    });
+
+    test('a long resume counts for more', async () => {
+      const visitor = await connect();
+      const [snapshot] = await visitor.subscribe('prices:BTC');
+      for (let i = 1; i <= 300; i++) server.feed.deliver('BTC', 100_000 + i);
+      await server.durable();
+      const cyn = await connectAs(await server.register('cyn'));
+      const after = snapshot.channelSequence;
+      // One for the message and three for what it brings.
+      expect(await cyn.refusal({ op: 'resume', channel: 'prices:BTC', after })).toMatchObject({
+        code: 'rate_limited',
+      });
+      cyn.send({ op: 'resume', channel: 'prices:BTC', after: after + 250 });
+      await cyn.next(({ channelSequence }) => channelSequence === after + 300);
+    });
+  });
+});
+
+describe('slow readers', () => {
+  withServer(streamLimits({ backlogBytes: 256 * 1024 }));
+
+  async function slowReadersClosed(): Promise<boolean> {
+    const { text } = await server.api.get('/metrics');
+    return /^exchange_stream_closed_total\{reason="slow_reader"\} 1$/m.test(text);
+  }
+
+  test('are closed with a code that says so; the others get everything', async () => {
+    server.submit({
+      kind: 'register',
+      username: 'maker',
+      credential: '',
+      referralCode: '',
+      grantMicros: 1e12,
+      partner: null,
+    });
+    const channel = `book:${MARKET}`;
+    const slow = await connect();
+    await slow.subscribe(channel);
+    const quick = await connect();
+    const [snapshot] = await quick.subscribe(channel);
+    slow.socket.pause();
+    const { engine } = server.exchange.sequencer;
+    const marketId = engine.activeMarket(0);
+    const userId = engine.findUser('maker');
+    const bid = (priceTicks: number) =>
+      buy({ userId, marketId, priceTicks, sizeLots: 1, timeInForce: TimeInForce.GTC });
+    let rounds = 0;
+    // Twenty rounds, each of which touches 100 levels twice and says so in two messages of some 8 kB.
+    const trade = async () => {
+      for (let i = 0; i < 20; i++) {
+        const first = 1 + (rounds++ % 4) * 100;
+        const bids = Array.from({ length: 100 }, (_, level) => bid(first + level));
+        server.submit(batch(userId, bids));
+        server.submit({ kind: 'cancelAll', userId, idempotencyKey: null, marketId });
+      }
+      await server.durable();
+    };
+    // How much the operating system takes before anything waits in the exchange is its own affair.
+    while (!(await slowReadersClosed())) await trade();
+    await trade();
+    const last = snapshot.channelSequence + 2 * rounds;
+    await quick.next((message) => message.channelSequence === last);
+    expect(quick.closing).toBe(null);
+    expect(slow.closing).toBe(null);
+    slow.socket.resume();
+    expect(await slow.closed).toEqual({ code: CLOSE.slowReader.code, reason: 'slow_reader' });
+    // What it got is without gaps (the client checks), and not all.
+    slow.check();
+    expect(slow.numbers.get(channel)).toBeLessThan(last);
+    // It comes back, and goes on.
+    const again = await connect();
+    again.send({ op: 'resume', channel, after: slow.numbers.get(channel) });
+    const answer = await again.next((message) => message.type === 'resumed' || message.type === 'gap');
+    await again.next((message) => message.channelSequence === last);
+    expect(answer.channelSequence).toBe(last);
+  });
+});

@@ -1,0 +1,219 @@
+/**
+ * For tests of the stream over real sockets: limits of its own for an exchange, and a client that holds every message
+ * against the schemas and every channel's numbers against the rule: no gaps.
+ */
+import type { IncomingMessage } from 'node:http';
+import { afterEach, expect } from 'vitest';
+import { type RawData, WebSocket } from 'ws';
+import { ErrorBody } from '../../../gateway/json/answers.js';
+import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits.js';
+import { ServerMessage } from '../../../gateway/stream/messages.js';
+import { eventually, type TestServer, type Trader } from '../../support/server.js';
+import { programContract } from '../contract/check.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field, and the schemas check the types
+export type Message = any;
+
+/** The limits of the stream as they are by default, but for these. */
+export function streamLimits(limits: Partial<StreamLimits>): { stream: StreamLimits } {
+  return { stream: { ...STREAM_LIMITS, ...limits } };
+}
+
+export interface Closing {
+  code: number;
+  reason: string;
+}
+
+/** A refusal of the handshake. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    readonly body: Message,
+  ) {
+    super(`refused with ${status}`);
+  }
+}
+
+export class StreamClient {
+  /** All that came, in order. */
+  readonly messages: Message[] = [];
+  /** Number of the last message of each channel. */
+  readonly numbers = new Map<string, number>();
+  /** Channels that began and that the client has not left. */
+  private readonly joined = new Set<string>();
+  readonly closed: Promise<Closing>;
+  closing: Closing | null = null;
+  /** What was wrong with a message; thrown by whoever waits next. */
+  private fault: unknown = null;
+  private read = 0;
+
+  private constructor(readonly socket: WebSocket) {
+    socket.on('message', (data, isBinary) => this.take(data, isBinary));
+    socket.on('error', () => {});
+    this.closed = new Promise((resolve) =>
+      socket.on('close', (code, reason) => {
+        this.closing = { code, reason: reason.toString() };
+        resolve(this.closing);
+      }),
+    );
+  }
+
+  static connect(
+    port: number,
+    headers: Record<string, string> = {},
+    path = '/api/stream',
+  ): Promise<StreamClient> {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers });
+    const client = new StreamClient(socket);
+    return new Promise((resolve, reject) => {
+      socket.once('open', () => resolve(client));
+      socket.once('error', reject);
+      socket.once('unexpected-response', (_request, response: IncomingMessage) => {
+        let text = '';
+        response.on('data', (data) => (text += data));
+        response.on('end', () => {
+          const status = response.statusCode ?? 0;
+          try {
+            programContract().check('GET', path.replace('/api', ''), {
+              status,
+              headers: response.headers,
+              text,
+            });
+            reject(new Refused(status, JSON.parse(text)));
+          } catch (error) {
+            reject(error);
+          }
+          socket.terminate();
+        });
+      });
+    });
+  }
+
+  send(message: unknown): void {
+    this.socket.send(JSON.stringify(message));
+  }
+
+  /** Waits for the next message that fits; those before it are passed over, and not looked at again. */
+  async next(fits: string | ((message: Message) => boolean)): Promise<Message> {
+    const test = typeof fits === 'string' ? (message: Message) => message.type === fits : fits;
+    let found: Message;
+    await eventually(() => {
+      this.check();
+      while (found === undefined && this.read < this.messages.length) {
+        const message = this.messages[this.read++];
+        if (test(message)) found = message;
+      }
+      if (found === undefined && this.closing !== null)
+        throw new Error(`closed: ${JSON.stringify(this.closing)}`);
+      return found !== undefined;
+    });
+    return found;
+  }
+
+  /** Sends a message and waits for the next error. */
+  async refusal(message: unknown): Promise<Message> {
+    if (typeof message === 'string' || Buffer.isBuffer(message)) this.socket.send(message);
+    else this.send(message);
+    return this.next('error');
+  }
+
+  /** Subscribes, and waits for the snapshots. */
+  async subscribe(...channels: string[]): Promise<Message[]> {
+    this.send({ op: 'subscribe', channels });
+    const snapshots: Message[] = [];
+    for (const channel of channels) {
+      snapshots.push(
+        await this.next((message) => message.type === 'snapshot' && message.channel === channel),
+      );
+    }
+    return snapshots;
+  }
+
+  /** Waits until the answer to a ping is there: everything that was durable before has come. */
+  async caughtUp(): Promise<Message> {
+    this.send({ op: 'ping' });
+    return this.next('pong');
+  }
+
+  /** All that came but heartbeats, which come when they are due, whatever is asked. */
+  get answers(): Message[] {
+    return this.messages.filter((message) => message.type !== 'heartbeat');
+  }
+
+  of(channel: string): Message[] {
+    return this.messages.filter((message) => message.channel === channel);
+  }
+
+  async close(): Promise<void> {
+    this.socket.close();
+    await this.closed;
+    this.check();
+  }
+
+  /** Leaves without a word, as when a machine or a network dies. */
+  async hangUp(): Promise<void> {
+    this.socket.terminate();
+    await this.closed;
+    this.check();
+  }
+
+  /** Throws if a message that came was not right. */
+  check(): void {
+    if (this.fault !== null) throw this.fault;
+  }
+
+  private take(data: RawData, isBinary: boolean): void {
+    try {
+      expect(isBinary).toBe(false);
+      const message = JSON.parse(data.toString());
+      ServerMessage.parse(message);
+      this.count(message);
+      this.messages.push(message);
+    } catch (error) {
+      this.fault ??= error;
+    }
+  }
+
+  private count({ type, channel, channels, channelSequence, after }: Message): void {
+    if (type === 'unsubscribed') for (const left of channels) this.joined.delete(left);
+    if (channelSequence === undefined || type === 'gap') return;
+    if (type === 'delta' || type === 'closed') {
+      expect(this.joined.has(channel), `${channel} is subscribed to`).toBe(true);
+      expect(channelSequence, `${type} of ${channel}`).toBe(this.numbers.get(channel)! + 1);
+    } else this.joined.add(channel);
+    this.numbers.set(channel, type === 'resumed' ? after : channelSequence);
+  }
+}
+
+/** Clients of the server that runs. After each test they are hung up, and what came to them is checked. */
+export function clientsOf(server: () => TestServer) {
+  const clients: StreamClient[] = [];
+  afterEach(() => {
+    for (const client of clients.splice(0)) {
+      client.socket.terminate();
+      client.check();
+    }
+  });
+
+  async function connect(headers: Record<string, string> = {}, path?: string): Promise<StreamClient> {
+    const client = await StreamClient.connect(server().exchange.port, headers, path);
+    clients.push(client);
+    return client;
+  }
+
+  const connectAs = (trader: Trader) => connect({ 'x-user-token': trader.token });
+
+  /** Status and code of a handshake that is refused. */
+  async function refusal(headers: Record<string, string>): Promise<[number, string]> {
+    const refused: Refused = await connect(headers).then(
+      () => {
+        throw new Error('it was let in');
+      },
+      (error) => error,
+    );
+    if (!(refused instanceof Refused)) throw refused;
+    return [refused.status, ErrorBody.parse(refused.body).error.code];
+  }
+
+  return { connect, connectAs, refusal };
+}

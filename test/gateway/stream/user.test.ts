@@ -1,0 +1,261 @@
+/**
+ * The channel `user`: what happens to an account adds up to its balance at every message, and the account that a client
+ * rebuilds is the one that the routes show at the same sequence; from the first order to the last payout.
+ */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Random } from '../../../bench/workload/random.js';
+import { MARKET, TestServer, type Trader, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { randomCommand, type Trading } from './commands.js';
+import { type Message, StreamClient, streamLimits } from './support.js';
+
+const DAY_MS = 86_400_000;
+
+/** Decimals as integers, so that sums are exact. */
+const micros = (dollars: number) => Math.round(dollars * 1e6);
+const lots = (shares: number) => Math.round(shares * 1e3);
+
+/** What an event does to the money: [available, held]. */
+function moneyOf(event: Message): [number, number] {
+  const isBuy = event.side === 'BUY';
+  switch (event.type) {
+    case 'order_rested':
+    case 'order_cancelled': {
+      const hold = isBuy ? lots(event.price) * lots(event.shares) : 0;
+      return event.type === 'order_rested' ? [-hold, hold] : [hold, -hold];
+    }
+    case 'fill':
+      if (!isBuy) return [micros(event.value), 0];
+      return event.role === 'taker'
+        ? [-micros(event.value) - micros(event.fee), 0]
+        : [0, -micros(event.value)];
+    case 'claimed':
+      return [micros(event.payout) + micros(event.refundedFees), 0];
+    case 'deposited':
+    case 'referral_earned':
+      return [micros(event.amount), 0];
+    case 'withdrawn':
+    case 'staked':
+      return [-micros(event.amount), 0];
+    case 'unstaked':
+      return [micros(event.amount) + micros(event.yield), 0];
+    case 'yield_claimed':
+      return [micros(event.yield), 0];
+    case 'position_settled':
+    case 'points_credited':
+      return [0, 0];
+    default:
+      throw new Error(`an event of an unknown type: ${event.type}`);
+  }
+}
+
+/** What a client of the stream would write. */
+class RebuiltAccount {
+  available = 0;
+  held = 0;
+  readonly orders = new Map<string, number>();
+  readonly positions = new Map<string, Message[]>();
+  readonly seen = new Map<string, number>();
+
+  take({ type, data }: Message): void {
+    if (type === 'snapshot') this.begin(data);
+    else if (type === 'delta') this.change(data);
+    else return;
+    for (const { marketId, outcomes } of data.positions) this.positions.set(marketId, outcomes);
+  }
+
+  positionList(): object[] {
+    return [...this.positions.values()].flat().map(heldOf).sort(byPlace);
+  }
+
+  private begin({ balance, orders }: Message): void {
+    this.available = micros(balance.available);
+    this.held = micros(balance.held);
+    this.orders.clear();
+    for (const { orderId, shares } of orders) this.orders.set(orderId, lots(shares));
+    this.positions.clear();
+  }
+
+  private change({ balance, events }: Message): void {
+    for (const event of events) {
+      this.seen.set(event.type, (this.seen.get(event.type) ?? 0) + 1);
+      const [available, held] = moneyOf(event);
+      this.available += available;
+      this.held += held;
+      this.changeOrder(event);
+    }
+    expect([this.available, this.held]).toEqual([micros(balance.available), micros(balance.held)]);
+    expect(micros(balance.total)).toBe(this.available + this.held);
+  }
+
+  private changeOrder({ type, orderId, shares }: Message): void {
+    const left = this.orders.get(orderId);
+    if (type === 'order_rested') this.orders.set(orderId, lots(shares));
+    else if (type === 'order_cancelled') {
+      expect(left).toBe(lots(shares));
+      this.orders.delete(orderId);
+    } else if (type === 'fill' && left !== undefined) {
+      if (left === lots(shares)) this.orders.delete(orderId);
+      else this.orders.set(orderId, left - lots(shares));
+    }
+  }
+}
+
+/** Price, value and status change with the book, which is another channel's matter. */
+const heldOf = ({ marketId, outcome, shares, cost, averagePrice }: Message) => ({
+  marketId,
+  outcome,
+  shares,
+  cost,
+  averagePrice,
+});
+const byPlace = (a: Message, b: Message) =>
+  `${a.marketId}${a.outcome}`.localeCompare(`${b.marketId}${b.outcome}`);
+
+/** A trader with an open stream, which breaks now and then. */
+class Watcher {
+  readonly account = new RebuiltAccount();
+  private taken = 0;
+
+  private constructor(
+    readonly trader: Trader,
+    private client: StreamClient,
+  ) {}
+
+  static async of(trader: Trader): Promise<Watcher> {
+    const client = await connectAs(trader);
+    await client.subscribe('user');
+    return new Watcher(trader, client);
+  }
+
+  async breakOff(meanwhile: () => void): Promise<void> {
+    this.takeUpTo(Number.POSITIVE_INFINITY);
+    const after = this.client.numbers.get('user');
+    await this.client.hangUp();
+    meanwhile();
+    this.client = await StreamClient.connect(server.exchange.port);
+    this.taken = 0;
+    // In one go: the second waits until the first is verified.
+    this.client.send({ op: 'auth', token: this.trader.token });
+    this.client.send({ op: 'resume', channel: 'user', after });
+    await this.client.next('authenticated');
+  }
+
+  /** Holds what was rebuilt against the routes, while trading goes on. */
+  async compare(trade: () => void): Promise<void> {
+    const { userId, token } = this.trader;
+    const read = async (path: string) => {
+      const answer = server.api.get(`/users/${userId}/${path}`, token);
+      trade();
+      const { json } = await answer;
+      expect((await this.client.caughtUp()).sequence).toBeGreaterThanOrEqual(json.sequence);
+      this.takeUpTo(json.sequence);
+      return json;
+    };
+    const balance = await read('balance');
+    expect([micros(balance.available), micros(balance.held)]).toEqual([
+      this.account.available,
+      this.account.held,
+    ]);
+    const { orders, nextCursor } = await read('orders?limit=200');
+    expect(nextCursor).toBe(null);
+    const resting = orders.map(({ orderId, shares }: Message) => [orderId, lots(shares)]);
+    expect(new Map(resting)).toEqual(this.account.orders);
+    const { positions } = await read('positions?limit=200');
+    expect(this.account.positionList()).toEqual(positions.map(heldOf).sort(byPlace));
+  }
+
+  async close(): Promise<void> {
+    await this.client.close();
+  }
+
+  private takeUpTo(sequence: number): void {
+    const { messages } = this.client;
+    while (this.taken < messages.length && (messages[this.taken].sequence ?? 0) <= sequence) {
+      this.account.take(messages[this.taken++]);
+    }
+  }
+}
+
+let server: TestServer;
+
+const connectAs = (trader: Trader) =>
+  StreamClient.connect(server.exchange.port, { 'x-user-token': trader.token });
+
+beforeAll(async () => {
+  server = await TestServer.withMarket(streamLimits({ operationsBurst: 10_000 }));
+});
+afterAll(() => server.stop());
+
+test('an account from its first order to its last payout', async () => {
+  const ada = await server.register('ada');
+  const { json } = await server.api.get(`/users/${ada.userId}/referral`);
+  const traders = [ada, await server.register('bob', json.code), await server.register('cyn')];
+  const watchers: Watcher[] = [];
+  for (const trader of traders) watchers.push(await Watcher.of(trader));
+  const { engine } = server.exchange.sequencer;
+  const random = new Random('user');
+  const trading: Trading = {
+    engine,
+    marketId: engine.activeMarket(0),
+    users: 3,
+    random: new Random('user trading'),
+  };
+  const trade = () => {
+    for (let i = random.whole(0, 12); i > 0; i--) server.submit(randomCommand(trading));
+  };
+  await server.api.post('/vaults/flex/stake', { amount: 100 }, ada.token);
+
+  for (let step = 0; step < 100; step++) {
+    trade();
+    const watcher = watchers[random.whole(0, 2)]!;
+    if (random.chance(0.2)) await watcher.breakOff(trade);
+    await watcher.compare(trade);
+  }
+
+  await server.passTime(WINDOW_START_MS + WINDOW_MS + 5_000, 100_001);
+  for (const watcher of watchers) await watcher.compare(() => {});
+  // One claims; the others are paid a day later.
+  expect((await server.api.post(`/markets/15m/${MARKET}/claim`, {}, ada.token)).status).toBe(200);
+  await server.api.post('/vaults/deposits/d1/unstake', {}, ada.token);
+  for (const watcher of watchers) await watcher.compare(() => {});
+  server.clock.set(WINDOW_START_MS + WINDOW_MS + DAY_MS + 5_000);
+  server.submit({ kind: 'advanceTime' });
+  for (const watcher of watchers) await watcher.compare(() => {});
+
+  const seen = (type: string) =>
+    watchers.reduce((sum, { account }) => sum + (account.seen.get(type) ?? 0), 0);
+  expect(seen('order_rested')).toBeGreaterThan(200);
+  expect(seen('fill')).toBeGreaterThan(200);
+  expect(seen('order_cancelled')).toBeGreaterThan(50);
+  const others = ['staked', 'unstaked', 'position_settled', 'claimed', 'points_credited', 'referral_earned'];
+  for (const type of others) expect(seen(type), type).toBeGreaterThan(0);
+  for (const { account } of watchers) {
+    expect(account.orders.size).toBe(0);
+    expect(account.positionList()).toEqual([]);
+  }
+  for (const watcher of watchers) await watcher.close();
+});
+
+test('nobody sees the account of another, and the tape names nobody', async () => {
+  const eve = await server.register('eve');
+  const dan = await server.register('dan');
+  server.feed.deliver('BTC', 100_000);
+  const client = await connectAs(eve);
+  const market = (await server.api.get('/markets/15m?asset=BTC')).json.markets[0].id;
+  await client.subscribe('user', `trades:${market}`);
+  const order = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
+  await server.api.post(`/markets/15m/${market}/buy`, order, dan.token);
+  await server.api.post(`/markets/15m/${market}/buy`, { outcome: 'DOWN', amount: 3 }, dan.token);
+  const cyn = await server.register('cyn2');
+  await server.api.post(`/markets/15m/${market}/buy`, order, dan.token);
+  await server.api.post(`/markets/15m/${market}/buy`, { outcome: 'DOWN', amount: 3 }, cyn.token);
+  const trades = await client.next(
+    (message) => message.type === 'delta' && message.channel.startsWith('trades'),
+  );
+  expect(trades.data.trades).toMatchObject([{ outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 5 }]);
+  expect(JSON.stringify(trades)).not.toMatch(/"[uo]\d+"|userId|orderId/);
+  await client.caughtUp();
+  expect(client.of('user')).toHaveLength(1);
+  await client.close();
+});

@@ -1,0 +1,528 @@
+/**
+ * The follower's thread and process: what was acknowledged is in the very next answer, and kill -9 at any moment loses
+ * and doubles nothing. Threads and other processes run the build in dist/ (`npm test` makes it).
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import type { Follower, FollowerOptions } from '../../../persistence/follower/follower.js';
+import { ProgressBoard } from '../../../persistence/follower/progress-board.js';
+import type {
+  HistoryAnswers,
+  HistoryKind,
+  HistoryOutcome,
+  RequestOf,
+} from '../../../persistence/history/requests.js';
+import { FrameReader } from '../../../persistence/journal/frames.js';
+import { type Journal, openJournal } from '../../../persistence/journal/journal.js';
+import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { Sequencer } from '../../../persistence/sequencer.js';
+import { recoverFromSnapshot } from '../../../persistence/snapshot/recovery.js';
+import { jsonOf, Log, startFollower } from '../../support/follower-fixture.js';
+import { expectedHistory, shownMarket, type TimedCommand } from '../../support/history-oracle.js';
+import { Folders, readAll, START_MS } from '../../support/journal-fixture.js';
+
+const DIST = fileURLToPath(new URL('../../../dist', import.meta.url));
+const BUILT = pathToFileURL(`${DIST}/persistence/follower/`).href;
+
+const folders = new Folders();
+const children: ChildProcess[] = [];
+const closers: (() => Promise<void>)[] = [];
+let FollowerOfBuild: typeof Follower;
+
+beforeAll(async () => {
+  if (!existsSync(`${DIST}/persistence/follower/worker.js`))
+    throw new Error('dist/ is missing: npm run build');
+  const built = (await import(
+    `${BUILT}follower.js`
+  )) as typeof import('../../../persistence/follower/follower.js');
+  FollowerOfBuild = built.Follower;
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) await kill(child);
+  for (const close of closers.splice(0).reverse()) await close();
+  folders.removeAll();
+});
+
+const USERS = 6;
+
+/** The setting: an asset, a price, users with money. */
+function setUp(sequencer: Sequencer): void {
+  sequencer.submit({ kind: 'listAsset', symbol: 'BTC' });
+  const priceMicros = 90_000_000_000;
+  sequencer.submit({ kind: 'observePrice', asset: 0, priceMicros, observedAtMs: sequencer.engine.nowMs });
+  for (let user = 1; user <= USERS; user++) {
+    const username = `user-${user}`;
+    const grantMicros = 10_000_000_000;
+    sequencer.submit({
+      kind: 'register',
+      username,
+      credential: 'c',
+      referralCode: '',
+      grantMicros,
+      partner: null,
+    });
+  }
+}
+
+/** One makes, one takes: one trade. */
+function trade(sequencer: Sequencer, maker: number, taker: number): void {
+  const marketId = sequencer.engine.activeMarket(0);
+  const common = { kind: 'buy', marketId, idempotencyKey: null, sizeLots: 1_000, priceTicks: 500 } as const;
+  const money = { budgetMicros: 500_000, postOnly: false, validUntilMs: MAX_TIME_MS };
+  const { GTC, IOC } = TimeInForce;
+  sequencer.submit({ ...common, ...money, userId: maker, outcome: Outcome.UP, timeInForce: GTC });
+  sequencer.submit({ ...common, ...money, userId: taker, outcome: Outcome.DOWN, timeInForce: IOC });
+}
+
+interface Exchange {
+  sequencer: Sequencer;
+  follower: Follower;
+  log: Log;
+  read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryOutcome<Kind>>;
+  durable(): Promise<void>;
+}
+
+async function openExchange(folder: string, options: Partial<FollowerOptions> = {}): Promise<Exchange> {
+  const journal = await openJournal({ folder });
+  const reader = await openJournalReader(folder);
+  const log = new Log();
+  // A clock that stands still: nothing here takes too long, however busy the machine is.
+  const elapsedMs = () => 0;
+  const { engine } = await recoverFromSnapshot({ folder, reader, log, elapsedMs });
+  await reader.close();
+  const follower = new FollowerOfBuild({
+    folder,
+    durableSequence: engine.sequence,
+    log,
+    elapsedMs,
+    onDisagreement: (sequence, message) => log.error({ sequence, problem: message }, 'disagreement'),
+    onFailure: (error) => log.error({ problem: error.message }, 'failure'),
+    ...options,
+  });
+  let nowMs = START_MS;
+  const sequencer = new Sequencer({
+    engine,
+    journal: toldTo(follower, journal),
+    now: () => nowMs++,
+    onFatal: (error) => log.error({ problem: error.message }, 'fatal'),
+  });
+  closers.push(async () => {
+    await sequencer.close();
+    await follower.close();
+  });
+  return {
+    sequencer,
+    follower,
+    log,
+    read: (request) =>
+      new Promise((resolve) => follower.history.read(request, sequencer.durableSequence, resolve)),
+    durable: () =>
+      new Promise((resolve) => sequencer.releaseAt(engine.sequence, { release: () => resolve() })),
+  };
+}
+
+/** The journal, telling the follower of each commit. */
+function toldTo(follower: Follower, journal: Journal): ConstructorParameters<typeof Sequencer>[0]['journal'] {
+  return {
+    get end() {
+      return journal.end;
+    },
+    append: (batch, done) => {
+      const { lastSequence } = batch;
+      journal.append(batch, (error) => {
+        if (error === null) follower.committed(lastSequence);
+        done(error);
+      });
+    },
+    close: () => journal.close(),
+  };
+}
+
+function answerOf<Kind extends HistoryKind>(outcome: HistoryOutcome<Kind>): HistoryAnswers[Kind] {
+  if (outcome.outcome !== 'ok') throw new Error(outcome.reason);
+  return outcome.answer;
+}
+
+describe('the thread', () => {
+  it('a trade that was acknowledged is in the very next answer', async () => {
+    const { sequencer, read, durable, log } = await openExchange(folders.make());
+    setUp(sequencer);
+    for (let i = 1; i <= 100; i++) {
+      const maker = 1 + (i % USERS);
+      const taker = 1 + ((i + 1) % USERS);
+      trade(sequencer, maker, taker);
+      await durable();
+      const sequence = sequencer.durableSequence;
+      const [tape, trades, profile] = await Promise.all([
+        read({ kind: 'marketTrades', marketId: sequencer.engine.activeMarket(0), limit: 1, cursor: null }),
+        read({ kind: 'userTrades', userId: taker, limit: 1, cursor: null }),
+        read({ kind: 'rank', userId: maker, metric: 'volume', period: 'all' }),
+      ]);
+      expect(answerOf(tape)!.entries[0]).toMatchObject({ tradeId: i, ordinal: i });
+      expect(answerOf(trades).entries[0]).toMatchObject({ tradeId: i, role: 0, side: 0, outcome: 1 });
+      expect(answerOf(profile).rank).toBeGreaterThan(0);
+      for (const answer of [tape, trades])
+        expect(answer.outcome === 'ok' && answer.sequence >= sequence).toBe(true);
+    }
+    expect(log.of('error')).toEqual([]);
+  });
+
+  it('tells where it is, and names the users of a leaderboard', async () => {
+    const { sequencer, follower, read, durable } = await openExchange(folders.make(), {
+      snapshotEveryCommands: 20,
+    });
+    setUp(sequencer);
+    trade(sequencer, 1, 2);
+    await durable();
+    for (let i = 0; i < 30; i++) trade(sequencer, 3, 4);
+    await durable();
+    const board = answerOf(
+      await read({ kind: 'leaderboard', metric: 'volume', period: 'day', limit: 3, cursor: null }),
+    );
+    expect(board.entries.map(({ rank, username, value }) => [rank, username, value])).toEqual([
+      [1, 'user-3', 15_000_000],
+      [2, 'user-4', 15_000_000],
+      [3, 'user-1', 500_000],
+    ]);
+    expect(board.nextCursor).toEqual({ userId: 1, value: 500_000 });
+    expect(board.atMs).toBe(sequencer.engine.nowMs);
+    await read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    expect(follower.status).toMatchObject({
+      appliedSequence: sequencer.durableSequence,
+      projectedSequence: sequencer.durableSequence,
+      lagCommands: 0,
+      lagMs: 0,
+      historyEntries: 31 * 3 + 1,
+    });
+    await vi.waitFor(() => expect(follower.status.snapshotSequence).toBeGreaterThan(20), 30_000);
+  });
+
+  it('answers the reads that wait when it is closed, and no more after that', async () => {
+    const { follower, sequencer } = await openExchange(folders.make());
+    setUp(sequencer);
+    const done = vi.fn();
+    const request = { kind: 'rank', userId: 1, metric: 'profit', period: 'all' } as const;
+    // A sequence that never comes.
+    follower.history.read(request, 1e9, done);
+    await follower.close();
+    follower.history.read(request, 0, done);
+    expect(done.mock.calls).toEqual(
+      Array(2).fill([{ outcome: 'unavailable', reason: 'the exchange is closing' }]),
+    );
+    await follower.close();
+  });
+
+  it('that ends by itself is started again, and goes on where it was; not for ever', async () => {
+    const onFailure = vi.fn();
+    const { sequencer, follower, log, read, durable } = await openExchange(folders.make(), { onFailure });
+    setUp(sequencer);
+    const trades = { kind: 'userTrades', userId: 1, limit: 100, cursor: null } as const;
+    const { thread } = follower as unknown as { thread: Worker };
+    for (let end = 1; end <= RESTARTS; end++) {
+      trade(sequencer, 1, 2);
+      await durable();
+      await endThread(follower);
+      expect(await read(trades)).toMatchObject({ outcome: 'unavailable' });
+      // What was committed while there was no thread is in the history, too.
+      trade(sequencer, 1, 2);
+      await durable();
+      await vi.waitFor(async () => expect((await read(trades)).outcome).toBe('ok'), 30_000);
+      expect(answerOf(await read(trades)).entries.length).toBe(end * 2);
+    }
+    expect(follower).not.toHaveProperty('thread', thread);
+    expect(log.of('error').map(({ message }) => message)).toEqual(
+      Array(RESTARTS).fill("the follower's thread has ended and will be started again"),
+    );
+    expect(onFailure).not.toHaveBeenCalled();
+    await endThread(follower);
+    expect(onFailure).toHaveBeenCalledTimes(1);
+    expect(await read(trades)).toEqual({ outcome: 'unavailable', reason: 'the follower has failed' });
+  });
+
+  it('is closed at whatever it is while it starts, and the next one goes on', async () => {
+    const folder = folders.make();
+    const first = await openExchange(folder, { snapshotEveryCommands: 20 });
+    setUp(first.sequencer);
+    for (let i = 0; i < 30; i++) trade(first.sequencer, 1, 2);
+    await first.durable();
+    await vi.waitFor(() => expect(first.follower.status.snapshotSequence).toBeGreaterThan(20), 30_000);
+    await closers.pop()!();
+    for (let turns = 0; turns < 6; turns++) {
+      const { follower, log } = await openExchange(folder);
+      // A start takes some tens of milliseconds, most of them before the snapshot is read.
+      await delay(turns * 10);
+      await follower.close();
+      expect(log.entries.filter(({ level }) => level !== 'info')).toEqual([]);
+      await closers.pop()!();
+    }
+    const { read } = await openExchange(folder);
+    const trades = { kind: 'userTrades', userId: 1, limit: 100, cursor: null } as const;
+    expect(answerOf(await read(trades)).entries).toHaveLength(30);
+  });
+
+  it('may be ended while it works alone, and begins no such work when it is to end', () => {
+    const end = vi.fn();
+    const board = new ProgressBoard();
+    const work = (during: () => void) => board.workAlone(during, end);
+    expect(board.workAlone(() => 'done', end)).toBe('done');
+    expect(end).not.toHaveBeenCalled();
+    expect(new ProgressBoard().close()).toBe(false);
+    work(() => expect(board.close()).toBe(true));
+    expect(end).toHaveBeenCalledTimes(1);
+    work(() => expect(end).toHaveBeenCalledTimes(2));
+    expect(board.close()).toBe(false);
+  });
+
+  it('is closed while it waits to be started again', async () => {
+    const onFailure = vi.fn();
+    const { follower } = await openExchange(folders.make(), { onFailure });
+    await endThread(follower);
+    await follower.close();
+    // Longer than it waits.
+    await delay(1_500);
+    expect((follower as unknown as { thread: Worker }).thread.threadId).toBe(-1);
+    expect(onFailure).not.toHaveBeenCalled();
+  });
+
+  it('a folder that cannot be used is tried again and again: trading does not depend on it', async () => {
+    const folder = folders.make();
+    writeFileSync(folder, 'a file where the folder must be');
+    const log = new Log();
+    const onFailure = vi.fn();
+    const follower = new FollowerOfBuild({
+      folder,
+      durableSequence: 0,
+      log,
+      elapsedMs: () => 0,
+      onDisagreement: onFailure,
+      onFailure,
+    });
+    closers.push(() => follower.close());
+    await vi.waitFor(() => expect(log.of('error').length).toBeGreaterThan(1), 30_000);
+    expect(log.of('error')[0]!.message).toBe('the follower has failed and tries again');
+    expect(onFailure).not.toHaveBeenCalled();
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'gives way from whatever priority the program was started with',
+    async () => {
+      const script = `
+      import { getPriority } from 'node:os';
+      const { giveWay } = await import('${BUILT}thread-priority.js');
+      giveWay(5);
+      process.stdout.write(String(getPriority(0)));`;
+      const priorityFrom = (nice: string) =>
+        execFileSync('nice', ['-n', nice, process.execPath, '--input-type=module', '-e', script]).toString();
+      const start = getPriority(0);
+      expect(priorityFrom('0')).toBe(`${Math.min(19, start + 5)}`);
+      expect(priorityFrom('9')).toBe(`${Math.min(19, start + 14)}`);
+      expect(priorityFrom('19')).toBe('19');
+    },
+  );
+});
+
+/** As often as it is started again within ten minutes. */
+const RESTARTS = 5;
+
+/** Has the thread end as it would when it is out of memory. */
+async function endThread(follower: Follower): Promise<void> {
+  await (follower as unknown as { thread: Worker }).thread.terminate();
+}
+
+/** An exchange that trades without end: windows of a few seconds of real time, snapshots all the time. */
+const PROGRAM = `
+  import { writeSync } from 'node:fs';
+  const { openJournal } = await import('${BUILT}journal.js');
+  const { openJournalReader } = await import('${BUILT}journal-reader.js');
+  const { recoverFromSnapshot } = await import('${BUILT}snapshot-recovery.js');
+  const { Sequencer } = await import('${BUILT}sequencer.js');
+  const { Follower } = await import('${BUILT}follower.js');
+  const folder = process.argv[2];
+  const say = (what) => writeSync(1, JSON.stringify(what) + '\\n');
+  const stop = (problem) => { say({ problem: String(problem) }); process.exit(3); };
+  const log = {
+    info: (fields, message) => say({ ...fields, message }),
+    warn: (fields, message) => say({ ...fields, message }),
+    error: (fields, message) => stop(message + JSON.stringify(fields)),
+  };
+  const elapsedMs = () => performance.now();
+  const journal = await openJournal({ folder });
+  const reader = await openJournalReader(folder);
+  const { engine } = await recoverFromSnapshot({ folder, reader, log, elapsedMs });
+  await reader.close();
+  const follower = new Follower({
+    folder, durableSequence: engine.sequence, snapshotEveryCommands: 100, log, elapsedMs,
+    onDisagreement: (sequence, message) => stop(message), onFailure: stop,
+  });
+  const told = {
+    get end() { return journal.end; },
+    append: (batch, done) => {
+      const { lastSequence } = batch;
+      journal.append(batch, (error) => { if (error === null) follower.committed(lastSequence); done(error); });
+    },
+    close: () => journal.close(),
+  };
+  const now = () => Math.max(engine.nowMs, ${START_MS}) + 600;
+  const sequencer = new Sequencer({ engine, journal: told, now, onFatal: stop });
+  const command = () => {
+    const at = engine.sequence;
+    if (at === 0) return { kind: 'listAsset', symbol: 'BTC' };
+    if (at <= 20) return { kind: 'register', username: 'user-' + at, credential: 'x'.repeat(500),
+      referralCode: at > 1 ? 'Q000001' : '', grantMicros: 10_000_000_000, partner: null };
+    const marketId = engine.activeMarket(0);
+    if (at % 40 === 21 || marketId === 0) return { kind: 'observePrice', asset: 0,
+      priceMicros: 90_000_000_000 + ((at * 7919) % 1000) * 1000, observedAtMs: engine.nowMs };
+    const makes = at % 2 === 0;
+    return { kind: 'buy', userId: 1 + (at * 7 % 20), idempotencyKey: null, marketId, outcome: makes ? 0 : 1,
+      budgetMicros: 5_000_000, sizeLots: 10_000, priceTicks: 500, timeInForce: makes ? 2 : 0, postOnly: false,
+      validUntilMs: 8_640_000_000_000 };
+  };
+  const submitSome = () => {
+    for (let i = 0; i < 15; i++) sequencer.submit(command());
+    const { sequence } = engine;
+    sequencer.releaseAt(sequence, { release: () => say({ acknowledged: sequence }) });
+    setTimeout(submitSome, 5);
+  };
+  submitSome();
+`;
+
+interface Line {
+  problem?: string;
+  acknowledged?: number;
+  message?: string;
+  sequence?: number;
+  snapshotSequence?: number;
+  historySequence?: number;
+}
+
+/**
+ * Runs the program until its first acknowledgement, and then until the moment comes; kills it, and returns what it said.
+ */
+async function runAndKill(
+  folder: string,
+  moment: (lines: readonly Line[]) => Promise<void>,
+): Promise<Line[]> {
+  const program = `${folder}.mjs`;
+  writeFileSync(program, PROGRAM);
+  const child = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const lines: Line[] = [];
+  let closed = false;
+  const reader = createInterface({ input: child.stdout! });
+  reader.on('line', (line) => lines.push(JSON.parse(line) as Line));
+  const ended = once(reader, 'close').then(() => (closed = true));
+  await vi.waitFor(() => expect(closed || lines.some((line) => line.acknowledged)).toBe(true), 60_000);
+  await moment(lines);
+  await kill(child);
+  await ended;
+  return lines;
+}
+
+/** The names of unfinished snapshots. */
+function unfinished(folder: string): string[] {
+  const snapshots = join(folder, 'snapshots');
+  return existsSync(snapshots) ? readdirSync(snapshots).filter((name) => name.endsWith('.tmp')) : [];
+}
+
+/** When a snapshot is being written, or after a while if none is. */
+async function whileSnapshotIsWritten(folder: string): Promise<void> {
+  for (let looks = 0; looks < 100_000 && unfinished(folder).length === 0; looks++) await nextTurn();
+}
+
+/** By turns: while a snapshot is written, after any time, and that long after a snapshot was written. */
+function momentOf(turn: number, waitMs: number, folder: string): (lines: readonly Line[]) => Promise<void> {
+  switch (turn % 3) {
+    case 0:
+      return () => whileSnapshotIsWritten(folder);
+    case 1:
+      return () => delay(waitMs);
+    default:
+      return async (lines) => {
+        const isWritten = () => lines.some(({ message }) => message?.startsWith('a snapshot was written'));
+        await vi.waitFor(() => expect(isWritten()).toBe(true), 60_000);
+        await delay(waitMs);
+      };
+  }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+async function commandsIn(folder: string): Promise<TimedCommand[]> {
+  const frames = new FrameReader();
+  const commands: TimedCommand[] = [];
+  for (const batch of await readAll(folder)) {
+    frames.open(batch.frames);
+    for (let command = frames.next(); command !== null; command = frames.next()) {
+      commands.push({ command: structuredClone(command), atMs: frames.atMs });
+    }
+  }
+  return commands;
+}
+
+describe('kill -9', () => {
+  it('at random moments, 20 times and more: it starts again, and history is complete, with nothing twice', async () => {
+    const folder = folders.make();
+    const found = { kills: 0, unfinishedSnapshots: 0, historiesBehind: 0, fromSnapshot: 0 };
+    let acknowledged = 0;
+    let seed = 1;
+    // Until the kills have hit what they are to hit: a snapshot being written, and a history being projected.
+    while (found.kills < 20 || found.unfinishedSnapshots === 0 || found.historiesBehind === 0) {
+      expect(found.kills, `after so many kills only ${JSON.stringify(found)}`).toBeLessThan(80);
+      seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+      const lines = await runAndKill(folder, momentOf(found.kills, seed % 300, folder));
+      found.kills++;
+      expect(lines.filter((line) => line.problem)).toEqual([]);
+      const recovered = lines.find(({ message }) => message?.startsWith('recovered'))!;
+      expect(recovered.sequence).toBeGreaterThanOrEqual(acknowledged);
+      if (recovered.snapshotSequence! > 0) found.fromSnapshot++;
+      const started = lines.find(({ message }) => message === 'the follower starts');
+      if (started !== undefined && started.historySequence! < recovered.sequence!) found.historiesBehind++;
+      acknowledged = Math.max(acknowledged, ...lines.map((line) => line.acknowledged ?? 0));
+      if (unfinished(folder).length > 0) found.unfinishedSnapshots++;
+    }
+    expect(found.fromSnapshot).toBeGreaterThan(10);
+    await expectComplete(folder, acknowledged);
+  }, 300_000);
+
+  async function expectComplete(folder: string, acknowledged: number): Promise<void> {
+    const commands = await commandsIn(folder);
+    expect(commands.length).toBeGreaterThanOrEqual(acknowledged);
+    const expected = expectedHistory(commands);
+    const follower = startFollower(folder, commands.length);
+    closers.push(() => follower.close());
+    for (const kind of ['userTrades', 'pointsCredits', 'closedPositions'] as const) {
+      let rows = 0;
+      for (let userId = 1; userId <= 20; userId++) {
+        const limit = 1e6;
+        const { entries } = await follower.read({ kind, userId, limit, cursor: null });
+        expect(entries).toEqual((expected[kind].get(userId) ?? []).toReversed());
+        rows += entries.length;
+      }
+      expect(rows, kind).toBeGreaterThan(100);
+    }
+    for (const market of expected.markets) {
+      const text = await follower.read({ kind: 'marketText', marketId: market.marketId });
+      const points = expected.points.get(market.marketId)!;
+      expect(jsonOf(text!)).toMatchObject(shownMarket(market, points));
+    }
+    expect(follower.log.of('error')).toEqual([]);
+    const reader = await openJournalReader(folder);
+    const recovery = await recoverFromSnapshot({ folder, reader, log: new Log(), elapsedMs: () => 0 });
+    await reader.close();
+    expect(recovery.engine.digest()).toBe(expected.engine.digest());
+  }
+});

@@ -1,0 +1,457 @@
+/**
+ * The follower in this thread: what it does when it disagrees, when snapshots are taken, how reads wait and when they
+ * are refused. The thread of its own is tested in follower-thread.test.ts, what it answers in history.test.ts.
+ */
+import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { CommitMarks } from '../../../persistence/follower/lag.js';
+import { HISTORY_LAG_MAX_MS, History, type HistoryLink } from '../../../persistence/history/history.js';
+import type { HistoryOutcome, HistoryRequest } from '../../../persistence/history/requests.js';
+import { FrameWriter } from '../../../persistence/journal/frames.js';
+import { openJournal } from '../../../persistence/journal/journal.js';
+import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { readSnapshot } from '../../../persistence/snapshot/file.js';
+import {
+  listSnapshots,
+  prepareSnapshotFolder,
+  snapshotNameOf,
+} from '../../../persistence/snapshot/folder.js';
+import { recoverFromSnapshot } from '../../../persistence/snapshot/recovery.js';
+import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
+import {
+  journalOf,
+  Log,
+  startFollower,
+  type TestFollower,
+  writeCommands,
+} from '../../support/follower-fixture.js';
+import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
+import { append, Folders, flip, tamper } from '../../support/journal-fixture.js';
+
+const folders = new Folders();
+const followers: TestFollower[] = [];
+let commands: TimedCommand[];
+beforeAll(() => {
+  commands = dayOfCommands();
+});
+afterEach(async () => {
+  for (const follower of followers.splice(0)) await follower.close();
+  folders.removeAll();
+});
+
+const RANK: HistoryRequest & { kind: 'rank' } = { kind: 'rank', userId: 1, metric: 'profit', period: 'all' };
+const TRADES: HistoryRequest & { kind: 'userTrades' } = {
+  kind: 'userTrades',
+  userId: 1,
+  limit: 1,
+  cursor: null,
+};
+
+function start(
+  folder: string,
+  durable: number,
+  snapshots?: { everyCommands: number; everyMs: number },
+): TestFollower {
+  const follower = startFollower(folder, durable, snapshots);
+  followers.push(follower);
+  return follower;
+}
+
+describe('disagreement', () => {
+  it('a digest that this engine does not come to is reported with its batch, and nothing is answered any more', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    await writeCommands(journal, engine, commands.slice(0, 1_000));
+    const follower = start(folder, 1_000);
+    await follower.read(TRADES);
+    // What another engine would have written: the chain fits, the digest does not.
+    const frames = new FrameWriter();
+    frames.append(commands[1_000]!.command, commands[1_000]!.atMs);
+    await append(journal, {
+      firstSequence: 1_001,
+      lastSequence: 1_001,
+      frames: frames.view(),
+      digest: '0123456789abcdef',
+    });
+    follower.committed(1_001);
+    await vi.waitFor(() => expect(follower.disagreements.length).toBe(1), 30_000);
+    expect(follower.disagreements[0]!.sequence).toBe(1_001);
+    expect(follower.disagreements[0]!.message).toMatch(/digest/);
+    await vi.waitFor(async () => {
+      expect(await follower.outcome(TRADES, 0)).toMatchObject({
+        outcome: 'unavailable',
+        reason: /has stopped/,
+      });
+    }, 30_000);
+    await journal.close();
+  });
+
+  it.each(['frames', 'digest', 'hash'])(
+    'a byte flipped in the %s of a row that it comes to',
+    async (column) => {
+      const folder = folders.make();
+      await journalOf(folder, commands.slice(0, 2_000));
+      const at = await firstSequenceAfter(folder, 1_500);
+      await flip(folder, at, column);
+      const follower = start(folder, 2_000);
+      await vi.waitFor(() => expect(follower.disagreements.length).toBe(1), 30_000);
+      expect(follower.disagreements[0]!.sequence).toBe(at);
+    },
+  );
+
+  it.each(['frames', 'digest', 'hash'])(
+    'a byte flipped in the %s of a row that nobody replays any more, because a snapshot has it',
+    async (column) => {
+      const folder = folders.make();
+      await journalOf(folder, commands.slice(0, 2_000));
+      const first = startFollower(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
+      await first.read(TRADES);
+      await vi.waitFor(() => expect(listSnapshots(folder).length).toBe(1), 30_000);
+      await first.close();
+      expect(first.disagreements).toEqual([]);
+
+      const at = await firstSequenceAfter(folder, 700);
+      await flip(folder, at, column);
+      const reader = await openJournalReader(folder);
+      const { snapshotSequence } = await recoverFromSnapshot({
+        folder,
+        reader,
+        log: new Log(),
+        elapsedMs: () => 0,
+      });
+      await reader.close();
+      expect(snapshotSequence).toBeGreaterThan(1_800);
+      const follower = start(folder, 2_000);
+      await vi.waitFor(() => expect(follower.disagreements.length).toBe(1), 30_000);
+      expect(follower.disagreements[0]!.sequence).toBe(at);
+    },
+  );
+
+  it('a journal whose end is removed while it runs', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands.slice(0, 1_000));
+    const follower = start(folder, 1_000);
+    await follower.read(TRADES);
+    // Something is said to be committed, and is not there.
+    follower.committed(1_010);
+    await vi.waitFor(() => expect(follower.disagreements.length).toBe(1), 30_000);
+    expect(follower.disagreements[0]!.sequence).toBe(1_001);
+  });
+
+  async function firstSequenceAfter(folder: string, sequence: number): Promise<number> {
+    const reader = await openJournalReader(folder);
+    for (let at = sequence; ; at++) {
+      if ((await reader.positionAt(at)) === null) continue;
+      await reader.close();
+      return at + 1;
+    }
+  }
+});
+
+describe('snapshots', () => {
+  it('come after so many commands, the last three stay, and the history is never behind them', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    const follower = start(folder, 0, { everyCommands: 500, everyMs: 1e15 });
+    const seen = new Set<number>();
+    for (let from = 0; from < 4_000; from += 250) {
+      await writeCommands(journal, engine, commands.slice(from, from + 250));
+      follower.committed(engine.sequence);
+      await follower.read(TRADES);
+      for (const { sequence } of listSnapshots(folder)) {
+        seen.add(sequence);
+        expect(sequence).toBeLessThanOrEqual(follower.board.get('projected'));
+      }
+    }
+    expect(seen.size).toBeGreaterThan(5);
+    expect(seen.size).toBeLessThan(9);
+    expect(listSnapshots(folder).length).toBe(3);
+    expect(follower.board.get('snapshotSequence')).toBe(Math.max(...seen));
+    expect(follower.log.of('info').filter(({ message }) => message.startsWith('a snapshot')).length).toBe(
+      seen.size,
+    );
+    await journal.close();
+  });
+
+  it('come after so much of the time of the exchange', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    const follower = start(folder, 0, { everyCommands: 1e9, everyMs: 600_000 });
+    await writeCommands(journal, engine, commands);
+    follower.committed(engine.sequence);
+    await follower.read(TRADES);
+    // Two windows take half an hour: more than the three that are kept.
+    expect(
+      follower.log.of('info').filter(({ message }) => message.startsWith('a snapshot')).length,
+    ).toBeGreaterThan(3);
+    expect(listSnapshots(folder).length).toBe(3);
+    await journal.close();
+  });
+
+  it('are not taken while a long journal is caught up with', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands);
+    const follower = start(folder, commands.length, { everyCommands: 1_000, everyMs: 1e15 });
+    await follower.read(TRADES);
+    for (const { sequence } of listSnapshots(folder))
+      expect(sequence).toBeGreaterThan(commands.length - 1_000);
+    expect(listSnapshots(folder).length).toBe(1);
+  });
+
+  it('one that cannot be written is logged, and the rest goes on', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    const follower = start(folder, 0, { everyCommands: 400, everyMs: 1e15 });
+    await writeCommands(journal, engine, commands.slice(0, 300));
+    follower.committed(300);
+    await follower.read(TRADES);
+    rmSync(join(folder, 'snapshots'), { recursive: true });
+    await writeCommands(journal, engine, commands.slice(300, 600));
+    follower.committed(600);
+    await follower.read(TRADES);
+    expect(follower.log.of('error').map(({ message }) => message)).toEqual([
+      'a snapshot could not be written',
+    ]);
+    mkdirSync(join(folder, 'snapshots'));
+    await writeCommands(journal, engine, commands.slice(600, 1_200));
+    follower.committed(1_200);
+    await follower.read(TRADES);
+    expect(listSnapshots(folder).length).toBe(1);
+    await journal.close();
+  });
+
+  it('damaged ones that are ahead of the journal stop none from being taken, nor from staying', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands.slice(0, 2_000));
+    await prepareSnapshotFolder(folder);
+    const ahead = [1e9, 2e9, 3e9].map((sequence) => snapshotNameOf(folder, sequence));
+    for (const { path } of ahead) writeFileSync(path, 'nothing');
+    const follower = start(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
+    await follower.read(TRADES);
+    await vi.waitFor(() => expect(listSnapshots(folder).length).toBe(4), 30_000);
+    expect(listSnapshots(folder).slice(0, 3)).toEqual(ahead.toReversed());
+    expect(readSnapshot(listSnapshots(folder)[3]!.path).engine.sequence).toBeGreaterThan(1_800);
+  });
+
+  it('a damaged one is passed over by the follower too', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands.slice(0, 2_000));
+    const first = startFollower(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
+    await first.read(TRADES);
+    await first.close();
+    const [snapshot] = listSnapshots(folder);
+    writeFileSync(snapshot!.path, 'nothing');
+    const follower = start(folder, 2_000);
+    expect((await follower.read(TRADES)).entries.length).toBe(1);
+    expect(follower.log.of('warn').map(({ message }) => message)).toEqual([
+      `the snapshot ${snapshot!.name} cannot be used`,
+    ]);
+  });
+});
+
+describe('failures that are none of the journal', () => {
+  it('a history that somebody else has locked is tried again, and goes on where it was', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    await writeCommands(journal, engine, commands.slice(0, 1_000));
+    const follower = start(folder, 1_000);
+    await follower.read(TRADES);
+    const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
+    await execute(database, 'BEGIN IMMEDIATE');
+    await writeCommands(journal, engine, commands.slice(1_000, 4_000));
+    follower.committed(4_000);
+    await vi.waitFor(() => expect(follower.log.of('error').length).toBe(1), 60_000);
+    await execute(database, 'ROLLBACK');
+    await closeDatabase(database);
+    expect((await follower.read(TRADES)).entries.length).toBe(1);
+    const problems = follower.log.of('error').map(({ message }) => message);
+    expect(new Set(problems)).toEqual(new Set(['the follower has failed and tries again']));
+    const starts = follower.log.of('info').filter(({ message }) => message === 'the follower starts');
+    expect(starts.at(-1)!.fields).toMatchObject({ historySequence: 1_000 });
+    expect(follower.disagreements).toEqual([]);
+    await journal.close();
+  });
+});
+
+describe('a journal that cannot be read now', () => {
+  const reasonOf = (follower: TestFollower) => follower.troubles.at(-1);
+
+  it('because somebody else has locked it: it is tried again, told of, and nothing is said to be wrong', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands.slice(0, 1_000));
+    const other = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READWRITE);
+    await execute(other, 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    const follower = start(folder, 1_000);
+    await vi.waitFor(() => expect(follower.log.of('error').length).toBeGreaterThan(1), 60_000);
+    expect(follower.disagreements).toEqual([]);
+    expect(reasonOf(follower)).toMatch(/journal\.db cannot be read now: SQLITE_BUSY/);
+    await execute(other, 'ROLLBACK');
+    await closeDatabase(other);
+    expect((await follower.read(TRADES)).entries.length).toBe(1);
+    await vi.waitFor(() => expect(reasonOf(follower)).toBe(null), 30_000);
+    expect(follower.disagreements).toEqual([]);
+  });
+
+  it('what lies before the snapshot is checked later, if it could not be read at first', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands.slice(0, 2_000));
+    const first = startFollower(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
+    await first.read(TRADES);
+    await vi.waitFor(() => expect(listSnapshots(folder).length).toBe(1), 30_000);
+    await first.close();
+    const path = join(folder, 'journal.db');
+    const follower = start(folder, 2_000);
+    // The session has a connection by then; the check opens another, and meets a folder in the journal's place.
+    const { info } = follower.log;
+    follower.log.info = (fields, message) => {
+      info(fields, message);
+      if (message !== 'the follower starts') return;
+      renameSync(path, `${path}.away`);
+      mkdirSync(path);
+    };
+    await vi.waitFor(() => expect(reasonOf(follower)).toMatch(/cannot be read now/), 30_000);
+    expect((await follower.read(TRADES)).entries.length).toBe(1);
+    rmdirSync(path);
+    renameSync(`${path}.away`, path);
+    await vi.waitFor(() => expect(reasonOf(follower)).toBe(null), 30_000);
+    const told = follower.log.of('info').map(({ message }) => message);
+    expect(told).toContain('the journal before the snapshot is whole');
+    expect(told.at(-1)).toBe('the follower works again');
+    expect(follower.disagreements).toEqual([]);
+  });
+});
+
+describe('the lag', () => {
+  it('is the time since the oldest commit that is not projected, to within a tenth of a second', () => {
+    const marks = new CommitMarks();
+    expect(marks.lagMs(0, 5_000)).toBe(0);
+    marks.committed(10, 1_000);
+    marks.committed(20, 1_050);
+    marks.committed(30, 1_500);
+    expect(marks.lagMs(0, 2_000)).toBe(1_000);
+    expect(marks.lagMs(19, 2_000)).toBe(1_000);
+    expect(marks.lagMs(20, 2_000)).toBe(500);
+    expect(marks.lagMs(30, 2_000)).toBe(0);
+    marks.committed(31, 3_000);
+    expect(marks.lagMs(30, 3_250)).toBe(250);
+    expect(marks.lagMs(31, 3_500)).toBe(0);
+    // The history is made again.
+    expect(marks.lagMs(0, 4_000)).toBe(0);
+    expect(marks.lagMs(10, 5_000)).toBe(1_000);
+  });
+
+  it('is bounded in memory, and never told too small, when the follower stands still', () => {
+    const marks = new CommitMarks();
+    for (let i = 0; i < 100_000; i++) marks.committed(i + 1, i * 200);
+    expect(marks.lagMs(0, 20_000_000)).toBe(20_000_000);
+    expect(marks.lagMs(50_000, 20_000_000)).toBeGreaterThanOrEqual(20_000_000 - 50_000 * 200);
+    expect(marks.lagMs(100_000, 20_000_000)).toBe(0);
+  });
+});
+
+describe('reads from the trading thread', () => {
+  interface Asked {
+    history: History;
+    sent: { id: number; minSequence: number }[];
+    link: { lag: number; now: number; problem: string | null };
+  }
+
+  function ask(): Asked {
+    const sent: Asked['sent'] = [];
+    const link: Asked['link'] = { lag: 0, now: 0, problem: null };
+    const through: HistoryLink = {
+      send: (id, _request, minSequence) => sent.push({ id, minSequence }),
+      lagMs: () => link.lag,
+      elapsedMs: () => link.now,
+      problem: () => link.problem,
+    };
+    return { history: new History(through), sent, link };
+  }
+
+  const answered: HistoryOutcome = { outcome: 'ok', sequence: 12, answer: { account: null, rank: 3 } };
+
+  it('are sent with the sequence that they wait for, and answered once', () => {
+    const { history, sent } = ask();
+    const done = vi.fn();
+    history.read(RANK, 12, done);
+    expect(sent).toEqual([{ id: 1, minSequence: 12 }]);
+    history.answered(1, answered);
+    history.answered(1, answered);
+    expect(done.mock.calls).toEqual([[answered]]);
+  });
+
+  it('are refused at once when the follower is more than 2 s behind, or does not work', () => {
+    const { history, sent, link } = ask();
+    const done = vi.fn();
+    link.lag = HISTORY_LAG_MAX_MS;
+    history.read(RANK, 1, done);
+    expect(sent.length).toBe(1);
+    link.lag = HISTORY_LAG_MAX_MS + 1;
+    history.read(RANK, 1, done);
+    link.lag = 0;
+    link.problem = 'it has failed';
+    history.read(RANK, 1, done);
+    expect(done.mock.calls).toEqual([
+      [{ outcome: 'unavailable', reason: 'the history is 2001 ms behind' }],
+      [{ outcome: 'unavailable', reason: 'it has failed' }],
+    ]);
+    expect(sent.length).toBe(1);
+    history.end('the end');
+    expect(done).toHaveBeenCalledTimes(3);
+  });
+
+  it('are refused when 2 s have passed without an answer, which is then dropped', async () => {
+    const { history, link } = ask();
+    const done = vi.fn();
+    history.read(RANK, 1, done);
+    link.now = HISTORY_LAG_MAX_MS + 1;
+    await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(1), 30_000);
+    expect(done.mock.calls[0]![0]).toMatchObject({ outcome: 'unavailable', reason: /too long/ });
+    history.answered(1, answered);
+    expect(done).toHaveBeenCalledTimes(1);
+  });
+
+  it('are bounded in number', () => {
+    const { history, sent } = ask();
+    const done = vi.fn();
+    for (let i = 0; i < 10_001; i++) history.read(RANK, 1, done);
+    expect(sent.length).toBe(10_000);
+    expect(done.mock.calls).toEqual([
+      [{ outcome: 'unavailable', reason: 'too many reads of the history are waiting' }],
+    ]);
+    history.end('the end');
+  });
+});
+
+describe('tampering', () => {
+  it('a journal that is another one from some batch on, behind a history that knew the first', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands.slice(0, 2_000));
+    const first = startFollower(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
+    await first.read(TRADES);
+    await first.close();
+    await tamper(folder, 'DELETE FROM batch');
+    rmSync(join(folder, 'journal.head'));
+    rmSync(join(folder, 'snapshots'), { recursive: true });
+    // Beside a history that goes on longer than the journal no exchange starts: it is put back afterwards.
+    const history = readFileSync(join(folder, 'history.db'));
+    rmSync(join(folder, 'history.db'));
+    const journal = await openJournal({ folder, acceptMissingMark: true });
+    const others = dayOfCommands('others').slice(0, 3_000);
+    await writeCommands(journal, new Engine(), others);
+    await journal.close();
+    writeFileSync(join(folder, 'history.db'), history);
+    const follower = start(folder, 3_000);
+    const [entry] = (await follower.read(TRADES)).entries;
+    expect(entry).toBeDefined();
+    expect(follower.log.of('error').map(({ fields }) => fields.table)).toEqual(['progress']);
+  });
+});

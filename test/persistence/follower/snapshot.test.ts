@@ -1,0 +1,322 @@
+/**
+ * Snapshots: written and read back, damaged in every place, another journal's, ahead of the journal; and recovery from a
+ * snapshot and the rest of the journal, which must end in the same bytes as recovery from the whole.
+ */
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { StateWriter } from '../../../engine/storage/archive.js';
+import { type JournalPosition, openJournalReader } from '../../../persistence/journal/reader.js';
+import { recover } from '../../../persistence/recovery.js';
+import {
+  readSnapshot,
+  readSnapshotHeader,
+  takeSnapshot,
+  writeSnapshot,
+} from '../../../persistence/snapshot/file.js';
+import {
+  listSnapshots,
+  prepareSnapshotFolder,
+  removeOldSnapshots,
+  snapshotNameOf,
+} from '../../../persistence/snapshot/folder.js';
+import { SNAPSHOT_HEADER_BYTES, SnapshotError } from '../../../persistence/snapshot/format.js';
+import { recoverFromSnapshot, type SnapshotRecovery } from '../../../persistence/snapshot/recovery.js';
+import { journalOf, Log } from '../../support/follower-fixture.js';
+import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
+import { Folders, journalErrorOf, tamper } from '../../support/journal-fixture.js';
+
+const folders = new Folders();
+const originals = new Folders();
+/** A journal with snapshots at three of its batches. */
+let original: string;
+let commands: TimedCommand[];
+let wholeBytes: string;
+
+/** SHA-256 of all that the engine is. */
+function bytesOf(engine: Engine): string {
+  const hash = createHash('sha256');
+  const writer = new StateWriter((bytes) => hash.update(bytes));
+  engine.archive(writer);
+  writer.finish();
+  return hash.digest('hex');
+}
+
+/** Snapshots at the first batch ends after the given sequences. */
+async function addSnapshots(folder: string, sequences: readonly number[]): Promise<void> {
+  await prepareSnapshotFolder(folder);
+  const reader = await openJournalReader(folder);
+  for (const sequence of sequences) {
+    let position = null;
+    for (let at = sequence; position === null; at++) position = await reader.positionAt(at);
+    const engine = new Engine();
+    for (const { command, atMs } of commands.slice(0, position.sequence)) engine.apply(command, atMs);
+    writeSnapshot(snapshotNameOf(folder, position.sequence).path, takeSnapshot(engine, position));
+  }
+  await reader.close();
+}
+
+beforeAll(async () => {
+  commands = dayOfCommands();
+  original = originals.make();
+  await journalOf(original, commands);
+  await addSnapshots(original, [2_000, 4_000, 6_500]);
+  const engine = new Engine();
+  for (const { command, atMs } of commands) engine.apply(command, atMs);
+  wholeBytes = bytesOf(engine);
+  return () => originals.removeAll();
+});
+afterEach(() => folders.removeAll());
+
+interface Start {
+  recovery: SnapshotRecovery;
+  log: Log;
+}
+
+async function start(folder: string): Promise<Start> {
+  const reader = await openJournalReader(folder);
+  const log = new Log();
+  let ticks = 0;
+  try {
+    const recovery = await recoverFromSnapshot({ folder, reader, log, elapsedMs: () => ++ticks });
+    return { recovery, log };
+  } finally {
+    await reader.close();
+  }
+}
+
+function expectWhole({ engine, end }: SnapshotRecovery): void {
+  expect(end.sequence).toBe(commands.length);
+  expect(end.digest).toBe(engine.digest());
+  expect(bytesOf(engine)).toBe(wholeBytes);
+}
+
+function flip(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  bytes[at < 0 ? bytes.length + at : at]! ^= 4;
+  writeFileSync(path, bytes);
+}
+
+describe('recovery', () => {
+  it('from the newest snapshot and the rest is the same, to the byte, as from the whole journal', async () => {
+    const { recovery, log } = await start(folders.copy(original));
+    expectWhole(recovery);
+    expect(recovery.snapshotSequence).toBe(listSnapshots(original)[0]!.sequence);
+    expect(recovery.snapshotSequence).toBeGreaterThan(6_000);
+    expect(recovery.commands).toBe(commands.length - recovery.snapshotSequence);
+    expect(log.entries.map(({ level }) => level)).toEqual(['info']);
+    expect(log.entries[0]!.fields).toMatchObject({ commands: recovery.commands, loadMs: 1, replayMs: 1 });
+    recovery.engine.checkInvariants();
+  });
+
+  it('from a snapshot at the very end replays nothing', async () => {
+    const folder = folders.copy(original);
+    await addSnapshots(folder, [commands.length]);
+    const { recovery } = await start(folder);
+    expect(recovery.commands).toBe(0);
+    expectWhole(recovery);
+  });
+
+  it('without snapshots, or without the folder, is from the whole journal', async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands);
+    const { recovery } = await start(folder);
+    expect(recovery.snapshotSequence).toBe(0);
+    expect(recovery.commands).toBe(commands.length);
+    expectWhole(recovery);
+  });
+
+  it('the engine goes on from there as the one that never stopped', async () => {
+    const middle = listSnapshots(original)[1]!;
+    const { engine } = readSnapshot(middle.path);
+    for (const { command, atMs } of commands.slice(middle.sequence)) engine.apply(command, atMs);
+    expect(bytesOf(engine)).toBe(wholeBytes);
+  });
+});
+
+describe('a damaged snapshot is named, and the one before is used', () => {
+  const places: [string, number][] = [
+    ['the magic', 3],
+    ['the version', 8],
+    ['the sequence', 16],
+    ['the time', 25],
+    ['the digest', 40],
+    ["the journal's hash", 60],
+    ['the length', 81],
+    ['the first byte of the state', SNAPSHOT_HEADER_BYTES],
+    ['the middle of the state', SNAPSHOT_HEADER_BYTES + 10_000],
+    ['the last byte of the state', -33],
+    ['the checksum', -1],
+  ];
+
+  it.each(places)('in %s', async (_place, at) => {
+    const folder = folders.copy(original);
+    const [newest, before] = listSnapshots(folder);
+    flip(newest!.path, at);
+    expect(() => readSnapshot(newest!.path)).toThrow(SnapshotError);
+    const { recovery, log } = await start(folder);
+    expect(recovery.snapshotSequence).toBe(before!.sequence);
+    expectWhole(recovery);
+    const [warning] = log.of('warn');
+    expect(warning!.message).toContain(newest!.name);
+    expect(warning!.fields.problem).not.toBe('');
+  });
+
+  it('all three: from the whole journal', async () => {
+    const folder = folders.copy(original);
+    for (const { path } of listSnapshots(folder)) flip(path, 5_000);
+    const { recovery, log } = await start(folder);
+    expect(recovery.snapshotSequence).toBe(0);
+    expectWhole(recovery);
+    expect(log.of('warn').length).toBe(3);
+  });
+
+  it.each([0, 10, SNAPSHOT_HEADER_BYTES, 4_000])('cut to %i bytes', async (length) => {
+    const folder = folders.copy(original);
+    const [newest, before] = listSnapshots(folder);
+    writeFileSync(newest!.path, readFileSync(newest!.path).subarray(0, length));
+    const { recovery } = await start(folder);
+    expect(recovery.snapshotSequence).toBe(before!.sequence);
+    expectWhole(recovery);
+  });
+
+  it('one with bytes after its end, one that is a folder, one with the wrong name', async () => {
+    const folder = folders.copy(original);
+    const [a, b, c] = listSnapshots(folder);
+    writeFileSync(a!.path, Buffer.concat([readFileSync(a!.path), Buffer.from([0])]));
+    renameSync(c!.path, snapshotNameOf(folder, 3_999).path);
+    mkdirSync(snapshotNameOf(folder, 5_000).path);
+    const { recovery, log } = await start(folder);
+    expect(recovery.snapshotSequence).toBe(b!.sequence);
+    expectWhole(recovery);
+    expect(log.of('warn').length).toBe(2);
+  });
+});
+
+describe('a snapshot that does not belong to the journal', () => {
+  it("another journal's is passed over", async () => {
+    const folder = folders.make();
+    await journalOf(folder, dayOfCommands('other'));
+    await prepareSnapshotFolder(folder);
+    for (const { sequence, path } of listSnapshots(original)) {
+      writeFileSync(snapshotNameOf(folder, sequence).path, readFileSync(path));
+    }
+    const { recovery, log } = await start(folder);
+    expect(recovery.snapshotSequence).toBe(0);
+    expect(log.of('warn').map(({ fields }) => fields.problem)).toEqual(
+      Array(3).fill("it is not this journal's: the journal has another batch at its sequence"),
+    );
+  });
+
+  it('one that is ahead of the journal means that commands are missing: refused', async () => {
+    const folder = folders.copy(original);
+    const newest = listSnapshots(folder)[0]!.sequence;
+    await tamper(folder, `DELETE FROM batch WHERE lastSequence > ${newest - 100}`);
+    const mark = join(folder, 'journal.head');
+    writeFileSync(mark, '');
+    const error = await journalErrorOf(start(folder));
+    expect(error.message).toMatch(/acknowledged commands are missing/);
+    expect(error.message).toContain(snapshotNameOf(folder, newest).path);
+    expect(error.firstBadSequence).toBeLessThanOrEqual(newest);
+  });
+
+  it('but when that one is damaged, the journal is believed', async () => {
+    const folder = folders.copy(original);
+    const [newest, before] = listSnapshots(folder);
+    await tamper(folder, `DELETE FROM batch WHERE lastSequence > ${newest!.sequence - 100}`);
+    writeFileSync(join(folder, 'journal.head'), '');
+    flip(newest!.path, 5_000);
+    const { recovery } = await start(folder);
+    expect(recovery.snapshotSequence).toBe(before!.sequence);
+  });
+
+  it('a flipped byte in the journal after the snapshot is still found', async () => {
+    const folder = folders.copy(original);
+    await tamper(
+      folder,
+      'UPDATE batch SET digest = replace(digest, substr(digest, 1, 1), "x") WHERE lastSequence > 6900',
+    );
+    expect((await journalErrorOf(start(folder))).firstBadSequence).toBeGreaterThan(6_500);
+  });
+});
+
+async function recoverWhole(folder: string): Promise<{ engine: Engine; end: JournalPosition }> {
+  const reader = await openJournalReader(folder);
+  const engine = new Engine();
+  const { end } = await recover({ reader, engine, elapsedMs: () => 0 });
+  await reader.close();
+  return { engine, end };
+}
+
+describe('the files', () => {
+  it('the newest three stay', async () => {
+    const folder = folders.copy(original);
+    await addSnapshots(folder, [500, 6_900]);
+    expect(listSnapshots(folder).length).toBe(5);
+    const kept = listSnapshots(folder).slice(0, 3);
+    removeOldSnapshots(folder, 7_000);
+    expect(listSnapshots(folder)).toEqual(kept);
+  });
+
+  it('those that are ahead of the journal, which are damaged, take no place of others', async () => {
+    const folder = folders.copy(original);
+    const good = listSnapshots(folder);
+    const ahead = [1e9, 2e9, 3e9].map((sequence) => snapshotNameOf(folder, sequence));
+    for (const { path } of ahead) writeFileSync(path, 'nothing');
+    removeOldSnapshots(folder, good[0]!.sequence);
+    expect(listSnapshots(folder)).toEqual([...ahead.toReversed(), ...good]);
+  });
+
+  it.runIf(existsSync('/dev/full'))('on a full disk nothing is left, and the disk is named', async () => {
+    const folder = folders.copy(original);
+    const { engine, end } = await recoverWhole(folder);
+    const { path } = snapshotNameOf(folder, 9_999);
+    symlinkSync('/dev/full', `${path}.tmp`);
+    expect(() => writeSnapshot(path, takeSnapshot(engine, end))).toThrow(/ENOSPC/);
+    expect(readdirSync(join(folder, 'snapshots')).length).toBe(3);
+  });
+
+  it('what a crash left unfinished is not taken for one, and removed', async () => {
+    const folder = folders.copy(original);
+    const [newest] = listSnapshots(folder);
+    renameSync(newest!.path, `${newest!.path}.tmp`);
+    expect(listSnapshots(folder).length).toBe(2);
+    await prepareSnapshotFolder(folder);
+    expect(existsSync(`${newest!.path}.tmp`)).toBe(false);
+    expect(readdirSync(join(folder, 'snapshots')).length).toBe(2);
+  });
+
+  it('says what it is in its header, and only its owner may read it', async () => {
+    const { statSync } = await import('node:fs');
+    const [newest] = listSnapshots(original);
+    const header = readSnapshotHeader(newest!.path);
+    expect(header.sequence).toBe(newest!.sequence);
+    expect(header.atMs).toBe(commands[newest!.sequence - 1]!.atMs);
+    expect(statSync(newest!.path).mode & 0o777).toBe(0o600);
+  });
+
+  it('an engine is only taken where the journal stands', async () => {
+    const reader = await openJournalReader(original);
+    const position = (await reader.positionAt(listSnapshots(original)[0]!.sequence))!;
+    await reader.close();
+    expect(() => takeSnapshot(new Engine(), position)).toThrow(/stands at 0/);
+  });
+
+  it('one that cannot be written leaves nothing', async () => {
+    const folder = folders.make();
+    const { engine, end } = await recoverWhole(original);
+    const path = join(folder, 'no such folder', 'snapshot-0000000000000001.bin');
+    expect(() => writeSnapshot(path, takeSnapshot(engine, end))).toThrow(/ENOENT/);
+    expect(existsSync(path)).toBe(false);
+  });
+});

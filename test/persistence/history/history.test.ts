@@ -1,0 +1,522 @@
+/**
+ * The history against its slow twin: every list, every market, every price point; across restarts, after a deletion, and
+ * with bytes flipped in the file. The follower runs in this thread.
+ */
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import sqlite3 from 'sqlite3';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { MarketStatus, Resolution } from '../../../engine/interface/domain.js';
+import { checkHistory } from '../../../persistence/history/check.js';
+import { HistoryDamage } from '../../../persistence/history/damage.js';
+import {
+  COUNTED,
+  type CountedName,
+  HISTORY_VERSION,
+  LISTS,
+  MARKET,
+  POINTS_CREDIT,
+} from '../../../persistence/history/format.js';
+import { PendingLists } from '../../../persistence/history/lists.js';
+import {
+  emptyHistoryState,
+  type HistoryChanges,
+  Projection,
+} from '../../../persistence/history/projection.js';
+import { PAGE_END_BYTES, type Page } from '../../../persistence/history/requests.js';
+import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
+import { openJournal } from '../../../persistence/journal/journal.js';
+import { listSnapshots } from '../../../persistence/snapshot/folder.js';
+import { createPrivateFolder } from '../../../persistence/storage/files.js';
+import { closeDatabase, execute, openDatabase, query } from '../../../persistence/storage/sqlite.js';
+import {
+  journalOf,
+  jsonOf,
+  startFollower,
+  type TestFollower,
+  writeCommands,
+} from '../../support/follower-fixture.js';
+import {
+  dayOfCommands,
+  type ExpectedHistory,
+  expectedHistory,
+  shownMarket,
+  type TimedCommand,
+} from '../../support/history-oracle.js';
+import { Folders, START_MS } from '../../support/journal-fixture.js';
+
+const folders = new Folders();
+const followers: TestFollower[] = [];
+let commands: TimedCommand[];
+let expected: ExpectedHistory;
+/** Folders with the journal of `commands`, without and with its history; tests copy them. */
+let original: string;
+let complete: string;
+
+const originals = new Folders();
+beforeAll(async () => {
+  commands = dayOfCommands();
+  expected = expectedHistory(commands);
+  original = originals.make();
+  await journalOf(original, commands);
+  complete = originals.copy(original);
+  const follower = startFollower(complete, commands.length);
+  await follower.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+  await follower.close();
+  return () => originals.removeAll();
+});
+
+afterEach(async () => {
+  for (const follower of followers.splice(0)) await follower.close();
+  folders.removeAll();
+});
+
+function start(folder: string, durable = commands.length, snapshotEvery = 1_000_000): TestFollower {
+  const follower = startFollower(folder, durable, { everyCommands: snapshotEvery, everyMs: 1e15 });
+  followers.push(follower);
+  return follower;
+}
+
+/** All pages of a list, with the page size given, newest first. */
+async function all<T>(page: (cursor: number | null) => Promise<Page<T>>): Promise<T[]> {
+  const entries: T[] = [];
+  let cursor: number | null = null;
+  do {
+    const { entries: more, nextCursor }: Page<T> = await page(cursor);
+    entries.push(...more);
+    cursor = nextCursor;
+  } while (cursor !== null);
+  return entries;
+}
+
+function shown(market: ExpectedHistory['markets'][number]): object {
+  return shownMarket(market, expected.points.get(market.marketId)!);
+}
+
+async function expectEverything(follower: TestFollower, limit = 200): Promise<void> {
+  for (const kind of ['userTrades', 'pointsCredits', 'closedPositions'] as const) {
+    for (let userId = 1; userId <= expected.engine.userCount; userId++) {
+      const rows = await all<object>((cursor) => follower.read({ kind, userId, limit, cursor }));
+      expect(rows, `${kind} of ${userId}`).toEqual((expected[kind].get(userId) ?? []).toReversed());
+    }
+  }
+  for (const market of expected.markets) {
+    const marketId = market.marketId;
+    const trades = await all(async (cursor) => {
+      return (await follower.read({ kind: 'marketTrades', marketId, limit, cursor }))!;
+    });
+    expect(trades).toEqual((expected.marketTrades.get(marketId) ?? []).toReversed());
+    const text = await follower.read({ kind: 'marketText', marketId });
+    expect(jsonOf(text!), `market ${marketId}`).toMatchObject(shown(market));
+  }
+  const past = expected.markets.filter((market) => market.status !== MarketStatus.ACTIVE).toReversed();
+  for (const asset of [null, 0, 1]) {
+    const wanted = past.filter((market) => asset === null || market.marketId % 64 === asset);
+    const rows = await all((cursor) => follower.read({ kind: 'pastMarkets', asset, limit: 2, cursor }));
+    expect(rows).toEqual(wanted);
+    const texts = await all(async (cursor) => {
+      const page = await follower.read({ kind: 'pastMarketTexts', asset, limit: 2, cursor });
+      return { entries: jsonOf(page.bytes, PAGE_END_BYTES).markets, nextCursor: page.nextCursor };
+    });
+    expect(texts).toMatchObject(wanted.map(shown));
+    expect(texts).toHaveLength(wanted.length);
+  }
+}
+
+describe('the history', () => {
+  it('the day has everything that a history can have', () => {
+    const resolutions = new Set(expected.markets.map((market) => market.resolution));
+    expect(resolutions).toContain(Resolution.VOID);
+    expect(resolutions).toContain(Resolution.NONE);
+    expect(resolutions.size).toBeGreaterThanOrEqual(3);
+    expect(expected.markets.filter((market) => market.isClosed === 1).length).toBeGreaterThan(5);
+    expect(expected.markets.some((market) => market.openedAtMs % 900_000 !== 0)).toBe(true);
+    expect(Math.max(...[...expected.userTrades.values()].map((list) => list.length))).toBeGreaterThan(60);
+    expect(expected.pointsCredits.size).toBeGreaterThan(10);
+    expect(expected.closedPositions.size).toBeGreaterThan(10);
+    const whole = expected.markets.filter((market) => market.tradeCount > 100);
+    expect(whole.length).toBeGreaterThan(3);
+    expect(
+      new Set(expected.points.get(whole[1]!.marketId!)!.filter((_, i) => i % 3 === 1)).size,
+    ).toBeGreaterThan(20);
+  });
+
+  it('is what the slow twin says, page by page', async () => {
+    const follower = start(folders.copy(original));
+    await expectEverything(follower, 7);
+    expect(follower.log.of('error')).toEqual([]);
+  });
+
+  it('a page does not shift when entries are added, and none comes twice', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    const middle = Math.floor(commands.length * 0.6);
+    await writeCommands(journal, engine, commands.slice(0, middle));
+    const follower = start(folder, middle);
+    const userId = [...expected.userTrades].sort((a, b) => b[1].length - a[1].length)[0]![0];
+    const first = await follower.read({ kind: 'userTrades', userId, limit: 5, cursor: null });
+    await writeCommands(journal, engine, commands.slice(middle));
+    follower.committed(commands.length);
+    const second = await follower.read({ kind: 'userTrades', userId, limit: 5, cursor: first.nextCursor });
+    const newest = first.entries[0]!.ordinal;
+    const ordinals = [...first.entries, ...second.entries].map(({ ordinal }) => ordinal);
+    expect(ordinals).toEqual(Array.from({ length: 10 }, (_, i) => newest - i));
+    expect(expected.userTrades.get(userId)!.length).toBeGreaterThan(newest);
+    await journal.close();
+  });
+
+  it('cursors beyond the newest entry and before the oldest, users and markets that never were', async () => {
+    const follower = start(folders.copy(original));
+    const userId = [...expected.userTrades.keys()][0]!;
+    const list = expected.userTrades.get(userId)!.toReversed();
+    const far = await follower.read({ kind: 'userTrades', userId, limit: 3, cursor: 1e9 });
+    expect(far.entries).toEqual(list.slice(0, 3));
+    expect(await follower.read({ kind: 'userTrades', userId, limit: 3, cursor: 1 })).toEqual({
+      entries: [],
+      nextCursor: null,
+    });
+    expect(await follower.read({ kind: 'userTrades', userId: 99_999, limit: 3, cursor: null })).toEqual({
+      entries: [],
+      nextCursor: null,
+    });
+    expect(await follower.read({ kind: 'marketText', marketId: 64_000 })).toBeNull();
+    expect(
+      await follower.read({ kind: 'marketTrades', marketId: 64_000, limit: 3, cursor: null }),
+    ).toBeNull();
+  });
+
+  it('goes on after restarts, wherever they come, with nothing missing and nothing twice', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    for (let from = 0; from < commands.length; from += 531) {
+      await writeCommands(journal, engine, commands.slice(from, from + 531));
+      const follower = startFollower(folder, engine.sequence, { everyCommands: 700, everyMs: 1e15 });
+      await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
+      await follower.close();
+      expect(follower.log.of('error')).toEqual([]);
+    }
+    expect(listSnapshots(folder).length).toBe(3);
+    const follower = start(folder);
+    await expectEverything(follower);
+    await journal.close();
+  });
+
+  it('is made again when it was deleted, also when only snapshots after its beginning are left', async () => {
+    const folder = folders.copy(original);
+    const first = start(folder, commands.length, 1_000);
+    await first.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    await first.close();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(historyPath(folder) + suffix, { force: true });
+    await expectEverything(start(folder));
+  });
+
+  it('is on disk as far as a snapshot goes before the snapshot is written', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    const reached: [snapshot: number, history: number][] = [];
+    const follower = startFollower(folder, 0, { everyCommands: 300, everyMs: 1e15 }, (_folder, content) => {
+      // As a power cut could leave it: without what only the write-ahead log has, which nobody has synced.
+      const copy = folders.make();
+      mkdirSync(copy);
+      copyFileSync(historyPath(folder), historyPath(copy));
+      const done = HistoryStore.open(copy).then(async (store) => {
+        reached.push([content.header.sequence, store.progress.sequence]);
+        await store.close();
+      });
+      return { done, cancel: async () => {} };
+    });
+    followers.push(follower);
+    for (let from = 0; reached.length < 3; from += 100) {
+      await writeCommands(journal, engine, commands.slice(from, from + 100));
+      follower.committed(engine.sequence);
+      await follower.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    }
+    await journal.close();
+    for (const [snapshot, history] of reached) expect(history).toBe(snapshot);
+  });
+
+  it('that is behind all snapshots, as a power cut can leave it, is caught up and never believed', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    await writeCommands(journal, engine, commands.slice(0, 1_000));
+    const first = startFollower(folder, engine.sequence);
+    await first.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    await first.close();
+    const older = readFileSync(historyPath(folder));
+    await writeCommands(journal, engine, commands.slice(1_000));
+    await journal.close();
+    const second = startFollower(folder, engine.sequence, { everyCommands: 1_000, everyMs: 1e15 });
+    await second.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    await second.close();
+    expect(listSnapshots(folder).at(-1)!.sequence).toBeGreaterThan(1_000);
+    for (const suffix of ['-wal', '-shm']) rmSync(historyPath(folder) + suffix, { force: true });
+    writeFileSync(historyPath(folder), older);
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error')).toEqual([]);
+    expect(follower.log.of('info')[0]!.fields).toMatchObject({ historySequence: 1_000, snapshotSequence: 0 });
+  });
+
+  it("is made again when it is another journal's, and its log says so", async () => {
+    const folder = folders.copy(original);
+    const other = folders.make();
+    await journalOf(other, dayOfCommands('another', 5_000));
+    const theirs = startFollower(other, 4_000);
+    await theirs.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    await theirs.close();
+    writeFileSync(historyPath(folder), readFileSync(historyPath(other)));
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error')[0]!.fields.problem).toMatch(/no such batch/);
+  });
+
+  it('a read waits until the follower has come to where it must be', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    await writeCommands(journal, engine, commands.slice(0, 2_000));
+    const follower = start(folder, 2_000);
+    await follower.outcome({ kind: 'rank', userId: 1, metric: 'volume', period: 'all' }, 2_000);
+    const early = follower.outcome(
+      { kind: 'userTrades', userId: 2, limit: 200, cursor: null },
+      commands.length,
+    );
+    let isAnswered = false;
+    void early.then(() => (isAnswered = true));
+    await follower.outcome({ kind: 'userTrades', userId: 3, limit: 1, cursor: null }, 2_000);
+    expect(isAnswered).toBe(false);
+    await writeCommands(journal, engine, commands.slice(2_000));
+    follower.committed(commands.length);
+    const answer = await early;
+    expect(answer.outcome === 'ok' && answer.sequence).toBe(commands.length);
+    expect(answer.outcome === 'ok' && answer.answer.entries[0]).toEqual(expected.userTrades.get(2)!.at(-1));
+    await journal.close();
+  });
+});
+
+describe('a full disk', () => {
+  it('is no damage: the transaction is not there, and is written when there is room', async () => {
+    const folder = folders.make();
+    await createPrivateFolder(folder);
+    const credits = new PendingLists(POINTS_CREDIT);
+    const count = 5_000;
+    for (let userId = 1; userId <= count; userId++) {
+      const at = credits.add(userId, 1);
+      credits.values.set([64, 0, 1_000_000, START_MS, userId], at);
+    }
+    const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).take();
+    const changes: HistoryChanges = {
+      ...nothing,
+      lists: { ...nothing.lists, pointsCredit: credits.take() },
+    };
+    const end = { sequence: count, hash: Buffer.alloc(32, 7) };
+    const store = await HistoryStore.open(folder);
+    await execute(store.database, 'PRAGMA max_page_count = 20');
+    const error = await store.commit(changes, end).catch((error: unknown) => error);
+    expect(error).toMatchObject({ errno: sqlite3.FULL });
+    expect(error).not.toBeInstanceOf(HistoryDamage);
+    expect(store.progress.sequence).toBe(0);
+    await store.close();
+
+    const again = await HistoryStore.open(folder);
+    const checked = await checkHistory(again.database, again.progress);
+    expect([again.progress.sequence, checked.state.pointsCredits.of(1)]).toEqual([0, 0]);
+    await again.commit(changes, end);
+    await again.close();
+    const last = await HistoryStore.open(folder);
+    expect([last.progress.sequence, last.progress.counts.pointsCredit]).toEqual([count, count]);
+    await last.close();
+  });
+});
+
+describe('damage', () => {
+  async function change(folder: string, sql: string): Promise<void> {
+    const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
+    await execute(database, sql);
+    const [changed] = await query<{ n: number }>(database, 'SELECT changes() AS n');
+    await closeDatabase(database);
+    expect(changed!.n).toBe(1);
+  }
+
+  /** What is changed in the run that has the newest entry of some list. */
+  const changes = [
+    ['firstOrdinal', 'firstOrdinal + 1'],
+    ['count', 'count + 1'],
+    ['checksum', 'checksum - 1'],
+    ['entries', 'zeroblob(length(entries))'],
+  ] as const;
+
+  it.each(LISTS.flatMap((list) => changes.map((change) => [list.name, ...change, list] as const)))(
+    'a run of %s whose %s is changed is named with its first ordinal, and the history made again',
+    async (name, column, value, { key }) => {
+      const folder = folders.copy(complete);
+      const last = `SELECT ${key} AS id, firstOrdinal FROM ${name} WHERE count > 1 ORDER BY 1 DESC, 2 DESC LIMIT 1`;
+      const [run] = await rowsOf(folder, last);
+      const { id, firstOrdinal } = run as { id: number; firstOrdinal: number };
+      const follower = start(folder);
+      await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
+      // While it runs, so that only reading the run can tell.
+      await change(
+        folder,
+        `UPDATE ${name} SET ${column} = ${value} WHERE ${key} = ${id} AND firstOrdinal = ${firstOrdinal}`,
+      );
+      await readNewest(follower, name, id);
+      const [damage] = follower.log.of('error');
+      expect(damage!.fields.table).toBe(name);
+      const named = column === 'firstOrdinal' ? firstOrdinal + 1 : firstOrdinal;
+      expect(damage!.fields.row).toBe(`${key} ${id}, ordinal ${named}`);
+    },
+  );
+
+  it.each([...MARKET.columns, 'sequence', 'checksum'])(
+    'a changed market.%s is named with its row, and the history made again',
+    async (column) => {
+      const folder = folders.copy(complete);
+      const [{ id }] = (await rowsOf(folder, 'SELECT max(marketId) AS id FROM market')) as [{ id: number }];
+      const follower = start(folder);
+      await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
+      await change(folder, `UPDATE market SET ${column} = ${column} + 1 WHERE marketId = ${id}`);
+      await readNewest(follower, 'market', id);
+      const [damage] = follower.log.of('error');
+      expect(damage!.fields).toMatchObject({ table: 'market', row: `marketId ${id}` });
+    },
+  );
+
+  /** Reads the newest entry of a list, or the market, that the id is of; the answer that comes in the end must be right. */
+  async function readNewest(follower: TestFollower, name: CountedName, id: number): Promise<void> {
+    const page = { limit: 1, cursor: null };
+    switch (name) {
+      case 'userTrade': {
+        const { entries } = await follower.read({ kind: 'userTrades', userId: id, ...page });
+        expect(entries).toEqual([expected.userTrades.get(id)!.at(-1)]);
+        break;
+      }
+      case 'pointsCredit': {
+        const { entries } = await follower.read({ kind: 'pointsCredits', userId: id, ...page });
+        expect(entries).toEqual([expected.pointsCredits.get(id)!.at(-1)]);
+        break;
+      }
+      case 'closedPosition': {
+        const { entries } = await follower.read({ kind: 'closedPositions', userId: id, ...page });
+        expect(entries).toEqual([expected.closedPositions.get(id)!.at(-1)]);
+        break;
+      }
+      case 'marketTrade': {
+        const tape = await follower.read({ kind: 'marketTrades', marketId: id, ...page });
+        expect(tape!.entries).toEqual([expected.marketTrades.get(id)!.at(-1)]);
+        break;
+      }
+      case 'market': {
+        const text = await follower.read({ kind: 'marketText', marketId: id });
+        expect(jsonOf(text!)).toMatchObject(shown(expected.markets.find(({ marketId }) => marketId === id)!));
+        break;
+      }
+    }
+  }
+
+  async function rowsOf(folder: string, sql: string): Promise<Record<string, number>[]> {
+    const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READONLY);
+    const rows = await query<Record<string, number>>(database, sql);
+    await closeDatabase(database);
+    return rows;
+  }
+
+  it.each([
+    'userTrade',
+    'marketTrade',
+    'pointsCredit',
+    'closedPosition',
+    'market',
+    'marketPrices',
+    'progress',
+  ])('a row that is missing from %s is noticed when it is opened', async (name) => {
+    const folder = folders.copy(complete);
+    const counted = COUNTED.find((each) => each.name === name);
+    const key = counted?.key ?? (name === 'progress' ? 'id' : 'marketId');
+    await change(folder, `DELETE FROM ${name} WHERE ${key} = (SELECT max(${key}) FROM ${name})`);
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error').length).toBe(1);
+  });
+
+  it('a byte flipped anywhere in the file: either every answer is right, or it is named and made again', async () => {
+    const folder = folders.copy(complete);
+    const path = historyPath(folder);
+    const bytes = readFileSync(path);
+    let noticed = 0;
+    const tries = 24;
+    for (let i = 0; i < tries; i++) {
+      const at = (i * 48_271 + 7_919 * i * i) % bytes.length;
+      const flipped = Buffer.from(bytes);
+      flipped[at]! ^= 1 << (i % 8);
+      for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+      writeFileSync(path, flipped);
+      const follower = startFollower(folder, commands.length);
+      try {
+        await expectEverything(follower);
+        const errors = follower.log.of('error');
+        expect(errors.every(({ fields }) => typeof fields.table === 'string')).toBe(true);
+        if (errors.length > 0) noticed++;
+      } catch (error) {
+        throw new Error(`with bit ${i % 8} of byte ${at} flipped: ${(error as Error).message}`, {
+          cause: error,
+        });
+      } finally {
+        await follower.close();
+      }
+    }
+    expect(noticed).toBeGreaterThan(tries / 4);
+  });
+
+  it('a file that is no database, and one that is cut short', async () => {
+    for (const make of [
+      () => Buffer.from('not a database at all'.repeat(400)),
+      (good: Buffer) => good.subarray(0, good.length >> 1),
+    ]) {
+      const folder = folders.copy(complete);
+      writeFileSync(historyPath(folder), make(readFileSync(historyPath(folder))));
+      const follower = start(folder);
+      await expectEverything(follower);
+      expect(follower.log.of('error').length).toBe(1);
+      await follower.close();
+    }
+  });
+
+  it('a history of the version before is made anew', async () => {
+    const folder = folders.copy(complete);
+    const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
+    await execute(database, `PRAGMA user_version = ${HISTORY_VERSION - 1}`);
+    await closeDatabase(database);
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error').map(({ fields }) => fields.problem)).toEqual([
+      expect.stringMatching(/the tables are not those of this version/),
+    ]);
+  });
+
+  it('a history that is empty, by a crash while it was made, is simply made', async () => {
+    const folder = folders.copy(original);
+    writeFileSync(historyPath(folder), '');
+    const follower = start(folder);
+    await expectEverything(follower);
+    expect(follower.log.of('error')).toEqual([]);
+  });
+
+  it('the checks at the opening throw HistoryDamage, not something else', async () => {
+    const folder = folders.copy(complete);
+    await change(folder, 'UPDATE progress SET sequence = sequence + 1');
+    await expect(HistoryStore.open(folder)).rejects.toThrow(HistoryDamage);
+    const other = folders.copy(complete);
+    await change(
+      other,
+      'UPDATE market SET tradeCount = tradeCount + 1 WHERE marketId = (SELECT max(marketId) FROM market)',
+    );
+    const store = await HistoryStore.open(other);
+    await expect(checkHistory(store.database, store.progress)).rejects.toThrow(/table market, marketId \d+/);
+    await store.close();
+  });
+});

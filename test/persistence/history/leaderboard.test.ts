@@ -1,0 +1,264 @@
+/** Leaderboards against a plain sort: places, pages, ties, days and weeks that begin. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import { decodeEvents } from '../../../engine/interface/events.js';
+import { dayOf, Metric, Period, weekOf } from '../../../engine/state/user-statistics.js';
+import {
+  Leaderboards,
+  type MetricName,
+  type PeriodName,
+} from '../../../persistence/leaderboard/leaderboard.js';
+import { type Ranked, RankedUsers } from '../../../persistence/leaderboard/order.js';
+import { at, buy, eventsOf, openMarket, price } from '../../support/engine-support.js';
+import { dayOfCommands } from '../../support/history-oracle.js';
+
+const METRICS = Object.keys(Metric) as MetricName[];
+const PERIODS = Object.keys(Period) as PeriodName[];
+
+function sorted(values: Map<number, number>): Ranked[] {
+  return [...values]
+    .map(([userId, value]) => ({ userId, value }))
+    .sort((a, b) => b.value - a.value || a.userId - b.userId);
+}
+
+function expectOrder(ranked: RankedUsers, values: Map<number, number>): void {
+  const list = sorted(values);
+  expect(ranked.size).toBe(list.length);
+  expect(ranked.slice(0, list.length + 1)).toEqual(list);
+  for (const [i, { userId, value }] of list.entries()) {
+    expect(ranked.rankOf(userId)).toBe(i + 1);
+    expect(ranked.valueOf(userId)).toBe(value);
+  }
+}
+
+/** Few, so that there are ties, and the extremes. */
+const value = fc.oneof(
+  fc.integer({ min: -3, max: 3 }),
+  fc.maxSafeInteger(),
+  fc.constantFrom(Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 2 ** 32, -(2 ** 32), 2 ** 48 + 1),
+);
+
+describe('users in order', () => {
+  it('any sequence of moves', () => {
+    const move = fc.tuple(fc.integer({ min: 1, max: 40 }), fc.option(value));
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 200 }), (moves) => {
+        const ranked = new RankedUsers();
+        const values = new Map<number, number>();
+        for (const [userId, to] of moves) {
+          ranked.set(userId, to);
+          if (to === null) values.delete(userId);
+          else values.set(userId, to);
+        }
+        expectOrder(ranked, values);
+      }),
+    );
+  });
+
+  it('any rebuild', () => {
+    fc.assert(
+      fc.property(fc.array(value, { maxLength: 300 }), (list) => {
+        const ranked = new RankedUsers();
+        ranked.set(7, 12);
+        ranked.rebuild(
+          Int32Array.from(list, (_, i) => i + 1),
+          Float64Array.from(list),
+        );
+        expectOrder(ranked, new Map(list.map((each, i) => [i + 1, each])));
+      }),
+    );
+  });
+
+  it('many: blocks split, empty out and vanish', () => {
+    const ranked = new RankedUsers();
+    const values = new Map<number, number>();
+    const users = 10_000;
+    let state = 1;
+    const next = (below: number) => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return state % below;
+    };
+    for (let i = 0; i < 60_000; i++) {
+      const userId = 1 + next(users);
+      const to = next(3_000) - 1_500;
+      ranked.set(userId, to);
+      values.set(userId, to);
+    }
+    expectOrder(ranked, values);
+    for (let userId = 1; userId <= users; userId++) {
+      if (userId % 50 === 0) continue;
+      ranked.set(userId, null);
+      values.delete(userId);
+    }
+    expectOrder(ranked, values);
+    expect(ranked.slice(100, 7)).toEqual(sorted(values).slice(100, 107));
+    expect(ranked.rankOf(1)).toBeNull();
+    expect(ranked.countBefore(0, 2_000)).toBe(0);
+    expect(ranked.countBefore(0, -2_000)).toBe(values.size);
+  });
+});
+
+/** The board by asking for every user and sorting. */
+function naive(engine: Engine, metric: MetricName, period: PeriodName): Ranked[] {
+  const values = new Map<number, number>();
+  for (let userId = 1; userId <= engine.userCount; userId++) {
+    const standing = engine.standing(userId, Metric[metric], Period[period]);
+    if (standing !== null) values.set(userId, standing);
+  }
+  return sorted(values);
+}
+
+function noteChanges(engine: Engine, boards: Leaderboards): void {
+  for (const event of decodeEvents(engine.events)) {
+    if (event.type === 'trade') {
+      boards.changed(event.takerId);
+      boards.changed(event.makerId);
+    } else if (event.type === 'positionSettled' || event.type === 'pointsCredited') {
+      boards.changed(event.userId);
+    }
+  }
+}
+
+function expectBoards(engine: Engine, boards: Leaderboards): number {
+  let listed = 0;
+  for (const metric of METRICS) {
+    for (const period of PERIODS) {
+      const list = naive(engine, metric, period);
+      listed += list.length;
+      const ranks = list.map((entry, i) => ({ rank: i + 1, ...entry }));
+      expect(boards.page(metric, period, 1_000, null), `${metric} ${period}`).toEqual(ranks);
+      for (const { userId, rank } of ranks.slice(0, 5)) {
+        expect(boards.rankOf(userId, metric, period)).toBe(rank);
+      }
+    }
+  }
+  return listed;
+}
+
+describe('the boards', () => {
+  it('follow the engine through a day, a night and the next day', () => {
+    const engine = new Engine();
+    const boards = new Leaderboards(engine);
+    let most = 0;
+    let empty = 0;
+    for (const [i, { command, atMs }] of dayOfCommands().entries()) {
+      engine.apply(command, atMs);
+      noteChanges(engine, boards);
+      if (i % 200 === 0) most = Math.max(most, expectBoards(engine, boards));
+      if (boards.page('volume', 'day', 1, null).length === 0) empty++;
+    }
+    expectBoards(engine, boards);
+    expect(most).toBeGreaterThan(200);
+    // After a day without trades the day's board is empty again, and that of all time is not.
+    expect(empty).toBeGreaterThan(10);
+    expect(boards.page('volume', 'day', 1, null)).toEqual([]);
+    expect(boards.page('volume', 'all', 1, null).length).toBe(1);
+  });
+
+  it('pages follow each other by value and user, also when the entry that a page ended with has moved', () => {
+    const { engine, marketId } = openMarket(6);
+    const boards = new Leaderboards(engine);
+    const trade = (maker: number, taker: number, lots: number) => {
+      const common = { marketId, sizeLots: lots, priceTicks: 500 };
+      engine.apply(buy({ ...common, userId: maker, outcome: Outcome.DOWN, timeInForce: 2 }), at(1_000));
+      engine.apply(buy({ ...common, userId: taker, outcome: Outcome.UP }), at(1_000));
+      noteChanges(engine, boards);
+    };
+    trade(1, 2, 1_000);
+    trade(3, 4, 2_000);
+    const first = boards.page('volume', 'all', 2, null);
+    expect(first.map(({ userId, rank }) => [userId, rank])).toEqual([
+      [3, 1],
+      [4, 2],
+    ]);
+    const second = boards.page('volume', 'all', 2, first[1]!);
+    expect(second.map(({ userId, rank }) => [userId, rank])).toEqual([
+      [1, 3],
+      [2, 4],
+    ]);
+    trade(4, 5, 5_000);
+    // User 4 has moved up, user 5 has come: who stood after user 4 still comes, once.
+    expect(boards.page('volume', 'all', 2, first[1]!)).toEqual(
+      second.map((entry) => ({ ...entry, rank: entry.rank + 1 })),
+    );
+    expect(boards.rankOf(6, 'volume', 'all')).toBeNull();
+    expect(boards.page('volume', 'all', 10, { userId: 99, value: -1 })).toEqual([]);
+  });
+
+  it('a day begins for a board when a command comes in it', () => {
+    const { engine, marketId } = openMarket(2);
+    const boards = new Leaderboards(engine);
+    const common = { marketId, sizeLots: 1_000, priceTicks: 500 };
+    engine.apply(buy({ ...common, userId: 1, outcome: Outcome.DOWN, timeInForce: 2 }), at(1_000));
+    engine.apply(buy({ ...common, userId: 2, outcome: Outcome.UP }), at(1_000));
+    noteChanges(engine, boards);
+    expect(boards.rankOf(1, 'volume', 'day')).toBe(1);
+    expect(boards.rankOf(1, 'volume', 'week')).toBe(1);
+    const pass = (ms: number) => {
+      engine.apply({ kind: 'advanceTime' }, at(ms));
+      noteChanges(engine, boards);
+    };
+    // The market ends without a price and is settled as VOID today, not on the day that follows.
+    pass(960_000);
+    pass(961_000);
+    expect(boards.rankOf(1, 'volume', 'day')).toBe(1);
+    const days = (count: number) => pass(count * 86_400_000);
+    days(1);
+    expect(boards.rankOf(1, 'volume', 'day')).toBeNull();
+    expect(boards.rankOf(1, 'volume', 'week')).toBe(1);
+    days(7);
+    expect(boards.rankOf(1, 'volume', 'week')).toBeNull();
+    expect(boards.rankOf(1, 'volume', 'all')).toBe(1);
+  });
+
+  it('the day ends at midnight UTC and the week on Sunday, to the millisecond', () => {
+    const { engine, marketId } = openMarket(2);
+    const boards = new Leaderboards(engine);
+    const limit = { marketId, sizeLots: 1_000, priceTicks: 500, timeInForce: TimeInForce.GTC };
+    const trade = (atMs: number) => {
+      const market = engine.activeMarket(0);
+      engine.apply(buy({ ...limit, marketId: market, userId: 1, outcome: Outcome.DOWN }), atMs);
+      engine.apply(buy({ ...limit, marketId: market, userId: 2, outcome: Outcome.UP }), atMs);
+      expect(eventsOf(engine, 'trade').length).toBe(1);
+      noteChanges(engine, boards);
+    };
+    const ranks = (atMs: number) => {
+      engine.apply({ kind: 'advanceTime' }, atMs);
+      noteChanges(engine, boards);
+      return [boards.rankOf(1, 'volume', 'day'), boards.rankOf(1, 'volume', 'week')];
+    };
+    // A market that is still open at the end of the Sunday: nothing else happens at midnight than that it ends.
+    const monday = Date.UTC(2025, 10, 24);
+    engine.apply(price(100_000, monday - 60_000), monday - 900_000 + 840_000);
+    expect(engine.activeMarket(0)).not.toBe(0);
+    trade(monday - 1);
+    expect(ranks(monday - 1)).toEqual([1, 1]);
+    expect(ranks(monday)).toEqual([null, null]);
+    expect(boards.rankOf(1, 'volume', 'all')).toBe(1);
+  });
+
+  it('days and weeks are those of the calendar', () => {
+    const times = fc.integer({ min: 0, max: Date.UTC(2200, 0) });
+    const mondayOf = (atMs: number) => {
+      const date = new Date(atMs);
+      return Date.UTC(
+        date.getUTCFullYear(),
+        date.getUTCMonth(),
+        date.getUTCDate() - ((date.getUTCDay() + 6) % 7),
+      );
+    };
+    const check = (atMs: number, laterMs: number) => {
+      const later = atMs + laterMs;
+      const utcDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+      expect(dayOf(atMs) === dayOf(later)).toBe(utcDay(atMs) === utcDay(later));
+      expect(weekOf(atMs) === weekOf(later)).toBe(mondayOf(atMs) === mondayOf(later));
+    };
+    fc.assert(fc.property(times, fc.integer({ min: 0, max: 9 * 86_400_000 }), check));
+    for (let day = Date.UTC(2025, 11, 20); day < Date.UTC(2026, 0, 20); day += 86_400_000) {
+      check(day - 1, 1);
+      check(day, 86_399_999);
+    }
+  });
+});

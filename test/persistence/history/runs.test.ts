@@ -1,0 +1,503 @@
+/**
+ * Lists of the history as runs: every entry comes back as it was, however it is cut; pages are the same wherever runs end; and
+ * what is not as it was written is found, bit by bit and run by run.
+ */
+import fc from 'fast-check';
+import sqlite3 from 'sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { checkHistory } from '../../../persistence/history/check.js';
+import { HistoryDamage } from '../../../persistence/history/damage.js';
+import {
+  LISTS,
+  type ListLayout,
+  POINTS_CREDIT,
+  RUN_ENTRIES,
+  runChecksum,
+  USER_TRADE,
+} from '../../../persistence/history/format.js';
+import { type ListAdditions, PendingLists } from '../../../persistence/history/lists.js';
+import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
+import { HistoryReads } from '../../../persistence/history/reads.js';
+import type { Page, PointsCredit } from '../../../persistence/history/requests.js';
+import { type RunRow, RunWriter, readRun, selectRuns } from '../../../persistence/history/runs.js';
+import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
+import { ByteReader, ByteWriter, MalformedBytes } from '../../../persistence/storage/bytes.js';
+import { createPrivateFolder } from '../../../persistence/storage/files.js';
+import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
+import { dayOfCommands } from '../../support/history-oracle.js';
+import { Folders } from '../../support/journal-fixture.js';
+
+const folders = new Folders();
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+  folders.removeAll();
+});
+
+const MAX = Number.MAX_SAFE_INTEGER;
+type Values = Record<string, number>;
+
+/** A run as it would stand in the database. */
+function runOf(layout: ListLayout, id: number, firstOrdinal: number, entries: readonly Values[]): RunRow {
+  const writer = new RunWriter(layout);
+  const bytes = new ByteWriter(16);
+  writer.begin();
+  for (const entry of entries) {
+    writer.append(
+      bytes,
+      Float64Array.from(layout.columns, (column) => entry[column]!),
+      0,
+    );
+  }
+  const written = Buffer.from(bytes.buffer.subarray(0, bytes.length));
+  const count = entries.length;
+  const checksum = runChecksum(layout.tag, [id, firstOrdinal, count], written);
+  return { id, firstOrdinal, count, checksum, entries: written };
+}
+
+/** Integers of every size, the largest and smallest often enough. */
+function integers(min: number): fc.Arbitrary<number> {
+  const bits = fc.integer({ min: 0, max: 53 }).chain((size) => fc.integer({ min: 0, max: 2 ** size - 1 }));
+  const near = fc.constantFrom(0, 1, 63, 64, 8_191, 8_192, 2 ** 31 - 1, 2 ** 31, 2 ** 32, MAX - 1, MAX);
+  const magnitude = fc.oneof(bits, near);
+  if (min === 0) return magnitude;
+  return fc.tuple(magnitude, fc.boolean()).map(([value, isNegative]) => (isNegative ? 0 - value : value));
+}
+
+function entriesOf({ columns, negatives }: ListLayout, maxLength: number): fc.Arbitrary<Values[]> {
+  const entry = fc.record(
+    Object.fromEntries(columns.map((name) => [name, integers(negatives.includes(name) ? -MAX : 0)])),
+  ) as fc.Arbitrary<Values>;
+  return fc.array(entry, { minLength: 1, maxLength });
+}
+
+describe('a signed integer as bytes', () => {
+  const written = (value: number): Buffer => {
+    const bytes = new ByteWriter(1);
+    bytes.signed(value);
+    return Buffer.from(bytes.buffer.subarray(0, bytes.length));
+  };
+  const read = (bytes: Buffer): number => {
+    const reader = new ByteReader();
+    reader.open(bytes);
+    const value = reader.signed();
+    expect(reader.atEnd).toBe(true);
+    return value;
+  };
+
+  it('reads back as the same value, in eight bytes at most', () => {
+    fc.assert(
+      fc.property(integers(-MAX), (value) => {
+        const bytes = written(value);
+        expect(bytes.length).toBeLessThanOrEqual(8);
+        expect(read(bytes)).toBe(value);
+      }),
+      { numRuns: 2_000 },
+    );
+    for (const value of [0, 63, -63]) expect(written(value).length).toBe(1);
+    for (const value of [64, -64, 8_191, -8_191]) expect(written(value).length).toBe(2);
+    for (const value of [MAX, -MAX]) expect(read(written(value))).toBe(value);
+  });
+
+  it('is refused when it could not', () => {
+    for (const value of [
+      -0,
+      0.5,
+      -1.5,
+      2 ** 53,
+      -(2 ** 53),
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      -Infinity,
+    ]) {
+      expect(() => written(value), `${value}`).toThrow(RangeError);
+    }
+  });
+
+  it('has one form only: other bytes are refused', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 10 }), (some) => {
+        const reader = new ByteReader();
+        reader.open(Buffer.from(some));
+        let value: number;
+        try {
+          value = reader.signed();
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedBytes);
+          return;
+        }
+        expect(written(value)).toEqual(Buffer.from(some.subarray(0, reader.position)));
+      }),
+      { numRuns: 2_000 },
+    );
+    for (const bytes of [[0x40], [0x80, 0], [0xc1], [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x20]]) {
+      expect(() => read(Buffer.from(bytes))).toThrow(MalformedBytes);
+    }
+  });
+});
+
+describe('a run', () => {
+  it.each(LISTS.map((layout) => [layout.name, layout as ListLayout] as const))(
+    'of %s gives every entry back, whatever is in it',
+    (_name, layout) => {
+      fc.assert(
+        fc.property(entriesOf(layout, 12), integers(0), integers(0), (entries, id, first) => {
+          const ordinal = Math.min(first, MAX - entries.length);
+          const found = readRun(layout, runOf(layout, id, ordinal, entries));
+          const expected = entries.map((entry, i) => ({ ...entry, [layout.key]: id, ordinal: ordinal + i }));
+          expect(found).toEqual(expected);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
+
+  const userTrades = fc.sample(entriesOf(USER_TRADE, 9), { numRuns: 3, seed: 1 });
+
+  it('with any bit flipped, in its entries or its numbers, is not read', () => {
+    for (const entries of userTrades) {
+      const run = runOf(USER_TRADE, 7, 12, entries);
+      for (let bit = 0; bit < run.entries.length * 8; bit++) {
+        const flipped = Buffer.from(run.entries);
+        flipped[bit >> 3]! ^= 1 << (bit & 7);
+        expectDamage(USER_TRADE, { ...run, entries: flipped });
+      }
+      for (const column of ['id', 'firstOrdinal', 'count', 'checksum'] as const) {
+        for (let bit = 0; bit < 32; bit++)
+          expectDamage(USER_TRADE, { ...run, [column]: run[column] + 2 ** bit });
+      }
+      expectDamage(USER_TRADE, { ...run, entries: run.entries.subarray(1) });
+      expectDamage(USER_TRADE, { ...run, entries: Buffer.concat([run.entries, Buffer.from([0])]) });
+      expectDamage(POINTS_CREDIT, run);
+    }
+  });
+
+  it('of which a number is none, or the entries are no bytes, is not read', () => {
+    const run = runOf(USER_TRADE, 7, 12, userTrades[0]!);
+    for (const column of ['id', 'firstOrdinal', 'count', 'checksum', 'entries'] as const) {
+      for (const value of [null, '7', 7.5, -7])
+        expectDamage(USER_TRADE, { ...run, [column]: value } as RunRow);
+    }
+  });
+
+  it('of another number of entries, with a checksum that fits, is not read', () => {
+    const { id, firstOrdinal, count, entries } = runOf(USER_TRADE, 7, 12, userTrades[0]!);
+    for (const other of [0, count - 1, count + 1, 1_000]) {
+      const checksum = runChecksum(USER_TRADE.tag, [id, firstOrdinal, other], entries);
+      expectDamage(USER_TRADE, { id, firstOrdinal, count: other, checksum, entries });
+    }
+  });
+
+  function expectDamage(layout: ListLayout, run: RunRow): void {
+    expect(() => readRun(layout, run)).toThrow(HistoryDamage);
+  }
+});
+
+/** The n-th entry of the list that the pages are of. */
+function credit(ordinal: number): PointsCredit {
+  const microPoints = (ordinal * 7_919) % 1_000_003;
+  const sequence = ordinal * 3;
+  return {
+    userId: 5,
+    ordinal,
+    marketId: 64 * ordinal,
+    reason: ordinal % 2,
+    microPoints,
+    atMs: 1e12,
+    sequence,
+  };
+}
+
+function additionsOf(entries: readonly PointsCredit[]): ListAdditions {
+  const pending = new PendingLists(POINTS_CREDIT);
+  for (const entry of entries) {
+    const at = pending.add(entry.userId, entry.ordinal);
+    for (const [i, column] of POINTS_CREDIT.columns.entries()) pending.values[at + i] = entry[column];
+  }
+  return pending.take();
+}
+
+interface Credits {
+  folder: string;
+  /** Prepares, and reads, one page at what is written. */
+  page(limit: number, cursor: number | null): Promise<Page<PointsCredit>>;
+  close(): Promise<void>;
+}
+
+/** A history with one list, in transactions of so many entries. Two more users have lists beside it. */
+async function historyOf(transactions: readonly number[]): Promise<Credits> {
+  const folder = folders.make();
+  await createPrivateFolder(folder);
+  const store = await HistoryStore.open(folder);
+  const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).take();
+  let ordinal = 1;
+  for (const [i, size] of transactions.entries()) {
+    const entries = Array.from({ length: size }, () => credit(ordinal++));
+    const others = [4, 6].map((userId) => ({ ...credit(1), userId, ordinal: i + 1 }));
+    const pointsCredit = additionsOf([...entries, ...others]);
+    const end = { sequence: i + 1, hash: Buffer.alloc(32, 7) };
+    await store.commit({ ...nothing, lists: { ...nothing.lists, pointsCredit } }, end);
+  }
+  const { lists } = await checkHistory(store.database, store.progress);
+  await store.close();
+  const reads = await HistoryReads.open(folder, lists);
+  let isOpen = true;
+  const close = async () => {
+    if (isOpen) await reads.close();
+    isOpen = false;
+  };
+  closers.push(close);
+  const page = async (limit: number, cursor: number | null) => {
+    await reads.begin(transactions.length);
+    try {
+      return await reads.pointsCredits({ kind: 'pointsCredits', userId: 5, limit, cursor })();
+    } finally {
+      await reads.end();
+    }
+  };
+  return { folder, page, close };
+}
+
+function expectedPage(count: number, limit: number, cursor: number | null): Page<PointsCredit> {
+  const all = Array.from({ length: count }, (_, i) => credit(count - i));
+  const entries = all.filter(({ ordinal }) => cursor === null || ordinal < cursor).slice(0, limit);
+  const last = entries.at(-1)?.ordinal ?? 0;
+  return { entries, nextCursor: last > 1 ? last : null };
+}
+
+async function runsIn(folder: string, layout: ListLayout): Promise<RunRow[]> {
+  const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READONLY);
+  const runs = await query<RunRow>(database, `${selectRuns(layout)} ORDER BY ${layout.key}, firstOrdinal`);
+  await closeDatabase(database);
+  return runs;
+}
+
+async function change(
+  folder: string,
+  sql: string,
+  parameters: readonly (number | Buffer)[] = [],
+): Promise<void> {
+  const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
+  await query(database, sql, parameters);
+  await closeDatabase(database);
+}
+
+describe('pages', () => {
+  const shapes = [[1], [2, 1, 5, 1, 1, 3, 4], [12, 7], [1, 1, 1, 1, 1, 1]];
+
+  it.each(shapes.map((shape) => [shape.join(' + '), shape] as const))(
+    'of a list in runs of %s are the same at every limit and cursor',
+    async (_name, shape) => {
+      const { folder, page } = await historyOf(shape);
+      const count = shape.reduce((sum, size) => sum + size, 0);
+      expect((await runsIn(folder, POINTS_CREDIT)).filter(({ id }) => id === 5).length).toBe(shape.length);
+      for (let limit = 1; limit <= count + 1; limit++) {
+        for (const cursor of [null, ...Array.from({ length: count + 2 }, (_, i) => i + 1)]) {
+          expect(await page(limit, cursor), `limit ${limit}, cursor ${cursor}`).toEqual(
+            expectedPage(count, limit, cursor),
+          );
+        }
+      }
+    },
+  );
+
+  it('of a list that a transaction adds more to than a run has', async () => {
+    const shape = [3, 2 * RUN_ENTRIES + 5, RUN_ENTRIES, RUN_ENTRIES + 1];
+    const { folder, page } = await historyOf(shape);
+    const runs = (await runsIn(folder, POINTS_CREDIT)).filter(({ id }) => id === 5);
+    expect(runs.map(({ count }) => count)).toEqual([
+      3,
+      RUN_ENTRIES,
+      RUN_ENTRIES,
+      5,
+      RUN_ENTRIES,
+      RUN_ENTRIES,
+      1,
+    ]);
+    const count = shape.reduce((sum, size) => sum + size, 0);
+    const ends = runs.flatMap(({ firstOrdinal }) => [firstOrdinal - 1, firstOrdinal, firstOrdinal + 1]);
+    for (const limit of [1, 2, 200, RUN_ENTRIES, RUN_ENTRIES + 1, count, 10_000]) {
+      for (const cursor of [null, ...ends, count, count + 1, 1e9]) {
+        expect(await page(limit, cursor), `limit ${limit}, cursor ${cursor}`).toEqual(
+          expectedPage(count, limit, cursor),
+        );
+      }
+    }
+  });
+
+  it('that a missing run is of are refused, with the entry that is missing; the others are not', async () => {
+    const shape = [2, 3, 1, 4];
+    const count = 10;
+    for (const [i, size] of shape.entries()) {
+      const { folder, page, close } = await historyOf(shape);
+      const first = 1 + shape.slice(0, i).reduce((sum, each) => sum + each, 0);
+      const last = first + size - 1;
+      await change(folder, 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = ?', [first]);
+      for (let limit = 1; limit <= count; limit++) {
+        for (let cursor = 2; cursor <= count + 1; cursor++) {
+          const [from, to] = [cursor - 1, Math.max(1, cursor - limit)];
+          if (from < first || to > last) {
+            expect(await page(limit, cursor)).toEqual(expectedPage(count, limit, cursor));
+            continue;
+          }
+          const error = await page(limit, cursor).catch((error: unknown) => error);
+          expect(error).toBeInstanceOf(HistoryDamage);
+          const row = `userId 5, ordinal ${Math.min(from, last)}`;
+          expect(error).toMatchObject({ table: 'pointsCredit', row, problem: 'it is missing' });
+        }
+      }
+      await close();
+    }
+  });
+
+  it('that a run with a flipped byte is of are refused, whichever byte it is', async () => {
+    const { folder, page } = await historyOf([2, 3, 2]);
+    const [, run] = (await runsIn(folder, POINTS_CREDIT)).filter(({ id }) => id === 5);
+    const update = 'UPDATE pointsCredit SET entries = ? WHERE userId = 5 AND firstOrdinal = 3';
+    for (let at = 0; at < run!.entries.length; at++) {
+      const flipped = Buffer.from(run!.entries);
+      flipped[at]! ^= 1 << (at % 8);
+      await change(folder, update, [flipped]);
+      const error = await page(7, null).catch((error: unknown) => error);
+      expect(error).toBeInstanceOf(HistoryDamage);
+      expect(error).toMatchObject({ table: 'pointsCredit', row: 'userId 5, ordinal 3' });
+      expect(await page(2, null)).toEqual(expectedPage(7, 2, null));
+      expect(await page(2, 3)).toEqual(expectedPage(7, 2, 3));
+    }
+    await change(folder, update, [run!.entries]);
+    expect(await page(7, null)).toEqual(expectedPage(7, 7, null));
+  });
+
+  it('of runs that do not fit together are refused, though each is whole', async () => {
+    const { folder, page } = await historyOf([2, 3, 2]);
+    const overlapping = runOf(POINTS_CREDIT, 5, 2, [2, 3, 4].map(credit) as unknown as Values[]);
+    await change(folder, 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 3');
+    await change(folder, 'INSERT INTO pointsCredit VALUES (5, 2, 3, ?, ?)', [
+      overlapping.checksum,
+      overlapping.entries,
+    ]);
+    expect(await page(2, null)).toEqual(expectedPage(7, 2, null));
+    const error = await page(7, null).catch((error: unknown) => error);
+    expect(error).toMatchObject({ table: 'pointsCredit', row: 'userId 5, ordinal 5' });
+  });
+});
+
+describe('a history that is opened', () => {
+  it.each([
+    ['a run is missing', 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 3'],
+    ['the first run is missing', 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 1'],
+    ['the last run is missing', 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 6'],
+    [
+      'a run says that it has more',
+      'UPDATE pointsCredit SET count = 4 WHERE userId = 5 AND firstOrdinal = 3',
+    ],
+    ['a run is of somebody else', 'UPDATE pointsCredit SET userId = 9 WHERE userId = 5 AND firstOrdinal = 6'],
+  ])('is damaged when %s', async (_name, sql) => {
+    const { folder, close } = await historyOf([2, 3, 2]);
+    await close();
+    await change(folder, sql);
+    const store = await HistoryStore.open(folder);
+    closers.push(() => store.close());
+    const error = await checkHistory(store.database, store.progress).catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(HistoryDamage);
+    expect(error).toMatchObject({ table: 'pointsCredit' });
+  });
+});
+
+describe('entries that wait for a transaction', () => {
+  it('come out list by list, each in its order, as often as they are taken, and however many they are', () => {
+    const pending = new PendingLists(POINTS_CREDIT);
+    const counts = new Map<number, number>();
+    // Few, more than what room is kept for, and few again.
+    for (const [round, size] of [10, 70_000, 300, 1].entries()) {
+      const expected = new Map<number, Values[]>();
+      for (let i = 0; i < size; i++) {
+        const userId = 1 + ((i * i + round) % 701);
+        const ordinal = (counts.get(userId) ?? 0) + 1;
+        counts.set(userId, ordinal);
+        const entry = { ...credit(i), userId, ordinal };
+        const at = pending.add(userId, ordinal);
+        for (const [column, name] of POINTS_CREDIT.columns.entries())
+          pending.values[at + column] = entry[name];
+        expected.set(userId, [...(expected.get(userId) ?? []), entry]);
+      }
+      expect(pending.count).toBe(size);
+      const { count, pieces, ids, counts: added } = pending.take();
+      expect([count, pending.count]).toEqual([size, 0]);
+      expect([...ids]).toEqual([...expected.keys()].sort((a, b) => a - b));
+      expect([...added]).toEqual([...ids].map((id) => expected.get(id)!.length));
+      const found = pieces.flatMap(({ records, entries }) => runsOf(records, entries));
+      expect(found.every((run) => run.count <= RUN_ENTRIES)).toBe(true);
+      expect(found.flatMap((run) => readRun(POINTS_CREDIT, run))).toEqual(
+        [...ids].flatMap((id) => expected.get(id)!),
+      );
+    }
+    expect(pending.take()).toMatchObject({ count: 0, pieces: [] });
+  });
+
+  it('are cut into pieces, so that no statement takes long', () => {
+    const pending = new PendingLists(POINTS_CREDIT);
+    for (let i = 0; i < 200_000; i++) {
+      const at = pending.add(i, 1);
+      pending.values.set([i, 0, i, i, i], at);
+    }
+    const { pieces } = pending.take();
+    expect(pieces.length).toBeGreaterThan(10);
+    for (const { records, entries } of pieces) expect(records.length + entries.length).toBeLessThan(1.1e6);
+  });
+
+  /** As the statement cuts them. */
+  function runsOf(records: Buffer, entries: Buffer): RunRow[] {
+    const numbers = records.toString('latin1').match(/.{17}/g)!.map(Number);
+    const runs: RunRow[] = [];
+    for (let i = 0; i < numbers.length; i += 6) {
+      const [id, firstOrdinal, count, checksum, start, length] = numbers.slice(i, i + 6) as [
+        number,
+        number,
+        number,
+        number,
+        number,
+        number,
+      ];
+      const bytes = entries.subarray(start - 1, start - 1 + length);
+      runs.push({ id, firstOrdinal, count, checksum, entries: bytes });
+    }
+    return runs;
+  }
+});
+
+it('a journal comes to the same entries however it is cut into transactions', async () => {
+  const commands = dayOfCommands();
+  const cut = async (commandsAtOnce: number): Promise<{ entries: object[][]; runs: number }> => {
+    const folder = folders.make();
+    await createPrivateFolder(folder);
+    const store = await HistoryStore.open(folder);
+    const engine = new Engine();
+    const projection = new Projection(engine, emptyHistoryState(), () => {});
+    for (const [i, { command, atMs }] of commands.entries()) {
+      projection.applying(atMs);
+      engine.apply(command, atMs);
+      projection.applied();
+      if ((i + 1) % commandsAtOnce !== 0 && i + 1 < commands.length) continue;
+      await store.commit(projection.take(), { sequence: engine.sequence, hash: Buffer.alloc(32, 1) });
+    }
+    await checkHistory(store.database, store.progress);
+    await store.close();
+    const entries: object[][] = [];
+    let runs = 0;
+    for (const layout of LISTS) {
+      const found = await runsIn(folder, layout);
+      runs += found.length;
+      entries.push(found.flatMap((run): object[] => readRun<ListLayout>(layout, run)));
+    }
+    return { entries, runs };
+  };
+  const whole = await cut(commands.length);
+  expect(whole.entries.every((list) => list.length > 50)).toBe(true);
+  for (const commandsAtOnce of [37, 500]) {
+    const { entries, runs } = await cut(commandsAtOnce);
+    expect(entries).toEqual(whole.entries);
+    expect(runs).toBeGreaterThan(whole.runs);
+  }
+});

@@ -1,0 +1,436 @@
+/**
+ * Damage and loss: whatever happens to a journal's files, it is either read exactly as it was written or refused
+ * with the first sequence that cannot be trusted, and refusing changes nothing.
+ */
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { JournalError } from '../../../persistence/journal/errors.js';
+import { FrameWriter } from '../../../persistence/journal/frames.js';
+import { HeadMark } from '../../../persistence/journal/head-mark.js';
+import { openJournal } from '../../../persistence/journal/journal.js';
+import { type JournalBatch, openJournalReader } from '../../../persistence/journal/reader.js';
+import {
+  append,
+  commandAt,
+  Folders,
+  flip,
+  journalErrorOf,
+  readAll,
+  replay,
+  START_MS,
+  start,
+  tamper,
+  write,
+  writeJournal,
+} from '../../support/journal-fixture.js';
+
+const folders = new Folders();
+afterEach(() => folders.removeAll());
+
+const at = (folder: string, name: string) => join(folder, name);
+/**
+ * The journal itself. A -wal file that is empty says nothing (reading alone can make one), and the head mark may be
+ * brought up to date before recovery finds something.
+ */
+const contents = (folder: string) =>
+  ['journal.db', 'journal.db-wal'].map((name) => {
+    const path = at(folder, name);
+    return existsSync(path) && (name === 'journal.db' || statSync(path).size > 0)
+      ? createHash('sha256').update(readFileSync(path)).digest('hex')
+      : null;
+  });
+
+/** The start fails, names `firstBadSequence`, and leaves every file as it was. */
+async function expectRefusal(
+  folder: string,
+  firstBadSequence: number | readonly number[],
+): Promise<JournalError> {
+  const before = contents(folder);
+  const error = await journalErrorOf(start(folder));
+  expect([firstBadSequence].flat()).toContain(error.firstBadSequence);
+  expect(error.message.length).toBeGreaterThan(80);
+  expect(contents(folder)).toEqual(before);
+  return error;
+}
+
+/** What a reader hands out before it comes upon the damage. */
+async function readUntilError(folder: string): Promise<{ good: JournalBatch[]; error: JournalError }> {
+  const reader = await openJournalReader(folder);
+  const good: JournalBatch[] = [];
+  const reading = (async () => {
+    for await (const batch of reader.batches()) good.push(batch);
+  })();
+  const error = await journalErrorOf(reading);
+  await reader.close();
+  return { good, error };
+}
+
+describe('rows that were changed', () => {
+  const CHANGES: [string, (folder: string, first: number) => Promise<void>][] = [
+    ['a bit of the frames', (folder, first) => flip(folder, first, 'frames')],
+    ['a bit of the digest', (folder, first) => flip(folder, first, 'digest')],
+    ['a bit of the hash', (folder, first) => flip(folder, first, 'hash')],
+    ['the lastSequence', (folder, first) => tamper(folder, set('lastSequence = lastSequence + 1', first))],
+    ['the lastSequence, downwards', (folder, first) => tamper(folder, set('lastSequence = 0', first))],
+    ['the firstSequence', (folder, first) => tamper(folder, set('firstSequence = firstSequence + 1', first))],
+    [
+      'the length of the frames',
+      (folder, first) => tamper(folder, set("frames = CAST(frames || x'00' AS BLOB)", first)),
+    ],
+    ['the length of the digest', (folder, first) => tamper(folder, set("digest = digest || '0'", first))],
+    ['the length of the hash', (folder, first) => tamper(folder, set("hash = x''", first))],
+    ['all of the row', (folder, first) => tamper(folder, `DELETE FROM batch WHERE firstSequence = ${first}`)],
+  ];
+  const set = (change: string, first: number) => `UPDATE batch SET ${change} WHERE firstSequence = ${first}`;
+  const ROWS = [
+    ['first', 1],
+    ['middle', 41],
+    ['last', 91],
+  ] as const;
+
+  for (const [what, change] of CHANGES) {
+    it.each(ROWS)(`${what}, in the %s row`, async (_, first) => {
+      const folder = folders.make();
+      const { batches } = await writeJournal(folder);
+      await change(folder, first);
+      await expectRefusal(folder, first);
+      // What comes before is still read.
+      const { good, error } = await readUntilError(folder);
+      expect(error.firstBadSequence).toBe(first);
+      expect(good).toEqual(batches.slice(0, (first - 1) / 10));
+    });
+  }
+
+  it('rows that changed places', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    await tamper(
+      folder,
+      'UPDATE batch SET firstSequence = -1 WHERE firstSequence = 41',
+      'UPDATE batch SET firstSequence = 41, lastSequence = 50 WHERE firstSequence = 51',
+      'UPDATE batch SET firstSequence = 51, lastSequence = 60 WHERE firstSequence = -1',
+    );
+    await expectRefusal(folder, 41);
+  });
+
+  it('a row that was added', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    await tamper(folder, `INSERT INTO batch VALUES (101, 101, x'00', '0123456789abcdef', zeroblob(32))`);
+    await expectRefusal(folder, 101);
+  });
+
+  it('the last rows, all rows', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    await tamper(folder, 'DELETE FROM batch WHERE firstSequence > 70');
+    expect((await expectRefusal(folder, 71)).message).toContain('30 commands are lost');
+    await tamper(folder, 'DELETE FROM batch');
+    expect((await expectRefusal(folder, 1)).message).toContain('100 commands are lost');
+  });
+
+  it('another journal, with a chain that is good in itself', async () => {
+    const folder = folders.make();
+    const other = folders.make();
+    await writeJournal(folder);
+    await writeJournal(other, { batchCount: 20, batchSize: 5 });
+    copyFileSync(at(other, 'journal.db'), at(folder, 'journal.db'));
+    expect((await expectRefusal(folder, 96)).message).toContain('not the one that journal.head marks at 100');
+    // Also when it goes on beyond the mark, and when it has no batch that ends at the mark.
+    rmSync(other, { recursive: true });
+    await writeJournal(other, { batchCount: 30, batchSize: 7 });
+    copyFileSync(at(other, 'journal.db'), at(folder, 'journal.db'));
+    await expectRefusal(folder, 99);
+  });
+});
+
+describe('rows that are as they were written, by something else', () => {
+  const DIGEST = '0123456789abcdef';
+
+  async function journalOf(commands: number[], lastSequence: number, digest: string | null): Promise<string> {
+    const folder = folders.make();
+    const engine = new Engine();
+    const journal = await openJournal({ folder });
+    await write(journal, engine, { batchCount: 2, batchSize: 10 });
+    const frames = new FrameWriter();
+    for (const sequence of commands) {
+      frames.append(commandAt(sequence), START_MS + sequence);
+      engine.apply(commandAt(sequence), START_MS + sequence);
+    }
+    const content = {
+      firstSequence: 21,
+      lastSequence,
+      frames: frames.view(),
+      digest: digest ?? engine.digest(),
+    };
+    await append(journal, content);
+    await journal.close();
+    return folder;
+  }
+
+  it('is read when all is as it should be', async () => {
+    const folder = await journalOf([21, 22, 23], 23, null);
+    expect((await start(folder)).engine.sequence).toBe(23);
+  });
+
+  it.each([
+    ['fewer frames than sequences', () => journalOf([21, 22, 23], 24, null), 24, 'holds no command'],
+    ['more frames than sequences', () => journalOf([21, 22, 23], 22, null), 23, 'ends before it'],
+    ['another digest', () => journalOf([21, 22, 23], 23, DIGEST), 21, 'digest is'],
+  ])('%s', async (_, make, firstBadSequence, message) => {
+    expect((await expectRefusal(await make(), firstBadSequence)).message).toContain(message);
+  });
+
+  it('bytes that are no frame, and a time that goes back', async () => {
+    const frames = new FrameWriter();
+    frames.append(commandAt(1), START_MS);
+    const first = Buffer.from(frames.view());
+    frames.clear();
+    frames.append(commandAt(2), START_MS - 1);
+    for (const [second, message] of [
+      [Buffer.from('ff00', 'hex'), 'cannot be decoded: no frame at byte'],
+      [frames.view(), 'cannot be applied'],
+    ] as const) {
+      const folder = folders.make();
+      const journal = await openJournal({ folder });
+      const both = Buffer.concat([first, second]);
+      await append(journal, { firstSequence: 1, lastSequence: 2, frames: both, digest: DIGEST });
+      await journal.close();
+      expect((await expectRefusal(folder, 2)).message).toContain(message);
+    }
+  });
+});
+
+describe('journal.db', () => {
+  it('cut short: refused, at the latest at the cut (of most cuts SQLite reads nothing at all)', async () => {
+    const folder = folders.make();
+    const { batches } = await writeJournal(folder, { batchCount: 120, batchSize: 50 });
+    const starts = batches.map((batch) => batch.firstSequence);
+    const { size } = statSync(at(folder, 'journal.db'));
+    expect(size).toBeGreaterThan(100_000);
+    for (const keptBytes of [size - 4096, size - 1, size >> 1, 4096, 100]) {
+      truncateSync(at(folder, 'journal.db'), keptBytes);
+      expect((await expectRefusal(folder, starts)).message).toContain('cannot be read');
+    }
+  });
+
+  it('with a page lost: everything before it is read, and the loss is named', async () => {
+    const folder = folders.make();
+    const { batches } = await writeJournal(folder, { batchCount: 120, batchSize: 50 });
+    const pageCount = statSync(at(folder, 'journal.db')).size / 4096;
+    const firstBad = new Set<number>();
+    for (const page of [0.2, 0.4, 0.6, 0.8].map((part) => Math.floor(pageCount * part))) {
+      const damaged = folders.copy(folder);
+      const file = openSync(at(damaged, 'journal.db'), 'r+');
+      writeSync(file, Buffer.alloc(4096), 0, 4096, page * 4096);
+      closeSync(file);
+      const { good, error } = await readUntilError(damaged);
+      expect(good).toEqual(batches.slice(0, good.length));
+      expect(error.firstBadSequence).toBe(good.length * 50 + 1);
+      firstBad.add(good.length * 50 + 1);
+      await expectRefusal(damaged, good.length * 50 + 1);
+    }
+    expect(firstBad.size).toBeGreaterThan(2);
+  });
+
+  it.each([
+    ['empty', Buffer.alloc(0), 'gone or empty'],
+    ['not a database', Buffer.alloc(8192, 'x'), 'cannot be read'],
+  ])('%s', async (_, content, message) => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    writeFileSync(at(folder, 'journal.db'), content);
+    expect((await expectRefusal(folder, 1)).message).toContain(message);
+  });
+
+  it('gone', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    rmSync(at(folder, 'journal.db'));
+    expect((await expectRefusal(folder, 1)).message).toContain('commands up to 100 had been committed');
+  });
+
+  it('with any one bit inverted is refused, or read exactly as it was written', async () => {
+    const folder = folders.make();
+    const { end } = await writeJournal(folder);
+    const original = readFileSync(at(folder, 'journal.db'));
+    let refused = 0;
+    for (let i = 0; i < 150; i++) {
+      const damaged = folders.copy(folder);
+      const bytes = Buffer.from(original);
+      const place = Math.floor((i * bytes.length) / 150) + (i % 17);
+      bytes[place] = bytes[place]! ^ (1 << (i % 8));
+      writeFileSync(at(damaged, 'journal.db'), bytes);
+      try {
+        expect((await start(damaged)).report.end).toEqual(end);
+      } catch (error) {
+        if (!(error instanceof JournalError)) throw new Error(`byte ${place}: ${error}`, { cause: error });
+        refused++;
+      }
+      rmSync(damaged, { recursive: true });
+    }
+    expect(refused).toBeGreaterThan(20);
+  });
+});
+
+describe('journal.db-wal, after a crash', () => {
+  /** Ten batches of which none is in journal.db yet, and the files as a kill would leave them. */
+  async function crashed(): Promise<{ folder: string; digest: string }> {
+    const live = folders.make();
+    const engine = new Engine();
+    const journal = await openJournal({ folder: live });
+    await write(journal, engine, { batchCount: 10, batchSize: 10 });
+    const folder = folders.copy(live);
+    await journal.close();
+    expect(statSync(at(folder, 'journal.db-wal')).size).toBeGreaterThan(4096 * 10);
+    return { folder, digest: engine.digest() };
+  }
+
+  it('as it was left: nothing is lost', async () => {
+    const { folder, digest } = await crashed();
+    const { engine, notice } = await start(folder);
+    expect([engine.sequence, engine.digest(), notice]).toEqual([100, digest, null]);
+  });
+
+  it('as it was left, read without an exchange: nothing is changed', async () => {
+    const { folder } = await crashed();
+    const before = contents(folder);
+    expect(await readAll(folder)).toHaveLength(10);
+    expect(contents(folder)).toEqual(before);
+  });
+
+  it('deleted', async () => {
+    const { folder } = await crashed();
+    rmSync(at(folder, 'journal.db-wal'));
+    expect((await expectRefusal(folder, 1)).message).toContain('100 commands are lost');
+  });
+
+  it('cut short, or with a bit inverted: refused, with all that comes before read', async () => {
+    const { folder } = await crashed();
+    const size = statSync(at(folder, 'journal.db-wal')).size;
+    for (const damage of ['cut', 'flip']) {
+      const damaged = folders.copy(folder);
+      const log = at(damaged, 'journal.db-wal');
+      if (damage === 'cut') truncateSync(log, Math.floor(size / 2));
+      else {
+        const bytes = readFileSync(log);
+        bytes[Math.floor(size / 2)]! ^= 1;
+        writeFileSync(log, bytes);
+      }
+      const engine = new Engine();
+      const error = await journalErrorOf(replay(damaged, engine));
+      expect(engine.sequence).toBeGreaterThanOrEqual(20);
+      expect(engine.sequence).toBeLessThan(100);
+      expect(error.firstBadSequence).toBe(engine.sequence + 1);
+      await expectRefusal(damaged, engine.sequence + 1);
+    }
+  });
+
+  it('alone, without journal.db', async () => {
+    const { folder } = await crashed();
+    rmSync(at(folder, 'journal.db'));
+    expect((await expectRefusal(folder, 1)).message).toContain('-wal file is there');
+  });
+});
+
+describe('journal.head', () => {
+  it('that is older, as a power cut can leave it, does not refuse a good journal', async () => {
+    const folder = folders.make();
+    const engine = new Engine();
+    const journal = await openJournal({ folder });
+    await write(journal, engine, { batchCount: 3, batchSize: 10 });
+    const older = readFileSync(at(folder, 'journal.head'));
+    await write(journal, engine, { batchCount: 4, batchSize: 10 });
+    await journal.close();
+    writeFileSync(at(folder, 'journal.head'), older);
+    const { engine: recovered, notice } = await start(folder);
+    expect([recovered.digest(), recovered.sequence]).toEqual([engine.digest(), 70]);
+    expect(notice).toContain('40 commands behind');
+    expect((await start(folder)).notice).toBeNull();
+  });
+
+  it.each([
+    ['zeros', Buffer.alloc(8192)],
+    ['empty', Buffer.alloc(0)],
+    ['noise', Buffer.alloc(8192, 'noise')],
+  ])('that is unreadable (%s) is refused, unless that is accepted', async (_, content) => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    writeFileSync(at(folder, 'journal.head'), content);
+    await expect(start(folder)).rejects.toThrow(/unreadable.*ACCEPT_MISSING_MARK/s);
+    const journal = await openJournal({ folder, acceptMissingMark: true });
+    expect(journal.notice).toContain('unreadable');
+    expect(journal.end.sequence).toBe(100);
+    await journal.close();
+    expect((await start(folder)).notice).toBeNull();
+  });
+
+  it('with one slot torn still marks the commit before', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    const head = readFileSync(at(folder, 'journal.head'));
+    const notices = [];
+    for (const slot of [0, 4096]) {
+      const torn = Buffer.from(head);
+      torn[slot + 20] = torn[slot + 20]! ^ 1;
+      writeFileSync(at(folder, 'journal.head'), torn);
+      notices.push((await start(folder)).notice);
+    }
+    expect(notices.sort()).toEqual([expect.stringContaining('10 commands behind'), null]);
+  });
+
+  it('that is gone: refused, because nobody can tell whether the end is there, unless that is accepted', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    rmSync(at(folder, 'journal.head'));
+    expect((await expectRefusal(folder, 101)).message).toContain('journal.head is missing');
+    const { engine, notice } = await start(folder, true);
+    expect(engine.sequence).toBe(100);
+    expect(notice).toContain('journal.head was missing');
+    expect((await start(folder)).notice).toBeNull();
+  });
+
+  it('that is gone, next to a journal whose rows are all gone, too', async () => {
+    const folder = folders.make();
+    const live = folders.make();
+    const journal = await openJournal({ folder: live });
+    await write(journal, new Engine(), { batchCount: 1, batchSize: 10 });
+    // Just journal.db, copied from a running exchange.
+    await (await openJournal({ folder })).close();
+    copyFileSync(at(live, 'journal.db'), at(folder, 'journal.db'));
+    rmSync(at(folder, 'journal.head'));
+    await journal.close();
+    await expectRefusal(folder, 1);
+  });
+
+  it('that is ahead, or that marks another batch', async () => {
+    const folder = folders.make();
+    const { batches } = await writeJournal(folder);
+    const mark = (sequence: number, hash: Buffer) => {
+      rmSync(at(folder, 'journal.head'));
+      new HeadMark(at(folder, 'journal.head'), { sequence, hash }).close();
+    };
+    mark(107, batches[9]!.hash);
+    expect((await expectRefusal(folder, 101)).message).toContain('7 commands are lost');
+    mark(100, batches[8]!.hash);
+    await expectRefusal(folder, 91);
+    mark(55, batches[5]!.hash);
+    await expectRefusal(folder, 51);
+    mark(60, batches[5]!.hash);
+    expect((await start(folder)).engine.sequence).toBe(100);
+  });
+});

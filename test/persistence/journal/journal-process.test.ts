@@ -1,0 +1,154 @@
+/**
+ * The journal among processes: kill -9, a second exchange on one folder, a disk that is full. The other process runs
+ * the build in dist/ (`npm test` makes it).
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openJournal } from '../../../persistence/journal/journal.js';
+import { Folders, journalErrorOf, readAll, start } from '../../support/journal-fixture.js';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const DIST = `${ROOT}dist`;
+
+/** Submits without end, and prints the sequence of every release; a failure ends it with code 3. */
+const PROGRAM = `
+  import { writeSync } from 'node:fs';
+  import { Engine } from '${pathToFileURL(`${DIST}/engine/engine.js`)}';
+  import { openJournal } from '${pathToFileURL(`${DIST}/persistence/journal.js`)}';
+  import { openJournalReader } from '${pathToFileURL(`${DIST}/persistence/journal-reader.js`)}';
+  import { recover } from '${pathToFileURL(`${DIST}/persistence/recovery.js`)}';
+  import { Sequencer } from '${pathToFileURL(`${DIST}/persistence/sequencer.js`)}';
+  const folder = process.argv[1];
+  const journal = await openJournal({ folder });
+  const engine = new Engine();
+  const reader = await openJournalReader(folder);
+  await recover({ reader, engine, elapsedMs: () => 0 });
+  await reader.close();
+  const onFatal = (error) => { writeSync(1, 'fatal ' + error.message + '\\n'); setTimeout(() => process.exit(3), 50); };
+  const sequencer = new Sequencer({ engine, journal, now: Date.now, onFatal });
+  const credential = 'x'.repeat(400);
+  const submitSome = () => {
+    for (let i = 0; i < 20 && sequencer.failure === null && sequencer.backlog < 200; i++) {
+      sequencer.submit({ kind: 'register', username: 'u' + engine.sequence, credential, referralCode: '', grantMicros: 0, partner: null });
+      const { sequence } = engine;
+      sequencer.releaseAt(sequence, { release: () => writeSync(1, sequence + '\\n') });
+    }
+    if (sequencer.failure === null) setImmediate(submitSome);
+  };
+  submitSome();
+`;
+
+const folders = new Folders();
+const children: ChildProcess[] = [];
+beforeAll(() => {
+  if (!existsSync(`${DIST}/persistence/sequencer.js`)) throw new Error('dist/ is missing: npm run build');
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) await kill(child);
+  folders.removeAll();
+});
+
+interface Exchange {
+  child: ChildProcess;
+  /** What it printed so far. */
+  lines: string[];
+  /** Settles when it has printed so many lines, or has ended. */
+  printed(count: number): Promise<void>;
+  ended: Promise<unknown>;
+  /** What it printed to stderr. */
+  errors(): string;
+}
+
+function run(folder: string, shellPrefix = ''): Exchange {
+  const node = [process.execPath, '--input-type=module', '-e', PROGRAM, folder];
+  const child = spawn('sh', ['-c', `${shellPrefix} exec "$0" "$@"`, ...node], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const lines: string[] = [];
+  const waiting: { count: number; resolve: () => void }[] = [];
+  const reader = createInterface({ input: child.stdout });
+  reader.on('line', (line) => {
+    lines.push(line);
+    for (const { count, resolve } of waiting) if (lines.length >= count) resolve();
+  });
+  const ended = Promise.all([once(child, 'close'), once(reader, 'close')]);
+  const printed = (count: number) =>
+    Promise.race([new Promise<void>((resolve) => waiting.push({ count, resolve })), ended.then(() => {})]);
+  return { child, lines, printed, ended, errors: () => errors };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+describe('another process', () => {
+  it('that is killed, again and again, loses nothing that it had released', async () => {
+    const folder = folders.make();
+    let recovered = 0;
+    for (let round = 1; round <= 4; round++) {
+      const exchange = run(folder);
+      await exchange.printed(300 * round);
+      await kill(exchange.child);
+      await exchange.ended;
+      const released = exchange.lines.map(Number);
+      expect(released.length).toBeGreaterThanOrEqual(300 * round);
+      expect(released).toEqual(released.map((_, index) => recovered + index + 1));
+      const { engine, report } = await start(folder);
+      expect(engine.sequence).toBeGreaterThanOrEqual(released.at(-1)!);
+      expect(report.commands).toBe(engine.sequence);
+      engine.checkInvariants();
+      recovered = engine.sequence;
+    }
+  });
+
+  it('keeps the folder to itself while it runs, lets others read, and lets go when it is killed', async () => {
+    const folder = folders.make();
+    const exchange = run(folder);
+    await exchange.printed(50);
+    const error = await journalErrorOf(openJournal({ folder }));
+    expect(error.message).toContain(`${folder} is in use`);
+    expect(error.firstBadSequence).toBeNull();
+    const first = await readAll(folder);
+    expect(first.length).toBeGreaterThan(0);
+    const before = exchange.lines.length;
+    await exchange.printed(before + 200);
+    expect(exchange.lines.length).toBeGreaterThanOrEqual(before + 200);
+    expect((await readAll(folder)).length).toBeGreaterThan(first.length);
+
+    const second = run(folder);
+    await second.ended;
+    expect(second.child.exitCode).toBe(1);
+    expect(second.errors()).toContain('in use');
+    await kill(exchange.child);
+    await exchange.ended;
+    const journal = await openJournal({ folder });
+    expect(journal.end.sequence).toBeGreaterThanOrEqual(Number(exchange.lines.at(-1)));
+    const again = await journalErrorOf(openJournal({ folder }));
+    expect(again.message).toContain('in use');
+    await journal.close();
+  });
+
+  it('whose disk is full stops, and everything that it had released is there', async () => {
+    const folder = folders.make();
+    // A limit on the size of its files, in 512 bytes.
+    const exchange = run(folder, 'ulimit -f 2000;');
+    await exchange.ended;
+    expect([exchange.child.exitCode, exchange.errors()]).toEqual([3, '']);
+    const fatal = exchange.lines.at(-1)!;
+    expect(fatal).toMatch(/^fatal the journal could not be written: SQLITE_(FULL|IOERR)/);
+    const released = exchange.lines.slice(0, -1).map(Number);
+    expect(released.length).toBeGreaterThan(500);
+    expect(released).toEqual(released.map((_, index) => index + 1));
+    const { engine } = await start(folder);
+    expect(engine.sequence).toBeGreaterThanOrEqual(released.length);
+  });
+});

@@ -1,0 +1,314 @@
+/**
+ * The journal: what is committed is read back, in every way of reading, by whoever reads.
+ */
+import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows } from '../../../persistence/journal/chain.js';
+import { JournalUnavailable } from '../../../persistence/journal/errors.js';
+import { FORMAT_VERSION, GENESIS_HASH, MAX_ROW_BYTES } from '../../../persistence/journal/format.js';
+import { configure, openJournal } from '../../../persistence/journal/journal.js';
+import { GENESIS, openJournalReader } from '../../../persistence/journal/reader.js';
+import { recover } from '../../../persistence/recovery.js';
+import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
+import {
+  append,
+  Folders,
+  journalErrorOf,
+  readAll,
+  replay,
+  start,
+  tamper,
+  write,
+  writeJournal,
+} from '../../support/journal-fixture.js';
+
+const folders = new Folders();
+afterEach(() => folders.removeAll());
+
+const DIGEST = '0123456789abcdef';
+
+describe('a connection that commits', () => {
+  it.each([
+    ['full', 2, 1],
+    ['normal', 1, 0],
+    ['off', 0, 0],
+  ] as const)('with durability %s', async (durability, synchronous, fullfsync) => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    const database = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READWRITE);
+    await configure(database, durability);
+    const pragma = async (name: string) =>
+      Object.values((await query<object>(database, `PRAGMA ${name}`))[0]!)[0];
+    expect(await pragma('journal_mode')).toBe('wal');
+    expect(await pragma('synchronous')).toBe(synchronous);
+    // On macOS a sync reaches the disk's own cache only, unless these are on. SQLite keeps them on every platform.
+    expect(await pragma('fullfsync')).toBe(fullfsync);
+    expect(await pragma('checkpoint_fullfsync')).toBe(fullfsync);
+    await closeDatabase(database);
+  });
+});
+
+describe('a journal', () => {
+  it('starts empty, in a folder and files that only their owner can read', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    expect(journal.end).toEqual({ sequence: 0, hash: GENESIS_HASH, digest: null });
+    await write(journal, new Engine(), { batchCount: 1, batchSize: 1 });
+    const modes = ['', 'journal.db', 'journal.db-wal', 'journal.head', 'journal.lock'].map(
+      (name) => statSync(join(folder, name)).mode & 0o777,
+    );
+    expect(modes).toEqual([0o700, 0o600, 0o600, 0o600, 0o600]);
+    await journal.close();
+    expect(await readAll(folder)).toHaveLength(1);
+  });
+
+  it('gives back what was committed, and rebuilds the engine', async () => {
+    const folder = folders.make();
+    const written = await writeJournal(folder);
+    expect(written.tradeCount).toBeGreaterThan(20);
+    expect(await readAll(folder)).toEqual(written.batches);
+
+    const { engine, report, notice, end } = await start(folder);
+    expect(report).toEqual({ batches: 10, commands: 100, durationMs: 0, end: written.end });
+    expect([engine.sequence, engine.digest()]).toEqual([100, written.end.digest]);
+    expect(end).toEqual(written.end);
+    expect(notice).toBeNull();
+  });
+
+  it('goes on where it ended when it is opened again', async () => {
+    const folder = folders.make();
+    const first = await writeJournal(folder);
+    const engine = new Engine();
+    const journal = await openJournal({ folder });
+    expect(journal.end).toEqual(first.end);
+    await replay(folder, engine);
+    const second = await write(journal, engine, { batchCount: 5, batchSize: 3 });
+    await journal.close();
+    expect(await readAll(folder)).toEqual([...first.batches, ...second]);
+    expect((await start(folder)).engine.digest()).toBe(engine.digest());
+  });
+
+  it('keeps nothing but the three files when it is closed', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    expect(existsSync(join(folder, 'journal.db-wal'))).toBe(false);
+    expect(existsSync(join(folder, 'journal.db'))).toBe(true);
+  });
+
+  it('takes sequences beyond 32 bits', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const lastSequence = 5_000_000_000;
+    await append(journal, { firstSequence: 1, lastSequence, frames: Buffer.from([1]), digest: DIGEST });
+    const batch = {
+      firstSequence: lastSequence + 1,
+      lastSequence: 2 ** 50,
+      frames: Buffer.from([2]),
+      digest: DIGEST,
+    };
+    await append(journal, batch);
+    await journal.close();
+    const again = await openJournal({ folder });
+    expect(again.end.sequence).toBe(2 ** 50);
+    await again.close();
+    expect((await readAll(folder))[1]).toMatchObject(batch);
+  });
+
+  it('refuses a batch that does not follow, a second one at a time, one that is too large, and any after close', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const frames = Buffer.alloc(3);
+    const batch = { firstSequence: 1, lastSequence: 2, frames, digest: DIGEST };
+    const refuse = (change: object) => () => journal.append({ ...batch, ...change }, () => {});
+    expect(refuse({ firstSequence: 2 })).toThrow(RangeError);
+    expect(refuse({ lastSequence: 0 })).toThrow(RangeError);
+    expect(refuse({ lastSequence: 2 ** 53 })).toThrow(RangeError);
+    expect(refuse({ frames: Buffer.alloc(MAX_ROW_BYTES + 1) })).toThrow(RangeError);
+    const done = append(journal, batch);
+    expect(refuse({ firstSequence: 3, lastSequence: 3 })).toThrow('still being written');
+    await expect(journal.close()).rejects.toThrow('being written');
+    await done;
+    await journal.close();
+    expect(refuse({ firstSequence: 3, lastSequence: 3 })).toThrow('closed');
+    expect(await readAll(folder)).toHaveLength(1);
+  });
+});
+
+describe('a reader', () => {
+  it('reads more rows than fit into a page', async () => {
+    const folder = folders.make();
+    const { batches } = await writeJournal(folder, { batchCount: 600, batchSize: 1 });
+    expect(await readAll(folder)).toEqual(batches);
+  });
+
+  it('reads rows that are larger than a page together', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder, durability: 'off' });
+    for (let sequence = 1; sequence <= 5; sequence++) {
+      const frames = Buffer.alloc(5_000_000, sequence);
+      await append(journal, { firstSequence: sequence, lastSequence: sequence, frames, digest: DIGEST });
+    }
+    await journal.close();
+    const batches = await readAll(folder);
+    expect(batches.map(({ frames }) => [frames.length, frames[0]])).toEqual(
+      [1, 2, 3, 4, 5].map((value) => [5_000_000, value]),
+    );
+  });
+
+  it('goes on from the end of any batch, and from nowhere else', async () => {
+    const folder = folders.make();
+    const { batches } = await writeJournal(folder);
+    const { lastSequence: sequence, hash, digest } = batches[3]!;
+    expect(await readAll(folder, { sequence, hash, digest })).toEqual(batches.slice(4));
+    const inside = await journalErrorOf(readAll(folder, { sequence: 45, hash, digest }));
+    expect(inside.firstBadSequence).toBe(46);
+    const otherHash = await journalErrorOf(readAll(folder, { sequence, hash: batches[2]!.hash, digest }));
+    expect(otherHash.firstBadSequence).toBe(41);
+  });
+
+  it('is proven to its end, in pages of short rows and of long ones, as reading it batch by batch does', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const sizes = [0, 1, 300, 200_000, 3_000_000, 5, 9_000_000, 16, 40_000, 7];
+    let firstSequence = 1;
+    for (let i = 0; i < 200; i++) {
+      const frames = Buffer.alloc(i % 20 === 0 ? sizes[i / 20]! : (i * 37) % 900, i);
+      const lastSequence = firstSequence + (i % 3);
+      await append(journal, { firstSequence, lastSequence, frames, digest: DIGEST });
+      firstSequence = lastSequence + 1;
+    }
+    await journal.close();
+    const reader = await openJournalReader(folder);
+    expect(await reader.provenEnd()).toEqual(journal.end);
+    await reader.close();
+  });
+
+  it('finds joined rows good only as they were written', async () => {
+    const folder = folders.make();
+    const { batches, end } = await writeJournal(folder);
+    const database = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READONLY);
+    const joined = async () =>
+      (await query<JoinedRows>(database, JOINED_ROWS_SQL, [GENESIS_HASH, 1, 100]))[0]!;
+    const mark = { sequence: end.sequence, hash: end.hash };
+    expect(endOfJoined(await joined(), GENESIS, mark)).toEqual(end);
+    expect(endOfJoined(await joined(), GENESIS, null)).toEqual(end);
+    const good = await joined();
+    const damages: ((rows: JoinedRows) => void)[] = [
+      ...[0, 48, 70, 150, 2_000, good.bytes!.length - 1].map((at) => (rows: JoinedRows) => {
+        rows.bytes![at]! ^= 1;
+      }),
+      (rows) => (rows.heads = rows.heads!.replace('11 20', '11 21')),
+      (rows) => (rows.heads = rows.heads!.replace('11 20', '12 20')),
+      (rows) => (rows.heads = rows.heads!.split(',').slice(0, -1).join(',')),
+      (rows) => (rows.heads = null),
+      (rows) => (rows.bytes = rows.bytes!.subarray(0, -1)),
+    ];
+    for (const damage of damages) {
+      const rows = await joined();
+      damage(rows);
+      expect(endOfJoined(rows, GENESIS, null)).toBeNull();
+    }
+    expect(endOfJoined(await joined(), GENESIS, { sequence: 55, hash: batches[5]!.hash })).toBeNull();
+    expect(endOfJoined(await joined(), GENESIS, { sequence: 60, hash: batches[4]!.hash })).toBeNull();
+    await closeDatabase(database);
+  });
+
+  it('follows a journal while it is written', async () => {
+    const folder = folders.make();
+    const engine = new Engine();
+    const journal = await openJournal({ folder });
+    const reader = await openJournalReader(folder);
+    let position = GENESIS;
+    for (let round = 1; round <= 5; round++) {
+      const written = await write(journal, engine, { batchCount: 2, batchSize: 5 });
+      const read = [];
+      for await (const batch of reader.batches(position)) {
+        read.push(batch);
+        position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
+      }
+      expect(read).toEqual(written);
+    }
+    await journal.close();
+    await reader.close();
+    expect(position.digest).toBe(engine.digest());
+  });
+
+  it('says when there is no journal, or another database', async () => {
+    const folder = folders.make();
+    expect((await journalErrorOf(openJournalReader(folder))).message).toContain('there is no journal');
+    await writeJournal(folder);
+    await tamper(folder, 'PRAGMA user_version = 1');
+    for (const open of [() => openJournalReader(folder), () => openJournal({ folder })]) {
+      const { message } = await journalErrorOf(open());
+      expect(message).toContain(
+        `is a journal of version 1; this program writes and replays version ${FORMAT_VERSION}`,
+      );
+      expect(message).toContain('Start the program that wrote it on this folder');
+    }
+    await tamper(folder, `PRAGMA user_version = ${FORMAT_VERSION}`, 'CREATE TABLE extra (a)');
+    expect((await journalErrorOf(openJournal({ folder }))).message).toContain(
+      'has other tables than a journal',
+    );
+    await tamper(folder, 'DROP TABLE extra', 'PRAGMA application_id = 7');
+    expect((await journalErrorOf(openJournal({ folder }))).message).toContain(
+      'not a journal of this exchange',
+    );
+  });
+});
+
+describe('a journal that cannot be read now', () => {
+  it('is refused without a word against its contents', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    // SQLite needs this name for a file of its own.
+    mkdirSync(join(folder, 'journal.db-wal'));
+    for (const open of [() => openJournal({ folder }), () => openJournalReader(folder)]) {
+      const error = await open().catch((error: unknown) => error);
+      expect(error).toBeInstanceOf(JournalUnavailable);
+      expect((error as Error).message).toContain('cannot be read now: SQLITE_CANTOPEN');
+    }
+    rmdirSync(join(folder, 'journal.db-wal'));
+    expect((await start(folder)).engine.sequence).toBe(100);
+  });
+});
+
+describe('recovery', () => {
+  it('goes on from a position that the engine stands at, and from no other', async () => {
+    const folder = folders.make();
+    const { batches, end } = await writeJournal(folder);
+    const engine = new Engine();
+    const half = batches[4]!;
+    const after = { sequence: half.lastSequence, hash: half.hash, digest: half.digest };
+    const reader = await openJournalReader(folder);
+    const options = { reader, engine, elapsedMs: () => 0 };
+    expect((await journalErrorOf(recover({ ...options, after }))).firstBadSequence).toBe(51);
+
+    const replayed = new Engine();
+    const other = folders.make();
+    mkdirSync(other);
+    await writeJournal(other, { batchCount: 5, batchSize: 10 });
+    await replay(other, replayed);
+    const wrong = { ...after, digest: batches[3]!.digest };
+    expect(
+      (await journalErrorOf(recover({ ...options, engine: replayed, after: wrong }))).firstBadSequence,
+    ).toBe(51);
+    const report = await recover({ ...options, engine: replayed, after });
+    expect(report).toMatchObject({ batches: 5, commands: 50, end });
+    expect(replayed.digest()).toBe(end.digest);
+    await reader.close();
+  });
+
+  it('reports the time that it was given', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    const reader = await openJournalReader(folder);
+    let time = 1_000;
+    const elapsedMs = () => (time += 25);
+    const report = await recover({ reader, engine: new Engine(), elapsedMs });
+    await reader.close();
+    expect(report.durationMs).toBe(25);
+  });
+});

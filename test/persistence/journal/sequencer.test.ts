@@ -1,0 +1,423 @@
+/**
+ * The sequencer: what is released is durable, in order, and after a failure nothing is.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { JournalError } from '../../../persistence/journal/errors.js';
+import type { BatchContent } from '../../../persistence/journal/format.js';
+import { FrameError } from '../../../persistence/journal/frames.js';
+import { type CommitDone, type Journal, openJournal } from '../../../persistence/journal/journal.js';
+import {
+  type CommitLog,
+  type ReleaseTarget,
+  Sequencer,
+  type SequencerOptions,
+  SubmitRefused,
+} from '../../../persistence/sequencer.js';
+import {
+  commandAt,
+  Folders,
+  readAll,
+  replay,
+  START_MS,
+  start,
+  tamper,
+  writeJournal,
+} from '../../support/journal-fixture.js';
+
+const folders = new Folders();
+const journals: Journal[] = [];
+afterEach(async () => {
+  for (const journal of journals.splice(0)) await journal.close().catch(() => {});
+  folders.removeAll();
+});
+
+/** A journal that commits as always, and says so only when it is let. */
+class HeldJournal implements CommitLog {
+  readonly batches: { firstSequence: number; lastSequence: number }[] = [];
+  private readonly told: (() => void)[] = [];
+
+  constructor(private readonly journal: Journal) {}
+
+  get end() {
+    return this.journal.end;
+  }
+
+  append(batch: BatchContent, done: CommitDone): void {
+    this.batches.push({ firstSequence: batch.firstSequence, lastSequence: batch.lastSequence });
+    this.journal.append(batch, (error) => this.told.push(() => done(error)));
+  }
+
+  close(): Promise<void> {
+    return this.journal.close();
+  }
+
+  /** Waits until a batch is committed, and says so. */
+  async let(): Promise<void> {
+    await until(() => this.told.length > 0);
+    this.told.shift()!();
+  }
+}
+
+interface Setup {
+  folder: string;
+  journal: Journal;
+  held: HeldJournal;
+  engine: Engine;
+  sequencer: Sequencer;
+  fatal: Error[];
+  released: string[];
+  target(name: string, also?: () => void): ReleaseTarget;
+  submit(count: number): void;
+}
+
+async function setup(
+  options: Partial<SequencerOptions> & { hold?: boolean; folder?: string } = {},
+): Promise<Setup> {
+  const folder = options.folder ?? folders.make();
+  const journal = await openJournal({ folder });
+  journals.push(journal);
+  const engine = new Engine();
+  if (journal.end.sequence > 0) await replay(folder, engine);
+  const held = new HeldJournal(journal);
+  const fatal: Error[] = [];
+  const released: string[] = [];
+  const sequencer = new Sequencer({
+    engine,
+    journal: options.hold === true ? held : journal,
+    now: () => START_MS + engine.sequence,
+    onFatal: (error) => fatal.push(error),
+    ...options,
+  });
+  const target = (name: string, also?: () => void) => ({
+    release: () => {
+      released.push(name);
+      also?.();
+    },
+  });
+  const submit = (count: number) => {
+    for (let i = 0; i < count; i++) sequencer.submit(commandAt(engine.sequence + 1));
+  };
+  return { folder, journal, held, engine, sequencer, fatal, released, target, submit };
+}
+
+/** Turns of the event loop until something is so; the limit only ends a test that has failed. */
+async function until(condition: () => boolean): Promise<void> {
+  const limitMs = performance.now() + 30_000;
+  while (!condition()) {
+    if (performance.now() > limitMs) throw new Error('it did not happen');
+    await turn();
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await turn();
+}
+
+describe('group commit', () => {
+  it('commits together what came together, and releases nothing before', async () => {
+    const { sequencer, held, released, target, submit } = await setup({ hold: true });
+    submit(3);
+    expect(held.batches).toEqual([]);
+    for (const sequence of [1, 2, 3]) sequencer.releaseAt(sequence, target(`${sequence}`));
+    await turns(2);
+    expect(held.batches).toEqual([{ firstSequence: 1, lastSequence: 3 }]);
+    // However long the disk takes.
+    await turns(50);
+    expect([released, sequencer.durableSequence, sequencer.waitingTargets]).toEqual([[], 0, 3]);
+    await held.let();
+    expect([released, sequencer.durableSequence, sequencer.waitingTargets]).toEqual([['1', '2', '3'], 3, 0]);
+  });
+
+  it('fills the next batch while one is written, and starts it at once when that is done', async () => {
+    const { sequencer, held, submit } = await setup({ hold: true });
+    submit(2);
+    await turns(2);
+    submit(3);
+    await turns(2);
+    submit(4);
+    expect(held.batches).toHaveLength(1);
+    expect([sequencer.inFlightCommands, sequencer.pendingCommands, sequencer.backlog]).toEqual([2, 7, 9]);
+    expect(sequencer.backlogBytes).toBeGreaterThan(9 * 8);
+    await held.let();
+    expect(held.batches[1]).toEqual({ firstSequence: 3, lastSequence: 9 });
+    expect([sequencer.inFlightCommands, sequencer.pendingCommands, sequencer.backlog]).toEqual([7, 0, 7]);
+    expect([sequencer.batchesCommitted, sequencer.lastBatchCommands]).toEqual([1, 2]);
+    await held.let();
+    expect([sequencer.batchesCommitted, sequencer.lastBatchCommands, sequencer.backlogBytes]).toEqual([
+      2, 7, 0,
+    ]);
+    await turns(5);
+    expect(held.batches).toHaveLength(2);
+  });
+
+  it('cuts batches at a command, each with the digest of its last', async () => {
+    const { sequencer, held, folder, engine, submit } = await setup({ hold: true, batchBytes: 300 });
+    submit(100);
+    for (let i = 0; sequencer.backlog > 0 && i < 100; i++) await held.let();
+    await sequencer.close();
+    const batches = await readAll(folder);
+    expect(batches.length).toBeGreaterThan(5);
+    expect(batches.length).toBeLessThan(50);
+    for (const batch of batches.slice(0, -1)) {
+      expect(batch.frames.length).toBeGreaterThanOrEqual(300);
+      expect(batch.frames.length).toBeLessThan(400);
+    }
+    // Recovery checks the digest after every batch.
+    const recovered = await start(folder);
+    expect([recovered.report.batches, recovered.engine.digest()]).toEqual([batches.length, engine.digest()]);
+  });
+
+  it('gives the answer, and times that never go back', async () => {
+    const times = [START_MS, START_MS - 500, START_MS + 7, START_MS + 3];
+    const { sequencer, engine, folder } = await setup({ now: () => times[engine.sequence]! });
+    const stamped = times.map(() => {
+      const result = sequencer.submit({ kind: 'advanceTime' });
+      expect(result).toBe(engine.result);
+      return [result.values[2], result.values[3], engine.nowMs];
+    });
+    const expected = [START_MS, START_MS, START_MS + 7, START_MS + 7];
+    expect(stamped).toEqual(expected.map((atMs, index) => [index + 1, atMs, atMs]));
+    await sequencer.close();
+    expect((await start(folder)).engine.nowMs).toBe(START_MS + 7);
+  });
+
+  it('goes on from a recovered journal, and only from its end', async () => {
+    const folder = folders.make();
+    await writeJournal(folder);
+    const { sequencer, engine, submit, journal } = await setup({ folder });
+    submit(50);
+    await until(() => sequencer.durableSequence === 150);
+    const now = () => START_MS;
+    const options = { journal, now, onFatal: () => {} };
+    expect(() => new Sequencer({ ...options, engine: new Engine() })).toThrow('recover first');
+    await sequencer.close();
+    expect((await start(folder)).engine.digest()).toBe(engine.digest());
+  });
+
+  it('takes 20,000 commands with a target each, and rebuilds to the same digest', async () => {
+    const { sequencer, engine, folder, submit } = await setup();
+    let next = 1;
+    const order: ReleaseTarget = {
+      release: () => {
+        if (next > sequencer.durableSequence) throw new Error(`${next} was released before it was durable`);
+        next++;
+      },
+    };
+    for (let round = 0; round < 200; round++) {
+      submit(100);
+      for (let i = 0; i < 100; i++) sequencer.releaseAt(engine.sequence - 99 + i, order);
+      if (round % 10 === 0) await turn();
+    }
+    await sequencer.close();
+    expect(next).toBe(20_001);
+    expect(sequencer.batchesCommitted).toBeGreaterThan(1);
+    expect((await start(folder)).engine.digest()).toBe(engine.digest());
+  });
+});
+
+describe('release', () => {
+  it('is at once when nothing is pending', async () => {
+    const { sequencer, released, target, submit } = await setup();
+    sequencer.releaseAt(0, target('at the start'));
+    expect(released).toEqual(['at the start']);
+    submit(5);
+    await until(() => sequencer.backlog === 0);
+    sequencer.releaseAt(5, target('at the end'));
+    sequencer.releaseAt(2, target('long ago'));
+    expect(released).toEqual(['at the start', 'at the end', 'long ago']);
+  });
+
+  it('is at once for what is durable, while later commands are not', async () => {
+    const { sequencer, held, released, target, submit } = await setup({ hold: true });
+    submit(2);
+    await held.let();
+    submit(1);
+    sequencer.releaseAt(3, target('3'));
+    sequencer.releaseAt(2, target('2'));
+    expect(released).toEqual(['2']);
+    await held.let();
+    expect(released).toEqual(['2', '3']);
+  });
+
+  it('is in order of sequence, then of the calls', async () => {
+    const { sequencer, held, released, target, submit } = await setup({ hold: true });
+    submit(4);
+    for (const name of ['3a', '1a', '4a', '3b', '2a', '1b', '4b']) {
+      sequencer.releaseAt(Number(name[0]), target(name));
+    }
+    await held.let();
+    expect(released).toEqual(['1a', '1b', '2a', '3a', '3b', '4a', '4b']);
+  });
+
+  it('keeps the order for what a release itself asks for or submits', async () => {
+    const { sequencer, held, engine, released, target, submit } = await setup({ hold: true });
+    submit(3);
+    sequencer.releaseAt(
+      1,
+      target('1', () => {
+        sequencer.releaseAt(3, target('3 from 1'));
+        sequencer.releaseAt(0, target('0 from 1'));
+        submit(1);
+        sequencer.releaseAt(engine.sequence, target('4 from 1'));
+      }),
+    );
+    sequencer.releaseAt(2, target('2'));
+    sequencer.releaseAt(3, target('3'));
+    await held.let();
+    expect(released).toEqual(['1', '0 from 1', '2', '3', '3 from 1']);
+    await held.let();
+    expect(released.at(-1)).toBe('4 from 1');
+  });
+
+  it('refuses a sequence that no command has yet', async () => {
+    const { sequencer, submit, target } = await setup();
+    submit(2);
+    for (const sequence of [3, -1, Number.NaN]) {
+      expect(() => sequencer.releaseAt(sequence, target('never'))).toThrow(RangeError);
+    }
+  });
+});
+
+describe('commands that are refused', () => {
+  it('changes nothing for a command that has no frame', async () => {
+    const { sequencer, engine, folder, submit } = await setup();
+    submit(20);
+    const before = [engine.sequence, engine.digest()];
+    expect(() => sequencer.submit({ kind: 'listAsset', symbol: '\ud800' })).toThrow(FrameError);
+    expect([engine.sequence, engine.digest()]).toEqual(before);
+    submit(1);
+    await sequencer.close();
+    expect((await start(folder)).engine.sequence).toBe(21);
+  });
+
+  it('changes nothing when too much waits for the disk, and goes on when it has caught up', async () => {
+    const { sequencer, engine, held, fatal, submit } = await setup({ hold: true, backlogBytes: 500 });
+    expect(() => submit(1_000)).toThrow(SubmitRefused);
+    const { sequence } = engine;
+    expect(sequence).toBeGreaterThan(10);
+    expect(sequence).toBeLessThan(60);
+    expect(() => submit(1)).toThrow('too many commands wait');
+    expect([engine.sequence, sequencer.backlog, fatal.length]).toEqual([sequence, sequence, 0]);
+    await held.let();
+    submit(1);
+    expect(engine.sequence).toBe(sequence + 1);
+  });
+});
+
+describe('failure', () => {
+  it('of a commit: stops, releases nothing of it or after it, and keeps what was acknowledged', async () => {
+    const { sequencer, engine, folder, fatal, released, target, submit } = await setup();
+    submit(10);
+    sequencer.releaseAt(10, target('good'));
+    await until(() => sequencer.durableSequence === 10);
+    const digest = engine.digest();
+    await tamper(
+      folder,
+      "CREATE TRIGGER full BEFORE INSERT ON batch BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
+    );
+    submit(5);
+    sequencer.releaseAt(15, target('bad'));
+    sequencer.releaseAt(11, target('bad'));
+    await until(() => fatal.length > 0);
+    expect(fatal[0]).toBeInstanceOf(JournalError);
+    expect(fatal[0]!.message).toContain('database or disk is full');
+    expect(sequencer.failure).toBe(fatal[0]);
+    expect(() => submit(1)).toThrow(SubmitRefused);
+    expect(() => submit(1)).toThrow('the exchange has stopped');
+    sequencer.releaseAt(10, target('too late'));
+    await turns(20);
+    expect([released, fatal.length, sequencer.durableSequence]).toEqual([['good'], 1, 10]);
+    await expect(sequencer.close()).rejects.toBe(fatal[0]);
+    await tamper(folder, 'DROP TRIGGER full');
+    const recovered = await start(folder);
+    expect([recovered.engine.sequence, recovered.engine.digest()]).toEqual([10, digest]);
+  });
+
+  it('of a commit, while the next batch waits: that one is not written either', async () => {
+    const { sequencer, held, folder, fatal, submit } = await setup({ hold: true });
+    await tamper(
+      folder,
+      "CREATE TRIGGER bad BEFORE INSERT ON batch BEGIN SELECT RAISE(ABORT, 'bad disk'); END",
+    );
+    submit(3);
+    await turns(2);
+    submit(3);
+    await held.let();
+    await turns(10);
+    expect([held.batches.length, fatal.length, sequencer.backlog]).toEqual([1, 1, 6]);
+    await expect(sequencer.close()).rejects.toThrow('bad disk');
+    await tamper(folder, 'DROP TRIGGER bad');
+    expect((await start(folder)).engine.sequence).toBe(0);
+  });
+
+  it('of the journal to take a batch at all', async () => {
+    const { sequencer, journal, fatal, released, target, submit } = await setup();
+    await journal.close();
+    submit(3);
+    sequencer.releaseAt(3, target('3'));
+    await until(() => fatal.length > 0);
+    expect(fatal[0]!.message).toContain('closed');
+    await turns(10);
+    expect([released, fatal.length]).toEqual([[], 1]);
+  });
+
+  it('of the engine: nothing that was not durable is written or released', async () => {
+    const { sequencer, engine, held, folder, fatal, released, target, submit } = await setup({ hold: true });
+    submit(4);
+    sequencer.releaseAt(4, target('in flight'));
+    await turns(2);
+    submit(3);
+    sequencer.releaseAt(7, target('open'));
+    const bug = new Error('half applied');
+    engine.apply = () => {
+      throw bug;
+    };
+    expect(() => submit(1)).toThrow(bug);
+    expect(fatal).toEqual([bug]);
+    expect(() => submit(1)).toThrow(SubmitRefused);
+    await held.let();
+    await turns(10);
+    expect([released, held.batches.length, fatal.length]).toEqual([[], 1, 1]);
+    await expect(sequencer.close()).rejects.toBe(bug);
+    expect((await start(folder)).engine.sequence).toBe(4);
+  });
+
+  it('of a release: what comes after it is not released', async () => {
+    const { sequencer, fatal, released, target, submit } = await setup();
+    const bug = new Error('no such socket');
+    submit(3);
+    sequencer.releaseAt(1, target('1'));
+    const failing = () => {
+      throw bug;
+    };
+    sequencer.releaseAt(2, target('2', failing));
+    sequencer.releaseAt(3, target('3'));
+    await until(() => fatal.length > 0);
+    await turns(5);
+    expect([released, fatal]).toEqual([['1', '2'], [bug]]);
+    await expect(sequencer.close()).rejects.toBe(bug);
+  });
+});
+
+describe('close', () => {
+  it('commits and releases what there is, takes nothing more, and lets go of the folder', async () => {
+    const { sequencer, engine, folder, released, target, submit } = await setup();
+    submit(10);
+    sequencer.releaseAt(10, target('10'));
+    const closed = sequencer.close();
+    expect(() => submit(1)).toThrow('closing');
+    await expect(sequencer.close()).rejects.toThrow('already closing');
+    await closed;
+    expect([released, sequencer.durableSequence]).toEqual([['10'], 10]);
+    expect((await start(folder)).engine.digest()).toBe(engine.digest());
+  });
+
+  it('is at once when there is nothing to do', async () => {
+    const { sequencer, folder } = await setup();
+    await sequencer.close();
+    expect((await start(folder)).engine.sequence).toBe(0);
+  });
+});

@@ -1,0 +1,44 @@
+/** The table of SQLite's result codes: every one that there is has been sorted, and as it should be. */
+import sqlite3 from 'sqlite3';
+import { describe, expect, test } from 'vitest';
+import { fileProblem, sqliteCodes } from '../../../persistence/storage/sqlite-codes.js';
+
+const PRIMARY = Array.from({ length: 29 }, (_, code) => code).concat(100, 101);
+
+describe('the result codes of SQLite', () => {
+  test('are all in the table, once', () => {
+    const codes = [...sqliteCodes().values()].map(({ code }) => code);
+    expect(codes.toSorted((a, b) => a - b)).toEqual(PRIMARY);
+  });
+
+  test('have the numbers that sqlite3 has for them', () => {
+    const numbers = new Map(Object.entries(sqlite3).filter(([, value]) => typeof value === 'number'));
+    const known = [...sqliteCodes()].filter(([name]) => numbers.has(name));
+    expect(known.length).toBeGreaterThan(25);
+    for (const [name, { code }] of known) expect(numbers.get(name), name).toBe(code);
+  });
+
+  test.each([
+    [
+      'unavailable',
+      ['BUSY', 'LOCKED', 'NOMEM', 'IOERR', 'CANTOPEN', 'READONLY', 'PROTOCOL', 'FULL', 'PERM', 'AUTH'],
+    ],
+    ['wrong', ['CORRUPT', 'NOTADB', 'ERROR', 'SCHEMA', 'FORMAT', 'MISMATCH', 'CONSTRAINT', 'TOOBIG']],
+    ['misuse', ['MISUSE', 'RANGE', 'INTERNAL']],
+    [null, ['OK', 'ROW', 'DONE']],
+  ])('%s: %j', (problem, names) => {
+    for (const name of names) expect(sqliteCodes().get(name)?.problem, name).toBe(problem);
+  });
+
+  test('an extended code counts as the primary one that it belongs to, and one that is not known as a mistake', () => {
+    const error = (errno: number, code = 'SQLITE_X') => Object.assign(new Error(), { errno, code });
+    expect(fileProblem(error(10 | (1 << 8)))).toBe('unavailable');
+    expect(fileProblem(error(11 | (2 << 8)))).toBe('wrong');
+    expect(fileProblem(error(99))).toBe('misuse');
+  });
+
+  test("an error of the operating system, which has an errno too, is not SQLite's", () => {
+    expect(fileProblem(Object.assign(new Error(), { errno: -24, code: 'EMFILE' }))).toBe(null);
+    expect(fileProblem(new Error('no number'))).toBe(null);
+  });
+});

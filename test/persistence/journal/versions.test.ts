@@ -1,0 +1,78 @@
+/**
+ * What is on disk outlives the program that wrote it. A run of commands that never changes has come to the same bytes in every
+ * version: in the journal, in the engine's digest, in a snapshot, in the runs of the history. Where one of them differs from what
+ * stands here, a file that exists somewhere is not what this program makes of it: then the version that is named is raised, and the
+ * new values are put here. Runs that differ only because the journal's version is another need no other version of the history: a
+ * journal of the old version, and the history made from it, are refused together.
+ */
+import { createHash } from 'node:crypto';
+import { afterEach, expect, it } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { HISTORY_VERSION, LISTS, SCHEMA } from '../../../persistence/history/format.js';
+import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
+import { FORMAT_VERSION } from '../../../persistence/journal/format.js';
+import type { JournalBatch } from '../../../persistence/journal/reader.js';
+import { Replay } from '../../../persistence/recovery.js';
+import { takeSnapshot } from '../../../persistence/snapshot/file.js';
+import { SNAPSHOT_VERSION } from '../../../persistence/snapshot/format.js';
+import { Folders, readAll } from '../../support/journal-fixture.js';
+import { ReplayExchange } from '../../support/replay-exchange.js';
+
+const folders = new Folders();
+afterEach(() => folders.removeAll());
+
+function sha256(pieces: Iterable<string | Uint8Array>): string {
+  const hash = createHash('sha256');
+  for (const piece of pieces) hash.update(piece);
+  return hash.digest('hex').slice(0, 32);
+}
+
+it('the same commands come to the same bytes as ever', async () => {
+  const folder = folders.make();
+  const exchange = await ReplayExchange.open(folder, 'versions');
+  await exchange.run(900);
+  for (let i = 0; i < 200; i++) exchange.trade();
+  await exchange.settle();
+  const { engine, journal } = exchange;
+  const snapshot = takeSnapshot(engine, journal.end);
+  const digest = engine.digest();
+  await exchange.sequencer.close();
+  const batches = await readAll(folder);
+  const frames = batches.map((batch) => batch.frames);
+
+  expect({ FORMAT_VERSION, digest, frames: sha256(frames) }, 'FORMAT_VERSION of journal-format.ts').toEqual({
+    FORMAT_VERSION: 3,
+    digest: 'f2840f4bf4cbe0a5',
+    frames: 'd3059864a5233b63d7423a625a65ac47',
+  });
+  expect(
+    { SNAPSHOT_VERSION, state: sha256(snapshot.pieces) },
+    'SNAPSHOT_VERSION of snapshot-format.ts',
+  ).toEqual({
+    SNAPSHOT_VERSION: 5,
+    state: 'd43f89a80019d1154f7c51262d5aa698',
+  });
+  const runs = sha256(runsOf(batches));
+  expect({ HISTORY_VERSION, schema: sha256(SCHEMA), runs }, 'HISTORY_VERSION of history-format.ts').toEqual({
+    HISTORY_VERSION: 2,
+    schema: '1c0d71fc5b76b4aacd50c18f87f37ce2',
+    runs: 'e2ad2544ebeb61960823c5be559a79ae',
+  });
+});
+
+/** Everything in one transaction: the numbers of the runs with their checksums, then their entries. */
+function runsOf(batches: readonly JournalBatch[]): Buffer[] {
+  const engine = new Engine();
+  const projection = new Projection(engine, emptyHistoryState(), () => {});
+  const replay = new Replay(
+    engine,
+    () => projection.applied(),
+    (_command, atMs) => projection.applying(atMs),
+  );
+  for (const batch of batches) replay.apply(batch);
+  const { lists } = projection.take();
+  return LISTS.flatMap(({ name }) => lists[name].pieces).flatMap(({ records, entries }) => [
+    records,
+    entries,
+  ]);
+}

@@ -1,0 +1,396 @@
+/**
+ * The replay tool on damaged folders: every verb finds what it reads to be damaged, names the first sequence that is
+ * not good, tells nothing that is not proven, and ends with 1. Snapshots are held against the replay.
+ */
+import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { FrameWriter } from '../../../persistence/journal/frames.js';
+import { openJournal } from '../../../persistence/journal/journal.js';
+import {
+  GENESIS,
+  type JournalBatch,
+  type JournalPosition,
+  openJournalReader,
+} from '../../../persistence/journal/reader.js';
+import { Replay } from '../../../persistence/recovery.js';
+import { SnapshotComparison } from '../../../persistence/replay/proofs/verify-snapshots.js';
+import { type SnapshotContent, takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
+import { prepareSnapshotFolder, snapshotNameOf } from '../../../persistence/snapshot/folder.js';
+import { append, Folders, flip, readAll, start, tamper } from '../../support/journal-fixture.js';
+import { ReplayExchange } from '../../support/replay-exchange.js';
+import { replayJson, replayProgram, replayTool, type ToolRun, traceOf } from '../../support/replay-tool.js';
+
+const VERBS = [['verify'], ['state'], ['events'], ['explain', '--user', 'u3'], ['audit']];
+/** Where one way of reading says it for all. */
+const SOME_VERBS = [['verify'], ['events']];
+
+const folders = new Folders();
+/** Of an exchange that was stopped; of one that was killed. Tests work on copies. */
+let stopped: string;
+let killed: string;
+let batches: JournalBatch[];
+let endMs: number;
+
+beforeAll(async () => {
+  stopped = folders.make();
+  const exchange = await ReplayExchange.open(stopped, 'damage');
+  await exchange.run(900);
+  killed = folders.copy(stopped);
+  endMs = exchange.nowMs;
+  await exchange.sequencer.close();
+  batches = await readAll(stopped);
+  expect(batches.length).toBeGreaterThan(30);
+});
+afterAll(() => folders.removeAll());
+
+const lastSequence = () => batches.at(-1)!.lastSequence;
+
+function expectDamage(run: ToolRun, ...words: string[]): void {
+  expect(run.status).toBe(1);
+  expect(run.err).toContain('DAMAGE in ');
+  expect(run.err).toContain('What to do: ');
+  expect(run.err).not.toContain('    at ');
+  for (const word of words) expect(run.err).toContain(word);
+}
+
+describe('a flipped bit in the journal', () => {
+  it.each(['frames', 'hash', 'digest'])('in %s is found by each verb', async (column) => {
+    const folder = folders.copy(stopped);
+    const { firstSequence } = batches[17]!;
+    await flip(folder, firstSequence, column);
+    const before = traceOf(folder);
+    for (const verb of VERBS) {
+      const run = await replayTool(folder, ...verb);
+      expectDamage(run, `journal.db, sequence ${firstSequence}:`, 'its hash does not fit');
+    }
+    expect(traceOf(folder)).toEqual(before);
+  });
+
+  it('is found by the built program as by its command line in this process', async () => {
+    const folder = folders.copy(stopped);
+    await flip(folder, batches[17]!.firstSequence, 'frames');
+    const before = traceOf(folder);
+    for (const verb of VERBS) {
+      const run = await replayProgram(folder, ...verb);
+      expectDamage(run, 'its hash does not fit');
+      expect(await replayTool(folder, ...verb)).toEqual(run);
+    }
+    expect(traceOf(folder)).toEqual(before);
+  });
+
+  it('lets nothing out that comes after it', async () => {
+    const folder = folders.copy(stopped);
+    const { firstSequence } = batches[17]!;
+    await flip(folder, firstSequence, 'frames');
+    const { out } = await replayTool(folder, 'events', '--json');
+    const told = out
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).sequence);
+    expect(told).toEqual(Array.from({ length: firstSequence - 1 }, (_, i) => i + 1));
+    expect((await replayTool(folder, 'state', '--json')).out).toBe('');
+  });
+
+  it('is no matter to what does not read so far', async () => {
+    const folder = folders.copy(stopped);
+    const { firstSequence } = batches[17]!;
+    await flip(folder, firstSequence, 'frames');
+    expect((await replayJson(folder, 'state', '--at', `${firstSequence - 1}`)).sequence).toBe(
+      firstSequence - 1,
+    );
+    expectDamage(await replayTool(folder, 'state', '--at', `${firstSequence}`), `sequence ${firstSequence}`);
+  });
+
+  it('anywhere in the file is found, or changes nothing that was written', async () => {
+    const folder = folders.copy(stopped);
+    const path = join(folder, 'journal.db');
+    const good = readFileSync(path);
+    const { digest } = batches.at(-1)!;
+    let found = 0;
+    const flips = 16;
+    for (let i = 0; i < flips; i++) {
+      const bytes = Buffer.from(good);
+      // One in the header of the file, the others all over it.
+      const at = i === 0 ? 70 : Math.floor(((i - 0.5) / (flips - 1)) * bytes.length);
+      bytes[at] = bytes[at]! ^ 0x10;
+      writeFileSync(path, bytes);
+      const run = await replayTool(folder, 'verify', '--json');
+      const report = JSON.parse(run.out);
+      if (run.status === 0) expect(report.journal).toMatchObject({ whole: true, digest });
+      else expectDamage(run, 'journal.db');
+      expect(report.good).toBe(run.status === 0);
+      found += run.status;
+    }
+    expect(found).toBeGreaterThan(flips / 2);
+  });
+});
+
+describe('a journal from which something is missing', () => {
+  it('a row', async () => {
+    const folder = folders.copy(stopped);
+    const { firstSequence } = batches[9]!;
+    await tamper(folder, `DELETE FROM batch WHERE firstSequence = ${firstSequence}`);
+    for (const verb of SOME_VERBS)
+      expectDamage(await replayTool(folder, ...verb), `at sequence ${firstSequence} is missing`);
+  });
+
+  it('its last rows', async () => {
+    const folder = folders.copy(stopped);
+    const { firstSequence } = batches.at(-3)!;
+    await tamper(folder, `DELETE FROM batch WHERE firstSequence >= ${firstSequence}`);
+    for (const verb of SOME_VERBS) {
+      expectDamage(
+        await replayTool(folder, ...verb),
+        `journal.db, sequence ${firstSequence}:`,
+        'commands are lost',
+      );
+    }
+  });
+
+  it('the end of its -wal, or all of it', async () => {
+    const folder = folders.copy(killed);
+    const log = join(folder, 'journal.db-wal');
+    const { size } = statSync(log);
+    expect(size).toBeGreaterThan(10_000);
+    for (const left of [Math.floor(size / 2), 0]) {
+      truncateSync(log, left);
+      expectDamage(await replayTool(folder, 'verify'), 'commands are lost');
+    }
+    rmSync(log);
+    expectDamage(await replayTool(folder, 'verify'), 'commands are lost');
+  });
+
+  it('all of it', async () => {
+    const folder = folders.copy(stopped);
+    rmSync(join(folder, 'journal.db'));
+    for (const verb of SOME_VERBS) expectDamage(await replayTool(folder, ...verb), 'is gone or empty');
+  });
+
+  it('journal.head: verify finds it, the others say it', async () => {
+    const folder = folders.copy(stopped);
+    rmSync(join(folder, 'journal.head'));
+    expectDamage(await replayTool(folder, 'verify'), 'DAMAGE in journal.head', 'is missing');
+    for (const verb of VERBS.slice(1)) {
+      const run = await replayTool(folder, ...verb);
+      expect(run.status).toBe(0);
+      expect(run.err).toContain('journal.head is missing');
+    }
+  });
+
+  it('nothing, but journal.head is unreadable: verify finds it, the others say it', async () => {
+    const folder = folders.copy(stopped);
+    writeFileSync(join(folder, 'journal.head'), Buffer.alloc(8192));
+    expectDamage(await replayTool(folder, 'verify'), 'DAMAGE in journal.head', 'is unreadable');
+    for (const verb of VERBS.slice(1)) {
+      const run = await replayTool(folder, ...verb);
+      expect(run.status).toBe(0);
+      expect(run.err).toContain('journal.head is unreadable');
+    }
+  });
+});
+
+describe('a journal that is whole but not true', () => {
+  it('a digest that the engine does not come to', async () => {
+    const folder = folders.copy(stopped);
+    const firstSequence = lastSequence() + 1;
+    const journal = await openJournal({ folder });
+    const frames = new FrameWriter();
+    frames.append({ kind: 'advanceTime' }, endMs);
+    const digest = '0123456789abcdef';
+    await append(journal, { firstSequence, lastSequence: firstSequence, frames: frames.view(), digest });
+    await journal.close();
+    for (const verb of VERBS) {
+      const run = await replayTool(folder, ...verb);
+      expectDamage(run, `journal.db, sequence ${firstSequence}:`, `had ${digest}`);
+    }
+    const { out } = await replayTool(folder, 'events', '--json');
+    expect(out.trimEnd().split('\n').length).toBe(lastSequence());
+  });
+
+  it('frames that are none', async () => {
+    const folder = folders.copy(stopped);
+    const firstSequence = lastSequence() + 1;
+    const journal = await openJournal({ folder });
+    const frames = Buffer.from('no frames at all');
+    const digest = batches.at(-1)!.digest;
+    await append(journal, { firstSequence, lastSequence: firstSequence, frames, digest });
+    await journal.close();
+    for (const verb of SOME_VERBS) {
+      expectDamage(await replayTool(folder, ...verb), `sequence ${firstSequence}`, 'cannot be decoded');
+    }
+  });
+});
+
+describe('snapshots', () => {
+  /** An engine that stands at the end of a batch, and where that is. */
+  async function engineAfter(batchCount: number, from?: { engine: Engine; position: JournalPosition }) {
+    const engine = from?.engine ?? new Engine();
+    let position = from?.position ?? GENESIS;
+    const replay = new Replay(engine);
+    for (const batch of batches) {
+      if (batch.lastSequence <= position.sequence) continue;
+      if (batch.lastSequence > batches[batchCount - 1]!.lastSequence) break;
+      replay.apply(batch);
+      position = { sequence: batch.lastSequence, hash: batch.hash, digest: batch.digest };
+    }
+    return { engine, position };
+  }
+
+  function bytesOf({ pieces }: SnapshotContent): Buffer {
+    return Buffer.concat(pieces);
+  }
+
+  async function write(folder: string, content: SnapshotContent): Promise<string> {
+    await prepareSnapshotFolder(folder);
+    const { path } = snapshotNameOf(folder, content.header.sequence);
+    writeSnapshot(path, content);
+    return path;
+  }
+
+  async function withSnapshots(folder: string): Promise<string[]> {
+    const paths: string[] = [];
+    for (const batchCount of [10, 20, batches.length]) {
+      const { engine, position } = await engineAfter(batchCount);
+      paths.push(await write(folder, takeSnapshot(engine, position)));
+    }
+    return paths;
+  }
+
+  it('that are what the replay gives are good, and leave no trace', async () => {
+    const folder = folders.copy(stopped);
+    await withSnapshots(folder);
+    const before = traceOf(folder);
+    const report = await replayJson(folder, 'verify');
+    const sequences = [10, 20, batches.length].map((count) => batches[count - 1]!.lastSequence);
+    expect(report.snapshots).toEqual(
+      sequences.map((sequence) => ({
+        file: `snapshots/${snapshotNameOf(folder, sequence).name}`,
+        sequence,
+        good: true,
+        compared: true,
+      })),
+    );
+    expect(traceOf(folder)).toEqual(before);
+  });
+
+  it('of an engine that itself came from a snapshot are the same', async () => {
+    const folder = folders.copy(stopped);
+    const early = await engineAfter(20);
+    const content = takeSnapshot(early.engine, early.position);
+    const restored = { engine: Engine.restore(bytesOf(content)), position: early.position };
+    const late = await engineAfter(batches.length, restored);
+    expect(late.engine).toBe(restored.engine);
+    await write(folder, takeSnapshot(late.engine, late.position));
+    const { snapshots } = await replayJson(folder, 'verify');
+    expect(snapshots).toMatchObject([{ sequence: lastSequence(), good: true, compared: true }]);
+  });
+
+  it.each([
+    ['the header', 20],
+    ['the digest', 40],
+    ['the state', 5_000],
+    ['the checksum', -5],
+  ])('with a flipped bit in %s are found and named', async (_where, at) => {
+    const folder = folders.copy(stopped);
+    const path = (await withSnapshots(folder))[1]!;
+    const bytes = readFileSync(path);
+    const index = at < 0 ? bytes.length + at : at;
+    bytes[index] = bytes[index]! ^ 1;
+    writeFileSync(path, bytes);
+    const run = await replayTool(folder, 'verify', '--json');
+    expectDamage(run, `snapshots/${path.split('/').at(-1)}, sequence`, 'Remove the file');
+    const report = JSON.parse(run.out);
+    expect(report.snapshots.map(({ good }: { good: boolean }) => good)).toEqual([true, false, true]);
+    expect(report.journal.whole).toBe(true);
+    expect(report.findings.length).toBe(1);
+  });
+
+  it('that are cut short, or of another sequence than their name, are found', async () => {
+    const folder = folders.copy(stopped);
+    const [first, second, third] = await withSnapshots(folder);
+    truncateSync(first!, 1_000);
+    copyFileSync(third!, second!);
+    const run = await replayTool(folder, 'verify');
+    expectDamage(run, 'it has 1000 bytes', `it is of sequence ${lastSequence()}`);
+  });
+
+  it('that are whole but not of this state are found', async () => {
+    const folder = folders.copy(stopped);
+    const { engine, position } = await engineAfter(20);
+    const content = takeSnapshot(engine, position);
+    const name = Buffer.from('trader-3', 'latin1');
+    const piece = Buffer.from(content.pieces[0]!);
+    const at = piece.indexOf(name);
+    expect(at).toBeGreaterThan(0);
+    Buffer.from('trador-3', 'latin1').copy(piece, at);
+    content.pieces[0] = new Uint8Array(piece);
+    await write(folder, content);
+    const run = await replayTool(folder, 'verify');
+    expectDamage(run, 'it is whole, but from byte', 'not what the replay gives');
+  });
+
+  it('that a running exchange removes while they are looked at are no matter', async () => {
+    const folder = folders.copy(stopped);
+    const { engine, position } = await engineAfter(20);
+    const path = await write(folder, takeSnapshot(engine, position));
+    const comparison = new SnapshotComparison(folder);
+    const removing: Engine = Object.assign(Object.create(engine), {
+      archive(archive: Parameters<Engine['archive']>[0]) {
+        rmSync(path);
+        engine.archive(archive);
+      },
+    });
+    comparison.compare(removing, position);
+    comparison.finish();
+    expect(comparison.verdicts).toEqual([]);
+  });
+
+  it('that the journal does not reach, or has no batch for, are found', async () => {
+    const folder = folders.copy(stopped);
+    const paths = await withSnapshots(folder);
+    const odd = snapshotNameOf(folder, batches[5]!.lastSequence - 1).path;
+    copyFileSync(paths[0]!, odd);
+    const run = await replayTool(folder, 'verify');
+    expectDamage(run, 'no batch of the journal ends at its sequence');
+
+    const shorter = folders.make();
+    const exchange = await ReplayExchange.open(shorter, 'short');
+    await exchange.run(50);
+    await exchange.sequencer.close();
+    await prepareSnapshotFolder(shorter);
+    copyFileSync(paths[2]!, snapshotNameOf(shorter, lastSequence()).path);
+    // Whole by itself, and it shows what the journal has lost: so nobody is told to remove it.
+    const ahead = await replayTool(shorter, 'verify');
+    expectDamage(ahead, 'acknowledged commands are missing from the journal');
+    expect(ahead.err).not.toContain('Remove the file');
+  });
+
+  it('after damage of the journal are looked at by themselves', async () => {
+    const folder = folders.copy(stopped);
+    const paths = await withSnapshots(folder);
+    await flip(folder, batches[14]!.firstSequence, 'frames');
+    const bytes = readFileSync(paths[1]!);
+    bytes[500] = bytes[500]! ^ 1;
+    writeFileSync(paths[1]!, bytes);
+    const run = await replayTool(folder, 'verify', '--json');
+    expectDamage(run, `sequence ${batches[14]!.firstSequence}`, 'its checksum does not fit');
+    const { snapshots, findings } = JSON.parse(run.out);
+    expect(findings.length).toBe(2);
+    expect(snapshots.map(({ good, compared }: Record<string, boolean>) => [good, compared])).toEqual([
+      [true, true],
+      [false, false],
+      [true, false],
+    ]);
+  });
+});
+
+it('the reader that the exchange itself uses agrees with the tool', async () => {
+  const folder = folders.copy(killed);
+  const sequence = (await replayJson(folder, 'verify')).journal.sequence;
+  const reader = await openJournalReader(folder);
+  expect((await reader.end()).sequence).toBe(sequence);
+  await reader.close();
+  expect((await start(folder)).end.sequence).toBe(sequence);
+});

@@ -1,0 +1,154 @@
+/**
+ * A follower in the test's own thread, on a journal that the test writes: opened, run until it has caught up, asked,
+ * closed. The thread itself, and messages, are tested on the build (follower-thread.test.ts).
+ */
+import { Engine } from '../../engine/engine.js';
+import { FollowerLoop } from '../../persistence/follower/loop.js';
+import type { FollowerLog } from '../../persistence/follower/messages.js';
+import { ProgressBoard } from '../../persistence/follower/progress-board.js';
+import type { WriteSnapshot } from '../../persistence/follower/snapshots.js';
+import type {
+  HistoryAnswers,
+  HistoryKind,
+  HistoryOutcome,
+  RequestOf,
+} from '../../persistence/history/requests.js';
+import { FrameWriter } from '../../persistence/journal/frames.js';
+import { type Journal, openJournal } from '../../persistence/journal/journal.js';
+import { readSnapshot, type SnapshotContent, writeSnapshot } from '../../persistence/snapshot/file.js';
+import { removeOldSnapshots, snapshotNameOf } from '../../persistence/snapshot/folder.js';
+import type { SnapshotWriting } from '../../persistence/snapshot/thread.js';
+import type { TimedCommand } from './history-oracle.js';
+import { append } from './journal-fixture.js';
+
+/** Batches of 1 to 60 commands, of the same sizes for the same commands. */
+export async function writeCommands(
+  journal: Journal,
+  engine: Engine,
+  commands: readonly TimedCommand[],
+): Promise<void> {
+  const frames = new FrameWriter();
+  let size = 1;
+  for (let from = 0; from < commands.length; from += size) {
+    size = 1 + ((from * 7_919) % 60);
+    frames.clear();
+    const firstSequence = engine.sequence + 1;
+    for (const { command, atMs } of commands.slice(from, from + size)) {
+      frames.append(command, atMs);
+      engine.apply(command, atMs);
+    }
+    const lastSequence = engine.sequence;
+    await append(journal, { firstSequence, lastSequence, frames: frames.view(), digest: engine.digest() });
+  }
+}
+
+/** A closed journal of the commands in a new folder. */
+export async function journalOf(folder: string, commands: readonly TimedCommand[]): Promise<void> {
+  const journal = await openJournal({ folder });
+  await writeCommands(journal, new Engine(), commands);
+  await journal.close();
+}
+
+export interface LogEntry {
+  level: string;
+  fields: { table?: string; row?: string; problem?: string };
+  message: string;
+}
+
+export class Log implements FollowerLog {
+  readonly entries: LogEntry[] = [];
+  info = (fields: object, message: string) => this.add('info', fields, message);
+  warn = (fields: object, message: string) => this.add('warn', fields, message);
+  error = (fields: object, message: string) => this.add('error', fields, message);
+
+  private add(level: string, fields: object, message: string): void {
+    this.entries.push({ level, fields: fields as LogEntry['fields'], message });
+  }
+
+  of(level: string): LogEntry[] {
+    return this.entries.filter((entry) => entry.level === level);
+  }
+}
+
+/** The JSON of a market, or of a page of them, that the follower has written as bytes. */
+// biome-ignore lint/suspicious/noExplicitAny: whatever the text says is compared as a whole.
+export function jsonOf(bytes: Uint8Array, room = 0): any {
+  const text = Buffer.from(bytes.subarray(0, bytes.length - room)).toString('utf8');
+  return JSON.parse(room === 0 ? text : `${text}}`);
+}
+
+/** As the thread does it, but here. */
+export function writeSnapshotHere(folder: string, content: SnapshotContent): SnapshotWriting {
+  const write = async () => {
+    writeSnapshot(snapshotNameOf(folder, content.header.sequence).path, content);
+    removeOldSnapshots(folder, content.header.sequence);
+  };
+  return { done: write(), cancel: async () => {} };
+}
+
+export interface TestFollower {
+  board: ProgressBoard;
+  log: Log;
+  disagreements: { sequence: number; message: string }[];
+  /** What it said of its troubles, in order; null: over. */
+  troubles: (string | null)[];
+  /** Asks when everything durable must be in the answer; throws when it is unavailable. */
+  read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryAnswers[Kind]>;
+  outcome<Kind extends HistoryKind>(
+    request: RequestOf<Kind>,
+    minSequence: number,
+  ): Promise<HistoryOutcome<Kind>>;
+  committed(sequence: number): void;
+  close(): Promise<void>;
+}
+
+/** @param durableSequence where the journal ends; reads wait for it. */
+export function startFollower(
+  folder: string,
+  durableSequence: number,
+  snapshots = { everyCommands: 1_000_000, everyMs: 1e15 },
+  writeSnapshot: WriteSnapshot = writeSnapshotHere,
+): TestFollower {
+  const board = new ProgressBoard();
+  board.set('durable', durableSequence);
+  const log = new Log();
+  const disagreements: TestFollower['disagreements'] = [];
+  const troubles: TestFollower['troubles'] = [];
+  const options = { folder, board, log, snapshots, writeSnapshot, readSnapshot };
+  const loop = new FollowerLoop(options, (what) => {
+    if (what.kind === 'disagreement') disagreements.push(what);
+    else troubles.push(what.problem);
+  });
+  const running = loop.run();
+  const outcome: TestFollower['outcome'] = async (request, minSequence) => {
+    for (;;) {
+      const answer = await new Promise<HistoryOutcome>((resolve) => loop.read(request, minSequence, resolve));
+      // It has just found damage, or a lock, and starts again.
+      const willCome =
+        answer.outcome === 'unavailable' &&
+        /made again|tries again|history\.db|SQLITE_BUSY/.test(answer.reason);
+      if (!willCome) return answer as HistoryOutcome<typeof request.kind> as never;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  return {
+    board,
+    log,
+    disagreements,
+    troubles,
+    outcome,
+    read: async (request) => {
+      const answer = await outcome(request, board.get('durable'));
+      if (answer.outcome !== 'ok') throw new Error(answer.reason);
+      return answer.answer as never;
+    },
+    committed: (sequence) => {
+      board.set('durable', sequence);
+      if (board.takeIdle()) loop.wake();
+    },
+    close: async () => {
+      loop.close();
+      await running;
+    },
+  };
+}

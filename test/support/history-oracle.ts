@@ -1,0 +1,282 @@
+/**
+ * The slow twin of the history: it applies the commands one by one, keeps everything that happens in plain lists, and
+ * every state that prices came from; then it says what the history must be. Also the commands that the tests of history
+ * and follower share: a small market day, then what a quiet one does not have (no prices, VOID, a late opening, payouts
+ * after a day).
+ */
+import { planWorkload, STANDARD } from '../../bench/workload/workload.js';
+import { Engine } from '../../engine/engine.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { assetOfMarket, startOfMarketMs, WINDOW_MS } from '../../engine/interface/domain.js';
+import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
+import type { MARKET, RowOf } from '../../persistence/history/format.js';
+
+export interface TimedCommand {
+  command: Command;
+  atMs: number;
+}
+
+const MINUTE_MS = 60_000;
+const MARK_MS = 5_000;
+
+/** The same for the same seed. */
+export function dayOfCommands(seed = 'history', commands = 7_000): TimedCommand[] {
+  const options = { ...STANDARD, seed, commands, users: 40, assets: 2, windows: 2, restingTarget: 60 };
+  const { setup, tape } = planWorkload(options);
+  const all: TimedCommand[] = [...setup];
+  for (let i = 0; i < tape.length; i++) all.push({ command: { ...tape.read(i) }, atMs: tape.atMs[i]! });
+  return [...all, ...oddEnd(all.at(-1)!.atMs)];
+}
+
+/** No prices for two windows, a price in the middle of the next, a day of silence, and prices again. */
+function oddEnd(afterMs: number): TimedCommand[] {
+  const tail: TimedCommand[] = [];
+  let atMs = afterMs;
+  const later = (ms: number, ...commands: Command[]) => {
+    atMs += ms;
+    for (const command of commands) tail.push({ command, atMs });
+  };
+  const price = (asset: number): Command => ({
+    kind: 'observePrice',
+    asset,
+    priceMicros: 90_000_000_000 + asset,
+    observedAtMs: atMs,
+  });
+  const time: Command = { kind: 'advanceTime' };
+  for (let i = 0; i < 40; i++) later(MINUTE_MS, time);
+  later(1_234, price(0));
+  later(0, price(1), time);
+  later(MINUTE_MS, price(0), price(1), time);
+  later(WINDOW_MS, time);
+  for (let i = 0; i < 30; i++) later(60 * MINUTE_MS, time, time);
+  const left = WINDOW_MS - (atMs % WINDOW_MS);
+  later(left - 5_000, price(0));
+  later(9_000, price(0), time);
+  later(MINUTE_MS, price(1), time);
+  return tail;
+}
+
+/** An entry of a list, without its ordinal. */
+type Entry = Record<string, number>;
+type MarketRow = Omit<RowOf<typeof MARKET>, 'checksum'>;
+
+export interface ExpectedHistory {
+  /** By user or market id, oldest first, with the names of the history's columns. */
+  userTrades: Map<number, Entry[]>;
+  pointsCredits: Map<number, Entry[]>;
+  closedPositions: Map<number, Entry[]>;
+  marketTrades: Map<number, Entry[]>;
+  /** Every market that ever opened, oldest first, then by asset. */
+  markets: MarketRow[];
+  points: Map<number, number[]>;
+  engine: Engine;
+}
+
+/** What the API shows of a market that comes from its history, by the plainest of arithmetic. */
+export function shownMarket(market: MarketRow, points: readonly number[]): object {
+  const priceHistory: object[] = [];
+  for (let i = 0; i < points.length; i += 3) {
+    const [atMs, up, micros] = points.slice(i, i + 3) as [number, number, number];
+    const assetPrice = micros === 0 ? null : micros / 1e6;
+    priceHistory.push({ atMs, UP: up / 2_000, DOWN: (2_000 - up) / 2_000, assetPrice });
+  }
+  return {
+    startsAtMs: startOfMarketMs(market.marketId),
+    endsAtMs: startOfMarketMs(market.marketId) + WINDOW_MS,
+    status: ['active', 'ended', 'resolved'][market.status],
+    resolution: [null, 'UP', 'DOWN', 'VOID'][market.resolution],
+    startPrice: market.startPriceMicros / 1e6,
+    endPrice: market.endPriceMicros === 0 ? null : market.endPriceMicros / 1e6,
+    volume: market.volumeMicros / 1e6,
+    priceHistory,
+  };
+}
+
+interface Shown {
+  atMs: number;
+  upHalfTicks: Map<number, number>;
+  assetPrices: number[];
+}
+
+export function expectedHistory(commands: readonly TimedCommand[]): ExpectedHistory {
+  const oracle = new Oracle();
+  for (const { command, atMs } of commands) oracle.apply(command, atMs);
+  return oracle.finish();
+}
+
+class Oracle {
+  private readonly engine = new Engine();
+  private readonly shown: Shown[] = [];
+  private readonly userTrades = new Map<number, Entry[]>();
+  private readonly pointsCredits = new Map<number, Entry[]>();
+  private readonly closedPositions = new Map<number, Entry[]>();
+  private readonly marketTrades = new Map<number, Entry[]>();
+  private readonly markets = new Map<number, MarketRow>();
+  private readonly lateAtMs = new Map<number, { atMs: number; price: number }>();
+
+  apply(command: Command, atMs: number): void {
+    const { engine } = this;
+    engine.apply(command, atMs);
+    const events = decodeEvents(engine.events);
+    events.forEach((event, i) => {
+      this.note(event, events.slice(0, i));
+    });
+    const ids = engine.marketIds().filter((id) => engine.market(id)!.status === 0);
+    const upHalfTicks = new Map(ids.map((id) => [id, upHalfTicksOf(engine, id)]));
+    const assetPrices = Array.from({ length: engine.assetCount }, (_, i) => engine.assetPriceMicros(i) ?? 0);
+    this.shown.push({ atMs, upHalfTicks, assetPrices });
+  }
+
+  finish(): ExpectedHistory {
+    const markets = [...this.markets.values()].sort((a, b) => a.marketId - b.marketId);
+    const points = new Map(markets.map((market) => [market.marketId, this.pointsOf(market)]));
+    const { userTrades, pointsCredits, closedPositions, marketTrades, engine } = this;
+    return { userTrades, pointsCredits, closedPositions, marketTrades, markets, points, engine };
+  }
+
+  private note(event: EventRecord, before: EventRecord[]): void {
+    const stamp = { atMs: this.engine.nowMs, sequence: this.engine.sequence };
+    switch (event.type) {
+      case 'trade': {
+        const { tradeId, marketId, sizeLots, upTicks, matchType, takerSide, takerOutcome } = event;
+        add(this.marketTrades, marketId, {
+          marketId,
+          tradeId,
+          matchType,
+          upTicks,
+          sizeLots,
+          takerSide,
+          takerOutcome,
+          ...stamp,
+        });
+        const common = { tradeId, marketId, sizeLots, ...stamp };
+        const { takerId, takerOrderId, feeMicros, takerProfitMicros } = event;
+        const { makerId, makerOrderId, makerSide, makerOutcome, makerProfitMicros } = event;
+        const ticks = (outcome: number) => (outcome === 0 ? upTicks : 1_000 - upTicks);
+        add(this.userTrades, takerId, {
+          ...common,
+          userId: takerId,
+          orderId: takerOrderId,
+          role: 0,
+          side: takerSide,
+          outcome: takerOutcome,
+          priceTicks: ticks(takerOutcome),
+          feeMicros,
+          profitMicros: takerProfitMicros,
+        });
+        add(this.userTrades, makerId, {
+          ...common,
+          userId: makerId,
+          orderId: makerOrderId,
+          role: 1,
+          side: makerSide,
+          outcome: makerOutcome,
+          priceTicks: ticks(makerOutcome),
+          feeMicros: 0,
+          profitMicros: makerProfitMicros,
+        });
+        const market = this.markets.get(marketId)!;
+        const mints = [0, 1, -1][matchType]!;
+        market.tradeCount += 1;
+        market.volumeMicros += sizeLots * ticks(takerOutcome);
+        market.openInterestLots += mints * sizeLots;
+        this.change(marketId, { lastTradeTicks: upTicks });
+        break;
+      }
+      case 'positionSettled': {
+        const { type: _, ...fields } = event;
+        const resolution = this.markets.get(event.marketId)!.resolution;
+        add(this.closedPositions, event.userId, { ...fields, resolution, ...stamp });
+        break;
+      }
+      case 'pointsCredited': {
+        const { type: _, ...fields } = event;
+        add(this.pointsCredits, event.userId, { ...fields, ...stamp });
+        break;
+      }
+      case 'marketOpened': {
+        const { marketId, startPriceMicros } = event;
+        const isLate = before.some(({ type }) => type === 'priceObserved');
+        const openedAtMs = isLate ? stamp.atMs : startOfMarketMs(marketId);
+        const asset = assetOfMarket(marketId);
+        if (isLate)
+          this.lateAtMs.set(marketId, { atMs: openedAtMs, price: this.engine.assetPriceMicros(asset)! });
+        const older = [...this.markets.keys()].filter((id) => assetOfMarket(id) === asset);
+        this.markets.set(marketId, {
+          marketId,
+          previousId: Math.max(0, ...older),
+          status: 0,
+          resolution: 0,
+          openedAtMs,
+          startPriceMicros,
+          endPriceMicros: 0,
+          resolvedAtMs: 0,
+          volumeMicros: 0,
+          openInterestLots: 0,
+          lastTradeTicks: 0,
+          tradeCount: 0,
+          vaultMicros: 0,
+          referrersMicros: 0,
+          treasuryMicros: 0,
+          isClosed: 0,
+          sequence: stamp.sequence,
+        });
+        break;
+      }
+      case 'startPriceFixed':
+        this.change(event.marketId, { startPriceMicros: event.startPriceMicros });
+        break;
+      case 'marketEnded':
+        this.change(event.marketId, { status: 1 });
+        break;
+      case 'marketResolved': {
+        const { marketId, resolution, endPriceMicros } = event;
+        this.change(marketId, { status: 2, resolution, endPriceMicros, resolvedAtMs: stamp.atMs });
+        break;
+      }
+      case 'feesShared': {
+        const { marketId, vaultMicros, referrersMicros, treasuryMicros } = event;
+        this.change(marketId, { vaultMicros, referrersMicros, treasuryMicros });
+        break;
+      }
+      case 'marketClosed':
+        this.change(event.marketId, { isClosed: 1 });
+        break;
+    }
+  }
+
+  private change(marketId: number, fields: Partial<MarketRow>): void {
+    Object.assign(this.markets.get(marketId)!, fields, { sequence: this.engine.sequence });
+  }
+
+  /** At each mark: the last state that was shown before it, among all that ever were. */
+  private pointsOf({ marketId, openedAtMs }: MarketRow): number[] {
+    const points: number[] = [];
+    const late = this.lateAtMs.get(marketId);
+    if (late !== undefined) points.push(late.atMs, 1_000, late.price);
+    const endsAtMs = startOfMarketMs(marketId) + WINDOW_MS;
+    const lastMs = Math.min(endsAtMs, this.engine.nowMs);
+    const firstMs = late === undefined ? openedAtMs : Math.floor(openedAtMs / MARK_MS) * MARK_MS + MARK_MS;
+    for (let atMs = firstMs; atMs <= lastMs; atMs += MARK_MS) {
+      const shown = this.shown.findLast((state) => state.atMs < atMs)!;
+      points.push(
+        atMs,
+        shown.upHalfTicks.get(marketId) ?? 1_000,
+        shown.assetPrices[assetOfMarket(marketId)]!,
+      );
+    }
+    return points;
+  }
+}
+
+function upHalfTicksOf(engine: Engine, marketId: number): number {
+  const { bestBidTicks, bestAskTicks, lastTradeTicks } = engine.market(marketId)!;
+  if (bestBidTicks !== null && bestAskTicks !== null) return bestBidTicks + bestAskTicks;
+  return lastTradeTicks === null ? 1_000 : lastTradeTicks * 2;
+}
+
+function add(lists: Map<number, Entry[]>, key: number, row: Entry): void {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  list.push({ ...row, ordinal: list.length + 1 });
+}

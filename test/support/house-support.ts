@@ -1,0 +1,112 @@
+/**
+ * An exchange without HTTP, for the tests of what runs beside it: the engine, a journal on disk, the sequencer, and
+ * the scheduler, which hears of every submit as in the gateway.
+ */
+import { pino } from 'pino';
+import { vi } from 'vitest';
+import { Engine } from '../../engine/engine.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
+import { ResultHead } from '../../engine/interface/results.js';
+import type { Clock } from '../../gateway/time/clock.js';
+import { Scheduler } from '../../gateway/time/scheduler.js';
+import { openJournal } from '../../persistence/journal/journal.js';
+import { Sequencer } from '../../persistence/sequencer.js';
+
+export const silentLog = pino({ level: 'silent' });
+/** For conditions that come about soon, however busy the machine is. */
+export const SOON = { timeout: 30_000, interval: 2 };
+
+/** A clock that a test sets. Whoever sleeps until a time that has not come looks again every millisecond. */
+export class HandClock implements Clock {
+  constructor(private shownMs: number) {}
+
+  nowMs(): number {
+    return this.shownMs;
+  }
+
+  delayUntilMs(atMs: number): number {
+    return atMs <= this.shownMs ? 0 : 1;
+  }
+
+  set(atMs: number): void {
+    if (atMs < this.shownMs) throw new Error('time does not go back');
+    this.shownMs = atMs;
+  }
+}
+
+export interface Sent {
+  kind: Command['kind'];
+  code: number;
+  atMs: number;
+  /** What the clock showed, and what had been due when. */
+  clockMs: number;
+  dueMs: number;
+  events: EventRecord[];
+}
+
+export class Exchange {
+  readonly engine = new Engine();
+  /** Every command that was submitted, in order. */
+  readonly sent: Sent[] = [];
+  readonly scheduler: Scheduler;
+  private readonly sequencer: Sequencer;
+
+  private constructor(
+    journal: Awaited<ReturnType<typeof openJournal>>,
+    readonly clock: Clock,
+  ) {
+    this.sequencer = new Sequencer({
+      engine: this.engine,
+      journal,
+      now: () => clock.nowMs(),
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    this.scheduler = new Scheduler(this, clock);
+  }
+
+  static async open(folder: string, clock: Clock): Promise<Exchange> {
+    return new Exchange(await openJournal({ folder, durability: 'off' }), clock);
+  }
+
+  submit(command: Command): Engine['result'] {
+    const { engine } = this;
+    const sent = { kind: command.kind, clockMs: this.clock.nowMs(), dueMs: engine.nextDueMs() };
+    const result = this.sequencer.submit(command);
+    const code = result.values[ResultHead.code]!;
+    this.sent.push({ ...sent, code, atMs: engine.nowMs, events: decodeEvents(engine.events) });
+    this.scheduler.afterSubmit();
+    return result;
+  }
+
+  /** Of one command that must not be refused. */
+  do(command: Command): Engine['result'] {
+    const result = this.submit(command);
+    const { code } = this.sent.at(-1)!;
+    if (code !== 0) throw new Error(`${command.kind} was refused with code ${code}`);
+    return result;
+  }
+
+  price(asset: number, dollars: number): { asset: number; priceMicros: number; observedAtMs: number } {
+    const observedAtMs = Math.max(this.clock.nowMs(), this.engine.nowMs);
+    const price = { asset, priceMicros: Math.round(dollars * 100) * 10_000, observedAtMs };
+    this.do({ kind: 'observePrice', ...price });
+    return price;
+  }
+
+  events(): EventRecord[] {
+    return this.sent.flatMap((sent) => sent.events);
+  }
+
+  async close(): Promise<void> {
+    this.scheduler.stop();
+    await this.sequencer.close();
+  }
+}
+
+/** Waits until `check` does not throw. */
+export function eventually(check: () => void): Promise<void> {
+  return vi.waitFor(check, SOON);
+}

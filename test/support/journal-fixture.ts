@@ -1,0 +1,225 @@
+/**
+ * Journals for the tests of persistence: a folder that goes away, an engine's commands, and the batches that they make.
+ */
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { Engine } from '../../engine/engine.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { marketIdOf } from '../../engine/interface/domain.js';
+import { JournalError } from '../../persistence/journal/errors.js';
+import type { BatchContent } from '../../persistence/journal/format.js';
+import { FrameWriter } from '../../persistence/journal/frames.js';
+import { type Journal, openJournal } from '../../persistence/journal/journal.js';
+import {
+  type JournalBatch,
+  type JournalPosition,
+  openJournalReader,
+} from '../../persistence/journal/reader.js';
+import { type RecoveryReport, recover } from '../../persistence/recovery.js';
+import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
+
+export const START_MS = 1_763_700_300_000;
+const MARKET = marketIdOf(0, START_MS);
+const USERS = 8;
+
+/** Folders of one test file; `removeAll` in afterEach. */
+export class Folders {
+  private readonly made: string[] = [];
+
+  make(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'journal-'));
+    this.made.push(folder);
+    return join(folder, 'data');
+  }
+
+  /** The files as they are at this moment, as a crash of the process would leave them. */
+  copy(folder: string): string {
+    const copy = this.make();
+    cpSync(folder, copy, { recursive: true, filter: (path) => !path.endsWith('-shm') });
+    return copy;
+  }
+
+  removeAll(): void {
+    for (const folder of this.made.splice(0)) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The command at a sequence: an asset, users and a price first, then orders that rest, cross and are cancelled. */
+export function commandAt(sequence: number): Command {
+  const user = (sequence % USERS) + 1;
+  if (sequence === 1) return { kind: 'listAsset', symbol: 'BTC' };
+  if (sequence <= 1 + USERS) {
+    const username = `user-${sequence}`;
+    return {
+      kind: 'register',
+      username,
+      credential: 'c',
+      referralCode: '',
+      grantMicros: 10_000_000_000,
+      partner: null,
+    };
+  }
+  if (sequence === 2 + USERS || sequence % 17 === 0) {
+    const priceMicros = 90_000_000_000 + sequence;
+    return { kind: 'observePrice', asset: 0, priceMicros, observedAtMs: START_MS + sequence };
+  }
+  if (sequence % 7 === 0) return { kind: 'cancelAll', userId: user, idempotencyKey: null, marketId: MARKET };
+  const priceTicks = 450 + (sequence % 90);
+  return {
+    kind: 'buy',
+    userId: user,
+    idempotencyKey: sequence % 5 === 0 ? `key-${sequence}` : null,
+    marketId: MARKET,
+    outcome: sequence % 3 === 0 ? 0 : 1,
+    budgetMicros: 10_000 * priceTicks,
+    sizeLots: 10_000,
+    priceTicks,
+    timeInForce: 2,
+    postOnly: false,
+    validUntilMs: 8_640_000_000_000,
+  };
+}
+
+export interface Written {
+  batches: JournalBatch[];
+  end: JournalPosition;
+  /** Trades made: a journal in which nothing happens proves nothing. */
+  tradeCount: number;
+}
+
+/** Applies the next `batchCount` batches of `batchSize` commands to the engine and commits each. */
+export async function write(
+  journal: Journal,
+  engine: Engine,
+  { batchCount, batchSize }: { batchCount: number; batchSize: number },
+): Promise<JournalBatch[]> {
+  const frames = new FrameWriter();
+  const batches: JournalBatch[] = [];
+  for (let i = 0; i < batchCount; i++) {
+    frames.clear();
+    const firstSequence = engine.sequence + 1;
+    for (let sequence = firstSequence; sequence < firstSequence + batchSize; sequence++) {
+      const command = commandAt(sequence);
+      frames.append(command, START_MS + sequence);
+      engine.apply(command, START_MS + sequence);
+    }
+    const content: BatchContent = {
+      firstSequence,
+      lastSequence: engine.sequence,
+      frames: Buffer.from(frames.view()),
+      digest: engine.digest(),
+    };
+    await append(journal, content);
+    batches.push({ ...content, hash: journal.end.hash });
+  }
+  return batches;
+}
+
+export function append(journal: Journal, batch: BatchContent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    journal.append(batch, (error) => (error === null ? resolve() : reject(error)));
+  });
+}
+
+/** A closed journal in a new folder. */
+export async function writeJournal(
+  folder: string,
+  size = { batchCount: 10, batchSize: 10 },
+): Promise<Written> {
+  const engine = new Engine();
+  const journal = await openJournal({ folder });
+  const batches = await write(journal, engine, size);
+  await journal.close();
+  let tradeCount = 0;
+  for (let user = 1; user <= engine.userCount; user++) tradeCount += engine.account(user)!.tradeCount;
+  return { batches, end: journal.end, tradeCount };
+}
+
+/** What an exchange does when it starts: opens the journal, recovers; here it closes it again. */
+export async function start(folder: string, acceptMissingMark = false): Promise<Started> {
+  const journal = await openJournal({ folder, acceptMissingMark });
+  try {
+    const engine = new Engine();
+    const report = await replay(folder, engine);
+    return { engine, report, notice: journal.notice, end: journal.end };
+  } finally {
+    await journal.close();
+  }
+}
+
+export interface Started {
+  engine: Engine;
+  report: RecoveryReport;
+  notice: string | null;
+  end: JournalPosition;
+}
+
+export async function replay(folder: string, engine: Engine): Promise<RecoveryReport> {
+  const reader = await openJournalReader(folder);
+  try {
+    return await recover({ reader, engine, elapsedMs: () => 0 });
+  } finally {
+    await reader.close();
+  }
+}
+
+export async function readAll(folder: string, after?: JournalPosition): Promise<JournalBatch[]> {
+  const reader = await openJournalReader(folder);
+  const batches: JournalBatch[] = [];
+  try {
+    for await (const batch of reader.batches(after)) batches.push(batch);
+    return batches;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** The JournalError that something fails with; anything else is passed on. */
+export async function journalErrorOf(promise: Promise<unknown>): Promise<JournalError> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof JournalError) return error;
+    throw error;
+  }
+  throw new Error('it did not fail');
+}
+
+/** Changes journal.db behind the exchange's back. */
+export async function tamper(folder: string, ...statements: string[]): Promise<void> {
+  await withDatabase(folder, async (database) => {
+    for (const statement of statements) await execute(database, statement);
+  });
+}
+
+/** Inverts one bit in the middle of a column of the row that starts at `firstSequence`. */
+export async function flip(folder: string, firstSequence: number, column: string): Promise<void> {
+  await withDatabase(folder, async (database) => {
+    const where = `WHERE firstSequence = ${firstSequence}`;
+    const [row] = await query<{ value: Buffer | string }>(
+      database,
+      `SELECT ${column} AS value FROM batch ${where}`,
+    );
+    const bytes = Buffer.from(row!.value as string);
+    const middle = bytes.length >> 1;
+    bytes[middle] = bytes[middle]! ^ 1;
+    const value = typeof row!.value === 'string' ? bytes.toString() : bytes;
+    await query(database, `UPDATE batch SET ${column} = ? ${where}`, [value]);
+  });
+}
+
+async function withDatabase(
+  folder: string,
+  use: (database: sqlite3.Database) => Promise<void>,
+): Promise<void> {
+  const path = join(folder, 'journal.db');
+  if (!existsSync(path)) throw new Error(`no ${path}`);
+  const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
+  try {
+    await use(database);
+  } finally {
+    await closeDatabase(database);
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * The naive engine's accounts: registration, credentials, referral codes, and the money that partners bring and take.
+ */
+import type {
+  Deposit,
+  Register,
+  SetCredential,
+  SetReferralCode,
+  Withdraw,
+} from '../../../engine/interface/commands.js';
+import { DepositSource, MarketStatus, Resolution } from '../../../engine/interface/domain.js';
+import {
+  MAX_PARTNERS,
+  MAX_REFERRAL_CODES_PER_USER,
+  MAX_TOTAL_MICROS,
+} from '../../../engine/interface/limits.js';
+import { type Dollars, dollars, micros, sum, ZERO } from './decimal.js';
+import { referrersPartOf } from './market.js';
+import { type Answer, emit, type NaiveState, type NaiveUser, ok, reject, userOf } from './state.js';
+
+export function register(state: NaiveState, command: Register): Answer {
+  const { username, credential, grantMicros, partner } = command;
+  const taken = state.users.some((user) => user.username.toLowerCase() === username.toLowerCase());
+  if (taken) return reject('username_taken');
+  const referrer = ownerOfCode(state, command.referralCode);
+  if (command.referralCode !== '' && referrer === undefined) return reject('referral_code_unknown');
+  if (exceedsTotal(state, grantMicros)) return reject('limit_reached');
+  const isNewPartner = partner !== null && !state.partners.includes(partner);
+  if (isNewPartner && state.partners.length >= MAX_PARTNERS) return reject('limit_reached');
+  if (isNewPartner) state.partners.push(partner);
+  const userId = state.users.length + 1;
+  const referrerId = referrer?.userId ?? 0;
+  state.users.push({
+    userId,
+    username,
+    credential,
+    credentialVersion: 1,
+    createdAtMs: state.nowMs,
+    available: dollars(grantMicros),
+    held: ZERO,
+    volume: ZERO,
+    realizedProfit: ZERO,
+    tradeCount: 0,
+    microPoints: 0,
+    referralCodes: [firstCode(state, userId)],
+    referrerId,
+    referralEarned: ZERO,
+    partner,
+  });
+  state.total = state.total.plus(dollars(grantMicros));
+  const partnerNumber = partner === null ? 0 : state.partners.indexOf(partner) + 1;
+  emit(state, { type: 'userRegistered', userId, referrerId, partner: partnerNumber });
+  if (grantMicros > 0) {
+    emit(state, { type: 'deposited', userId, source: DepositSource.GRANT, amountMicros: grantMicros });
+  }
+  return ok({ userId });
+}
+
+function exceedsTotal(state: NaiveState, amountMicros: number): boolean {
+  return state.total.plus(dollars(amountMicros)).gt(dollars(MAX_TOTAL_MICROS));
+}
+
+function ownerOfCode(state: NaiveState, code: string): NaiveUser | undefined {
+  return state.users.find((user) => user.referralCodes.includes(code.toUpperCase()));
+}
+
+function firstCode(state: NaiveState, userId: number): string {
+  let code = `Q${userId.toString(36).toUpperCase().padStart(6, '0')}`;
+  while (ownerOfCode(state, code) !== undefined) code = `Q${code}`;
+  return code;
+}
+
+export function setCredential(state: NaiveState, command: SetCredential): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  user.credential = command.credential;
+  user.credentialVersion++;
+  const version = user.credentialVersion;
+  emit(state, { type: 'credentialSet', userId: user.userId, version });
+  return ok({ userId: user.userId, version });
+}
+
+export function deposit(state: NaiveState, command: Deposit): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  if (isOfExchange(user)) return reject('exchange_account');
+  const { amountMicros } = command;
+  if (exceedsTotal(state, amountMicros)) return reject('limit_reached');
+  if (earlierTransfer(state, command) !== undefined) return reject('reference_reused');
+  state.total = state.total.plus(dollars(amountMicros));
+  user.available = user.available.plus(dollars(amountMicros));
+  emit(state, { type: 'deposited', userId: user.userId, source: DepositSource.PARTNER, amountMicros });
+  return ok(transferFields(user, amountMicros));
+}
+
+export function withdraw(state: NaiveState, command: Withdraw): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  if (isOfExchange(user)) return reject('exchange_account');
+  if (user.partner !== command.partner) return reject('user_not_of_partner');
+  const { amountMicros } = command;
+  const amount = dollars(amountMicros);
+  if (amount.gt(user.available)) return reject('insufficient_balance', amountMicros, micros(user.available));
+  if (earlierTransfer(state, command) !== undefined) return reject('reference_reused');
+  state.total = state.total.minus(amount);
+  user.available = user.available.minus(amount);
+  emit(state, { type: 'withdrawn', userId: user.userId, amountMicros });
+  return ok(transferFields(user, amountMicros));
+}
+
+/** Nobody can sign in to it. */
+function isOfExchange(user: NaiveUser): boolean {
+  return user.credential === '';
+}
+
+/** The transfer, of either direction, that used the partner's reference. */
+export function earlierTransfer(state: NaiveState, { partner, reference }: Deposit | Withdraw) {
+  return state.transfers.find(
+    ({ command }) => command.partner === partner && command.reference === reference,
+  );
+}
+
+function transferFields(user: NaiveUser, amountMicros: number): Record<string, number> {
+  return {
+    userId: user.userId,
+    amountMicros,
+    availableMicros: micros(user.available),
+    heldMicros: micros(user.held),
+  };
+}
+
+export function setReferralCode(state: NaiveState, command: SetReferralCode): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  const code = command.code.toUpperCase();
+  const owner = ownerOfCode(state, code);
+  if (owner !== undefined && owner !== user) return reject('referral_code_taken');
+  if (owner === undefined && user.referralCodes.length >= MAX_REFERRAL_CODES_PER_USER) {
+    return reject('limit_reached');
+  }
+  user.referralCodes = [...user.referralCodes.filter((one) => one !== code), code];
+  emit(state, { type: 'referralCodeSet', userId: user.userId });
+  return ok(referralFields(state, user));
+}
+
+export function referralFields(state: NaiveState, user: NaiveUser) {
+  return {
+    userId: user.userId,
+    referredUsers: state.users.filter((other) => other.referrerId === user.userId).length,
+    earnedMicros: micros(user.referralEarned),
+    pendingMicros: micros(pendingReferral(state, user)),
+    referrerId: user.referrerId,
+  };
+}
+
+/** What the fees of the referred in markets that are not settled would bring now, all together. */
+function pendingReferral(state: NaiveState, user: NaiveUser): Dollars {
+  const fees: Dollars[] = [];
+  for (const market of state.markets) {
+    if (market.status === MarketStatus.RESOLVED && market.resolution === Resolution.VOID) continue;
+    for (const position of market.positions) {
+      const referred = userOf(state, position.userId)!.referrerId === user.userId;
+      if (referred && !position.settled) fees.push(position.fees);
+    }
+  }
+  return referrersPartOf(sum(fees));
+}

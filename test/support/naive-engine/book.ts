@@ -1,0 +1,130 @@
+/**
+ * The naive engine's book: who meets whom, and what an order would do. Nothing here changes anything; an order is
+ * planned first, judged, and then carried out step by step (naive-engine-orders.ts).
+ */
+import { Outcome, Side } from '../../../engine/interface/domain.js';
+import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
+import { type Dollars, lotsFor, tradeValue, ZERO } from './decimal.js';
+import type { NaiveMarket, NaiveOrder } from './state.js';
+
+/** An order that looks for makers. A sell has no budget. */
+export interface Taker {
+  userId: number;
+  side: Side;
+  outcome: Outcome;
+  budget: Dollars | null;
+  sizeLots: number;
+  priceTicks: number;
+}
+
+/** One maker that the order meets: its user's own is cancelled (no lots), another's is traded with. */
+export interface Step {
+  maker: NaiveOrder;
+  own: boolean;
+  lots: number;
+  /** The maker's price, in the taker's outcome. */
+  takerTicks: number;
+}
+
+export interface Plan {
+  steps: Step[];
+  fills: Step[];
+  filledLots: number;
+  value: Dollars;
+  lotsLeft: number;
+  budgetLeft: Dollars | null;
+  /** Nothing is left of it, or what is left of the budget buys no lot. */
+  filled: boolean;
+  /** Somebody else's order is at an acceptable price. */
+  hasMaker: boolean;
+  /** The order has traded with as many makers as it may. */
+  exhausted: boolean;
+}
+
+/** Buying UP and selling DOWN raise the price of UP: both are bids. */
+export function isBid(order: { side: Side; outcome: Outcome }): boolean {
+  return (order.side === Side.BUY) === (order.outcome === Outcome.UP);
+}
+
+export function upTicksOf(outcome: Outcome, priceTicks: number): number {
+  return outcome === Outcome.UP ? priceTicks : MICROS_PER_SET - priceTicks;
+}
+
+/** Resting orders of one side, best price first, the oldest first within a price. */
+export function bestFirst(market: NaiveMarket, bids: boolean): NaiveOrder[] {
+  const sign = bids ? -1 : 1;
+  return market.orders
+    .filter((order) => isBid(order) === bids)
+    .sort(
+      (a, b) =>
+        sign * (upTicksOf(a.outcome, a.priceTicks) - upTicksOf(b.outcome, b.priceTicks)) ||
+        a.orderId - b.orderId,
+    );
+}
+
+function acceptable(market: NaiveMarket, taker: Taker): NaiveOrder[] {
+  const limit = upTicksOf(taker.outcome, taker.priceTicks);
+  const buysUp = isBid(taker);
+  return bestFirst(market, !buysUp).filter((maker) => {
+    const upTicks = upTicksOf(maker.outcome, maker.priceTicks);
+    return buysUp ? upTicks <= limit : upTicks >= limit;
+  });
+}
+
+/** Walks through the makers, best first, until the order is done or nothing acceptable is left. */
+export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number): Plan {
+  const plan: Plan = {
+    steps: [],
+    fills: [],
+    filledLots: 0,
+    value: ZERO,
+    lotsLeft: taker.sizeLots,
+    budgetLeft: taker.budget,
+    filled: false,
+    hasMaker: false,
+    exhausted: false,
+  };
+  for (const maker of acceptable(market, taker)) {
+    if (plan.lotsLeft === 0) break;
+    const takerTicks = upTicksOf(taker.outcome, upTicksOf(maker.outcome, maker.priceTicks));
+    const affordable = plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, takerTicks);
+    const own = maker.userId === taker.userId;
+    if (own) {
+      // An order that has no money for a lot does not meet it.
+      if (affordable > 0) plan.steps.push({ maker, own, lots: 0, takerTicks });
+      continue;
+    }
+    plan.hasMaker = true;
+    if (affordable === 0) {
+      plan.filled = true;
+      return plan;
+    }
+    if (plan.fills.length >= mostFills) {
+      plan.exhausted = true;
+      return plan;
+    }
+    const lots = Math.min(plan.lotsLeft, maker.sizeLots, affordable);
+    const step: Step = { maker, own, lots, takerTicks };
+    plan.steps.push(step);
+    plan.fills.push(step);
+    plan.filledLots += lots;
+    plan.lotsLeft -= lots;
+    plan.value = plan.value.plus(tradeValue(lots, takerTicks));
+    if (plan.budgetLeft !== null) plan.budgetLeft = plan.budgetLeft.minus(tradeValue(lots, takerTicks));
+  }
+  plan.filled =
+    plan.lotsLeft === 0 || (plan.budgetLeft !== null && lotsFor(plan.budgetLeft, taker.priceTicks) === 0);
+  return plan;
+}
+
+/** Lots by price of UP, best first, as a view of the book's depth shows them. */
+export function depthOf(market: NaiveMarket, bids: boolean): { priceTicks: number; sizeLots: number }[] {
+  const levels: { priceTicks: number; sizeLots: number }[] = [];
+  for (const order of bestFirst(market, bids)) {
+    const priceTicks = upTicksOf(order.outcome, order.priceTicks);
+    const level = levels.find((one) => one.priceTicks === priceTicks);
+    if (level === undefined) levels.push({ priceTicks, sizeLots: order.sizeLots });
+    else level.sizeLots += order.sizeLots;
+  }
+  return levels;
+}

@@ -1,0 +1,208 @@
+/**
+ * The two engines side by side: each command goes to both, and their answers, events and views must be equal to the
+ * number. It also counts what happened, so that a test can show that it has met every case.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Engine } from '../../../engine/engine.js';
+import { CODES } from '../../../engine/interface/codes.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import {
+  CancelReason,
+  DepositSource,
+  MatchType,
+  Outcome,
+  PointsReason,
+  Resolution,
+  Side,
+} from '../../../engine/interface/domain.js';
+import {
+  decodeEvents,
+  EVENT_FIELDS,
+  EVENT_LENGTHS,
+  type EventRecord,
+  EventType,
+} from '../../../engine/interface/events.js';
+import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import { NaiveEngine } from './naive-engine.js';
+import type { QuoteRequest } from './views.js';
+
+/** What a quote is asked for: an amount, a size, a sale. */
+const QUOTES: Omit<QuoteRequest, 'marketId' | 'userId'>[] = [
+  { side: Side.BUY, outcome: Outcome.UP, budgetMicros: 5_000_000, sizeLots: 10_000_000_000, priceTicks: 999 },
+  { side: Side.BUY, outcome: Outcome.DOWN, budgetMicros: 700, sizeLots: 3, priceTicks: 600 },
+  { side: Side.SELL, outcome: Outcome.UP, budgetMicros: 0, sizeLots: 7_000, priceTicks: 1 },
+  { side: Side.SELL, outcome: Outcome.DOWN, budgetMicros: 0, sizeLots: 10_000_000, priceTicks: 400 },
+];
+
+export class Duel {
+  readonly naive = new NaiveEngine();
+  commands = 0;
+
+  constructor(
+    readonly engine: Engine,
+    /** What the caller knows of this run, for the message of a mismatch. */
+    private readonly label: string,
+    private readonly counts: Map<string, number>,
+  ) {}
+
+  apply(command: Command, atMs: number): void {
+    this.commands++;
+    this.naive.apply(command, atMs);
+    this.engine.apply(command, atMs);
+    const { engine, naive } = this;
+    if (!sameNumbers(engine.result, naive.result) || !sameEvents(engine.events, naive.events)) {
+      throw new Error(this.difference(command, atMs));
+    }
+    this.expectSame('replayed', engine.replayed, naive.replayed);
+    this.expectSame('sequence', engine.sequence, naive.sequence);
+    this.expectSame('nowMs', engine.nowMs, naive.nowMs);
+    if (engine.nextDueMs() > naive.nextDueMs()) {
+      this.expectSame('nextDueMs', engine.nextDueMs(), naive.nextDueMs());
+    }
+    this.count(command);
+  }
+
+  /** Every view of both engines, and the invariants of each. */
+  compareState(): void {
+    const { engine, naive } = this;
+    engine.checkInvariants();
+    naive.checkInvariants();
+    this.expectSame('userCount', engine.userCount, naive.userCount);
+    this.expectSame('assetCount', engine.assetCount, naive.assetCount);
+    this.expectSame('vault', engine.vault(), naive.vault());
+    for (let asset = 0; asset < naive.assetCount; asset++) {
+      this.expectSame(`price of ${asset}`, engine.assetPriceMicros(asset), naive.assetPriceMicros(asset));
+      this.expectSame(`active market of ${asset}`, engine.activeMarket(asset), naive.activeMarket(asset));
+      this.expectSame(
+        `asset ${asset}`,
+        engine.findAsset(engine.assetSymbol(asset)),
+        naive.findAsset(engine.assetSymbol(asset)),
+      );
+    }
+    for (let userId = 0; userId <= naive.userCount + 1; userId++) this.compareUser(userId);
+    this.expectSame('marketIds', engine.marketIds(), naive.marketIds());
+    for (const marketId of naive.marketIds()) this.compareMarket(marketId);
+  }
+
+  compareUser(userId: number): void {
+    const { engine, naive } = this;
+    const same = (name: string, real: unknown, expected: unknown) =>
+      this.expectSame(`${name} of user ${userId}`, real, expected);
+    same('account', engine.account(userId), naive.account(userId));
+    same('referral', engine.referral(userId), naive.referral(userId));
+    same('credential', engine.credential(userId), naive.credential(userId));
+    same('credential version', engine.credentialVersion(userId), naive.credentialVersion(userId));
+    same('orders', engine.orders(userId), naive.orders(userId));
+    same('positions', engine.positions(userId), naive.positions(userId));
+    same('deposits', engine.deposits(userId), naive.deposits(userId));
+    const username = naive.account(userId)?.username.toUpperCase() ?? 'nobody of that name';
+    same('name', engine.findUser(username), naive.findUser(username));
+  }
+
+  private compareMarket(marketId: number): void {
+    const { engine, naive } = this;
+    this.expectSame(`market ${marketId}`, engine.market(marketId), naive.market(marketId));
+    if (marketId !== naive.activeMarket(marketId % 64)) return;
+    this.expectSame(`depth of ${marketId}`, engine.depth(marketId, 1_000), naive.depth(marketId, 1_000));
+    this.expectSame(`top of ${marketId}`, engine.depth(marketId, 2), naive.depth(marketId, 2));
+    for (const quote of QUOTES) {
+      for (const userId of [0, 1 + (this.commands % naive.userCount)]) {
+        const request = { ...quote, marketId, userId };
+        this.expectSame(`quote ${JSON.stringify(request)}`, engine.quote(request), naive.quote(request));
+      }
+    }
+  }
+
+  private expectSame(name: string, real: unknown, expected: unknown): void {
+    if (isDeepStrictEqual(real, expected)) return;
+    throw new Error(
+      `${this.label}, command ${this.commands}: ${name} differs\n  engine: ${show(real)}\n  naive:  ${show(expected)}`,
+    );
+  }
+
+  private difference(command: Command, atMs: number): string {
+    const { engine, naive } = this;
+    const realResult = Array.from(engine.result.values.subarray(0, engine.result.length));
+    const realEvents = decodeEvents(engine.events);
+    const firstOther = realEvents.findIndex((event, index) => !isDeepStrictEqual(event, naive.events[index]));
+    return [
+      `${this.label}, command ${this.commands} at ${atMs}: ${show(command)}`,
+      `  engine: ${CODES[realResult[1]!]} ${show(realResult)}`,
+      `  naive:  ${CODES[naive.result[1]!]} ${show(naive.result)}`,
+      `  engine's events (first other: ${firstOther}): ${realEvents.map(show).join('\n    ')}`,
+      `  naive's events: ${naive.events.map(show).join('\n    ')}`,
+    ].join('\n');
+  }
+
+  private count(command: Command): void {
+    const { naive } = this;
+    const add = (name: string) => this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    if (naive.replayed) add(`${command.kind} replayed`);
+    else add(`${command.kind} ${CODES[naive.result[1]!]}`);
+    if (command.kind === 'batch' && naive.result[1] === 0) this.countOperations(command.operations, add);
+    for (const event of naive.events) add(nameOf(event));
+  }
+
+  private countOperations(operations: { kind: string }[], add: (name: string) => void): void {
+    let at = RESULT_HEAD_LENGTH + RESULT_FIELDS.batch.length;
+    for (const { kind } of operations) {
+      add(`batch: ${kind} ${CODES[this.naive.result[at + 2]!]}`);
+      at += 1 + this.naive.result[at]!;
+    }
+  }
+}
+
+/** An event by its name and what kind of it there was. */
+function nameOf(event: EventRecord): string {
+  switch (event.type) {
+    case 'trade': {
+      const taker = `${word(Side, event.takerSide)} ${word(Outcome, event.takerOutcome)}`;
+      return `event trade ${word(MatchType, event.matchType)} by ${taker}`;
+    }
+    case 'marketResolved':
+      return `event marketResolved ${word(Resolution, event.resolution)}`;
+    case 'orderCancelled':
+      return `event orderCancelled ${word(CancelReason, event.reason)}`;
+    case 'deposited':
+      return `event deposited ${word(DepositSource, event.source)}`;
+    case 'pointsCredited':
+      return `event pointsCredited ${word(PointsReason, event.reason)}`;
+    case 'claimed':
+      return `event claimed ${event.automatic === 1 ? 'automatically' : 'on request'}`;
+    default:
+      return `event ${event.type}`;
+  }
+}
+
+function word(words: Record<string, number>, value: number): string {
+  return Object.keys(words).find((one) => words[one] === value)!;
+}
+
+function sameNumbers(tape: NumberBuffer, expected: number[]): boolean {
+  if (tape.length !== expected.length) return false;
+  for (let i = 0; i < expected.length; i++) if (!Object.is(tape.values[i], expected[i])) return false;
+  return true;
+}
+
+function sameEvents(tape: NumberBuffer, expected: EventRecord[]): boolean {
+  let at = 0;
+  for (const event of expected) {
+    const type = EventType[event.type];
+    if (tape.values[at] !== type) return false;
+    const record = event as unknown as Record<string, number>;
+    for (const [index, field] of EVENT_FIELDS[event.type].entries()) {
+      if (!Object.is(tape.values[at + 1 + index], record[field])) return false;
+    }
+    at += EVENT_LENGTHS[type]!;
+  }
+  return at === tape.length;
+}
+
+/** JSON, but with the numbers that JSON has no word for. */
+function show(value: unknown): string {
+  return JSON.stringify(value, (_name, one) => {
+    if (typeof one !== 'number') return one;
+    return Object.is(one, -0) ? '-0' : Number.isFinite(one) ? one : `${one}`;
+  });
+}

@@ -1,0 +1,103 @@
+/**
+ * The stated form of every command's fields, one line each: what fails here is `invalid_command`. Ids are not among
+ * them: one that names nothing is not found.
+ */
+import type { BatchOperation, Command, CommandName } from '../../../engine/interface/commands.js';
+import {
+  MAX_ASSET_PRICE_MICROS,
+  MAX_BATCH_OPERATIONS,
+  MAX_CREDENTIAL_LENGTH,
+  MAX_ORDER_LOTS,
+  MAX_ORDER_MICROS,
+  MAX_REFERENCE_LENGTH,
+  MAX_TIME_MS,
+  MAX_TRANSFER_MICROS,
+  MIN_STAKE_MICROS,
+} from '../../../engine/interface/limits.js';
+
+type Check = (value: unknown) => boolean;
+
+const whole =
+  (min: number, max: number): Check =>
+  (value) =>
+    Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
+const form =
+  (pattern: RegExp): Check =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value);
+const text =
+  (min: number, max: number): Check =>
+  (value) =>
+    typeof value === 'string' && value.length >= min && value.length <= max;
+
+const isFlag: Check = (value) => typeof value === 'boolean';
+export const isKey: Check = (value) => value === null || form(/^[ -~]{1,64}$/)(value);
+const isTransfer = {
+  amountMicros: whole(1, MAX_TRANSFER_MICROS),
+  partner: text(1, MAX_REFERENCE_LENGTH),
+  reference: text(1, MAX_REFERENCE_LENGTH),
+};
+const isUsers = { idempotencyKey: isKey };
+const isOrder = {
+  ...isUsers,
+  outcome: whole(0, 1),
+  sizeLots: whole(1, MAX_ORDER_LOTS),
+  priceTicks: whole(1, 999),
+  timeInForce: whole(0, 2),
+  postOnly: isFlag,
+  validUntilMs: whole(0, MAX_TIME_MS),
+};
+const CODE = /^[A-Za-z0-9_-]{3,20}$/;
+
+const FORMS: Record<CommandName, Record<string, Check>> = {
+  advanceTime: {},
+  listAsset: { symbol: form(/^[A-Z0-9]{2,10}$/) },
+  observePrice: {
+    priceMicros: whole(1, MAX_ASSET_PRICE_MICROS),
+    observedAtMs: whole(0, MAX_TIME_MS),
+  },
+  register: {
+    username: form(/^[A-Za-z0-9_-]{3,20}$/),
+    credential: text(0, MAX_CREDENTIAL_LENGTH),
+    referralCode: text(0, MAX_REFERENCE_LENGTH),
+    grantMicros: whole(0, MAX_TRANSFER_MICROS),
+    partner: (value) => value === null || text(1, MAX_REFERENCE_LENGTH)(value),
+  },
+  setCredential: { credential: text(0, MAX_CREDENTIAL_LENGTH) },
+  deposit: isTransfer,
+  withdraw: isTransfer,
+  buy: { ...isOrder, budgetMicros: whole(1, MAX_ORDER_MICROS) },
+  sell: isOrder,
+  cancel: { ...isUsers },
+  cancelAll: { ...isUsers },
+  claim: { ...isUsers },
+  stake: { ...isUsers, amountMicros: whole(MIN_STAKE_MICROS, MAX_TRANSFER_MICROS) },
+  unstake: { ...isUsers },
+  claimYield: { ...isUsers },
+  setReferralCode: { ...isUsers, code: form(CODE) },
+  batch: { ...isUsers, atomic: isFlag },
+};
+
+export function isWellFormed(command: Command, nowMs: number): boolean {
+  const fields = command as unknown as Record<string, unknown>;
+  const formed = Object.entries(FORMS[command.kind]).every(([name, check]) => check(fields[name]));
+  if (!formed) return false;
+  if (command.kind === 'observePrice') return command.observedAtMs <= nowMs;
+  if (command.kind === 'buy' || command.kind === 'sell')
+    return !command.postOnly || command.timeInForce === 2;
+  if (command.kind === 'batch') return isBatch(command.operations, command.userId);
+  return true;
+}
+
+/** The operations are of the batch's user and have no keys; what else is wrong with one is that one's own reject. */
+function isBatch(operations: BatchOperation[], userId: number): boolean {
+  return (
+    whole(1, MAX_BATCH_OPERATIONS)(operations.length) &&
+    operations.every(
+      (operation) =>
+        ['buy', 'sell', 'cancel', 'claim'].includes(operation.kind) &&
+        operation.userId === userId &&
+        operation.idempotencyKey === null,
+    )
+  );
+}

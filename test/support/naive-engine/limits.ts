@@ -1,0 +1,335 @@
+/**
+ * The stated maxima that random commands do not reach, and the forms of fields: each is a short play of its own, to just
+ * below the maximum, to it, and past it; and what random commands meet too seldom to count on it. What happens is judged by
+ * the duel; the plays only lead there.
+ */
+import { Code } from '../../../engine/interface/codes.js';
+import type { Batch, BatchOperation, Buy, Cancel, Command } from '../../../engine/interface/commands.js';
+import { marketIdOf, Outcome, TimeInForce, WINDOW_MS } from '../../../engine/interface/domain.js';
+import {
+  IDEMPOTENCY_KEPT_MS,
+  IDEMPOTENCY_KEPT_PER_USER,
+  MAX_ASSETS,
+  MAX_FILLS_PER_ORDER,
+  MAX_OPEN_ORDERS_PER_USER,
+  MAX_PARTNERS,
+  MAX_REFERRAL_CODES_PER_USER,
+  MAX_REMEMBERED_PRICES,
+  MAX_TIME_MS,
+  MAX_TOTAL_MICROS,
+  MAX_TRANSFER_MICROS,
+  MAX_VAULT_DEPOSITS_PER_USER,
+} from '../../../engine/interface/limits.js';
+import { ODD_NUMBERS, ODD_TEXTS } from '../random-commands.js';
+import type { Duel } from './duel.js';
+
+const START_MS = 1_763_700_300_000;
+const MARKET = marketIdOf(0, START_MS);
+const { UP, DOWN } = Outcome;
+
+interface LimitPlay {
+  name: string;
+  play(duel: Duel): void;
+}
+
+/** Applies the command and says what came of it must be; a play that misses its maximum shows nothing. */
+function expectCode(duel: Duel, command: Command, code: number, atMs = duel.naive.nowMs): void {
+  duel.apply(command, atMs);
+  const got = duel.naive.result[1];
+  if (got !== code) throw new Error(`${command.kind} was to get code ${code} and got ${got}`);
+}
+
+const { ok: OK, limit_reached: LIMIT_REACHED, price_not_met: PRICE_NOT_MET } = Code;
+
+function registration(username: string, grantMicros: number, partner: string | null = null): Command {
+  return { kind: 'register', username, credential: 'c', referralCode: '', grantMicros, partner };
+}
+
+/** One asset with an active market, and users with 1,000 dollars each. */
+function openMarket(duel: Duel, users: number): void {
+  expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
+  expectCode(duel, { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS }, OK);
+  for (let i = 1; i <= users; i++) expectCode(duel, registration(`user${i}`, 1e9), OK);
+}
+
+function bid(userId: number, outcome: Outcome, sizeLots: number, timeInForce: TimeInForce): Buy {
+  return {
+    kind: 'buy',
+    userId,
+    idempotencyKey: null,
+    marketId: MARKET,
+    outcome,
+    budgetMicros: sizeLots * 500,
+    sizeLots,
+    priceTicks: 500,
+    timeInForce,
+    postOnly: false,
+    validUntilMs: MAX_TIME_MS,
+  };
+}
+
+function batchOf(userId: number, operations: BatchOperation[]): Batch {
+  return { kind: 'batch', userId, idempotencyKey: null, operations, atomic: true };
+}
+
+function assets(duel: Duel): void {
+  for (let i = 0; i < MAX_ASSETS; i++) expectCode(duel, { kind: 'listAsset', symbol: `A${i}` }, OK, START_MS);
+  expectCode(duel, { kind: 'listAsset', symbol: 'ONEMORE' }, LIMIT_REACHED);
+  expectCode(duel, { kind: 'listAsset', symbol: 'A63' }, OK);
+}
+
+function prices(duel: Duel): void {
+  expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
+  const observed = (atMs: number): Command => ({
+    kind: 'observePrice',
+    asset: 0,
+    priceMicros: 9e10,
+    observedAtMs: atMs,
+  });
+  for (let i = 1; i <= MAX_REMEMBERED_PRICES; i++) expectCode(duel, observed(START_MS + i), OK, START_MS + i);
+  const fullMs = duel.naive.nowMs;
+  expectCode(duel, observed(fullMs), LIMIT_REACHED);
+  // Even a price that is too old is refused for the full store first.
+  expectCode(duel, observed(fullMs - 300_001), LIMIT_REACHED);
+  expectCode(duel, observed(fullMs + 600_000), OK, fullMs + 600_000);
+}
+
+function orders(duel: Duel): void {
+  openMarket(duel, 7);
+  const { GTC, IOC, FOK } = TimeInForce;
+  // Shares for user 1 to sell.
+  expectCode(duel, bid(2, DOWN, 5, GTC), OK);
+  expectCode(duel, bid(1, UP, 5, IOC), OK);
+  for (let userId = 1; userId <= 6; userId++) {
+    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++) expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+  }
+  expectCode(duel, bid(1, DOWN, 1, GTC), LIMIT_REACHED);
+  expectCode(duel, batchOf(1, [bid(1, DOWN, 1, GTC)]), OK);
+  const { budgetMicros: _, ...sale } = bid(1, UP, 5, GTC);
+  expectCode(duel, { ...sale, kind: 'sell' }, LIMIT_REACHED);
+  duel.compareState();
+
+  const tooMany = MAX_FILLS_PER_ORDER + 1;
+  expectCode(duel, bid(7, UP, tooMany, FOK), PRICE_NOT_MET);
+  const failing: Cancel = { kind: 'cancel', userId: 7, marketId: MARKET, orderId: 1, idempotencyKey: null };
+  expectCode(duel, batchOf(7, [bid(7, UP, MAX_FILLS_PER_ORDER, IOC), failing]), OK);
+  duel.compareState();
+  // A batch has no more makers than one order.
+  const half = MAX_FILLS_PER_ORDER / 2;
+  expectCode(duel, batchOf(7, [bid(7, UP, half, IOC), bid(7, UP, half + 5, FOK), bid(7, UP, 1, IOC)]), OK);
+  duel.compareState();
+  // Half a thousand lots are left of it and are dropped, though it is GTC.
+  expectCode(duel, bid(7, UP, MAX_FILLS_PER_ORDER + 500, GTC), OK);
+  duel.compareState();
+}
+
+/** As many makers as an order may trade with, and then one's own order, which is no maker; then one that is one too many. */
+function ownOrderBehindTheLastMaker(duel: Duel): void {
+  const makers = MAX_FILLS_PER_ORDER / MAX_OPEN_ORDERS_PER_USER;
+  openMarket(duel, makers + 2);
+  const own = makers + 1;
+  const { GTC, FOK } = TimeInForce;
+  const fill = () => {
+    for (let userId = 1; userId <= makers; userId++) {
+      for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++) expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+    }
+    expectCode(duel, bid(own, DOWN, 1, GTC), OK);
+  };
+  fill();
+  expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER, FOK), OK);
+  duel.compareState();
+  fill();
+  expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER + 1, GTC), OK);
+  duel.compareState();
+  expectCode(duel, { kind: 'cancelAll', userId: own, marketId: MARKET, idempotencyKey: null }, OK);
+  fill();
+  expectCode(duel, bid(own + 1, DOWN, 1, GTC), OK);
+  expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER + 1, GTC), OK);
+  duel.compareState();
+}
+
+/** FOK orders that look at every maker and are refused cost the batch its makers. */
+function fillOrKillInVain(duel: Duel): void {
+  openMarket(duel, 4);
+  const { GTC, IOC, FOK } = TimeInForce;
+  for (let userId = 1; userId <= 3; userId++) {
+    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++) expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+  }
+  const tooMany = bid(4, UP, 3 * MAX_OPEN_ORDERS_PER_USER + 1, FOK);
+  const atomic = { ...batchOf(4, [bid(4, UP, 2, IOC), tooMany]), atomic: true };
+  expectCode(duel, atomic, OK);
+  expectCode(duel, { ...atomic, operations: [tooMany, tooMany, bid(4, UP, 2, IOC)], atomic: false }, OK);
+  expectCode(duel, { ...atomic, operations: [tooMany, bid(4, UP, 2_001, IOC), tooMany], atomic: false }, OK);
+  duel.compareState();
+}
+
+function money(duel: Duel): void {
+  expectCode(duel, registration('rich', 0, 'bank'), OK, START_MS);
+  const transfer = (kind: 'deposit' | 'withdraw', amountMicros: number, reference: number): Command => ({
+    kind,
+    userId: 1,
+    amountMicros,
+    partner: 'bank',
+    reference: `${reference}`,
+  });
+  const deposits = MAX_TOTAL_MICROS / MAX_TRANSFER_MICROS;
+  for (let i = 1; i <= deposits; i++) expectCode(duel, transfer('deposit', MAX_TRANSFER_MICROS, i), OK);
+  expectCode(duel, transfer('deposit', 1, 0), LIMIT_REACHED);
+  expectCode(duel, registration('another', 1), LIMIT_REACHED);
+  expectCode(duel, registration('another', 0), OK);
+  expectCode(duel, transfer('withdraw', 1, 1_000), OK);
+  // The reference of the refused deposit is free.
+  expectCode(duel, transfer('deposit', 1, 0), OK);
+}
+
+function keys(duel: Duel): void {
+  expectCode(duel, registration('keyed', 0), OK, START_MS);
+  const asked = (key: number, marketId: number): Command => ({
+    kind: 'cancelAll',
+    userId: 1,
+    marketId,
+    idempotencyKey: `key-${key}`,
+  });
+  const NOT_FOUND = 4;
+  const REUSED = 1;
+  for (let i = 0; i <= IDEMPOTENCY_KEPT_PER_USER; i++) expectCode(duel, asked(i, 1), NOT_FOUND);
+  expectCode(duel, asked(1, 2), REUSED);
+  // The first was forgotten for the last; asked again, it takes the place of the second.
+  expectCode(duel, asked(0, 2), NOT_FOUND);
+  expectCode(duel, asked(1, 2), NOT_FOUND);
+  expectCode(duel, asked(3, 2), REUSED);
+  expectCode(duel, asked(3, 2), REUSED, START_MS + IDEMPOTENCY_KEPT_MS - 1);
+  expectCode(duel, asked(3, 2), NOT_FOUND, START_MS + IDEMPOTENCY_KEPT_MS);
+}
+
+/** A malformed order under a key is another command than the one it resembles, whichever comes first. */
+function oddValuesUnderKeys(duel: Duel): void {
+  openMarket(duel, 1);
+  const INVALID = 2;
+  const REUSED = 1;
+  const order = { ...bid(1, UP, 5, TimeInForce.GTC), idempotencyKey: 'odd first' };
+  expectCode(duel, { ...order, outcome: 0.5 as Outcome }, INVALID);
+  expectCode(duel, order, REUSED);
+  const sound = { ...order, idempotencyKey: 'odd second' };
+  expectCode(duel, sound, OK);
+  expectCode(duel, { ...sound, outcome: Number.NaN as Outcome }, REUSED);
+  const minusZero = { ...order, idempotencyKey: 'odd third', outcome: -0 as Outcome };
+  expectCode(duel, minusZero, OK);
+  expectCode(duel, { ...minusZero, outcome: UP }, OK);
+}
+
+function referralCodes(duel: Duel): void {
+  expectCode(duel, registration('vain', 0), OK, START_MS);
+  const set = (code: string): Command => ({ kind: 'setReferralCode', userId: 1, code, idempotencyKey: null });
+  for (let i = 1; i < MAX_REFERRAL_CODES_PER_USER; i++) expectCode(duel, set(`code${i}`), OK);
+  expectCode(duel, set('onemore'), LIMIT_REACHED);
+  expectCode(duel, set('CODE3'), OK);
+  duel.compareState();
+}
+
+function vaultDeposits(duel: Duel): void {
+  expectCode(duel, registration('saver', 2e10), OK, START_MS);
+  expectCode(duel, registration('another', 2e10), OK, START_MS);
+  const stake = (userId: number): Command => ({
+    kind: 'stake',
+    userId,
+    amountMicros: 1e6,
+    idempotencyKey: null,
+  });
+  for (let i = 0; i < MAX_VAULT_DEPOSITS_PER_USER; i++) expectCode(duel, stake(1), OK);
+  expectCode(duel, stake(1), LIMIT_REACHED);
+  expectCode(duel, stake(2), OK);
+  duel.compareState();
+  expectCode(duel, { kind: 'unstake', userId: 1, depositId: 77, idempotencyKey: null }, OK);
+  expectCode(duel, stake(1), OK);
+  expectCode(duel, stake(1), LIMIT_REACHED);
+}
+
+function partners(duel: Duel): void {
+  for (let i = 1; i <= MAX_PARTNERS; i++) {
+    expectCode(duel, registration(`user${i}`, 0, `partner ${i}`), OK, START_MS);
+  }
+  expectCode(duel, registration('one-more', 0, 'one more'), LIMIT_REACHED);
+  expectCode(duel, registration('one-more', 0, `partner ${MAX_PARTNERS}`), OK);
+  expectCode(duel, registration('of-nobody', 0), OK);
+}
+
+/** Three equal deposits share 20,000 micro-dollars of fees; the two that nobody gets are left when the last deposit goes. */
+function vaultRemainder(duel: Duel): void {
+  openMarket(duel, 5);
+  const savers = [3, 4, 5];
+  for (const userId of savers) {
+    expectCode(duel, { kind: 'stake', userId, amountMicros: 7e6, idempotencyKey: null }, OK);
+  }
+  expectCode(duel, bid(1, UP, 20_000, TimeInForce.GTC), OK);
+  expectCode(duel, bid(2, DOWN, 20_000, TimeInForce.IOC), OK);
+  const endsAtMs = START_MS + WINDOW_MS;
+  const observedAtMs = endsAtMs - 1_000;
+  expectCode(duel, { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs }, OK, observedAtMs);
+  expectCode(duel, { kind: 'advanceTime' }, OK, endsAtMs + 2_000);
+  for (const [i, userId] of savers.entries()) {
+    expectCode(duel, { kind: 'unstake', userId, depositId: i + 1, idempotencyKey: null }, OK);
+  }
+  const left = duel.naive.events.filter((event) => event.type === 'vaultRemainder');
+  if (left.length !== 1) throw new Error('nothing was left');
+  duel.compareState();
+}
+
+/** One command of each kind that has fields, all of them as they should be. */
+function wellFormed(): Command[] {
+  const user = { userId: 1, idempotencyKey: null };
+  const transfer = { userId: 1, amountMicros: 5, partner: 'bank', reference: 'r' };
+  const { budgetMicros: _, ...sale } = bid(1, UP, 5, TimeInForce.GTC);
+  return [
+    { kind: 'listAsset', symbol: 'ETH' },
+    { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS },
+    registration('newcomer', 5),
+    { kind: 'setCredential', userId: 1, credential: 'c' },
+    { kind: 'deposit', ...transfer },
+    { kind: 'withdraw', ...transfer },
+    bid(1, UP, 5, TimeInForce.GTC),
+    { ...sale, kind: 'sell' },
+    { kind: 'cancel', ...user, marketId: MARKET, orderId: 1 },
+    { kind: 'cancelAll', ...user, marketId: MARKET },
+    { kind: 'claim', ...user, marketId: MARKET },
+    { kind: 'stake', ...user, amountMicros: 2_000_000 },
+    { kind: 'unstake', ...user, depositId: 1 },
+    { kind: 'claimYield', ...user, depositId: 1 },
+    { kind: 'setReferralCode', ...user, code: 'code' },
+    batchOf(1, [bid(1, UP, 5, TimeInForce.GTC)]),
+  ];
+}
+
+/** Every field of every command with every odd value of its type; each time the rest is in order. */
+function fields(duel: Duel): void {
+  openMarket(duel, 2);
+  for (const command of wellFormed()) {
+    for (const [name, value] of Object.entries(command)) {
+      if (name === 'kind' || name === 'operations') continue;
+      const odd = typeof value === 'boolean' ? [!value] : typeof value === 'number' ? ODD_NUMBERS : ODD_TEXTS;
+      for (const one of odd) duel.apply({ ...command, [name]: one } as Command, START_MS + 1);
+    }
+  }
+  for (const count of [0, 1, 100, 101]) {
+    const operation = bid(1, UP, 1, TimeInForce.IOC);
+    duel.apply(batchOf(1, Array<BatchOperation>(count).fill(operation)), START_MS + 1);
+  }
+  duel.apply(batchOf(1, [bid(2, UP, 1, TimeInForce.IOC)]), START_MS + 1);
+  duel.apply(batchOf(1, [{ ...bid(1, UP, 1, TimeInForce.IOC), idempotencyKey: 'key' }]), START_MS + 1);
+}
+
+export const LIMIT_PLAYS: LimitPlay[] = [
+  { name: 'each field, and what is none of its values', play: fields },
+  { name: 'assets', play: assets },
+  { name: 'remembered prices of an asset', play: prices },
+  { name: 'resting orders of a user, makers of an order', play: orders },
+  { name: "makers, with an order of one's own behind the last", play: ownOrderBehindTheLastMaker },
+  { name: 'makers of FOK orders that are refused', play: fillOrKillInVain },
+  { name: 'all money', play: money },
+  { name: 'idempotency keys of a user, and their hour', play: keys },
+  { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
+  { name: 'referral codes of a user', play: referralCodes },
+  { name: 'partners', play: partners },
+  { name: 'vault deposits of a user', play: vaultDeposits },
+  { name: 'vault yield, down to what no deposit gets', play: vaultRemainder },
+];

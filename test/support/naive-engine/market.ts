@@ -1,0 +1,351 @@
+/**
+ * A market's life in the naive engine: what is due when, opening, ending, resolving, settling, paying out and
+ * claiming. A deadline is found by looking at everything; work is done all at once.
+ */
+import type { Claim } from '../../../engine/interface/commands.js';
+import {
+  CancelReason,
+  MarketStatus,
+  marketIdOf,
+  PointsReason,
+  Resolution,
+  WINDOW_MS,
+} from '../../../engine/interface/domain.js';
+import { bestFirst } from './book.js';
+import { type Dollars, floorToMicros, micros, tradeValue, ZERO } from './decimal.js';
+import { cancelOrder } from './orders.js';
+import { referencePrice } from './prices.js';
+import {
+  type Answer,
+  emit,
+  marketOf,
+  type NaiveMarket,
+  type NaivePosition,
+  type NaiveState,
+  ok,
+  positionOf,
+  reject,
+  userOf,
+} from './state.js';
+import { shareWithVault } from './vault.js';
+
+const RESOLVES_AFTER_MS = 2_000;
+const VOID_AFTER_MS = 60_000;
+const PAYOUT_AFTER_MS = 24 * 3_600_000;
+/** A market that opens late has at least this long to live. */
+const OPEN_MIN_MS = 60_000;
+
+/** In the order in which deadlines of one time are met. */
+const DEADLINES = ['boundary', 'fixOrResolve', 'void', 'payout'] as const;
+
+interface Deadline {
+  atMs: number;
+  kind: (typeof DEADLINES)[number];
+  /** Which of several of one time and kind comes first: that of the first asset; a payout, as markets were resolved. */
+  turn: number;
+  meet: () => void;
+}
+
+function deadlines(state: NaiveState): Deadline[] {
+  const all: Deadline[] = state.assets.map((one, asset) => ({
+    atMs: one.nextBoundaryMs,
+    kind: 'boundary',
+    turn: asset,
+    meet: () => crossBoundary(state, asset),
+  }));
+  for (const market of state.markets) {
+    const { asset } = market;
+    const add = (kind: Deadline['kind'], atMs: number, meet: () => void, turn = asset) =>
+      all.push({ atMs, kind, turn, meet });
+    const ended = market.status === MarketStatus.ENDED;
+    if (!market.startPriceFixed) {
+      add('fixOrResolve', market.startsAtMs + RESOLVES_AFTER_MS, () => fixStartPrice(state, market));
+    }
+    if (ended && !market.resolutionTried) {
+      add('fixOrResolve', market.endsAtMs + RESOLVES_AFTER_MS, () => {
+        market.resolutionTried = true;
+        resolveIfPriced(state, market);
+      });
+    }
+    if (ended) {
+      add('void', market.endsAtMs + VOID_AFTER_MS, () => resolve(state, market, Resolution.VOID, null));
+    }
+    if (market.status === MarketStatus.RESOLVED && !market.payingOut) {
+      const payOut = () => {
+        market.payingOut = true;
+        state.work.push({ kind: 'payOut', marketId: market.marketId });
+      };
+      add('payout', market.resolvedAtMs + PAYOUT_AFTER_MS, payOut, market.resolutionNumber);
+    }
+  }
+  // Markets are listed the oldest first and the sort is stable: an ended market resolves before the next is fixed.
+  return all.sort(
+    (a, b) => a.atMs - b.atMs || DEADLINES.indexOf(a.kind) - DEADLINES.indexOf(b.kind) || a.turn - b.turn,
+  );
+}
+
+export function nextDueMs(state: NaiveState): number {
+  if (state.work.length > 0) return state.nowMs;
+  return deadlines(state)[0]?.atMs ?? Number.POSITIVE_INFINITY;
+}
+
+/** Meets every deadline up to `atMs`, each at its own time, then does the work that is pending. */
+export function passTime(state: NaiveState, atMs: number): void {
+  for (let due = deadlines(state)[0]; due !== undefined && due.atMs <= atMs; due = deadlines(state)[0]) {
+    state.nowMs = due.atMs;
+    due.meet();
+  }
+  state.nowMs = atMs;
+  for (let work = state.work.shift(); work !== undefined; work = state.work.shift()) {
+    const market = marketOf(state, work.marketId)!;
+    if (work.kind === 'cancelOrders') cancelResting(state, market);
+    else if (work.kind === 'settlePositions') settlePositions(state, market);
+    else payOut(state, market);
+  }
+}
+
+function crossBoundary(state: NaiveState, asset: number): void {
+  const one = state.assets[asset]!;
+  const startsAtMs = one.nextBoundaryMs;
+  one.nextBoundaryMs += WINDOW_MS;
+  const ending = state.markets.find((market) => market.asset === asset && market.endsAtMs === startsAtMs);
+  if (ending !== undefined) {
+    ending.status = MarketStatus.ENDED;
+    emit(state, { type: 'marketEnded', marketId: ending.marketId });
+    state.work.push({ kind: 'cancelOrders', marketId: ending.marketId });
+  }
+  const startPrice = referencePrice(one, startsAtMs);
+  one.waitingSinceMs = startPrice === null ? startsAtMs : null;
+  if (startPrice !== null) open(state, { asset, startsAtMs, startPrice });
+}
+
+function open(state: NaiveState, opening: { asset: number; startsAtMs: number; startPrice: Dollars }): void {
+  const { asset, startsAtMs, startPrice } = opening;
+  const marketId = marketIdOf(asset, startsAtMs);
+  const isBoundary = startsAtMs >= state.assets[asset]!.firstBoundaryMs;
+  state.markets.push({
+    marketId,
+    asset,
+    startsAtMs,
+    endsAtMs: startsAtMs + WINDOW_MS,
+    status: MarketStatus.ACTIVE,
+    resolution: Resolution.NONE,
+    startPrice,
+    endPrice: null,
+    startPriceFixed: !isBoundary || state.nowMs >= startsAtMs + RESOLVES_AFTER_MS,
+    resolutionTried: false,
+    resolvedAtMs: 0,
+    resolutionNumber: 0,
+    payingOut: false,
+    orders: [],
+    positions: [],
+    setLots: 0,
+    collateral: ZERO,
+    feeEscrow: ZERO,
+    vaultPart: ZERO,
+    unearnedPart: ZERO,
+    referrersPart: ZERO,
+    volume: ZERO,
+    lastTradeTicks: null,
+  });
+  emit(state, { type: 'marketOpened', marketId, startPriceMicros: micros(startPrice) });
+}
+
+function fixStartPrice(state: NaiveState, market: NaiveMarket): void {
+  market.startPriceFixed = true;
+  const price = referencePrice(state.assets[market.asset]!, market.startsAtMs);
+  if (price === null || price.eq(market.startPrice)) return;
+  market.startPrice = price;
+  emit(state, { type: 'startPriceFixed', marketId: market.marketId, startPriceMicros: micros(price) });
+}
+
+/** What a new price of an asset sets off: a window that waited opens, an ended market resolves. */
+export function priceArrived(state: NaiveState, asset: number, price: Dollars): void {
+  const one = state.assets[asset]!;
+  const startsAtMs = one.waitingSinceMs;
+  if (startsAtMs !== null && startsAtMs + WINDOW_MS - state.nowMs >= OPEN_MIN_MS) {
+    one.waitingSinceMs = null;
+    open(state, { asset, startsAtMs, startPrice: referencePrice(one, startsAtMs) ?? price });
+  }
+  for (const market of state.markets) {
+    if (market.asset === asset && market.status === MarketStatus.ENDED && market.resolutionTried) {
+      resolveIfPriced(state, market);
+    }
+  }
+}
+
+function resolveIfPriced(state: NaiveState, market: NaiveMarket): void {
+  const endPrice = referencePrice(state.assets[market.asset]!, market.endsAtMs);
+  if (endPrice === null) return;
+  resolve(state, market, endPrice.gte(market.startPrice) ? Resolution.UP : Resolution.DOWN, endPrice);
+}
+
+function resolve(
+  state: NaiveState,
+  market: NaiveMarket,
+  resolution: Resolution,
+  endPrice: Dollars | null,
+): void {
+  const { marketId } = market;
+  market.status = MarketStatus.RESOLVED;
+  market.resolution = resolution;
+  market.endPrice = endPrice;
+  market.resolvedAtMs = state.nowMs;
+  state.marketsResolved++;
+  market.resolutionNumber = state.marketsResolved;
+  const endPriceMicros = endPrice === null ? 0 : micros(endPrice);
+  emit(state, { type: 'marketResolved', marketId, resolution, endPriceMicros });
+  if (resolution !== Resolution.VOID) {
+    const share = floorToMicros(market.feeEscrow.times('0.4'));
+    market.vaultPart = shareWithVault(state, share);
+    market.unearnedPart = share.minus(market.vaultPart);
+    market.feeEscrow = market.feeEscrow.minus(share);
+    state.treasury = state.treasury.plus(market.unearnedPart);
+  }
+  state.work.push({ kind: 'settlePositions', marketId });
+}
+
+function cancelResting(state: NaiveState, market: NaiveMarket): void {
+  for (const order of [...bestFirst(market, true), ...bestFirst(market, false)]) {
+    cancelOrder(state, market, order, CancelReason.MARKET_ENDED);
+  }
+}
+
+function settlePositions(state: NaiveState, market: NaiveMarket): void {
+  for (const position of [...market.positions]) settle(state, market, position);
+  const { marketId } = market;
+  const isVoid = market.resolution === Resolution.VOID;
+  const rest = isVoid ? ZERO : market.feeEscrow;
+  market.feeEscrow = market.feeEscrow.minus(rest);
+  state.treasury = state.treasury.plus(rest);
+  emit(state, {
+    type: 'feesShared',
+    marketId,
+    vaultMicros: micros(market.vaultPart),
+    referrersMicros: micros(market.referrersPart),
+    treasuryMicros: micros(rest.plus(market.unearnedPart)),
+  });
+}
+
+function settle(state: NaiveState, market: NaiveMarket, position: NaivePosition): void {
+  const { userId } = position;
+  const isVoid = market.resolution === Resolution.VOID;
+  const [upLots, downLots] = position.lots;
+  position.settled = true;
+  position.payout = tradeValue(winningLots(market, position), isVoid ? 500 : 1000);
+  position.refund = isVoid ? position.fees : ZERO;
+  const cost = position.cost[0].plus(position.cost[1]);
+  const profit = position.payout.plus(position.refund).minus(cost);
+  const user = userOf(state, userId)!;
+  user.realizedProfit = user.realizedProfit.plus(profit);
+  if (upLots > 0 || downLots > 0 || position.refund.gt(ZERO)) {
+    emit(state, {
+      type: 'positionSettled',
+      marketId: market.marketId,
+      userId,
+      upLots,
+      downLots,
+      upCostMicros: micros(position.cost[0]),
+      downCostMicros: micros(position.cost[1]),
+      feesMicros: micros(position.fees),
+      payoutMicros: micros(position.payout),
+      refundMicros: micros(position.refund),
+      profitMicros: micros(profit),
+    });
+  }
+  if (!isVoid) rewardFees(state, market, position);
+  if (position.payout.plus(position.refund).eq(ZERO)) forget(market, position);
+}
+
+/** Of a VOID market, all lots win a half. */
+function winningLots(market: NaiveMarket, position: NaivePosition): number {
+  const [upLots, downLots] = position.lots;
+  if (market.resolution === Resolution.VOID) return upLots + downLots;
+  return market.resolution === Resolution.UP ? upLots : downLots;
+}
+
+/** The referrer's part of a taker's fees, and the points of both. */
+function rewardFees(state: NaiveState, market: NaiveMarket, position: NaivePosition): void {
+  const { marketId } = market;
+  const user = userOf(state, position.userId)!;
+  const referrer = userOf(state, user.referrerId);
+  const part = referrersPartOf(position.fees);
+  if (referrer !== undefined && part.gt(ZERO)) {
+    market.feeEscrow = market.feeEscrow.minus(part);
+    market.referrersPart = market.referrersPart.plus(part);
+    referrer.available = referrer.available.plus(part);
+    referrer.referralEarned = referrer.referralEarned.plus(part);
+    const amountMicros = micros(part);
+    const referrerId = referrer.userId;
+    emit(state, { type: 'referralEarned', referrerId, userId: user.userId, marketId, amountMicros });
+  }
+  const microPoints = micros(position.pointFees.times(100));
+  credit(state, { userId: user.userId, marketId, reason: PointsReason.FEES, microPoints });
+  const tenth = Math.floor(microPoints / 10);
+  if (referrer !== undefined) {
+    credit(state, { userId: referrer.userId, marketId, reason: PointsReason.REFERRAL, microPoints: tenth });
+  }
+}
+
+/** What fees bring to the referrer of the user who paid them. */
+export function referrersPartOf(fees: Dollars): Dollars {
+  return floorToMicros(fees.times('0.1'));
+}
+
+interface Points {
+  userId: number;
+  marketId: number;
+  reason: PointsReason;
+  microPoints: number;
+}
+
+function credit(state: NaiveState, points: Points): void {
+  if (points.microPoints === 0) return;
+  userOf(state, points.userId)!.microPoints += points.microPoints;
+  emit(state, { type: 'pointsCredited', ...points });
+}
+
+function forget(market: NaiveMarket, position: NaivePosition): void {
+  market.positions.splice(market.positions.indexOf(position), 1);
+}
+
+/** Payout and refund go to the balance; the position is done with. Returns what was paid. */
+function pay(state: NaiveState, market: NaiveMarket, position: NaivePosition, automatic: number) {
+  const user = userOf(state, position.userId)!;
+  user.available = user.available.plus(position.payout).plus(position.refund);
+  market.collateral = market.collateral.minus(position.payout);
+  market.feeEscrow = market.feeEscrow.minus(position.refund);
+  forget(market, position);
+  const paid = {
+    marketId: market.marketId,
+    userId: user.userId,
+    lots: winningLots(market, position),
+    payoutMicros: micros(position.payout),
+    refundMicros: micros(position.refund),
+  };
+  emit(state, { type: 'claimed', ...paid, automatic });
+  return paid;
+}
+
+function payOut(state: NaiveState, market: NaiveMarket): void {
+  for (const position of [...market.positions]) pay(state, market, position, 1);
+  state.markets.splice(state.markets.indexOf(market), 1);
+  emit(state, { type: 'marketClosed', marketId: market.marketId });
+}
+
+export function claim(state: NaiveState, command: Claim): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  const market = marketOf(state, command.marketId);
+  if (market === undefined) return reject('market_not_found');
+  if (market.status !== MarketStatus.RESOLVED) return reject('market_not_resolved');
+  const position = positionOf(market, user.userId);
+  if (position === undefined) return reject('nothing_to_claim');
+  const paid = pay(state, market, position, 0);
+  return ok({
+    ...paid,
+    resolution: market.resolution,
+    availableMicros: micros(user.available),
+    heldMicros: micros(user.held),
+  });
+}

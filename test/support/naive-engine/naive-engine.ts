@@ -1,0 +1,272 @@
+/**
+ * A second engine, written from engine/RULES.md alone, slow and obvious: plain arrays, dollars as exact decimals, all
+ * pending work at once. It shares nothing with the first but the words of the contract (commands, results, events,
+ * codes, limits), so what both answer alike is what the rules say.
+ */
+
+import { Code } from '../../../engine/interface/codes.js';
+import {
+  type Batch,
+  type BatchOperation,
+  type Command,
+  CommandKind,
+} from '../../../engine/interface/commands.js';
+import { MarketStatus } from '../../../engine/interface/domain.js';
+import type { EventRecord } from '../../../engine/interface/events.js';
+import { MAX_FILLS_PER_ORDER } from '../../../engine/interface/limits.js';
+import { REJECT_FIELDS, RESULT_FIELDS } from '../../../engine/interface/results.js';
+import type {
+  AccountView,
+  DepthView,
+  MarketView,
+  OrderView,
+  PositionView,
+  QuoteView,
+  ReferralView,
+  VaultDepositView,
+  VaultView,
+} from '../../../engine/interface/views.js';
+import { deposit, earlierTransfer, register, setCredential, setReferralCode, withdraw } from './accounts.js';
+import { copyOf, withoutMinusZero } from './copy.js';
+import { micros } from './decimal.js';
+import { isKey, isWellFormed } from './fields.js';
+import { claim, nextDueMs, passTime } from './market.js';
+import { keyOf, NaiveMemory, sameCommand } from './memory.js';
+import { cancel, cancelAll, placeOrder } from './orders.js';
+import { listAsset, observePrice } from './prices.js';
+import { type Answer, type NaiveState, newState, ok, reject, userOf } from './state.js';
+import { claimYield, stake, unstake } from './vault.js';
+import * as views from './views.js';
+
+export class NaiveEngine {
+  readonly state: NaiveState = newState();
+  /** Of the last command, in the layout of engine/interface/results.ts. */
+  result: number[] = [];
+  /** The last result is a remembered one. */
+  replayed = false;
+  private readonly memory = new NaiveMemory();
+
+  get events(): EventRecord[] {
+    return this.state.events;
+  }
+  get sequence(): number {
+    return this.state.sequence;
+  }
+  get nowMs(): number {
+    return this.state.nowMs;
+  }
+
+  apply(command: Command, atMs: number): void {
+    if (atMs < this.state.nowMs) throw new Error(`time goes back from ${this.state.nowMs} to ${atMs}`);
+    this.state.sequence++;
+    this.state.fillsLeft = MAX_FILLS_PER_ORDER;
+    this.state.events = [];
+    this.replayed = false;
+    passTime(this.state, atMs);
+    this.result = this.answer(withoutMinusZero(command));
+  }
+
+  private answer(command: Command): number[] {
+    const key = keyOf(command);
+    if (key === null || !isKey(key)) return this.carryOut(command);
+    const { userId } = command as { userId: number };
+    // What is asked for nobody is nobody's to remember.
+    if (userOf(this.state, userId) === undefined) return this.carryOut(command);
+    const earlier = this.memory.find(userId, key, this.state.nowMs);
+    if (earlier === undefined) {
+      const result = this.carryOut(command);
+      this.memory.remember(userId, key, { command, result, atMs: this.state.nowMs });
+      return result;
+    }
+    if (!sameCommand(earlier.command, command)) {
+      return this.flat(command, reject('idempotency_key_reused'));
+    }
+    this.replayed = true;
+    return earlier.result;
+  }
+
+  private carryOut(command: Command): number[] {
+    if (!isWellFormed(command, this.state.nowMs)) return this.flat(command, reject('invalid_command'));
+    if (command.kind === 'batch') return this.batch(command);
+    if (command.kind !== 'deposit' && command.kind !== 'withdraw') {
+      return this.flat(command, perform(this.state, command));
+    }
+    const earlier = earlierTransfer(this.state, command);
+    if (earlier !== undefined && sameCommand(earlier.command, command)) {
+      this.replayed = true;
+      return earlier.result;
+    }
+    const answer = perform(this.state, command);
+    const result = this.flat(command, answer);
+    if (answer.code === 'ok') this.state.transfers.push({ command, result });
+    return result;
+  }
+
+  /** An answer as a run of numbers. */
+  private flat(command: Command, answer: Answer): number[] {
+    const names = answer.code === 'ok' ? RESULT_FIELDS[command.kind] : REJECT_FIELDS;
+    return [
+      CommandKind[command.kind],
+      Code[answer.code],
+      this.state.sequence,
+      this.state.nowMs,
+      ...names.map((name) => {
+        const value = answer.fields[name];
+        if (value === undefined) throw new Error(`the answer to ${command.kind} lacks ${name}`);
+        return value;
+      }),
+      ...(answer.fills ?? []),
+    ];
+  }
+
+  private batch(command: Batch): number[] {
+    const { state } = this;
+    if (userOf(state, command.userId) === undefined) return this.flat(command, reject('user_not_found'));
+    // What is not atomic is never undone.
+    const before = command.atomic ? copyOf(state) : null;
+    const results: number[][] = [];
+    for (const operation of command.operations) {
+      const result = this.operation(operation);
+      results.push(result);
+      if (before !== null && result[1] !== Code.ok) {
+        Object.assign(state, before);
+        return this.aborted(command, results);
+      }
+    }
+    return this.batchResult(command, results);
+  }
+
+  private operation(operation: BatchOperation): number[] {
+    const formed = isWellFormed(operation, this.state.nowMs);
+    return this.flat(operation, formed ? perform(this.state, operation) : reject('invalid_command'));
+  }
+
+  /** The last of the results is the refusal that undid the others. */
+  private aborted(command: Batch, results: number[][]): number[] {
+    const all = command.operations.map((operation, index) =>
+      index === results.length - 1 ? results[index]! : this.flat(operation, reject('batch_aborted')),
+    );
+    return this.batchResult(command, all);
+  }
+
+  private batchResult(command: Batch, results: number[][]): number[] {
+    const head = this.flat(command, ok({ operationCount: results.length }));
+    return [...head, ...results.flatMap((result) => [result.length, ...result])];
+  }
+
+  nextDueMs(): number {
+    return nextDueMs(this.state);
+  }
+  checkInvariants(): void {
+    views.assertConserved(this.state);
+  }
+
+  get userCount(): number {
+    return this.state.users.length;
+  }
+  findUser(username: string): number {
+    const lower = username.toLowerCase();
+    return this.state.users.find((user) => user.username.toLowerCase() === lower)?.userId ?? 0;
+  }
+  account(userId: number): AccountView | null {
+    return views.accountView(this.state, userId);
+  }
+  credential(userId: number): string | null {
+    return userOf(this.state, userId)?.credential ?? null;
+  }
+  credentialVersion(userId: number): number {
+    return userOf(this.state, userId)?.credentialVersion ?? 0;
+  }
+  referral(userId: number): ReferralView | null {
+    return views.referralView(this.state, userId);
+  }
+
+  get assetCount(): number {
+    return this.state.assets.length;
+  }
+  findAsset(symbol: string): number {
+    return this.state.assets.findIndex((asset) => asset.symbol === symbol);
+  }
+  assetPriceMicros(asset: number): number | null {
+    const last = this.state.assets[asset]?.prices.at(-1);
+    return last === undefined ? null : micros(last.price);
+  }
+
+  market(marketId: number): MarketView | null {
+    return views.marketView(this.state, marketId);
+  }
+  marketIds(): number[] {
+    return this.state.markets.map((market) => market.marketId).sort((a, b) => a - b);
+  }
+  activeMarket(asset: number): number {
+    const active = this.state.markets.find(
+      (market) => market.asset === asset && market.status === MarketStatus.ACTIVE,
+    );
+    return active?.marketId ?? 0;
+  }
+  depth(marketId: number, levels: number): DepthView | null {
+    return views.depthView(this.state, marketId, levels);
+  }
+  quote(request: views.QuoteRequest): QuoteView | null {
+    return views.quoteView(this.state, request);
+  }
+
+  position(userId: number, marketId: number): PositionView | null {
+    return this.positions(userId).find((position) => position.marketId === marketId) ?? null;
+  }
+  positions(userId: number): PositionView[] {
+    return views.positionViews(this.state, userId);
+  }
+  orders(userId: number): OrderView[] {
+    return views.orderViews(this.state, userId);
+  }
+
+  vault(): VaultView {
+    return views.vaultView(this.state);
+  }
+  deposit(depositId: number): VaultDepositView | null {
+    const found = this.state.vault.deposits[depositId - 1];
+    return found === undefined ? null : views.depositView(this.state, found);
+  }
+  deposits(userId: number): VaultDepositView[] {
+    return this.state.vault.deposits
+      .filter((one) => one.userId === userId && !one.closed)
+      .map((one) => views.depositView(this.state, one));
+  }
+}
+
+function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
+  switch (command.kind) {
+    case 'advanceTime':
+      return ok({});
+    case 'listAsset':
+      return listAsset(state, command);
+    case 'observePrice':
+      return observePrice(state, command);
+    case 'register':
+      return register(state, command);
+    case 'setCredential':
+      return setCredential(state, command);
+    case 'deposit':
+      return deposit(state, command);
+    case 'withdraw':
+      return withdraw(state, command);
+    case 'buy':
+    case 'sell':
+      return placeOrder(state, command);
+    case 'cancel':
+      return cancel(state, command);
+    case 'cancelAll':
+      return cancelAll(state, command);
+    case 'claim':
+      return claim(state, command);
+    case 'stake':
+      return stake(state, command);
+    case 'unstake':
+      return unstake(state, command);
+    case 'claimYield':
+      return claimYield(state, command);
+    case 'setReferralCode':
+      return setReferralCode(state, command);
+  }
+}

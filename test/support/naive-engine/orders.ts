@@ -1,0 +1,382 @@
+/**
+ * Buying, selling and cancelling in the naive engine. Every command is judged in full before anything is changed, and
+ * each change of money or shares is written down where it happens.
+ */
+import type { Buy, Cancel, CancelAll, Sell } from '../../../engine/interface/commands.js';
+import {
+  CancelReason,
+  MarketStatus,
+  MatchType,
+  OrderStatus,
+  Outcome,
+  Side,
+  TimeInForce,
+} from '../../../engine/interface/domain.js';
+import { MAX_OPEN_ORDERS_PER_USER } from '../../../engine/interface/limits.js';
+import { type Plan, planOrder, type Step, type Taker, upTicksOf } from './book.js';
+import { type Dollars, dollars, feeOn, lotsFor, micros, proRata, tradeValue, ZERO } from './decimal.js';
+import {
+  type Answer,
+  emit,
+  heldLotsOf,
+  lotsOf,
+  marketOf,
+  type NaiveMarket,
+  type NaiveOrder,
+  type NaivePosition,
+  type NaiveState,
+  ok,
+  positionOf,
+  reject,
+  userOf,
+} from './state.js';
+
+/** Fees earn points only on trades whose outcome was still open. */
+const POINTS_TICKS_MIN = 30;
+const POINTS_TICKS_MAX = 970;
+
+export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  const market = marketOf(state, command.marketId);
+  if (market === undefined) return reject('market_not_found');
+  if (command.validUntilMs < state.nowMs) return reject('deadline_passed');
+  if (market.status !== MarketStatus.ACTIVE) return reject('market_not_active');
+  const rests = command.timeInForce === TimeInForce.GTC;
+  if (state.fillsLeft === 0) return reject('limit_reached');
+  if (rests && countOfOrders(state, command.userId) >= MAX_OPEN_ORDERS_PER_USER) {
+    return reject('limit_reached');
+  }
+  const missing =
+    command.kind === 'buy' ? missingMoney(command, user.available) : missingShares(command, market);
+  if (missing !== null) return missing;
+
+  const taker: Taker = {
+    userId: command.userId,
+    side: command.kind === 'buy' ? Side.BUY : Side.SELL,
+    outcome: command.outcome,
+    budget: command.kind === 'buy' ? dollars(command.budgetMicros) : null,
+    sizeLots: command.sizeLots,
+    priceTicks: command.priceTicks,
+  };
+  const plan = planOrder(market, taker, state.fillsLeft);
+  const refused = refusal(command, taker, plan);
+  if (refused === null) return carryOut(state, market, { command, taker, plan });
+  // The makers that a FOK order was held against in vain are used up.
+  if (command.timeInForce === TimeInForce.FOK && !plan.filled) state.fillsLeft -= plan.fills.length;
+  return refused;
+}
+
+function missingMoney(command: Buy, available: Dollars): Answer | null {
+  const budget = dollars(command.budgetMicros);
+  const required = command.postOnly ? budget : budget.plus(feeOn(budget));
+  return required.gt(available) ? reject('insufficient_balance', micros(required), micros(available)) : null;
+}
+
+function missingShares(command: Sell, market: NaiveMarket): Answer | null {
+  const { userId, outcome, sizeLots } = command;
+  const free = lotsOf(market, userId, outcome) - heldLotsOf(market, userId, outcome);
+  return free < sizeLots ? reject('insufficient_shares', sizeLots, free) : null;
+}
+
+/** What the state of the book says against the order; null: nothing. */
+function refusal(command: Buy | Sell, taker: Taker, plan: Plan): Answer | null {
+  if (command.postOnly && plan.hasMaker) return reject('price_not_met');
+  if (command.timeInForce === TimeInForce.FOK && !plan.filled) {
+    const worstTicks = taker.side === Side.BUY ? 999 : 1;
+    return reject(command.priceTicks === worstTicks ? 'insufficient_liquidity' : 'price_not_met');
+  }
+  if (command.timeInForce !== TimeInForce.GTC && !plan.hasMaker) return reject('insufficient_liquidity');
+  if (plan.filled && plan.filledLots === 0) return reject('amount_too_small');
+  return null;
+}
+
+interface Accepted {
+  command: Buy | Sell;
+  taker: Taker;
+  plan: Plan;
+}
+
+function carryOut(state: NaiveState, market: NaiveMarket, { command, taker, plan }: Accepted): Answer {
+  const user = userOf(state, taker.userId)!;
+  state.ordersAccepted++;
+  state.fillsLeft -= plan.fills.length;
+  const orderId = state.ordersAccepted;
+  const fee = feeOfPlan(taker, plan);
+  const last = plan.fills.at(-1);
+  let spent = ZERO;
+  let charged = ZERO;
+  const fills: number[] = [];
+  for (const step of plan.steps) {
+    if (step.own) {
+      cancelOrder(state, market, step.maker, CancelReason.SELF_TRADE);
+      continue;
+    }
+    if (taker.side === Side.BUY) spent = spent.plus(tradeValue(step.lots, step.takerTicks));
+    const part = (step === last ? fee : feeOn(spent)).minus(charged);
+    charged = charged.plus(part);
+    trade(state, market, { orderId, taker, step, fee: part });
+    fills.push(state.tradesMade, step.takerTicks, step.lots);
+  }
+  const restingLots =
+    command.timeInForce === TimeInForce.GTC ? rest(state, market, { orderId, taker, plan }) : 0;
+  const heldByRest = taker.side === Side.BUY ? tradeValue(restingLots, taker.priceTicks) : ZERO;
+  return ok(
+    {
+      orderId,
+      marketId: market.marketId,
+      userId: user.userId,
+      outcome: taker.outcome,
+      status: statusOf(plan, restingLots),
+      filledLots: plan.filledLots,
+      valueMicros: micros(plan.value),
+      feeMicros: micros(charged),
+      unspentMicros: taker.budget === null ? 0 : micros(taker.budget.minus(spent).minus(heldByRest)),
+      restingLots,
+      availableMicros: micros(user.available),
+      heldMicros: micros(user.held),
+      upLots: lotsOf(market, user.userId, Outcome.UP),
+      downLots: lotsOf(market, user.userId, Outcome.DOWN),
+      fillCount: plan.fills.length,
+    },
+    fills,
+  );
+}
+
+/** On the whole amount of a buy that has no use for what is left of it; else on what is spent. */
+export function feeOfPlan({ side, budget }: Taker, plan: Plan): Dollars {
+  if (side === Side.SELL || budget === null || plan.fills.length === 0) return ZERO;
+  return feeOn(plan.filled && plan.lotsLeft > 0 ? budget : plan.value);
+}
+
+function statusOf(plan: Plan, restingLots: number): OrderStatus {
+  if (plan.filledLots === 0) return OrderStatus.RESTING;
+  return plan.filled && restingLots === 0 ? OrderStatus.FILLED : OrderStatus.PARTIALLY_FILLED;
+}
+
+/** Puts what is left of an order into the book; how many lots that is. */
+function rest(
+  state: NaiveState,
+  market: NaiveMarket,
+  { orderId, taker, plan }: { orderId: number; taker: Taker; plan: Plan },
+): number {
+  if (plan.exhausted || plan.lotsLeft === 0) return 0;
+  const { userId, side, outcome, priceTicks } = taker;
+  const affordable = plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, priceTicks);
+  const sizeLots = Math.min(plan.lotsLeft, affordable);
+  if (sizeLots === 0) return 0;
+  if (side === Side.BUY) {
+    const user = userOf(state, userId)!;
+    user.available = user.available.minus(tradeValue(sizeLots, priceTicks));
+    user.held = user.held.plus(tradeValue(sizeLots, priceTicks));
+  }
+  const { marketId } = market;
+  market.orders.push({
+    orderId,
+    marketId,
+    userId,
+    side,
+    outcome,
+    priceTicks,
+    sizeLots,
+    placedAtMs: state.nowMs,
+  });
+  emit(state, { type: 'orderRested', orderId, marketId, userId, side, outcome, priceTicks, sizeLots });
+  return sizeLots;
+}
+
+interface Trade {
+  orderId: number;
+  taker: Taker;
+  step: Step;
+  /** This trade's part of the taker's fee. */
+  fee: Dollars;
+}
+
+/** Money and shares of one trade change hands. */
+function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, fee }: Trade): void {
+  const { maker, lots, takerTicks } = step;
+  const matchType =
+    taker.side !== maker.side
+      ? MatchType.TRANSFER
+      : taker.side === Side.BUY
+        ? MatchType.MINT
+        : MatchType.MERGE;
+  if (matchType === MatchType.MINT) addSets(market, lots);
+  if (matchType === MatchType.MERGE) addSets(market, -lots);
+
+  const takerPosition = findOrMakePosition(state, market, taker.userId);
+  findOrMakePosition(state, market, maker.userId);
+  const takerProfit = exchange(state, market, { ...taker, lots, ticks: takerTicks, fromHeld: false }).minus(
+    fee,
+  );
+  const makerProfit = exchange(state, market, { ...maker, lots, ticks: maker.priceTicks, fromHeld: true });
+  maker.sizeLots -= lots;
+  if (maker.sizeLots === 0) market.orders.splice(market.orders.indexOf(maker), 1);
+
+  const user = userOf(state, taker.userId)!;
+  user.available = user.available.minus(fee);
+  user.realizedProfit = user.realizedProfit.minus(fee);
+  market.feeEscrow = market.feeEscrow.plus(fee);
+  takerPosition.fees = takerPosition.fees.plus(fee);
+  if (takerTicks >= POINTS_TICKS_MIN && takerTicks <= POINTS_TICKS_MAX) {
+    takerPosition.pointFees = takerPosition.pointFees.plus(fee);
+  }
+  market.volume = market.volume.plus(tradeValue(lots, takerTicks));
+  market.lastTradeTicks = upTicksOf(maker.outcome, maker.priceTicks);
+  state.tradesMade++;
+  emit(state, {
+    type: 'trade',
+    tradeId: state.tradesMade,
+    marketId: market.marketId,
+    matchType,
+    upTicks: market.lastTradeTicks,
+    sizeLots: lots,
+    takerOrderId: orderId,
+    takerId: taker.userId,
+    takerSide: taker.side,
+    takerOutcome: taker.outcome,
+    makerOrderId: maker.orderId,
+    makerId: maker.userId,
+    makerSide: maker.side,
+    makerOutcome: maker.outcome,
+    feeMicros: micros(fee),
+    takerProfitMicros: micros(takerProfit),
+    makerProfitMicros: micros(makerProfit),
+  });
+}
+
+/** A complete set is one lot of each outcome, and their 0.001 dollar of collateral. */
+function addSets(market: NaiveMarket, lots: number): void {
+  market.setLots += lots;
+  market.collateral = market.collateral.plus(tradeValue(lots, 1000));
+}
+
+interface Hand {
+  userId: number;
+  side: Side;
+  outcome: Outcome;
+  lots: number;
+  /** In the user's own outcome. */
+  ticks: number;
+  /** A resting buy has put its money aside. */
+  fromHeld: boolean;
+}
+
+/** One user's side of a trade, fee aside; returns what it realised. */
+function exchange(state: NaiveState, market: NaiveMarket, hand: Hand): Dollars {
+  const { side, outcome, lots } = hand;
+  const user = userOf(state, hand.userId)!;
+  const position = positionOf(market, hand.userId)!;
+  const value = tradeValue(lots, hand.ticks);
+  user.volume = user.volume.plus(value);
+  user.tradeCount++;
+  if (side === Side.BUY) {
+    if (hand.fromHeld) user.held = user.held.minus(value);
+    else user.available = user.available.minus(value);
+    position.lots[outcome] += lots;
+    position.cost[outcome] = position.cost[outcome].plus(value);
+    return ZERO;
+  }
+  const cost = proRata(position.cost[outcome], lots, position.lots[outcome]);
+  user.available = user.available.plus(value);
+  position.lots[outcome] -= lots;
+  position.cost[outcome] = position.cost[outcome].minus(cost);
+  user.realizedProfit = user.realizedProfit.plus(value.minus(cost));
+  return value.minus(cost);
+}
+
+function findOrMakePosition(state: NaiveState, market: NaiveMarket, userId: number): NaivePosition {
+  const found = positionOf(market, userId);
+  if (found !== undefined) return found;
+  state.positionsMade++;
+  const made: NaivePosition = {
+    number: state.positionsMade,
+    userId,
+    lots: [0, 0],
+    cost: [ZERO, ZERO],
+    fees: ZERO,
+    pointFees: ZERO,
+    settled: false,
+    payout: ZERO,
+    refund: ZERO,
+  };
+  market.positions.push(made);
+  return made;
+}
+
+/** All resting orders of a user, the oldest first. */
+export function ordersOf(state: NaiveState, userId: number): NaiveOrder[] {
+  return state.markets
+    .flatMap((market) => market.orders.filter((order) => order.userId === userId))
+    .sort((a, b) => a.orderId - b.orderId);
+}
+
+function countOfOrders(state: NaiveState, userId: number): number {
+  let count = 0;
+  for (const { orders } of state.markets) {
+    for (const order of orders) if (order.userId === userId) count++;
+  }
+  return count;
+}
+
+/** Takes an order out of the book and gives back what it held. */
+export function cancelOrder(
+  state: NaiveState,
+  market: NaiveMarket,
+  order: NaiveOrder,
+  reason: CancelReason,
+): void {
+  market.orders.splice(market.orders.indexOf(order), 1);
+  const { orderId, marketId, userId, side, outcome, priceTicks, sizeLots } = order;
+  if (side === Side.BUY) {
+    const user = userOf(state, userId)!;
+    user.held = user.held.minus(tradeValue(sizeLots, priceTicks));
+    user.available = user.available.plus(tradeValue(sizeLots, priceTicks));
+  }
+  emit(state, {
+    type: 'orderCancelled',
+    orderId,
+    marketId,
+    userId,
+    side,
+    outcome,
+    priceTicks,
+    sizeLots,
+    reason,
+  });
+}
+
+export function cancel(state: NaiveState, command: Cancel): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  const market = marketOf(state, command.marketId);
+  if (market === undefined) return reject('market_not_found');
+  const order = market.orders.find((one) => one.orderId === command.orderId && one.userId === user.userId);
+  if (order === undefined || market.status !== MarketStatus.ACTIVE) return reject('order_not_found');
+  cancelOrder(state, market, order, CancelReason.REQUESTED);
+  return ok({
+    orderId: order.orderId,
+    marketId: market.marketId,
+    userId: user.userId,
+    cancelledLots: order.sizeLots,
+    availableMicros: micros(user.available),
+    heldMicros: micros(user.held),
+  });
+}
+
+export function cancelAll(state: NaiveState, command: CancelAll): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  const market = marketOf(state, command.marketId);
+  if (market === undefined) return reject('market_not_found');
+  const own = market.orders.filter((order) => order.userId === user.userId);
+  for (const order of own) cancelOrder(state, market, order, CancelReason.REQUESTED);
+  return ok({
+    marketId: market.marketId,
+    userId: user.userId,
+    cancelledOrders: own.length,
+    availableMicros: micros(user.available),
+    heldMicros: micros(user.held),
+  });
+}

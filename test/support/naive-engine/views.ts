@@ -1,0 +1,189 @@
+/**
+ * What the naive engine shows of its state, in the shapes of engine/interface/views.ts, so that the two can be compared whole.
+ */
+
+import { MarketStatus, type Outcome, Side } from '../../../engine/interface/domain.js';
+import { MAX_FILLS_PER_ORDER } from '../../../engine/interface/limits.js';
+import type {
+  AccountView,
+  DepthView,
+  MarketView,
+  OrderView,
+  PositionView,
+  QuoteView,
+  ReferralView,
+  VaultDepositView,
+  VaultView,
+} from '../../../engine/interface/views.js';
+import { referralFields } from './accounts.js';
+import { bestFirst, depthOf, planOrder, upTicksOf } from './book.js';
+import { type Dollars, dollars, micros, sum } from './decimal.js';
+import { feeOfPlan, ordersOf } from './orders.js';
+import {
+  heldLotsOf,
+  marketOf,
+  type NaiveDeposit,
+  type NaiveMarket,
+  type NaivePosition,
+  type NaiveState,
+  userOf,
+} from './state.js';
+import { accruedYield, openDeposits } from './vault.js';
+
+export function accountView(state: NaiveState, userId: number): AccountView | null {
+  const user = userOf(state, userId);
+  if (user === undefined) return null;
+  return {
+    userId,
+    username: user.username,
+    createdAtMs: user.createdAtMs,
+    availableMicros: micros(user.available),
+    heldMicros: micros(user.held),
+    volumeMicros: micros(user.volume),
+    realizedProfitMicros: micros(user.realizedProfit),
+    tradeCount: user.tradeCount,
+    microPoints: user.microPoints,
+    partner: user.partner,
+  };
+}
+
+export function referralView(state: NaiveState, userId: number): ReferralView | null {
+  const user = userOf(state, userId);
+  if (user === undefined) return null;
+  return { ...referralFields(state, user), code: user.referralCodes.at(-1)! };
+}
+
+export function marketView(state: NaiveState, marketId: number): MarketView | null {
+  const market = marketOf(state, marketId);
+  if (market === undefined) return null;
+  return {
+    marketId,
+    asset: market.asset,
+    status: market.status,
+    resolution: market.resolution,
+    startsAtMs: market.startsAtMs,
+    endsAtMs: market.endsAtMs,
+    startPriceMicros: micros(market.startPrice),
+    endPriceMicros: market.endPrice === null ? null : micros(market.endPrice),
+    volumeMicros: micros(market.volume),
+    openInterestLots: market.setLots,
+    bestBidTicks: bestTicks(market, true),
+    bestAskTicks: bestTicks(market, false),
+    lastTradeTicks: market.lastTradeTicks,
+  };
+}
+
+function bestTicks(market: NaiveMarket, bids: boolean): number | null {
+  const best = bestFirst(market, bids)[0];
+  return best === undefined ? null : upTicksOf(best.outcome, best.priceTicks);
+}
+
+export function depthView(state: NaiveState, marketId: number, levels: number): DepthView | null {
+  const market = marketOf(state, marketId);
+  if (market === undefined) return null;
+  return { bids: depthOf(market, true).slice(0, levels), asks: depthOf(market, false).slice(0, levels) };
+}
+
+export interface QuoteRequest {
+  marketId: number;
+  side: Side;
+  outcome: Outcome;
+  budgetMicros: number;
+  sizeLots: number;
+  priceTicks: number;
+  userId: number;
+}
+
+export function quoteView(state: NaiveState, request: QuoteRequest): QuoteView | null {
+  const market = marketOf(state, request.marketId);
+  if (market === undefined) return null;
+  const buys = request.side === Side.BUY;
+  const budget = buys ? dollars(request.budgetMicros) : null;
+  const taker = { ...request, budget };
+  const plan = planOrder(market, taker, MAX_FILLS_PER_ORDER);
+  return {
+    filledLots: plan.filledLots,
+    valueMicros: micros(plan.value),
+    feeMicros: micros(feeOfPlan(taker, plan)),
+    unspentMicros: plan.budgetLeft === null ? 0 : micros(plan.budgetLeft),
+    worstTicks: plan.fills.at(-1)?.takerTicks ?? null,
+    fillCount: plan.fills.length,
+  };
+}
+
+/** Positions that own something, in the order in which they were made. */
+export function positionViews(state: NaiveState, userId: number): PositionView[] {
+  const own = (position: NaivePosition) =>
+    position.userId === userId && position.lots[0] + position.lots[1] > 0;
+  return state.markets
+    .flatMap((market) => market.positions.filter(own).map((position) => ({ market, position })))
+    .sort((a, b) => a.position.number - b.position.number)
+    .map(({ market, position }) => positionView(market, position));
+}
+
+function positionView(market: NaiveMarket, position: NaivePosition): PositionView {
+  return {
+    marketId: market.marketId,
+    upLots: position.lots[0],
+    downLots: position.lots[1],
+    upHeldLots: heldLotsOf(market, position.userId, 0),
+    downHeldLots: heldLotsOf(market, position.userId, 1),
+    upCostMicros: micros(position.cost[0]),
+    downCostMicros: micros(position.cost[1]),
+  };
+}
+
+export function orderViews(state: NaiveState, userId: number): OrderView[] {
+  return ordersOf(state, userId).map((order) => ({ ...order }));
+}
+
+export function vaultView(state: NaiveState): VaultView {
+  const deposits = openDeposits(state);
+  return {
+    stakedMicros: micros(sum(deposits.map((deposit) => deposit.amount))),
+    depositCount: deposits.length,
+    yieldPaidMicros: micros(state.vault.yieldPaid),
+    yieldDueMicros: micros(state.vault.yieldDue),
+  };
+}
+
+export function depositView(state: NaiveState, deposit: NaiveDeposit): VaultDepositView {
+  return {
+    depositId: deposit.depositId,
+    userId: deposit.userId,
+    amountMicros: micros(deposit.amount),
+    accruedYieldMicros: micros(accruedYield(state, deposit)),
+    claimedYieldMicros: micros(deposit.claimedYield),
+    closed: deposit.closed,
+    stakedAtMs: deposit.stakedAtMs,
+    earnsFromMs: deposit.earnsFromMs,
+  };
+}
+
+/** Every dollar of the exchange by where it is; together they are deposits less withdrawals. */
+export function moneyHeld(state: NaiveState): Dollars {
+  return sum([
+    ...state.users.flatMap((user) => [user.available, user.held]),
+    ...state.markets.flatMap((market) => [market.collateral, market.feeEscrow]),
+    ...openDeposits(state).map((deposit) => deposit.amount),
+    state.vault.yieldDue,
+    state.treasury,
+  ]);
+}
+
+/** Throws when money or shares were made or lost: the naive engine is held to the promise too. */
+export function assertConserved(state: NaiveState): void {
+  const held = moneyHeld(state);
+  if (!held.eq(state.total)) throw new Error(`the naive engine holds ${held} of ${state.total} dollars`);
+  for (const market of state.markets) {
+    if (market.status === MarketStatus.RESOLVED) continue;
+    for (const outcome of [0, 1] as const) {
+      const lots = market.positions.reduce((total, position) => total + position.lots[outcome], 0);
+      if (lots * 1000 !== micros(market.collateral)) {
+        throw new Error(
+          `market ${market.marketId}: ${lots} lots of outcome ${outcome} lack their collateral`,
+        );
+      }
+    }
+  }
+}

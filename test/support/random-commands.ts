@@ -1,0 +1,535 @@
+/**
+ * Random commands for a running exchange, from a seed: mostly such as clients send, some that are late, repeated,
+ * refused or malformed. They are chosen by looking at the naive engine's state, so that they meet makers, own shares
+ * and name markets that exist; the same seed gives the same commands as long as the engine answers the same.
+ */
+import { Random } from '../../bench/workload/random.js';
+import type {
+  Batch,
+  BatchOperation,
+  Buy,
+  Cancel,
+  Claim,
+  Command,
+  CommandName,
+  Deposit,
+  ObservePrice,
+  Register,
+  Sell,
+  Withdraw,
+} from '../../engine/interface/commands.js';
+import { MarketStatus, Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
+import type { KeyedCommand } from './naive-engine/memory.js';
+import type { NaiveEngine } from './naive-engine/naive-engine.js';
+import { lotsOf, marketOf, type NaiveMarket } from './naive-engine/state.js';
+
+/** What makes one exchange different from another. */
+export interface Scenario {
+  name: string;
+  commands: number;
+  assets: number;
+  users: number;
+  grantMicros: number;
+  /** Mean time between two commands. */
+  stepMs: number;
+  /** How often a command comes at a deadline, or after a long silence. */
+  deadlineShare: number;
+  silenceShare: number;
+  /** How often a price comes, and how often the feed falls silent for minutes. */
+  priceShare: number;
+  outageShare: number;
+  /** Largest order in lots, how far from the middle orders are priced, how many rest before some are taken out. */
+  maxLots: number;
+  spreadTicks: number;
+  maxRestingOrders: number;
+  /** How often a limit order is priced to meet others. */
+  crossingShare: number;
+  /** Weights of staking and of taking out: nearly equal, and the vault is often empty. */
+  stakeWeight: number;
+  unstakeWeight: number;
+}
+
+export interface TimedCommand {
+  command: Command;
+  atMs: number;
+}
+
+/** Weights of what users and partners ask; prices come besides. */
+const WEIGHTS = {
+  advanceTime: 1,
+  listAsset: 0.1,
+  register: 0.7,
+  setCredential: 0.5,
+  deposit: 1.5,
+  withdraw: 1.5,
+  buy: 42,
+  sell: 26,
+  cancel: 8,
+  cancelAll: 1.5,
+  claim: 4,
+  claimYield: 2,
+  setReferralCode: 0.7,
+  batch: 5,
+} satisfies Partial<Record<CommandName, number>>;
+
+const HOUR_MS = 3_600_000;
+/** Into a window, when a minute of it is left. */
+const LEAST_LEFT_FROM_MS = 840_000;
+/** What is no value of any field, or of few, by the type that it stands for. */
+export const ODD_NUMBERS = [
+  0,
+  -1,
+  -0,
+  0.5,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  2 ** 53,
+  2 ** 31,
+  1e15,
+  2e12,
+  3,
+];
+export const ODD_TEXTS = [
+  '',
+  'a',
+  'a b',
+  'x'.repeat(129),
+  'x'.repeat(600),
+  'Ünïcode',
+  'ıſß',
+  '0',
+  '__proto__',
+  'a\nb',
+  '~ ~',
+  '\x7f',
+];
+
+const PARTNERS = ['bank', 'card'];
+
+export class RandomCommands {
+  private readonly random: Random;
+  private outageUntilMs = 0;
+  private readonly assetPrices: number[];
+  private middleTicks = 500;
+  private keysMade = 0;
+  private referencesMade = 0;
+  private readonly keyed: KeyedCommand[] = [];
+  private readonly transfers: (Deposit | Withdraw)[] = [];
+
+  constructor(
+    seed: string,
+    private readonly scenario: Scenario,
+    private readonly naive: NaiveEngine,
+  ) {
+    this.random = new Random(seed);
+    this.assetPrices = Array.from({ length: scenario.assets }, () => 90_000_000_000);
+  }
+
+  /** The commands that every scenario starts with: its assets and users. */
+  opening(): Command[] {
+    const { assets, users, grantMicros } = this.scenario;
+    const listed = ['BTC', 'ETH', 'SOL', 'XRP'].slice(0, assets);
+    return [
+      ...listed.map((symbol): Command => ({ kind: 'listAsset', symbol })),
+      ...Array.from({ length: users }, (_, index): Command => {
+        const referralCode = index % 3 === 2 ? `q00000${(index - 1).toString(36)}` : '';
+        return {
+          kind: 'register',
+          username: `user${index + 1}`,
+          credential: 'c',
+          referralCode,
+          grantMicros,
+          partner: this.partner(),
+        };
+      }),
+    ];
+  }
+
+  next(): TimedCommand {
+    const atMs = this.time();
+    if (this.random.chance(0.02)) this.middleTicks = this.nextMiddle();
+    const { priceShare } = this.scenario;
+    if (this.random.chance(pricesMatter(atMs) ? Math.max(0.5, priceShare) : priceShare)) {
+      const price = this.price(atMs);
+      if (price !== null) return { command: this.maybeMalformed(price), atMs };
+    }
+    return { command: this.maybeMalformed(this.repeated() ?? this.keyedOrNot(this.fresh(atMs))), atMs };
+  }
+
+  /** Drifts, and at times jumps: to anywhere, or to where rules change with the price. */
+  private nextMiddle(): number {
+    const { random } = this;
+    if (random.chance(0.15)) return random.pick([1, 29, 30, 31, 969, 970, 971, 999]);
+    if (random.chance(0.15)) return random.whole(100, 900);
+    return clampTicks(this.middleTicks + random.whole(-60, 60));
+  }
+
+  private time(): number {
+    const { random, naive, scenario } = this;
+    const { nowMs } = naive;
+    if (random.chance(scenario.silenceShare)) {
+      return (
+        nowMs + random.pick([60_000, 120_000, 300_000, 2 * HOUR_MS, 26 * HOUR_MS, random.whole(0, HOUR_MS)])
+      );
+    }
+    if (random.chance(scenario.deadlineShare)) {
+      return Math.max(nowMs, naive.nextDueMs() + random.pick([-1, 0, 0, 1, random.whole(2, 3_000)]));
+    }
+    if (random.chance(scenario.deadlineShare / 2)) {
+      // Around the last moment at which a window that waits for a price may still open.
+      const leastLeftMs = Math.floor(nowMs / 900_000) * 900_000 + LEAST_LEFT_FROM_MS;
+      return Math.max(nowMs, leastLeftMs + random.whole(-1, 1));
+    }
+    if (random.chance(0.2)) return nowMs;
+    return nowMs + Math.floor(random.untilNext(1 / scenario.stepMs));
+  }
+
+  private price(atMs: number): ObservePrice | null {
+    const { random, scenario } = this;
+    if (atMs < this.outageUntilMs) return null;
+    if (random.chance(scenario.outageShare)) this.outageUntilMs = atMs + random.whole(60_000, 2_400_000);
+    const asset = random.chance(0.01) ? scenario.assets : random.whole(0, scenario.assets - 1);
+    const moved =
+      (this.assetPrices[asset] ?? 0) + random.pick([-1_000_001, -500_000, 0, 0, 500_000, 999_999]);
+    this.assetPrices[asset] = moved;
+    return {
+      kind: 'observePrice',
+      asset,
+      priceMicros: Math.max(1, moved),
+      observedAtMs: this.observedAt(atMs),
+    };
+  }
+
+  private observedAt(atMs: number): number {
+    const { random } = this;
+    const windowMs = Math.floor(atMs / 900_000) * 900_000;
+    if (isEarly(atMs) && random.chance(0.5)) return windowMs - random.magnitude(30_000);
+    switch (random.weighted({ fresh: 75, late: 15, edge: 5, old: 3, future: 1 })) {
+      case 'fresh':
+        return atMs - random.whole(0, Math.min(400, atMs));
+      case 'late':
+        return atMs - random.magnitude(200_000);
+      case 'edge':
+        return Math.min(
+          atMs,
+          windowMs - random.pick([0, 1, 60_000, 60_001, 59_999, 179_999, 180_000, 180_001]),
+        );
+      case 'old':
+        return atMs - 300_000 - random.pick([-1, 0, 1, 5_000, 1_000_000]);
+      case 'future':
+        return atMs + random.whole(1, 1_000);
+    }
+  }
+
+  /** Now and then, a command that has been sent before: the same, or another with the same key or reference. */
+  private repeated(): Command | null {
+    const { random } = this;
+    if (this.keyed.length > 0 && random.chance(0.025)) {
+      const earlier = this.earlierKeyed();
+      if (random.chance(0.5)) return structuredClone(earlier);
+      if (random.chance(0.7)) return this.altered(earlier);
+      const other = this.operation(random.pick(['buy', 'sell', 'cancel', 'claim']), this.naive.nowMs);
+      return { ...other, userId: earlier.userId, idempotencyKey: earlier.idempotencyKey };
+    }
+    if (this.transfers.length > 0 && random.chance(0.006)) {
+      const earlier = random.pick(this.transfers);
+      const change = random.whole(0, 3);
+      if (change === 0) return { ...earlier, amountMicros: earlier.amountMicros + 1 };
+      if (change === 1) return { ...earlier, kind: earlier.kind === 'deposit' ? 'withdraw' : 'deposit' };
+      return { ...earlier };
+    }
+    return null;
+  }
+
+  /** A command with a key, half the time of a kind that is as likely as any other. */
+  private earlierKeyed(): KeyedCommand {
+    const { random } = this;
+    if (random.chance(0.5)) return random.pick(random.chance(0.7) ? this.keyed.slice(-20) : this.keyed);
+    const kind = random.pick([...new Set(this.keyed.map((command) => command.kind))]);
+    return random.pick(this.keyed.filter((command) => command.kind === kind));
+  }
+
+  /** The command with one field other, its user and key the same. */
+  private altered(command: KeyedCommand): KeyedCommand {
+    const fields = Object.entries(command).filter(
+      ([name]) => !['kind', 'userId', 'idempotencyKey', 'operations'].includes(name),
+    );
+    const [name, value] = this.random.pick(fields);
+    if (typeof value === 'boolean') return { ...command, [name]: !value };
+    return { ...command, [name]: typeof value === 'number' ? value + 1 : `${value}x` };
+  }
+
+  private keyedOrNot(command: Command): Command {
+    if (command.kind === 'deposit' || command.kind === 'withdraw') this.transfers.push(command);
+    if (!('idempotencyKey' in command) || !this.random.chance(0.2)) return command;
+    this.keysMade++;
+    const keyed = { ...command, idempotencyKey: `key-${this.keysMade}` };
+    this.keyed.push(keyed);
+    if (this.keyed.length > 400) this.keyed.shift();
+    return keyed;
+  }
+
+  private maybeMalformed(command: Command): Command {
+    const { random } = this;
+    const fields = Object.entries(command).filter(([name]) => name !== 'kind' && name !== 'operations');
+    const share = command.kind === 'buy' || command.kind === 'sell' ? 0.01 : 0.04;
+    if (fields.length === 0 || !random.chance(share)) return command;
+    const [name, value] = random.pick(fields);
+    if (typeof value === 'boolean') return { ...command, [name]: !value };
+    return { ...command, [name]: random.pick<unknown>(typeof value === 'number' ? ODD_NUMBERS : ODD_TEXTS) };
+  }
+
+  private fresh(atMs: number): Command {
+    const { random } = this;
+    const { stakeWeight: stake, unstakeWeight: unstake } = this.scenario;
+    const kind = random.weighted({ ...WEIGHTS, stake, unstake });
+    switch (kind) {
+      case 'advanceTime':
+        return { kind };
+      case 'listAsset':
+        return { kind, symbol: random.pick(['BTC', 'ETH', 'btc', 'X', 'TOOLONGSYMBOL']) };
+      case 'register':
+        return this.registration();
+      case 'setCredential':
+        return { kind, userId: this.user(), credential: `credential ${random.whole(1, 9)}` };
+      case 'deposit':
+      case 'withdraw':
+        return this.transfer(kind);
+      case 'buy':
+      case 'sell':
+      case 'cancel':
+      case 'claim':
+        return this.operation(kind, atMs);
+      case 'cancelAll':
+        return { kind, userId: this.user(), marketId: this.marketId(), idempotencyKey: null };
+      case 'stake':
+        return { kind, userId: this.user(), amountMicros: this.stakeMicros(), idempotencyKey: null };
+      case 'unstake':
+      case 'claimYield':
+        return { kind, ...this.vaultDeposit(), idempotencyKey: null };
+      case 'setReferralCode':
+        return { kind, userId: this.user(), code: this.referralCode(), idempotencyKey: null };
+      case 'batch':
+        return this.batch(atMs);
+    }
+  }
+
+  private operation(kind: BatchOperation['kind'], atMs: number): BatchOperation {
+    switch (kind) {
+      case 'buy':
+        return this.buy(atMs);
+      case 'sell':
+        return this.sell(atMs);
+      case 'cancel':
+        return this.cancellation();
+      case 'claim':
+        return this.claiming();
+    }
+  }
+
+  private batch(atMs: number): Batch {
+    const { random } = this;
+    const count = random.chance(0.02) ? random.pick([0, 100, 101]) : random.whole(1, 6);
+    const kinds = { buy: 40, sell: 30, cancel: 20, claim: 10 };
+    const operations = Array.from({ length: count }, () => this.operation(random.weighted(kinds), atMs));
+    const userId = operations[0]?.userId ?? this.user();
+    return {
+      kind: 'batch',
+      userId,
+      idempotencyKey: null,
+      operations: operations.map((operation) => ({
+        ...(this.maybeMalformed(operation) as BatchOperation),
+        userId: random.chance(0.998) ? userId : operation.userId,
+        idempotencyKey: random.chance(0.998) ? null : 'key-of-an-operation',
+      })),
+      atomic: random.chance(0.6),
+    };
+  }
+
+  private user(unknownShare = 0.04): number {
+    const { userCount } = this.naive;
+    if (this.random.chance(unknownShare)) return userCount + this.random.whole(1, 1_000);
+    // Squared: some users trade far more than others.
+    return Math.min(userCount, 1 + Math.floor(this.random.next() ** 2 * userCount));
+  }
+
+  private registration(): Register {
+    const { random, naive } = this;
+    const isNew = naive.userCount < this.scenario.users + 12 && random.chance(0.4);
+    const username = isNew ? `Late-${naive.userCount}` : `USER${random.whole(1, this.scenario.users)}`;
+    const referralCode = random.chance(0.5) ? this.referralCode() : '';
+    const grantMicros = random.chance(0.5) ? 0 : this.scenario.grantMicros;
+    const credential = random.chance(0.7) ? 'c' : '';
+    return { kind: 'register', username, credential, referralCode, grantMicros, partner: this.partner() };
+  }
+
+  /** From few codes, so that they are taken, found and changed back to; some are what a later user would get. */
+  private referralCode(): string {
+    const { random, naive } = this;
+    const kind = random.weighted({ own: 6, first: 2, coming: 1, unknown: 1 });
+    if (kind === 'own') return `${random.pick(['Code', 'CODE', 'c-o-d-e', 'x_y'])}${random.whole(1, 30)}`;
+    if (kind === 'first') return `q00000${random.whole(1, 9)}`;
+    if (kind === 'coming') return `Q${(naive.userCount + 1).toString(36).padStart(6, '0')}`;
+    return `nobody-${random.whole(1, 1_000)}`;
+  }
+
+  private transfer(kind: 'deposit' | 'withdraw'): Deposit | Withdraw {
+    const { random } = this;
+    this.referencesMade++;
+    const amountMicros = random.magnitude(this.scenario.grantMicros * 2);
+    const userId = this.user();
+    // Mostly the own partner, who alone may take money out.
+    const own = this.naive.account(userId)?.partner ?? null;
+    const partner = own !== null && random.chance(0.7) ? own : random.pick(PARTNERS);
+    return { kind, userId, amountMicros, partner, reference: `r${this.referencesMade}` };
+  }
+
+  private partner(): string | null {
+    return this.random.chance(0.8) ? this.random.pick(PARTNERS) : null;
+  }
+
+  private marketId(): number {
+    const { random, naive } = this;
+    const id = naive.activeMarket(random.whole(0, this.scenario.assets - 1));
+    if (id !== 0 && random.chance(0.97)) return id;
+    const known = naive.marketIds();
+    if (known.length > 0 && random.chance(0.7)) return random.pick(known);
+    return random.whole(1, 200_000_000);
+  }
+
+  private market(): NaiveMarket | undefined {
+    return marketOf(this.naive.state, this.marketId());
+  }
+
+  private terms(atMs: number) {
+    const { random } = this;
+    const timeInForce = random.pick([TimeInForce.IOC, TimeInForce.FOK, TimeInForce.GTC, TimeInForce.GTC]);
+    const validUntilMs = random.chance(0.03) ? atMs + random.pick([-1, 0, 1, 1_000]) : MAX_TIME_MS;
+    const postOnly = random.chance(timeInForce === TimeInForce.GTC ? 0.25 : 0.003);
+    return { idempotencyKey: null, marketId: this.marketId(), timeInForce, postOnly, validUntilMs };
+  }
+
+  /** A price of the outcome near the middle, on the order's own side of it or across. */
+  private ticksFor(buys: boolean, outcome: Outcome): number {
+    const { random, scenario } = this;
+    const middle = outcome === Outcome.UP ? this.middleTicks : 1000 - this.middleTicks;
+    const away = random.magnitude(scenario.spreadTicks);
+    const crosses = random.chance(scenario.crossingShare);
+    return clampTicks(middle + (buys === crosses ? away : -away));
+  }
+
+  private buy(atMs: number): Buy {
+    const { random, scenario } = this;
+    const terms = this.terms(atMs);
+    const userId = this.user(0.005);
+    const outcome = random.pick([Outcome.UP, Outcome.DOWN]);
+    const order = { kind: 'buy' as const, userId, outcome, ...terms };
+    const priceTicks = this.ticksFor(true, outcome);
+    const sizeLots = random.magnitude(scenario.maxLots);
+    const budgetMicros = random.magnitude(scenario.maxLots * 600);
+    const resting = marketOf(this.naive.state, terms.marketId)?.orders.length ?? 0;
+    switch (random.weighted({ amount: resting > scenario.maxRestingOrders ? 300 : 30, size: 50, both: 20 })) {
+      case 'amount': {
+        const timeInForce = random.chance(0.8) ? TimeInForce.IOC : TimeInForce.FOK;
+        return {
+          ...order,
+          budgetMicros,
+          sizeLots: MAX_ORDER_LOTS,
+          priceTicks: 999,
+          timeInForce,
+          postOnly: false,
+        };
+      }
+      case 'size':
+        return { ...order, budgetMicros: sizeLots * priceTicks, sizeLots, priceTicks };
+      case 'both':
+        return {
+          ...order,
+          budgetMicros,
+          sizeLots: random.chance(0.5) ? MAX_ORDER_LOTS : sizeLots,
+          priceTicks: random.chance(0.9) ? priceTicks : 999,
+        };
+    }
+  }
+
+  private sell(atMs: number): Sell {
+    const { random, naive, scenario } = this;
+    const terms = this.terms(atMs);
+    const market = marketOf(naive.state, terms.marketId);
+    const owners = market?.positions.filter((position) => position.lots[0] + position.lots[1] > 0) ?? [];
+    const owner = owners.length > 0 && random.chance(0.97) ? random.pick(owners) : undefined;
+    const userId = owner?.userId ?? this.user(0.005);
+    const outcome = owner === undefined ? random.pick([0, 1] as const) : owner.lots[0] > 0 ? 0 : 1;
+    const owned = market === undefined ? 0 : lotsOf(market, userId, outcome);
+    const part = random.pick([random.magnitude(Math.max(1, owned)), owned, Math.ceil(owned / 3)]);
+    const sizeLots = random.chance(0.9) && part > 0 ? part : random.magnitude(scenario.maxLots);
+    const order = { kind: 'sell' as const, userId, outcome, sizeLots, ...terms };
+    if (random.chance(0.3)) {
+      const timeInForce = random.chance(0.8) ? TimeInForce.IOC : TimeInForce.FOK;
+      return { ...order, priceTicks: 1, timeInForce, postOnly: false };
+    }
+    return { ...order, priceTicks: this.ticksFor(false, outcome) };
+  }
+
+  private cancellation(): Cancel {
+    const { random } = this;
+    const orders = this.market()?.orders ?? [];
+    if (orders.length === 0 || random.chance(0.05)) {
+      const orderId = random.whole(1, this.naive.state.ordersAccepted + 2);
+      return {
+        kind: 'cancel',
+        userId: this.user(),
+        marketId: this.marketId(),
+        orderId,
+        idempotencyKey: null,
+      };
+    }
+    const { marketId, orderId, userId } = random.pick(orders);
+    const asker = random.chance(0.95) ? userId : this.user();
+    return { kind: 'cancel', userId: asker, marketId, orderId, idempotencyKey: null };
+  }
+
+  private claiming(): Claim {
+    const { random } = this;
+    const resolved = this.naive.state.markets.filter(
+      (market) => market.status === MarketStatus.RESOLVED && market.positions.length > 0,
+    );
+    if (resolved.length === 0 || random.chance(0.2)) {
+      return { kind: 'claim', userId: this.user(), marketId: this.marketId(), idempotencyKey: null };
+    }
+    const { marketId, positions } = random.pick(resolved);
+    const userId = random.chance(0.9) ? random.pick(positions).userId : this.user();
+    return { kind: 'claim', userId, marketId, idempotencyKey: null };
+  }
+
+  private stakeMicros(): number {
+    return 1_000_000 + this.random.magnitude(Math.floor(this.scenario.grantMicros / 20));
+  }
+
+  private vaultDeposit(): { userId: number; depositId: number } {
+    const { random, naive } = this;
+    const { deposits } = naive.state.vault;
+    const open = deposits.filter((deposit) => !deposit.closed);
+    if (open.length > 0 && random.chance(0.9)) {
+      const { userId, depositId } = random.pick(open);
+      return { userId, depositId };
+    }
+    const any = deposits.length > 0 && random.chance(0.8) ? random.pick(deposits) : undefined;
+    return { userId: any?.userId ?? this.user(), depositId: any?.depositId ?? random.whole(1, 10_000) };
+  }
+}
+
+/** In the moments in which a price may fix a start price, or open a market at last. */
+function pricesMatter(atMs: number): boolean {
+  return isEarly(atMs) || Math.abs((atMs % 900_000) - LEAST_LEFT_FROM_MS) <= 1;
+}
+
+/** In the time in which the window's start price may still move. */
+function isEarly(atMs: number): boolean {
+  return atMs % 900_000 < 2_000;
+}
+
+function clampTicks(ticks: number): number {
+  return Math.min(999, Math.max(1, ticks));
+}

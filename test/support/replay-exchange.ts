@@ -1,0 +1,219 @@
+/**
+ * An exchange for the tests of the replay tool: a seeded run of varied commands through the real sequencer into a real
+ * journal, over several hours of markets in two assets, with a day at the end in which nobody claims.
+ */
+
+import { Random } from '../../bench/workload/random.js';
+import { Engine } from '../../engine/engine.js';
+import type { BatchOperation, Command } from '../../engine/interface/commands.js';
+import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { decodeEvents, type EventName } from '../../engine/interface/events.js';
+import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
+import type { AccountView, FundsView, MarketView, OrderView } from '../../engine/interface/views.js';
+import { type Journal, openJournal } from '../../persistence/journal/journal.js';
+import { Sequencer } from '../../persistence/sequencer.js';
+import { replay } from './journal-fixture.js';
+
+export const START_MS = 1_763_700_300_000;
+const USERS = 12;
+const HOUR_MS = 3_600_000;
+/** Not a number of commands that batches are made of, so that sights are in the middle of them, too. */
+const SIGHT_EVERY = 391;
+
+/** What the engine showed after a command, as it was then. */
+export interface Sight {
+  sequence: number;
+  digest: string;
+  funds: FundsView;
+  accounts: AccountView[];
+  orders: OrderView[];
+  markets: MarketView[];
+}
+
+/** A trader who never acts. */
+export const IDLE_USER = USERS + 1;
+
+export class ReplayExchange {
+  /** Time of each command; the first one's is at 1. */
+  readonly times: number[] = [0];
+  /** What was seen every so many commands. */
+  readonly sights: Sight[] = [];
+  readonly commandKinds = new Map<string, number>();
+  readonly eventCounts = new Map<EventName, number>();
+  readonly refusals = new Set<number>();
+  nowMs = START_MS;
+  private readonly random: Random;
+  private references = 0;
+
+  private constructor(
+    readonly engine: Engine,
+    readonly sequencer: Sequencer,
+    readonly journal: Journal,
+    seed: string,
+    now: { ms: () => number },
+  ) {
+    this.random = new Random(seed);
+    this.nowMs = Math.max(START_MS, engine.nowMs);
+    now.ms = () => this.nowMs;
+  }
+
+  /** A new exchange, or one that goes on from the journal in the folder. */
+  static async open(folder: string, seed: string): Promise<ReplayExchange> {
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    if (journal.end.sequence > 0) await replay(folder, engine);
+    const now = { ms: () => START_MS };
+    const onFatal = (error: Error) => {
+      throw error;
+    };
+    const sequencer = new Sequencer({ engine, journal, now: () => now.ms(), onFatal });
+    return new ReplayExchange(engine, sequencer, journal, seed, now);
+  }
+
+  /** Everything: assets, users, some hours of trading, a market without a price, a day without claims. */
+  async run(commands: number, settled: () => void = () => {}): Promise<void> {
+    for (const symbol of ['BTC', 'ETH']) this.submit({ kind: 'listAsset', symbol });
+    for (let i = 1; i <= IDLE_USER; i++) this.submit(this.registration(i));
+    for (let i = 0; i < commands; i++) {
+      // Half an hour without a price in the middle: what ends in it is VOID.
+      this.trade(i > commands / 2 && i < commands / 2 + 400);
+      if (i % 25 !== 0) continue;
+      await this.settle();
+      settled();
+    }
+    this.nowMs += 25 * HOUR_MS;
+    for (let i = 0; i < 20; i++) this.submit({ kind: 'advanceTime' });
+    await this.settle();
+  }
+
+  /** One command at random, some seconds later. */
+  trade(isOutage = false): void {
+    this.nowMs += this.random.whole(0, 9_000);
+    this.submit(!isOutage && this.random.whole(0, 4) === 0 ? this.price() : this.ask());
+  }
+
+  submit(command: Command): void {
+    this.sequencer.submit(command);
+    this.times.push(this.engine.nowMs);
+    this.commandKinds.set(command.kind, (this.commandKinds.get(command.kind) ?? 0) + 1);
+    if (this.engine.sequence % SIGHT_EVERY === 0) this.sights.push(sightOf(this.engine));
+    for (const event of decodeEvents(this.engine.events)) {
+      this.eventCounts.set(event.type, (this.eventCounts.get(event.type) ?? 0) + 1);
+    }
+    this.refusals.add(this.engine.result.values[1]!);
+  }
+
+  /** When everything so far is durable. */
+  settle(): Promise<void> {
+    return new Promise((resolve) => this.sequencer.releaseAt(this.engine.sequence, { release: resolve }));
+  }
+
+  private registration(i: number): Command {
+    const referralCode = i % 3 === 0 ? this.engine.referral(i - 1)!.code : '';
+    const grantMicros = i === 5 || i === IDLE_USER ? 0 : 2_000_000_000;
+    return {
+      kind: 'register',
+      username: `trader-${i}`,
+      credential: 'secret-hash',
+      referralCode,
+      grantMicros,
+      partner: i % 4 === 3 ? null : 'acme',
+    };
+  }
+
+  private price(): Command {
+    const asset = this.random.whole(0, 1);
+    const priceMicros = 90_000_000_000 + this.random.whole(-500, 500) * 1_000_000;
+    return { kind: 'observePrice', asset, priceMicros, observedAtMs: this.nowMs };
+  }
+
+  private ask(): Command {
+    const { random } = this;
+    const userId = random.whole(1, USERS);
+    const idempotencyKey = random.whole(0, 3) === 0 ? `key-${random.whole(1, 500)}` : null;
+    const user = { userId, idempotencyKey };
+    const kind = random.whole(0, 99);
+    if (kind < 70) return { ...this.operation(userId), idempotencyKey };
+    if (kind < 74) return this.transfer(userId);
+    if (kind < 79) return { kind: 'stake', ...user, amountMicros: random.whole(500_000, 60_000_000) };
+    if (kind < 82) return { kind: 'unstake', ...user, depositId: this.depositOf(userId) };
+    if (kind < 86) return { kind: 'claimYield', ...user, depositId: this.depositOf(userId) };
+    if (kind < 87) return { kind: 'setReferralCode', ...user, code: `CODE-${random.whole(1, 40)}` };
+    if (kind < 88) return { kind: 'setCredential', userId, credential: 'other-hash' };
+    if (kind < 90) return { kind: 'cancelAll', ...user, marketId: this.marketId() };
+    if (kind < 92) return { kind: 'advanceTime' };
+    const operations = Array.from({ length: random.whole(1, 6) }, () => this.operation(userId));
+    return { kind: 'batch', ...user, operations, atomic: random.whole(0, 1) === 0 };
+  }
+
+  private operation(userId: number): BatchOperation {
+    const { random } = this;
+    const user = { userId, idempotencyKey: null, marketId: this.marketId() };
+    const outcome = random.whole(0, 1) === 0 ? Outcome.UP : Outcome.DOWN;
+    const terms = {
+      outcome,
+      priceTicks: random.whole(380, 620),
+      timeInForce: random.whole(0, 3) === 0 ? TimeInForce.IOC : TimeInForce.GTC,
+      postOnly: false,
+      validUntilMs: MAX_TIME_MS,
+    };
+    switch (random.whole(0, 9)) {
+      case 0:
+      case 1:
+        return { kind: 'claim', ...user, marketId: this.claimable(userId) };
+      case 2:
+        return { kind: 'cancel', ...user, orderId: this.engine.orders(userId)[0]?.orderId ?? 1 };
+      case 3:
+      case 4:
+      case 5:
+        return { kind: 'sell', ...user, ...terms, sizeLots: random.whole(1, 20_000) };
+      case 6:
+        return {
+          kind: 'buy',
+          ...user,
+          ...terms,
+          priceTicks: 999,
+          timeInForce: TimeInForce.IOC,
+          budgetMicros: random.whole(1, 30_000_000),
+          sizeLots: MAX_ORDER_LOTS,
+        };
+      default: {
+        const sizeLots = random.whole(1, 40_000);
+        return { kind: 'buy', ...user, ...terms, sizeLots, budgetMicros: sizeLots * terms.priceTicks };
+      }
+    }
+  }
+
+  private transfer(userId: number): Command {
+    const kind = this.random.whole(0, 1) === 0 ? 'deposit' : 'withdraw';
+    this.references += this.random.whole(0, 1);
+    const amountMicros = this.random.whole(1, 90_000_000);
+    return { kind, userId, amountMicros, partner: 'acme', reference: `ref-${this.references}` };
+  }
+
+  private marketId(): number {
+    return this.engine.activeMarket(this.random.whole(0, 1)) || 1;
+  }
+
+  /** A resolved market in which the user has a position, if there is one. */
+  private claimable(userId: number): number {
+    const held = this.engine.positions(userId).map(({ marketId }) => this.engine.market(marketId)!);
+    return held.find(({ resolution }) => resolution !== 0)?.marketId ?? this.marketId();
+  }
+
+  private depositOf(userId: number): number {
+    return this.engine.deposits(userId)[0]?.depositId ?? 1;
+  }
+}
+
+export function sightOf(engine: Engine): Sight {
+  const userIds = Array.from({ length: engine.userCount }, (_, i) => i + 1);
+  return {
+    sequence: engine.sequence,
+    digest: engine.digest(),
+    funds: engine.funds(),
+    accounts: userIds.map((userId) => engine.account(userId)!),
+    orders: userIds.flatMap((userId) => engine.orders(userId)),
+    markets: engine.marketIds().map((marketId) => engine.market(marketId)!),
+  };
+}

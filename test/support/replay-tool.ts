@@ -1,0 +1,106 @@
+/**
+ * The replay tool: its command line in this process, which is quick, or the built program in a process of its own, as the operator
+ * runs it. replay.test.ts holds that they say the same. What looks at an exchange that runs, or at what a process leaves
+ * behind, runs the program.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { run } from '../../persistence/replay/command-line.js';
+
+export const TOOL = fileURLToPath(new URL('../../dist/persistence/replay/main.js', import.meta.url));
+
+export interface ToolRun {
+  status: number;
+  /** Standard output. */
+  out: string;
+  /** Standard error. */
+  err: string;
+}
+
+/** Gathers what a program would write to a pipe. */
+class Pipe extends Writable {
+  text = '';
+
+  override _write(bytes: Buffer, _encoding: string, done: () => void): void {
+    this.text += bytes.toString();
+    done();
+  }
+}
+
+/** Runs a verb on a data folder, in this process. */
+export function replayTool(folder: string, ...args: string[]): Promise<ToolRun> {
+  return runTool('--data', folder, ...args);
+}
+
+export async function runTool(...args: string[]): Promise<ToolRun> {
+  const [answers, notices] = [new Pipe(), new Pipe()];
+  // A stream that is no terminal: nothing of what only terminals have is asked of it.
+  const asOutput = (pipe: Pipe) => pipe as unknown as NodeJS.WriteStream;
+  const status = await run(args, { answers: asOutput(answers), notices: asOutput(notices) });
+  return { status, out: answers.text, err: notices.text };
+}
+
+/** Runs a verb on a data folder, by the built program. */
+export function replayProgram(folder: string, ...args: string[]): Promise<ToolRun> {
+  return runProgram('--data', folder, ...args);
+}
+
+export function runProgram(...args: string[]): Promise<ToolRun> {
+  if (!existsSync(TOOL)) throw new Error(`${TOOL} is missing: npm run build`);
+  return new Promise((resolve) => {
+    const options = { maxBuffer: 256 * 1024 * 1024 };
+    execFile(process.execPath, ['--enable-source-maps', TOOL, ...args], options, (error, out, err) => {
+      resolve({ status: error === null ? 0 : Number(error.code ?? -1), out, err });
+    });
+  });
+}
+
+/** The answer of a verb with --json, which must have found all well. */
+// biome-ignore lint/suspicious/noExplicitAny: the tests look at what they expect, and fail where it is not there
+export async function replayJson(folder: string, ...args: string[]): Promise<any> {
+  return JSON.parse(goodOutput(await replayTool(folder, ...args, '--json')));
+}
+
+/** The same of a verb that prints one JSON value per line. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export async function replayLines(folder: string, ...args: string[]): Promise<any[]> {
+  return linesOf(goodOutput(await replayTool(folder, ...args, '--json')));
+}
+
+/** By the built program. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export async function programJson(folder: string, ...args: string[]): Promise<any> {
+  return JSON.parse(goodOutput(await replayProgram(folder, ...args, '--json')));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export async function programLines(folder: string, ...args: string[]): Promise<any[]> {
+  return linesOf(goodOutput(await replayProgram(folder, ...args, '--json')));
+}
+
+function linesOf(out: string) {
+  return out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
+function goodOutput({ status, out, err }: ToolRun): string {
+  if (status !== 0 || err !== '') throw new Error(`status ${status}: ${err}`);
+  return out;
+}
+
+/** Everything that would change if somebody wrote to a folder: names, sizes, times, contents, and the folder's own time. */
+export function traceOf(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  return ['.', ...entries].map((name) => {
+    const path = join(folder, name);
+    const stats = statSync(path, { bigint: true });
+    const hash = stats.isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'folder';
+    return `${name} ${stats.size} ${stats.mtimeNs} ${stats.ino} ${hash}`;
+  });
+}

@@ -1,0 +1,358 @@
+/**
+ * For tests over real HTTP: an exchange in this process, on a free port, in a folder of its own, with a clock and
+ * prices that the test controls; or the built program as a child process. And a small client that holds every answer
+ * against what the routes say they answer.
+ *
+ * Always holds: what a test starts here, it stops; nothing depends on timing but for a generous limit.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Agent, request } from 'undici';
+import { expect } from 'vitest';
+import { Code } from '../../engine/interface/codes.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { ResultHead } from '../../engine/interface/results.js';
+import { type Config, readConfig } from '../../gateway/config.js';
+import { type Exchange, startExchange } from '../../gateway/exchange.js';
+import type { Route } from '../../gateway/http/route.js';
+import type { PriceFeed, PriceSink } from '../../gateway/inputs/feeds/price-feed.js';
+import { createLog } from '../../gateway/observe/log.js';
+import { ROUTES } from '../../gateway/resources/routes.js';
+import type { Clock } from '../../gateway/time/clock.js';
+import { programContract } from '../gateway/contract/check.js';
+
+/** 2025-11-21 04:45 UTC, the start of a window. */
+export const WINDOW_START_MS = 1_763_700_300_000;
+export const WINDOW_MS = 900_000;
+export const MARKET = 'btc-15m-1763700300';
+export const PASSWORD = 'correct horse battery';
+export const PARTNER_KEY = 'partner-key-of-the-tests';
+export const PARTNER_KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
+const WAIT_MS = 30_000;
+
+/** Stands still until the test moves it. */
+export class ManualClock implements Clock {
+  constructor(private atMs: number) {}
+
+  nowMs(): number {
+    return this.atMs;
+  }
+
+  /** Nothing becomes due by waiting, so timers may sleep as long as they like. */
+  delayUntilMs(atMs: number): number {
+    return atMs <= this.atMs ? 0 : 60_000;
+  }
+
+  set(atMs: number): void {
+    if (atMs < this.atMs) throw new Error('time does not go back');
+    this.atMs = atMs;
+  }
+}
+
+/** Prices that the test gives. */
+export class ManualFeed implements PriceFeed {
+  private sink: PriceSink | null = null;
+
+  constructor(private readonly clock: Clock) {}
+
+  start(sink: PriceSink): void {
+    this.sink = sink;
+  }
+
+  stop(): Promise<void> {
+    this.sink = null;
+    return Promise.resolve();
+  }
+
+  deliver(symbol: string, dollars: number): void {
+    if (this.sink === null) throw new Error('the feed is not running');
+    this.sink(symbol, Math.round(dollars * 1_000_000), this.clock.nowMs());
+  }
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+  /** undefined when there is no body, or when it is something else. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field, and expectations check the types
+  json: any;
+}
+
+export interface RequestOptions {
+  token?: string | undefined;
+  headers?: Record<string, string>;
+  /** Sent as it is, in place of a JSON body. */
+  raw?: string | Buffer;
+}
+
+export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS' | 'PATCH';
+
+/** A client of the API at `url`, which ends before /api. */
+export class ApiClient {
+  /** "GET /markets/:id 200" of every answer that came. */
+  readonly seen = new Set<string>();
+  private readonly agent = new Agent();
+
+  constructor(readonly url: string) {}
+
+  get(path: string, token?: string): Promise<Answer> {
+    return this.send('GET', path, undefined, { token });
+  }
+
+  /** A read of what the follower keeps, asked again while that is behind: on a busy machine, or after a start, it may be. */
+  async read(path: string, token?: string): Promise<Answer> {
+    let answer = await this.get(path, token);
+    await eventually(async () => {
+      if (answer.status !== 503) return true;
+      answer = await this.get(path, token);
+      return false;
+    });
+    return answer;
+  }
+
+  post(path: string, body: unknown, token?: string): Promise<Answer> {
+    return this.send('POST', path, body, { token });
+  }
+
+  put(path: string, body: unknown, token?: string): Promise<Answer> {
+    return this.send('PUT', path, body, { token });
+  }
+
+  delete(path: string, token?: string): Promise<Answer> {
+    return this.send('DELETE', path, undefined, { token });
+  }
+
+  async send(method: Verb, path: string, body?: unknown, options: RequestOptions = {}): Promise<Answer> {
+    const headers: Record<string, string> = {};
+    const content = options.raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    if (content !== undefined) headers['content-type'] = 'application/json';
+    if (options.token !== undefined) headers['x-user-token'] = options.token;
+    const response = await request(`${this.url}/api${path}`, {
+      method,
+      headers: { ...headers, ...options.headers },
+      body: content ?? null,
+      dispatcher: this.agent,
+    });
+    const text = await response.body.text();
+    const answer: Answer = {
+      status: response.statusCode,
+      headers: response.headers,
+      text,
+      json: text !== '' && isJson(response.headers) ? JSON.parse(text) : undefined,
+    };
+    this.check(method, path, answer);
+    return answer;
+  }
+
+  close(): Promise<void> {
+    return this.agent.destroy();
+  }
+
+  /** Each answer is one that the description of the API tells of. */
+  private check(method: Verb, path: string, answer: Answer): void {
+    const route = routeOf(method, path);
+    if (route !== undefined) this.seen.add(`${route.method} ${route.path} ${answer.status}`);
+    programContract().check(method, path, answer);
+  }
+}
+
+function isJson(headers: Answer['headers']): boolean {
+  return headers['content-type'] === 'application/json';
+}
+
+/** The route that serves a request; static segments win, as in the router. */
+export function routeOf(method: string, path: string): Route | undefined {
+  const segments = path.split('?')[0]!.split('/');
+  const matching = ROUTES.filter((route) => {
+    const pattern = route.path.split('/');
+    const fits = pattern.every((part, i) => part.startsWith(':') || part === segments[i]);
+    return route.method === method && pattern.length === segments.length && fits;
+  });
+  return matching.sort((a, b) => a.path.split(':').length - b.path.split(':').length)[0];
+}
+
+export interface Trader {
+  userId: string;
+  token: string;
+  username: string;
+}
+
+/** An exchange in this process, and a client of it. */
+export class TestServer {
+  private constructor(
+    readonly folder: string,
+    readonly exchange: Exchange,
+    readonly api: ApiClient,
+    readonly clock: ManualClock,
+    readonly feed: ManualFeed,
+  ) {}
+
+  /** Without a house; cheap passwords. `folder`: of an earlier server, to go on from its journal. */
+  static async start(
+    overrides: Partial<Config> = {},
+    folder?: string,
+    atMs = WINDOW_START_MS,
+  ): Promise<TestServer> {
+    const dataFolder = folder ?? (await mkdtemp(join(tmpdir(), 'exchange-')));
+    const standard = readConfig({
+      PORT: '0',
+      ASSETS: 'BTC,ETH',
+      HOUSE: 'off',
+      PASSWORD_COST_LOG2: '10',
+      FAIR_USE: 'off',
+    });
+    const config = { ...standard, dataFolder, ...overrides };
+    const clock = new ManualClock(atMs);
+    const feed = new ManualFeed(clock);
+    let api: ApiClient | null = null;
+    // Nobody is answered any more: end the requests that wait, and fail the run with the reason.
+    const onFatal = (error: Error) => {
+      void api?.close();
+      setImmediate(() => {
+        throw error;
+      });
+    };
+    const log = createLog('silent');
+    const exchange = await startExchange({ config, log, onFatal, outside: { clock, feed } });
+    api = new ApiClient(exchange.address);
+    return new TestServer(dataFolder, exchange, api, clock, feed);
+  }
+
+  /** With the market {@link MARKET} open at a start price of 100,000 dollars. */
+  static async withMarket(overrides: Partial<Config> = {}): Promise<TestServer> {
+    const server = await TestServer.start(overrides);
+    server.feed.deliver('BTC', 100_000);
+    return server;
+  }
+
+  /** Ends the server; keeps its folder for another. */
+  async close(): Promise<void> {
+    await this.api.close();
+    await this.exchange.stop();
+  }
+
+  async stop(): Promise<void> {
+    await this.close();
+    await rm(this.folder, { recursive: true });
+  }
+
+  async register(username: string, referralCode?: string): Promise<Trader> {
+    const body = { username, password: PASSWORD, ...(referralCode === undefined ? {} : { referralCode }) };
+    const { status, json } = await this.api.post('/auth/register', body);
+    expect(status).toBe(201);
+    return { userId: json.userId, token: json.token, username };
+  }
+
+  /** A user of the partner of {@link PARTNER_KEY}. */
+  async registerByPartner(username: string): Promise<Trader> {
+    const headers = { authorization: `Bearer ${PARTNER_KEY}` };
+    const body = { username, password: PASSWORD };
+    const { status, json, text } = await this.api.send('POST', '/auth/register', body, { headers });
+    expect(status, text).toBe(201);
+    return { userId: json.userId, token: json.token, username };
+  }
+
+  /** Lets time pass up to `atMs`, giving the asset's price each half minute and at the end. */
+  async passTime(atMs: number, dollars: number, symbol = 'BTC'): Promise<void> {
+    while (this.clock.nowMs() < atMs) {
+      this.clock.set(Math.min(atMs, this.clock.nowMs() + 30_000));
+      this.feed.deliver(symbol, dollars);
+    }
+    await this.advance();
+  }
+
+  /** Has everything happen that is due by the clock. */
+  async advance(): Promise<void> {
+    const { engine } = this.exchange.sequencer;
+    do {
+      this.submit({ kind: 'advanceTime' });
+      expect(engine.result.values[ResultHead.code]).toBe(Code.ok);
+    } while (engine.nextDueMs() <= this.clock.nowMs());
+    await this.durable();
+  }
+
+  submit(command: Command): void {
+    this.exchange.sequencer.submit(command);
+  }
+
+  /** Waits until all that was submitted is durable. */
+  durable(): Promise<void> {
+    return eventually(() => this.exchange.sequencer.backlog === 0);
+  }
+
+  /** Waits until the follower has all that is durable, so that the next read of history is answered. */
+  async followed(): Promise<void> {
+    await this.durable();
+    await eventually(async () => {
+      const { text } = await this.api.get('/metrics');
+      return /^exchange_follower_lag_commands 0$/m.test(text);
+    });
+  }
+
+  /** What tells two states apart: a journal that did not grow and an engine that did not move. */
+  async state(): Promise<{ sequence: number; digest: string }> {
+    const { json } = await this.api.get('/status');
+    return { sequence: json.sequence, digest: json.digest };
+  }
+}
+
+/** Waits until a condition holds; fails if it does not within half a minute. */
+export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const attempts = WAIT_MS / 10;
+  for (let i = 0; i < attempts; i++) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`within ${WAIT_MS} ms it did not come about: ${condition}`);
+}
+
+const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
+
+/** The built program as a process of its own. */
+export class ChildServer {
+  readonly child: ChildProcess;
+  stdout = '';
+  stderr = '';
+  private readonly exited: Promise<number | null>;
+
+  private constructor(variables: Record<string, string>, limits: readonly string[]) {
+    const { PATH = '' } = process.env;
+    const environment = { PATH, PORT: '0', PASSWORD_COST_LOG2: '10', FAIR_USE: 'off', ...variables };
+    const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
+    const [command, ...args] = [...limited, process.execPath, MAIN];
+    this.child = spawn(command!, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child.stdout!.on('data', (data) => (this.stdout += data));
+    this.child.stderr!.on('data', (data) => (this.stderr += data));
+    this.exited = new Promise((resolve) => this.child.on('close', resolve));
+  }
+
+  /** `DATA_FOLDER` should be among the variables. `limits` are prlimit's, such as --nofile=256. Does not wait. */
+  static spawn(variables: Record<string, string>, limits: readonly string[] = []): ChildServer {
+    return new ChildServer(variables, limits);
+  }
+
+  /** Resolves when it listens. Rejects, with what it said, when it ends before. */
+  async listening(): Promise<ApiClient> {
+    const address = () => /open at (\S+)\/api/.exec(this.stdout)?.[1];
+    await eventually(() => address() !== undefined || this.child.exitCode !== null);
+    const url = address();
+    if (url === undefined) throw new Error(`the program ended with ${this.child.exitCode}: ${this.stderr}`);
+    return new ApiClient(url);
+  }
+
+  /** Sends a signal and resolves to the exit code, null if the signal killed it. */
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    this.child.kill(signal);
+    return this.exited;
+  }
+
+  /** The exit code of a program that ends by itself. */
+  end(): Promise<number | null> {
+    return this.exited;
+  }
+}
