@@ -37,7 +37,7 @@ const OPTIONS = {
 /** Registers, buys, and tells what it got. Lines that must not compile are marked, and the compiler complains if they do. */
 const PROGRAM = `
 import createClient from 'openapi-fetch';
-import type { components, paths } from '../../api.js';
+import type { components, paths } from './api.js';
 
 const [baseUrl = '', username = '', marketId = ''] = process.argv.slice(2);
 const client = createClient<paths>({ baseUrl });

@@ -32,7 +32,7 @@ import { expectedHistory, shownMarket, type TimedCommand } from '../../support/h
 import { Folders, readAll, START_MS } from '../../support/journal-fixture.js';
 
 const DIST = fileURLToPath(new URL('../../../dist', import.meta.url));
-const BUILT = pathToFileURL(`${DIST}/persistence/follower/`).href;
+const BUILT = pathToFileURL(`${DIST}/persistence/`).href;
 
 const folders = new Folders();
 const children: ChildProcess[] = [];
@@ -43,7 +43,7 @@ beforeAll(async () => {
   if (!existsSync(`${DIST}/persistence/follower/worker.js`))
     throw new Error('dist/ is missing: npm run build');
   const built = (await import(
-    `${BUILT}follower.js`
+    `${BUILT}follower/follower.js`
   )) as typeof import('../../../persistence/follower/follower.js');
   FollowerOfBuild = built.Follower;
 });
@@ -318,8 +318,8 @@ describe('the thread', () => {
     async () => {
       const script = `
       import { getPriority } from 'node:os';
-      const { giveWay } = await import('${BUILT}thread-priority.js');
-      giveWay(5);
+      const { lowerPriority } = await import('${BUILT}storage/thread-priority.js');
+      lowerPriority(5);
       process.stdout.write(String(getPriority(0)));`;
       const priorityFrom = (nice: string) =>
         execFileSync('nice', ['-n', nice, process.execPath, '--input-type=module', '-e', script]).toString();
@@ -342,11 +342,11 @@ async function endThread(follower: Follower): Promise<void> {
 /** An exchange that trades without end: windows of a few seconds of real time, snapshots all the time. */
 const PROGRAM = `
   import { writeSync } from 'node:fs';
-  const { openJournal } = await import('${BUILT}journal.js');
-  const { openJournalReader } = await import('${BUILT}journal-reader.js');
-  const { recoverFromSnapshot } = await import('${BUILT}snapshot-recovery.js');
+  const { openJournal } = await import('${BUILT}journal/journal.js');
+  const { openJournalReader } = await import('${BUILT}journal/reader.js');
+  const { recoverFromSnapshot } = await import('${BUILT}snapshot/recovery.js');
   const { Sequencer } = await import('${BUILT}sequencer.js');
-  const { Follower } = await import('${BUILT}follower.js');
+  const { Follower } = await import('${BUILT}follower/follower.js');
   const folder = process.argv[2];
   const say = (what) => writeSync(1, JSON.stringify(what) + '\\n');
   const stop = (problem) => { say({ problem: String(problem) }); process.exit(3); };

@@ -18,8 +18,8 @@ const DIST = `${ROOT}dist`;
 const PROGRAM = `
   import { writeSync } from 'node:fs';
   import { Engine } from '${pathToFileURL(`${DIST}/engine/engine.js`)}';
-  import { openJournal } from '${pathToFileURL(`${DIST}/persistence/journal.js`)}';
-  import { openJournalReader } from '${pathToFileURL(`${DIST}/persistence/journal-reader.js`)}';
+  import { openJournal } from '${pathToFileURL(`${DIST}/persistence/journal/journal.js`)}';
+  import { openJournalReader } from '${pathToFileURL(`${DIST}/persistence/journal/reader.js`)}';
   import { recover } from '${pathToFileURL(`${DIST}/persistence/recovery.js`)}';
   import { Sequencer } from '${pathToFileURL(`${DIST}/persistence/sequencer.js`)}';
   const folder = process.argv[1];
