@@ -416,9 +416,9 @@ describe('the configuration', () => {
     expect(() => readConfig({ [name]: value })).toThrow(name);
   });
 
-  test('the README tells of every variable, and of its default', async () => {
-    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-    const rows = readme.matchAll(/^\| ((?:`[A-Z_0-9]+`(?:, )?)+) \|([^|]*)\|/gm);
+  test('CONFIGURATION.md has every variable and its default', async () => {
+    const text = await readFile(new URL('../../gateway/CONFIGURATION.md', import.meta.url), 'utf8');
+    const rows = text.matchAll(/^\| ((?:`[A-Z_0-9]+`(?:, )?)+) \|([^|]*)\|/gm);
     const told = new Map<string, string>();
     for (const [, names, standards] of rows) {
       const each = standards!.trim().split(', ');
