@@ -17,6 +17,7 @@ import {
   MAX_TIME_MS,
   WORK_UNITS_PER_COMMAND,
 } from './interface/limits.js';
+import { PRICE_REMEMBERED_MS } from './interface/parameters.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from './interface/results.js';
 import { Reads } from './reads.js';
 import * as accounts from './rules/accounts.js';
@@ -28,7 +29,6 @@ import { placeOrder } from './rules/place-order.js';
 import { runPendingWork } from './rules/settlement.js';
 import { Taker } from './rules/taker.js';
 import { Found } from './state/idempotency.js';
-import { PRICE_REMEMBERED_MS } from './state/prices.js';
 import { State } from './state/state.js';
 import type { Archive } from './storage/archive.js';
 import { StateReader } from './storage/archive.js';

@@ -28,9 +28,10 @@ import {
   MICROS_PER_SET,
   MIN_PRICE_TICKS,
 } from '../interface/limits.js';
+import { feeOn } from '../interface/parameters.js';
 import { ORDER_RESULT_LENGTH, OrderResult, RESULT_HEAD_LENGTH } from '../interface/results.js';
 import type { State } from '../state/state.js';
-import { feeOn, isIntegerBetween } from '../storage/arithmetic.js';
+import { isIntegerBetween } from '../storage/arithmetic.js';
 import { cancelOrder, rest } from './rest-order.js';
 import type { Taker } from './taker.js';
 import { chargeRest, executeTrade } from './trade.js';

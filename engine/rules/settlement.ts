@@ -9,15 +9,11 @@
 import { CancelReason, PointsReason, Resolution } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
+import { MICRO_POINTS_PER_FEE_MICRO, REFERRAL_DIVISOR } from '../interface/parameters.js';
 import { WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
 import { addSaturating } from '../storage/arithmetic.js';
 import { cancelOrder } from './rest-order.js';
-
-/** Of the fees of each referred taker, one part in ten. Points for the referrer, too. */
-const REFERRAL_DIVISOR = 10;
-/** 100 points per dollar are 100 millionths of a point per micro-dollar. */
-const MICRO_POINTS_PER_FEE_MICRO = 100;
 
 /** Does up to `units` units of pending work. */
 export function runPendingWork(state: State, units: number): void {

@@ -6,8 +6,8 @@
 import type { Buy, Sell } from '../interface/commands.js';
 import { Outcome, Side } from '../interface/domain.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
+import { feeOn } from '../interface/parameters.js';
 import { bookSideOf, kindOf, ownTicks } from '../state/orders.js';
-import { feeOn } from '../storage/arithmetic.js';
 
 /** One object serves all orders, so that placing one allocates nothing. */
 export class Taker {

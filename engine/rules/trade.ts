@@ -6,15 +6,12 @@
 import { MatchType, type Outcome, Side, ticksIn } from '../interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../interface/events.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
+import { feeOn, POINTS_MAX_TICKS, POINTS_MIN_TICKS } from '../interface/parameters.js';
 import type { Ladder } from '../state/ladder.js';
 import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
 import type { State } from '../state/state.js';
-import { addSaturating, feeOn } from '../storage/arithmetic.js';
+import { addSaturating } from '../storage/arithmetic.js';
 import type { Taker } from './taker.js';
-
-/** The least price, in ticks of the taker's outcome, at which fees earn points, and the greatest. */
-const POINTS_FROM_TICKS = 30;
-const POINTS_TO_TICKS = 970;
 
 const TRADE_LENGTH = EVENT_LENGTHS[EventType.trade]!;
 const Slot = EventSlot.trade;
@@ -136,7 +133,7 @@ function chargeFee(state: State, taker: Taker, takerTicks: number, feePart: numb
   if (feePart === 0) return;
   taker.feeMicros += feePart;
   state.positions.feesMicros.add(taker.positionRow, feePart);
-  if (takerTicks >= POINTS_FROM_TICKS && takerTicks <= POINTS_TO_TICKS) {
+  if (takerTicks >= POINTS_MIN_TICKS && takerTicks <= POINTS_MAX_TICKS) {
     state.positions.pointFeesMicros.add(taker.positionRow, feePart);
   }
 }

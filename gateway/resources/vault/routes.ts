@@ -3,7 +3,7 @@
 import type { Engine } from '../../../engine/engine.js';
 import { MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
-import { PAYOUT_DELAY_MS } from '../../../engine/rules/market-life.js';
+import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
 import { errorAnswer } from '../../http/errors.js';
 import { pageOf } from '../../http/paging.js';
