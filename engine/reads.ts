@@ -240,11 +240,7 @@ export class Reads {
     const { users, positions } = this.state;
     const views: PositionView[] = [];
     if (!users.exists(userId)) return views;
-    for (
-      let row = positions.firstOfUser.values[userId]!;
-      row !== 0;
-      row = positions.afterOfUser.values[row]!
-    ) {
+    for (let row = positions.firstOfUser(userId); row !== 0; row = positions.nextOfUser(row)) {
       const view = this.positionAt(row);
       if (view.upLots + view.downLots > 0) views.push(view);
     }
@@ -256,7 +252,7 @@ export class Reads {
     const { users, orders, markets } = this.state;
     const views: OrderView[] = [];
     if (!users.exists(userId)) return views;
-    for (let row = orders.firstOfUser.values[userId]!; row !== 0; row = orders.afterOfUser.values[row]!) {
+    for (let row = orders.firstOfUser(userId); row !== 0; row = orders.nextOfUser(row)) {
       const kind = orders.kind.values[row]!;
       views.push({
         orderId: orders.id.values[row]!,

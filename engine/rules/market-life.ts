@@ -141,7 +141,7 @@ function resolve(
   markets.status.set(slot, MarketStatus.RESOLVED);
   markets.resolution.set(slot, resolution);
   markets.endPriceMicros.set(slot, endPriceMicros);
-  markets.settleCursor.set(slot, state.positions.firstInMarket.values[slot]!);
+  markets.settleCursor.set(slot, state.positions.firstInMarket(slot));
   state.events.write(EventType.marketResolved, markets.id.values[slot]!, resolution, endPriceMicros);
   if (resolution !== Resolution.VOID) shareWithVault(state, slot, atMs);
   state.schedule.addWork(WorkKind.SETTLE, slot);

@@ -128,7 +128,7 @@ function firstMakerLevel(state: State, taker: Taker): number {
   const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
   let level = ladder.best();
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
-    for (let row = ladder.first.values[level]!; row !== 0; row = state.orders.nextAtLevel(row)) {
+    for (let row = ladder.levels.first(level); row !== 0; row = state.orders.nextAtLevel(row)) {
       if (state.orders.userId.values[row] !== taker.userId) return level;
     }
     level = ladder.nextBelow(level);
@@ -154,7 +154,7 @@ export function walk(state: State, taker: Taker, mostFills: number): number {
   const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
   let level = ladder.best();
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
-    for (let row = ladder.first.values[level]!; row !== 0; row = orders.nextAtLevel(row)) {
+    for (let row = ladder.levels.first(level); row !== 0; row = orders.nextAtLevel(row)) {
       if (orders.userId.values[row] === taker.userId) continue;
       if (taker.fillCount >= mostFills) return level;
       const lots = taker.lotsAt(level, orders.lots.values[row]!);
@@ -174,7 +174,7 @@ function takeLiquidity(state: State, taker: Taker): number {
   for (;;) {
     const level = ladder.best();
     if (level === 0 || level + taker.level < MICROS_PER_SET) return 0;
-    const row = ladder.first.values[level]!;
+    const row = ladder.levels.first(level);
     const lots = taker.lotsAt(level, orders.lots.values[row]!);
     if (lots === 0) return level;
     if (orders.userId.values[row] === taker.userId) {

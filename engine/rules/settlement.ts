@@ -41,7 +41,7 @@ function cancelResting(state: State, slot: number, units: number): number {
   for (const ladder of book) {
     for (let level = ladder.best(); level !== 0; level = ladder.best()) {
       if (left === 0) return 0;
-      cancelOrder(state, ladder.first.values[level]!, CancelReason.MARKET_ENDED);
+      cancelOrder(state, ladder.levels.first(level), CancelReason.MARKET_ENDED);
       left--;
     }
   }
@@ -55,7 +55,7 @@ function settlePositions(state: State, slot: number, units: number): number {
   let left = units;
   for (let row = markets.settleCursor.values[slot]!; row !== 0; row = markets.settleCursor.values[slot]!) {
     if (left === 0) return 0;
-    markets.settleCursor.set(slot, state.positions.afterInMarket.values[row]!);
+    markets.settleCursor.set(slot, state.positions.nextInMarket(row));
     if (state.positions.settled.values[row] === 0) settlePosition(state, slot, row);
     if (payoutOf(state, slot, row) === 0 && refundOf(state, slot, row) === 0) state.positions.forget(row);
     left--;
@@ -158,8 +158,8 @@ function shareRestOfFees(state: State, slot: number): void {
 /** Pays whoever did not claim; then the market is forgotten. */
 function payUnclaimed(state: State, slot: number, units: number): number {
   let left = units;
-  const { firstInMarket } = state.positions;
-  for (let row = firstInMarket.values[slot]!; row !== 0; row = firstInMarket.values[slot]!) {
+  const { positions } = state;
+  for (let row = positions.firstInMarket(slot); row !== 0; row = positions.firstInMarket(slot)) {
     if (left === 0) return 0;
     pay(state, slot, row, true);
     left--;
@@ -185,7 +185,7 @@ export function claim(state: State, slot: number, userId: number): boolean {
     settlePosition(state, slot, row);
   }
   if (state.markets.settleCursor.values[slot] === row) {
-    state.markets.settleCursor.set(slot, state.positions.afterInMarket.values[row]!);
+    state.markets.settleCursor.set(slot, state.positions.nextInMarket(row));
   }
   pay(state, slot, row, false);
   return true;
@@ -195,9 +195,9 @@ export function claim(state: State, slot: number, userId: number): boolean {
 export function cancelAllOf(state: State, userId: number, slot: number, reason: CancelReason): number {
   const { orders } = state;
   let cancelled = 0;
-  let row = orders.firstOfUser.values[userId]!;
+  let row = orders.firstOfUser(userId);
   while (row !== 0) {
-    const next = orders.afterOfUser.values[row]!;
+    const next = orders.nextOfUser(row);
     if (orders.slot.values[row] === slot) {
       cancelOrder(state, row, reason);
       cancelled++;
