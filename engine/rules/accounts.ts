@@ -94,7 +94,7 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
   if (!isText(command.reference, 1, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
   const earlier = transfers.find(command.partner, command.reference);
   if (earlier !== null && isRepeatOf(command, earlier)) {
-    state.repeat(earlier.sequence, earlier.atMs);
+    state.markReplayed(earlier.sequence, earlier.atMs);
     writeTransferResult(state, command, earlier.availableMicros, earlier.heldMicros);
     return Code.ok;
   }

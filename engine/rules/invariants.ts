@@ -179,8 +179,8 @@ function checkBook(state: State, slot: number): number {
   const book = state.markets.book(slot);
   expect(book[0].best() + book[1].best() < MICROS_PER_SET || isEnded(state, slot), 'the book is crossed');
   let count = 0;
-  for (const lean of [0, 1] as const) {
-    const ladder = book[lean];
+  for (const bookSide of [0, 1] as const) {
+    const ladder = book[bookSide];
     let seen = ladder.best();
     for (let level = MICROS_PER_SET - 1; level >= 1; level--) {
       let lots = 0;
@@ -191,7 +191,7 @@ function checkBook(state: State, slot: number): number {
           orders.level.values[row] === level && orders.slot.values[row] === slot,
           'an order is out of place',
         );
-        expect(bookSideOf(orders.kind.values[row]!) === lean, 'an order is on the wrong side');
+        expect(bookSideOf(orders.kind.values[row]!) === bookSide, 'an order is on the wrong side');
         expect(orders.lots.values[row]! > 0, 'an order rests with nothing left');
         expect(orders.find(orders.id.values[row]!) === row, 'an order is not in the index');
       }

@@ -32,9 +32,9 @@ import { feeOn } from '../interface/parameters.js';
 import { ORDER_RESULT_LENGTH, OrderResult, RESULT_HEAD_LENGTH } from '../interface/results.js';
 import type { State } from '../state/state.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
-import { cancelOrder, rest } from './rest-order.js';
+import { cancelOrder, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
-import { chargeRest, executeTrade } from './trade.js';
+import { chargeFeeRemainder, executeTrade } from './trade.js';
 
 /** Places an order; writes the fields of its result, whose head is at `base`, when the code is `ok`. */
 export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base: number): number {
@@ -50,12 +50,12 @@ export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base
   state.lastOrderId.set(taker.orderId);
   const nextMakerLevel = takeLiquidity(state, taker);
   const done = taker.isDone(nextMakerLevel);
-  chargeRest(state, taker, taker.wholeFeeMicros(nextMakerLevel) - taker.feeMicros);
+  chargeFeeRemainder(state, taker, taker.orderFeeMicros(nextMakerLevel) - taker.feeMicros);
   settleTaker(state, taker);
   state.fillsLeft -= taker.fillCount;
   // An order that stopped short of an acceptable maker does not rest: it would stand in that maker's way.
   const rests = command.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
-  const restingLots = rests ? rest(state, taker) : 0;
+  const restingLots = rests ? restOrder(state, taker) : 0;
   writeResult(state, taker, base, restingLots, done);
   return Code.ok;
 }
@@ -125,7 +125,7 @@ function checkLiquidity(state: State, taker: Taker, command: Buy | Sell): number
 
 /** The level of the best acceptable maker that is somebody else's; 0: none. */
 function firstMakerLevel(state: State, taker: Taker): number {
-  const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
+  const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
   let level = ladder.best();
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     for (let row = ladder.levels.first(level); row !== 0; row = state.orders.nextAtLevel(row)) {
@@ -151,7 +151,7 @@ function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
  */
 export function walk(state: State, taker: Taker, mostFills: number): number {
   const { orders } = state;
-  const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
+  const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
   let level = ladder.best();
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     for (let row = ladder.levels.first(level); row !== 0; row = orders.nextAtLevel(row)) {
@@ -170,7 +170,7 @@ export function walk(state: State, taker: Taker, mostFills: number): number {
 /** Trades with makers, best first, until the order or the acceptable makers end. Returns as `walk` does. */
 function takeLiquidity(state: State, taker: Taker): number {
   const { orders } = state;
-  const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
+  const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
   for (;;) {
     const level = ladder.best();
     if (level === 0 || level + taker.level < MICROS_PER_SET) return 0;

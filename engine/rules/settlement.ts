@@ -80,7 +80,7 @@ function settlePosition(state: State, slot: number, row: number): void {
   const fees = positions.feesMicros.values[row]!;
   const profit = payout + refund - upCost - downCost;
   if (upLots + downLots + refund > 0) {
-    state.standings.addProfit(userId, profit);
+    state.userStatistics.addProfit(userId, profit);
     const marketId = state.markets.id.values[slot]!;
     state.events.write(EventType.positionSettled, marketId, userId, upLots, downLots);
     state.events.write(upCost, downCost, fees, payout, refund, profit);
@@ -135,7 +135,7 @@ function creditPoints(
   microPoints: number,
 ): void {
   if (microPoints === 0) return;
-  state.standings.addPoints(userId, microPoints);
+  state.userStatistics.addPoints(userId, microPoints);
   state.events.write(EventType.pointsCredited, userId, marketId, reason, microPoints);
 }
 
@@ -177,7 +177,7 @@ function payUnclaimed(state: State, slot: number, units: number): number {
  * Pays one position of a resolved market and forgets it. Returns false, and changes nothing, if there is nothing to
  * pay to this user.
  */
-export function claim(state: State, slot: number, userId: number): boolean {
+export function claimPosition(state: State, slot: number, userId: number): boolean {
   const row = state.positions.find(userId, slot);
   if (row === 0 || payoutOf(state, slot, row) + refundOf(state, slot, row) === 0) return false;
   if (state.positions.settled.values[row] === 0) {

@@ -41,8 +41,8 @@ export function executeTrade(state: State, taker: Taker, ladder: Ladder, row: nu
   taker.fill(lots, takerTicks, takerValue);
   chargeFee(state, taker, takerTicks, feePart);
   orders.reduce(ladder, row, lots);
-  state.standings.addTrade(taker.userId, takerProfit, takerValue);
-  state.standings.addTrade(makerId, makerProfit, makerValue);
+  state.userStatistics.addTrade(taker.userId, takerProfit, takerValue);
+  state.userStatistics.addTrade(makerId, makerProfit, makerValue);
   const upTicks = ticksIn(taker.outcome, takerTicks);
   countTrade(state, taker.slot, upTicks, takerValue);
   const tradeId = state.lastTradeId.value + 1;
@@ -72,10 +72,10 @@ export function executeTrade(state: State, taker: Taker, ladder: Ladder, row: nu
 }
 
 /** Adds to the fee of the order's last trade what its fee as a whole is more than the parts of its trades. */
-export function chargeRest(state: State, taker: Taker, restMicros: number): void {
+export function chargeFeeRemainder(state: State, taker: Taker, restMicros: number): void {
   if (restMicros === 0) return;
   chargeFee(state, taker, taker.worstTicks, restMicros);
-  state.standings.addProfit(taker.userId, 0 - restMicros);
+  state.userStatistics.addProfit(taker.userId, 0 - restMicros);
   const tape = state.events.values;
   tape[taker.lastTradeAt + Slot.feeMicros]! += restMicros;
   tape[taker.lastTradeAt + Slot.takerProfitMicros]! -= restMicros;
@@ -114,8 +114,8 @@ function moveShares(
   lots: number,
   valueMicros: number,
 ): number {
-  if (side === Side.SELL) return valueMicros - state.positions.giveUp(row, outcome, lots);
-  state.positions.receive(row, outcome, lots, valueMicros);
+  if (side === Side.SELL) return valueMicros - state.positions.removeShares(row, outcome, lots);
+  state.positions.addShares(row, outcome, lots, valueMicros);
   return 0;
 }
 

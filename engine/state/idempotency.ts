@@ -70,8 +70,8 @@ export class Idempotency {
   private readonly index = new HashIndex();
   /** By entry. The lists: the entry before and after in the order of age, of all and of its user; 0: none. */
   private readonly userIds = new Int32Chunks();
-  private readonly printA = new Int32Chunks();
-  private readonly printB = new Int32Chunks();
+  private readonly fingerprintA = new Int32Chunks();
+  private readonly fingerprintB = new Int32Chunks();
   private readonly atMs = new Int53Chunks();
   private readonly firstBlock = new Int32Chunks();
   private readonly byteLength = new Int32Chunks();
@@ -104,13 +104,13 @@ export class Idempotency {
   }
 
   /** Looks a key up; when the same command is found, its result is put on the tape. */
-  look(userId: number, key: string, print: Digest, nowMs: number, result: NumberBuffer): Found {
+  lookUp(userId: number, key: string, print: Digest, nowMs: number, result: NumberBuffer): Found {
     const entry = this.find(userId, key);
     this.lookedUpOf = userId;
     this.lookedUpKey = key;
     this.lookedUpEntry = entry;
     if (entry === 0 || this.atMs.get(entry) + IDEMPOTENCY_KEPT_MS <= nowMs) return Found.NOTHING;
-    if (this.printA.get(entry) !== print.a || this.printB.get(entry) !== print.b) return Found.OTHER;
+    if (this.fingerprintA.get(entry) !== print.a || this.fingerprintB.get(entry) !== print.b) return Found.OTHER;
     this.decode(entry, key.length, result);
     return Found.SAME;
   }
@@ -137,11 +137,11 @@ export class Idempotency {
   /** Makes room in the index for as many entries as there can be. */
   reserve(): void {
     const { entriesInAll } = this.bounds;
-    if (!this.index.hasRoomFor(entriesInAll)) this.indexAnew(entriesInAll);
+    if (!this.index.hasRoomFor(entriesInAll)) this.rebuildIndex(entriesInAll);
   }
 
   /** Builds the index anew, for another key of the hash, or for that many entries. */
-  indexAnew(expectedEntries = 0): void {
+  rebuildIndex(expectedEntries = 0): void {
     this.index.clear(expectedEntries);
     this.lookedUpOf = 0;
     for (let entry = this.oldest; entry !== 0; entry = this.links.next(entry)) {
@@ -162,13 +162,13 @@ export class Idempotency {
       this.archiveEntry(archive, entry);
       this.link(entry);
     }
-    this.indexAnew(count);
+    this.rebuildIndex(count);
   }
 
   private archiveEntry(archive: Archive, entry: number): void {
     this.userIds.set(entry, archive.number(this.userIds.get(entry)));
-    this.printA.set(entry, archive.number(this.printA.get(entry)));
-    this.printB.set(entry, archive.number(this.printB.get(entry)));
+    this.fingerprintA.set(entry, archive.number(this.fingerprintA.get(entry)));
+    this.fingerprintB.set(entry, archive.number(this.fingerprintB.get(entry)));
     this.atMs.set(entry, archive.number(this.atMs.get(entry)));
     const byteLength = archive.number(this.byteLength.get(entry));
     this.byteLength.set(entry, byteLength);
@@ -212,8 +212,8 @@ export class Idempotency {
     const { userId, byteLength } = fields;
     const entry = this.pool.take();
     this.userIds.set(entry, userId);
-    this.printA.set(entry, fields.a);
-    this.printB.set(entry, fields.b);
+    this.fingerprintA.set(entry, fields.a);
+    this.fingerprintB.set(entry, fields.b);
     this.atMs.set(entry, fields.atMs);
     this.byteLength.set(entry, byteLength);
     this.firstBlock.set(entry, this.blocks.write(this.bytes, byteLength));
@@ -300,8 +300,8 @@ export class Idempotency {
   private columns(): (Int32Chunks | Int53Chunks | Links)[] {
     return [
       this.userIds,
-      this.printA,
-      this.printB,
+      this.fingerprintA,
+      this.fingerprintB,
       this.atMs,
       this.firstBlock,
       this.byteLength,

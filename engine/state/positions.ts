@@ -101,14 +101,14 @@ export class Positions {
   }
 
   /** Shares that come in, and what they cost. */
-  receive(row: number, outcome: number, lots: number, costMicros: number): void {
+  addShares(row: number, outcome: number, lots: number, costMicros: number): void {
     const at = row * 2 + outcome;
     this.lots.add(at, lots);
     this.costMicros.add(at, costMicros);
   }
 
   /** Shares that go out; returns the part of the cost that goes with them, in proportion and rounded down. */
-  giveUp(row: number, outcome: number, lots: number): number {
+  removeShares(row: number, outcome: number, lots: number): number {
     const at = row * 2 + outcome;
     const cost = mulDivFloor(this.costMicros.values[at]!, lots, this.lots.values[at]!);
     this.lots.add(at, 0 - lots);

@@ -102,13 +102,13 @@ export const vaultRoutes: Route[] = [
         call.answerError(errorAnswer('user_not_found'));
         return;
       }
-      const page = pageOf(call, engine.depositIds(userId), {
+      const page = pageOf(call, engine.vaultDepositIds(userId), {
         list: `deposits/u${userId}`,
         positionOf: (depositId) => depositId,
         newestFirst: false,
       });
       if (page === null) return;
-      const texts = page.entries.map((depositId) => `{${depositText(engine.deposit(depositId)!)}}`);
+      const texts = page.entries.map((depositId) => `{${depositText(engine.vaultDeposit(depositId)!)}}`);
       call.answer(
         200,
         `{"deposits":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${engine.sequence}}`,
