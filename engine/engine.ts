@@ -17,6 +17,7 @@ import {
   MAX_TIME_MS,
   WORK_UNITS_PER_COMMAND,
 } from './interface/limits.js';
+import { PRICE_REMEMBERED_MS } from './interface/parameters.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from './interface/results.js';
 import { Reads } from './reads.js';
 import * as accounts from './rules/accounts.js';
@@ -28,7 +29,6 @@ import { placeOrder } from './rules/place-order.js';
 import { runPendingWork } from './rules/settlement.js';
 import { Taker } from './rules/taker.js';
 import { Found } from './state/idempotency.js';
-import { PRICE_REMEMBERED_MS } from './state/prices.js';
 import { State } from './state/state.js';
 import type { Archive } from './storage/archive.js';
 import { StateReader } from './storage/archive.js';
@@ -99,12 +99,12 @@ export class Engine extends Reads {
     state.nowMs = atMs;
     state.result.clear();
     state.events.clear();
-    state.answerSequence = state.sequence;
-    state.answerAtMs = atMs;
+    state.resultSequence = state.sequence;
+    state.resultAtMs = atMs;
     state.replayed = false;
     state.refuse(Code.ok, 0, 0);
     state.fillsLeft = MAX_FILLS_PER_ORDER;
-    state.standings.setTime(atMs);
+    state.userStatistics.setTime(atMs);
 
     if (state.schedule.nextAtMs <= atMs) life.applyDeadlines(state, atMs);
     if (state.schedule.hasWork) runPendingWork(state, WORK_UNITS_PER_COMMAND);
@@ -136,7 +136,7 @@ export class Engine extends Reads {
       return;
     }
     const print = fingerprint(command);
-    switch (state.idempotency.look(command.userId, key, print, state.nowMs, state.result)) {
+    switch (state.idempotency.lookUp(command.userId, key, print, state.nowMs, state.result)) {
       case Found.SAME:
         state.replayed = true;
         return;
@@ -171,8 +171,8 @@ export class Engine extends Reads {
     const tape = state.result.values;
     tape[base + ResultHead.kind] = CommandKind[command.kind];
     tape[base + ResultHead.code] = code;
-    tape[base + ResultHead.sequence] = state.answerSequence;
-    tape[base + ResultHead.atMs] = state.answerAtMs;
+    tape[base + ResultHead.sequence] = state.resultSequence;
+    tape[base + ResultHead.atMs] = state.resultAtMs;
   }
 
   private carryOut(command: Command, base: number): number {

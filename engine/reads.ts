@@ -71,7 +71,7 @@ export class Reads {
   }
 
   account(userId: number): AccountView | null {
-    const { users, ledger, standings } = this.state;
+    const { users, ledger, userStatistics } = this.state;
     if (!users.exists(userId)) return null;
     return {
       userId,
@@ -79,19 +79,19 @@ export class Reads {
       createdAtMs: users.createdAtMs.values[userId]!,
       availableMicros: ledger.available.values[userId]!,
       heldMicros: ledger.held.values[userId]!,
-      volumeMicros: standings.value(userId, Metric.volume, Period.all),
-      realizedProfitMicros: standings.value(userId, Metric.profit, Period.all),
-      tradeCount: standings.tradeCount(userId),
-      microPoints: standings.value(userId, Metric.points, Period.all),
+      volumeMicros: userStatistics.value(userId, Metric.volume, Period.all),
+      realizedProfitMicros: userStatistics.value(userId, Metric.profit, Period.all),
+      tradeCount: userStatistics.tradeCount(userId),
+      microPoints: userStatistics.value(userId, Metric.points, Period.all),
       partner: users.partners.nameOf(users.partner.values[userId]!),
     };
   }
 
   /** What a leaderboard ranks the user by; null when nothing has counted for the user in the period. */
   standing(userId: number, metric: Metric, period: Period): number | null {
-    const { users, standings } = this.state;
-    if (!users.exists(userId) || !standings.isListed(userId, period)) return null;
-    return standings.value(userId, metric, period);
+    const { users, userStatistics } = this.state;
+    if (!users.exists(userId) || !userStatistics.isListed(userId, period)) return null;
+    return userStatistics.value(userId, metric, period);
   }
 
   credential(userId: number): string | null {
@@ -213,7 +213,7 @@ export class Reads {
     taker.slot = slot;
     taker.side = request.side;
     taker.kind = kindOf(request.side, request.outcome);
-    taker.lean = bookSideOf(taker.kind);
+    taker.bookSide = bookSideOf(taker.kind);
     taker.priceTicks = request.priceTicks;
     taker.level = ownTicks(taker.kind, request.priceTicks);
     taker.budgetLeft = request.side === Side.BUY ? request.budgetMicros : 0;
@@ -222,7 +222,7 @@ export class Reads {
     return {
       filledLots: taker.filledLots,
       valueMicros: taker.valueMicros,
-      feeMicros: taker.wholeFeeMicros(nextMakerLevel),
+      feeMicros: taker.orderFeeMicros(nextMakerLevel),
       unspentMicros: taker.budgetLeft,
       worstTicks: taker.fillCount === 0 ? null : taker.worstTicks,
       fillCount: taker.fillCount,
@@ -240,11 +240,7 @@ export class Reads {
     const { users, positions } = this.state;
     const views: PositionView[] = [];
     if (!users.exists(userId)) return views;
-    for (
-      let row = positions.firstOfUser.values[userId]!;
-      row !== 0;
-      row = positions.afterOfUser.values[row]!
-    ) {
+    for (let row = positions.firstOfUser(userId); row !== 0; row = positions.nextOfUser(row)) {
       const view = this.positionAt(row);
       if (view.upLots + view.downLots > 0) views.push(view);
     }
@@ -256,7 +252,7 @@ export class Reads {
     const { users, orders, markets } = this.state;
     const views: OrderView[] = [];
     if (!users.exists(userId)) return views;
-    for (let row = orders.firstOfUser.values[userId]!; row !== 0; row = orders.afterOfUser.values[row]!) {
+    for (let row = orders.firstOfUser(userId); row !== 0; row = orders.nextOfUser(row)) {
       const kind = orders.kind.values[row]!;
       views.push({
         orderId: orders.id.values[row]!,
@@ -293,18 +289,18 @@ export class Reads {
     return sharedMicros;
   }
 
-  deposit(depositId: number): VaultDepositView | null {
+  vaultDeposit(depositId: number): VaultDepositView | null {
     const deposit = this.state.vault.deposits.find(depositId);
     return deposit === null ? null : this.depositView(deposit);
   }
 
   /** Deposits that are not closed, oldest first. */
-  deposits(userId: number): VaultDepositView[] {
-    return this.depositIds(userId).map((depositId) => this.deposit(depositId)!);
+  vaultDeposits(userId: number): VaultDepositView[] {
+    return this.vaultDepositIds(userId).map((depositId) => this.vaultDeposit(depositId)!);
   }
 
   /** Their ids alone, for who shows a part of them. */
-  depositIds(userId: number): number[] {
+  vaultDepositIds(userId: number): number[] {
     const { users, vault } = this.state;
     return users.exists(userId) ? vault.deposits.idsOf(userId) : [];
   }

@@ -52,16 +52,19 @@ export type DepositSource = (typeof DepositSource)[keyof typeof DepositSource];
 
 export const WINDOW_MS = 900_000;
 
+/** Market ids have room for this many assets: no fewer than MAX_ASSETS, and never changed. */
+const ASSETS_PER_WINDOW = 64;
+
 /**
  * A market's id is one integer, `window × 64 + asset`, where `window` counts the UTC quarter hours since the
  * epoch and `asset` is the index of the asset. Ids of one asset grow with time.
  */
 export function marketIdOf(asset: number, startsAtMs: number): number {
-  return Math.floor(startsAtMs / WINDOW_MS) * 64 + asset;
+  return Math.floor(startsAtMs / WINDOW_MS) * ASSETS_PER_WINDOW + asset;
 }
 export function assetOfMarket(marketId: number): number {
-  return marketId % 64;
+  return marketId % ASSETS_PER_WINDOW;
 }
 export function startOfMarketMs(marketId: number): number {
-  return Math.floor(marketId / 64) * WINDOW_MS;
+  return Math.floor(marketId / ASSETS_PER_WINDOW) * WINDOW_MS;
 }

@@ -6,6 +6,8 @@
  * it, and since a complete set costs 1,000 micros of that money, no position can exceed 9e12 lots.
  */
 
+import { feeOn } from './parameters.js';
+
 /** 1 US dollar in micros, the unit of all money. */
 export const MICROS_PER_DOLLAR = 1_000_000;
 /** What one lot of UP and one lot of DOWN are worth together; also the number of ticks in a dollar. */
@@ -79,7 +81,7 @@ function assertMaxima(): void {
   const products = [
     MAX_TOTAL_MICROS,
     MAX_ORDER_LOTS * MICROS_PER_SET,
-    MAX_ORDER_MICROS + MAX_ORDER_MICROS / 200,
+    MAX_ORDER_MICROS + feeOn(MAX_ORDER_MICROS),
     MAX_TRANSFER_MICROS,
     MAX_ASSET_PRICE_MICROS,
     MAX_TIME_MS,

@@ -30,6 +30,7 @@ import {
   MAX_VAULT_DEPOSITS_PER_USER,
   MIN_STAKE_MICROS,
 } from '../interface/limits.js';
+import { REFERRAL_DIVISOR } from '../interface/parameters.js';
 import type { Partners } from '../state/partners.js';
 import type { State } from '../state/state.js';
 import { isRepeatOf } from '../state/transfers.js';
@@ -93,7 +94,7 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
   if (!isText(command.reference, 1, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
   const earlier = transfers.find(command.partner, command.reference);
   if (earlier !== null && isRepeatOf(command, earlier)) {
-    state.repeat(earlier.sequence, earlier.atMs);
+    state.markReplayed(earlier.sequence, earlier.atMs);
     writeTransferResult(state, command, earlier.availableMicros, earlier.heldMicros);
     return Code.ok;
   }
@@ -232,7 +233,7 @@ function isOutOfCodes({ codes, count }: Users, userId: number): boolean {
 
 /** A tenth of the fees that referred users have paid in markets that are not settled yet. */
 export function pendingReferral(state: State, userId: number): number {
-  return Math.floor(state.users.referralPendingFees.values[userId]! / 10);
+  return Math.floor(state.users.referralPendingFees.values[userId]! / REFERRAL_DIVISOR);
 }
 
 /** The user's balance, as the last two fields of a result. */

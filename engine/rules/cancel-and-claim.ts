@@ -9,7 +9,7 @@ import { CancelReason, MarketStatus, Resolution } from '../interface/domain.js';
 import type { State } from '../state/state.js';
 import { writeBalance } from './accounts.js';
 import { cancelOrder } from './rest-order.js';
-import { cancelAllOf, claim, paidLots, payoutOf, refundOf } from './settlement.js';
+import { cancelAllOf, claimPosition, paidLots, payoutOf, refundOf } from './settlement.js';
 
 export function cancel(state: State, command: Cancel): number {
   const { orders } = state;
@@ -56,7 +56,7 @@ export function claimWinnings(state: State, command: Claim): number {
   const lots = paidLots(state, slot, row);
   const payout = payoutOf(state, slot, row);
   const refund = refundOf(state, slot, row);
-  if (!claim(state, slot, command.userId)) return Code.nothing_to_claim;
+  if (!claimPosition(state, slot, command.userId)) return Code.nothing_to_claim;
 
   const resolution = state.markets.resolution.values[slot] ?? Resolution.NONE;
   state.result.write(command.marketId, command.userId, resolution, lots, payout, refund);

@@ -58,7 +58,7 @@ function checkAccounts(state: State): void {
     held += ledger.held.values[userId]!;
     let heldByOrders = 0;
     let count = 0;
-    for (let row = orders.firstOfUser.values[userId]!; row !== 0; row = orders.afterOfUser.values[row]!) {
+    for (let row = orders.firstOfUser(userId); row !== 0; row = orders.nextOfUser(row)) {
       count++;
       if (sideOf(orders.kind.values[row]!) === Side.BUY) {
         heldByOrders += orders.lots.values[row]! * orders.level.values[row]!;
@@ -108,8 +108,8 @@ function checkVault({ users, vault, ledger }: State): void {
 function checkReferrals({ users, positions, markets }: State): void {
   const pending = new Map<number, number>();
   for (const marketId of markets.ids()) {
-    let row = positions.firstInMarket.values[markets.find(marketId)]!;
-    for (; row !== 0; row = positions.afterInMarket.values[row]!) {
+    let row = positions.firstInMarket(markets.find(marketId));
+    for (; row !== 0; row = positions.nextInMarket(row)) {
       if (positions.settled.values[row] === 1) continue;
       const referrer = users.referrer.values[positions.userId.values[row]!]!;
       pending.set(referrer, (pending.get(referrer) ?? 0) + positions.feesMicros.values[row]!);
@@ -130,11 +130,7 @@ function checkPositions(state: State, slot: number): number {
   let fees = 0;
   let count = 0;
   const isResolved = markets.status.values[slot] === MarketStatus.RESOLVED;
-  for (
-    let row = positions.firstInMarket.values[slot]!;
-    row !== 0;
-    row = positions.afterInMarket.values[row]!
-  ) {
+  for (let row = positions.firstInMarket(slot); row !== 0; row = positions.nextInMarket(row)) {
     count++;
     for (const outcome of [0, 1]) {
       lots[outcome]! += positions.lots.values[row * 2 + outcome]!;
@@ -166,8 +162,8 @@ function checkHeldLots(state: State, row: number, outcome: number): void {
   const { positions, orders } = state;
   const slot = positions.slot.values[row]!;
   let held = 0;
-  let order = orders.firstOfUser.values[positions.userId.values[row]!]!;
-  for (; order !== 0; order = orders.afterOfUser.values[order]!) {
+  let order = orders.firstOfUser(positions.userId.values[row]!);
+  for (; order !== 0; order = orders.nextOfUser(order)) {
     const kind = orders.kind.values[order]!;
     if (orders.slot.values[order] !== slot || sideOf(kind) !== Side.SELL || outcomeOf(kind) !== outcome)
       continue;
@@ -183,19 +179,19 @@ function checkBook(state: State, slot: number): number {
   const book = state.markets.book(slot);
   expect(book[0].best() + book[1].best() < MICROS_PER_SET || isEnded(state, slot), 'the book is crossed');
   let count = 0;
-  for (const lean of [0, 1] as const) {
-    const ladder = book[lean];
+  for (const bookSide of [0, 1] as const) {
+    const ladder = book[bookSide];
     let seen = ladder.best();
     for (let level = MICROS_PER_SET - 1; level >= 1; level--) {
       let lots = 0;
-      for (let row = ladder.first.values[level]!; row !== 0; row = orders.nextAtLevel(row)) {
+      for (let row = ladder.levels.first(level); row !== 0; row = orders.nextAtLevel(row)) {
         count++;
         lots += orders.lots.values[row]!;
         expect(
           orders.level.values[row] === level && orders.slot.values[row] === slot,
           'an order is out of place',
         );
-        expect(bookSideOf(orders.kind.values[row]!) === lean, 'an order is on the wrong side');
+        expect(bookSideOf(orders.kind.values[row]!) === bookSide, 'an order is on the wrong side');
         expect(orders.lots.values[row]! > 0, 'an order rests with nothing left');
         expect(orders.find(orders.id.values[row]!) === row, 'an order is not in the index');
       }

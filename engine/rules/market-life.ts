@@ -5,20 +5,16 @@
 
 import { MarketStatus, marketIdOf, Resolution, WINDOW_MS } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
+import {
+  LATE_OPENING_LEFT_MIN_MS,
+  PAYOUT_DELAY_MS,
+  RESOLVE_DELAY_MS,
+  VAULT_SHARE_PERCENT,
+  VOID_DELAY_MS,
+} from '../interface/parameters.js';
 import { type AssetSchedule, DeadlineKind, WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
 import { mulDivFloor } from '../storage/arithmetic.js';
-
-/** How long late prices may still come in before a reference price is fixed. */
-const FIX_DELAY_MS = 2_000;
-/** How long after its end a market without a price becomes VOID. */
-const VOID_DELAY_MS = 60_000;
-/** How long winnings wait to be claimed. */
-export const PAYOUT_DELAY_MS = 86_400_000;
-/** A market opens late only while this much of its window is left. */
-const LEAST_LEFT_MS = 60_000;
-/** Of the fees, in percent. */
-const VAULT_SHARE_PERCENT = 40;
 
 /** Does everything that is due by `atMs`, in order. */
 export function applyDeadlines(state: State, atMs: number): void {
@@ -59,7 +55,7 @@ export function observePrice(state: State, asset: number, observedAtMs: number, 
   state.events.write(EventType.priceObserved, asset, priceMicros, observedAtMs);
   const schedule = state.schedule.assets[asset]!;
   const startsAtMs = schedule.boundaryAtMs - WINDOW_MS;
-  if (schedule.waitsForPrice === 1 && schedule.boundaryAtMs - state.nowMs >= LEAST_LEFT_MS) {
+  if (schedule.waitsForPrice === 1 && schedule.boundaryAtMs - state.nowMs >= LATE_OPENING_LEFT_MIN_MS) {
     openMarket(state, asset, startsAtMs, state.prices.reference(asset, startsAtMs) ?? priceMicros);
   }
   // Past the time of fixing, only a market that still has no price is left.
@@ -74,7 +70,7 @@ function passBoundary(state: State, asset: number, boundaryAtMs: number): void {
   const schedule = state.schedule.assets[asset]!;
   if (schedule.activeSlot !== 0) endMarket(state, schedule, boundaryAtMs);
   schedule.boundaryAtMs = boundaryAtMs + WINDOW_MS;
-  schedule.fixAtMs = boundaryAtMs + FIX_DELAY_MS;
+  schedule.fixAtMs = boundaryAtMs + RESOLVE_DELAY_MS;
   const reference = state.prices.reference(asset, boundaryAtMs);
   if (reference === null) {
     schedule.waitsForPrice = 1;
@@ -107,7 +103,7 @@ function endMarket(state: State, schedule: AssetSchedule, endsAtMs: number): voi
 function fixReference(state: State, asset: number, dueAtMs: number): void {
   const schedule = state.schedule.assets[asset]!;
   schedule.fixAtMs = Number.POSITIVE_INFINITY;
-  const boundaryAtMs = dueAtMs - FIX_DELAY_MS;
+  const boundaryAtMs = dueAtMs - RESOLVE_DELAY_MS;
   if (schedule.endedSlot !== 0) resolveIfPossible(state, schedule, boundaryAtMs, dueAtMs);
   const { markets } = state;
   const active = schedule.activeSlot;
@@ -145,7 +141,7 @@ function resolve(
   markets.status.set(slot, MarketStatus.RESOLVED);
   markets.resolution.set(slot, resolution);
   markets.endPriceMicros.set(slot, endPriceMicros);
-  markets.settleCursor.set(slot, state.positions.firstInMarket.values[slot]!);
+  markets.settleCursor.set(slot, state.positions.firstInMarket(slot));
   state.events.write(EventType.marketResolved, markets.id.values[slot]!, resolution, endPriceMicros);
   if (resolution !== Resolution.VOID) shareWithVault(state, slot, atMs);
   state.schedule.addWork(WorkKind.SETTLE, slot);

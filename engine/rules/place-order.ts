@@ -28,12 +28,13 @@ import {
   MICROS_PER_SET,
   MIN_PRICE_TICKS,
 } from '../interface/limits.js';
+import { feeOn } from '../interface/parameters.js';
 import { ORDER_RESULT_LENGTH, OrderResult, RESULT_HEAD_LENGTH } from '../interface/results.js';
 import type { State } from '../state/state.js';
-import { feeOn, isIntegerBetween } from '../storage/arithmetic.js';
-import { cancelOrder, rest } from './rest-order.js';
+import { isIntegerBetween } from '../storage/arithmetic.js';
+import { cancelOrder, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
-import { chargeRest, executeTrade } from './trade.js';
+import { chargeFeeRemainder, executeTrade } from './trade.js';
 
 /** Places an order; writes the fields of its result, whose head is at `base`, when the code is `ok`. */
 export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base: number): number {
@@ -49,12 +50,12 @@ export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base
   state.lastOrderId.set(taker.orderId);
   const nextMakerLevel = takeLiquidity(state, taker);
   const done = taker.isDone(nextMakerLevel);
-  chargeRest(state, taker, taker.wholeFeeMicros(nextMakerLevel) - taker.feeMicros);
+  chargeFeeRemainder(state, taker, taker.orderFeeMicros(nextMakerLevel) - taker.feeMicros);
   settleTaker(state, taker);
   state.fillsLeft -= taker.fillCount;
   // An order that stopped short of an acceptable maker does not rest: it would stand in that maker's way.
   const rests = command.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
-  const restingLots = rests ? rest(state, taker) : 0;
+  const restingLots = rests ? restOrder(state, taker) : 0;
   writeResult(state, taker, base, restingLots, done);
   return Code.ok;
 }
@@ -124,10 +125,10 @@ function checkLiquidity(state: State, taker: Taker, command: Buy | Sell): number
 
 /** The level of the best acceptable maker that is somebody else's; 0: none. */
 function firstMakerLevel(state: State, taker: Taker): number {
-  const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
+  const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
   let level = ladder.best();
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
-    for (let row = ladder.first.values[level]!; row !== 0; row = state.orders.nextAtLevel(row)) {
+    for (let row = ladder.levels.first(level); row !== 0; row = state.orders.nextAtLevel(row)) {
       if (state.orders.userId.values[row] !== taker.userId) return level;
     }
     level = ladder.nextBelow(level);
@@ -150,10 +151,10 @@ function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
  */
 export function walk(state: State, taker: Taker, mostFills: number): number {
   const { orders } = state;
-  const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
+  const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
   let level = ladder.best();
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
-    for (let row = ladder.first.values[level]!; row !== 0; row = orders.nextAtLevel(row)) {
+    for (let row = ladder.levels.first(level); row !== 0; row = orders.nextAtLevel(row)) {
       if (orders.userId.values[row] === taker.userId) continue;
       if (taker.fillCount >= mostFills) return level;
       const lots = taker.lotsAt(level, orders.lots.values[row]!);
@@ -169,11 +170,11 @@ export function walk(state: State, taker: Taker, mostFills: number): number {
 /** Trades with makers, best first, until the order or the acceptable makers end. Returns as `walk` does. */
 function takeLiquidity(state: State, taker: Taker): number {
   const { orders } = state;
-  const ladder = state.markets.book(taker.slot)[1 - taker.lean]!;
+  const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
   for (;;) {
     const level = ladder.best();
     if (level === 0 || level + taker.level < MICROS_PER_SET) return 0;
-    const row = ladder.first.values[level]!;
+    const row = ladder.levels.first(level);
     const lots = taker.lotsAt(level, orders.lots.values[row]!);
     if (lots === 0) return level;
     if (orders.userId.values[row] === taker.userId) {

@@ -12,7 +12,7 @@ import type { Taker } from './taker.js';
 const Slot = EventSlot.orderRested;
 
 /** Puts what is left of an order into the book at its own price; returns the lots. At least one can be paid for. */
-export function rest(state: State, taker: Taker): number {
+export function restOrder(state: State, taker: Taker): number {
   const isBuy = taker.side === Side.BUY;
   const affordable = isBuy ? Math.floor(taker.budgetLeft / taker.priceTicks) : taker.lotsLeft;
   const lots = Math.min(affordable, taker.lotsLeft);
@@ -23,7 +23,7 @@ export function rest(state: State, taker: Taker): number {
     const row = state.positions.find(taker.userId, taker.slot);
     state.positions.heldLots.add(row * 2 + taker.outcome, lots);
   }
-  const row = state.orders.add(state.markets.book(taker.slot)[taker.lean], taker, lots, state.nowMs);
+  const row = state.orders.add(state.markets.book(taker.slot)[taker.bookSide], taker, lots, state.nowMs);
   writeOrderEvent(state, EventType.orderRested, row);
   return lots;
 }

@@ -9,15 +9,11 @@
 import { CancelReason, PointsReason, Resolution } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
+import { MICRO_POINTS_PER_FEE_MICRO, REFERRAL_DIVISOR } from '../interface/parameters.js';
 import { WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
 import { addSaturating } from '../storage/arithmetic.js';
 import { cancelOrder } from './rest-order.js';
-
-/** Of the fees of each referred taker, one part in ten. Points for the referrer, too. */
-const REFERRAL_DIVISOR = 10;
-/** 100 points per dollar are 100 millionths of a point per micro-dollar. */
-const MICRO_POINTS_PER_FEE_MICRO = 100;
 
 /** Does up to `units` units of pending work. */
 export function runPendingWork(state: State, units: number): void {
@@ -45,7 +41,7 @@ function cancelResting(state: State, slot: number, units: number): number {
   for (const ladder of book) {
     for (let level = ladder.best(); level !== 0; level = ladder.best()) {
       if (left === 0) return 0;
-      cancelOrder(state, ladder.first.values[level]!, CancelReason.MARKET_ENDED);
+      cancelOrder(state, ladder.levels.first(level), CancelReason.MARKET_ENDED);
       left--;
     }
   }
@@ -59,7 +55,7 @@ function settlePositions(state: State, slot: number, units: number): number {
   let left = units;
   for (let row = markets.settleCursor.values[slot]!; row !== 0; row = markets.settleCursor.values[slot]!) {
     if (left === 0) return 0;
-    markets.settleCursor.set(slot, state.positions.afterInMarket.values[row]!);
+    markets.settleCursor.set(slot, state.positions.nextInMarket(row));
     if (state.positions.settled.values[row] === 0) settlePosition(state, slot, row);
     if (payoutOf(state, slot, row) === 0 && refundOf(state, slot, row) === 0) state.positions.forget(row);
     left--;
@@ -84,7 +80,7 @@ function settlePosition(state: State, slot: number, row: number): void {
   const fees = positions.feesMicros.values[row]!;
   const profit = payout + refund - upCost - downCost;
   if (upLots + downLots + refund > 0) {
-    state.standings.addProfit(userId, profit);
+    state.userStatistics.addProfit(userId, profit);
     const marketId = state.markets.id.values[slot]!;
     state.events.write(EventType.positionSettled, marketId, userId, upLots, downLots);
     state.events.write(upCost, downCost, fees, payout, refund, profit);
@@ -139,7 +135,7 @@ function creditPoints(
   microPoints: number,
 ): void {
   if (microPoints === 0) return;
-  state.standings.addPoints(userId, microPoints);
+  state.userStatistics.addPoints(userId, microPoints);
   state.events.write(EventType.pointsCredited, userId, marketId, reason, microPoints);
 }
 
@@ -162,8 +158,8 @@ function shareRestOfFees(state: State, slot: number): void {
 /** Pays whoever did not claim; then the market is forgotten. */
 function payUnclaimed(state: State, slot: number, units: number): number {
   let left = units;
-  const { firstInMarket } = state.positions;
-  for (let row = firstInMarket.values[slot]!; row !== 0; row = firstInMarket.values[slot]!) {
+  const { positions } = state;
+  for (let row = positions.firstInMarket(slot); row !== 0; row = positions.firstInMarket(slot)) {
     if (left === 0) return 0;
     pay(state, slot, row, true);
     left--;
@@ -181,7 +177,7 @@ function payUnclaimed(state: State, slot: number, units: number): number {
  * Pays one position of a resolved market and forgets it. Returns false, and changes nothing, if there is nothing to
  * pay to this user.
  */
-export function claim(state: State, slot: number, userId: number): boolean {
+export function claimPosition(state: State, slot: number, userId: number): boolean {
   const row = state.positions.find(userId, slot);
   if (row === 0 || payoutOf(state, slot, row) + refundOf(state, slot, row) === 0) return false;
   if (state.positions.settled.values[row] === 0) {
@@ -189,7 +185,7 @@ export function claim(state: State, slot: number, userId: number): boolean {
     settlePosition(state, slot, row);
   }
   if (state.markets.settleCursor.values[slot] === row) {
-    state.markets.settleCursor.set(slot, state.positions.afterInMarket.values[row]!);
+    state.markets.settleCursor.set(slot, state.positions.nextInMarket(row));
   }
   pay(state, slot, row, false);
   return true;
@@ -199,9 +195,9 @@ export function claim(state: State, slot: number, userId: number): boolean {
 export function cancelAllOf(state: State, userId: number, slot: number, reason: CancelReason): number {
   const { orders } = state;
   let cancelled = 0;
-  let row = orders.firstOfUser.values[userId]!;
+  let row = orders.firstOfUser(userId);
   while (row !== 0) {
-    const next = orders.afterOfUser.values[row]!;
+    const next = orders.nextOfUser(row);
     if (orders.slot.values[row] === slot) {
       cancelOrder(state, row, reason);
       cancelled++;

@@ -6,8 +6,8 @@
 import type { Buy, Sell } from '../interface/commands.js';
 import { Outcome, Side } from '../interface/domain.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
+import { feeOn } from '../interface/parameters.js';
 import { bookSideOf, kindOf, ownTicks } from '../state/orders.js';
-import { feeOn } from '../storage/arithmetic.js';
 
 /** One object serves all orders, so that placing one allocates nothing. */
 export class Taker {
@@ -17,7 +17,7 @@ export class Taker {
   side: Side = Side.BUY;
   outcome: Outcome = Outcome.UP;
   kind = 0;
-  lean: 0 | 1 = 0;
+  bookSide: 0 | 1 = 0;
   level = 0;
   priceTicks = 0;
   orderId = 0;
@@ -42,7 +42,7 @@ export class Taker {
     // Not the command's own value, which might be -0.
     this.outcome = command.outcome === Outcome.UP ? Outcome.UP : Outcome.DOWN;
     this.kind = kindOf(this.side, this.outcome);
-    this.lean = bookSideOf(this.kind);
+    this.bookSide = bookSideOf(this.kind);
     this.priceTicks = command.priceTicks;
     this.level = ownTicks(this.kind, command.priceTicks);
     this.orderId = 0;
@@ -76,7 +76,7 @@ export class Taker {
   }
 
   /** The fee on the whole order, before anything of it rests: on the budget if that is used up, else on what was spent. */
-  wholeFeeMicros(nextMakerLevel: number): number {
+  orderFeeMicros(nextMakerLevel: number): number {
     if (this.side === Side.SELL || this.filledLots === 0) return 0;
     return feeOn(this.isBudgetUsed(nextMakerLevel) ? this.valueMicros + this.budgetLeft : this.valueMicros);
   }

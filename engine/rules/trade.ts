@@ -6,15 +6,12 @@
 import { MatchType, type Outcome, Side, ticksIn } from '../interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../interface/events.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
+import { feeOn, POINTS_MAX_TICKS, POINTS_MIN_TICKS } from '../interface/parameters.js';
 import type { Ladder } from '../state/ladder.js';
 import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
 import type { State } from '../state/state.js';
-import { addSaturating, feeOn } from '../storage/arithmetic.js';
+import { addSaturating } from '../storage/arithmetic.js';
 import type { Taker } from './taker.js';
-
-/** The least price, in ticks of the taker's outcome, at which fees earn points, and the greatest. */
-const POINTS_FROM_TICKS = 30;
-const POINTS_TO_TICKS = 970;
 
 const TRADE_LENGTH = EVENT_LENGTHS[EventType.trade]!;
 const Slot = EventSlot.trade;
@@ -44,8 +41,8 @@ export function executeTrade(state: State, taker: Taker, ladder: Ladder, row: nu
   taker.fill(lots, takerTicks, takerValue);
   chargeFee(state, taker, takerTicks, feePart);
   orders.reduce(ladder, row, lots);
-  state.standings.addTrade(taker.userId, takerProfit, takerValue);
-  state.standings.addTrade(makerId, makerProfit, makerValue);
+  state.userStatistics.addTrade(taker.userId, takerProfit, takerValue);
+  state.userStatistics.addTrade(makerId, makerProfit, makerValue);
   const upTicks = ticksIn(taker.outcome, takerTicks);
   countTrade(state, taker.slot, upTicks, takerValue);
   const tradeId = state.lastTradeId.value + 1;
@@ -75,10 +72,10 @@ export function executeTrade(state: State, taker: Taker, ladder: Ladder, row: nu
 }
 
 /** Adds to the fee of the order's last trade what its fee as a whole is more than the parts of its trades. */
-export function chargeRest(state: State, taker: Taker, restMicros: number): void {
+export function chargeFeeRemainder(state: State, taker: Taker, restMicros: number): void {
   if (restMicros === 0) return;
   chargeFee(state, taker, taker.worstTicks, restMicros);
-  state.standings.addProfit(taker.userId, 0 - restMicros);
+  state.userStatistics.addProfit(taker.userId, 0 - restMicros);
   const tape = state.events.values;
   tape[taker.lastTradeAt + Slot.feeMicros]! += restMicros;
   tape[taker.lastTradeAt + Slot.takerProfitMicros]! -= restMicros;
@@ -117,8 +114,8 @@ function moveShares(
   lots: number,
   valueMicros: number,
 ): number {
-  if (side === Side.SELL) return valueMicros - state.positions.giveUp(row, outcome, lots);
-  state.positions.receive(row, outcome, lots, valueMicros);
+  if (side === Side.SELL) return valueMicros - state.positions.removeShares(row, outcome, lots);
+  state.positions.addShares(row, outcome, lots, valueMicros);
   return 0;
 }
 
@@ -136,7 +133,7 @@ function chargeFee(state: State, taker: Taker, takerTicks: number, feePart: numb
   if (feePart === 0) return;
   taker.feeMicros += feePart;
   state.positions.feesMicros.add(taker.positionRow, feePart);
-  if (takerTicks >= POINTS_FROM_TICKS && takerTicks <= POINTS_TO_TICKS) {
+  if (takerTicks >= POINTS_MIN_TICKS && takerTicks <= POINTS_MAX_TICKS) {
     state.positions.pointFeesMicros.add(taker.positionRow, feePart);
   }
 }

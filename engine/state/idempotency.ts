@@ -20,14 +20,20 @@ import { ByteBlocks, blocksFor } from '../storage/byte-blocks.js';
 import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
 import type { Digest } from '../storage/digest.js';
 import { HashIndex } from '../storage/hash-index.js';
+import { Links, ListEnds } from '../storage/linked-lists.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
+import { RowPool } from '../storage/row-pool.js';
 import type { TextHash } from '../storage/text-hash.js';
+import { NO_UNDO } from '../storage/undo.js';
 
 /** How many expired entries go per new one: expiry is paid for in small coins. */
 const EXPIRED_PER_ENTRY = 4;
 /** A safe integer takes at most so many groups of 7 bits. */
 const MOST_INTEGER_BYTES = 8;
 const MOST_INT32 = 2 ** 31 - 1;
+
+/** The owner of the one list of all entries. */
+const ALL = 0;
 
 /** What a look-up found. */
 export const Found = { NOTHING: 0, SAME: 1, OTHER: 2 } as const;
@@ -64,27 +70,22 @@ export class Idempotency {
   private readonly index = new HashIndex();
   /** By entry. The lists: the entry before and after in the order of age, of all and of its user; 0: none. */
   private readonly userIds = new Int32Chunks();
-  private readonly printA = new Int32Chunks();
-  private readonly printB = new Int32Chunks();
+  private readonly fingerprintA = new Int32Chunks();
+  private readonly fingerprintB = new Int32Chunks();
   private readonly atMs = new Int53Chunks();
   private readonly firstBlock = new Int32Chunks();
   private readonly byteLength = new Int32Chunks();
-  private readonly older = new Int32Chunks();
-  private readonly newer = new Int32Chunks();
-  private readonly olderOfUser = new Int32Chunks();
-  private readonly newerOfUser = new Int32Chunks();
-  /** By user id: the user's oldest and newest entry, how many entries, and how many blocks they take. */
-  private readonly oldestOfUser = new Int32Chunks();
-  private readonly newestOfUser = new Int32Chunks();
+  private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
+  private readonly userLinks = new Links(new Int32Chunks(), new Int32Chunks());
+  private readonly pool = new RowPool(NO_UNDO, this.links.afters, (rows) => {
+    for (const column of this.columns()) column.ensure(rows);
+  });
+  /** The list of all entries and that of each user, oldest first. */
+  private readonly all = new ListEnds(new Int32Chunks(), new Int32Chunks());
+  private readonly ofUser = new ListEnds(new Int32Chunks(), new Int32Chunks());
+  /** By user id: how many entries, and how many blocks they take. */
   private readonly countOfUser = new Int32Chunks();
   private readonly blocksOfUser = new Int32Chunks();
-
-  private oldest = 0;
-  private newest = 0;
-  private count = 0;
-  /** Rows ever used, plus one; and the first of those that are free, which are linked by `newer`. */
-  private end = 1;
-  private firstFree = 0;
 
   /** The run of bytes of one entry, while it is written or read. */
   private bytes = new Uint8Array(1_024);
@@ -98,16 +99,18 @@ export class Idempotency {
   constructor(
     private readonly hash: TextHash,
     private readonly bounds: IdempotencyBounds = IDEMPOTENCY_BOUNDS,
-  ) {}
+  ) {
+    this.all.ensure(ALL + 1);
+  }
 
   /** Looks a key up; when the same command is found, its result is put on the tape. */
-  look(userId: number, key: string, print: Digest, nowMs: number, result: NumberBuffer): Found {
+  lookUp(userId: number, key: string, print: Digest, nowMs: number, result: NumberBuffer): Found {
     const entry = this.find(userId, key);
     this.lookedUpOf = userId;
     this.lookedUpKey = key;
     this.lookedUpEntry = entry;
     if (entry === 0 || this.atMs.get(entry) + IDEMPOTENCY_KEPT_MS <= nowMs) return Found.NOTHING;
-    if (this.printA.get(entry) !== print.a || this.printB.get(entry) !== print.b) return Found.OTHER;
+    if (this.fingerprintA.get(entry) !== print.a || this.fingerprintB.get(entry) !== print.b) return Found.OTHER;
     this.decode(entry, key.length, result);
     return Found.SAME;
   }
@@ -126,8 +129,7 @@ export class Idempotency {
 
   /** Makes rows for users 1 to `userRows` - 1 exist. */
   ensureUsers(userRows: number): void {
-    this.oldestOfUser.ensure(userRows);
-    this.newestOfUser.ensure(userRows);
+    this.ofUser.ensure(userRows);
     this.countOfUser.ensure(userRows);
     this.blocksOfUser.ensure(userRows);
   }
@@ -135,42 +137,46 @@ export class Idempotency {
   /** Makes room in the index for as many entries as there can be. */
   reserve(): void {
     const { entriesInAll } = this.bounds;
-    if (!this.index.hasRoomFor(entriesInAll)) this.indexAnew(entriesInAll);
+    if (!this.index.hasRoomFor(entriesInAll)) this.rebuildIndex(entriesInAll);
   }
 
   /** Builds the index anew, for another key of the hash, or for that many entries. */
-  indexAnew(expectedEntries = 0): void {
+  rebuildIndex(expectedEntries = 0): void {
     this.index.clear(expectedEntries);
     this.lookedUpOf = 0;
-    for (let entry = this.oldest; entry !== 0; entry = this.newer.get(entry)) {
+    for (let entry = this.oldest; entry !== 0; entry = this.links.next(entry)) {
       this.index.add(this.keyHash(entry), entry);
     }
   }
 
   /** All entries, the oldest first; the lists of users and the index follow from it. */
   archive(archive: Archive): void {
-    const count = archive.number(this.count);
+    const count = archive.number(this.pool.used.value);
     if (!archive.reading) {
-      for (let entry = this.oldest; entry !== 0; entry = this.newer.get(entry))
+      for (let entry = this.oldest; entry !== 0; entry = this.links.next(entry))
         this.archiveEntry(archive, entry);
       return;
     }
     for (let i = 0; i < count; i++) {
-      const entry = this.takeRow();
+      const entry = this.pool.take();
       this.archiveEntry(archive, entry);
       this.link(entry);
     }
-    this.indexAnew(count);
+    this.rebuildIndex(count);
   }
 
   private archiveEntry(archive: Archive, entry: number): void {
     this.userIds.set(entry, archive.number(this.userIds.get(entry)));
-    this.printA.set(entry, archive.number(this.printA.get(entry)));
-    this.printB.set(entry, archive.number(this.printB.get(entry)));
+    this.fingerprintA.set(entry, archive.number(this.fingerprintA.get(entry)));
+    this.fingerprintB.set(entry, archive.number(this.fingerprintB.get(entry)));
     this.atMs.set(entry, archive.number(this.atMs.get(entry)));
     const byteLength = archive.number(this.byteLength.get(entry));
     this.byteLength.set(entry, byteLength);
     this.firstBlock.set(entry, this.blocks.archive(archive, this.firstBlock.get(entry), byteLength));
+  }
+
+  private get oldest(): number {
+    return this.all.first(ALL);
   }
 
   private find(userId: number, key: string): number {
@@ -196,18 +202,18 @@ export class Idempotency {
     const isTooMuch = () =>
       this.countOfUser.get(userId) >= entriesPerUser ||
       this.blocksOfUser.get(userId) + blocks > blocksPerUser;
-    while (this.oldestOfUser.get(userId) !== 0 && isTooMuch()) this.forget(this.oldestOfUser.get(userId));
-    const isFull = () => this.count >= entriesInAll || this.blocks.used + blocks > blocksInAll;
+    while (this.ofUser.first(userId) !== 0 && isTooMuch()) this.forget(this.ofUser.first(userId));
+    const isFull = () => this.pool.used.value >= entriesInAll || this.blocks.used + blocks > blocksInAll;
     while (this.oldest !== 0 && isFull()) this.forget(this.oldest);
   }
 
   /** Adds the newest entry; its key and result are in `bytes`. */
   private add(fields: EntryFields): void {
     const { userId, byteLength } = fields;
-    const entry = this.takeRow();
+    const entry = this.pool.take();
     this.userIds.set(entry, userId);
-    this.printA.set(entry, fields.a);
-    this.printB.set(entry, fields.b);
+    this.fingerprintA.set(entry, fields.a);
+    this.fingerprintB.set(entry, fields.b);
     this.atMs.set(entry, fields.atMs);
     this.byteLength.set(entry, byteLength);
     this.firstBlock.set(entry, this.blocks.write(this.bytes, byteLength));
@@ -218,19 +224,8 @@ export class Idempotency {
   /** Puts an entry at the end of the lists, and counts it. */
   private link(entry: number): void {
     const userId = this.userIds.get(entry);
-    this.count++;
-    this.older.set(entry, this.newest);
-    this.newer.set(entry, 0);
-    if (this.newest !== 0) this.newer.set(this.newest, entry);
-    else this.oldest = entry;
-    this.newest = entry;
-
-    const newestOfUser = this.newestOfUser.get(userId);
-    this.olderOfUser.set(entry, newestOfUser);
-    this.newerOfUser.set(entry, 0);
-    if (newestOfUser !== 0) this.newerOfUser.set(newestOfUser, entry);
-    else this.oldestOfUser.set(userId, entry);
-    this.newestOfUser.set(userId, entry);
+    this.links.append(this.all, ALL, entry);
+    this.userLinks.append(this.ofUser, userId, entry);
     this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
     this.blocksOfUser.set(userId, this.blocksOfUser.get(userId) + blocksFor(this.byteLength.get(entry)));
   }
@@ -241,33 +236,9 @@ export class Idempotency {
     this.blocks.free(this.firstBlock.get(entry));
     this.countOfUser.set(userId, this.countOfUser.get(userId) - 1);
     this.blocksOfUser.set(userId, this.blocksOfUser.get(userId) - blocksFor(this.byteLength.get(entry)));
-    const olderOfUser = this.olderOfUser.get(entry);
-    const newerOfUser = this.newerOfUser.get(entry);
-    if (olderOfUser !== 0) this.newerOfUser.set(olderOfUser, newerOfUser);
-    else this.oldestOfUser.set(userId, newerOfUser);
-    if (newerOfUser !== 0) this.olderOfUser.set(newerOfUser, olderOfUser);
-    else this.newestOfUser.set(userId, olderOfUser);
-
-    const older = this.older.get(entry);
-    const newer = this.newer.get(entry);
-    if (older !== 0) this.newer.set(older, newer);
-    else this.oldest = newer;
-    if (newer !== 0) this.older.set(newer, older);
-    else this.newest = older;
-    this.count--;
-    this.newer.set(entry, this.firstFree);
-    this.firstFree = entry;
-  }
-
-  private takeRow(): number {
-    const free = this.firstFree;
-    if (free !== 0) {
-      this.firstFree = this.newer.get(free);
-      return free;
-    }
-    const entry = this.end++;
-    for (const column of this.columns()) column.ensure(this.end);
-    return entry;
+    this.userLinks.remove(this.ofUser, userId, entry);
+    this.links.remove(this.all, ALL, entry);
+    this.pool.giveBack(entry);
   }
 
   /** Length of the key, key, number of integers, integers; each integer in groups of 7 bits, lowest first. */
@@ -326,18 +297,16 @@ export class Idempotency {
     if (byteLength > this.bytes.length) this.bytes = new Uint8Array(byteLength * 2);
   }
 
-  private columns(): (Int32Chunks | Int53Chunks)[] {
+  private columns(): (Int32Chunks | Int53Chunks | Links)[] {
     return [
       this.userIds,
-      this.printA,
-      this.printB,
+      this.fingerprintA,
+      this.fingerprintB,
       this.atMs,
       this.firstBlock,
       this.byteLength,
-      this.older,
-      this.newer,
-      this.olderOfUser,
-      this.newerOfUser,
+      this.links,
+      this.userLinks,
     ];
   }
 }

@@ -7,22 +7,21 @@
  */
 import type { Archive } from '../storage/archive.js';
 import { Int32Column, Int53Column, Scalar } from '../storage/columns.js';
+import { ListEnds } from '../storage/linked-lists.js';
 import type { UndoLog } from '../storage/undo.js';
 
 const LEVELS = 1_000;
 const WORDS = 32;
 
 export class Ladder {
-  /** By level: first and last order row (0: none), and the lots of all orders. */
-  readonly first: Int32Column;
-  readonly last: Int32Column;
+  /** By level: its list of orders, and the lots of all of them. */
+  readonly levels: ListEnds;
   readonly lots: Int53Column;
   private readonly words: Int32Column;
   private readonly summary: Scalar;
 
   constructor(undo: UndoLog) {
-    this.first = new Int32Column(undo, LEVELS);
-    this.last = new Int32Column(undo, LEVELS);
+    this.levels = new ListEnds(new Int32Column(undo, LEVELS), new Int32Column(undo, LEVELS));
     this.lots = new Int53Column(undo, LEVELS);
     this.words = new Int32Column(undo, WORDS);
     this.summary = new Scalar(undo);
@@ -61,8 +60,7 @@ export class Ladder {
   }
 
   archive(archive: Archive): void {
-    this.first.archive(archive, LEVELS);
-    this.last.archive(archive, LEVELS);
+    this.levels.archive(archive, LEVELS);
     this.lots.archive(archive, LEVELS);
     this.words.archive(archive, WORDS);
     this.summary.archive(archive);

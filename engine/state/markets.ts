@@ -8,7 +8,8 @@
 
 import { assetOfMarket } from '../interface/domain.js';
 import type { Archive } from '../storage/archive.js';
-import { Int32Column, Int53Column, RowPool } from '../storage/columns.js';
+import { Int32Column, Int53Column } from '../storage/columns.js';
+import { RowPool } from '../storage/row-pool.js';
 import type { UndoLog } from '../storage/undo.js';
 import { Ladder } from './ladder.js';
 import type { Book } from './orders.js';
@@ -52,7 +53,7 @@ export class Markets {
     this.referrersMicros = new Int53Column(undo);
     this.vaultMicros = new Int53Column(undo);
     this.settleCursor = new Int32Column(undo);
-    this.pool = new RowPool(undo, (rows) => {
+    this.pool = new RowPool(undo, new Int32Column(undo), (rows) => {
       for (const column of this.columns()) column.ensure(rows);
       ensureSlots(rows);
     });

@@ -16,8 +16,10 @@
 import { type Outcome, Side } from '../interface/domain.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
-import { Int32Column, Int53Column, RowPool } from '../storage/columns.js';
+import { Int32Column, Int53Column } from '../storage/columns.js';
+import { Links, ListEnds } from '../storage/linked-lists.js';
 import { RowIndex } from '../storage/row-index.js';
+import { RowPool } from '../storage/row-pool.js';
 import type { UndoLog } from '../storage/undo.js';
 import type { Ladder } from './ladder.js';
 
@@ -44,13 +46,11 @@ export class Orders {
   readonly level: Int32Column;
   readonly lots: Int53Column;
   readonly placedAtMs: Int53Column;
-  private readonly before: Int32Column;
-  private readonly after: Int32Column;
-  private readonly beforeOfUser: Int32Column;
-  readonly afterOfUser: Int32Column;
-  /** By user id: first and last of the user's resting orders, and how many. */
-  readonly firstOfUser: Int32Column;
-  private readonly lastOfUser: Int32Column;
+  /** The list of each price level (its ends are in the ladder), and of each user. */
+  private readonly levelLinks: Links;
+  private readonly userLinks: Links;
+  private readonly ofUser: ListEnds;
+  /** By user id: how many of the user's orders rest. */
   readonly countOfUser: Int32Column;
 
   constructor(undo: UndoLog) {
@@ -61,15 +61,12 @@ export class Orders {
     this.level = new Int32Column(undo);
     this.lots = new Int53Column(undo);
     this.placedAtMs = new Int53Column(undo);
-    this.before = new Int32Column(undo);
-    this.after = new Int32Column(undo);
-    this.beforeOfUser = new Int32Column(undo);
-    this.afterOfUser = new Int32Column(undo);
-    this.firstOfUser = new Int32Column(undo);
-    this.lastOfUser = new Int32Column(undo);
+    this.levelLinks = new Links(new Int32Column(undo), new Int32Column(undo));
+    this.userLinks = new Links(new Int32Column(undo), new Int32Column(undo));
+    this.ofUser = new ListEnds(new Int32Column(undo), new Int32Column(undo));
     this.countOfUser = new Int32Column(undo);
     this.rowOfId = new RowIndex(undo);
-    this.pool = new RowPool(undo, (rows) => {
+    this.pool = new RowPool(undo, new Int32Column(undo), (rows) => {
       for (const column of this.columns()) column.ensure(rows);
     });
   }
@@ -84,8 +81,7 @@ export class Orders {
   }
 
   ensureUsers(rows: number): void {
-    this.firstOfUser.ensure(rows);
-    this.lastOfUser.ensure(rows);
+    this.ofUser.ensure(rows);
     this.countOfUser.ensure(rows);
   }
 
@@ -96,7 +92,17 @@ export class Orders {
 
   /** The order behind this one at its level, 0: none. */
   nextAtLevel(row: number): number {
-    return this.after.values[row]!;
+    return this.levelLinks.next(row);
+  }
+
+  /** The oldest of a user's resting orders, 0: none. */
+  firstOfUser(userId: number): number {
+    return this.ofUser.first(userId);
+  }
+
+  /** The user's order that came to rest after this one, 0: none. */
+  nextOfUser(row: number): number {
+    return this.userLinks.next(row);
   }
 
   /** Adds an order at the back of its level; returns its row. */
@@ -110,9 +116,11 @@ export class Orders {
     this.lots.set(row, lots);
     this.placedAtMs.set(row, atMs);
     this.rowOfId.insert(order.orderId, row);
-    this.linkLevel(ladder, row, order.level);
+    if (ladder.levels.first(order.level) === 0) ladder.markUsed(order.level);
+    this.levelLinks.append(ladder.levels, order.level, row);
     ladder.lots.add(order.level, lots);
-    this.linkUser(row, order.userId);
+    this.userLinks.append(this.ofUser, order.userId, row);
+    this.countOfUser.set(order.userId, this.countOfUser.values[order.userId]! + 1);
     return row;
   }
 
@@ -120,8 +128,11 @@ export class Orders {
   remove(ladder: Ladder, row: number): void {
     const level = this.level.values[row]!;
     ladder.lots.add(level, 0 - this.lots.values[row]!);
-    this.unlinkLevel(ladder, row, level);
-    this.unlinkUser(row, this.userId.values[row]!);
+    this.levelLinks.remove(ladder.levels, level, row);
+    if (ladder.levels.first(level) === 0) ladder.markEmpty(level);
+    const userId = this.userId.values[row]!;
+    this.userLinks.remove(this.ofUser, userId, row);
+    this.countOfUser.set(userId, this.countOfUser.values[userId]! - 1);
     this.rowOfId.remove(this.id.values[row]!);
     this.pool.giveBack(row);
   }
@@ -138,8 +149,7 @@ export class Orders {
     this.pool.archive(archive);
     const rows = this.pool.rows.value;
     for (const column of this.columns()) column.archive(archive, rows);
-    this.firstOfUser.archive(archive, userRows);
-    this.lastOfUser.archive(archive, userRows);
+    this.ofUser.archive(archive, userRows);
     this.countOfUser.archive(archive, userRows);
     if (archive.reading) this.rebuildIndex(userRows);
   }
@@ -147,55 +157,12 @@ export class Orders {
   private rebuildIndex(userRows: number): void {
     this.rowOfId.clear(this.count);
     for (let userId = 1; userId < userRows; userId++) {
-      let row = this.firstOfUser.values[userId]!;
-      for (; row !== 0; row = this.afterOfUser.values[row]!) this.rowOfId.insert(this.id.values[row]!, row);
+      let row = this.firstOfUser(userId);
+      for (; row !== 0; row = this.nextOfUser(row)) this.rowOfId.insert(this.id.values[row]!, row);
     }
   }
 
-  private linkLevel(ladder: Ladder, row: number, level: number): void {
-    const last = ladder.last.values[level]!;
-    this.before.set(row, last);
-    this.after.set(row, 0);
-    ladder.last.set(level, row);
-    if (last !== 0) {
-      this.after.set(last, row);
-      return;
-    }
-    ladder.first.set(level, row);
-    ladder.markUsed(level);
-  }
-
-  private unlinkLevel(ladder: Ladder, row: number, level: number): void {
-    const before = this.before.values[row]!;
-    const after = this.after.values[row]!;
-    if (before !== 0) this.after.set(before, after);
-    else ladder.first.set(level, after);
-    if (after !== 0) this.before.set(after, before);
-    else ladder.last.set(level, before);
-    if (before === 0 && after === 0) ladder.markEmpty(level);
-  }
-
-  private linkUser(row: number, userId: number): void {
-    const last = this.lastOfUser.values[userId]!;
-    this.beforeOfUser.set(row, last);
-    this.afterOfUser.set(row, 0);
-    this.lastOfUser.set(userId, row);
-    if (last !== 0) this.afterOfUser.set(last, row);
-    else this.firstOfUser.set(userId, row);
-    this.countOfUser.set(userId, this.countOfUser.values[userId]! + 1);
-  }
-
-  private unlinkUser(row: number, userId: number): void {
-    const before = this.beforeOfUser.values[row]!;
-    const after = this.afterOfUser.values[row]!;
-    if (before !== 0) this.afterOfUser.set(before, after);
-    else this.firstOfUser.set(userId, after);
-    if (after !== 0) this.beforeOfUser.set(after, before);
-    else this.lastOfUser.set(userId, before);
-    this.countOfUser.set(userId, this.countOfUser.values[userId]! - 1);
-  }
-
-  private columns(): (Int53Column | Int32Column)[] {
+  private columns(): (Int53Column | Int32Column | Links)[] {
     return [
       this.id,
       this.userId,
@@ -204,10 +171,8 @@ export class Orders {
       this.level,
       this.lots,
       this.placedAtMs,
-      this.before,
-      this.after,
-      this.beforeOfUser,
-      this.afterOfUser,
+      this.levelLinks,
+      this.userLinks,
     ];
   }
 }

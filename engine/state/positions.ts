@@ -6,8 +6,10 @@
  */
 import type { Archive } from '../storage/archive.js';
 import { mulDivFloor } from '../storage/arithmetic.js';
-import { Int32Column, Int53Column, RowPool } from '../storage/columns.js';
+import { Int32Column, Int53Column } from '../storage/columns.js';
+import { Links, ListEnds } from '../storage/linked-lists.js';
 import { RowIndex } from '../storage/row-index.js';
+import { RowPool } from '../storage/row-pool.js';
 import type { UndoLog } from '../storage/undo.js';
 
 /** Larger than any user id, so that slot × it + user is a key. */
@@ -27,16 +29,11 @@ export class Positions {
   readonly pointFeesMicros: Int53Column;
   /** 1 once resolution has been applied to the row. */
   readonly settled: Int32Column;
-  private readonly beforeOfUser: Int32Column;
-  readonly afterOfUser: Int32Column;
-  private readonly beforeInMarket: Int32Column;
-  readonly afterInMarket: Int32Column;
-  /** By user id. */
-  readonly firstOfUser: Int32Column;
-  private readonly lastOfUser: Int32Column;
-  /** By market slot. */
-  readonly firstInMarket: Int32Column;
-  private readonly lastInMarket: Int32Column;
+  /** The list of each user and of each market, in the order in which positions were added. */
+  private readonly userLinks: Links;
+  private readonly marketLinks: Links;
+  private readonly ofUser: ListEnds;
+  private readonly inMarket: ListEnds;
 
   constructor(undo: UndoLog) {
     this.userId = new Int32Column(undo);
@@ -47,16 +44,12 @@ export class Positions {
     this.feesMicros = new Int53Column(undo);
     this.pointFeesMicros = new Int53Column(undo);
     this.settled = new Int32Column(undo);
-    this.beforeOfUser = new Int32Column(undo);
-    this.afterOfUser = new Int32Column(undo);
-    this.beforeInMarket = new Int32Column(undo);
-    this.afterInMarket = new Int32Column(undo);
-    this.firstOfUser = new Int32Column(undo);
-    this.lastOfUser = new Int32Column(undo);
-    this.firstInMarket = new Int32Column(undo);
-    this.lastInMarket = new Int32Column(undo);
+    this.userLinks = new Links(new Int32Column(undo), new Int32Column(undo));
+    this.marketLinks = new Links(new Int32Column(undo), new Int32Column(undo));
+    this.ofUser = new ListEnds(new Int32Column(undo), new Int32Column(undo));
+    this.inMarket = new ListEnds(new Int32Column(undo), new Int32Column(undo));
     this.rowOfKey = new RowIndex(undo);
-    this.pool = new RowPool(undo, (rows) => {
+    this.pool = new RowPool(undo, new Int32Column(undo), (rows) => {
       for (const column of this.rowColumns()) column.ensure(rows);
       for (const column of this.outcomeColumns()) column.ensure(rows * 2);
     });
@@ -72,18 +65,34 @@ export class Positions {
   }
 
   ensureUsers(rows: number): void {
-    this.firstOfUser.ensure(rows);
-    this.lastOfUser.ensure(rows);
+    this.ofUser.ensure(rows);
   }
 
   ensureMarkets(rows: number): void {
-    this.firstInMarket.ensure(rows);
-    this.lastInMarket.ensure(rows);
+    this.inMarket.ensure(rows);
   }
 
   /** The row of a user in a market, 0 if there is none. */
   find(userId: number, slot: number): number {
     return this.rowOfKey.get(slot * KEY_STRIDE + userId);
+  }
+
+  /** The oldest of a user's positions, 0: none. */
+  firstOfUser(userId: number): number {
+    return this.ofUser.first(userId);
+  }
+
+  nextOfUser(row: number): number {
+    return this.userLinks.next(row);
+  }
+
+  /** The oldest position in a market, 0: none. */
+  firstInMarket(slot: number): number {
+    return this.inMarket.first(slot);
+  }
+
+  nextInMarket(row: number): number {
+    return this.marketLinks.next(row);
   }
 
   findOrAdd(userId: number, slot: number): number {
@@ -92,14 +101,14 @@ export class Positions {
   }
 
   /** Shares that come in, and what they cost. */
-  receive(row: number, outcome: number, lots: number, costMicros: number): void {
+  addShares(row: number, outcome: number, lots: number, costMicros: number): void {
     const at = row * 2 + outcome;
     this.lots.add(at, lots);
     this.costMicros.add(at, costMicros);
   }
 
   /** Shares that go out; returns the part of the cost that goes with them, in proportion and rounded down. */
-  giveUp(row: number, outcome: number, lots: number): number {
+  removeShares(row: number, outcome: number, lots: number): number {
     const at = row * 2 + outcome;
     const cost = mulDivFloor(this.costMicros.values[at]!, lots, this.lots.values[at]!);
     this.lots.add(at, 0 - lots);
@@ -115,7 +124,8 @@ export class Positions {
   forget(row: number): void {
     const userId = this.userId.values[row]!;
     const slot = this.slot.values[row]!;
-    this.unlink(row, userId, slot);
+    this.userLinks.remove(this.ofUser, userId, row);
+    this.marketLinks.remove(this.inMarket, slot, row);
     this.rowOfKey.remove(slot * KEY_STRIDE + userId);
     this.pool.giveBack(row);
   }
@@ -125,10 +135,8 @@ export class Positions {
     const rows = this.pool.rows.value;
     for (const column of this.rowColumns()) column.archive(archive, rows);
     for (const column of this.outcomeColumns()) column.archive(archive, rows * 2);
-    this.firstOfUser.archive(archive, userRows);
-    this.lastOfUser.archive(archive, userRows);
-    this.firstInMarket.archive(archive, marketRows);
-    this.lastInMarket.archive(archive, marketRows);
+    this.ofUser.archive(archive, userRows);
+    this.inMarket.archive(archive, marketRows);
     if (archive.reading) this.rebuildIndex(marketRows);
   }
 
@@ -144,63 +152,29 @@ export class Positions {
     this.pointFeesMicros.set(row, 0);
     this.settled.set(row, 0);
     this.rowOfKey.insert(slot * KEY_STRIDE + userId, row);
-    this.link(row, userId, slot);
+    this.userLinks.append(this.ofUser, userId, row);
+    this.marketLinks.append(this.inMarket, slot, row);
     return row;
-  }
-
-  private link(row: number, userId: number, slot: number): void {
-    const lastOfUser = this.lastOfUser.values[userId]!;
-    this.beforeOfUser.set(row, lastOfUser);
-    this.afterOfUser.set(row, 0);
-    this.lastOfUser.set(userId, row);
-    if (lastOfUser !== 0) this.afterOfUser.set(lastOfUser, row);
-    else this.firstOfUser.set(userId, row);
-
-    const lastInMarket = this.lastInMarket.values[slot]!;
-    this.beforeInMarket.set(row, lastInMarket);
-    this.afterInMarket.set(row, 0);
-    this.lastInMarket.set(slot, row);
-    if (lastInMarket !== 0) this.afterInMarket.set(lastInMarket, row);
-    else this.firstInMarket.set(slot, row);
-  }
-
-  private unlink(row: number, userId: number, slot: number): void {
-    const beforeOfUser = this.beforeOfUser.values[row]!;
-    const afterOfUser = this.afterOfUser.values[row]!;
-    if (beforeOfUser !== 0) this.afterOfUser.set(beforeOfUser, afterOfUser);
-    else this.firstOfUser.set(userId, afterOfUser);
-    if (afterOfUser !== 0) this.beforeOfUser.set(afterOfUser, beforeOfUser);
-    else this.lastOfUser.set(userId, beforeOfUser);
-
-    const beforeInMarket = this.beforeInMarket.values[row]!;
-    const afterInMarket = this.afterInMarket.values[row]!;
-    if (beforeInMarket !== 0) this.afterInMarket.set(beforeInMarket, afterInMarket);
-    else this.firstInMarket.set(slot, afterInMarket);
-    if (afterInMarket !== 0) this.beforeInMarket.set(afterInMarket, beforeInMarket);
-    else this.lastInMarket.set(slot, beforeInMarket);
   }
 
   private rebuildIndex(marketRows: number): void {
     this.rowOfKey.clear(this.count);
     for (let slot = 1; slot < marketRows; slot++) {
-      let row = this.firstInMarket.values[slot]!;
-      for (; row !== 0; row = this.afterInMarket.values[row]!) {
+      for (let row = this.firstInMarket(slot); row !== 0; row = this.nextInMarket(row)) {
         this.rowOfKey.insert(slot * KEY_STRIDE + this.userId.values[row]!, row);
       }
     }
   }
 
-  private rowColumns(): (Int53Column | Int32Column)[] {
+  private rowColumns(): (Int53Column | Int32Column | Links)[] {
     return [
       this.userId,
       this.slot,
       this.feesMicros,
       this.pointFeesMicros,
       this.settled,
-      this.beforeOfUser,
-      this.afterOfUser,
-      this.beforeInMarket,
-      this.afterInMarket,
+      this.userLinks,
+      this.marketLinks,
     ];
   }
 

@@ -7,12 +7,12 @@
  */
 
 import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from '../interface/limits.js';
+import {
+  PRICE_REMEMBERED_MS,
+  REFERENCE_PRICE_AGE_MAX_MS,
+  REFERENCE_WINDOW_MS,
+} from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
-
-const REFERENCE_WINDOW_MS = 60_000;
-const IN_FORCE_AT_MOST_MS = 120_000;
-/** A reference price is needed until 60 s after its time, and looks back 180 s from there. */
-export const PRICE_REMEMBERED_MS = 300_000;
 
 interface AssetPrices {
   symbol: string;
@@ -149,7 +149,7 @@ function average(prices: AssetPrices, atMs: number): number | null {
   const inside = firstAfter(prices, fromMs);
   // The price in force at the beginning is the one before the first inside.
   const inForce = inside - 1;
-  const hasInForce = inForce >= prices.start && times[inForce]! >= fromMs - IN_FORCE_AT_MOST_MS;
+  const hasInForce = inForce >= prices.start && times[inForce]! >= fromMs - REFERENCE_PRICE_AGE_MAX_MS;
   const first = hasInForce ? inForce : inside;
   const coveredMs = atMs - Math.max(fromMs, times[first] ?? atMs);
   if (coveredMs <= 0) return null;

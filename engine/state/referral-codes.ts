@@ -54,7 +54,7 @@ export class ReferralCodes {
     this.current.set(userId, known === 0 ? this.add(userId, canonical) : known);
   }
 
-  indexAnew(expectedCodes: number): void {
+  rebuildIndex(expectedCodes: number): void {
     this.index.clear(Math.max(expectedCodes, this.count));
     for (let row = 1; row <= this.count; row++) this.index.add(this.texts.hashOf(row, this.hash), row);
   }

@@ -29,7 +29,7 @@ export class State {
   readonly hash = new TextHash();
   readonly ledger = new Ledger(this.undo);
   readonly users = new Users(this.undo, this.hash);
-  readonly standings = new UserStatistics(this.undo);
+  readonly userStatistics = new UserStatistics(this.undo);
   readonly orders = new Orders(this.undo);
   readonly positions = new Positions(this.undo);
   readonly markets = new Markets(this.undo, (rows) => {
@@ -52,8 +52,8 @@ export class State {
   readonly result = new NumberBuffer();
   readonly events = new NumberBuffer();
   /** What the head of the result says: of the first time, when an earlier answer is repeated. */
-  answerSequence = 0;
-  answerAtMs = 0;
+  resultSequence = 0;
+  resultAtMs = 0;
   replayed = false;
   /** Makers that the command under way may still trade with, or look at for a FOK order that is refused. */
   fillsLeft = 0;
@@ -69,9 +69,9 @@ export class State {
   }
 
   /** The answer is that of an earlier command. */
-  repeat(sequence: number, atMs: number): void {
-    this.answerSequence = sequence;
-    this.answerAtMs = atMs;
+  markReplayed(sequence: number, atMs: number): void {
+    this.resultSequence = sequence;
+    this.resultAtMs = atMs;
     this.replayed = true;
   }
 
@@ -80,7 +80,7 @@ export class State {
    * larger. It is room in the address space: memory is taken as it is first written to. Changes nothing else.
    */
   reserve(): void {
-    for (const part of [this.ledger, this.standings, this.orders, this.positions])
+    for (const part of [this.ledger, this.userStatistics, this.orders, this.positions])
       part.ensureUsers(MAX_USERS + 1);
     this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
     this.orders.reserve(MAX_OPEN_ORDERS);
@@ -93,7 +93,7 @@ export class State {
     this.idempotency.ensureUsers(userRows);
     this.vault.deposits.ensureUsers(userRows);
     this.ledger.ensureUsers(userRows);
-    this.standings.ensureUsers(userRows);
+    this.userStatistics.ensureUsers(userRows);
     this.orders.ensureUsers(userRows);
     this.positions.ensureUsers(userRows);
   }
@@ -102,9 +102,9 @@ export class State {
   learnSecret(secret: string): void {
     if (secret === '' || this.hash.hasKey) return;
     this.hash.setKey(secret);
-    this.users.indexAnew();
-    this.transfers.indexAnew();
-    this.idempotency.indexAnew();
+    this.users.rebuildIndexes();
+    this.transfers.rebuildIndex();
+    this.idempotency.rebuildIndex();
   }
 
   archive(archive: Archive): void {
@@ -116,7 +116,7 @@ export class State {
     this.users.archive(archive);
     const userRows = this.users.count + 1;
     if (archive.reading) this.ensureUsers(userRows);
-    this.standings.archive(archive, userRows);
+    this.userStatistics.archive(archive, userRows);
     this.orders.archive(archive, userRows);
     this.markets.archive(archive);
     this.ledger.archive(archive, userRows, this.markets.rows);

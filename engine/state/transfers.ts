@@ -62,7 +62,7 @@ export class Transfers {
   }
 
   /** Builds the index anew, for another key of the hash. */
-  indexAnew(): void {
+  rebuildIndex(): void {
     this.index.clear(this.count);
     for (let row = 1; row <= this.count; row++) this.index.add(this.names.hashOf(row, this.hash), row);
   }
@@ -71,7 +71,7 @@ export class Transfers {
     this.count = archive.number(this.count);
     this.names.archive(archive, this.count + 1);
     for (const column of this.columns()) column.archive(archive, this.count + 1);
-    if (archive.reading) this.indexAnew();
+    if (archive.reading) this.rebuildIndex();
   }
 
   private read(row: number): Transfer {

@@ -59,7 +59,7 @@ export class Users {
   /** Makes room in the columns that have to move when they grow, and in the indexes. */
   reserve(rows: number, indexedUsers: number): void {
     for (const column of this.columns()) column.ensure(rows);
-    if (!this.byUsername.hasRoomFor(indexedUsers)) this.indexAnew(indexedUsers);
+    if (!this.byUsername.hasRoomFor(indexedUsers)) this.rebuildIndexes(indexedUsers);
   }
 
   ensureUsers(rows: number): void {
@@ -120,12 +120,12 @@ export class Users {
   }
 
   /** Builds the indexes anew, for another key of the hash, or for that many users. */
-  indexAnew(expectedUsers = 0): void {
+  rebuildIndexes(expectedUsers = 0): void {
     this.byUsername.clear(expectedUsers);
     for (let userId = 1; userId <= this.count; userId++) {
       this.byUsername.add(this.usernames.lowerHashOf(userId, this.hash), userId);
     }
-    this.codes.indexAnew(expectedUsers);
+    this.codes.rebuildIndex(expectedUsers);
   }
 
   archive(archive: Archive): void {
@@ -136,7 +136,7 @@ export class Users {
     this.codes.archive(archive, rows);
     this.partners.archive(archive);
     for (const column of this.columns()) column.archive(archive, rows);
-    if (archive.reading) this.indexAnew(this.count);
+    if (archive.reading) this.rebuildIndexes(this.count);
   }
 
   private hashOf(lowerName: string): number {

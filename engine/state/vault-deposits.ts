@@ -7,6 +7,12 @@ import { CLOSED_DEPOSITS_REMEMBERED } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
 import { HashIndex } from '../storage/hash-index.js';
+import { Links, ListEnds } from '../storage/linked-lists.js';
+import { RowPool } from '../storage/row-pool.js';
+import { NO_UNDO } from '../storage/undo.js';
+
+/** The owner of the one list of closed deposits. */
+const ALL = 0;
 
 /** What a deposit is, as of when it was looked at. */
 export interface VaultDeposit {
@@ -31,23 +37,24 @@ export class VaultDeposits {
   private readonly earnsFromMs = new Int53Chunks();
   private readonly paidYields = new Int53Chunks();
   private readonly closed = new Int32Chunks();
-  /** Of a live deposit: those of the same user before and after it. Of a closed one: `after` is the one closed next. */
-  private readonly before = new Int32Chunks();
-  private readonly after = new Int32Chunks();
-  /** By user id: first and last live deposit, and how many. */
-  private readonly firstOfUser = new Int32Chunks();
-  private readonly lastOfUser = new Int32Chunks();
+  /** A live deposit is in its user's list, a closed one in the list of closed ones. */
+  private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
+  private readonly ofUser = new ListEnds(new Int32Chunks(), new Int32Chunks());
+  private readonly closedOnes = new ListEnds(new Int32Chunks(), new Int32Chunks());
+  /** By user id: how many live deposits. */
   private readonly countOfUser = new Int32Chunks();
 
   private lastId = 0;
   /** Live deposits of everyone. */
   liveCount = 0;
   private closedCount = 0;
-  private firstClosed = 0;
-  private lastClosed = 0;
-  /** Rows ever used, plus one; and the first that is free, the others being linked by `after`. */
-  private end = 1;
-  private firstFree = 0;
+  private readonly pool = new RowPool(NO_UNDO, this.links.afters, (rows) => {
+    for (const column of this.columns()) column.ensure(rows);
+  });
+
+  constructor() {
+    this.closedOnes.ensure(ALL + 1);
+  }
 
   /** null: there is none, or it was closed long ago. */
   find(depositId: number): VaultDeposit | null {
@@ -64,7 +71,7 @@ export class VaultDeposits {
   /** The ids of a user's live deposits, oldest first. */
   idsOf(userId: number): number[] {
     const ids: number[] = [];
-    for (let row = this.firstOfUser.get(userId); row !== 0; row = this.after.get(row))
+    for (let row = this.ofUser.first(userId); row !== 0; row = this.links.next(row))
       ids.push(this.ids.get(row));
     return ids;
   }
@@ -85,20 +92,14 @@ export class VaultDeposits {
   close(deposit: VaultDeposit): void {
     const { row, userId } = deposit;
     deposit.closed = true;
-    const before = this.before.get(row);
-    const after = this.after.get(row);
-    if (before !== 0) this.after.set(before, after);
-    else this.firstOfUser.set(userId, after);
-    if (after !== 0) this.before.set(after, before);
-    else this.lastOfUser.set(userId, before);
+    this.links.remove(this.ofUser, userId, row);
     this.countOfUser.set(userId, this.countOfUser.get(userId) - 1);
     this.liveCount--;
     this.rememberClosed(row);
   }
 
   ensureUsers(userRows: number): void {
-    this.firstOfUser.ensure(userRows);
-    this.lastOfUser.ensure(userRows);
+    this.ofUser.ensure(userRows);
     this.countOfUser.ensure(userRows);
   }
 
@@ -112,18 +113,18 @@ export class VaultDeposits {
       if (archive.reading) this.link(row, this.userIds.get(row));
     }
     const closed = archive.number(this.closedCount);
-    let next = this.firstClosed;
+    let next = this.closedOnes.first(ALL);
     for (let i = 0; i < closed; i++) {
       const row = this.archiveRow(archive, next);
       if (archive.reading) this.rememberClosed(row);
-      else next = this.after.get(next);
+      else next = this.links.next(next);
     }
   }
 
   private rowsInOrder(userRows: number): number[] {
     const rows: number[] = [];
     for (let userId = 1; userId < userRows; userId++) {
-      for (let row = this.firstOfUser.get(userId); row !== 0; row = this.after.get(row)) rows.push(row);
+      for (let row = this.ofUser.first(userId); row !== 0; row = this.links.next(row)) rows.push(row);
     }
     return rows;
   }
@@ -159,7 +160,7 @@ export class VaultDeposits {
   }
 
   private store(depositId: number, deposit: NewDeposit): number {
-    const row = this.takeRow();
+    const row = this.pool.take();
     this.ids.set(row, depositId);
     this.userIds.set(row, deposit.userId);
     this.amounts.set(row, deposit.amountMicros);
@@ -172,44 +173,24 @@ export class VaultDeposits {
   }
 
   private link(row: number, userId: number): void {
-    const last = this.lastOfUser.get(userId);
-    this.before.set(row, last);
-    this.after.set(row, 0);
-    if (last !== 0) this.after.set(last, row);
-    else this.firstOfUser.set(userId, row);
-    this.lastOfUser.set(userId, row);
+    this.links.append(this.ofUser, userId, row);
     this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
     this.liveCount++;
   }
 
   private rememberClosed(row: number): void {
     this.closed.set(row, 1);
-    this.after.set(row, 0);
-    if (this.lastClosed !== 0) this.after.set(this.lastClosed, row);
-    else this.firstClosed = row;
-    this.lastClosed = row;
+    this.links.append(this.closedOnes, ALL, row);
     this.closedCount++;
     if (this.closedCount <= CLOSED_DEPOSITS_REMEMBERED) return;
-    const forgotten = this.firstClosed;
-    this.firstClosed = this.after.get(forgotten);
+    const oldest = this.closedOnes.first(ALL);
+    this.links.remove(this.closedOnes, ALL, oldest);
     this.closedCount--;
-    this.index.remove(forgotten);
-    this.after.set(forgotten, this.firstFree);
-    this.firstFree = forgotten;
+    this.index.remove(oldest);
+    this.pool.giveBack(oldest);
   }
 
-  private takeRow(): number {
-    const free = this.firstFree;
-    if (free !== 0) {
-      this.firstFree = this.after.get(free);
-      return free;
-    }
-    const row = this.end++;
-    for (const column of this.columns()) column.ensure(this.end);
-    return row;
-  }
-
-  private columns(): (Int32Chunks | Int53Chunks)[] {
+  private columns(): (Int32Chunks | Int53Chunks | Links)[] {
     return [
       this.ids,
       this.userIds,
@@ -218,8 +199,7 @@ export class VaultDeposits {
       this.earnsFromMs,
       this.paidYields,
       this.closed,
-      this.before,
-      this.after,
+      this.links,
     ];
   }
 }

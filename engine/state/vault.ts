@@ -11,13 +11,10 @@
  */
 
 import { WINDOW_MS } from '../interface/domain.js';
+import { VAULT_WARM_UP_MS, YIELD_SCALE } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
 import { addSaturating } from '../storage/arithmetic.js';
 import { type VaultDeposit, VaultDeposits } from './vault-deposits.js';
-
-/** What the accumulator counts in: 10^-18 micro per staked micro. */
-const SCALE = 10n ** 18n;
-const WARM_UP_MS = 900_000;
 
 /** The live deposits that begin to earn at one time. */
 interface Cohort {
@@ -39,7 +36,7 @@ export class Vault {
 
   /** The first quarter hour at least 15 minutes after `atMs`. */
   static earnsFromMs(atMs: number): number {
-    return Math.ceil((atMs + WARM_UP_MS) / WINDOW_MS) * WINDOW_MS;
+    return Math.ceil((atMs + VAULT_WARM_UP_MS) / WINDOW_MS) * WINDOW_MS;
   }
 
   add(userId: number, amountMicros: number, atMs: number): VaultDeposit {
@@ -53,7 +50,7 @@ export class Vault {
     if (deposit.closed) return 0;
     const start = this.cohorts.get(deposit.earnsFromMs)!.startPerMicro;
     if (start === null) return 0;
-    const total = (BigInt(deposit.amountMicros) * (this.perMicro - start)) / SCALE;
+    const total = (BigInt(deposit.amountMicros) * (this.perMicro - start)) / YIELD_SCALE;
     return Number(total) - deposit.paidYieldMicros;
   }
 
@@ -80,10 +77,10 @@ export class Vault {
     this.beginEarning(atMs);
     if (this.earningMicros === 0) return 0;
     const earning = BigInt(this.earningMicros);
-    const perMicro = (BigInt(shareMicros) * SCALE) / earning;
+    const perMicro = (BigInt(shareMicros) * YIELD_SCALE) / earning;
     this.perMicro += perMicro;
     // Rounded up, so that what the deposits can claim is never more than what is due.
-    return Number((perMicro * earning + SCALE - 1n) / SCALE);
+    return Number((perMicro * earning + YIELD_SCALE - 1n) / YIELD_SCALE);
   }
 
   archive(archive: Archive, userRows: number): void {

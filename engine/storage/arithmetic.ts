@@ -10,11 +10,6 @@ export function mulDivFloor(a: number, b: number, c: number): number {
   return Number((BigInt(a) * BigInt(b)) / BigInt(c));
 }
 
-/** The fee on an amount of money: half a percent, rounded up to a micro-dollar. */
-export function feeOn(amountMicros: number): number {
-  return Math.ceil(amountMicros / 200);
-}
-
 /**
  * The sum of a total and an amount, kept from -(2^53 - 1) to 2^53 - 1. For statistics such as volume, which may count
  * the same money often.

@@ -5,6 +5,8 @@
  */
 import type { Archive } from './archive.js';
 import { Int32Chunks } from './chunks.js';
+import { RowPool } from './row-pool.js';
+import { NO_UNDO } from './undo.js';
 
 const BLOCK_BYTES = 64;
 const CHUNK_BITS = 14;
@@ -19,15 +21,19 @@ export class ByteBlocks {
   private readonly chunks: Uint8Array[] = [];
   /** By block: the next of the same run, or of the blocks that are free; 0: the last. */
   private readonly next = new Int32Chunks();
-  private firstFree = 0;
-  /** Blocks ever used, plus one. */
-  private end = 1;
+  private readonly pool = new RowPool(NO_UNDO, this.next, (blocks) => {
+    while (this.chunks.length << CHUNK_BITS < blocks)
+      this.chunks.push(new Uint8Array(BLOCK_BYTES << CHUNK_BITS));
+  });
+
   /** Blocks in use. */
-  used = 0;
+  get used(): number {
+    return this.pool.used.value;
+  }
 
   /** Stores the first `length` bytes; returns the first block. */
   write(bytes: Uint8Array, length: number): number {
-    const first = this.take();
+    const first = this.pool.take();
     let block = first;
     for (let from = 0; ; ) {
       const to = Math.min(length, from + BLOCK_BYTES);
@@ -43,7 +49,7 @@ export class ByteBlocks {
 
   /** Writes the first `length` bytes of a run, or stores a new one of what was written; returns its first block. */
   archive(archive: Archive, first: number, length: number): number {
-    const start = archive.reading ? this.take() : first;
+    const start = archive.reading ? this.pool.take() : first;
     let block = start;
     for (let left = length; ; block = archive.reading ? this.append(block) : this.next.get(block)) {
       const count = Math.min(left, BLOCK_BYTES);
@@ -68,34 +74,17 @@ export class ByteBlocks {
 
   /** Gives a run's blocks back. */
   free(first: number): void {
-    let last = first;
-    this.used--;
-    for (let next = this.next.get(last); next !== 0; next = this.next.get(last)) {
-      last = next;
-      this.used--;
+    for (let block = first; block !== 0; ) {
+      const following = this.next.get(block);
+      this.pool.giveBack(block);
+      block = following;
     }
-    this.next.set(last, this.firstFree);
-    this.firstFree = first;
   }
 
   /** Takes a block that follows another. */
   private append(block: number): number {
-    const following = this.take();
+    const following = this.pool.take();
     this.next.set(block, following);
     return following;
-  }
-
-  private take(): number {
-    this.used++;
-    const free = this.firstFree;
-    if (free !== 0) {
-      this.firstFree = this.next.get(free);
-      return free;
-    }
-    const block = this.end++;
-    this.next.ensure(this.end);
-    if (block >>> CHUNK_BITS === this.chunks.length)
-      this.chunks.push(new Uint8Array(BLOCK_BYTES << CHUNK_BITS));
-    return block;
   }
 }

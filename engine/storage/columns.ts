@@ -6,6 +6,14 @@
 import type { Archive } from './archive.js';
 import type { Undoable, UndoLog } from './undo.js';
 
+/** A column of row numbers, here or in chunks (chunks.ts). */
+export interface RowColumn {
+  get(row: number): number;
+  set(row: number, value: number): void;
+  ensure(rows: number): void;
+  archive(archive: Archive, rows: number): void;
+}
+
 export class Int53Column implements Undoable {
   values: Float64Array;
 
@@ -54,6 +62,10 @@ export class Int32Column implements Undoable {
     this.values = new Int32Array(capacity);
   }
 
+  get(row: number): number {
+    return this.values[row]!;
+  }
+
   set(row: number, value: number): void {
     if (this.undo.recording) this.undo.record(this, row, this.values[row]!);
     this.values[row] = value;
@@ -97,59 +109,5 @@ export class Scalar implements Undoable {
 
   archive(archive: Archive): void {
     this.value = archive.number(this.value);
-  }
-}
-
-/** Hands out row numbers from 1 and takes them back; the row that was given back last is handed out first. */
-export class RowPool {
-  private readonly nextFree: Int32Column;
-  private readonly firstFree: Scalar;
-  /** Rows ever handed out, plus one: the number of rows that columns must have. */
-  readonly rows: Scalar;
-  /** Rows in use. */
-  readonly used: Scalar;
-
-  constructor(
-    undo: UndoLog,
-    private readonly ensureColumns: (rows: number) => void,
-  ) {
-    this.nextFree = new Int32Column(undo);
-    this.firstFree = new Scalar(undo);
-    this.rows = new Scalar(undo);
-    this.used = new Scalar(undo);
-    this.rows.value = 1;
-  }
-
-  /** Makes room for that many rows ahead, so that taking one does not have to. */
-  reserve(rows: number): void {
-    this.nextFree.ensure(rows);
-    this.ensureColumns(rows);
-  }
-
-  take(): number {
-    this.used.add(1);
-    const free = this.firstFree.value;
-    if (free !== 0) {
-      this.firstFree.set(this.nextFree.values[free]!);
-      return free;
-    }
-    const row = this.rows.value;
-    this.rows.set(row + 1);
-    this.nextFree.ensure(row + 1);
-    this.ensureColumns(row + 1);
-    return row;
-  }
-
-  giveBack(row: number): void {
-    this.used.add(-1);
-    this.nextFree.set(row, this.firstFree.value);
-    this.firstFree.set(row);
-  }
-
-  archive(archive: Archive): void {
-    this.firstFree.archive(archive);
-    this.rows.archive(archive);
-    this.used.archive(archive);
-    this.nextFree.archive(archive, this.rows.value);
   }
 }

@@ -45,3 +45,6 @@ export class UndoLog {
     this.olds.length = 0;
   }
 }
+
+/** For state that no atomic batch changes. It never records. */
+export const NO_UNDO = new UndoLog();

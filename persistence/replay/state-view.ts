@@ -67,7 +67,7 @@ export function stateViewOf(engine: Engine, { userId, market }: StateViewFilter)
         .filter((position) => isWanted(position.marketId))
         .map((position) => ({ ...position, userId: id })),
     ),
-    deposits: known.flatMap((id) => engine.deposits(id)),
+    deposits: known.flatMap((id) => engine.vaultDeposits(id)),
     hasMarket: marketId !== null && engine.market(marketId) !== null,
   };
 }

@@ -386,7 +386,7 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
       const staked = [...ledger.deposits.values()].filter(({ closedSequence }) => closedSequence === null);
       const { availableMicros, heldMicros } = engine.account(Number(userId.slice(1)))!;
       expectDecimal(availableMicros, ledger.total.times(1_000_000), `micros of ${userId}`);
-      expect([heldMicros, engine.deposits(Number(userId.slice(1))).length]).toEqual([0, staked.length]);
+      expect([heldMicros, engine.vaultDeposits(Number(userId.slice(1))).length]).toEqual([0, staked.length]);
       const own = incomes.get(userId)!.sort((a, b) => a.endsAtMs - b.endsAtMs);
       checkBeyond(userId, ledger.beyond, own);
     }

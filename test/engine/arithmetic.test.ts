@@ -4,7 +4,8 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import { MAX_ORDER_MICROS, MAX_TOTAL_MICROS } from '../../engine/interface/limits.js';
-import { addSaturating, feeOn, mulDivFloor } from '../../engine/storage/arithmetic.js';
+import { feeOn } from '../../engine/interface/parameters.js';
+import { addSaturating, mulDivFloor } from '../../engine/storage/arithmetic.js';
 
 const MOST = Number.MAX_SAFE_INTEGER;
 

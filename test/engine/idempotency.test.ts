@@ -57,7 +57,7 @@ function look(
   nowMs: number,
 ): number[] | Found {
   const tape = new NumberBuffer();
-  const found = store.look(userId, key, printOf(print), nowMs, tape);
+  const found = store.lookUp(userId, key, printOf(print), nowMs, tape);
   return found === Found.SAME ? Array.from(tape.values.subarray(0, tape.length)) : found;
 }
 
@@ -141,7 +141,7 @@ describe('remembered answers', () => {
       if (i % 9_000 === 8_999) store = copyOf(store, play.bounds);
       if (i === 20_000) {
         hash.setKey('a secret');
-        store.indexAnew();
+        store.rebuildIndex();
       }
     }
     for (const count of Object.values(counts)) expect(count).toBeGreaterThan(1_000);

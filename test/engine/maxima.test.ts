@@ -44,17 +44,17 @@ test('as many codes as users may choose, of everyone: then nobody chooses more, 
 
 test('the numbers of a leaderboard stop at what a safe integer holds, in both directions', () => {
   const most = Number.MAX_SAFE_INTEGER;
-  const standings = new UserStatistics(new UndoLog());
-  standings.ensureUsers(3);
-  standings.setTime(at(0));
+  const statistics = new UserStatistics(new UndoLog());
+  statistics.ensureUsers(3);
+  statistics.setTime(at(0));
   for (let i = 0; i < 3; i++) {
-    standings.addTrade(1, most - 5, most - 5);
-    standings.addPoints(1, most - 5);
-    standings.addProfit(2, 5 - most);
+    statistics.addTrade(1, most - 5, most - 5);
+    statistics.addPoints(1, most - 5);
+    statistics.addProfit(2, 5 - most);
   }
   for (const period of Object.values(Period)) {
-    for (const metric of Object.values(Metric)) expect(standings.value(1, metric, period)).toBe(most);
-    expect(standings.value(2, Metric.profit, period)).toBe(-most);
+    for (const metric of Object.values(Metric)) expect(statistics.value(1, metric, period)).toBe(most);
+    expect(statistics.value(2, Metric.profit, period)).toBe(-most);
   }
-  expect(standings.tradeCount(1)).toBe(3);
+  expect(statistics.tradeCount(1)).toBe(3);
 });

@@ -173,7 +173,7 @@ class VaultRun {
   private stake(userId: number, amountMicros: number): void {
     const { engine } = this;
     run(engine, { kind: 'stake', userId, amountMicros, idempotencyKey: null });
-    const { depositId, earnsFromMs } = engine.deposits(userId).at(-1)!;
+    const { depositId, earnsFromMs } = engine.vaultDeposits(userId).at(-1)!;
     this.open.push({ depositId, userId, amountMicros, earnsFromMs, earned: new Exact(0), paid: 0 });
   }
 
@@ -260,9 +260,9 @@ describe('in the engine', () => {
     expect(eventsOf(engine, 'feesShared')).toMatchObject([
       { vaultMicros: 20_000, referrersMicros: 0, treasuryMicros: 30_000 },
     ]);
-    expect(engine.deposits(3)[0]!.accruedYieldMicros).toBe(15_000);
-    expect(engine.deposits(4)[0]!.accruedYieldMicros).toBe(5_000);
-    expect(engine.deposits(5)[0]!.accruedYieldMicros).toBe(0);
+    expect(engine.vaultDeposits(3)[0]!.accruedYieldMicros).toBe(15_000);
+    expect(engine.vaultDeposits(4)[0]!.accruedYieldMicros).toBe(5_000);
+    expect(engine.vaultDeposits(5)[0]!.accruedYieldMicros).toBe(0);
 
     const claimed = run(engine, { kind: 'claimYield', userId: 3, depositId: 1, idempotencyKey: null });
     expect(claimed[RESULT_HEAD_LENGTH + 6]).toBe(15_000);
@@ -290,7 +290,7 @@ describe('in the engine', () => {
     }
     stake(2);
     const copy = Engine.restore(archiveOf(engine));
-    expect(copy.depositIds(2)).toEqual([CLOSED_DEPOSITS_REMEMBERED + 1]);
+    expect(copy.vaultDepositIds(2)).toEqual([CLOSED_DEPOSITS_REMEMBERED + 1]);
     for (const one of [engine, copy]) {
       const unstakeIn = (userId: number, depositId: number): number => {
         one.apply({ kind: 'unstake', userId, depositId, idempotencyKey: null }, at(0));
@@ -300,7 +300,7 @@ describe('in the engine', () => {
       expect(unstakeIn(2, CLOSED_DEPOSITS_REMEMBERED + 1)).toBe(Code.ok);
       expect(unstakeIn(1, 1)).toBe(Code.deposit_not_found);
       expect(unstakeIn(1, 2)).toBe(Code.deposit_closed);
-      expect(one.depositIds(2)).toEqual([]);
+      expect(one.vaultDepositIds(2)).toEqual([]);
       one.checkInvariants();
     }
     expect(copy.digest()).toBe(engine.digest());

@@ -202,7 +202,7 @@ export class ReplayExchange {
   }
 
   private depositOf(userId: number): number {
-    return this.engine.deposits(userId)[0]?.depositId ?? 1;
+    return this.engine.vaultDeposits(userId)[0]?.depositId ?? 1;
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Engine } from '../../../engine/engine.js';
 import { MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
-import { PAYOUT_DELAY_MS } from '../../../engine/rules/market-life.js';
+import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
 import { errorAnswer } from '../../http/errors.js';
 import { pageOf } from '../../http/paging.js';
@@ -102,13 +102,13 @@ export const vaultRoutes: Route[] = [
         call.answerError(errorAnswer('user_not_found'));
         return;
       }
-      const page = pageOf(call, engine.depositIds(userId), {
+      const page = pageOf(call, engine.vaultDepositIds(userId), {
         list: `deposits/u${userId}`,
         positionOf: (depositId) => depositId,
         newestFirst: false,
       });
       if (page === null) return;
-      const texts = page.entries.map((depositId) => `{${depositText(engine.deposit(depositId)!)}}`);
+      const texts = page.entries.map((depositId) => `{${depositText(engine.vaultDeposit(depositId)!)}}`);
       call.answer(
         200,
         `{"deposits":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${engine.sequence}}`,

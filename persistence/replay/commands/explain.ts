@@ -216,5 +216,5 @@ export async function explain(request: ExplainRequest): Promise<ExitStatus> {
 }
 
 function stakedBy(userId: number, engine: Engine): number {
-  return engine.deposits(userId).reduce((sum, { amountMicros }) => sum + amountMicros, 0);
+  return engine.vaultDeposits(userId).reduce((sum, { amountMicros }) => sum + amountMicros, 0);
 }

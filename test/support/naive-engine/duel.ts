@@ -95,7 +95,7 @@ export class Duel {
     same('credential version', engine.credentialVersion(userId), naive.credentialVersion(userId));
     same('orders', engine.orders(userId), naive.orders(userId));
     same('positions', engine.positions(userId), naive.positions(userId));
-    same('deposits', engine.deposits(userId), naive.deposits(userId));
+    same('deposits', engine.vaultDeposits(userId), naive.deposits(userId));
     const username = naive.account(userId)?.username.toUpperCase() ?? 'nobody of that name';
     same('name', engine.findUser(username), naive.findUser(username));
   }

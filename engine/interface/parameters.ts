@@ -1,0 +1,50 @@
+/**
+ * The numbers of the rules, each with its unit and its reason. Changing one changes what recorded
+ * commands do: the journal's version has to be raised with it.
+ *
+ * Maxima are in limits.ts. The length of a window is in domain.ts, because market ids depend on it.
+ */
+
+/** Taker fee: 1/200 (0.5%) of what a buy spends. Low enough that a round trip costs under 1%. */
+export const FEE_DIVISOR = 200;
+
+/** The fee on an amount, in micros, rounded up so that no trade is free. */
+export function feeOn(amountMicros: number): number {
+  return Math.ceil(amountMicros / FEE_DIVISOR);
+}
+
+/** The vault's share of a market's fees, in percent: what stakers earn for backing the exchange. */
+export const VAULT_SHARE_PERCENT = 40;
+/** A referrer gets 1/10 of the fees and 1/10 of the points of the users referred. */
+export const REFERRAL_DIVISOR = 10;
+
+/** Micro-points per micro-dollar of fees: 100 points per dollar. */
+export const MICRO_POINTS_PER_FEE_MICRO = 100;
+/** Fees earn points from this price, in ticks of the taker's outcome, … */
+export const POINTS_MIN_TICKS = 30;
+/** … to this one: a trade on a near-certain outcome risks too little to be rewarded. */
+export const POINTS_MAX_TICKS = 970;
+
+/** A reference price averages this much time, in ms: one odd price must not decide a market. */
+export const REFERENCE_WINDOW_MS = 60_000;
+/** The price in force when that time begins may be this old, in ms: an older feed has stopped. */
+export const REFERENCE_PRICE_AGE_MAX_MS = 120_000;
+/**
+ * How long a price is remembered, in ms, and how old a new one may be. A reference price is computed
+ * up to VOID_DELAY_MS after its time and looks back over the two times above.
+ */
+export const PRICE_REMEMBERED_MS = 300_000;
+
+/** From a boundary to the final reference price, in ms: late prices still count. */
+export const RESOLVE_DELAY_MS = 2_000;
+/** From the end of a market to VOID, in ms, if no price arrives to resolve it. */
+export const VOID_DELAY_MS = 60_000;
+/** From resolution to the automatic payout, in ms: users have a day to claim. */
+export const PAYOUT_DELAY_MS = 86_400_000;
+/** A market opens late only if this much of its window is left, in ms: less is no time to trade. */
+export const LATE_OPENING_LEFT_MIN_MS = 60_000;
+
+/** From a stake to the quarter hour it earns from, in ms: nobody stakes just to catch a known fee. */
+export const VAULT_WARM_UP_MS = 900_000;
+/** Yield per staked micro is counted in 1 / this many micros, so that small shares are not lost. */
+export const YIELD_SCALE = 10n ** 18n;

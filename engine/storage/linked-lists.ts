@@ -1,0 +1,73 @@
+/**
+ * Doubly linked lists of table rows. The links are columns of the table; the ends are columns by
+ * owner (a user, a market, a price level). A row is in at most one list per `Links`, and every
+ * operation is O(1). Row 0 is none.
+ */
+import type { Archive } from './archive.js';
+import type { RowColumn } from './columns.js';
+
+/** By owner: the first and the last row of the owner's list. */
+export class ListEnds {
+  constructor(
+    readonly firsts: RowColumn,
+    readonly lasts: RowColumn,
+  ) {}
+
+  /** The first row of the owner's list, 0 if the list is empty. */
+  first(owner: number): number {
+    return this.firsts.get(owner);
+  }
+
+  ensure(owners: number): void {
+    this.firsts.ensure(owners);
+    this.lasts.ensure(owners);
+  }
+
+  archive(archive: Archive, owners: number): void {
+    this.firsts.archive(archive, owners);
+    this.lasts.archive(archive, owners);
+  }
+}
+
+/** By row: the rows before and after it in its list. */
+export class Links {
+  constructor(
+    readonly befores: RowColumn,
+    readonly afters: RowColumn,
+  ) {}
+
+  /** The row after this one, 0 if it is the last. */
+  next(row: number): number {
+    return this.afters.get(row);
+  }
+
+  ensure(rows: number): void {
+    this.befores.ensure(rows);
+    this.afters.ensure(rows);
+  }
+
+  /** Adds a row at the end of the owner's list. */
+  append(ends: ListEnds, owner: number, row: number): void {
+    const last = ends.lasts.get(owner);
+    this.befores.set(row, last);
+    this.afters.set(row, 0);
+    ends.lasts.set(owner, row);
+    if (last !== 0) this.afters.set(last, row);
+    else ends.firsts.set(owner, row);
+  }
+
+  /** Takes a row out of the owner's list. */
+  remove(ends: ListEnds, owner: number, row: number): void {
+    const before = this.befores.get(row);
+    const after = this.afters.get(row);
+    if (before !== 0) this.afters.set(before, after);
+    else ends.firsts.set(owner, after);
+    if (after !== 0) this.befores.set(after, before);
+    else ends.lasts.set(owner, before);
+  }
+
+  archive(archive: Archive, rows: number): void {
+    this.befores.archive(archive, rows);
+    this.afters.archive(archive, rows);
+  }
+}
