@@ -5,16 +5,17 @@
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { numberOf, readOrExit } from './command-line.js';
 import { benchEngine } from './engine/bench.js';
 import { benchHttp, CONNECTIONS } from './http/bench.js';
 import { benchStream } from './http/stream-bench.js';
 import { benchJournal } from './journal/bench.js';
 import { benchFollower } from './journal/follower.js';
 import { benchRecovery } from './journal/recovery.js';
-import { describeMachine, machineLine } from './machine.js';
-import { printSection, type Section } from './report.js';
-import { describeWorkload, planWorkload, STANDARD, type Workload } from './workload/workload.js';
+import { numberOf, readOrExit } from './measure/command-line.js';
+import { describeMachine, machineLine } from './measure/machine.js';
+import { printSection, type Section } from './measure/report.js';
+import { describeWorkload } from './workload/description.js';
+import { planWorkload, STANDARD, type Workload } from './workload/workload.js';
 
 const SECTIONS = ['engine', 'journal', 'recovery', 'follower', 'http', 'stream'] as const;
 type SectionName = (typeof SECTIONS)[number];

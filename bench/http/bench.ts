@@ -4,13 +4,13 @@
  * schedule, however long the answers take.
  */
 import { openJournalReader } from '../../persistence/journal/reader.js';
-import { type Disk, describeDisk, makeFolder, removeFolder } from '../machine.js';
-import { LoadGenerator, startBareServer } from '../processes.js';
-import { percent, type Section, type Table } from '../report.js';
-import { median } from '../samples.js';
+import { type Disk, describeDisk, makeFolder, removeFolder } from '../measure/machine.js';
+import { percent, type Section, type Table } from '../measure/report.js';
+import { median } from '../measure/samples.js';
 import { ExchangeUnderLoad, HOST, LIMITS_NOTE } from './exchange-under-load.js';
 import type { LoadPace, LoadResult } from './load.js';
 import { batches, books, buys, type HttpLoad } from './loads.js';
+import { LoadGenerator, startBareServer } from './processes.js';
 
 export interface HttpBenchOptions {
   /** The data folder is made in here, and removed. */

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { type ServerProcess, startExchangeProcess } from '../processes.js';
+import { type ServerProcess, startExchangeProcess } from '../measure/processes.js';
 
 /** A quarter hour's start. */
 const WINDOW_START_MS = 1_763_700_300_000;

@@ -3,11 +3,11 @@
  * second are delivered when orders come as fast as they are. The exchange is the one of the HTTP benchmark.
  */
 
-import { makeFolder, removeFolder } from '../machine.js';
-import { LoadGenerator } from '../processes.js';
-import { percent, type Section, textOf } from '../report.js';
+import { makeFolder, removeFolder } from '../measure/machine.js';
+import { percent, type Section, textOf } from '../measure/report.js';
 import { ExchangeUnderLoad, HOST, LIMITS_NOTE } from './exchange-under-load.js';
 import { requestBytes } from './messages.js';
+import { LoadGenerator } from './processes.js';
 import type { StreamLoadResult } from './stream-load.js';
 
 export interface StreamBenchOptions {

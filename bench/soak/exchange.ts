@@ -5,13 +5,11 @@
  * seconds, an idempotency key is forgotten after twelve, and winnings that nobody claims are paid after not quite five minutes: in the first half of
  * ten minutes everything that the exchange forgets by time has been forgotten, the day-long things too.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { normalRandom, uniformRandom } from '../../gateway/inputs/feeds/random.js';
+import { EXCHANGE_MAIN, endOf, portFromOutput } from '../measure/processes.js';
 
 export const STANDARD_SPEED = 300;
 export const ASSETS = ['BTC', 'ETH', 'SOL'] as const;
@@ -24,8 +22,6 @@ const PRICE_EVERY_MS = 20_000;
 const START_DOLLARS = 100;
 /** Standard deviation of the logarithm of the price, from one price to the next. */
 const STEP = 0.0004;
-/** How long the process may take to start and to stop. */
-const PATIENCE_MS = 60_000;
 /** Of the log. */
 const ERROR_LEVEL = 50;
 /** So much that fair use never refuses: the load comes from one address. */
@@ -63,20 +59,21 @@ export interface ExchangeOptions {
 export async function startExchange(options: ExchangeOptions): Promise<RunningExchange> {
   const { folder } = options;
   const logFile = join(folder, 'log.ndjson');
-  const main = fileURLToPath(new URL('../../gateway/main.js', import.meta.url));
-  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+  const child = spawn(process.execPath, ['--enable-source-maps', EXCHANGE_MAIN], {
     env: environment(options),
     stdio: ['ignore', 'pipe', openSync(logFile, 'w')],
   });
   const logged = () => readLog(logFile);
-  const port = await portOf(child, logged);
+  const port = await portFromOutput(child).catch((error: Error) => {
+    throw new Error(`${error.message}: ${logged().at(-1)?.text}`);
+  });
   return {
     port,
     pid: child.pid!,
     logged,
     kill: () => child.kill('SIGKILL'),
     stop: async () => {
-      const code = await stopped(child);
+      const code = await endOf(child, 'SIGTERM');
       if (code !== 0) throw new Error(`the exchange ended with ${code}: ${logged().at(-1)?.text}`);
     },
   };
@@ -135,29 +132,4 @@ function writePrices({ folder, seed, speed, minutes }: ExchangeOptions): string 
   }
   writeFileSync(path, `${lines.join('\n')}\n`);
   return path;
-}
-
-/** The exchange says where it is open. */
-async function portOf(child: ChildProcess, logged: () => LogLine[]): Promise<number> {
-  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
-  try {
-    for await (const line of createInterface({ input: child.stdout! })) {
-      const found = /^The exchange is open at http:\/\/\S+:(\d+)\//.exec(line);
-      if (found !== null) return Number(found[1]);
-    }
-  } finally {
-    clearTimeout(timer);
-    child.stdout!.resume();
-  }
-  throw new Error(`the exchange ended before it was open: ${logged().at(-1)?.text}`);
-}
-
-async function stopped(child: ChildProcess): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-  const exit = once(child, 'exit');
-  child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
-  const [code] = await exit;
-  clearTimeout(timer);
-  return code as number | null;
 }

@@ -1,9 +1,9 @@
 /** What the exchange shows of every user when the load is over: balance, resting orders, and the list of all trades. */
 import { MICRO_SCALE, scaledInteger } from '../../gateway/json/decimal.js';
-import { ask, HttpConnection } from './connection.js';
+import { ask, HttpConnection } from '../http/connection.js';
+import { requestBytes } from '../http/messages.js';
 import type { SeenAccount } from './journal-check.js';
 import { TradeSum } from './record.js';
-import { requestBytes } from './request.js';
 import type { Trader } from './trader.js';
 
 /** Asked at the same time. */

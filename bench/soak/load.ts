@@ -10,8 +10,9 @@
  * first, well before the key is forgotten.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpConnection } from '../http/connection.js';
+import type { HttpAnswer } from '../http/messages.js';
 import type { Random } from '../workload/random.js';
-import { type HttpAnswer, HttpConnection } from './connection.js';
 import { type AttemptRecord, answerHash } from './record.js';
 import type { Tally } from './tally.js';
 import { MIX, type Operation, type Trader } from './trader.js';

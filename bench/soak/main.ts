@@ -5,9 +5,9 @@
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { numberOf, readOrExit } from '../command-line.js';
-import { describeMachine, machineLine, makeFolder, removeFolder } from '../machine.js';
-import { layOut, textOf } from '../report.js';
+import { numberOf, readOrExit } from '../measure/command-line.js';
+import { describeMachine, machineLine, makeFolder, removeFolder } from '../measure/machine.js';
+import { layOut, textOf } from '../measure/report.js';
 import { STANDARD_SPEED } from './exchange.js';
 import { ALLOWED_BYTES, type Level, SLOPE_ERRORS } from './memory.js';
 import { CAPACITY_SHARE, JUDGED_FROM_MINUTES, type SoakOptions, type SoakResult, soak } from './run.js';

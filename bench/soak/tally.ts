@@ -1,5 +1,5 @@
 /** What came of the load: latencies by kind of request, answers by kind of error, and what should not have happened. */
-import { Samples } from '../samples.js';
+import { Samples } from '../measure/samples.js';
 
 /** So many problems are kept word for word. */
 const PROBLEMS_KEPT = 20;

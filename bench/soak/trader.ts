@@ -3,10 +3,10 @@
  * the run's seed; what the answers are depends on the moment, so two runs are alike and not the same.
  */
 
+import { requestBytes } from '../http/messages.js';
 import type { Random } from '../workload/random.js';
 import type { Floor, OpenMarket } from './floor.js';
 import { type AttemptRecord, keyOf, TradeSum, validUntilOf } from './record.js';
-import { requestBytes } from './request.js';
 
 /** What there is to ask for, and how often of a thousand. Claims come in between, when there is something to claim. */
 export const MIX = {

@@ -1,8 +1,8 @@
 /** Looks at the running exchange once a second: its memory, its follower's lag and its event loop, as /metrics has them; and at its markets. */
-import { ask, HttpConnection } from './connection.js';
+import { ask, HttpConnection } from '../http/connection.js';
+import { requestBytes } from '../http/messages.js';
 import type { Floor } from './floor.js';
 import type { MemorySample } from './memory.js';
-import { requestBytes } from './request.js';
 
 const MARKETS_EVERY_MS = 100;
 const METRICS_EVERY_MS = 1_000;
