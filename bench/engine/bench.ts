@@ -1,6 +1,6 @@
 /**
- * The engine alone, without journal and network: commands per second on the workload, single operations, the longest
- * command, and the end of a large market.
+ * The engine alone, without journal and network: commands per second on the workload, single
+ * operations, the longest command, and the end of a large market.
  */
 import { Bench } from 'tinybench';
 import type { Engine } from '../../engine/engine.js';
@@ -91,8 +91,9 @@ async function mixedRate(workload: Workload): Promise<Part> {
 }
 
 /**
- * Times each command, in several runs of the same commands. Reading the clock adds about 50 ns to each. The longest of
- * one run may be due to the machine (another process, a garbage collection); what is long in every run is the engine's.
+ * Times each command, in several runs of the same commands. Reading the clock adds about 50 ns to
+ * each. The longest of one run may be due to the machine (another process, a garbage collection);
+ * what is long in every run is the engine's.
  */
 function latencies(workload: Workload): Part {
   const { commands } = workload;

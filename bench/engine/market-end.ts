@@ -1,6 +1,7 @@
 /**
- * The end of a large market: 100,000 resting orders are cancelled, 100,000 positions settled, and the winnings paid a day
- * later. The work is spread over commands, and the longest of them is what delays others. Every unit is counted.
+ * The end of a large market: 100,000 resting orders are cancelled, 100,000 positions settled, and
+ * the winnings paid a day later. The work is spread over commands, and the longest of them is what
+ * delays others. Every unit is counted.
  */
 import type { Engine } from '../../engine/engine.js';
 import { Outcome, TimeInForce, WINDOW_MS } from '../../engine/interface/domain.js';
@@ -130,7 +131,10 @@ function endOne(): Phase[] {
   return phases;
 }
 
-/** Every user has a position and a resting order: bids and asks of both kinds, buys and sells, on 200 levels. */
+/**
+ * Every user has a position and a resting order: bids and asks of both kinds, buys and sells, on
+ * 200 levels.
+ */
 function largeMarket(): OpenMarket {
   const market = openMarket(USERS, FUNDS_MICROS);
   const { engine, marketId } = market;

@@ -1,6 +1,6 @@
 /**
- * Single operations on a book of constant depth: an order that rests, a cancel, an order that takes one resting order, and
- * a quote. A sample is a thousand of them; restoring the book is not timed.
+ * Single operations on a book of constant depth: an order that rests, a cancel, an order that takes
+ * one resting order, and a quote. A sample is a thousand of them; restoring the book is not timed.
  */
 import { Bench } from 'tinybench';
 import type { Buy, Cancel } from '../../engine/interface/commands.js';

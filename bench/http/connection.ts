@@ -1,10 +1,10 @@
 /**
- * A client's keep-alive HTTP connection on a bare socket: it costs less than the server that it loads, and it can hang
- * up at a chosen moment.
+ * A client's keep-alive HTTP connection on a bare socket: it costs less than the server that it
+ * loads, and it can hang up at a chosen moment.
  *
- * Always holds: one request is outstanding at a time, because uWebSockets.js closes a connection that pipelines. Each
- * request is settled exactly once, with its answer or with null. The connection is then free again; if it was closed,
- * the next request opens it.
+ * Always holds: one request is outstanding at a time, because uWebSockets.js closes a connection
+ * that pipelines. Each request is settled exactly once, with its answer or with null. The
+ * connection is then free again; if it was closed, the next request opens it.
  */
 import { connect, type Socket } from 'node:net';
 import { AnswerReader, type HttpAnswer } from './messages.js';
@@ -16,8 +16,8 @@ export interface ConnectionOptions {
   /** False: bodies are counted, not kept. True by default. */
   keepsBodies?: boolean;
   /**
-   * Called when the server ends the connection, even a free one, or sends a malformed answer. Without it, an
-   * outstanding request is settled with null, and a malformed answer is thrown.
+   * Called when the server ends the connection, even a free one, or sends a malformed answer.
+   * Without it, an outstanding request is settled with null, and a malformed answer is thrown.
    */
   onFailure?: (error: Error) => void;
 }
@@ -103,7 +103,10 @@ export class HttpConnection {
   }
 }
 
-/** Sends a request that is not part of a load. @throws Error when there is no answer, or another status. */
+/**
+ * Sends a request that is not part of a load. @throws Error when there is no answer, or another
+ * status.
+ */
 export async function ask(
   connection: HttpConnection,
   request: Uint8Array,

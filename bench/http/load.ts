@@ -1,13 +1,15 @@
 /**
  * A load: keep-alive connections that send prebuilt requests, in one of two ways.
  *
- * `closed`: each connection sends the next request when the last one is answered. This shows the throughput that a
- * server sustains and the latency under saturation, not the latency at a lower rate.
+ * `closed`: each connection sends the next request when the last one is answered. This shows the
+ * throughput that a server sustains and the latency under saturation, not the latency at a lower
+ * rate.
  *
- * `open`: requests arrive at random times (Poisson arrivals, from a seed), whether the server keeps up or not. A request
- * that finds no free connection waits for one. Latency counts from the time at which the request was due, so a stall is
- * charged with everything that it delays (no coordinated omission). Requests are sent up to a millisecond late, which
- * makes latencies too large by as much.
+ * `open`: requests arrive at random times (Poisson arrivals, from a seed), whether the server keeps
+ * up or not. A request that finds no free connection waits for one. Latency counts from the time at
+ * which the request was due, so a stall is charged with everything that it delays (no coordinated
+ * omission). Requests are sent up to a millisecond late, which makes latencies too large by as
+ * much.
  *
  * Always holds: every answer is counted by its status; a request without an answer fails the load.
  */
@@ -25,9 +27,15 @@ export interface LoadOptions {
   host: string;
   port: number;
   connections: number;
-  /** Sent in turn: by each connection of a closed load, connection i from request i on; by all of an open one together. */
+  /**
+   * Sent in turn: by each connection of a closed load, connection i from request i on; by all of an
+   * open one together.
+   */
   requests: readonly Uint8Array[];
-  /** Requests answered in this time (closed) or due in it (open) are not in the latencies and the rate. */
+  /**
+   * Requests answered in this time (closed) or due in it (open) are not in the latencies and the
+   * rate.
+   */
   warmUpMs: number;
   measureMs: number;
 }
@@ -38,7 +46,10 @@ export interface LoadResult {
   measuredMs: number;
   /** All answers by status, those of the warm-up included. */
   byStatus: Record<string, number>;
-  /** CPU time of the client in the measured time. If it is near `measuredMs`, the client limits the rate. */
+  /**
+   * CPU time of the client in the measured time. If it is near `measuredMs`, the client limits the
+   * rate.
+   */
   clientCpuMs: number;
   /** Share (0 to 1) of the time of all cores that was idle. */
   idleShare: number;

@@ -1,5 +1,6 @@
 /**
- * HTTP/1.1 messages of a client: requests as bytes, and answers recognised in what a socket delivers, one at a time.
+ * HTTP/1.1 messages of a client: requests as bytes, and answers recognised in what a socket
+ * delivers, one at a time.
  */
 
 export interface RequestFields {
@@ -44,11 +45,15 @@ export class AnswerReader {
   /** Infinity: the body ends with the connection. */
   private missingBytes = 0;
 
-  /** Without bodies, an answer must have a Content-Length: a load generator only counts the bytes of its body. */
+  /**
+   * Without bodies, an answer must have a Content-Length: a load generator only counts the bytes of
+   * its body.
+   */
   constructor(private readonly keepsBodies: boolean) {}
 
   /**
-   * Returns the answer that these bytes complete; null: more is to come. The bytes may be overwritten afterwards.
+   * Returns the answer that these bytes complete; null: more is to come. The bytes may be
+   * overwritten afterwards.
    * @throws Error when the bytes are not an HTTP answer, or more than one.
    */
   read(bytes: Buffer): HttpAnswer | null {

@@ -1,10 +1,11 @@
 /**
- * Readers of the stream, and one trader: each order is one trade, and each trade is one message to every reader. The
- * trader has one connection, so the n-th message belongs to the n-th order, and the load measures the time from an order
- * to each reader.
+ * Readers of the stream, and one trader: each order is one trade, and each trade is one message to
+ * every reader. The trader has one connection, so the n-th message belongs to the n-th order, and
+ * the load measures the time from an order to each reader.
  *
- * With a rate, that time counts from when the order was due. Without one, an order is sent as soon as the last one is
- * answered and at most {@link MAX_IN_FLIGHT} messages are undelivered: this shows the highest rate of delivery.
+ * With a rate, that time counts from when the order was due. Without one, an order is sent as soon
+ * as the last one is answered and at most {@link MAX_IN_FLIGHT} messages are undelivered: this
+ * shows the highest rate of delivery.
  *
  * Always holds: each reader gets every message once and in order; otherwise the load fails.
  */

@@ -1,4 +1,7 @@
-/** The engine behind its journal: durable commands per second through the exchange's sequencer, by `synchronous`. */
+/**
+ * The engine behind its journal: durable commands per second through the exchange's sequencer, by
+ * `synchronous`.
+ */
 import type { Durability } from '../../persistence/journal/journal.js';
 import { type Disk, describeDisk, makeFolder, removeFolder } from '../measure/machine.js';
 import type { Section } from '../measure/report.js';

@@ -1,6 +1,6 @@
 /**
- * The cost of the follower to the trading thread, measured with and without it in turns; how fast it writes the history;
- * and the cost of a leaderboard of a million users to the trading thread.
+ * The cost of the follower to the trading thread, measured with and without it in turns; how fast
+ * it writes the history; and the cost of a leaderboard of a million users to the trading thread.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';

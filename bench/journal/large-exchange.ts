@@ -1,6 +1,6 @@
 /**
- * An exchange with a million users, as commands. Each user registers as over HTTP and trades once, and so has an account, a
- * position in the one market and a rank.
+ * An exchange with a million users, as commands. Each user registers as over HTTP and trades once,
+ * and so has an account, a position in the one market and a rank.
  */
 import type { Command } from '../../engine/interface/commands.js';
 import { marketIdOf, Outcome, TimeInForce } from '../../engine/interface/domain.js';

@@ -1,6 +1,6 @@
 /**
- * Recovery: the time to the end of the journal, from the whole journal and from the newest snapshot; and the cost of a
- * snapshot of a million users.
+ * Recovery: the time to the end of the journal, from the whole journal and from the newest
+ * snapshot; and the cost of a snapshot of a million users.
  */
 import { statSync } from 'node:fs';
 import { Engine } from '../../engine/engine.js';
@@ -93,7 +93,9 @@ async function recoverWhole(folder: string, digest: string): Promise<number> {
   }
 }
 
-/** Writes a snapshot after the first batch that ends at the sequence or later. Returns its sequence. */
+/**
+ * Writes a snapshot after the first batch that ends at the sequence or later. Returns its sequence.
+ */
 async function writeSnapshotAt(folder: string, sequence: number): Promise<number> {
   const reader = await openJournalReader(folder);
   try {

@@ -1,6 +1,9 @@
 /** Reads the command lines of the programs in this folder. */
 
-/** Returns what `read` returns. If `read` throws, prints the reason and the usage, and exits with status 2. */
+/**
+ * Returns what `read` returns. If `read` throws, prints the reason and the usage, and exits with
+ * status 2.
+ */
 export function readOrExit<Settings>(read: () => Settings, usage: string): Settings {
   try {
     return read();

@@ -16,7 +16,9 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-/** The built exchange with these environment variables and no others, profiled if a folder is given. */
+/**
+ * The built exchange with these environment variables and no others, profiled if a folder is given.
+ */
 export async function startExchangeProcess(
   environment: Record<string, string>,
   profileFolder: string | null,
@@ -52,7 +54,9 @@ export async function portFromOutput(child: ChildProcess): Promise<number> {
   throw new Error('the exchange ended before it was open');
 }
 
-/** Sends the signal and waits for the end. Returns the exit code; null: a signal ended the process. */
+/**
+ * Sends the signal and waits for the end. Returns the exit code; null: a signal ended the process.
+ */
 export async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const exit = once(child, 'exit');

@@ -1,4 +1,7 @@
-/** The report of a benchmark: sections of notes and tables, as text and JSON. Only the text rounds numbers. */
+/**
+ * The report of a benchmark: sections of notes and tables, as text and JSON. Only the text rounds
+ * numbers.
+ */
 
 export type Cell = number | string;
 

@@ -1,4 +1,7 @@
-/** Samples of one quantity and their percentiles. All samples are kept, so percentiles are exact (nearest rank). */
+/**
+ * Samples of one quantity and their percentiles. All samples are kept, so percentiles are exact
+ * (nearest rank).
+ */
 export class Samples {
   private values: Float64Array;
   private sorted = true;
@@ -22,7 +25,10 @@ export class Samples {
     for (const value of values) this.add(value);
   }
 
-  /** The smallest sample that at least this share (0 to 1) of all samples do not exceed; NaN without samples. */
+  /**
+   * The smallest sample that at least this share (0 to 1) of all samples do not exceed; NaN without
+   * samples.
+   */
   percentile(share: number): number {
     if (this.count === 0) return Number.NaN;
     const rank = Math.min(this.count, Math.max(1, Math.ceil(share * this.count)));

@@ -1,9 +1,11 @@
 /**
- * The exchange under soak: the built program in a process of its own, with synchronous=FULL as always, on prices and a time of its own.
+ * The exchange under soak: the built program in its own process, with synchronous=FULL, and prices
+ * from a generated file.
  *
- * Its time goes faster than real time, with prices from a file that is made beforehand. At {@link STANDARD_SPEED} times a market lasts three
- * seconds, an idempotency key is forgotten after twelve, and winnings that nobody claims are paid after not quite five minutes: in the first half of
- * ten minutes everything that the exchange forgets by time has been forgotten, the day-long things too.
+ * Its time runs faster than real time. At {@link STANDARD_SPEED} times, a market lasts three
+ * seconds, an idempotency key expires after twelve seconds, and unclaimed winnings are paid after
+ * nearly five minutes. So everything that expires, even after a day, has expired in the first half
+ * of ten minutes.
  */
 import { spawn } from 'node:child_process';
 import { openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,42 +19,41 @@ export const HOST = '127.0.0.1';
 export const STARTING_BALANCE = 1_000_000;
 
 const FIRST_PRICE_MS = 1_763_700_300_000;
-/** Exchange time between two prices of an asset; 15 a second in real time, at the standard speed. */
+/** Exchange time between two prices of an asset: 15 a second at the standard speed. */
 const PRICE_EVERY_MS = 20_000;
 const START_DOLLARS = 100;
-/** Standard deviation of the logarithm of the price, from one price to the next. */
+/** The standard deviation of one step of the price's logarithm. */
 const STEP = 0.0004;
-/** Of the log. */
+/** The level of an error in the log. */
 const ERROR_LEVEL = 50;
-/** So much that fair use never refuses: the load comes from one address. */
+/** High enough that fair use refuses nothing: the load comes from one address. */
 const UNLIMITED = '1000000/1000000';
 
 export interface RunningExchange {
   port: number;
   pid: number;
-  /** In good order. Rejects if it was not. */
+  /** Rejects if the exit code is not 0. */
   stop(): Promise<void>;
-  /** At once. */
   kill(): void;
-  /** What it has logged: warnings and worse. */
+  /** The log's warnings and errors. */
   logged(): LogLine[];
 }
 
 export interface LogLine {
-  /** An error, or fatal. */
+  /** Error or fatal. */
   isError: boolean;
-  /** What it says, without the particulars. */
+  /** The message without its fields. */
   message: string;
   text: string;
 }
 
 export interface ExchangeOptions {
-  /** Its data, its prices and its log are in here. */
+  /** Holds the data, the prices and the log. */
   folder: string;
   seed: string;
   /** How many times as fast as real time. */
   speed: number;
-  /** For how long, in real time, there are prices. */
+  /** Real time for which there are prices. */
   minutes: number;
 }
 
@@ -82,7 +83,7 @@ export async function startExchange(options: ExchangeOptions): Promise<RunningEx
 function readLog(path: string): LogLine[] {
   const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
   return lines.map((text) => {
-    // What is no JSON was not written by the log: a fault of the runtime.
+    // A line that is not JSON comes from the runtime and is an error.
     if (!text.startsWith('{')) return { isError: true, message: text, text };
     const { level, msg: message } = JSON.parse(text);
     return { isError: level >= ERROR_LEVEL, message, text };
@@ -93,7 +94,7 @@ export function dataFolder(folder: string): string {
   return join(folder, 'data');
 }
 
-/** The environment variables of an exchange under soak; writes its file of prices. */
+/** The environment variables of an exchange under soak. Writes its price file. */
 export function environment(options: ExchangeOptions): Record<string, string> {
   const { folder, speed } = options;
   return {

@@ -1,8 +1,10 @@
 /**
- * Feeds a workload to a sequencer as a closed loop: a fixed number of commands is outstanding, and each command that
- * becomes durable is followed by the next, until the time or the command list ends.
+ * Feeds a workload to a sequencer as a closed loop: a fixed number of commands is outstanding, and
+ * each command that becomes durable is followed by the next, until the time or the command list
+ * ends.
  *
- * Always holds: every submitted command was released; a loop that ran the whole list ended with the plan's digest.
+ * Always holds: every submitted command was released; a loop that ran the whole list ended with the
+ * plan's digest.
  */
 import { Engine } from '../../engine/engine.js';
 import { type Durability, type Journal, openJournal } from '../../persistence/journal/journal.js';

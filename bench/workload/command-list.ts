@@ -1,9 +1,10 @@
 /**
- * Commands in columns of numbers, about 40 bytes each. The garbage collector has nothing to trace, so millions of commands
- * can be ready while something is timed.
+ * Commands in columns of numbers, about 40 bytes each. The garbage collector has nothing to trace,
+ * so millions of commands can be ready while something is timed.
  *
- * Always holds: `read(i)` returns the i-th appended command, field by field. There is one object per kind, and each call
- * overwrites it: a caller that keeps a command copies it. (The engine and the sequencer keep none.)
+ * Always holds: `read(i)` returns the i-th appended command, field by field. There is one object
+ * per kind, and each call overwrites it: a caller that keeps a command copies it. (The engine and
+ * the sequencer keep none.)
  */
 import type {
   AdvanceTime,

@@ -1,6 +1,6 @@
 /**
- * The resting orders and their lots, from the engine's events alone, as a trader's client knows them. The workload chooses
- * the orders to cancel from here.
+ * The resting orders and their lots, from the engine's events alone, as a trader's client knows
+ * them. The workload chooses the orders to cancel from here.
  */
 import { EVENT_FIELDS, EVENT_LENGTHS, EVENT_NAMES, EventType } from '../../engine/interface/events.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';

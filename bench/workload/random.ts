@@ -1,4 +1,7 @@
-/** Random choices of loads and tests. The same seed gives the same choices to the same calls in the same order. */
+/**
+ * Random choices of loads and tests. The same seed gives the same choices to the same calls in the
+ * same order.
+ */
 import { uniformRandom } from '../../gateway/inputs/feeds/random.js';
 
 export class Random {

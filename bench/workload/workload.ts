@@ -1,13 +1,15 @@
 /**
- * The workload of the benchmarks: a busy day of an exchange, made from a seed. Some hundred makers quote around the middle
- * of every market with limit orders and cancel them. Ten thousand takers, a few busy and many idle, buy for an amount and
- * sell what they own. Prices come every second, windows end, markets resolve, and winnings are claimed.
+ * The workload of the benchmarks: a busy day of an exchange, made from a seed. Some hundred makers
+ * quote around the middle of every market with limit orders and cancel them. Ten thousand takers, a
+ * few busy and many idle, buy for an amount and sell what they own. Prices come every second,
+ * windows end, markets resolve, and winnings are claimed.
  *
- * The planner runs an engine, so the plan cancels orders that rest and sells shares that are owned. Planning happens
- * before anything is timed; the plan is a list of commands (command-list.ts).
+ * The planner runs an engine, so the plan cancels orders that rest and sells shares that are owned.
+ * Planning happens before anything is timed; the plan is a list of commands (command-list.ts).
  *
- * Always holds: the same options give the same plan. An engine that runs the setup and the commands ends with the plan's
- * digest. Every benchmark checks this, so none measures an engine that did something else.
+ * Always holds: the same options give the same plan. An engine that runs the setup and the commands
+ * ends with the plan's digest. Every benchmark checks this, so none measures an engine that did
+ * something else.
  */
 import { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
@@ -215,7 +217,8 @@ class Planner {
           ? position.upLots - position.upHeldLots
           : position.downLots - position.downHeldLots;
     const sells = freeLots >= 1_000 && this.below(3) > 0;
-    // One in twenty is priced through the middle. The others are priced around it, most of them close.
+    // One in twenty is priced through the middle. The others are priced around it, most of them
+    // close.
     const away =
       this.below(20) === 0
         ? 0 - this.below(10)
@@ -245,7 +248,9 @@ class Planner {
     this.give({ kind: 'cancel', userId, idempotencyKey: null, marketId: gone.marketId, orderId });
   }
 
-  /** A taker buys for an amount: mostly at any price, sometimes with a limit, rarely fill-or-kill. */
+  /**
+   * A taker buys for an amount: mostly at any price, sometimes with a limit, rarely fill-or-kill.
+   */
   private buy(marketId: number): void {
     const userId = this.someTaker();
     const outcome = this.below(2) as Outcome;

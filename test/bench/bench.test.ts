@@ -1,6 +1,6 @@
 /**
- * The benchmarks' own parts: a plan that is not reproducible, a list that changes a command, or a load that loses answers would make every
- * figure worthless.
+ * The benchmarks' own parts: a plan that is not reproducible, a list that changes a command, or a
+ * load that loses answers would make every figure worthless.
  */
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -232,7 +232,8 @@ describe('the load', () => {
     const { port } = listening.address() as { port: number };
     const result = await load(port, { kind: 'open', perSecond: 1_000, seed: '1' });
     expect(result.measured).toBeGreaterThan(100);
-    // All but the three that were held were sent after the stall, and each had been due at least 280 ms before its end.
+    // All but the three that were held were sent after the stall, and each had been due at least
+    // 280 ms before its end.
     expect(result.latencyP50Ms).toBeGreaterThan(250);
     expect(result.byStatus).toEqual({ 200: expect.any(Number) });
   });
