@@ -1,33 +1,35 @@
 /**
- * `npm run bench`: measures the engine, the journal, recovery, the follower and the whole exchange over HTTP and the stream, and prints what
- * it measured, on which machine and with which seed. Each section can be run by itself.
+ * `npm run bench`: measures the engine, the journal, recovery, the follower and the whole exchange
+ * over HTTP and the stream, and prints the results with machine and seed. Each section can be run
+ * by itself.
  */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { numberOf, readOrExit } from './command-line.js';
 import { benchEngine } from './engine/bench.js';
 import { benchHttp, CONNECTIONS } from './http/bench.js';
 import { benchStream } from './http/stream-bench.js';
 import { benchJournal } from './journal/bench.js';
 import { benchFollower } from './journal/follower.js';
 import { benchRecovery } from './journal/recovery.js';
-import { describeMachine, machineLine } from './machine.js';
-import { printSection, type Section } from './report.js';
-import { describeWorkload, planWorkload, STANDARD, type Workload } from './workload/workload.js';
+import { numberOf, readOrExit } from './measure/command-line.js';
+import { describeMachine, machineLine } from './measure/machine.js';
+import { printSection, type Section } from './measure/report.js';
+import { describeWorkload } from './workload/description.js';
+import { planWorkload, STANDARD, type Workload } from './workload/workload.js';
 
 const SECTIONS = ['engine', 'journal', 'recovery', 'follower', 'http', 'stream'] as const;
 type SectionName = (typeof SECTIONS)[number];
 
 const USAGE = `npm run bench -- [options]
   --only <list>      sections to run, of ${SECTIONS.join(',')} (default: all)
-  --seed <text>      of the workload (default: 1)
-  --commands <n>     of the workload (default: 500000)
-  --seconds <n>      how long each loop of journal, follower, http and stream runs (default: 3)
-  --connections <list>  of http, the first for the figures (default: ${CONNECTIONS.join(',')})
-  --folder <path>    where temporary data folders are made (default: the system's)
-  --profile <path>   writes a CPU profile of the exchange of the http section to this folder
-  --json <file>      also writes everything as JSON`;
+  --seed <text>      seed of the workload (default: 1)
+  --commands <n>     length of the workload (default: 500000)
+  --seconds <n>      duration of each loop of journal, follower, http and stream (default: 3)
+  --connections <list>  numbers of connections for http, figures from the first (default: ${CONNECTIONS.join(',')})
+  --folder <path>    parent of temporary data folders (default: the system's)
+  --profile <path>   folder for a CPU profile of the exchange in the http section
+  --json <file>      also write the results as JSON`;
 
 interface Settings {
   sections: readonly SectionName[];
@@ -35,13 +37,13 @@ interface Settings {
   commands: number;
   seconds: number;
   connections: number[];
-  /** Temporary folders are made in here. */
+  /** The folder in which temporary folders are created. */
   parent: string;
   profileFolder: string | null;
   jsonFile: string | null;
 }
 
-/** @throws Error with the reason, for whoever called. */
+/** @throws Error with the reason, for the operator. */
 function readArguments(): Settings {
   const { values } = parseArgs({
     options: {
@@ -115,7 +117,7 @@ async function addSection(
 
 let planned: Workload | null = null;
 
-/** Planned, and described, before the first section that runs it. */
+/** Plans and describes the workload before the first section that runs it. */
 function workloadOf(settings: Settings, add: (section: Section) => void): Workload {
   if (planned === null) {
     planned = planWorkload({ ...STANDARD, seed: settings.seed, commands: settings.commands });

@@ -4,7 +4,7 @@
  *
  * Always holds: what it was told was staked is exactly what its balance lacks.
  */
-import { Samples } from '../samples.js';
+import { Samples } from '../measure/samples.js';
 import { mustHold } from './attack.js';
 import { type Door, microsOf, Trader } from './client.js';
 

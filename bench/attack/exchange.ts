@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { endOf, portFromOutput } from '../processes.js';
+import { endOf, portFromOutput } from '../measure/processes.js';
 import { HOST } from '../soak/exchange.js';
 
 const MAIN = fileURLToPath(new URL('../../gateway/main.js', import.meta.url));

@@ -4,7 +4,7 @@
  */
 import { tmpdir } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
-import { describeMachine, machineLine } from '../machine.js';
+import { describeMachine, machineLine } from '../measure/machine.js';
 import { Random } from '../workload/random.js';
 import type { AttackClass } from './attack.js';
 import { bodies } from './classes/bodies.js';

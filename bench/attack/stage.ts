@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { makeFolder, removeFolder } from '../machine.js';
+import { makeFolder, removeFolder } from '../measure/machine.js';
 import { environment, HOST } from '../soak/exchange.js';
 import type { Random } from '../workload/random.js';
 import { Trader } from './client.js';

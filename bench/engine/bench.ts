@@ -1,25 +1,25 @@
 /**
- * The engine alone: commands per second on the workload, single operations, how long the longest command holds the others up, and the
- * end of a large market. No journal, no network.
+ * The engine alone, without journal and network: commands per second on the workload, single
+ * operations, the longest command, and the end of a large market.
  */
 import { Bench } from 'tinybench';
 import type { Engine } from '../../engine/engine.js';
 import { CommandKind, type CommandName } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import { percent, type Section, type Table } from '../report.js';
-import { Samples } from '../samples.js';
+import { percent, type Section, type Table } from '../measure/report.js';
+import { Samples } from '../measure/samples.js';
 import { prepareEngine, type Workload } from '../workload/workload.js';
 import { growth } from './growth.js';
 import { endOfMarket } from './market-end.js';
 import { singleOperations } from './single-operations.js';
 
-/** Runs of the whole tape, each on a fresh engine. */
+/** Runs of all commands, each on a new engine. */
 const RUNS = 6;
 const WARM_UP_RUNS = 2;
 const LATENCY_RUNS = 3;
 
 export async function benchEngine(workload: Workload): Promise<Section> {
-  // First, while the code is cold: as it is when a market ends for the first time after a start.
+  // First, while the code is cold, as it is when a market ends for the first time after a start.
   const ends = endOfMarket();
   const rate = await mixedRate(workload);
   const latency = latencies(workload);
@@ -40,10 +40,10 @@ interface Part {
   figures: Record<string, number>;
 }
 
-/** Feeds the tape to an engine that has run the setup. */
-function runTape(engine: Engine, workload: Workload): void {
-  const { tape } = workload;
-  for (let i = 0; i < tape.length; i++) engine.apply(tape.read(i), tape.atMs[i]!);
+/** Feeds the commands to an engine that has run the setup. */
+function runCommands(engine: Engine, workload: Workload): void {
+  const { commands } = workload;
+  for (let i = 0; i < commands.length; i++) engine.apply(commands.read(i), commands.atMs[i]!);
 }
 
 export function checkDigest(engine: Engine, workload: Workload): void {
@@ -61,7 +61,7 @@ async function mixedRate(workload: Workload): Promise<Part> {
     throws: true,
     retainSamples: true,
   });
-  bench.add('mixed', () => runTape(engine, workload), {
+  bench.add('mixed', () => runCommands(engine, workload), {
     async: false,
     beforeEach: () => {
       engine = prepareEngine(workload.setup);
@@ -72,7 +72,7 @@ async function mixedRate(workload: Workload): Promise<Part> {
   await bench.run();
   const { result } = bench.getTask('mixed')!;
   if (result.state !== 'completed') throw new Error(`the benchmark is ${result.state}`);
-  const { length } = workload.tape;
+  const { length } = workload.commands;
   const rateOf = (latencyMs: number) => (length / latencyMs) * 1_000;
   const { p50, min, max, rme } = result.latency;
   return {
@@ -91,17 +91,18 @@ async function mixedRate(workload: Workload): Promise<Part> {
 }
 
 /**
- * Each command by itself, in several runs of the same commands. The clock is read twice per command, which costs some 50 ns of each. A run's
- * longest may be the machine's doing (another process, a collection of garbage); what is long in every run is the engine's.
+ * Times each command, in several runs of the same commands. Reading the clock adds about 50 ns to
+ * each. The longest of one run may be due to the machine (another process, a garbage collection);
+ * what is long in every run is the engine's.
  */
 function latencies(workload: Workload): Part {
-  const { tape } = workload;
-  const kinds = new Uint8Array(tape.length);
-  const last = new Float64Array(tape.length);
-  const least = new Float64Array(tape.length).fill(Number.POSITIVE_INFINITY);
+  const { commands } = workload;
+  const kinds = new Uint8Array(commands.length);
+  const last = new Float64Array(commands.length);
+  const least = new Float64Array(commands.length).fill(Number.POSITIVE_INFINITY);
   for (let run = 0; run < LATENCY_RUNS; run++) {
     timeEach(workload, last, kinds);
-    for (let i = 0; i < tape.length; i++) least[i] = Math.min(least[i]!, last[i]!);
+    for (let i = 0; i < commands.length; i++) least[i] = Math.min(least[i]!, last[i]!);
   }
   const rows = [latencyRow('all', last, least, () => true)];
   for (const [name, number] of Object.entries(CommandKind) as [CommandName, number][]) {
@@ -124,12 +125,12 @@ function latencies(workload: Workload): Part {
 }
 
 function timeEach(workload: Workload, latencyMs: Float64Array, kinds: Uint8Array): void {
-  const { tape } = workload;
+  const { commands } = workload;
   const engine = prepareEngine(workload.setup);
   globalThis.gc?.();
-  for (let i = 0; i < tape.length; i++) {
-    const command = tape.read(i);
-    const atMs = tape.atMs[i]!;
+  for (let i = 0; i < commands.length; i++) {
+    const command = commands.read(i);
+    const atMs = commands.atMs[i]!;
     const startedMs = performance.now();
     engine.apply(command, atMs);
     latencyMs[i] = performance.now() - startedMs;

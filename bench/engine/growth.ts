@@ -1,10 +1,11 @@
 /**
- * What it costs one command when the engine's columns and indexes have to grow: a book is filled with a million resting orders, each of
- * them timed. Twice, with the same commands, so that what the machine did beside it can be told from what the engine does.
+ * The cost to a single command when the engine's columns and indexes grow: a million orders come to
+ * rest, each of them timed. The same commands run twice, which separates the engine's own pauses
+ * from the machine's.
  */
 import { TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_OPEN_ORDERS_PER_USER, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
-import type { Table } from '../report.js';
+import type { Table } from '../measure/report.js';
 import { buyOrder, mustApply, openMarket, WINDOW_START_MS } from '../workload/open-market.js';
 
 const ORDERS = 1_100_000;
@@ -38,7 +39,7 @@ export function growth(): { table: Table; figures: Record<string, number> } {
 
 function fill(latencyMs: Float64Array): void {
   const { engine, marketId } = openMarket(USERS, 1_000 * MICROS_PER_DOLLAR);
-  // As the exchange does at its start.
+  // As the exchange does when it starts.
   engine.reserve();
   const order = buyOrder({ userId: 1, marketId, sizeLots: 1, timeInForce: TimeInForce.GTC });
   globalThis.gc?.();

@@ -1,14 +1,14 @@
 /**
- * The end of a large market: 100,000 resting orders are cancelled, 100,000 positions settled, and a day later paid. The work is spread
- * over commands; what matters is how long the longest one holds the others up. All is counted, so that nothing is left out.
+ * The end of a large market: 100,000 resting orders are cancelled, 100,000 positions settled, and
+ * the winnings paid a day later. The work is spread over commands, and the longest of them is what
+ * delays others. Every unit is counted.
  */
-
 import type { Engine } from '../../engine/engine.js';
 import { Outcome, TimeInForce, WINDOW_MS } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventType } from '../../engine/interface/events.js';
 import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
-import type { Table } from '../report.js';
-import { Samples } from '../samples.js';
+import type { Table } from '../measure/report.js';
+import { Samples } from '../measure/samples.js';
 import {
   buyOrder,
   mustApply,
@@ -25,9 +25,9 @@ const LOTS = 1_000;
 const ENDS_AT_MS = WINDOW_START_MS + WINDOW_MS;
 const RESOLVES_AT_MS = ENDS_AT_MS + 2_000;
 const PAYS_AT_MS = RESOLVES_AT_MS + 86_400_000;
-/** What the design allows a market's end to hold others up. */
+/** The longest delay that the design allows. */
 export const LONGEST_ALLOWED_MS = 5;
-/** The same market each time; the first one runs code that has never run. */
+/** The same market each time. The first one runs cold code. */
 const ROUNDS = 4;
 
 export function endOfMarket(): { table: Table; figures: Record<string, number> } {
@@ -42,7 +42,7 @@ export function endOfMarket(): { table: Table; figures: Record<string, number> }
   const longestMs = Math.max(...phases.map((phase) => Math.max(phase.coldLongestMs, phase.longestMs)));
   return {
     table: {
-      title: `End of a market with ${USERS.toLocaleString('en-US')} resting orders and as many positions, ${ROUNDS} times: how long one command is held up, in milliseconds`,
+      title: `End of a market with ${USERS.toLocaleString('en-US')} resting orders and as many positions, ${ROUNDS} times: how long one command takes, in milliseconds`,
       columns: [
         'phase',
         'orders or positions',
@@ -81,7 +81,7 @@ interface PhaseSummary {
   p50Ms: number;
   coldLongestMs: number;
   longestMs: number;
-  /** The longest that was so long in every round: the engine's own, without what else the machine did. */
+  /** The longest that was so long in every round: due to the engine, not the machine. */
   floorLongestMs: number;
 }
 
@@ -120,7 +120,7 @@ function endOne(): Phase[] {
     runWork(engine, 'settle', RESOLVES_AT_MS, EventType.positionSettled),
     runWork(engine, 'pay', PAYS_AT_MS, EventType.claimed),
   ];
-  // Of the two who hold each complete set, one is paid.
+  // One of the two holders of each complete set is paid.
   const expected = [USERS, USERS, USERS / 2];
   phases.forEach((phase, i) => {
     if (phase.units === expected[i]) return;
@@ -131,7 +131,10 @@ function endOne(): Phase[] {
   return phases;
 }
 
-/** Every user has a position and a resting order: bids and asks of both kinds, buys and sells, on 200 levels. */
+/**
+ * Every user has a position and a resting order: bids and asks of both kinds, buys and sells, on
+ * 200 levels.
+ */
 function largeMarket(): OpenMarket {
   const market = openMarket(USERS, FUNDS_MICROS);
   const { engine, marketId } = market;
@@ -155,9 +158,9 @@ function largeMarket(): OpenMarket {
   return market;
 }
 
-/** Lets the engine work off what comes due at a time, command by command, as the scheduler does. */
+/** Lets the engine do the work that is due at a time, command by command, as the scheduler does. */
 function runWork(engine: Engine, name: string, dueAtMs: number, unit: number): Phase {
-  // The windows until then, empty ones.
+  // The empty windows until then.
   while (engine.nextDueMs() < dueAtMs) engine.apply({ kind: 'advanceTime' }, engine.nextDueMs());
   const latencyMs: number[] = [];
   let units = 0;

@@ -1,13 +1,13 @@
 /**
- * Single operations of the engine at a book of steady depth: an order that rests, a cancel, an order that takes one resting order, a
- * quote. Each is run a thousand times per sample; what puts the book back is not timed.
+ * Single operations on a book of constant depth: an order that rests, a cancel, an order that takes
+ * one resting order, and a quote. A sample is a thousand of them; restoring the book is not timed.
  */
 import { Bench } from 'tinybench';
 import type { Buy, Cancel } from '../../engine/interface/commands.js';
 import { Outcome, Side, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { OrderResult } from '../../engine/interface/results.js';
-import type { Table } from '../report.js';
+import type { Table } from '../measure/report.js';
 import {
   buyOrder,
   mustApply,
@@ -19,7 +19,7 @@ import {
 const OPERATIONS = 1_000;
 const MAKERS = 200;
 const TAKER = MAKERS + 1;
-/** Resting before the operations that are timed: on 200 levels, half on each side. */
+/** Resting orders before the timed operations, on 200 levels, half on each side. */
 const DEPTH = 10_000;
 const FUNDS_MICROS = 10_000_000 * MICROS_PER_DOLLAR;
 const AT_MS = WINDOW_START_MS + 1_000;
@@ -58,7 +58,7 @@ export async function singleOperations(): Promise<{ table: Table; figures: Recor
   };
 }
 
-/** A book of {@link DEPTH} orders away from the middle, and the operations that come and go in front of it. */
+/** A book of {@link DEPTH} orders away from the middle, and the operations in front of it. */
 class SteadyBook {
   private readonly orderIds = new Float64Array(OPERATIONS);
   private readonly resting: Buy;
@@ -89,12 +89,12 @@ class SteadyBook {
     }
   }
 
-  /** New orders on a hundred levels, in front of the others. */
+  /** Places orders on a hundred levels in front of the others. */
   rest(): void {
     for (let i = 0; i < OPERATIONS; i++) this.restOne(i, 400 + (i % 100));
   }
 
-  /** The same, at one price, for the taker. */
+  /** Places orders at one price, for the taker. */
   offer(): void {
     for (let i = 0; i < OPERATIONS; i++) this.restOne(i, 500);
   }

@@ -1,6 +1,7 @@
 /**
- * What an exchange is held against: a uWebSockets.js server that reads a body, parses its JSON and answers at once with a text that never
- * changes. No checks, no session, no engine, no journal. Gets its texts, by path, from its parent, sends back its port, and ends with it.
+ * The baseline of the HTTP benchmark: a uWebSockets.js server that reads a body, parses its JSON
+ * and answers at once with a fixed text. No checks, no session, no engine, no journal. Its parent
+ * sends the texts by path and receives the port.
  */
 import * as uWS from 'uWebSockets.js';
 
@@ -16,7 +17,7 @@ function readBody(response: uWS.HttpResponse, done: (body: unknown) => void): vo
   let kept: Buffer | null = null;
   response.onAborted(() => {});
   response.onData((data, isLast) => {
-    // The memory is uWebSockets.js's again after this callback, so what is kept is a copy.
+    // uWebSockets.js reuses the memory after this callback.
     const bytes = kept === null ? Buffer.from(data) : Buffer.concat([kept, Buffer.from(data)]);
     if (isLast) done(JSON.parse(bytes.toString()));
     else kept = Buffer.from(bytes);

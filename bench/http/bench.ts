@@ -1,42 +1,42 @@
 /**
- * The whole exchange over HTTP: what is answered per second after it is durable, beside a bare uWebSockets.js handler that parses the same
- * JSON and answers with the same bytes; the same client, the same machine, in turns, several times. And latencies when requests come by a
- * schedule, however long the answers take.
+ * The whole exchange over HTTP: durable answers per second, compared with a bare uWebSockets.js
+ * handler that parses the same JSON and answers with the same bytes, with the same client on the
+ * same machine, in turns. And latencies at given rates.
  */
 import { openJournalReader } from '../../persistence/journal/reader.js';
-import { type Disk, describeDisk, makeFolder, removeFolder } from '../machine.js';
-import { LoadGenerator, startBareServer } from '../processes.js';
-import { percent, type Section, type Table } from '../report.js';
-import { median } from '../samples.js';
+import { type Disk, describeDisk, makeFolder, removeFolder } from '../measure/machine.js';
+import { percent, type Section, type Table } from '../measure/report.js';
+import { median } from '../measure/samples.js';
 import { ExchangeUnderLoad, HOST, LIMITS_NOTE } from './exchange-under-load.js';
 import type { LoadPace, LoadResult } from './load.js';
 import { batches, books, buys, type HttpLoad } from './loads.js';
+import { LoadGenerator, startBareServer } from './processes.js';
 
 export interface HttpBenchOptions {
-  /** The data folder is made in here, and removed. */
+  /** The folder in which the temporary data folder is created. */
   parent: string;
   seed: string;
-  /** How long each round is measured. */
+  /** The duration of each round. */
   seconds: number;
-  /** The numbers of connections to buy with. */
+  /** The numbers of connections for buys. */
   connections: readonly number[];
-  /** Where the exchange's CPU profile goes; null: it is not profiled. */
+  /** The folder for the exchange's CPU profile; null: none. */
   profileFolder: string | null;
 }
 
-/** The first is the one that the figures are taken from. */
+/** The figures come from the first. */
 export const CONNECTIONS: readonly number[] = [64, 1, 256];
 const BATCH_CONNECTIONS: readonly number[] = [16, 64];
 const READ_CONNECTIONS = 64;
-/** Each server in turn, so often; the first round is also warmed up for longer. */
+/** Rounds of each server, in turns. The first one has a longer warm-up. */
 const ROUNDS = 3;
 const FIRST_WARM_UP_MS = 2_000;
 const WARM_UP_MS = 500;
 
-/** Requests per second that come by a schedule. */
+/** Requests per second of the open loads. */
 const BUYS_PER_SECOND = [2_000, 8_000];
 const BATCHES_PER_SECOND = [1_000, 2_000];
-/** More than are ever needed at these rates by a server that keeps up. */
+/** More than a server that keeps up needs at these rates. */
 const OPEN_CONNECTIONS = 256;
 
 export async function benchHttp(options: HttpBenchOptions): Promise<Section> {
@@ -73,21 +73,21 @@ export async function benchHttp(options: HttpBenchOptions): Promise<Section> {
     const commits = await commitCounts(exchange.dataFolder, closed);
     return report({ closed, open, commits, disk, loads, options });
   } finally {
-    // Something is left only after an error, and that one is the one to hear of.
+    // Only an error leaves processes here, and it is thrown further.
     await Promise.allSettled(running.map((process) => process.stop()));
     removeFolder(folder);
   }
 }
 
-/** One load on both servers, round by round. */
+/** The rounds of one load on both servers. */
 interface Compared {
   load: HttpLoad;
   connections: number;
   bare: LoadResult[];
   exchange: LoadResult[];
-  /** The exchange's sequence before and after each of its rounds. */
+  /** The exchange's sequence before and after each round. */
   sequences: { from: number; to: number }[];
-  /** How long the follower was behind after each of its rounds. */
+  /** How long the follower took to catch up after each round. */
   behindMs: number[];
 }
 
@@ -138,7 +138,7 @@ class Runner {
   }
 }
 
-/** Commits in all rounds of each load, from the journal. */
+/** The number of commits in all rounds of each load, from the journal. */
 async function commitCounts(folder: string, closed: readonly Compared[]): Promise<number[]> {
   const counts = closed.map(() => 0);
   const reader = await openJournalReader(folder);
@@ -158,7 +158,7 @@ async function commitCounts(folder: string, closed: readonly Compared[]): Promis
 interface Measured {
   closed: readonly Compared[];
   open: readonly Scheduled[];
-  /** By load of `closed`. */
+  /** One number for each of `closed`. */
   commits: readonly number[];
   disk: Disk;
   loads: Record<'buys' | 'batches' | 'books', HttpLoad>;
@@ -177,10 +177,10 @@ function report({ closed, open, commits, disk, loads, options }: Measured): Sect
   return {
     name: 'http',
     notes: [
-      `The built exchange, with its follower, beside a bare uWebSockets.js handler that reads and parses the same body and answers at once with a constant of the same bytes. What changes something is answered after the commit with synchronous=FULL.`,
-      `Buys (${bytesOf(loads.buys)}): 1 dollar at any price, 64 users in turn, each order takes one that rests. Batches (first: ${bytesOf(loads.batches)}): ${loads.batches.orders} orders of one user; in every second batch all rest, in the others each takes one of those; 64 users. Order book: ${bytesOf(loads.books)}.`,
-      `Closed loop: one request outstanding per connection, keep-alive; ${ROUNDS} rounds of ${options.seconds} s each, in turns; the median round, and the rates of all. Client, server and disk thread share the cores of this machine. A client near 100% CPU is itself the limit. After each round the follower is let catch up.`,
-      `By schedule: Poisson arrivals (seed ${options.seed}) over ${OPEN_CONNECTIONS} connections; latency counts from the moment at which a request should have been sent (no coordinated omission), to about a millisecond.`,
+      `The built exchange, with its follower, compared with a bare uWebSockets.js handler that reads and parses the same body and answers at once with the same bytes. The exchange answers changes after the commit with synchronous=FULL.`,
+      `Buys (${bytesOf(loads.buys)}): 1 dollar at any price, 64 users in turn, each takes one resting order. Batches (first: ${bytesOf(loads.batches)}): ${loads.batches.orders} orders of one user; in every second batch all rest, in the others each takes one of those; 64 users. Order book: ${bytesOf(loads.books)}.`,
+      `Closed loop: one request outstanding per connection, keep-alive; ${ROUNDS} rounds of ${options.seconds} s each, in turns; the median round, and the rates of all. Client, server and disk thread share the cores of this machine. A client near 100% CPU limits the rate. The follower catches up after each round.`,
+      `Open loop: Poisson arrivals (seed ${options.seed}) over ${OPEN_CONNECTIONS} connections; latency counts from when a request was due (no coordinated omission), to about a millisecond.`,
       LIMITS_NOTE,
       `Disk: ${disk.fileSystem}; writing 4 KiB and fdatasync takes ${disk.syncP50Ms.toFixed(3)} ms (p50).`,
       `Answers other than 200: ${errorsIn(results)}.`,
@@ -254,7 +254,7 @@ function closedRow(name: string, results: readonly LoadResult[]): (number | stri
 
 function openTable(open: readonly Scheduled[]): Table {
   return {
-    title: 'By schedule, latency from the intended start in milliseconds',
+    title: 'Open loop; latency from when a request was due, in milliseconds',
     columns: ['load', 'intended/s', 'answered/s', 'p50', 'p99', 'p99.9', 'max', 'client CPU', 'idle cores'],
     rows: open.map(({ load, perSecond, result }) => [
       load.name,
@@ -274,7 +274,7 @@ function rateOf(result: LoadResult): number {
   return (result.measured / result.measuredMs) * 1_000;
 }
 
-/** By rate; of an even number the lower. */
+/** The round with the lower median rate. */
 function medianOf(results: readonly LoadResult[]): LoadResult {
   return [...results].sort((a, b) => a.measured - b.measured)[(results.length - 1) >> 1]!;
 }

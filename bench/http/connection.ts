@@ -1,74 +1,121 @@
 /**
- * One keep-alive connection of a load: sends a prebuilt request, and says when the answer to it has come in whole. Written on bare
- * sockets, so that the client costs less than the servers that it measures.
+ * A client's keep-alive HTTP connection on a bare socket: it costs less than the server that it
+ * loads, and it can hang up at a chosen moment.
  *
- * Always holds: one request is outstanding at a time, because uWebSockets.js serves no pipelining (it closes the connection); a connection that
- * ends early, or an answer that is not understood, fails the load.
+ * Always holds: one request is outstanding at a time, because uWebSockets.js closes a connection
+ * that pipelines. Each request is settled exactly once, with its answer or with null. The
+ * connection is then free again; if it was closed, the next request opens it.
  */
 import { connect, type Socket } from 'node:net';
-import { AnswerReader } from './messages.js';
+import { AnswerReader, type HttpAnswer } from './messages.js';
 
-/** Whose connection it is. */
-export interface ConnectionOwner {
-  /** The connection is open: it may send. */
-  connected(connection: HttpConnection): void;
-  answered(connection: HttpConnection, status: number): void;
-  failed(error: Error): void;
+/** null: the connection ended before the answer was complete. */
+export type Settled = (answer: HttpAnswer | null) => void;
+
+export interface ConnectionOptions {
+  /** False: bodies are counted, not kept. True by default. */
+  keepsBodies?: boolean;
+  /**
+   * Called when the server ends the connection, even a free one, or sends a malformed answer.
+   * Without it, an outstanding request is settled with null, and a malformed answer is thrown.
+   */
+  onFailure?: (error: Error) => void;
 }
 
-/** What one read from a socket may bring. */
 const READ_BYTES = 64 * 1024;
-/** Shared by all connections: what is in it is used up, or copied, before the next read. */
+/** Shared by all connections: the reader copies what it keeps. */
 const readBuffer = Buffer.alloc(READ_BYTES);
 
 export class HttpConnection {
-  /** Of the request that is outstanding: when it was sent, or should have been. The owner's to set. */
-  sinceMs = 0;
-  private readonly socket: Socket;
-  private readonly reader = new AnswerReader();
-  private closing = false;
+  private socket: Socket | null = null;
+  private settled: Settled | null = null;
+  private readonly reader: AnswerReader;
 
   constructor(
-    address: { host: string; port: number },
-    private readonly owner: ConnectionOwner,
+    private readonly host: string,
+    private readonly port: number,
+    private readonly options: ConnectionOptions = {},
   ) {
-    const { host, port } = address;
-    this.socket = connect({
-      host,
-      port,
-      noDelay: true,
-      onread: {
-        buffer: readBuffer,
-        callback: (length) => {
-          this.receive(readBuffer.subarray(0, length));
-          return true;
-        },
-      },
-    });
-    this.socket.on('connect', () => owner.connected(this));
-    this.socket.on('error', (error) => owner.failed(error));
-    this.socket.on('close', () => {
-      if (!this.closing) owner.failed(new Error('the server closed a connection'));
-    });
+    this.reader = new AnswerReader(options.keepsBodies ?? true);
   }
 
-  send(request: Uint8Array): void {
+  /** Opens the connection ahead of the first request. */
+  open(): Promise<void> {
+    this.socket ??= this.connect();
+    const { socket } = this;
+    return new Promise((resolve) => socket.once('connect', () => resolve()));
+  }
+
+  send(request: Uint8Array, settled: Settled): void {
+    if (this.settled !== null) throw new Error('the last request has not been answered');
+    this.settled = settled;
+    this.socket ??= this.connect();
     this.socket.write(request);
   }
 
-  close(): void {
-    this.closing = true;
-    this.socket.destroy();
+  /** Drops the connection at once, as a client does that crashes. */
+  hangUp(): void {
+    this.socket?.resetAndDestroy();
+    this.ended(null);
+  }
+
+  private connect(): Socket {
+    const { host, port } = this;
+    const read = (length: number) => {
+      if (this.socket === socket) this.receive(readBuffer.subarray(0, length));
+      return true;
+    };
+    const socket = connect({ host, port, noDelay: true, onread: { buffer: readBuffer, callback: read } });
+    // Events of a socket that was dropped do not concern the one that replaced it.
+    const ended = (error: Error) => {
+      if (this.socket === socket) this.ended(error);
+    };
+    socket.on('error', ended);
+    socket.on('close', () => ended(new Error('the server closed a connection')));
+    return socket;
+  }
+
+  /** `error`: why, unless this side hung up. */
+  private ended(error: Error | null): void {
+    this.socket?.destroy();
+    this.socket = null;
+    const answer = this.reader.end();
+    if (error !== null) this.options.onFailure?.(error);
+    this.settle(answer);
   }
 
   private receive(bytes: Buffer): void {
-    let status: number;
+    let answer: HttpAnswer | null = null;
     try {
-      status = this.reader.read(bytes);
+      if (this.settled === null) throw new Error('more came than one answer');
+      answer = this.reader.read(bytes);
     } catch (error) {
-      this.owner.failed(error as Error);
-      return;
+      if (this.options.onFailure === undefined) throw error;
+      this.options.onFailure(error as Error);
     }
-    if (status !== 0) this.owner.answered(this, status);
+    if (answer !== null) this.settle(answer);
   }
+
+  private settle(answer: HttpAnswer | null): void {
+    const { settled } = this;
+    this.settled = null;
+    settled?.(answer);
+  }
+}
+
+/**
+ * Sends a request that is not part of a load. @throws Error when there is no answer, or another
+ * status.
+ */
+export async function ask(
+  connection: HttpConnection,
+  request: Uint8Array,
+  expectedStatus: number,
+  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the answer's shape
+): Promise<any> {
+  const answer = await new Promise<HttpAnswer | null>((resolve) => connection.send(request, resolve));
+  if (answer === null) throw new Error('the exchange closed a connection');
+  const text = answer.body.toString('utf8');
+  if (answer.status !== expectedStatus) throw new Error(`the exchange answered ${answer.status}: ${text}`);
+  return text.startsWith('{') ? JSON.parse(text) : text;
 }

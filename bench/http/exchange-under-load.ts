@@ -1,33 +1,31 @@
 /**
- * The exchange as the benchmarks over HTTP and the stream have it: the built program in a process of its own, on a fresh data folder, with
- * synchronous=FULL. Its prices and its time come from a file, so that one market is open for a quarter hour from its start. The house is off,
- * fair use is off and the limits on connections are out of the way, so that what is measured is the exchange and not its manners.
+ * The exchange of the HTTP and stream benchmarks: the built program in its own process, on a new
+ * data folder, with synchronous=FULL. Prices and time come from a file, so one market is open for a
+ * quarter hour from the start. The house, fair use and the limit on connections are off.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { type ServerProcess, startExchangeProcess } from '../processes.js';
+import { type ServerProcess, startExchangeProcess } from '../measure/processes.js';
+import { WINDOW_START_MS } from '../workload/open-market.js';
 
-/** A quarter hour's start. */
-const WINDOW_START_MS = 1_763_700_300_000;
 export const HOST = '127.0.0.1';
-/** What a user starts with, in dollars. */
+/** The starting balance of a user, in dollars. */
 const FUNDS = 1_000_000;
 const MAKERS = 8;
-/** Levels of the book behind the best one, on each side, and what rests on each. */
+/** Levels behind the best one on each side, and the shares on each. */
 const LEVELS = 40;
 const LEVEL_SHARES = 100;
 
 /** How long the follower may take to catch up. */
 const PATIENCE_MS = 120_000;
 
-/** What is said of it beside the figures. */
 export const LIMITS_NOTE =
-  'FAIR_USE=off, CONNECTIONS_PER_ADDRESS=0: nothing is refused for coming too often; the limits for overload are the standard ones.';
+  'FAIR_USE=off, CONNECTIONS_PER_ADDRESS=0: no request is refused for its rate; the overload limits have their defaults.';
 
 export interface ExchangeOptions {
-  /** The data folder is made in here. */
+  /** The parent of the data folder. */
   folder: string;
   /** Where the exchange's CPU profile goes; null: it is not profiled. */
   profileFolder: string | null;
@@ -37,7 +35,7 @@ export class ExchangeUnderLoad {
   private constructor(
     private readonly process: ServerProcess,
     readonly dataFolder: string,
-    /** The one that is open. */
+    /** The open market. */
     readonly marketId: string,
   ) {}
 
@@ -61,7 +59,7 @@ export class ExchangeUnderLoad {
     return this.process.stop();
   }
 
-  /** The token of a new user. */
+  /** Returns the token of a new user. */
   async register(username: string): Promise<string> {
     const body = { username, password: 'correct horse battery' };
     const answer = await this.send('POST', '/auth/register', { body });
@@ -69,8 +67,8 @@ export class ExchangeUnderLoad {
   }
 
   /**
-   * Makers that bid 0.499 for both outcomes, nearly half of what they have for each, so that both are offered at 0.501: more than all
-   * benchmarks take. Behind them a book of {@link LEVELS} more levels.
+   * Makers bid 0.499 for both outcomes with nearly half of their funds each, which offers both at
+   * 0.501: more than all benchmarks take. Behind them are {@link LEVELS} more levels.
    */
   async fillBook(): Promise<void> {
     for (let i = 0; i < MAKERS; i++) {
@@ -94,13 +92,14 @@ export class ExchangeUnderLoad {
   }
 
   /**
-   * Waits until the follower has everything in its history, so that what it does late is on nobody else's account; returns for how many
+   * Waits until the history is complete, so that no later measurement pays for it. Returns the
    * milliseconds.
    */
   async followed(): Promise<number> {
     const startedMs = performance.now();
     while (performance.now() - startedMs < PATIENCE_MS) {
-      // Answered when the history has what was durable; or refused, when it is more than two seconds behind.
+      // Answered once the history has what was durable; refused if it is more than two seconds
+      // behind.
       const answer = await request(
         `http://${HOST}:${this.port}/api/markets/15m/${this.marketId}/trades?limit=1`,
       );
@@ -111,7 +110,7 @@ export class ExchangeUnderLoad {
     throw new Error('the follower does not catch up');
   }
 
-  /** What is not a success is an error. */
+  /** @throws Error unless the exchange answers with success. */
   send(method: 'GET' | 'POST', path: string, call: Call = {}): Promise<string> {
     return send(this.port, method, path, call);
   }
@@ -141,7 +140,7 @@ async function send(
   return text;
 }
 
-/** A market opens with the first price, which may come after the door has opened. */
+/** A market opens with the first price, which may come after the exchange has started. */
 async function openMarket(port: number): Promise<string> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const { markets } = JSON.parse(await send(port, 'GET', '/markets/15m?asset=BTC', {})) as {
@@ -154,7 +153,7 @@ async function openMarket(port: number): Promise<string> {
   throw new Error('no market is open');
 }
 
-/** Prices of one asset for a quarter hour, and what the exchange is configured to. */
+/** Writes the prices of one asset for a quarter hour. Returns the configuration. */
 function environmentIn(folder: string) {
   const prices = join(folder, 'prices.csv');
   const lines = ['observedAtMs,asset,price'];

@@ -1,6 +1,6 @@
 /**
- * A process that makes load: takes one load at a time as a message, answers with its result, and ends when its parent does. In a process of
- * its own, so that what it costs is not on the server's account.
+ * A process that generates load, apart from the process that it measures: receives one load at a
+ * time as a message, and answers with its result.
  */
 import { type LoadOptions, runLoad } from './load.js';
 import { runStreamLoad, type StreamLoadOptions } from './stream-load.js';

@@ -1,20 +1,24 @@
 /**
  * A load: keep-alive connections that send prebuilt requests, in one of two ways.
  *
- * `closed`: each connection sends the next request when the answer to the last one has come in. It shows what a server sustains, and the
- * latencies that so many impatient clients see; it is no measure of latency at a lower rate.
+ * `closed`: each connection sends the next request when the last one is answered. This shows the
+ * throughput that a server sustains and the latency under saturation, not the latency at a lower
+ * rate.
  *
- * `open`: requests come at moments that were drawn before (Poisson arrivals, from a seed), whether the server keeps up or not. One that finds no
- * connection free waits for one. Its latency counts from the moment at which it should have been sent, so a server that stalls is charged with
- * everything that the stall delayed (no coordinated omission). The schedule is kept to about a millisecond, by which latencies are too large.
+ * `open`: requests arrive at random times (Poisson arrivals, from a seed), whether the server keeps
+ * up or not. A request that finds no free connection waits for one. Latency counts from the time at
+ * which the request was due, so a stall is charged with everything that it delays (no coordinated
+ * omission). Requests are sent up to a millisecond late, which makes latencies too large by as
+ * much.
  *
- * Always holds: every answer is counted by its status; what is not answered fails the load.
+ * Always holds: every answer is counted by its status; a request without an answer fails the load.
  */
 
-import { coreTimes, idleShareSince } from '../machine.js';
-import { Samples } from '../samples.js';
+import { coreTimes, idleShareSince } from '../measure/machine.js';
+import { Samples } from '../measure/samples.js';
 import { Random } from '../workload/random.js';
-import { type ConnectionOwner, HttpConnection } from './connection.js';
+import { HttpConnection } from './connection.js';
+import type { HttpAnswer } from './messages.js';
 
 export type LoadPace = { kind: 'closed' } | { kind: 'open'; perSecond: number; seed: string };
 
@@ -23,22 +27,31 @@ export interface LoadOptions {
   host: string;
   port: number;
   connections: number;
-  /** Sent in turn: in a closed load by each connection, connection i beginning with request i; in an open one by all together. */
+  /**
+   * Sent in turn: by each connection of a closed load, connection i from request i on; by all of an
+   * open one together.
+   */
   requests: readonly Uint8Array[];
-  /** What is answered in this time (closed) or arrives in it (open) is not counted in the latencies and the rate. */
+  /**
+   * Requests answered in this time (closed) or due in it (open) are not in the latencies and the
+   * rate.
+   */
   warmUpMs: number;
   measureMs: number;
 }
 
 export interface LoadResult {
-  /** Answers in the measured time; of an open load, to what arrived in it. */
+  /** Answers in the measured time; in an open load, answers to requests that were due in it. */
   measured: number;
   measuredMs: number;
-  /** All answers, also those of the warm-up, by status. */
+  /** All answers by status, those of the warm-up included. */
   byStatus: Record<string, number>;
-  /** CPU time of the client's process in the measured time: near `measuredMs`, the client is what limits the rate. */
+  /**
+   * CPU time of the client in the measured time. If it is near `measuredMs`, the client limits the
+   * rate.
+   */
   clientCpuMs: number;
-  /** Share (0 to 1) of the time of all cores in which the machine had nothing to do: waiting for the disk, or for each other. */
+  /** Share (0 to 1) of the time of all cores that was idle. */
   idleShare: number;
   latencyP50Ms: number;
   latencyP99Ms: number;
@@ -46,7 +59,7 @@ export interface LoadResult {
   latencyMaxMs: number;
 }
 
-/** How long connecting may take, and how long answers may be outstanding when the load is over. */
+/** How long connecting may take, and how long answers may take after the load. */
 const PATIENCE_MS = 30_000;
 
 export function runLoad(options: LoadOptions): Promise<LoadResult> {
@@ -54,48 +67,44 @@ export function runLoad(options: LoadOptions): Promise<LoadResult> {
   return pace.kind === 'closed' ? new ClosedLoad(options).run() : new OpenLoad(options, pace).run();
 }
 
-/** What both kinds have in common: the connections, the counts, and the time in which it counts. */
-abstract class Load implements ConnectionOwner {
+/** Both kinds: the connections, the counts and the measured time. */
+abstract class Load {
   protected measureFromMs = 0;
   protected measureToMs = 0;
   protected finish!: () => void;
-  private fail!: (error: Error) => void;
   private readonly samples = new Samples(1 << 16);
   private readonly byStatus: Record<string, number> = {};
   private readonly connections: HttpConnection[] = [];
-  private connectedCount = 0;
   private readonly timers: NodeJS.Timeout[] = [];
   private clientCpuMs = Number.NaN;
   private idleShare = Number.NaN;
-  /** At the end of the measured time; the last answer may come before the timer does. */
+  /** Runs at the end of the measured time, or earlier when the last answer has come. */
   private endWatch: () => void = () => {};
 
   constructor(protected readonly options: LoadOptions) {}
 
   async run(): Promise<LoadResult> {
-    const { connections, warmUpMs, measureMs } = this.options;
+    const { host, port, connections, warmUpMs, measureMs } = this.options;
     try {
       await new Promise<void>((resolve, reject) => {
         this.finish = resolve;
-        this.fail = reject;
         this.after(PATIENCE_MS + warmUpMs + measureMs + PATIENCE_MS, () =>
-          this.fail(new Error('answers did not come')),
+          reject(new Error('answers did not come')),
         );
-        for (let i = 0; i < connections; i++) this.connections.push(new HttpConnection(this.options, this));
+        const settings = { keepsBodies: false, onFailure: reject };
+        for (let i = 0; i < connections; i++) this.connections.push(new HttpConnection(host, port, settings));
+        Promise.all(this.connections.map((connection) => connection.open())).then(() => this.start(), reject);
       });
     } finally {
       for (const timer of this.timers) clearTimeout(timer);
       this.stop();
-      for (const connection of this.connections) connection.close();
+      for (const connection of this.connections) connection.hangUp();
     }
     this.endWatch();
     return this.result(measureMs);
   }
 
-  /** When all are open, the load begins. */
-  connected(): void {
-    this.connectedCount++;
-    if (this.connectedCount < this.options.connections) return;
+  private start(): void {
     const { warmUpMs, measureMs } = this.options;
     this.measureFromMs = performance.now() + warmUpMs;
     this.measureToMs = this.measureFromMs + measureMs;
@@ -103,15 +112,10 @@ abstract class Load implements ConnectionOwner {
     this.begin(this.connections);
   }
 
-  failed(error: Error): void {
-    this.fail(error);
-  }
-
-  abstract answered(connection: HttpConnection, status: number): void;
   protected abstract begin(connections: readonly HttpConnection[]): void;
   protected abstract stop(): void;
 
-  protected count(status: number): void {
+  protected count({ status }: HttpAnswer): void {
     this.byStatus[status] = (this.byStatus[status] ?? 0) + 1;
   }
 
@@ -155,44 +159,43 @@ abstract class Load implements ConnectionOwner {
 }
 
 class ClosedLoad extends Load {
-  private readonly nextRequest = new Map<HttpConnection, number>();
   private outstanding = 0;
 
   protected begin(connections: readonly HttpConnection[]): void {
-    connections.forEach((connection, i) => {
-      this.nextRequest.set(connection, i);
-      this.send(connection, performance.now());
-    });
+    for (const [i, connection] of connections.entries()) this.sendInTurn(connection, i);
   }
 
-  answered(connection: HttpConnection, status: number): void {
-    const nowMs = performance.now();
-    this.outstanding--;
-    this.count(status);
-    if (nowMs >= this.measureFromMs && nowMs < this.measureToMs) this.measure(nowMs - connection.sinceMs);
-    if (nowMs < this.measureToMs) this.send(connection, nowMs);
-    else if (this.outstanding === 0) this.finish();
+  /** Sends the requests over one connection, one after another, beginning with the `next`. */
+  private sendInTurn(connection: HttpConnection, next: number): void {
+    const { requests } = this.options;
+    let sinceMs = performance.now();
+    const send = () => {
+      this.outstanding++;
+      connection.send(requests[next++ % requests.length]!, answered);
+    };
+    const answered = (answer: HttpAnswer | null) => {
+      if (answer === null) return;
+      const nowMs = performance.now();
+      this.outstanding--;
+      this.count(answer);
+      if (nowMs >= this.measureFromMs && nowMs < this.measureToMs) this.measure(nowMs - sinceMs);
+      sinceMs = nowMs;
+      if (nowMs < this.measureToMs) send();
+      else if (this.outstanding === 0) this.finish();
+    };
+    send();
   }
 
   protected stop(): void {}
-
-  private send(connection: HttpConnection, nowMs: number): void {
-    const { requests } = this.options;
-    const next = this.nextRequest.get(connection)!;
-    this.nextRequest.set(connection, next + 1);
-    this.outstanding++;
-    connection.sinceMs = nowMs;
-    connection.send(requests[next % requests.length]!);
-  }
 }
 
-/** How often arrivals that are due are looked for. */
+/** How often the load looks for requests that are due. */
 const TICK_MS = 1;
 
 class OpenLoad extends Load {
   private readonly random: Random;
   private readonly idle: HttpConnection[] = [];
-  /** When the requests that wait for a connection should have been sent. */
+  /** When the requests that wait for a connection were due. */
   private readonly waiting: number[] = [];
   private nextArrivalMs = 0;
   private sentCount = 0;
@@ -217,11 +220,11 @@ class OpenLoad extends Load {
     }, TICK_MS);
   }
 
-  answered(connection: HttpConnection, status: number): void {
+  private answered(connection: HttpConnection, dueMs: number, answer: HttpAnswer): void {
     const nowMs = performance.now();
     this.answeredCount++;
-    this.count(status);
-    if (connection.sinceMs >= this.measureFromMs) this.measure(nowMs - connection.sinceMs);
+    this.count(answer);
+    if (dueMs >= this.measureFromMs) this.measure(nowMs - dueMs);
     this.arrive(nowMs);
     this.idle.push(connection);
     this.sendWaiting();
@@ -232,7 +235,7 @@ class OpenLoad extends Load {
     if (this.timer !== null) clearInterval(this.timer);
   }
 
-  /** Takes in everything that is due. */
+  /** Queues the requests that are due. */
   private arrive(nowMs: number): void {
     while (this.nextArrivalMs <= nowMs && this.nextArrivalMs < this.measureToMs) {
       this.waiting.push(this.nextArrivalMs);
@@ -246,8 +249,10 @@ class OpenLoad extends Load {
     for (; sent < this.waiting.length; sent++) {
       const connection = this.idle.pop();
       if (connection === undefined) break;
-      connection.sinceMs = this.waiting[sent]!;
-      connection.send(requests[this.sentCount++ % requests.length]!);
+      const dueMs = this.waiting[sent]!;
+      connection.send(requests[this.sentCount++ % requests.length]!, (answer) => {
+        if (answer !== null) this.answered(connection, dueMs, answer);
+      });
     }
     this.waiting.splice(0, sent);
   }

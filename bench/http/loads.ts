@@ -1,4 +1,7 @@
-/** What the HTTP benchmark asks of the exchange: prebuilt requests of each kind, with an answer to each kind for the bare handler. */
+/**
+ * The loads of the HTTP benchmark: prebuilt requests of each kind, and a sample answer for the bare
+ * server.
+ */
 import { type ExchangeUnderLoad, HOST } from './exchange-under-load.js';
 import { requestBytes } from './messages.js';
 
@@ -7,17 +10,17 @@ export const OPERATIONS = 100;
 
 export interface HttpLoad {
   name: string;
-  /** In the path of the API. */
+  /** The path after /api. */
   path: string;
-  /** Orders in each request; 0: it is a read. */
+  /** Orders per request; 0: a read. */
   orders: number;
   /** Sent in turn. */
   requests: Buffer[];
-  /** One that came, for the bare handler to give. */
+  /** A sample answer, for the bare server. */
   answer: string;
 }
 
-/** Buys of one dollar at any price, each with one resting order to take. */
+/** Buys of one dollar at any price. Each takes one resting order. */
 export async function buys(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const path = `/markets/15m/${exchange.marketId}/buy`;
   const bodies = Array.from({ length: TRADERS }, (_, i) => ({
@@ -28,8 +31,8 @@ export async function buys(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
 }
 
 /**
- * Batches of 100 orders: in every second one each order rests, at a better price than the rest of the book; in the others each takes one of
- * those.
+ * Batches of 100 orders. In every second one, all rest in front of the book; in the others, each
+ * takes one of those.
  */
 export async function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const { marketId } = exchange;
@@ -42,7 +45,7 @@ export async function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   return postedBy(exchange, kind, 'batcher', bodies);
 }
 
-/** Reads of a whole book; nothing is traded meanwhile. */
+/** Reads of a whole book, without trading. */
 export async function books(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const path = `/markets/15m/${exchange.marketId}/orderbook`;
   const answer = await exchange.send('GET', path);
@@ -50,7 +53,7 @@ export async function books(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   return { name: 'order book reads', path, orders: 0, requests, answer };
 }
 
-/** A new user for each body, who sends it once. */
+/** Requests with these bodies, each of a new user, who sends it once now. */
 async function postedBy(
   exchange: ExchangeUnderLoad,
   kind: Pick<HttpLoad, 'name' | 'path' | 'orders'>,

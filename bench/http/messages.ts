@@ -1,65 +1,109 @@
 /**
- * Requests as bytes, and whole HTTP/1.1 answers recognised in what comes from a socket, one at a time. Of an answer only the head is looked
- * at, and of its body the length, so that a client spends next to nothing on long answers.
+ * HTTP/1.1 messages of a client: requests as bytes, and answers recognised in what a socket
+ * delivers, one at a time.
  */
+
+export interface RequestFields {
+  method: 'GET' | 'POST' | 'DELETE';
+  path: string;
+  host: string;
+  headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  body?: object | undefined;
+}
+
+export function requestBytes({ method, path, host, headers = {}, body }: RequestFields): Buffer {
+  const content = body === undefined ? '' : JSON.stringify(body);
+  let head = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n`;
+  for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
+  if (body !== undefined) {
+    head += `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(content)}\r\n`;
+  }
+  return Buffer.from(`${head}\r\n${content}`);
+}
+
+export interface HttpAnswer {
+  status: number;
+  /** Status line and headers. */
+  head: string;
+  /** Empty when bodies are not kept. */
+  body: Buffer;
+}
+
 const HEADER_END = Buffer.from('\r\n\r\n');
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) /;
-const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)\r\n/i;
+const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
+const CONNECTION_CLOSE = /\r\nconnection: *close/i;
 
 export class AnswerReader {
-  /** The beginning of a head that has not come in whole. */
+  /** The beginning of an incomplete head. */
   private headPiece: Buffer | null = null;
-  /** Of the answer whose head has come in; 0: none has. */
+  /** The answer whose body is being read; status 0: none. */
   private status = 0;
-  /** Of its body, still to come. */
+  private head = '';
+  private bodyPieces: Buffer[] = [];
+  /** Infinity: the body ends with the connection. */
   private missingBytes = 0;
 
   /**
-   * The status, when these bytes complete an answer; 0: there is more to come. The bytes may be overwritten afterwards.
-   * @throws Error when this is no answer with a Content-Length, or more than one.
+   * Without bodies, an answer must have a Content-Length: a load generator only counts the bytes of
+   * its body.
    */
-  read(bytes: Buffer): number {
-    if (this.status === 0) this.readHead(bytes);
-    else this.missingBytes -= bytes.length;
-    if (this.status === 0 || this.missingBytes > 0) return 0;
+  constructor(private readonly keepsBodies: boolean) {}
+
+  /**
+   * Returns the answer that these bytes complete; null: more is to come. The bytes may be
+   * overwritten afterwards.
+   * @throws Error when the bytes are not an HTTP answer, or more than one.
+   */
+  read(bytes: Buffer): HttpAnswer | null {
+    const body = this.status === 0 ? this.readHead(bytes) : bytes;
+    if (body === null) return null;
+    this.missingBytes -= body.length;
     if (this.missingBytes < 0) throw new Error('more came than one answer');
-    const { status } = this;
-    this.status = 0;
-    return status;
+    if (this.keepsBodies) this.bodyPieces.push(Buffer.from(body));
+    return this.missingBytes === 0 ? this.take() : null;
   }
 
-  private readHead(bytes: Buffer): void {
+  /** The connection has ended. Returns the answer that ends with it, if there is one. */
+  end(): HttpAnswer | null {
+    const answer = this.missingBytes === Number.POSITIVE_INFINITY ? this.take() : null;
+    this.headPiece = null;
+    this.status = 0;
+    this.bodyPieces = [];
+    return answer;
+  }
+
+  /** Returns the body's first bytes; null: the head is incomplete. */
+  private readHead(bytes: Buffer): Buffer | null {
     const whole = this.headPiece === null ? bytes : Buffer.concat([this.headPiece, bytes]);
     const headEnd = whole.indexOf(HEADER_END);
-    if (headEnd === -1) {
-      this.headPiece = Buffer.from(whole);
-      return;
-    }
-    this.headPiece = null;
-    const head = whole.toString('latin1', 0, headEnd + 2);
-    const status = STATUS_LINE.exec(head);
-    const contentLength = CONTENT_LENGTH.exec(head);
-    if (status === null || contentLength === null)
-      throw new Error(`an answer that is not understood: ${head}`);
-    this.status = Number(status[1]);
-    this.missingBytes = headEnd + HEADER_END.length + Number(contentLength[1]) - whole.length;
+    this.headPiece = headEnd === -1 ? Buffer.from(whole) : null;
+    if (headEnd === -1) return null;
+    this.head = whole.toString('latin1', 0, headEnd);
+    this.status = Number(STATUS_LINE.exec(this.head)?.[1] ?? 0);
+    const bodyLength = this.bodyLength();
+    if (this.status === 0 || bodyLength === null)
+      throw new Error(`an answer is not understood: ${this.head}`);
+    this.missingBytes = bodyLength;
+    return whole.subarray(headEnd + HEADER_END.length);
   }
-}
 
-/** A request as bytes. */
-export function requestBytes(options: {
-  method: 'GET' | 'POST';
-  path: string;
-  host: string;
-  headers?: Record<string, string>;
-  body?: unknown;
-}): Buffer {
-  const { method, path, host, headers = {}, body } = options;
-  const content = body === undefined ? '' : JSON.stringify(body);
-  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`];
-  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
-  if (body !== undefined) {
-    lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(content)}`);
+  private bodyLength(): number | null {
+    const length = CONTENT_LENGTH.exec(this.head);
+    if (length !== null) return Number(length[1]);
+    if (!this.keepsBodies) return null;
+    // uWebSockets.js refuses what is not HTTP with an answer that ends with the connection.
+    return CONNECTION_CLOSE.test(this.head) ? Number.POSITIVE_INFINITY : 0;
   }
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${content}`);
+
+  private take(): HttpAnswer {
+    const { status, head, bodyPieces } = this;
+    this.status = 0;
+    this.missingBytes = 0;
+    this.bodyPieces = [];
+    const [only] = bodyPieces;
+    const body = bodyPieces.length === 1 ? only! : Buffer.concat(bodyPieces);
+    return { status, head, body };
+  }
 }

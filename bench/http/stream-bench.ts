@@ -1,17 +1,16 @@
 /**
- * The stream to a thousand readers: how long a trade takes from its order to each of them, at a stated rate of orders, and how many messages a
- * second are delivered when orders come as fast as they are. The exchange is the one of the HTTP benchmark.
+ * The stream to a thousand readers: the time from an order to each reader at given rates of orders,
+ * and the highest rate of delivery. The exchange is the one of the HTTP benchmark.
  */
-
-import { makeFolder, removeFolder } from '../machine.js';
-import { LoadGenerator } from '../processes.js';
-import { percent, type Section, textOf } from '../report.js';
+import { makeFolder, removeFolder } from '../measure/machine.js';
+import { percent, type Section, textOf } from '../measure/report.js';
 import { ExchangeUnderLoad, HOST, LIMITS_NOTE } from './exchange-under-load.js';
 import { requestBytes } from './messages.js';
+import { LoadGenerator } from './processes.js';
 import type { StreamLoadResult } from './stream-load.js';
 
 export interface StreamBenchOptions {
-  /** The data folder is made in here, and removed. */
+  /** The folder in which the temporary data folder is created. */
   parent: string;
   /** How long each load is measured. */
   seconds: number;
@@ -50,13 +49,13 @@ export async function benchStream({ parent, seconds }: StreamBenchOptions): Prom
     while (running.length > 0) await running.pop()!.stop();
     return report(results);
   } finally {
-    // Something is left only after an error, and that one is the one to hear of.
+    // Only an error leaves processes here, and it is thrown further.
     await Promise.allSettled(running.map((process) => process.stop()));
     removeFolder(folder);
   }
 }
 
-/** A buy that takes one resting order: one trade. */
+/** A buy that takes one resting order. */
 async function buyRequest(exchange: ExchangeUnderLoad): Promise<Buffer> {
   const token = await exchange.register('trader');
   return requestBytes({
@@ -73,7 +72,7 @@ function report(results: readonly StreamLoadResult[]): Section {
   const rows = results.map((result, i) => {
     const { answer, reader, lastReader } = result;
     return [
-      PACES[i] === null ? 'as many as are delivered' : `${PACES[i]} a second, by schedule`,
+      PACES[i] === null ? 'as many as are delivered' : `${PACES[i]} a second`,
       perSecond(result.orders, result),
       perSecond(result.delivered, result),
       answer.p50Ms,
@@ -90,8 +89,8 @@ function report(results: readonly StreamLoadResult[]): Section {
   return {
     name: 'stream',
     notes: [
-      `${textOf(READERS)} WebSockets in one client process, all subscribed to one market's trades. One trader buys; each order is one trade and one message to each reader, published when it is durable (synchronous=FULL). Every message must come, once and in order.`,
-      'Latencies in milliseconds from the moment at which the order should have been sent: its commit and the way of the message, to each reader and to the last of them; the schedule is kept to about a millisecond.',
+      `${textOf(READERS)} WebSockets in one client process, all subscribed to one market's trades. One trader buys; each order is one trade and one message to each reader, published when it is durable (synchronous=FULL). Every message must arrive once and in order.`,
+      'Latencies in milliseconds from when the order was due to each reader and to the last one: commit and delivery. Orders are sent up to a millisecond late.',
       LIMITS_NOTE,
     ],
     tables: [

@@ -1,17 +1,20 @@
 /**
- * Readers of the stream, and the trader whose orders they hear of: one order is one trade, and one trade is one message to each reader. The
- * trader has one connection, so the n-th message is that of the n-th order, and what is measured is the time from an order to each reader.
+ * Readers of the stream, and one trader: each order is one trade, and each trade is one message to
+ * every reader. The trader has one connection, so the n-th message belongs to the n-th order, and
+ * the load measures the time from an order to each reader.
  *
- * By a pace of so many orders per second, the time counts from the moment at which the order should have been sent. Without one, the next order
- * is sent as soon as the last one is answered and no more than a few are still on their way to some reader: that is what can be delivered.
+ * With a rate, that time counts from when the order was due. Without one, an order is sent as soon
+ * as the last one is answered and at most {@link MAX_IN_FLIGHT} messages are undelivered: this
+ * shows the highest rate of delivery.
  *
- * Always holds: each reader gets every message once, in order; anything else fails the load.
+ * Always holds: each reader gets every message once and in order; otherwise the load fails.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { coreTimes, idleShareSince } from '../machine.js';
-import { Samples } from '../samples.js';
-import { type ConnectionOwner, HttpConnection } from './connection.js';
+import { coreTimes, idleShareSince } from '../measure/machine.js';
+import { Samples } from '../measure/samples.js';
+import { HttpConnection } from './connection.js';
+import type { HttpAnswer } from './messages.js';
 
 export interface StreamLoadOptions {
   host: string;
@@ -19,22 +22,22 @@ export interface StreamLoadOptions {
   /** The channel of a market's trades. */
   channel: string;
   readers: number;
-  /** Trades with one resting order. */
+  /** An order that trades with one resting order. */
   request: Uint8Array;
-  /** Orders; null: as many as are delivered. */
+  /** Orders per second; null: as many as are delivered. */
   perSecond: number | null;
   warmUpMs: number;
   measureMs: number;
 }
 
 export interface StreamLoadResult {
-  /** Of the measured time: orders, and messages that came for them. */
+  /** Orders of the measured time, and the messages received for them. */
   orders: number;
   delivered: number;
   measuredMs: number;
   clientCpuMs: number;
   idleShare: number;
-  /** From the order to its answer, to each reader, and to the last of them. */
+  /** From the order to its answer, to each reader and to the last reader. */
   answer: Latency;
   reader: Latency;
   lastReader: Latency;
@@ -46,10 +49,9 @@ export interface Latency {
   maxMs: number;
 }
 
-/** Messages that may be on their way, without a pace. */
-const ON_THEIR_WAY = 8;
-/** Connections that are opened at a time. */
-const AT_A_TIME = 50;
+/** Undelivered messages without a rate. */
+const MAX_IN_FLIGHT = 8;
+const CONNECTS_AT_ONCE = 50;
 const PATIENCE_MS = 30_000;
 
 export async function runStreamLoad(options: StreamLoadOptions): Promise<StreamLoadResult> {
@@ -61,17 +63,16 @@ export async function runStreamLoad(options: StreamLoadOptions): Promise<StreamL
   }
 }
 
-/** An order and its message. */
+/** An order and the delivery of its message. */
 interface Order {
   sinceMs: number;
   isMeasured: boolean;
   missingReaders: number;
 }
 
-class StreamLoad implements ConnectionOwner {
+class StreamLoad {
   private readonly readers: Reader[] = [];
   private readonly trader: HttpConnection;
-  private readonly traderIsOpen: Promise<void>;
   private readonly orders: Order[] = [];
   private isAnswered = true;
   private deliveredOrders = 0;
@@ -81,7 +82,6 @@ class StreamLoad implements ConnectionOwner {
   private readonly toAnswer = new Samples();
   private readonly toReader = new Samples(1 << 16);
   private readonly toLast = new Samples();
-  private opened!: () => void;
   private finished!: () => void;
   private fail!: (error: Error) => void;
   private readonly failure = new Promise<never>((_, reject) => {
@@ -90,18 +90,16 @@ class StreamLoad implements ConnectionOwner {
 
   constructor(private readonly options: StreamLoadOptions) {
     this.failure.catch(() => {});
-    this.traderIsOpen = new Promise((resolve) => {
-      this.opened = resolve;
-    });
-    this.trader = new HttpConnection(options, this);
+    const { host, port } = options;
+    this.trader = new HttpConnection(host, port, { keepsBodies: false, onFailure: this.fail });
   }
 
   async run(): Promise<StreamLoadResult> {
     const { readers, warmUpMs, measureMs } = this.options;
-    await Promise.race([this.traderIsOpen, this.failure]);
-    for (let from = 0; from < readers; from += AT_A_TIME) {
+    await Promise.race([this.trader.open(), this.failure]);
+    for (let from = 0; from < readers; from += CONNECTS_AT_ONCE) {
       const some = Array.from(
-        { length: Math.min(AT_A_TIME, readers - from) },
+        { length: Math.min(CONNECTS_AT_ONCE, readers - from) },
         () => new Reader(this, this.options),
       );
       this.readers.push(...some);
@@ -129,19 +127,15 @@ class StreamLoad implements ConnectionOwner {
 
   close(): void {
     if (this.timer !== null) clearInterval(this.timer);
-    this.trader.close();
+    this.trader.hangUp();
     for (const reader of this.readers) reader.close();
-  }
-
-  connected(): void {
-    this.opened();
   }
 
   failed(error: Error): void {
     this.fail(error);
   }
 
-  answered(_connection: HttpConnection, status: number): void {
+  private answered({ status }: HttpAnswer): void {
     if (status !== 200) this.fail(new Error(`an order was answered with ${status}`));
     const { sinceMs, isMeasured } = this.orders.at(-1)!;
     if (isMeasured) this.toAnswer.add(performance.now() - sinceMs);
@@ -149,11 +143,11 @@ class StreamLoad implements ConnectionOwner {
     this.trade();
   }
 
-  /** A reader has the message of the n-th order; 0 is the first. */
+  /** A reader has received the message of the n-th order, counted from 0. */
   received(n: number): void {
     const order = this.orders[n];
     if (order === undefined) {
-      this.fail(new Error('a message came that no order was sent for'));
+      this.fail(new Error('a message came for an order that was not sent'));
       return;
     }
     const nowMs = performance.now();
@@ -165,7 +159,7 @@ class StreamLoad implements ConnectionOwner {
     this.trade();
   }
 
-  /** Sends the next order if it is its turn, or ends. */
+  /** Sends the next order if it is due, or ends the load. */
   private trade(): void {
     if (!this.isAnswered) return;
     const nowMs = performance.now();
@@ -181,14 +175,16 @@ class StreamLoad implements ConnectionOwner {
       isMeasured: sinceMs >= this.measureFromMs,
       missingReaders: this.readers.length,
     });
-    this.trader.send(this.options.request);
+    this.trader.send(this.options.request, (answer) => {
+      if (answer !== null) this.answered(answer);
+    });
   }
 
-  /** When the next order should be sent. */
+  /** When the next order is due. */
   private nextMs(nowMs: number): number {
     const { perSecond, warmUpMs } = this.options;
     if (perSecond !== null) return this.measureFromMs - warmUpMs + (this.orders.length / perSecond) * 1_000;
-    const isFull = this.orders.length - this.deliveredOrders >= ON_THEIR_WAY;
+    const isFull = this.orders.length - this.deliveredOrders >= MAX_IN_FLIGHT;
     return isFull && nowMs < this.endMs ? nowMs + 1 : nowMs;
   }
 
@@ -206,9 +202,9 @@ class StreamLoad implements ConnectionOwner {
 class Reader {
   readonly isSubscribed: Promise<void>;
   private readonly socket: WebSocket;
-  /** What every message begins with, up to its number in the channel. */
+  /** The beginning of every message, up to its number in the channel. */
   private readonly head: string;
-  /** The number of the channel's last message before the first order; -1: not known yet. */
+  /** The number of the channel's last message before the first order; -1: not yet known. */
   private first = -1;
   private received = 0;
 
@@ -229,7 +225,8 @@ class Reader {
         else if (text.startsWith('{"type":"snapshot"')) {
           this.first = (JSON.parse(text) as { channelSequence: number }).channelSequence;
           resolve();
-        } else if (!text.startsWith('{"type":"heartbeat"')) load.failed(new Error(`not expected: ${text}`));
+        } else if (!text.startsWith('{"type":"heartbeat"'))
+          load.failed(new Error(`an unexpected message: ${text}`));
       });
     });
   }

@@ -1,17 +1,17 @@
 /**
- * The engine behind its journal: commands per second that are durable, through the very sequencer of the exchange, in a closed loop; and
- * what the disk's promises cost.
+ * The engine behind its journal: durable commands per second through the exchange's sequencer, by
+ * `synchronous`.
  */
 import type { Durability } from '../../persistence/journal/journal.js';
-import { type Disk, describeDisk, makeFolder, removeFolder } from '../machine.js';
-import type { Section } from '../report.js';
+import { type Disk, describeDisk, makeFolder, removeFolder } from '../measure/machine.js';
+import type { Section } from '../measure/report.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 import type { Workload } from '../workload/workload.js';
 
 export interface JournalBenchOptions {
-  /** Folders for the journals are made in here, and removed. */
+  /** The folder in which temporary folders are created. */
   parent: string;
-  /** How long each loop runs, unless the tape ends first. */
+  /** How long each loop runs, unless the commands end first. */
   seconds: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the follower costs the thread that trades, on against off, in turns; how fast it makes a history; and what a leaderboard of a million
- * users costs the thread that trades.
+ * The cost of the follower to the trading thread, measured with and without it in turns; how fast
+ * it writes the history; and the cost of a leaderboard of a million users to the trading thread.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,27 +10,27 @@ import { Follower } from '../../persistence/follower/follower.js';
 import type { HistoryAnswers, RequestOf } from '../../persistence/history/requests.js';
 import { openJournal } from '../../persistence/journal/journal.js';
 import { Sequencer } from '../../persistence/sequencer.js';
-import { makeFolder, removeFolder } from '../machine.js';
-import { percent, type Section, type Table, textOf } from '../report.js';
-import { median, Samples, spread } from '../samples.js';
+import { makeFolder, removeFolder } from '../measure/machine.js';
+import { percent, type Section, type Table, textOf } from '../measure/report.js';
+import { median, Samples, spread } from '../measure/samples.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 import type { Workload } from '../workload/workload.js';
 import { LARGE_AT_MS, LARGE_USERS, largeExchange } from './large-exchange.js';
 
 export interface FollowerBenchOptions {
-  /** Data folders are made in here, and removed. */
+  /** The folder in which temporary folders are created. */
   parent: string;
-  /** How long each loop runs, unless the tape ends first. */
+  /** How long each loop runs, unless the commands end first. */
   seconds: number;
 }
 
 const ROUNDS = 3;
 const OUTSTANDING = 1_024;
-/** How long the follower may take to come to the end. */
+/** How long the follower may take to catch up. */
 const PATIENCE_MS = 300_000;
 const PAGE = 50;
 const REQUESTS = 2_000;
-/** What a request may take of the trading thread. */
+/** The time that a request may take on the trading thread. */
 const ALLOWED_MS = 1;
 
 interface Part {
@@ -44,8 +44,8 @@ export async function benchFollower(workload: Workload, options: FollowerBenchOp
   return {
     name: 'follower',
     notes: [
-      `The workload (seed ${workload.options.seed}) through the sequencer, synchronous=FULL, ${OUTSTANDING} outstanding, with the follower's thread and without it, ${ROUNDS} rounds in turns. The follower gives way to the thread that trades, and catches up afterwards.`,
-      `Leaderboards: ${textOf(LARGE_USERS)} users, all of them listed. Time of the trading thread: how long its event loop was busy with a request, its answer and the JSON of it; the ranking itself happens on the follower's thread.`,
+      `The workload (seed ${workload.options.seed}) through the sequencer, synchronous=FULL, ${OUTSTANDING} outstanding, with and without the follower, ${ROUNDS} rounds in turns. The follower yields to the trading thread and catches up afterwards.`,
+      `Leaderboards: ${textOf(LARGE_USERS)} users, all of them listed. Trading thread: how long its event loop was busy with a request, its answer and the answer's JSON. The follower's thread does the ranking.`,
     ],
     tables: [trading.table, boards.table],
     figures: { ...trading.figures, ...boards.figures },
@@ -54,7 +54,7 @@ export async function benchFollower(workload: Workload, options: FollowerBenchOp
 
 interface Round {
   loop: LoopResult;
-  /** Commands that the follower had not in its history when the loop ended, and how long it took to get there. */
+  /** The commands that were not in the history when the loop ended, and the time that they took. */
   lagCommands: number;
   catchUpMs: number;
 }
@@ -101,7 +101,7 @@ async function runRound(
   isOn: boolean,
 ): Promise<Round> {
   const folder = makeFolder(parent);
-  // Its journal must be there before the follower is.
+  // The follower needs an existing journal.
   await (await openJournal({ folder })).close();
   const follower = isOn ? startFollower(folder, 0) : null;
   try {
@@ -145,7 +145,7 @@ function startFollower(folder: string, durableSequence: number): Follower {
 async function caughtUp(follower: Follower, sequence: number): Promise<void> {
   const untilMs = performance.now() + PATIENCE_MS;
   while (follower.status.projectedSequence < sequence) {
-    if (performance.now() > untilMs) throw new Error(`the follower did not come to ${sequence}`);
+    if (performance.now() > untilMs) throw new Error(`the follower did not reach ${sequence}`);
     await sleep(5);
   }
 }
@@ -171,7 +171,7 @@ async function leaderboards(parent: string): Promise<Part> {
   }
 }
 
-/** Returns where it ends. */
+/** Returns the journal's last sequence. */
 async function writeLargeJournal(folder: string): Promise<number> {
   const journal = await openJournal({ folder, durability: 'off' });
   let failure: Error | null = null;
@@ -206,7 +206,7 @@ const pageOf = (): BoardRequest => ({
   limit: PAGE,
   cursor: null,
 });
-/** Users all over the board. */
+/** Users in all parts of the leaderboard. */
 const rankOf = (i: number): BoardRequest => ({
   kind: 'rank',
   metric: 'profit',
@@ -217,7 +217,7 @@ const rankOf = (i: number): BoardRequest => ({
 interface Requested {
   /** From the request to its JSON. */
   latencyMs: Samples;
-  /** Of the trading thread, per request. */
+  /** Trading thread, per request. */
   busyMs: number;
 }
 
@@ -233,7 +233,7 @@ async function requests(
   return { latencyMs, busyMs: active / REQUESTS };
 }
 
-/** How long it takes until the JSON of the answer is there. */
+/** The time until the JSON of the answer is complete. */
 function request(follower: Follower, sequence: number, asked: BoardRequest): Promise<number> {
   const startedMs = performance.now();
   return new Promise((resolve, reject) => {
@@ -266,7 +266,7 @@ function boardsPart(of: {
   ];
   return {
     table: {
-      title: `Leaderboard of ${textOf(LARGE_USERS)} users, ${textOf(REQUESTS)} requests one after another, in milliseconds (the very first, which sorts them all: ${textOf(first)}); before it the follower made the history of ${textOf(commands)} commands, ${textOf((commands / historyMs) * 1_000)} a second`,
+      title: `Leaderboard of ${textOf(LARGE_USERS)} users, ${textOf(REQUESTS)} requests one after another, in milliseconds (the first one sorts all users: ${textOf(first)}). The follower wrote the history of ${textOf(commands)} commands first, ${textOf((commands / historyMs) * 1_000)} a second`,
       columns: ['request', 'trading thread', `< ${ALLOWED_MS} ms`, 'answered p50', 'p99', 'max'],
       rows: [row(`a page of ${PAGE}`, page), row('a rank', rank)],
     },

@@ -1,6 +1,6 @@
 /**
- * An exchange with a million users, as commands: each has registered, as the gateway does it, and has traded once. So everybody has an
- * account, a position in the one market, and a place on the leaderboards.
+ * An exchange with a million users, as commands. Each user registers as over HTTP and trades once,
+ * and so has an account, a position in the one market and a rank.
  */
 import type { Command } from '../../engine/interface/commands.js';
 import { marketIdOf, Outcome, TimeInForce } from '../../engine/interface/domain.js';
@@ -8,11 +8,11 @@ import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { buyOrder, observedPrice, WINDOW_START_MS } from '../workload/open-market.js';
 
 export const LARGE_USERS = 1_000_000;
-/** When all of it happens. */
+/** The time of all commands. */
 export const LARGE_AT_MS = WINDOW_START_MS + 1_000;
 const FUNDS_MICROS = 1_000 * MICROS_PER_DOLLAR;
 const PRICE_TICKS = 500;
-/** As long as those that the gateway makes: scrypt$15$8$1$, a salt of 16 bytes and a key of 32. */
+/** As long as the gateway's: scrypt$15$8$1$, a salt of 16 bytes and a key of 32. */
 const CREDENTIAL = `scrypt$15$8$1$${'s'.repeat(22)}$${'k'.repeat(43)}`;
 
 export function* largeExchange(): Generator<Command> {
@@ -30,7 +30,7 @@ export function* largeExchange(): Generator<Command> {
   }
   const marketId = marketIdOf(0, WINDOW_START_MS);
   for (let userId = 1; userId <= LARGE_USERS; userId += 2) {
-    // Sizes that differ, so that profits and volumes do.
+    // Different sizes make different profits and volumes.
     const sizeLots = 100 + (Math.imul(userId, 2_654_435_761) >>> 22);
     const common = { marketId, sizeLots, priceTicks: PRICE_TICKS };
     yield buyOrder({ ...common, userId, timeInForce: TimeInForce.GTC });

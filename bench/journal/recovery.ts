@@ -1,6 +1,6 @@
 /**
- * Starting again: how long it takes until an exchange stands where its journal ends, from the whole journal and from the newest snapshot and
- * what follows it; and what a snapshot of a million users takes.
+ * Recovery: the time to the end of the journal, from the whole journal and from the newest
+ * snapshot; and the cost of a snapshot of a million users.
  */
 import { statSync } from 'node:fs';
 import { Engine } from '../../engine/engine.js';
@@ -9,9 +9,9 @@ import { Replay, recover } from '../../persistence/recovery.js';
 import { readSnapshot, takeSnapshot, writeSnapshot } from '../../persistence/snapshot/file.js';
 import { prepareSnapshotFolder, snapshotNameOf } from '../../persistence/snapshot/folder.js';
 import { recoverFromSnapshot } from '../../persistence/snapshot/recovery.js';
-import { folderBytes, makeFolder, removeFolder } from '../machine.js';
-import { type Section, type Table, textOf } from '../report.js';
-import { median, spread } from '../samples.js';
+import { folderBytes, makeFolder, removeFolder } from '../measure/machine.js';
+import { type Section, type Table, textOf } from '../measure/report.js';
+import { median, spread } from '../measure/samples.js';
 import { runClosedLoop } from '../workload/closed-loop.js';
 import { mustApply } from '../workload/open-market.js';
 import { planWorkload, STANDARD } from '../workload/workload.js';
@@ -19,7 +19,7 @@ import { LARGE_AT_MS, LARGE_USERS, largeExchange } from './large-exchange.js';
 
 const COMMANDS = 1_000_000;
 const ROUNDS = 3;
-/** Where the snapshot stands, as a part of the journal: what is left is as much as a snapshot comes late at most. */
+/** The place of the snapshot, as a share of the journal. */
 const SNAPSHOT_AT = 0.5;
 const OUTSTANDING = 1_024;
 
@@ -36,15 +36,15 @@ export async function benchRecovery(options: { parent: string; seed: string }): 
   return {
     name: 'recovery',
     notes: [
-      `The journal of ${textOf(COMMANDS)} commands of the workload (seed ${options.seed}), written by the sequencer with ${OUTSTANDING} outstanding. Everything is checked: chain, sequence and digest of each batch, the sum and the digest of a snapshot. The files are in the page cache.`,
-      `The snapshot: ${textOf(LARGE_USERS)} users, each with a credential, a position and a place on the leaderboards.`,
+      `The journal of ${textOf(COMMANDS)} commands of the workload (seed ${options.seed}), written by the sequencer with ${OUTSTANDING} outstanding. Everything is checked: hash chain, sequence and digest of each batch, checksum and digest of the snapshot. The files are in the page cache.`,
+      `The snapshot: ${textOf(LARGE_USERS)} users, each with a credential, a position and a rank.`,
     ],
     tables: [recovery.table, snapshot.table],
     figures: { ...recovery.figures, ...snapshot.figures },
   };
 }
 
-/** What each way to recover took, round by round. */
+/** The duration of each round, by way of recovery. */
 interface Times {
   wholeMs: number[];
   loadMs: number[];
@@ -55,7 +55,7 @@ async function recoveries({ parent, seed }: { parent: string; seed: string }): P
   const folder = makeFolder(parent);
   try {
     const workload = planWorkload({ ...STANDARD, seed, commands: COMMANDS });
-    // How it is synced makes no difference to what is read.
+    // The durability does not change the content.
     const written = await runClosedLoop({
       workload,
       folder,
@@ -93,7 +93,9 @@ async function recoverWhole(folder: string, digest: string): Promise<number> {
   }
 }
 
-/** A snapshot at the first batch that ends there or later; returns where. */
+/**
+ * Writes a snapshot after the first batch that ends at the sequence or later. Returns its sequence.
+ */
 async function writeSnapshotAt(folder: string, sequence: number): Promise<number> {
   const reader = await openJournalReader(folder);
   try {
@@ -206,9 +208,9 @@ function snapshotPart(of: { bytes: number; takeMs: number[]; writeMs: number[]; 
       title: `A snapshot of ${textOf(LARGE_USERS)} users: ${textOf(Math.round(bytes / 1e6))} MB, ${(bytes / LARGE_USERS).toFixed(0)} bytes a user; ${ROUNDS} times`,
       columns: ['step', 'ms (median)', 'ms'],
       rows: [
-        row('copied in memory: for so long the follower stands still', takeMs),
-        row('written, synced, read back and an engine restored from it, in a thread of its own', writeMs),
-        row('read back alone, as at a start: its sum and digest checked, the engine restored', loadMs),
+        row('copy in memory; the follower is blocked meanwhile', takeMs),
+        row('write, sync, read back and restore an engine, in its own thread', writeMs),
+        row('read back and restore an engine with checksum and digest checked, as at a start', loadMs),
       ],
     },
     figures: {

@@ -1,5 +1,4 @@
-/** What the sender of a command must have been answered, to the byte: made from the engine's result when the journal is replayed. */
-
+/** The exact answer to a command, made from the engine's result when the journal is replayed. */
 import type { Engine } from '../../engine/engine.js';
 import { CODES, Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -13,7 +12,7 @@ export interface ExpectedAnswer {
   body: string | Uint8Array;
 }
 
-/** Right after the engine has applied the command. */
+/** Call it right after the engine has applied the command. */
 export function answerOf(engine: Engine, command: Command): ExpectedAnswer {
   const { values } = engine.result;
   const code = CODES[values[ResultHead.code]!]!;
@@ -51,11 +50,11 @@ function writerOf({ kind }: Command): receipts.ReceiptWriter {
     case 'claimYield':
       return receipts.claimYieldReceipt;
     default:
-      throw new Error(`no client of the soak sent a ${kind}`);
+      throw new Error(`the soak does not send ${kind}`);
   }
 }
 
-/** Whether the order or the batch was carried out: then its receipt has fills. */
+/** Whether the order or the batch was executed: its receipt then has fills. */
 export function hasReceipt(engine: Engine): boolean {
   return engine.result.values[ResultHead.code] === Code.ok;
 }

@@ -1,17 +1,17 @@
 /**
- * The exchange under soak: the built program in a process of its own, with synchronous=FULL as always, on prices and a time of its own.
+ * The exchange under soak: the built program in its own process, with synchronous=FULL, and prices
+ * from a generated file.
  *
- * Its time goes faster than real time, with prices from a file that is made beforehand. At {@link STANDARD_SPEED} times a market lasts three
- * seconds, an idempotency key is forgotten after twelve, and winnings that nobody claims are paid after not quite five minutes: in the first half of
- * ten minutes everything that the exchange forgets by time has been forgotten, the day-long things too.
+ * Its time runs faster than real time. At {@link STANDARD_SPEED} times, a market lasts three
+ * seconds, an idempotency key expires after twelve seconds, and unclaimed winnings are paid after
+ * nearly five minutes. So everything that expires, even after a day, has expired in the first half
+ * of ten minutes.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { normalRandom, uniformRandom } from '../../gateway/inputs/feeds/random.js';
+import { EXCHANGE_MAIN, endOf, portFromOutput } from '../measure/processes.js';
 
 export const STANDARD_SPEED = 300;
 export const ASSETS = ['BTC', 'ETH', 'SOL'] as const;
@@ -19,64 +19,62 @@ export const HOST = '127.0.0.1';
 export const STARTING_BALANCE = 1_000_000;
 
 const FIRST_PRICE_MS = 1_763_700_300_000;
-/** Exchange time between two prices of an asset; 15 a second in real time, at the standard speed. */
+/** Exchange time between two prices of an asset: 15 a second at the standard speed. */
 const PRICE_EVERY_MS = 20_000;
 const START_DOLLARS = 100;
-/** Standard deviation of the logarithm of the price, from one price to the next. */
+/** The standard deviation of one step of the price's logarithm. */
 const STEP = 0.0004;
-/** How long the process may take to start and to stop. */
-const PATIENCE_MS = 60_000;
-/** Of the log. */
+/** The level of an error in the log. */
 const ERROR_LEVEL = 50;
-/** So much that fair use never refuses: the load comes from one address. */
+/** High enough that fair use refuses nothing: the load comes from one address. */
 const UNLIMITED = '1000000/1000000';
 
 export interface RunningExchange {
   port: number;
   pid: number;
-  /** In good order. Rejects if it was not. */
+  /** Rejects if the exit code is not 0. */
   stop(): Promise<void>;
-  /** At once. */
   kill(): void;
-  /** What it has logged: warnings and worse. */
+  /** The log's warnings and errors. */
   logged(): LogLine[];
 }
 
 export interface LogLine {
-  /** An error, or fatal. */
+  /** Error or fatal. */
   isError: boolean;
-  /** What it says, without the particulars. */
+  /** The message without its fields. */
   message: string;
   text: string;
 }
 
 export interface ExchangeOptions {
-  /** Its data, its prices and its log are in here. */
+  /** Holds the data, the prices and the log. */
   folder: string;
   seed: string;
   /** How many times as fast as real time. */
   speed: number;
-  /** For how long, in real time, there are prices. */
+  /** Real time for which there are prices. */
   minutes: number;
 }
 
 export async function startExchange(options: ExchangeOptions): Promise<RunningExchange> {
   const { folder } = options;
   const logFile = join(folder, 'log.ndjson');
-  const main = fileURLToPath(new URL('../../gateway/main.js', import.meta.url));
-  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+  const child = spawn(process.execPath, ['--enable-source-maps', EXCHANGE_MAIN], {
     env: environment(options),
     stdio: ['ignore', 'pipe', openSync(logFile, 'w')],
   });
   const logged = () => readLog(logFile);
-  const port = await portOf(child, logged);
+  const port = await portFromOutput(child).catch((error: Error) => {
+    throw new Error(`${error.message}: ${logged().at(-1)?.text}`);
+  });
   return {
     port,
     pid: child.pid!,
     logged,
     kill: () => child.kill('SIGKILL'),
     stop: async () => {
-      const code = await stopped(child);
+      const code = await endOf(child, 'SIGTERM');
       if (code !== 0) throw new Error(`the exchange ended with ${code}: ${logged().at(-1)?.text}`);
     },
   };
@@ -85,7 +83,7 @@ export async function startExchange(options: ExchangeOptions): Promise<RunningEx
 function readLog(path: string): LogLine[] {
   const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
   return lines.map((text) => {
-    // What is no JSON was not written by the log: a fault of the runtime.
+    // A line that is not JSON comes from the runtime and is an error.
     if (!text.startsWith('{')) return { isError: true, message: text, text };
     const { level, msg: message } = JSON.parse(text);
     return { isError: level >= ERROR_LEVEL, message, text };
@@ -96,7 +94,7 @@ export function dataFolder(folder: string): string {
   return join(folder, 'data');
 }
 
-/** The environment variables of an exchange under soak; writes its file of prices. */
+/** The environment variables of an exchange under soak. Writes its price file. */
 export function environment(options: ExchangeOptions): Record<string, string> {
   const { folder, speed } = options;
   return {
@@ -135,29 +133,4 @@ function writePrices({ folder, seed, speed, minutes }: ExchangeOptions): string 
   }
   writeFileSync(path, `${lines.join('\n')}\n`);
   return path;
-}
-
-/** The exchange says where it is open. */
-async function portOf(child: ChildProcess, logged: () => LogLine[]): Promise<number> {
-  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
-  try {
-    for await (const line of createInterface({ input: child.stdout! })) {
-      const found = /^The exchange is open at http:\/\/\S+:(\d+)\//.exec(line);
-      if (found !== null) return Number(found[1]);
-    }
-  } finally {
-    clearTimeout(timer);
-    child.stdout!.resume();
-  }
-  throw new Error(`the exchange ended before it was open: ${logged().at(-1)?.text}`);
-}
-
-async function stopped(child: ChildProcess): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-  const exit = once(child, 'exit');
-  child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
-  const [code] = await exit;
-  clearTimeout(timer);
-  return code as number | null;
 }

@@ -1,11 +1,11 @@
 /**
- * What all clients of the soak know of the markets: which are open, at what price they last traded, and which have ended long enough ago to
- * be claimed.
+ * The markets as all clients of the soak know them: open ones, their last prices, and ended ones
+ * that can be claimed.
  */
 
-/** Of exchange time: after its end a market is resolved 2 s later, or 60 s if there are no prices. */
+/** Exchange time: a market is resolved 2 s after its end, or 60 s after it without prices. */
 const RESOLVED_AFTER_MS = 60_000;
-/** Of real time: what it may take until that is known here. */
+/** Real time until the resolution is known here. */
 const KNOWN_AFTER_MS = 300;
 
 export interface OpenMarket {
@@ -16,13 +16,13 @@ export interface OpenMarket {
 
 export class Floor {
   open: OpenMarket[] = [];
-  /** Markets that were open once, with the moment at which they were not any more. */
+  /** Markets that are no longer open, with the time at which this was seen. */
   private readonly ended = new Map<string, number>();
-  /** Markets that were ever open. */
+  /** The number of markets that were ever open. */
   opened = 0;
   private readonly resolvedAfterMs: number;
 
-  /** `speed`: how many times as fast as real time the exchange's goes. */
+  /** `speed`: exchange time as a multiple of real time. */
   constructor(speed: number) {
     this.resolvedAfterMs = RESOLVED_AFTER_MS / speed + KNOWN_AFTER_MS;
   }
@@ -33,7 +33,7 @@ export class Floor {
     this.open = ids.map((id) => this.find(id) ?? this.newMarket(id));
   }
 
-  /** One share of `outcome` traded at this price. */
+  /** `outcome` traded at this price, in dollars. */
   traded(id: string, outcome: string, price: number): void {
     const market = this.find(id);
     if (market === undefined) return;

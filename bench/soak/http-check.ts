@@ -1,12 +1,11 @@
-/** What the exchange shows of every user when the load is over: balance, resting orders, and the list of all trades. */
+/** Reads every user's balance, resting orders and list of trades when the load is over. */
 import { MICRO_SCALE, scaledInteger } from '../../gateway/json/decimal.js';
-import { ask, HttpConnection } from './connection.js';
+import { ask, HttpConnection } from '../http/connection.js';
+import { requestBytes } from '../http/messages.js';
 import type { SeenAccount } from './journal-check.js';
 import { TradeSum } from './record.js';
-import { requestBytes } from './request.js';
 import type { Trader } from './trader.js';
 
-/** Asked at the same time. */
 const CONNECTIONS = 8;
 
 export interface ListedTrades {
@@ -49,7 +48,7 @@ class Reader {
     this.connection.hangUp();
   }
 
-  /** Balance and orders at one sequence: asked again until nothing happened in between. */
+  /** Balance and orders at one sequence. Asks again until both answers have the same one. */
   async account(trader: Trader): Promise<SeenAccount> {
     for (;;) {
       const balance = await this.get(trader, '/balance');
@@ -81,7 +80,7 @@ class Reader {
     return listed;
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: whoever asks knows the form of the answer
+  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the answer's shape
   private get({ userId, options }: Trader, path: string): Promise<any> {
     const headers = { 'x-user-token': options.token };
     const host = `${this.host}:${this.port}`;

@@ -1,8 +1,8 @@
 /**
- * Holds the clients' record against the journal: it is replayed, with its chain and digests checked, into an engine of its own, and each command
- * of a client's must be one that the client sent, executed once, and answered as the client was answered, to the byte.
+ * Compares the clients' record with the journal. The journal is replayed into a new engine, with
+ * hash chain and digests checked. Each client's command must be one that the client sent, executed
+ * once, and answered with the same bytes.
  */
-
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../engine/interface/events.js';
@@ -12,34 +12,34 @@ import { answerOf, hasReceipt } from './answers.js';
 import { type AttemptRecord, answerHash, TradeSum } from './record.js';
 import { addFills } from './trader.js';
 
-/** What the exchange showed of an account at some sequence. */
+/** An account as the exchange showed it at a sequence. */
 export interface SeenAccount {
   userId: number;
   sequence: number;
   availableMicros: number;
   heldMicros: number;
-  /** Orders that rest. */
+  /** The number of resting orders. */
   orders: number;
 }
 
 export interface JournalCheck {
   problems: string[];
-  /** Attempts that were executed, and of those the ones whose answers never came. */
+  /** Executed attempts, and those of them that were never answered. */
   executed: number;
   unacknowledged: number;
-  /** Repetitions that were answered with the first answer. */
+  /** Repetitions that were answered with the replayed first answer. */
   repeated: number;
   lastSequence: number;
   /** All trades of each user. */
   trades: Map<number, TradeSum>;
-  /** Trades as a taker, of attempts that were executed and never answered. */
+  /** Trades as taker of attempts that were executed and never answered. */
   unseen: Map<number, TradeSum>;
 }
 
-/** Problems that are told word for word. */
-const TOLD = 20;
+/** Further problems are only counted. */
+const PROBLEMS_KEPT = 20;
 
-/** The journal of a stopped exchange. `users`: whose trades are wanted. */
+/** Checks the journal of a stopped exchange. `users`: whose trades to sum. */
 export async function checkJournal(
   folder: string,
   record: AttemptRecord,
@@ -61,7 +61,7 @@ class Check {
   readonly replay = new Replay(this.engine, (command) => this.applied(command));
   private readonly problems: string[] = [];
   private problemCount = 0;
-  /** By attempt: how often it was executed, and how often it stands in the journal. */
+  /** By attempt: how often it was executed, and how often it is in the journal. */
   private readonly executions: Uint8Array;
   private readonly entries: Uint8Array;
   private repeated = 0;
@@ -111,7 +111,7 @@ class Check {
     this.checkSeen();
     const attempt = this.record.attemptOf(command);
     if (attempt === 0) return;
-    if (attempt > this.record.count) this.problem(`nobody sent the attempt ${attempt}`);
+    if (attempt > this.record.count) this.problem(`attempt ${attempt} was never sent`);
     else this.count(attempt, command);
   }
 
@@ -124,7 +124,7 @@ class Check {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     if (record.answers(attempt) > 0) {
       if (answerHash(status, bytes) === record.answerHash(attempt)) return;
-      this.problem(`attempt ${attempt} was answered otherwise than the journal has it`);
+      this.problem(`the answer to attempt ${attempt} differs from the journal's`);
     } else if (hasReceipt(engine) && !engine.replayed) this.addUnseen(command, bytes);
   }
 
@@ -138,23 +138,23 @@ class Check {
     for (const result of json.results) if ('fills' in result) addFills(sum, result);
   }
 
-  /** Lost and doubled. */
+  /** Finds lost and duplicated attempts. */
   private judge(attempt: number): void {
     const { record } = this;
     const [executions, entries] = [this.executions[attempt]!, this.entries[attempt]!];
     const answers = record.answers(attempt);
-    if (executions > 1) this.problem(`doubled: attempt ${attempt} was executed ${executions} times`);
+    if (executions > 1) this.problem(`duplicated: attempt ${attempt} was executed ${executions} times`);
     if (answers > 0 && executions === 0)
-      this.problem(`lost: attempt ${attempt} was answered, and is not there`);
+      this.problem(`lost: attempt ${attempt} was answered but is not in the journal`);
     if (entries < answers || entries > answers + record.losses(attempt)) {
       this.problem(
-        `attempt ${attempt} stands ${entries} times in the journal, was answered ${answers} times and left ${record.losses(attempt)} times`,
+        `attempt ${attempt} is ${entries} times in the journal, was answered ${answers} times and lost ${record.losses(attempt)} times`,
       );
     }
     const isFirstSeen = answers > 0 && entries === answers;
     if (isFirstSeen && record.replays(attempt) !== answers - 1) {
       this.problem(
-        `attempt ${attempt} was executed once, and ${record.replays(attempt)} of ${answers} answers were repetitions`,
+        `attempt ${attempt} was executed once, but ${record.replays(attempt)} of ${answers} answers were marked as replayed`,
       );
     }
   }
@@ -185,13 +185,14 @@ class Check {
       const resting = engine.orders(userId).length;
       const shown = `${availableMicros} ${heldMicros} ${orders}`;
       const due = `${account.availableMicros} ${account.heldMicros} ${resting}`;
-      if (shown !== due) this.problem(`u${userId} at ${engine.sequence} was shown ${shown}, but had ${due}`);
+      if (shown !== due)
+        this.problem(`u${userId} at ${engine.sequence} was shown ${shown}, but the journal has ${due}`);
     }
   }
 
   private problem(what: string): void {
     this.problemCount++;
-    if (this.problems.length < TOLD) this.problems.push(what);
+    if (this.problems.length < PROBLEMS_KEPT) this.problems.push(what);
   }
 }
 

@@ -1,30 +1,31 @@
 /**
- * The load: sends what the traders ask for over a fixed number of connections, repeats some of it, and hangs up now and then.
+ * The load: sends the traders' requests over a fixed number of connections, repeats some of them,
+ * and hangs up now and then.
  *
- * Closed loop, to see what the exchange can take: each connection sends its next request when the last one is answered. Open loop, to see how it
- * does at a rate: requests come at random moments, whether earlier ones are answered or not, and wait for a free connection. Latency counts
- * from the moment at which the request came, not from when it could be sent, so that a stall shows in all that it held up (no
- * coordinated omission).
+ * The closed loop measures the capacity: each connection sends its next request when the last one
+ * is answered. The open loop runs at a rate: requests arrive at random times, answered or not, and
+ * wait for a free connection. Latency counts from the arrival, so a stall is charged with
+ * everything that it delays (no coordinated omission).
  *
- * Always holds: a change is sent a second time only under its idempotency key, with the same bytes, and within {@link RETRY_MS} of the
- * first, well before the key is forgotten.
+ * Always holds: a change is sent again only with its idempotency key, with the same bytes, and
+ * within {@link RETRY_MS} of the first time, before the key expires.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpConnection } from '../http/connection.js';
+import type { HttpAnswer } from '../http/messages.js';
 import type { Random } from '../workload/random.js';
-import { type HttpAnswer, HttpConnection } from './connection.js';
 import { type AttemptRecord, answerHash } from './record.js';
 import type { Tally } from './tally.js';
 import { MIX, type Operation, type Trader } from './trader.js';
 
-/** Exchange time goes so fast that a key may be forgotten after twelve seconds. */
+/** At the standard speed a key expires after twelve seconds. */
 const RETRY_MS = 3_000;
-/** Of changes under a key: sent again after the answer. */
+/** The share of changes with a key that are sent again after the answer. */
 const REPEATED_SHARE = 0.06;
-/** Of all requests: the client hangs up before the answer. */
+/** The share of requests whose client hangs up before the answer. */
 const HANG_UP_SHARE = 0.01;
-/** It hangs up at some moment within so many milliseconds. */
 const HANG_UP_WITHIN_MS = 4;
-/** When no answer at all comes for so long, the rest will not. */
+/** The load fails when no answer comes for so long. */
 const PATIENCE_MS = 30_000;
 const UNAVAILABLE = 503;
 const REPLAYED = 'Idempotency-Replayed: true';
@@ -39,23 +40,22 @@ export interface LoadOptions {
   random: Random;
 }
 
-/** A request that is under way, or about to be. */
+/** A request that is sent or about to be. */
 interface Sending {
   operation: Operation;
   kind: string;
-  /** When it was due. */
   dueMs: number;
-  /** When its operation was sent first. */
+  /** When the operation was first sent. */
   firstSentMs: number;
-  /** Not a repetition. */
+  /** False for repetitions. */
   isFirst: boolean;
 }
 
 export class Load {
   private readonly free: HttpConnection[] = [];
-  /** Repetitions, and what a lost connection left open; they go first. */
+  /** Repetitions and retries after a lost connection; they go first. */
   private readonly followUps: Sending[] = [];
-  /** null: the next request comes when there is a free connection. */
+  /** null: closed loop. */
   private ratePerMs: number | null = null;
   private nextDueMs = 0;
   private endMs = 0;
@@ -67,12 +67,12 @@ export class Load {
     for (let i = 0; i < connections; i++) this.free.push(new HttpConnection(host, port));
   }
 
-  /** By how much the oldest request that is due and not sent is late. */
+  /** How late the oldest unsent request is. */
   get behindMs(): number {
     return this.ratePerMs === null ? 0 : Math.max(0, performance.now() - this.nextDueMs);
   }
 
-  /** As many requests as are answered. Resolves to the rate per second. */
+  /** Resolves to the requests answered per second. */
   async closedLoop(durationMs: number): Promise<number> {
     const { tally } = this.options;
     const startedMs = performance.now();
@@ -86,7 +86,7 @@ export class Load {
     return rate;
   }
 
-  /** Requests at a rate. Resolves when all that were due are answered. */
+  /** Resolves when all requests are answered. */
   async openLoop(ratePerSecond: number, durationMs: number): Promise<void> {
     const startedMs = performance.now();
     this.ratePerMs = ratePerSecond / 1_000;
@@ -105,7 +105,7 @@ export class Load {
     for (const connection of this.free) connection.hangUp();
   }
 
-  /** Resolves when all that was due is answered. Rejects when no answer comes any more. */
+  /** Resolves when all requests are answered. Rejects when no more answers come. */
   private async drain(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     let answersBefore = -1;
@@ -122,7 +122,7 @@ export class Load {
     clearInterval(timer);
   }
 
-  /** Sends what is due, as far as there are free connections. */
+  /** Sends due requests over the free connections. */
   private pump(): void {
     const nowMs = performance.now();
     while (this.free.length > 0) {
@@ -147,7 +147,7 @@ export class Load {
   }
 
   private send(sending: Sending): void {
-    // The one that was free longest, so that none is idle until the exchange closes it.
+    // The longest free one, so that the exchange closes none for being idle.
     const connection = this.free.shift()!;
     const { random } = this.options;
     let isUnderWay = true;
@@ -195,14 +195,14 @@ export class Load {
     }
   }
 
-  /** An answer to a change that was executed. */
+  /** Takes in the answer to a change that was executed. */
   private acknowledged({ operation, kind }: Sending, { status, head, body }: HttpAnswer, json: object): void {
     const { record, tally } = this.options;
     const isReplay = head.includes(REPLAYED);
     if (isReplay) tally.replays++;
     const isFirst = record.answers(operation.attempt) === 0;
     if (!record.answered(operation.attempt, answerHash(status, body), isReplay)) {
-      tally.problem(`${kind} was answered otherwise than the first time: ${body.toString('utf8')}`);
+      tally.problem(`${kind} was answered differently the second time: ${body.toString('utf8')}`);
     }
     if (isFirst) operation.trader.answered(operation, status, json);
   }

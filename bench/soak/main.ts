@@ -1,33 +1,34 @@
 /**
- * `npm run soak`: mixed clients over HTTP and stream against the built exchange for minutes, at a share of what it can take; then everything that was
- * acknowledged is looked for. Exit status 0: all is well; 1: something is not, and is named; 2: the arguments make no sense.
+ * `npm run soak`: mixed HTTP and stream clients load the built exchange for minutes, at a share of
+ * its capacity; then everything that was acknowledged is verified. Exit status: 0 passed, 1 failed,
+ * 2 invalid arguments.
  */
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { numberOf, readOrExit } from '../command-line.js';
-import { describeMachine, machineLine, makeFolder, removeFolder } from '../machine.js';
-import { layOut, textOf } from '../report.js';
+import { numberOf, readOrExit } from '../measure/command-line.js';
+import { describeMachine, machineLine, makeFolder, removeFolder } from '../measure/machine.js';
+import { layOut, textOf } from '../measure/report.js';
 import { STANDARD_SPEED } from './exchange.js';
 import { ALLOWED_BYTES, type Level, SLOPE_ERRORS } from './memory.js';
 import { CAPACITY_SHARE, JUDGED_FROM_MINUTES, type SoakOptions, type SoakResult, soak } from './run.js';
 
 const USAGE = `npm run soak -- [options]
   --minutes <n>      how long the load runs (default: 10)
-  --rate <n>         requests per second (default: ${CAPACITY_SHARE * 100}% of the capacity, which is measured first)
-  --users <n>        (default: 200)
-  --connections <n>  of HTTP clients (default: 64)
-  --speed <n>        exchange time, as a multiple of real time (default: ${STANDARD_SPEED})
-  --seed <text>      of all choices (default: 1)
-  --folder <path>    where the temporary folder is made (default: the system's)
-  --keep             leaves the folder there`;
+  --rate <n>         requests per second (default: ${CAPACITY_SHARE * 100}% of the measured capacity)
+  --users <n>        number of users (default: 200)
+  --connections <n>  number of HTTP connections (default: 64)
+  --speed <n>        exchange time as a multiple of real time (default: ${STANDARD_SPEED})
+  --seed <text>      seed of all random choices (default: 1)
+  --folder <path>    parent of the temporary folder (default: the system's)
+  --keep             keep the temporary folder`;
 
 interface Settings extends Omit<SoakOptions, 'folder' | 'print'> {
   parent: string;
   keep: boolean;
 }
 
-/** @throws Error with the reason, for whoever called. */
+/** @throws Error with the reason, for the operator. */
 function readArguments(): Settings {
   const { values } = parseArgs({
     options: {
@@ -55,9 +56,7 @@ function readArguments(): Settings {
 
 function report(result: SoakResult, print: (line: string) => void): void {
   const { tally, streamTally, record, journal } = result;
-  print(
-    '\nLatency in milliseconds, from the moment at which a request was due, its wait for a connection included',
-  );
+  print('\nLatency in milliseconds from when a request was due, the wait for a connection included');
   const rows = [...tally.latencies]
     .sort(([, a], [, b]) => b.count - a.count)
     .map(([kind, samples]) => [
@@ -71,10 +70,10 @@ function report(result: SoakResult, print: (line: string) => void): void {
   print(`\nrefused        ${errors.join(', ') || 'nothing'}`);
   print(
     `changes        ${textOf(record.count)} sent, ${textOf(record.acknowledged)} acknowledged; ${textOf(journal.executed)} in the journal, ` +
-      `${textOf(journal.unacknowledged)} of them left by their clients; ${textOf(journal.repeated)} repetitions under a key; ` +
-      `${textOf(journal.lastSequence)} commands in all`,
+      `${textOf(journal.unacknowledged)} of them never answered; ${textOf(journal.repeated)} repetitions of a key; ` +
+      `${textOf(journal.lastSequence)} commands in total`,
   );
-  print(`hang-ups       ${textOf(tally.hangUps)} over HTTP, ${textOf(streamTally.hangUps)} of the stream`);
+  print(`hang-ups       ${textOf(tally.hangUps)} over HTTP, ${textOf(streamTally.hangUps)} on the stream`);
   print(
     `stream         ${textOf(streamTally.messages)} messages, ${textOf(streamTally.resumed)} channels resumed, ${textOf(streamTally.gaps)} gaps, ` +
       `${textOf(streamTally.slowReadersClosed)} slow readers closed`,
@@ -87,18 +86,18 @@ function report(result: SoakResult, print: (line: string) => void): void {
 }
 
 function levelText(level: Level | null): string {
-  if (level === null) return `not judged in less than ${JUDGED_FROM_MINUTES} minutes`;
+  if (level === null) return `not judged: the run is shorter than ${JUDGED_FROM_MINUTES} minutes`;
   const mib = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)}`;
   return (
     `${level.isLevel ? 'level' : 'GROWS'}: ${mib(level.startBytes)} MiB after the warm-up, then ${mib(level.growthBytes)} ± ${mib(level.errorBytes)} MiB ` +
-    `(would grow: more than ${mib(ALLOWED_BYTES)} and more than ${SLOPE_ERRORS} standard errors)`
+    `(growth is more than ${mib(ALLOWED_BYTES)} MiB and more than ${SLOPE_ERRORS} standard errors)`
   );
 }
 
 async function run(settings: Settings): Promise<boolean> {
   console.log(machineLine(describeMachine()));
   console.log(
-    `exchange  its own process, synchronous=FULL, ${settings.speed} times real time; limits of fair use out of the way; seed ${settings.seed}`,
+    `exchange  own process, synchronous=FULL, ${settings.speed} times real time, fair use unlimited; seed ${settings.seed}`,
   );
   mkdirSync(settings.parent, { recursive: true });
   const folder = makeFolder(settings.parent);
@@ -106,7 +105,7 @@ async function run(settings: Settings): Promise<boolean> {
     const result = await soak({ ...settings, folder, print: console.log });
     report(result, console.log);
     if (result.problems.length === 0) {
-      console.log('\nPASSED: nothing lost, nothing doubled');
+      console.log('\nPASSED: nothing lost, nothing duplicated');
       return true;
     }
     console.log(`\nFAILED`);

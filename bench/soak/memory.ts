@@ -1,14 +1,15 @@
 /**
  * Whether the memory of the exchange is level.
  *
- * A process with a garbage collector goes up and down. What it cannot give back is what is left after a collection, so of each stretch of time
- * the least counts. Through those a straight line is laid (least squares). The memory grows if the line rises by more than
- * {@link SLOPE_ERRORS} times its own standard error, and by more than {@link ALLOWED_BYTES} over the time looked at. The second is there
- * because with enough samples any slope is significant; the first, because with noise enough any line rises. In five minutes at 2,000
- * requests a second, the allowance is 28 bytes for each: less than the smallest object that could be forgotten to be forgotten.
+ * The memory of a process with a garbage collector goes up and down; what a collection leaves is in
+ * use. So the minimum of each stretch of time counts, and a straight line is fitted to the minima
+ * (least squares). The memory grows if the line rises by more than {@link SLOPE_ERRORS} standard
+ * errors, which excludes noise, and by more than {@link ALLOWED_BYTES}, because with enough samples
+ * any slope is significant. In five minutes at 2,000 requests a second this allows 28 bytes per
+ * request, less than the smallest object that could leak.
  *
- * The first half of a run is the warm-up: compilers, arrays that find their size, the history's page cache, and everything that the exchange
- * forgets by time for the first time.
+ * The first half of a run is the warm-up: compilation, arrays that reach their size, the history's
+ * page cache, and the first expiry of everything that expires.
  */
 
 export interface MemorySample {
@@ -17,21 +18,21 @@ export interface MemorySample {
 }
 
 export interface Level {
-  /** Where the line begins, after the warm-up. */
+  /** The line's value after the warm-up. */
   startBytes: number;
-  /** How far the line rises (or falls) to the end of the run. */
+  /** The line's rise until the end of the run. */
   growthBytes: number;
-  /** The standard error of that. */
+  /** The standard error of the rise. */
   errorBytes: number;
   isLevel: boolean;
 }
 
 export const SLOPE_ERRORS = 3;
 export const ALLOWED_BYTES = 16 * 2 ** 20;
-/** In ten minutes each is half a minute of the second half, long enough for a full collection. */
+/** In a run of ten minutes each is half a minute, long enough for a full collection. */
 const STRETCHES = 10;
 
-/** null: the samples are too few to tell. */
+/** null: there are too few samples. */
 export function judgeLevel(samples: readonly MemorySample[]): Level | null {
   const floors = floorsOf(samples);
   if (floors === null) return null;
@@ -57,7 +58,7 @@ export function judgeLevel(samples: readonly MemorySample[]): Level | null {
   return { startBytes, growthBytes, errorBytes, isLevel };
 }
 
-/** The least of each stretch of the second half. */
+/** The minimum of each stretch of the second half. */
 function floorsOf(samples: readonly MemorySample[]): MemorySample[] | null {
   const kept = samples.slice(Math.floor(samples.length / 2));
   const perStretch = Math.floor(kept.length / STRETCHES);

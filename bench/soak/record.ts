@@ -1,11 +1,13 @@
 /**
- * The clients' own record of every change that they asked for: how often it was answered, with what, and how often they hung up before
- * the answer. At the end it is held against what the exchange says happened.
+ * The clients' own record of every change that they requested: how often it was answered, with
+ * what, and how often the connection ended before the answer. The check at the end compares it with
+ * the journal.
  *
- * A change is an attempt with a number. By that number it is found in the journal again: it is its idempotency key; an order without a
- * key carries it as a `validUntilMs` about as far away as time goes; a cancel without one is known by its order.
+ * A change is an attempt with a number, which identifies it in the journal: the number is in its
+ * idempotency key; an order without a key has it in a far `validUntilMs`; a cancel without a key is
+ * identified by its order.
  *
- * Plain columns, because there are millions of attempts: each takes eight bytes.
+ * There are millions of attempts, so they are columns of numbers, eight bytes each.
  */
 import type { Command } from '../../engine/interface/commands.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
@@ -22,10 +24,10 @@ export class AttemptRecord {
   private replayCounts = new Uint8Array(1 << 16);
   private lostCounts = new Uint8Array(1 << 16);
   private answerHashes = new Uint32Array(1 << 16);
-  /** By order: the attempt to cancel it without a key. */
+  /** The attempts to cancel without a key, by order. */
   private readonly bareCancels = new Map<number, number>();
 
-  /** A new attempt's number. */
+  /** Returns the number of a new attempt. */
   begin(): number {
     this.count++;
     if (this.count === this.answerCounts.length) this.grow();
@@ -36,13 +38,13 @@ export class AttemptRecord {
     this.bareCancels.set(orderId, attempt);
   }
 
-  /** The connection ended before the answer: it may have been executed or not. */
+  /** The connection ended before the answer: the change may or may not have been executed. */
   lost(attempt: number): void {
-    // While an exchange is down a retry may be lost hundreds of times; from 255 on it is enough to know that there are many.
+    // Retries against an exchange that is down are lost hundreds of times; 255 stands for more.
     if (this.lostCounts[attempt]! < 255) this.lostCounts[attempt]!++;
   }
 
-  /** False: an earlier answer to the same attempt was another. */
+  /** Returns false if an earlier answer to the attempt was different. */
   answered(attempt: number, hash: number, isReplay: boolean): boolean {
     if (isReplay) this.replayCounts[attempt]!++;
     const isFirst = this.answerCounts[attempt]!++ === 0;
@@ -54,7 +56,7 @@ export class AttemptRecord {
     return this.answerCounts[attempt]!;
   }
 
-  /** Answers that said that they were given before. */
+  /** Answers that were marked as replayed. */
   replays(attempt: number): number {
     return this.replayCounts[attempt]!;
   }
@@ -67,12 +69,12 @@ export class AttemptRecord {
     return this.answerHashes[attempt]!;
   }
 
-  /** Attempts that were answered at least once. */
+  /** The number of attempts that were answered at least once. */
   get acknowledged(): number {
     return this.answerCounts.reduce((sum, answers) => sum + (answers > 0 ? 1 : 0), 0);
   }
 
-  /** The attempt that a command of the journal is; 0: it is none of ours. */
+  /** The attempt of a journalled command; 0: no client of this run sent it. */
   attemptOf(command: Command): number {
     if (!('idempotencyKey' in command)) return 0;
     if (command.idempotencyKey !== null) return Number(KEY.exec(command.idempotencyKey)?.[1] ?? 0);
@@ -107,17 +109,17 @@ export class AttemptRecord {
   }
 }
 
-/** Of an answer, its status included (FNV-1a, 32 bit). */
+/** A hash of status and body (FNV-1a, 32 bit). */
 export function answerHash(status: number, body: Uint8Array): number {
   let hash = 0x811c9dc5 ^ status;
   for (let i = 0; i < body.length; i++) hash = Math.imul(hash ^ body[i]!, 0x01000193);
   return hash >>> 0;
 }
 
-/** What a user traded, in a form that can be added up in any order and compared. */
+/** The trades of a user as a sum, which does not depend on their order and can be compared. */
 export class TradeSum {
   count = 0;
-  /** Of hashes of the trades, modulo 2^32. */
+  /** The sum of the trades' hashes, modulo 2^32. */
   private hashes = 0;
   private lots = 0;
 

@@ -1,14 +1,16 @@
 /**
- * One soak, from an empty folder to a verdict: users and stream clients, the capacity, the load at a share of it, and then everything that was
- * acknowledged against everything that is there.
+ * One soak, from an empty folder to a verdict: registers users, starts stream clients, measures the
+ * capacity, runs the load at a share of it, and compares everything that was acknowledged with the
+ * journal and the lists.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { ask, HttpConnection } from '../http/connection.js';
+import { requestBytes } from '../http/messages.js';
 import { Random } from '../workload/random.js';
-import { ask, HttpConnection } from './connection.js';
 import { ASSETS, dataFolder, HOST, type RunningExchange, startExchange } from './exchange.js';
 import { Floor } from './floor.js';
 import { readAll, type Shown } from './http-check.js';
@@ -16,7 +18,6 @@ import { checkJournal, type JournalCheck } from './journal-check.js';
 import { Load } from './load.js';
 import { judgeLevel, type Level } from './memory.js';
 import { AttemptRecord } from './record.js';
-import { requestBytes } from './request.js';
 import { MarketReader, SlowReader, StreamTally, UserReader } from './stream-clients.js';
 import { Tally } from './tally.js';
 import { Trader } from './trader.js';
@@ -27,11 +28,11 @@ export interface SoakOptions {
   folder: string;
   minutes: number;
   seed: string;
-  /** How many times as fast as real time the exchange's time goes. */
+  /** Exchange time as a multiple of real time. */
   speed: number;
   users: number;
   connections: number;
-  /** Requests per second; null: a share of the capacity, which is measured first. */
+  /** Requests per second; null: a share of the measured capacity. */
   rate: number | null;
   print: (line: string) => void;
 }
@@ -45,7 +46,7 @@ export interface SoakResult {
   streamTally: StreamTally;
   record: AttemptRecord;
   journal: JournalCheck;
-  /** null: the run was too short to tell. */
+  /** null: the run was too short to judge. */
   rss: Level | null;
   heap: Level | null;
   marketsOpened: number;
@@ -55,25 +56,24 @@ export interface SoakResult {
 export const CAPACITY_SHARE = 0.7;
 const CAPACITY_WARM_UP_MS = 4_000;
 const CAPACITY_MS = 10_000;
-/** From this length on memory is judged: the first half must be longer than a day of exchange time, or it is still filling. */
+/** Shorter runs do not judge memory: the first half must be longer than a day of exchange time. */
 export const JUDGED_FROM_MINUTES = 10;
 const PRINT_EVERY_MS = 10_000;
 const PASSWORD = 'correct horse battery';
-/** Stream clients, for so many users. */
 const MARKET_READERS = 4;
 const SLOW_READERS = 2;
 const USERS_PER_READER = 8;
-/** Of the users, this part never claims. */
+/** The share of users that never claim. */
 const LAZY_SHARE = 0.1;
-/** Of all answers: more `unavailable` than this is too much. */
+/** The largest allowed share of `unavailable` answers. */
 const SHED_SHARE = 0.01;
-/** A market's window and some more, of exchange time: every market that was open has ended, with all that rested in it. */
+/** Exchange time after which every open market has ended. */
 const MARKETS_END_MS = 1_200_000;
-/** What that may take longer in real time. */
+/** Real time on top of it. */
 const MARKETS_END_LATER_MS = 2_000;
 /** Prices go on for so long after the load. */
 const MINUTES_AFTER = 10;
-/** How long stream clients may take to get the last message. */
+/** How long stream clients may take to receive the last message. */
 const LAST_MESSAGES_MS = 25_000;
 
 const run = promisify(execFile);
@@ -131,7 +131,7 @@ class Soak {
     await this.soakAt(rate, load, watch);
     load.close();
     const [rss, heap] = [this.judged(watch.rss), this.judged(watch.heap)];
-    const shown = await this.lookAtEnd(watch);
+    const shown = await this.readAtEnd(watch);
     await this.exchange.stop();
     const journal = await this.checkEverything(shown);
     const problems = [...tally.problemTexts, ...journal.problems];
@@ -159,7 +159,7 @@ class Soak {
     return this.options.minutes < JUDGED_FROM_MINUTES ? null : judgeLevel(samples);
   }
 
-  /** Every second user was referred by the one before. */
+  /** Each user refers the next one of a pair. */
   private async registerAll(): Promise<void> {
     const { port } = this.exchange;
     const { users, print } = this.options;
@@ -196,7 +196,7 @@ class Soak {
     for (let i = 0; i < SLOW_READERS; i++) this.otherReaders.push(new SlowReader(options, i));
     const all = [...this.userReaders, ...this.otherReaders];
     await Promise.all(all.map((reader) => reader.start()));
-    // Fills count from here on, so the snapshots must have come.
+    // Fills count from now on, so the snapshots must have come.
     while (!this.userReaders.every((reader) => reader.isUpToDate)) await sleep(10);
     this.options.print(`${all.length} stream clients, ${SLOW_READERS} of them slow`);
   }
@@ -241,8 +241,10 @@ class Soak {
     ].join('  ');
   }
 
-  /** When nothing rests any more: all accounts and lists, and the last messages of the stream. */
-  private async lookAtEnd(watch: Watch): Promise<Shown> {
+  /**
+   * Waits until no order rests, and reads all accounts, lists and the last messages of the stream.
+   */
+  private async readAtEnd(watch: Watch): Promise<Shown> {
     await sleep(MARKETS_END_MS / this.options.speed + MARKETS_END_LATER_MS);
     const shown = await readAll(HOST, this.exchange.port, this.traders);
     await this.lastMessages(shown);
@@ -251,7 +253,7 @@ class Soak {
     return shown;
   }
 
-  /** What the stream told each user of trades is what the list has. Some clients may be away for a moment. */
+  /** The stream's fills must equal the user's list of trades. Some clients may be reconnecting. */
   private async lastMessages({ trades }: Shown): Promise<void> {
     const differing = () =>
       this.userReaders.filter(
@@ -260,7 +262,7 @@ class Soak {
     const deadlineMs = performance.now() + LAST_MESSAGES_MS;
     while (differing().length > 0 && performance.now() < deadlineMs) await sleep(100);
     for (const { userId, fills } of differing()) {
-      this.tally.problem(`the stream told ${userId} of ${fills}, the list has ${trades.get(userId)!.all}`);
+      this.tally.problem(`${userId}: the stream sent ${fills}, the list has ${trades.get(userId)!.all}`);
     }
   }
 
@@ -273,18 +275,19 @@ class Soak {
       const { all, asTaker } = shown.trades.get(userId)!;
       const acknowledged = taken.plus(journal.unseen.get(number)!);
       if (!acknowledged.equals(asTaker)) {
-        tally.problem(`${userId} was told of ${acknowledged} as taker, the list has ${asTaker}`);
+        tally.problem(`${userId}: the receipts have ${acknowledged} as taker, the list has ${asTaker}`);
       }
       const inJournal = journal.trades.get(number)!;
-      if (!inJournal.equals(all)) tally.problem(`${userId}: the journal has ${inJournal}, the list ${all}`);
+      if (!inJournal.equals(all))
+        tally.problem(`${userId}: the journal has ${inJournal}, the list has ${all}`);
     }
     this.judgeShed();
     this.readLog();
-    for (const verb of ['verify', 'audit']) await this.replay(verb);
+    for (const command of ['verify', 'audit']) await this.replay(command);
     return journal;
   }
 
-  /** A rate that was asked for may be more than the exchange can take. */
+  /** A rate from the command line may exceed the capacity, so only a measured rate is judged. */
   private judgeShed(): void {
     const { tally, options } = this;
     const shed = tally.errors.get('unavailable') ?? 0;
@@ -300,19 +303,19 @@ class Soak {
       else warnings.set(message, (warnings.get(message) ?? 0) + 1);
     }
     for (const [message, count] of warnings)
-      this.options.print(`warning of the exchange, ${count}×: ${message}`);
+      this.options.print(`the exchange warned ${count} times: ${message}`);
   }
 
-  /** The operator's tool on the folder. */
-  private async replay(verb: string): Promise<void> {
+  /** Runs the replay tool on the data folder. */
+  private async replay(command: string): Promise<void> {
     const tool = fileURLToPath(new URL('../../persistence/replay/main.js', import.meta.url));
     const data = dataFolder(this.options.folder);
     try {
-      await run(process.execPath, [tool, '--data', data, verb, '--json'], { maxBuffer: 2 ** 28 });
-      this.options.print(`replay ${verb}: ok`);
+      await run(process.execPath, [tool, '--data', data, command, '--json'], { maxBuffer: 2 ** 28 });
+      this.options.print(`replay ${command}: ok`);
     } catch (error) {
       const { stderr, message } = error as Error & { stderr?: string };
-      this.tally.problem(`replay ${verb}: ${(stderr ?? message).slice(-500)}`);
+      this.tally.problem(`replay ${command}: ${(stderr ?? message).slice(-500)}`);
     }
   }
 }

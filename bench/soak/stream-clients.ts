@@ -1,8 +1,9 @@
 /**
- * Clients of the stream: they follow channels, break their connections, come back and resume; some do not read for a long time.
+ * Clients of the stream. They follow channels, hang up, reconnect and resume; some do not read for
+ * a long time.
  *
- * Always holds: each message has the number after that of the last one of its channel, across reconnects too; what has another number, or what a
- * heartbeat knows and the client has not got, is a problem.
+ * Always holds: the numbers of a channel's messages are consecutive, across reconnects too. A gap,
+ * or a number in a heartbeat that the client has not received, is a problem.
  */
 import { WebSocket } from 'ws';
 import type { Random } from '../workload/random.js';
@@ -10,17 +11,19 @@ import type { Floor } from './floor.js';
 import { TradeSum } from './record.js';
 import type { Tally } from './tally.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: messages are read field by field, and the exchange's own tests check their form
+// biome-ignore lint/suspicious/noExplicitAny: messages are read field by field; the exchange's tests check their shape
 type Message = any;
 
-/** How the exchange closes a connection whose reader is too far behind. */
+/** The close code for a reader that is too far behind. */
 const SLOW_READER = 4008;
-/** What such a reader sees when it takes the rest, and the reason behind it, too late. */
+/**
+ * The code that such a reader sees if the connection is dropped before it has read the close frame.
+ */
 const NO_REASON = 1006;
-/** Between two hang-ups of a client, on average. */
+/** The average time between two hang-ups of a client. */
 const HANG_UP_AFTER_MS = 15_000;
 const AWAY_MS = 400;
-/** For how long a slow reader reads nothing, from and to, and how long it then has to catch up. */
+/** How long a slow reader reads nothing, and how long it then has to catch up. */
 const PAUSED_MS_MIN = 5_000;
 const PAUSED_MS_MAX = 50_000;
 const CATCH_UP_MS = 10_000;
@@ -45,7 +48,7 @@ export interface StreamOptions {
 /** A client that follows channels. */
 abstract class StreamClient {
   protected socket: WebSocket | null = null;
-  /** The channels it wants, each with the number of its last message; null: none has come. */
+  /** The wanted channels with the numbers of their last messages; null: none has come. */
   protected readonly wanted = new Map<string, number | null>();
   private timer: NodeJS.Timeout | undefined;
   private isOver = false;
@@ -56,7 +59,7 @@ abstract class StreamClient {
     private readonly token: string | null,
   ) {}
 
-  /** Connects, and from then on breaks the connection now and then. */
+  /** Connects, and hangs up now and then. */
   async start(): Promise<void> {
     await this.connect();
     this.hangUpLater();
@@ -68,7 +71,7 @@ abstract class StreamClient {
     this.drop();
   }
 
-  /** Whether something of all that it wants has come. */
+  /** Whether every wanted channel has delivered a message. */
   get isUpToDate(): boolean {
     return this.socket !== null && [...this.wanted.values()].every((last) => last !== null);
   }
@@ -114,7 +117,7 @@ abstract class StreamClient {
     this.send({ op: 'unsubscribe', channels: known });
   }
 
-  /** Says what it wants, on a new connection. */
+  /** Subscribes or resumes on a new connection. */
   protected begin(): void {
     for (const [channel, after] of this.wanted) {
       if (after === null) this.send({ op: 'subscribe', channels: [channel] });
@@ -122,33 +125,33 @@ abstract class StreamClient {
     }
   }
 
-  /** Whether the exchange closes it so because it does not read. */
+  /** Whether this code means that the client read too slowly. */
   protected isSlow(code: number): boolean {
     return code === SLOW_READER;
   }
 
-  /** Data of a snapshot or a delta. */
+  /** Called with the data of each snapshot and delta. */
   protected abstract changed(channel: string, type: string, data: Message): void;
 
-  /** Messages may be missing. */
+  /** Called when messages may be missing. */
   protected missed(): void {}
 
-  /** Breaks the connection at some moment, comes back a little later, and so on. */
+  /** Hangs up at a random moment and reconnects a little later. */
   protected hangUpLater(): void {
     this.after(this.options.random.untilNext(1 / HANG_UP_AFTER_MS), () => {
       this.options.streamTally.hangUps++;
       this.drop();
-      this.comeBack();
+      this.reconnect();
     });
   }
 
-  protected comeBack(): void {
+  protected reconnect(): void {
     this.after(this.options.random.whole(0, AWAY_MS), () => {
       this.start().catch((error: Error) => this.options.tally.problem(error.message));
     });
   }
 
-  /** The client's next step; there is one at a time. */
+  /** Schedules the client's next step, which replaces one that is scheduled. */
   protected after(delayMs: number, step: () => void): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(step, delayMs);
@@ -165,7 +168,7 @@ abstract class StreamClient {
     if (this.isOver) return;
     if (this.isSlow(code)) this.options.streamTally.slowReadersClosed++;
     else this.options.tally.problem(`${this.name} was closed with ${code}`);
-    this.comeBack();
+    this.reconnect();
   }
 
   private receive(message: Message): void {
@@ -180,7 +183,7 @@ abstract class StreamClient {
         return;
       case 'resumed':
         streamTally.resumed++;
-        // Unless it was given up since.
+        // The client may have unsubscribed meanwhile.
         if (this.wanted.has(channel) && this.wanted.get(channel) !== message.after) {
           tally.problem(`${this.name}: ${channel} was resumed after ${message.after}`);
         }
@@ -199,7 +202,7 @@ abstract class StreamClient {
 
   private receiveOf(channel: string, { type, channelSequence, data }: Message): void {
     const last = this.wanted.get(channel);
-    // Given up since.
+    // The client has unsubscribed meanwhile.
     if (last === undefined) return;
     if (type !== 'snapshot' && channelSequence !== (last ?? 0) + 1) {
       this.options.tally.problem(`${this.name}: ${channel} went from ${last} to ${channelSequence}`);
@@ -216,7 +219,9 @@ abstract class StreamClient {
     for (const [channel, last] of Object.entries(channels)) {
       const mine = this.wanted.get(channel);
       if (mine === undefined || mine === null || mine === last) continue;
-      this.options.tally.problem(`${this.name}: ${channel} is at ${last}, the last that came was ${mine}`);
+      this.options.tally.problem(
+        `${this.name}: ${channel} is at ${last}, the last message received was ${mine}`,
+      );
       this.missed();
     }
   }
@@ -224,7 +229,7 @@ abstract class StreamClient {
 
 const channelsOf = (marketId: string) => [`book:${marketId}`, `trades:${marketId}`];
 
-/** Follows all markets: their lives, books, trades and prices. */
+/** Follows all markets: openings and ends, books, trades and prices. */
 export class MarketReader extends StreamClient {
   constructor(options: StreamOptions, index: number, assets: readonly string[]) {
     super(options, `market reader ${index}`, null);
@@ -246,10 +251,10 @@ export class MarketReader extends StreamClient {
   }
 }
 
-/** Follows a user's own account, and adds up the fills. */
+/** Follows a user's account and sums its fills. */
 export class UserReader extends StreamClient {
   readonly fills = new TradeSum();
-  /** Nothing was missed since the first message. */
+  /** No message was missed since the first one. */
   isComplete = true;
 
   constructor(
@@ -280,7 +285,7 @@ export class UserReader extends StreamClient {
   }
 }
 
-/** Asks for a lot, again and again, and reads nothing for a long time. */
+/** Requests snapshots again and again, and reads nothing for a long time. */
 export class SlowReader extends StreamClient {
   constructor(options: StreamOptions, index: number) {
     super(options, `slow reader ${index}`, null);
@@ -290,7 +295,7 @@ export class SlowReader extends StreamClient {
     this.wanted.clear();
     await this.connect();
     this.socket?.pause();
-    this.ask(performance.now() + this.options.random.whole(PAUSED_MS_MIN, PAUSED_MS_MAX));
+    this.request(performance.now() + this.options.random.whole(PAUSED_MS_MIN, PAUSED_MS_MAX));
   }
 
   protected override isSlow(code: number): boolean {
@@ -299,30 +304,30 @@ export class SlowReader extends StreamClient {
 
   protected changed(): void {}
 
-  private ask(untilMs: number): void {
+  private request(untilMs: number): void {
     this.after(SLOW_STEP_MS, () => {
       if (performance.now() > untilMs) this.catchUp();
       else {
-        this.askForAll();
-        this.ask(untilMs);
+        this.requestAll();
+        this.request(untilMs);
       }
     });
   }
 
-  /** A snapshot of every open market, whether there was one already or not. */
-  private askForAll(): void {
+  /** Requests a snapshot of every open market, even if it has one. */
+  private requestAll(): void {
     const channels = this.options.floor.open.flatMap(({ id }) => channelsOf(id));
     this.leave([...this.wanted.keys()].filter((channel) => !channels.includes(channel)));
     for (const channel of channels) this.wanted.set(channel, this.wanted.get(channel) ?? null);
     if (channels.length > 0) this.send({ op: 'subscribe', channels });
   }
 
-  /** Reads what is there, to its end if the exchange has closed the connection. */
+  /** Reads what has arrived, to the end if the exchange has closed the connection. */
   private catchUp(): void {
     this.socket?.resume();
     this.after(CATCH_UP_MS, () => {
       this.drop();
-      this.comeBack();
+      this.reconnect();
     });
   }
 }

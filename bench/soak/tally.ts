@@ -1,10 +1,10 @@
-/** What came of the load: latencies by kind of request, answers by kind of error, and what should not have happened. */
-import { Samples } from '../samples.js';
+/** The results of the load: latencies by kind of request, error codes, and problems. */
+import { Samples } from '../measure/samples.js';
 
-/** So many problems are kept word for word. */
+/** Further problems are only counted. */
 const PROBLEMS_KEPT = 20;
 
-/** What a client does wrong by being a moment late, and is told so; everything else that is refused is a problem. */
+/** Refusals of clients that are a moment late. Every other refusal is a problem. */
 const EXPECTED = new Set([
   'amount_too_small',
   'insufficient_balance',
@@ -16,14 +16,14 @@ const EXPECTED = new Set([
   'nothing_to_claim',
   'order_not_found',
   'price_not_met',
-  // Shed; how much of that is too much is judged at the end.
+  // Shed load. The run judges its share at the end.
   'unavailable',
 ]);
 
 export class Tally {
   readonly latencies = new Map<string, Samples>();
   readonly errors = new Map<string, number>();
-  /** Since {@link takeInterval} was called last. */
+  /** Since the last call of {@link takeInterval}. */
   private interval = new Samples();
   private readonly problems: string[] = [];
   problemCount = 0;
@@ -52,7 +52,6 @@ export class Tally {
     if (this.problems.length < PROBLEMS_KEPT) this.problems.push(what);
   }
 
-  /** In words; those that are too many are counted. */
   get problemTexts(): string[] {
     const more = this.problemCount - this.problems.length;
     return more === 0 ? [...this.problems] : [...this.problems, `and ${more} more`];
@@ -64,7 +63,7 @@ export class Tally {
     return interval;
   }
 
-  /** Forgets what was measured, for a load of which only the answers count. Problems stay. */
+  /** Drops the measurements of the capacity test. Problems stay. */
   forgetLatencies(): void {
     this.latencies.clear();
     this.interval = new Samples();

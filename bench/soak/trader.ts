@@ -1,14 +1,14 @@
 /**
- * A user of the soak: decides what to ask for next, within what it knows to have, and learns from the answers. All choices are random, from
- * the run's seed; what the answers are depends on the moment, so two runs are alike and not the same.
+ * A user of the soak. It chooses the next request from what it knows to own, and learns from the
+ * answers. All choices are random, from the run's seed. The answers depend on timing, so two runs
+ * with one seed are similar, not equal.
  */
-
+import { requestBytes } from '../http/messages.js';
 import type { Random } from '../workload/random.js';
 import type { Floor, OpenMarket } from './floor.js';
 import { type AttemptRecord, keyOf, TradeSum, validUntilOf } from './record.js';
-import { requestBytes } from './request.js';
 
-/** What there is to ask for, and how often of a thousand. Claims come in between, when there is something to claim. */
+/** The weights of the requests. A claim comes first whenever there is something to claim. */
 export const MIX = {
   'buy at market': 130,
   'buy at a limit': 60,
@@ -28,7 +28,7 @@ export const MIX = {
   'resting orders': 30,
   quote: 20,
   market: 15,
-  tape: 8,
+  'public trades': 8,
   'past markets': 5,
   leaderboard: 15,
   points: 4,
@@ -37,22 +37,22 @@ export const MIX = {
 } as const;
 export type Kind = keyof typeof MIX | 'claim';
 
-/** One request, and what to do with the answer. */
+/** A request and its sender. */
 export interface Operation {
   kind: Kind;
   request: Uint8Array;
   trader: Trader;
-  /** Its number in the record; 0: it changes nothing. */
+  /** The number in the record; 0: the request changes nothing. */
   attempt: number;
   isKeyed: boolean;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field; the exchange's own tests check their form
+// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field; the exchange's tests check their shape
 type Json = any;
-/** Of a body that is sent. */
+/** The fields of a request body. */
 type Fields = Record<string, unknown>;
 
-/** How many resting orders and deposits a user remembers; a user's oldest are left to the end of the market. */
+/** How many resting orders a user remembers; the oldest rest until the market ends. */
 const REMEMBERED = 40;
 
 export interface TraderOptions {
@@ -60,7 +60,7 @@ export interface TraderOptions {
   password: string;
   userId: string;
   token: string;
-  /** Whether it claims what it wins; else it waits until it is paid. */
+  /** Whether the user claims winnings. Otherwise they are paid automatically. */
   claims: boolean;
   host: string;
   floor: Floor;
@@ -69,7 +69,7 @@ export interface TraderOptions {
 }
 
 export class Trader {
-  /** Trades of orders whose receipts came. */
+  /** The fills in all order receipts. */
   readonly taken = new TradeSum();
   private readonly positions = new Map<string, { UP: number; DOWN: number }>();
   private readonly resting: { orderId: string; marketId: string }[] = [];
@@ -81,7 +81,7 @@ export class Trader {
     return this.options.userId;
   }
 
-  /** The next request. `nowMs`: real time. */
+  /** Returns the next request. `nowMs` is real time. */
   next(kind: keyof typeof MIX, nowMs: number): Operation {
     const claimable = this.claimable(nowMs);
     if (claimable !== null) return this.claim(claimable);
@@ -90,7 +90,7 @@ export class Trader {
     return this.choose(kind, this.options.random.pick(open));
   }
 
-  /** The first answer to a change came. */
+  /** Takes in the first answer to a change. */
   answered({ kind }: Operation, status: number, json: Json): void {
     if (status >= 300) return;
     switch (kind) {
@@ -145,7 +145,7 @@ export class Trader {
         return this.read(kind, `${path}/quote?outcome=UP&amount=${random.whole(1, 500)}`);
       case 'market':
         return this.read(kind, `/markets/${market.id}`);
-      case 'tape':
+      case 'public trades':
         return this.read(kind, `${path}/trades`);
       case 'past markets':
         return this.read(kind, '/markets/15m/history?asset=BTC&limit=5');
@@ -210,7 +210,7 @@ export class Trader {
   }
 
   private cancel(market: OpenMarket): Operation {
-    // The youngest is the one that is most likely still there.
+    // The newest order is the likeliest to rest still.
     const order = this.resting.pop();
     if (order === undefined) return this.buy('buy and rest', market);
     const path = `/markets/15m/${order.marketId}/orders/${order.orderId}`;
@@ -251,7 +251,7 @@ export class Trader {
     return this.change('claim', 'POST', `/markets/15m/${marketId}/claim`, {}, true);
   }
 
-  /** A market to claim in; forgets those that this user leaves to be paid by themselves. */
+  /** A market to claim in. Forgets markets whose winnings this user does not claim. */
   private claimable(nowMs: number): string | null {
     const { floor, claims } = this.options;
     for (const marketId of this.positions.keys()) {
@@ -273,7 +273,7 @@ export class Trader {
     if (this.resting.length > REMEMBERED) this.resting.shift();
   }
 
-  /** Some ticks better (more) or worse than the last price, from a buyer's view. */
+  /** The last price plus an offset, within the bounds, in dollars. */
   private price(market: OpenMarket, outcome: string, offsetTicks: number): number {
     const ticks = (outcome === 'UP' ? market.upTicks : 1_000 - market.upTicks) + offsetTicks;
     return Math.min(999, Math.max(1, ticks)) / 1_000;
@@ -318,7 +318,7 @@ export class Trader {
   }
 }
 
-/** The fills of an order's receipt, as the trades of the user who sent it. */
+/** Adds the fills of an order receipt. */
 export function addFills(sum: TradeSum, receipt: Json): void {
   const orderId = Number(receipt.orderId.slice(1));
   for (const { tradeId, price, shares } of receipt.fills) {

@@ -1,8 +1,11 @@
-/** Looks at the running exchange once a second: its memory, its follower's lag and its event loop, as /metrics has them; and at its markets. */
-import { ask, HttpConnection } from './connection.js';
+/**
+ * Samples the running exchange: memory, follower lag and event loop from /metrics every second, and
+ * its open markets.
+ */
+import { ask, HttpConnection } from '../http/connection.js';
+import { requestBytes } from '../http/messages.js';
 import type { Floor } from './floor.js';
 import type { MemorySample } from './memory.js';
-import { requestBytes } from './request.js';
 
 const MARKETS_EVERY_MS = 100;
 const METRICS_EVERY_MS = 1_000;
@@ -10,7 +13,7 @@ const METRICS_EVERY_MS = 1_000;
 export interface Reading {
   rssBytes: number;
   heapBytes: number;
-  /** Outside of the heap, but held by it: typed arrays and buffers. */
+  /** Memory outside of the heap that objects in it own: typed arrays and buffers. */
   externalBytes: number;
   followerLagMs: number;
   eventLoopP99Ms: number;
@@ -31,12 +34,12 @@ export class Watch {
     onError: (error: Error) => void,
   ) {
     this.rounds = [
-      this.repeat(MARKETS_EVERY_MS, (connection) => this.lookAtMarkets(connection)).catch(onError),
-      this.repeat(METRICS_EVERY_MS, (connection) => this.lookAtMetrics(connection)).catch(onError),
+      this.repeat(MARKETS_EVERY_MS, (connection) => this.readMarkets(connection)).catch(onError),
+      this.repeat(METRICS_EVERY_MS, (connection) => this.readMetrics(connection)).catch(onError),
     ];
   }
 
-  /** From now on, memory is sampled anew. */
+  /** Drops the memory samples so far. */
   restart(): void {
     this.rss.length = 0;
     this.heap.length = 0;
@@ -47,22 +50,22 @@ export class Watch {
     await Promise.all(this.rounds);
   }
 
-  private async repeat(everyMs: number, look: (connection: HttpConnection) => Promise<void>): Promise<void> {
+  private async repeat(everyMs: number, read: (connection: HttpConnection) => Promise<void>): Promise<void> {
     const connection = new HttpConnection(this.host, this.port);
     while (!this.isOver) {
-      await look(connection);
+      await read(connection);
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
     connection.hangUp();
   }
 
-  private async lookAtMarkets(connection: HttpConnection): Promise<void> {
+  private async readMarkets(connection: HttpConnection): Promise<void> {
     const { markets } = await this.get(connection, '/api/markets/15m');
     const ids = markets.map(({ id }: { id: string }) => id);
     this.floor.update(ids, performance.now());
   }
 
-  private async lookAtMetrics(connection: HttpConnection): Promise<void> {
+  private async readMetrics(connection: HttpConnection): Promise<void> {
     const text = await this.get(connection, '/api/metrics');
     const value = (name: string) => metricOf(text, name);
     this.last = {
@@ -78,7 +81,7 @@ export class Watch {
     this.heap.push({ atMs, bytes: this.last.heapBytes });
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: whoever asks knows the form of the answer
+  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the answer's shape
   private get(connection: HttpConnection, path: string): Promise<any> {
     const host = `${this.host}:${this.port}`;
     return ask(connection, requestBytes({ method: 'GET', path, host }), 200);

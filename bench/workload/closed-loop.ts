@@ -1,24 +1,26 @@
 /**
- * Feeds a workload's tape to a sequencer as a closed loop: so many commands are outstanding at any time, and each one that becomes durable is
- * followed by the next, until the time or the tape is over.
+ * Feeds a workload to a sequencer as a closed loop: a fixed number of commands is outstanding, and
+ * each command that becomes durable is followed by the next, until the time or the command list
+ * ends.
  *
- * Always holds: every command that was submitted was released; a loop that ran the whole tape ended with the plan's digest.
+ * Always holds: every submitted command was released; a loop that ran the whole list ended with the
+ * plan's digest.
  */
 import { Engine } from '../../engine/engine.js';
 import { type Durability, type Journal, openJournal } from '../../persistence/journal/journal.js';
 import { type ReleaseTarget, Sequencer } from '../../persistence/sequencer.js';
-import { Samples } from '../samples.js';
+import { Samples } from '../measure/samples.js';
 import type { Workload } from './workload.js';
 
 export interface LoopOptions {
   workload: Workload;
-  /** The journal's data folder, fresh. */
+  /** The journal's data folder, empty. */
   folder: string;
   durability: Durability;
   outstanding: number;
-  /** Infinity: to the end of the tape. */
+  /** Infinity: to the end of the command list. */
   seconds: number;
-  /** Told of each commit. */
+  /** Called after each commit. */
   onCommit?: (durableSequence: number) => void;
 }
 
@@ -28,7 +30,7 @@ export interface LoopResult {
   seconds: number;
   /** From submit to durable. */
   latencyMs: Samples;
-  /** Where the engine and the journal ended. */
+  /** The last sequence of the engine and the journal. */
   endSequence: number;
   digest: string;
 }
@@ -45,7 +47,7 @@ export async function runClosedLoop(options: LoopOptions): Promise<LoopResult> {
 
 class ClosedLoop {
   readonly sequencer: Sequencer;
-  /** The time of the command that is submitted next, as the plan has it. */
+  /** The planned time of the next command. */
   private atMs = 0;
   private next = 0;
   private running = 0;
@@ -58,7 +60,7 @@ class ClosedLoop {
     private readonly options: LoopOptions,
     journal: Journal,
   ) {
-    this.latencyMs = new Samples(options.workload.tape.length);
+    this.latencyMs = new Samples(options.workload.commands.length);
     this.sequencer = new Sequencer({
       engine: new Engine(),
       journal,
@@ -85,7 +87,7 @@ class ClosedLoop {
     const batches = sequencer.batchesCommitted - batchesBefore;
     if (this.latencyMs.count !== this.next) throw new Error('commands were not released');
     const digest = sequencer.engine.digest();
-    if (this.next === workload.tape.length && digest !== workload.digest) {
+    if (this.next === workload.commands.length && digest !== workload.digest) {
       throw new Error('the engine ended with another digest than the plan');
     }
     const endSequence = sequencer.engine.sequence;
@@ -96,7 +98,7 @@ class ClosedLoop {
     const nowMs = performance.now();
     this.latencyMs.add(nowMs - outstanding.submittedMs);
     this.running--;
-    if (nowMs < this.deadlineMs && this.next < this.options.workload.tape.length)
+    if (nowMs < this.deadlineMs && this.next < this.options.workload.commands.length)
       this.submitNext(outstanding);
     else if (this.running === 0) this.finished!();
   }
@@ -108,12 +110,12 @@ class ClosedLoop {
 
   private submitNext(outstanding: Outstanding): void {
     const { sequencer } = this;
-    const { tape } = this.options.workload;
+    const { commands } = this.options.workload;
     const i = this.next++;
     this.running++;
-    this.atMs = tape.atMs[i]!;
+    this.atMs = commands.atMs[i]!;
     outstanding.submittedMs = performance.now();
-    sequencer.submit(tape.read(i));
+    sequencer.submit(commands.read(i));
     sequencer.releaseAt(sequencer.engine.sequence, outstanding);
   }
 
@@ -130,7 +132,7 @@ class ClosedLoop {
   }
 }
 
-/** One place of the loop: a command that is not durable yet. */
+/** A command that is not yet durable. */
 class Outstanding implements ReleaseTarget {
   submittedMs = 0;
 

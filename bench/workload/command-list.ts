@@ -1,10 +1,10 @@
 /**
- * Commands in columns of numbers: about 40 bytes each, nothing for the garbage collector to look at, so that millions of them can
- * be kept ready while something is timed.
+ * Commands in columns of numbers, about 40 bytes each. The garbage collector has nothing to trace,
+ * so millions of commands can be ready while something is timed.
  *
- * Always holds: `read(i)` gives the command that was the i-th to be appended, field by field. It gives one object per
- * kind, filled anew by each call: whoever wants to keep a command copies it. (The engine and the sequencer do not
- * keep commands, so feeding them from here is the same to them as fresh objects.)
+ * Always holds: `read(i)` returns the i-th appended command, field by field. There is one object
+ * per kind, and each call overwrites it: a caller that keeps a command copies it. (The engine and
+ * the sequencer keep none.)
  */
 import type {
   AdvanceTime,
@@ -19,12 +19,12 @@ import { CommandKind } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 
-/** The kinds that fit into the columns, without idempotency keys and without deadlines of orders. */
-export type TapeCommand = AdvanceTime | ObservePrice | Buy | Sell | Cancel | Claim;
+/** The kinds that fit into the columns; their orders have no idempotency key and no deadline. */
+export type WorkloadCommand = AdvanceTime | ObservePrice | Buy | Sell | Cancel | Claim;
 
 const POST_ONLY = 8;
 
-export class CommandTape {
+export class CommandList {
   length = 0;
   readonly atMs: Float64Array;
   private readonly kinds: Uint8Array;
@@ -95,8 +95,8 @@ export class CommandTape {
     return this.kinds.length;
   }
 
-  append(command: TapeCommand, atMs: number): void {
-    if (this.length === this.capacity) throw new RangeError(`the tape holds ${this.capacity} commands`);
+  append(command: WorkloadCommand, atMs: number): void {
+    if (this.length === this.capacity) throw new RangeError(`the list holds ${this.capacity} commands`);
     const i = this.length++;
     this.kinds[i] = CommandKind[command.kind];
     this.atMs[i] = atMs;
@@ -128,7 +128,7 @@ export class CommandTape {
 
   private appendOrder(i: number, command: Buy | Sell): void {
     if (command.idempotencyKey !== null || command.validUntilMs !== MAX_TIME_MS) {
-      throw new RangeError('the tape has no column for idempotency keys and deadlines');
+      throw new RangeError('the list has no column for idempotency keys and deadlines');
     }
     this.subjects[i] = command.userId;
     this.marketIds[i] = command.marketId;
@@ -162,7 +162,7 @@ export class CommandTape {
       case CommandKind.advanceTime:
         return this.advanceTime;
       default:
-        throw new RangeError(`the tape has no command ${i}`);
+        throw new RangeError(`the list has no command ${i}`);
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * What a trader's client knows of the market: which orders rest, and with how many lots, from the engine's events alone. The
- * workload takes the orders to cancel from here.
+ * The resting orders and their lots, from the engine's events alone, as a trader's client knows
+ * them. The workload chooses the orders to cancel from here.
  */
 import { EVENT_FIELDS, EVENT_LENGTHS, EVENT_NAMES, EventType } from '../../engine/interface/events.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
@@ -12,10 +12,10 @@ export interface LiveOrder {
   lots: number;
 }
 
-/** Orders that are gone, remembered for the cancels that come too late. */
+/** Orders that are gone, kept for cancels that come too late. */
 const GONE_REMEMBERED = 256;
 
-/** What one command's events say about trades, for the workload's statistics. */
+/** Counts of events, for the workload's statistics. */
 export interface EventCounts {
   trades: number;
   /** By match type: transfer, mint, merge. */
@@ -38,7 +38,7 @@ export class LiveOrders {
     return this.byMarket.get(marketId) ?? [];
   }
 
-  /** Some order that was filled or cancelled not long ago, if there was one. */
+  /** A recently filled or cancelled order; null: there is none. */
   lastGone(index: number): LiveOrder | null {
     return this.gone.length === 0 ? null : this.gone[index % this.gone.length]!;
   }
@@ -99,7 +99,7 @@ const SETTLED = {
 };
 const CANCELLED_ORDER_ID = offset('orderCancelled', 'orderId');
 
-/** Takes in one command's events. `claimable` is told of each position that won something. */
+/** Takes in the events of one command. Calls `claimable` for each position with a payout. */
 export function follow(
   events: NumberBuffer,
   orders: LiveOrders,

@@ -1,5 +1,4 @@
-/** An engine with one open market and funded users, and the orders that the benchmarks of single things are made of. */
-
+/** An engine with one open market and funded users, and orders for benchmarks and tests. */
 import { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
 import type { Buy, Command, Sell } from '../../engine/interface/commands.js';
@@ -7,7 +6,7 @@ import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
 
-/** A quarter hour's start. */
+/** The start of a quarter hour. */
 export const WINDOW_START_MS = 1_763_700_300_000;
 export const ASSET_PRICE_MICROS = 90_000 * MICROS_PER_DOLLAR;
 
@@ -16,7 +15,7 @@ export interface OpenMarket {
   marketId: number;
 }
 
-/** User 1 has referred every second of the others. */
+/** User 1 referred every second one of the others. */
 export function openMarket(users: number, fundsMicros: number): OpenMarket {
   const engine = new Engine();
   const atMs = WINDOW_START_MS;
@@ -41,7 +40,7 @@ export function openMarket(users: number, fundsMicros: number): OpenMarket {
   return { engine, marketId: engine.activeMarket(0) };
 }
 
-/** For setups: what is refused was not meant to be. */
+/** Applies a command that must succeed. */
 export function mustApply(engine: Engine, command: Command, atMs: number): void {
   engine.apply(command, atMs);
   const code = CODES[engine.result.values[ResultHead.code]!];
@@ -52,7 +51,7 @@ export function observedPrice(observedAtMs: number): Command {
   return { kind: 'observePrice', asset: 0, priceMicros: ASSET_PRICE_MICROS, observedAtMs };
 }
 
-/** A buy at any price, immediate or cancel, unless the fields say otherwise. */
+/** An IOC buy at any price, unless the fields say otherwise. */
 export function buyOrder(fields: Partial<Buy> & Pick<Buy, 'userId' | 'marketId'>): Buy {
   return {
     kind: 'buy',

@@ -1,11 +1,11 @@
 /**
- * Random choices of loads and of tests. They all draw from one source of numbers, so that the same seed gives the same choices as long as
- * it is asked for the same ones in the same order.
+ * Random choices of loads and tests. The same seed gives the same choices to the same calls in the
+ * same order.
  */
 import { uniformRandom } from '../../gateway/inputs/feeds/random.js';
 
 export class Random {
-  /** The next number: 0 or more, less than 1. */
+  /** The next number from 0 (included) to 1 (excluded). */
   readonly next: () => number;
 
   constructor(seed: string) {
@@ -17,7 +17,7 @@ export class Random {
     return min + Math.floor(this.next() * (max - min + 1));
   }
 
-  /** A whole number from 1 to `max`, each order of magnitude as likely as the next. */
+  /** A whole number from 1 to `max`; every order of magnitude is equally likely. */
   magnitude(max: number): number {
     return Math.max(1, Math.floor(max ** this.next()));
   }
@@ -31,7 +31,7 @@ export class Random {
     return from[this.whole(0, from.length - 1)]!;
   }
 
-  /** One of the names, as often as its weight among all weights says. */
+  /** A name, with a probability proportional to its weight. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries<number>(weights) as [Name, number][];
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -42,7 +42,7 @@ export class Random {
     return entries.at(-1)![0];
   }
 
-  /** How long until the next of events that come independently of each other, `rate` of them in one unit of time (exponential). */
+  /** The time to the next event of a Poisson process with `rate` events per unit of time. */
   untilNext(rate: number): number {
     return -Math.log(1 - this.next()) / rate;
   }

@@ -1,35 +1,36 @@
 /**
- * The workload of the benchmarks: what an exchange sees on a busy day, made from a seed. Some hundred makers quote around the
- * middle of every market with limit orders and cancel them; ten thousand takers, few of them busy and many idle, buy for an amount and
- * sell what they own; prices come every second, windows end, markets resolve, winnings are claimed.
+ * The workload of the benchmarks: a busy day of an exchange, made from a seed. Some hundred makers
+ * quote around the middle of every market with limit orders and cancel them. Ten thousand takers, a
+ * few busy and many idle, buy for an amount and sell what they own. Prices come every second,
+ * windows end, markets resolve, and winnings are claimed.
  *
- * It is planned by running an engine beside it, so that it cancels orders that really rest and sells shares that are really owned. That
- * happens before anything is timed: the plan is a tape of commands (command-tape.ts).
+ * The planner runs an engine, so the plan cancels orders that rest and sells shares that are owned.
+ * Planning happens before anything is timed; the plan is a list of commands (command-list.ts).
  *
- * Always holds: the same options give the same plan. An engine that runs `setup` and the tape ends with the plan's digest; whoever runs
- * it checks that, so that no benchmark measures an engine that did something else.
+ * Always holds: the same options give the same plan. An engine that runs the setup and the commands
+ * ends with the plan's digest. Every benchmark checks this, so none measures an engine that did
+ * something else.
  */
-
 import { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { MarketStatus, Outcome, TimeInForce, WINDOW_MS } from '../../engine/interface/domain.js';
-import { MAX_ORDER_LOTS, MAX_TIME_MS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
+import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { OrderResult, ResultHead } from '../../engine/interface/results.js';
-import { percent, type Section } from '../report.js';
-import { CommandTape, type TapeCommand } from './command-list.js';
+import { CommandList, type WorkloadCommand } from './command-list.js';
 import { type EventCounts, follow, LiveOrders } from './live-orders.js';
+import { buyOrder, mustApply, WINDOW_START_MS as START_MS, sellOrder } from './open-market.js';
 import { Random } from './random.js';
 
 export interface WorkloadOptions {
   seed: string;
-  /** On the tape; the setup comes on top. */
+  /** The setup not included. */
   commands: number;
   users: number;
   assets: number;
-  /** Quarter hours that the tape takes; it ends some seconds after the last of them. */
+  /** Quarter hours; the commands end some seconds after the last one. */
   windows: number;
-  /** Resting orders per market that makers strive for. */
+  /** Resting orders per market that makers aim at. */
   restingTarget: number;
 }
 
@@ -46,10 +47,10 @@ export interface TimedCommand {
 }
 
 export interface Statistics {
-  /** `buy GTC`, `cancel`, …: how many, and how many of them had each result code. */
+  /** Counts by label (`buy GTC`, `cancel`) and result code. */
   byKind: ReadonlyMap<string, ReadonlyMap<string, number>>;
   orders: number;
-  /** Orders that traded at once with at least one resting order. */
+  /** Orders that traded at once. */
   crossing: number;
   events: EventCounts;
   mostResting: number;
@@ -58,31 +59,29 @@ export interface Statistics {
 export interface Workload {
   options: WorkloadOptions;
   setup: readonly TimedCommand[];
-  tape: CommandTape;
+  commands: CommandList;
   digest: string;
   statistics: Statistics;
 }
 
-/** A quarter hour's start. */
-const START_MS = 1_763_700_300_000;
-/** When the tape begins: the first markets are open, with prices. */
-const TAPE_AFTER_MS = 5_000;
-/** How long after the last window's end it goes on, so that the ends are in it. */
+/** The first command comes when the first markets are open and have prices. */
+const FIRST_COMMAND_AFTER_MS = 5_000;
+/** The commands go on after the end of the last window, so that they include the ends. */
 const TAIL_MS = 15_000;
 const PRICE_EVERY_MS = 1_000;
 const FUNDS_MICROS = 500_000 * MICROS_PER_DOLLAR;
 const MAKERS = 500;
 /** The referral code that the engine makes for user 1 (RULES.md, Accounts). */
 const FIRST_CODE = 'Q000001';
-/** How far the asset must move for an outcome to be nearly certain, in parts of its price. */
+/** The move of the asset, as a share of its price, that makes an outcome nearly certain. */
 const CERTAIN_AT = 0.004;
 
-/** What is drawn, in parts per thousand; the rest are claims, as long as there are any. */
+/** Parts per thousand; the rest are claims, while there are any. */
 const WEIGHTS = { rest: 400, cancel: 330, buy: 180, sell: 70 };
 /** Cancels of orders that are gone, in parts per thousand of the cancels. */
 const LATE_CANCELS = 30;
 
-/** The users, the assets and their first prices: everything before the tape. */
+/** The assets and the users. */
 export function setupOf(options: WorkloadOptions): TimedCommand[] {
   const setup: TimedCommand[] = [];
   for (let asset = 0; asset < options.assets; asset++) {
@@ -94,7 +93,7 @@ export function setupOf(options: WorkloadOptions): TimedCommand[] {
         kind: 'register',
         username: `trader-${user}`,
         credential: '',
-        // Every second one was referred by the first.
+        // The first user referred every second one.
         referralCode: user > 1 && user % 2 === 0 ? FIRST_CODE : '',
         grantMicros: FUNDS_MICROS,
         partner: null,
@@ -108,11 +107,7 @@ export function setupOf(options: WorkloadOptions): TimedCommand[] {
 /** An engine that has run the setup. */
 export function prepareEngine(setup: readonly TimedCommand[]): Engine {
   const engine = new Engine();
-  for (const { command, atMs } of setup) {
-    engine.apply(command, atMs);
-    const code = CODES[engine.result.values[ResultHead.code]!];
-    if (code !== 'ok') throw new Error(`the setup's ${command.kind} is refused: ${code}`);
-  }
+  for (const { command, atMs } of setup) mustApply(engine, command, atMs);
   return engine;
 }
 
@@ -123,7 +118,7 @@ export function planWorkload(options: WorkloadOptions): Workload {
 class Planner {
   private readonly engine: Engine;
   private readonly setup: TimedCommand[];
-  private readonly tape: CommandTape;
+  private readonly commands: CommandList;
   private readonly random: Random;
   private readonly orders = new LiveOrders();
   private readonly claimable: { userId: number; marketId: number }[] = [];
@@ -140,16 +135,17 @@ class Planner {
     this.random = new Random(options.seed);
     this.setup = setupOf(options);
     this.engine = prepareEngine(this.setup);
-    this.tape = new CommandTape(options.commands);
+    this.commands = new CommandList(options.commands);
     this.pricesMicros = Array.from({ length: options.assets }, () => 90_000 * MICROS_PER_DOLLAR);
   }
 
   plan(): Workload {
-    const { options, tape } = this;
-    const spanMs = options.windows * WINDOW_MS + TAIL_MS - TAPE_AFTER_MS;
+    const { options, commands } = this;
+    const spanMs = options.windows * WINDOW_MS + TAIL_MS - FIRST_COMMAND_AFTER_MS;
     this.observePrices(START_MS);
-    while (tape.length < options.commands) {
-      this.nowMs = START_MS + TAPE_AFTER_MS + Math.floor((tape.length / options.commands) * spanMs);
+    while (commands.length < options.commands) {
+      this.nowMs =
+        START_MS + FIRST_COMMAND_AFTER_MS + Math.floor((commands.length / options.commands) * spanMs);
       if (this.nextPricesAtMs <= this.nowMs) this.observePrices(this.nextPricesAtMs);
       else if (this.engine.nextDueMs() <= this.nowMs) this.give({ kind: 'advanceTime' });
       else this.trade();
@@ -157,7 +153,7 @@ class Planner {
     return {
       options,
       setup: this.setup,
-      tape,
+      commands,
       digest: this.engine.digest(),
       statistics: {
         byKind: this.byKind,
@@ -169,9 +165,13 @@ class Planner {
     };
   }
 
-  /** A second's price of each asset: a random walk. */
+  /** The next price of each asset: a random walk. */
   private observePrices(observedAtMs: number): void {
-    for (let asset = 0; asset < this.options.assets && this.tape.length < this.options.commands; asset++) {
+    for (
+      let asset = 0;
+      asset < this.options.assets && this.commands.length < this.options.commands;
+      asset++
+    ) {
       const step = (this.random.next() - 0.5) * 0.0001;
       const priceMicros = Math.max(MICROS_PER_DOLLAR, Math.round(this.pricesMicros[asset]! * (1 + step)));
       this.pricesMicros[asset] = priceMicros;
@@ -180,7 +180,7 @@ class Planner {
     this.nextPricesAtMs = observedAtMs + PRICE_EVERY_MS;
   }
 
-  /** What some trader does now. */
+  /** A random trader's next command. */
   private trade(): void {
     const marketId = this.engine.activeMarket(this.below(this.options.assets));
     const draw = this.below(1_000);
@@ -192,7 +192,7 @@ class Planner {
     else this.claim(marketId);
   }
 
-  /** A maker's limit order near the middle; makers who see a full book cancel instead. */
+  /** A maker's limit order near the middle. If the book is full, a cancel instead. */
   private quote(marketId: number): void {
     const { restingTarget } = this.options;
     if (this.orders.in(marketId).length > restingTarget * 1.25) this.cancelOne(marketId);
@@ -217,7 +217,8 @@ class Planner {
           ? position.upLots - position.upHeldLots
           : position.downLots - position.downHeldLots;
     const sells = freeLots >= 1_000 && this.below(3) > 0;
-    // One in twenty is priced through the middle; the others around it, most of them close.
+    // One in twenty is priced through the middle. The others are priced around it, most of them
+    // close.
     const away =
       this.below(20) === 0
         ? 0 - this.below(10)
@@ -225,10 +226,10 @@ class Planner {
     const fairTicks = this.fairTicks(marketId, outcome);
     const priceTicks = Math.min(999, Math.max(1, sells ? fairTicks + away : fairTicks - away));
     const sizeLots = 1_000 * (1 + this.below(200));
-    const common = { userId, idempotencyKey: null, marketId, outcome, priceTicks, validUntilMs: MAX_TIME_MS };
-    const limit = { ...common, timeInForce: TimeInForce.GTC, postOnly: away > 0 && this.below(3) === 0 };
-    if (sells) this.give({ kind: 'sell', ...limit, sizeLots: Math.min(sizeLots, freeLots) });
-    else this.give({ kind: 'buy', ...limit, sizeLots, budgetMicros: sizeLots * priceTicks });
+    const postOnly = away > 0 && this.below(3) === 0;
+    const limit = { userId, marketId, outcome, priceTicks, timeInForce: TimeInForce.GTC, postOnly };
+    if (sells) this.give(sellOrder({ ...limit, sizeLots: Math.min(sizeLots, freeLots) }));
+    else this.give(buyOrder({ ...limit, sizeLots }));
   }
 
   private cancelOne(marketId: number): void {
@@ -247,30 +248,27 @@ class Planner {
     this.give({ kind: 'cancel', userId, idempotencyKey: null, marketId: gone.marketId, orderId });
   }
 
-  /** A taker buys for an amount: most at any price, some with a limit, few all or nothing. */
+  /**
+   * A taker buys for an amount: mostly at any price, sometimes with a limit, rarely fill-or-kill.
+   */
   private buy(marketId: number): void {
     const userId = this.someTaker();
     const outcome = this.below(2) as Outcome;
     const draw = this.below(100);
     const dollars = (1 + this.below(20)) * (this.below(20) === 0 ? 25 : 1);
     const limitTicks = Math.min(999, this.fairTicks(marketId, outcome) + 20);
-    const traded = this.give({
-      kind: 'buy',
+    const order = buyOrder({
       userId,
-      idempotencyKey: null,
       marketId,
       outcome,
       budgetMicros: dollars * MICROS_PER_DOLLAR,
-      sizeLots: MAX_ORDER_LOTS,
       priceTicks: draw < 75 ? 999 : limitTicks,
       timeInForce: draw < 95 ? TimeInForce.IOC : TimeInForce.FOK,
-      postOnly: false,
-      validUntilMs: MAX_TIME_MS,
     });
-    if (traded) this.owners.push({ userId, marketId });
+    if (this.give(order)) this.owners.push({ userId, marketId });
   }
 
-  /** Someone who bought sells all or a part of it at any price. */
+  /** A taker who bought sells all or part of it at any price. */
   private sell(marketId: number): void {
     while (this.owners.length > 0) {
       const index = this.below(this.owners.length);
@@ -285,18 +283,8 @@ class Planner {
       const outcome = upFree >= downFree ? Outcome.UP : Outcome.DOWN;
       const freeLots = Math.max(upFree, downFree);
       if (freeLots === 0) continue;
-      this.give({
-        kind: 'sell',
-        userId: owner.userId,
-        idempotencyKey: null,
-        marketId: owner.marketId,
-        outcome,
-        sizeLots: this.below(2) === 0 ? freeLots : 1 + this.below(freeLots),
-        priceTicks: 1,
-        timeInForce: TimeInForce.IOC,
-        postOnly: false,
-        validUntilMs: MAX_TIME_MS,
-      });
+      const sizeLots = this.below(2) === 0 ? freeLots : 1 + this.below(freeLots);
+      this.give(sellOrder({ ...owner, outcome, sizeLots }));
       return;
     }
     this.buy(marketId);
@@ -308,7 +296,7 @@ class Planner {
     else this.give({ kind: 'claim', idempotencyKey: null, ...winner });
   }
 
-  /** What the outcome is worth, from how far the asset is from its start price. */
+  /** The value of the outcome, from the asset's distance to its start price. */
   private fairTicks(marketId: number, outcome: Outcome): number {
     const { asset, startPriceMicros } = this.engine.market(marketId)!;
     const moved = this.pricesMicros[asset]! / startPriceMicros - 1;
@@ -316,7 +304,7 @@ class Planner {
     return outcome === Outcome.UP ? up : 1_000 - up;
   }
 
-  /** Few are busy, many are idle: the square of an even draw. */
+  /** A few users are busy and many are idle: the square of a uniform draw. */
   private someTaker(): number {
     const draw = this.random.next();
     return 1 + Math.floor(draw * draw * this.options.users);
@@ -326,10 +314,10 @@ class Planner {
     return this.random.whole(0, count - 1);
   }
 
-  /** Puts a command on the tape, applies it and learns from it; returns whether it traded at once. */
-  private give(command: TapeCommand): boolean {
+  /** Appends a command, applies it and takes in its events. Returns whether it traded at once. */
+  private give(command: WorkloadCommand): boolean {
     const { engine } = this;
-    this.tape.append(command, this.nowMs);
+    this.commands.append(command, this.nowMs);
     engine.apply(command, this.nowMs);
     const result = engine.result.values;
     this.count(command, CODES[result[ResultHead.code]!]!);
@@ -343,7 +331,7 @@ class Planner {
     return traded;
   }
 
-  private count(command: TapeCommand, code: string): void {
+  private count(command: WorkloadCommand, code: string): void {
     const kind = labelOf(command);
     let codes = this.byKind.get(kind);
     if (codes === undefined) {
@@ -354,44 +342,9 @@ class Planner {
   }
 }
 
-function labelOf(command: TapeCommand): string {
+function labelOf(command: WorkloadCommand): string {
   if (command.kind !== 'buy' && command.kind !== 'sell') return command.kind;
   const how =
     command.timeInForce === TimeInForce.IOC ? 'IOC' : command.timeInForce === TimeInForce.FOK ? 'FOK' : 'GTC';
   return `${command.kind} ${how}${command.postOnly ? ' post-only' : ''}`;
-}
-
-/** What the workload is made of, for the report. */
-export function describeWorkload({ options, tape, digest, statistics }: Workload): Section {
-  const { byKind, orders, crossing, events, mostResting } = statistics;
-  const [transfers, mints, merges] = events.matches;
-  const kinds = [...byKind].map(([kind, codes]) => {
-    const count = [...codes.values()].reduce((sum, n) => sum + n, 0);
-    const answers = [...codes]
-      .sort((a, b) => b[1] - a[1])
-      .map(([code, n]) => `${code} ${percent(n / count)}`);
-    return { kind, count, answers: answers.join(', ') };
-  });
-  kinds.sort((a, b) => b.count - a.count);
-  return {
-    name: 'workload',
-    notes: [
-      `seed ${options.seed}: ${tape.length.toLocaleString('en-US')} commands of ${options.users.toLocaleString('en-US')} users in ${options.assets} assets over ${options.windows} quarter hours, market ends included; digest ${digest}.`,
-      `${percent(crossing / orders)} of the orders trade at once, with ${(events.trades / crossing).toFixed(2)} resting orders each; ${mostResting.toLocaleString('en-US')} orders rest at most.`,
-      `${events.trades.toLocaleString('en-US')} trades: ${percent(transfers / events.trades)} transfers, ${percent(mints / events.trades)} mints, ${percent(merges / events.trades)} merges.`,
-    ],
-    tables: [
-      {
-        title: 'Commands and their results',
-        columns: ['command', 'count', 'share', 'results'],
-        rows: kinds.map(({ kind, count, answers }) => [kind, count, percent(count / tape.length), answers]),
-      },
-      {
-        title: 'Events',
-        columns: ['event', 'count'],
-        rows: [...events.byEvent].sort((a, b) => b[1] - a[1]),
-      },
-    ],
-    figures: { crossingShare: crossing / orders, tradesPerCommand: events.trades / tape.length },
-  };
 }

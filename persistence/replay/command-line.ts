@@ -5,16 +5,17 @@
  */
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
-import { parseLimit, parseMarket, parsePoint, parseUser } from './arguments.js';
 import { audit } from './commands/audit.js';
 import { events } from './commands/events.js';
 import { explain } from './commands/explain.js';
 import { state } from './commands/state.js';
 import { verify } from './commands/verify.js';
-import { ExitStatus, findingOf, findingText, UsageError } from './findings.js';
+import { parseLimit, parseMarket, parsePoint, parseUser } from './input/arguments.js';
+import { ExitStatus, UsageError } from './input/errors.js';
+import type { Progress } from './input/replay-journal.js';
+import { findingOf, findingText } from './output/findings.js';
 import { Output } from './output/output.js';
 import { progressBar } from './output/progress-bar.js';
-import type { Progress } from './replay-journal.js';
 
 export interface Streams {
   answers: NodeJS.WriteStream;

@@ -1,14 +1,14 @@
 /**
- * The benchmarks' own parts: a plan that is not reproducible, a tape that changes a command or a load that loses answers would make every
- * figure worthless.
+ * The benchmarks' own parts: a plan that is not reproducible, a list that changes a command, or a
+ * load that loses answers would make every figure worthless.
  */
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type LoadPace, runLoad } from '../../bench/http/load.js';
 import { AnswerReader, requestBytes } from '../../bench/http/messages.js';
-import { layOut, textOf } from '../../bench/report.js';
-import { Samples } from '../../bench/samples.js';
-import { CommandTape, type TapeCommand } from '../../bench/workload/command-list.js';
+import { layOut, textOf } from '../../bench/measure/report.js';
+import { Samples } from '../../bench/measure/samples.js';
+import { CommandList, type WorkloadCommand } from '../../bench/workload/command-list.js';
 import {
   planWorkload,
   prepareEngine,
@@ -31,10 +31,10 @@ const SMALL: WorkloadOptions = {
 describe('the workload', () => {
   const workload = planWorkload(SMALL);
 
-  test('an engine that runs the tape ends where the plan did, with its invariants whole', () => {
+  test('an engine that runs the commands ends where the plan did, with its invariants whole', () => {
     const engine = prepareEngine(workload.setup);
-    for (let i = 0; i < workload.tape.length; i++)
-      engine.apply(workload.tape.read(i), workload.tape.atMs[i]!);
+    for (let i = 0; i < workload.commands.length; i++)
+      engine.apply(workload.commands.read(i), workload.commands.atMs[i]!);
     expect(engine.digest()).toBe(workload.digest);
     engine.checkInvariants();
   });
@@ -72,9 +72,9 @@ describe('the workload', () => {
   });
 });
 
-describe('the tape', () => {
+describe('the command list', () => {
   const order = { userId: 7, idempotencyKey: null, marketId: 125_418_688, validUntilMs: MAX_TIME_MS };
-  const commands: TapeCommand[] = [
+  const commands: WorkloadCommand[] = [
     { kind: 'advanceTime' },
     { kind: 'observePrice', asset: 3, priceMicros: 90_000_000_000, observedAtMs: 1_763_700_300_000 },
     {
@@ -101,16 +101,16 @@ describe('the tape', () => {
   ];
 
   test('gives back every command as it was', () => {
-    const tape = new CommandTape(commands.length);
-    for (const [i, command] of commands.entries()) tape.append(command, 1_000 + i);
-    expect(commands.map((_, i) => structuredClone(tape.read(i)))).toEqual(commands);
-    expect([...tape.atMs]).toEqual([1_000, 1_001, 1_002, 1_003, 1_004, 1_005]);
+    const list = new CommandList(commands.length);
+    for (const [i, command] of commands.entries()) list.append(command, 1_000 + i);
+    expect(commands.map((_, i) => structuredClone(list.read(i)))).toEqual(commands);
+    expect([...list.atMs]).toEqual([1_000, 1_001, 1_002, 1_003, 1_004, 1_005]);
   });
 
   test('refuses what it has no column for', () => {
-    const tape = new CommandTape(2);
-    const keyed = { ...commands[3]!, idempotencyKey: 'key' } as TapeCommand;
-    expect(() => tape.append(keyed, 1)).toThrow(/idempotency keys/);
+    const list = new CommandList(2);
+    const keyed = { ...commands[3]!, idempotencyKey: 'key' } as WorkloadCommand;
+    expect(() => list.append(keyed, 1)).toThrow(/idempotency keys/);
   });
 });
 
@@ -232,19 +232,37 @@ describe('the load', () => {
     const { port } = listening.address() as { port: number };
     const result = await load(port, { kind: 'open', perSecond: 1_000, seed: '1' });
     expect(result.measured).toBeGreaterThan(100);
-    // All but the three that were held were sent after the stall, and each had been due at least 280 ms before its end.
+    // All but the three that were held were sent after the stall, and each had been due at least
+    // 280 ms before its end.
     expect(result.latencyP50Ms).toBeGreaterThan(250);
     expect(result.byStatus).toEqual({ 200: expect.any(Number) });
   });
 
   test('knows a whole answer from a part and from two', () => {
     const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-    const reader = new AnswerReader();
-    for (let cut = 1; cut < whole.length; cut++) {
-      expect(reader.read(Buffer.from(whole.slice(0, cut)))).toBe(0);
-      expect(reader.read(Buffer.from(whole.slice(cut)))).toBe(200);
+    for (const [keepsBodies, body] of [
+      [false, ''],
+      [true, 'ok'],
+    ] as const) {
+      const reader = new AnswerReader(keepsBodies);
+      for (let cut = 1; cut < whole.length; cut++) {
+        expect(reader.read(Buffer.from(whole.slice(0, cut)))).toBe(null);
+        const answer = reader.read(Buffer.from(whole.slice(cut)));
+        expect(answer).toMatchObject({ status: 200, body: Buffer.from(body) });
+      }
+      expect(() => reader.read(Buffer.from(whole + whole))).toThrow(/more came/);
     }
-    expect(() => reader.read(Buffer.from(whole + whole))).toThrow(/more came/);
-    expect(() => new AnswerReader().read(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'))).toThrow(/not understood/);
+    const lengthless = Buffer.from('HTTP/1.1 200 OK\r\n\r\n');
+    expect(() => new AnswerReader(false).read(lengthless)).toThrow(/not understood/);
+  });
+
+  test('an answer without a length ends with its connection, if the client keeps bodies', () => {
+    const reader = new AnswerReader(true);
+    const refusal = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n<h1>Bad';
+    expect(reader.read(Buffer.from(refusal))).toBe(null);
+    expect(reader.read(Buffer.from(' Request'))).toBe(null);
+    expect(reader.end()).toMatchObject({ status: 400, body: Buffer.from('<h1>Bad Request') });
+    expect(reader.read(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n'))).toBe(null);
+    expect(reader.end()).toBe(null);
   });
 });

@@ -1,18 +1,19 @@
 /**
- * The soak itself: a short one passes from end to end; and what it is there to notice, it notices: a change that was acknowledged and is lost,
- * one that was done twice, one that was answered otherwise, and memory that grows.
+ * The soak itself: a short one passes from end to end; and what it is there to notice, it notices:
+ * a change that was acknowledged and is lost, one that was done twice, one that was answered
+ * otherwise, and memory that grows.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ask, HttpConnection } from '../../bench/soak/connection.js';
+import { ask, HttpConnection } from '../../bench/http/connection.js';
+import { requestBytes } from '../../bench/http/messages.js';
 import { Floor } from '../../bench/soak/floor.js';
 import { checkJournal } from '../../bench/soak/journal-check.js';
 import { Load } from '../../bench/soak/load.js';
 import { judgeLevel, type MemorySample } from '../../bench/soak/memory.js';
 import { AttemptRecord, answerHash, keyOf, TradeSum, validUntilOf } from '../../bench/soak/record.js';
-import { requestBytes } from '../../bench/soak/request.js';
 import { Tally } from '../../bench/soak/tally.js';
 import { Trader } from '../../bench/soak/trader.js';
 import { Random } from '../../bench/workload/random.js';
@@ -126,22 +127,22 @@ describe('the record', () => {
   test('an acknowledgement of what is not there is lost', async () => {
     const attempt = record.begin();
     record.answered(attempt, 1, false);
-    expect(await problems()).toContain(`lost: attempt ${attempt} was answered, and is not there`);
+    expect(await problems()).toContain(`lost: attempt ${attempt} was answered but is not in the journal`);
   });
 
-  test('a change that was done twice is doubled', async () => {
+  test('a change that was executed twice is duplicated', async () => {
     const attempt = record.begin();
     record.answered(attempt, await send(buyOnce(attempt, null)), false);
-    expect(await problems()).not.toContainEqual(expect.stringContaining(`doubled: attempt ${attempt} `));
+    expect(await problems()).not.toContainEqual(expect.stringContaining(`duplicated: attempt ${attempt} `));
     await send(buyOnce(attempt, null));
-    expect(await problems()).toContain(`doubled: attempt ${attempt} was executed 2 times`);
+    expect(await problems()).toContain(`duplicated: attempt ${attempt} was executed 2 times`);
   });
 
   test('an answer that is not the journal’s is noticed', async () => {
     const attempt = record.begin();
     const hash = await send(buyOnce(attempt, keyOf(attempt)));
     record.answered(attempt, hash + 1, false);
-    expect(await problems()).toContain(`attempt ${attempt} was answered otherwise than the journal has it`);
+    expect(await problems()).toContain(`the answer to attempt ${attempt} differs from the journal's`);
   });
 
   test('what a user was shown is held against the account at that sequence', async () => {

@@ -20,9 +20,12 @@ import { decodeEvents } from '../../engine/interface/events.js';
 import { marketIdText } from '../../engine/interface/notation.js';
 import type { BatchContent } from '../../persistence/journal/format.js';
 import { ExplainedAccount } from '../../persistence/replay/commands/explain.js';
+import {
+  replayJournal as replayForVerb,
+  type Visitor,
+} from '../../persistence/replay/input/replay-journal.js';
 import { Output } from '../../persistence/replay/output/output.js';
 import { changesOf } from '../../persistence/replay/proofs/money-changes.js';
-import { replayJournal as replayForVerb, type Visitor } from '../../persistence/replay/replay-journal.js';
 import { listSnapshots } from '../../persistence/snapshot/folder.js';
 import { closeDatabase, openDatabase, query } from '../../persistence/storage/sqlite.js';
 import { readAll, tamper } from '../support/journal-fixture.js';

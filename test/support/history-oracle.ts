@@ -22,9 +22,9 @@ const MARK_MS = 5_000;
 /** The same for the same seed. */
 export function dayOfCommands(seed = 'history', commands = 7_000): TimedCommand[] {
   const options = { ...STANDARD, seed, commands, users: 40, assets: 2, windows: 2, restingTarget: 60 };
-  const { setup, tape } = planWorkload(options);
+  const { setup, commands: list } = planWorkload(options);
   const all: TimedCommand[] = [...setup];
-  for (let i = 0; i < tape.length; i++) all.push({ command: { ...tape.read(i) }, atMs: tape.atMs[i]! });
+  for (let i = 0; i < list.length; i++) all.push({ command: { ...list.read(i) }, atMs: list.atMs[i]! });
   return [...all, ...oddEnd(all.at(-1)!.atMs)];
 }
 

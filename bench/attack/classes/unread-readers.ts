@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import type { LoadResult } from '../../http/load.js';
 import { requestBytes } from '../../http/messages.js';
-import { LoadGenerator } from '../../processes.js';
+import { LoadGenerator } from '../../http/processes.js';
 import type { SilentCounts, SilentTask } from './silent-clients.js';
 
 export interface UnreadReadersOptions {

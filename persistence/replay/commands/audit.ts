@@ -8,14 +8,21 @@ import type { Engine } from '../../../engine/engine.js';
 import { type MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
 import { lotsText, resolutionName, statusName } from '../../../engine/interface/notation.js';
-import { bookFinding, ExitStatus, type Finding, findingText } from '../findings.js';
-import { marketName, type Names } from '../output/json-forms.js';
+import { ExitStatus } from '../input/errors.js';
+import {
+  markNotice,
+  type Progress,
+  type Replayed,
+  replayJournal,
+  type Visitor,
+} from '../input/replay-journal.js';
+import { marketName, type Names } from '../output/command-json.js';
+import { dollarsText } from '../output/command-text.js';
+import { bookFinding, type Finding, findingText } from '../output/findings.js';
 import { dollars, type JsonValue, shares, timeText } from '../output/json-values.js';
 import { type Output, tableText } from '../output/output.js';
-import { fundsObject, fundsText } from '../output/state-forms.js';
-import { dollarsText } from '../output/text-forms.js';
+import { fundsObject, fundsText } from '../output/state.js';
 import { Books, type MarketBook } from '../proofs/books.js';
-import { markNotice, type Progress, type Replayed, replayJournal, type Visitor } from '../replay-journal.js';
 
 export interface AuditRequest {
   folder: string;

@@ -4,14 +4,14 @@ import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
-import { checkPoint, type Point, unknownUser } from '../arguments.js';
-import { isCommandIn, isCommandOf, isEventIn, isEventOf } from '../filters.js';
-import { ExitStatus, UsageError } from '../findings.js';
-import { answerObject, answerOf, commandObject, eventObject } from '../output/json-forms.js';
+import { checkPoint, type Point, unknownUser } from '../input/arguments.js';
+import { ExitStatus, UsageError } from '../input/errors.js';
+import { isCommandIn, isCommandOf, isEventIn, isEventOf } from '../input/filters.js';
+import { markNotice, type Progress, replayJournal, type Visitor } from '../input/replay-journal.js';
+import { answerObject, answerOf, commandObject, eventObject } from '../output/command-json.js';
+import { answerText, commandText, eventText, senderText } from '../output/command-text.js';
 import { timeText } from '../output/json-values.js';
 import type { Output } from '../output/output.js';
-import { answerText, commandText, eventText, senderText } from '../output/text-forms.js';
-import { markNotice, type Progress, replayJournal, type Visitor } from '../replay-journal.js';
 
 export interface EventsRequest {
   folder: string;
@@ -25,7 +25,7 @@ export interface EventsRequest {
   progress: Progress;
 }
 
-class Teller implements Visitor {
+class EventsVisitor implements Visitor {
   /** 0 until its asset is listed. */
   private marketId = 0;
   private isMarketKnown = false;
@@ -48,8 +48,8 @@ class Teller implements Visitor {
     const all = decodeEvents(engine.events);
     const events = all.filter((event) => this.isWantedEvent(event));
     if (events.length === 0 && !this.isWantedCommand(command)) return;
-    if (request.json) this.tellMachines(command, atMs, events);
-    else this.tellPeople(command, atMs, events);
+    if (request.json) this.writeJson(command, atMs, events);
+    else this.writeText(command, atMs, events);
   }
 
   async proven(): Promise<boolean> {
@@ -87,7 +87,7 @@ class Teller implements Visitor {
     return market === null || isEventIn(event, this.marketId);
   }
 
-  private tellMachines(command: Command, atMs: number, events: EventRecord[]): void {
+  private writeJson(command: Command, atMs: number, events: EventRecord[]): void {
     const { engine, request } = this;
     request.output.json({
       sequence: engine.sequence,
@@ -100,7 +100,7 @@ class Teller implements Visitor {
     });
   }
 
-  private tellPeople(command: Command, atMs: number, events: EventRecord[]): void {
+  private writeText(command: Command, atMs: number, events: EventRecord[]): void {
     const { engine, request } = this;
     const answer = answerText(answerOf(engine, command));
     request.output.line(
@@ -110,28 +110,28 @@ class Teller implements Visitor {
   }
 }
 
-function isBefore(sequence: number, atMs: number, place: Point): boolean {
-  return 'sequence' in place ? sequence < place.sequence : atMs < place.atMs;
+function isBefore(sequence: number, atMs: number, point: Point): boolean {
+  return 'sequence' in point ? sequence < point.sequence : atMs < point.atMs;
 }
 
-function isAfter(sequence: number, atMs: number, place: Point): boolean {
-  return 'sequence' in place ? sequence > place.sequence : atMs > place.atMs;
+function isAfter(sequence: number, atMs: number, point: Point): boolean {
+  return 'sequence' in point ? sequence > point.sequence : atMs > point.atMs;
 }
 
 export async function events(request: EventsRequest): Promise<ExitStatus> {
   checkOrder(request.from, request.to);
-  let teller: Teller | undefined;
+  let visitor: EventsVisitor | undefined;
   const replayed = await replayJournal({
     folder: request.folder,
     progress: request.progress,
     visit: (engine, endSequence) => {
       checkPoint(request.from, endSequence);
       checkPoint(request.to, endSequence);
-      teller = new Teller(engine, request);
-      return teller;
+      visitor = new EventsVisitor(engine, request);
+      return visitor;
     },
   });
-  teller!.checkRequest();
+  visitor!.checkRequest();
   const notice = replayed.atEnd ? markNotice(replayed) : null;
   if (notice !== null) request.output.notice(notice);
   return ExitStatus.GOOD;

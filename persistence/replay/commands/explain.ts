@@ -6,14 +6,21 @@
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
-import { unknownUser } from '../arguments.js';
-import { bookFinding, ExitStatus, findingText } from '../findings.js';
-import { commandObject, eventObject } from '../output/json-forms.js';
+import { unknownUser } from '../input/arguments.js';
+import { ExitStatus } from '../input/errors.js';
+import {
+  markNotice,
+  type Progress,
+  type Replayed,
+  replayJournal,
+  type Visitor,
+} from '../input/replay-journal.js';
+import { commandObject, eventObject } from '../output/command-json.js';
+import { changeText, commandText, dollarsText, eventText, senderText } from '../output/command-text.js';
+import { bookFinding, findingText } from '../output/findings.js';
 import { dollars, timeText } from '../output/json-values.js';
 import { type Output, tableText } from '../output/output.js';
-import { changeText, commandText, dollarsText, eventText, senderText } from '../output/text-forms.js';
 import { CAUSES, type Cause, changesOf, type MoneyChange } from '../proofs/money-changes.js';
-import { markNotice, type Progress, type Replayed, replayJournal, type Visitor } from '../replay-journal.js';
 
 export interface ExplainAccount {
   userId: number;
@@ -49,7 +56,7 @@ export class ExplainedAccount implements Visitor {
     if (engine.events.length > 0) {
       for (const event of decodeEvents(engine.events)) {
         for (const change of changesOf(event)) {
-          if (change.userId === request.userId) this.tell(change, event, command, atMs);
+          if (change.userId === request.userId) this.write(change, event, command, atMs);
         }
       }
     }
@@ -62,7 +69,7 @@ export class ExplainedAccount implements Visitor {
     return true;
   }
 
-  private tell(change: MoneyChange, event: EventRecord, command: Command, atMs: number): void {
+  private write(change: MoneyChange, event: EventRecord, command: Command, atMs: number): void {
     const { engine, request, sum } = this;
     const { output } = request;
     addTo(sum, change);
@@ -110,8 +117,8 @@ export class ExplainedAccount implements Visitor {
     if (engine.account(userId) === null) throw unknownUser(userId, engine.userCount, engine.sequence);
     const notice = markNotice(replayed);
     if (notice !== null) output.notice(notice);
-    if (json) this.tellSumToMachines();
-    else this.tellSumToPeople();
+    if (json) this.writeSummaryJson();
+    else this.writeSummaryText();
     return ExitStatus.GOOD;
   }
 
@@ -130,7 +137,7 @@ export class ExplainedAccount implements Visitor {
     };
   }
 
-  private tellSumToMachines(): void {
+  private writeSummaryJson(): void {
     const { byCause, sum, engine } = this;
     const { userId, output } = this.request;
     const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
@@ -158,7 +165,7 @@ export class ExplainedAccount implements Visitor {
     });
   }
 
-  private tellSumToPeople(): void {
+  private writeSummaryText(): void {
     const { byCause, sum, engine } = this;
     const { userId, output } = this.request;
     const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;

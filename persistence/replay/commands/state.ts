@@ -2,12 +2,12 @@
 
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
-import { checkPoint, type Point, unknownUser } from '../arguments.js';
-import { ExitStatus, UsageError } from '../findings.js';
+import { checkPoint, type Point, unknownUser } from '../input/arguments.js';
+import { ExitStatus, UsageError } from '../input/errors.js';
+import { markNotice, type Progress, replayJournal, type Visitor } from '../input/replay-journal.js';
+import { type StateView, type StateViewFilter, stateViewOf } from '../input/state-view.js';
 import type { Output } from '../output/output.js';
-import { stateViewObject, stateViewText } from '../output/state-forms.js';
-import { markNotice, type Progress, replayJournal, type Visitor } from '../replay-journal.js';
-import { type StateView, type StateViewFilter, stateViewOf } from '../state-view.js';
+import { stateObject, stateText } from '../output/state.js';
 
 export interface StateRequest extends StateViewFilter {
   folder: string;
@@ -20,9 +20,9 @@ export interface StateRequest extends StateViewFilter {
   progress: Progress;
 }
 
-/** Goes to the place that was asked for, takes the picture there, and lets the batch that it is in prove itself. */
-class Photographer implements Visitor {
-  picture: StateView | null = null;
+/** Goes to the place that was asked for, takes the view there, and lets the batch that it is in prove itself. */
+class StateVisitor implements Visitor {
+  view: StateView | null = null;
   private readonly targetSequence: number;
 
   constructor(
@@ -31,56 +31,55 @@ class Photographer implements Visitor {
   ) {
     const { at } = request;
     this.targetSequence = at !== null && 'sequence' in at ? at.sequence : Number.POSITIVE_INFINITY;
-    if (this.targetSequence === 0) this.take();
+    if (this.targetSequence === 0) this.takeView();
   }
 
   /** Before a command: whether it is the first one that is too late. */
   applying(_command: Command, atMs: number): void {
     const { at } = this.request;
-    if (this.picture === null && at !== null && 'atMs' in at && atMs > at.atMs) this.take();
+    if (this.view === null && at !== null && 'atMs' in at && atMs > at.atMs) this.takeView();
   }
 
   applied(): void {
-    if (this.picture === null && this.engine.sequence === this.targetSequence) this.take();
+    if (this.view === null && this.engine.sequence === this.targetSequence) this.takeView();
   }
 
   proven(): boolean {
-    return this.picture === null;
+    return this.view === null;
   }
 
-  take(): void {
-    this.picture = stateViewOf(this.engine, this.request);
+  takeView(): void {
+    this.view = stateViewOf(this.engine, this.request);
   }
 }
 
 export async function state(request: StateRequest): Promise<ExitStatus> {
   const { at, output } = request;
-  let photographer: Photographer | undefined;
+  let visitor: StateVisitor | undefined;
   const replayed = await replayJournal({
     folder: request.folder,
     progress: request.progress,
     visit: (engine, endSequence) => {
       checkPoint(at, endSequence);
-      photographer = new Photographer(engine, request);
-      return photographer;
+      visitor = new StateVisitor(engine, request);
+      return visitor;
     },
   });
   const { engine } = replayed;
-  if (photographer!.picture === null) photographer!.take();
-  const picture = photographer!.picture!;
-  checkRequest(request, picture);
+  if (visitor!.view === null) visitor!.takeView();
+  const view = visitor!.view!;
+  checkRequest(request, view);
   const notice = replayed.atEnd ? markNotice(replayed) : null;
   if (notice !== null) output.notice(notice);
-  if (request.json) output.json(stateViewObject(picture, engine, request.limit));
-  else output.text(stateViewText(picture, engine, request.limit));
+  if (request.json) output.json(stateObject(view, engine, request.limit));
+  else output.text(stateText(view, engine, request.limit));
   return ExitStatus.GOOD;
 }
 
-function checkRequest({ userId, market }: StateRequest, picture: StateView): void {
-  if (userId !== null && userId > picture.userCount)
-    throw unknownUser(userId, picture.userCount, picture.sequence);
-  if (market !== null && !picture.hasMarket)
+function checkRequest({ userId, market }: StateRequest, view: StateView): void {
+  if (userId !== null && userId > view.userCount) throw unknownUser(userId, view.userCount, view.sequence);
+  if (market !== null && !view.hasMarket)
     throw new UsageError(
-      `there is no market ${market} at sequence ${picture.sequence}: it has not opened yet, or all of it has been paid out`,
+      `there is no market ${market} at sequence ${view.sequence}: it has not opened yet, or all of it has been paid out`,
     );
 }

@@ -13,12 +13,13 @@ import { JOURNAL_FILE } from '../../journal/format.js';
 import { FolderDisturbed } from '../../journal/read-only.js';
 import { GENESIS, type JournalPosition } from '../../journal/reader.js';
 import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
-import { ExitStatus, type Finding, findingOf, findingText, UsageError } from '../findings.js';
+import { ExitStatus, UsageError } from '../input/errors.js';
+import { checkFolder, type Progress, replayJournal, type Visitor } from '../input/replay-journal.js';
+import { type Finding, findingOf, findingText } from '../output/findings.js';
 import { type JsonValue, timeText } from '../output/json-values.js';
 import { type Output, tableText } from '../output/output.js';
-import { HistoryComparison } from '../proofs/verify-history.js';
-import { SnapshotComparison, type SnapshotVerdict } from '../proofs/verify-snapshots.js';
-import { checkFolder, type Progress, replayJournal, type Visitor } from '../replay-journal.js';
+import { HistoryComparison } from '../proofs/history.js';
+import { SnapshotComparison, type SnapshotVerdict } from '../proofs/snapshots.js';
 
 export interface VerifyRequest {
   folder: string;
@@ -50,14 +51,14 @@ interface HistoryVerdict {
 
 export async function verify(request: VerifyRequest): Promise<ExitStatus> {
   const { output } = request;
-  const report = await new Examination(request).run();
+  const report = await new Verification(request).run();
   if (request.json) output.json(reportObject(report));
   else output.text(reportText(report));
   for (const finding of report.findings) output.notice(findingText(finding));
   return report.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
 }
 
-class Examination implements Visitor {
+class Verification implements Visitor {
   private snapshots: SnapshotComparison | null = null;
   /** A finding when it cannot be read at all. */
   private history: HistoryComparison | Finding | null = null;
@@ -71,13 +72,13 @@ class Examination implements Visitor {
 
   async run(): Promise<Report> {
     try {
-      return await this.examine();
+      return await this.verifyAll();
     } finally {
       if (this.history instanceof HistoryComparison) await this.history.close();
     }
   }
 
-  private async examine(): Promise<Report> {
+  private async verifyAll(): Promise<Report> {
     const journalIsWhole = await this.replay();
     // Of a journal that cannot even be opened there is still this to be said.
     const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);

@@ -1,6 +1,6 @@
 /** How far the replay is, as a bar on standard error; nothing when nobody is looking at it. */
 import { SingleBar } from 'cli-progress';
-import type { Progress } from '../replay-journal.js';
+import type { Progress } from '../input/replay-journal.js';
 
 export function progressBar(stream: NodeJS.WriteStream, wanted: boolean): Progress {
   if (!wanted || !stream.isTTY) return { start: () => {}, reached: () => {}, stop: () => {} };

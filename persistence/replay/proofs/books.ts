@@ -13,8 +13,8 @@ import type { EventRecord } from '../../../engine/interface/events.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import type { FundsView } from '../../../engine/interface/views.js';
 import { addSaturating } from '../../../engine/storage/arithmetic.js';
-import { marketName } from '../output/json-forms.js';
-import { dollarsText } from '../output/text-forms.js';
+import { marketName } from '../output/command-json.js';
+import { dollarsText } from '../output/command-text.js';
 import { changesOf } from './money-changes.js';
 
 export interface MarketBook {
@@ -164,7 +164,7 @@ export class Books {
     const problems: string[] = [];
     let collateral = 0;
     let escrow = 0;
-    let untold = 0;
+    let unshared = 0;
     for (const market of this.open.values()) {
       const held = engine.marketFunds(market.marketId);
       const problem = marketProblem(engine, market);
@@ -173,11 +173,11 @@ export class Books {
       if (held === null) continue;
       collateral += held.collateralMicros;
       escrow += held.feeEscrowMicros;
-      untold += market.escrowMicros - held.feeEscrowMicros;
+      unshared += market.escrowMicros - held.feeEscrowMicros;
     }
     if (collateral !== funds.collateralMicros) problems.push('the markets do not hold all collateral');
     if (escrow !== funds.feeEscrowMicros) problems.push('the markets do not hold all fees in escrow');
-    const yieldDue = this.vaultSharesMicros + untold - this.yieldPaidMicros - this.vaultRemainderMicros;
+    const yieldDue = this.vaultSharesMicros + unshared - this.yieldPaidMicros - this.vaultRemainderMicros;
     if (yieldDue !== funds.yieldDueMicros) {
       problems.push(
         `yield due: ${dollarsText(funds.yieldDueMicros)}, but the events make it ${dollarsText(yieldDue)}`,
@@ -263,9 +263,9 @@ function marketProblem(engine: Engine, book: MarketBook): string | null {
     return `collateral is ${dollarsText(held.collateralMicros)}, but the events make it ${dollarsText(book.collateralMicros)}`;
   if (book.resolution === Resolution.NONE && book.collateralMicros !== view.openInterestLots * MICROS_PER_SET)
     return 'collateral is not what its complete sets are worth';
-  const untoldMicros = book.escrowMicros - held.feeEscrowMicros;
-  const mayBeUntold = book.resolution !== Resolution.NONE && !book.feesShared;
-  if (untoldMicros !== 0 && !(mayBeUntold && untoldMicros > 0))
+  const unsharedMicros = book.escrowMicros - held.feeEscrowMicros;
+  const mayBeUnshared = book.resolution !== Resolution.NONE && !book.feesShared;
+  if (unsharedMicros !== 0 && !(mayBeUnshared && unsharedMicros > 0))
     return `fee escrow is ${dollarsText(held.feeEscrowMicros)}, but the events make it ${dollarsText(book.escrowMicros)}`;
   return null;
 }

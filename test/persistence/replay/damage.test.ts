@@ -15,7 +15,7 @@ import {
   openJournalReader,
 } from '../../../persistence/journal/reader.js';
 import { Replay } from '../../../persistence/recovery.js';
-import { SnapshotComparison } from '../../../persistence/replay/proofs/verify-snapshots.js';
+import { SnapshotComparison } from '../../../persistence/replay/proofs/snapshots.js';
 import { type SnapshotContent, takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
 import { prepareSnapshotFolder, snapshotNameOf } from '../../../persistence/snapshot/folder.js';
 import { append, Folders, flip, readAll, start, tamper } from '../../support/journal-fixture.js';

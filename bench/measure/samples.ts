@@ -1,6 +1,6 @@
 /**
- * Measurements of one thing, and their percentiles. All samples are kept, so percentiles are exact (nearest rank) and the worst case
- * is really in them.
+ * Samples of one quantity and their percentiles. All samples are kept, so percentiles are exact
+ * (nearest rank).
  */
 export class Samples {
   private values: Float64Array;
@@ -25,7 +25,10 @@ export class Samples {
     for (const value of values) this.add(value);
   }
 
-  /** The least sample that at least this share (0 to 1) of all samples do not exceed; NaN when there is none. */
+  /**
+   * The smallest sample that at least this share (0 to 1) of all samples do not exceed; NaN without
+   * samples.
+   */
   percentile(share: number): number {
     if (this.count === 0) return Number.NaN;
     const rank = Math.min(this.count, Math.max(1, Math.ceil(share * this.count)));
@@ -42,7 +45,7 @@ export class Samples {
     return sum;
   }
 
-  /** Ascending. A view: valid until the next add. */
+  /** Ascending. The view is valid until the next add. */
   inOrder(): Float64Array {
     const view = this.values.subarray(0, this.count);
     if (!this.sorted) view.sort();
@@ -51,14 +54,14 @@ export class Samples {
   }
 }
 
-/** The middle one; of an even number the lower. */
+/** The lower median. */
 export function median(values: readonly number[]): number {
   const samples = new Samples(values.length);
   samples.addAll(values);
   return samples.percentile(0.5);
 }
 
-/** The least and the greatest, as text. */
+/** The minimum and the maximum, as text. */
 export function spread(values: readonly number[], textOf: (value: number) => string): string {
   return `${textOf(Math.min(...values))} to ${textOf(Math.max(...values))}`;
 }

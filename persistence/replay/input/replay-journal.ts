@@ -7,16 +7,16 @@
  */
 
 import { statSync } from 'node:fs';
-import { Engine } from '../../engine/engine.js';
-import type { Command } from '../../engine/interface/commands.js';
-import { JournalError } from '../journal/errors.js';
-import { JOURNAL_FILE } from '../journal/format.js';
-import type { MarkState } from '../journal/head-mark.js';
-import { openReadOnlyJournal } from '../journal/read-only.js';
-import { GENESIS, type JournalPosition, type JournalReader } from '../journal/reader.js';
-import { findJournal } from '../judgement.js';
-import { Replay } from '../recovery.js';
-import { UsageError } from './findings.js';
+import { Engine } from '../../../engine/engine.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import { JournalError } from '../../journal/errors.js';
+import { JOURNAL_FILE } from '../../journal/format.js';
+import type { MarkState } from '../../journal/head-mark.js';
+import { openReadOnlyJournal } from '../../journal/read-only.js';
+import { GENESIS, type JournalPosition, type JournalReader } from '../../journal/reader.js';
+import { findJournal } from '../../judgement.js';
+import { Replay } from '../../recovery.js';
+import { UsageError } from './errors.js';
 
 /** What a verb wants to see on the way. Each may be left out. */
 export interface Visitor {

@@ -8,26 +8,26 @@ import {
   ticksText,
 } from '../../../engine/interface/notation.js';
 import type { AccountView, FundsView } from '../../../engine/interface/views.js';
-import type { KnownMarket, StateView } from '../state-view.js';
-import { marketName, type Names, symbolOf } from './json-forms.js';
+import type { KnownMarket, StateView } from '../input/state-view.js';
+import { marketName, type Names, symbolOf } from './command-json.js';
+import { dollarsText } from './command-text.js';
 import { dollars, type JsonValue, price, shares, timeText } from './json-values.js';
 import { tableText } from './output.js';
-import { dollarsText } from './text-forms.js';
 
-export function stateViewObject(picture: StateView, names: Names, limit: number): JsonValue {
-  const some = <T>(rows: readonly T[], form: (row: T) => JsonValue) =>
-    rows.slice(0, Math.min(limit, rows.length)).map(form);
+export function stateObject(view: StateView, names: Names, limit: number): JsonValue {
+  const some = <T>(rows: readonly T[], toJson: (row: T) => JsonValue) =>
+    rows.slice(0, Math.min(limit, rows.length)).map(toJson);
   return {
-    sequence: picture.sequence,
-    atMs: picture.atMs,
-    time: timeText(picture.atMs),
-    digest: picture.digest,
-    funds: fundsObject(picture.funds),
-    assets: picture.assets.map(({ asset, priceMicros }) => ({
+    sequence: view.sequence,
+    atMs: view.atMs,
+    time: timeText(view.atMs),
+    digest: view.digest,
+    funds: fundsObject(view.funds),
+    assets: view.assets.map(({ asset, priceMicros }) => ({
       asset: symbolOf(asset, names),
       price: dollarsOrNull(priceMicros),
     })),
-    users: some(picture.users, (user) => ({
+    users: some(view.users, (user) => ({
       userId: `u${user.userId}`,
       username: user.username,
       partner: user.partner,
@@ -40,8 +40,8 @@ export function stateViewObject(picture: StateView, names: Names, limit: number)
       trades: user.tradeCount,
       points: dollars(user.microPoints),
     })),
-    markets: some(picture.markets, (market) => marketObject(market, names)),
-    orders: some(picture.orders, (order) => ({
+    markets: some(view.markets, (market) => marketObject(market, names)),
+    orders: some(view.orders, (order) => ({
       orderId: `o${order.orderId}`,
       marketId: marketName(order.marketId, names),
       userId: `u${order.userId}`,
@@ -51,7 +51,7 @@ export function stateViewObject(picture: StateView, names: Names, limit: number)
       shares: shares(order.sizeLots),
       placedAtMs: order.placedAtMs,
     })),
-    positions: some(picture.positions, (position) => ({
+    positions: some(view.positions, (position) => ({
       userId: `u${position.userId}`,
       marketId: marketName(position.marketId, names),
       UP: shares(position.upLots),
@@ -61,7 +61,7 @@ export function stateViewObject(picture: StateView, names: Names, limit: number)
       costUP: dollars(position.upCostMicros),
       costDOWN: dollars(position.downCostMicros),
     })),
-    deposits: some(picture.deposits, (deposit) => ({
+    deposits: some(view.deposits, (deposit) => ({
       depositId: `d${deposit.depositId}`,
       userId: `u${deposit.userId}`,
       amount: dollars(deposit.amountMicros),
@@ -137,18 +137,18 @@ export function fundsText(funds: FundsView): string {
   return tableText({ title: 'Money', heads: ['pot', '>amount'], rows, limit: rows.length });
 }
 
-export function stateViewText(picture: StateView, names: Names, limit: number): string {
+export function stateText(view: StateView, names: Names, limit: number): string {
   const total = (user: AccountView) => user.availableMicros + user.heldMicros;
-  const richestFirst = picture.users.toSorted((a, b) => total(b) - total(a) || a.userId - b.userId);
+  const richestFirst = view.users.toSorted((a, b) => total(b) - total(a) || a.userId - b.userId);
   const table = (title: string, heads: readonly string[], rows: string[][]) =>
     `\n${tableText({ title: `${title} (${rows.length})`, heads, rows, limit })}`;
   return [
-    `The exchange at sequence ${picture.sequence}, ${timeText(picture.atMs)}, digest ${picture.digest}\n\n`,
-    fundsText(picture.funds),
+    `The exchange at sequence ${view.sequence}, ${timeText(view.atMs)}, digest ${view.digest}\n\n`,
+    fundsText(view.funds),
     table(
       'Assets',
       ['asset', '>price'],
-      picture.assets.map(({ asset, priceMicros }) => [symbolOf(asset, names), dollarsOrDash(priceMicros)]),
+      view.assets.map(({ asset, priceMicros }) => [symbolOf(asset, names), dollarsOrDash(priceMicros)]),
     ),
     table(
       'Users',
@@ -168,12 +168,12 @@ export function stateViewText(picture: StateView, names: Names, limit: number): 
     table(
       'Markets',
       MARKET_HEADS,
-      picture.markets.map((market) => marketRow(market, names)),
+      view.markets.map((market) => marketRow(market, names)),
     ),
     table(
       'Resting orders',
       ['order', 'user', 'market', 'side', 'outcome', '>price', '>shares', 'placed'],
-      picture.orders.map((order) => [
+      view.orders.map((order) => [
         `o${order.orderId}`,
         `u${order.userId}`,
         marketName(order.marketId, names),
@@ -187,7 +187,7 @@ export function stateViewText(picture: StateView, names: Names, limit: number): 
     table(
       'Positions',
       ['user', 'market', '>UP', '>DOWN', '>UP held', '>DOWN held', '>cost UP', '>cost DOWN'],
-      picture.positions.map((position) => [
+      view.positions.map((position) => [
         `u${position.userId}`,
         marketName(position.marketId, names),
         lotsText(position.upLots),
@@ -201,7 +201,7 @@ export function stateViewText(picture: StateView, names: Names, limit: number): 
     table(
       'Vault deposits',
       ['deposit', 'user', '>amount', '>accrued yield', '>claimed yield', 'earns from'],
-      picture.deposits.map((deposit) => [
+      view.deposits.map((deposit) => [
         `d${deposit.depositId}`,
         `u${deposit.userId}`,
         dollarsText(deposit.amountMicros),

@@ -1,6 +1,6 @@
 /** A picture of the exchange: a copy of all that the engine shows, which stays when the engine goes on. */
-import type { Engine } from '../../engine/engine.js';
-import { marketIdNumber } from '../../engine/interface/notation.js';
+import type { Engine } from '../../../engine/engine.js';
+import { marketIdNumber } from '../../../engine/interface/notation.js';
 import type {
   AccountView,
   FundsView,
@@ -9,7 +9,7 @@ import type {
   OrderView,
   PositionView,
   VaultDepositView,
-} from '../../engine/interface/views.js';
+} from '../../../engine/interface/views.js';
 
 export interface HeldPosition extends PositionView {
   userId: number;

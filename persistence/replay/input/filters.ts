@@ -1,6 +1,6 @@
 /** Whom and which market a command or an event is about. */
-import type { Command } from '../../engine/interface/commands.js';
-import type { EventRecord } from '../../engine/interface/events.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import type { EventRecord } from '../../../engine/interface/events.js';
 
 export function isCommandOf(command: Command, userId: number): boolean {
   return 'userId' in command && command.userId === userId;

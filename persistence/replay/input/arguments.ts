@@ -1,7 +1,7 @@
 /** What the operator types, read strictly: places in the journal, ids, counts. Anything else is a {@link UsageError}. */
-import { MAX_TIME_MS } from '../../engine/interface/limits.js';
-import { idNumber, isMarketName } from '../../engine/interface/notation.js';
-import { UsageError } from './findings.js';
+import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { idNumber, isMarketName } from '../../../engine/interface/notation.js';
+import { UsageError } from './errors.js';
 
 /** A command by its sequence, or the time of commands. */
 export type Point = { readonly sequence: number } | { readonly atMs: number };
@@ -64,7 +64,7 @@ export function unknownUser(userId: number, userCount: number, sequence: number)
 }
 
 /** @throws UsageError for a sequence that the journal does not have; `endSequence` null: nobody knows. */
-export function checkPoint(place: Point | null, endSequence: number | null): void {
-  if (place === null || endSequence === null || 'atMs' in place || place.sequence <= endSequence) return;
-  throw new UsageError(`sequence ${place.sequence} is beyond the end: the journal ends at ${endSequence}`);
+export function checkPoint(point: Point | null, endSequence: number | null): void {
+  if (point === null || endSequence === null || 'atMs' in point || point.sequence <= endSequence) return;
+  throw new UsageError(`sequence ${point.sequence} is beyond the end: the journal ends at ${endSequence}`);
 }

@@ -18,8 +18,9 @@ import { HistoryStore, historyPath } from '../../history/store.js';
 import { openReadOnly, type ReadOnlyDatabase } from '../../journal/read-only.js';
 import { GENESIS, type JournalPosition } from '../../journal/reader.js';
 import { closeDatabase, execute, query } from '../../storage/sqlite.js';
-import { type Finding, UsageError } from '../findings.js';
-import { COMPARED, type ComparedTable, DamagedEntry, type Row } from './history-in-order.js';
+import { UsageError } from '../input/errors.js';
+import type { Finding } from '../output/findings.js';
+import { COMPARED, type ComparedTable, DamagedEntry, type Row } from './history-rows.js';
 
 /** Entries of the projection that may wait for its database. */
 const PENDING_ENTRIES = 100_000;

@@ -1,6 +1,9 @@
-/** What the command lines of the benchmark and of the soak have in common. */
+/** Reads the command lines of the programs in this folder. */
 
-/** The settings that `read` makes of the arguments. Where it throws, the reason and the usage are printed, and the process ends with status 2. */
+/**
+ * Returns what `read` returns. If `read` throws, prints the reason and the usage, and exits with
+ * status 2.
+ */
 export function readOrExit<Settings>(read: () => Settings, usage: string): Settings {
   try {
     return read();
@@ -10,7 +13,7 @@ export function readOrExit<Settings>(read: () => Settings, usage: string): Setti
   }
 }
 
-/** @throws Error that names the option, when the text is no number within the bounds. */
+/** @throws Error that names the option if the text is not a number within the bounds. */
 export function numberOf(option: string, text: string, least: number, most: number): number {
   const number = Number(text);
   if (!(number >= least && number <= most))

@@ -1,4 +1,4 @@
-/** The machine that a benchmark ran on, as far as it matters to the numbers, and how fast its disk syncs. */
+/** The machine that a benchmark runs on, its disk, and folders for temporary files. */
 import {
   closeSync,
   fdatasyncSync,
@@ -39,7 +39,7 @@ export function machineLine({ cpu, cores, memoryGiB, node, v8, os }: Machine): s
   return `machine   ${cpu}, ${cores} cores, ${memoryGiB} GiB; Node ${node} (V8 ${v8}); ${os}`;
 }
 
-/** What the cores have done since the machine was started. */
+/** The time of all cores since the machine was started. */
 export interface CoreTimes {
   idleMs: number;
   totalMs: number;
@@ -54,23 +54,23 @@ export function coreTimes(): CoreTimes {
   return sum;
 }
 
-/** Share (0 to 1) of the time of all cores in which the machine had nothing to do. */
+/** Share (0 to 1) of the time of all cores that was idle. */
 export function idleShareSince(before: CoreTimes): number {
   const { idleMs, totalMs } = coreTimes();
   return (idleMs - before.idleMs) / (totalMs - before.totalMs);
 }
 
-/** Magic numbers of statfs(2), for the file systems that data folders are on. */
+/** Magic numbers of statfs(2). */
 const FILE_SYSTEMS: Record<number, string> = {
   61267: 'ext4',
-  16914836: 'tmpfs (memory: a sync costs nothing there)',
+  16914836: 'tmpfs (memory: a sync costs nothing)',
   1481003842: 'xfs',
   2435016766: 'btrfs',
   2035054128: 'overlay',
   26985: 'nfs',
 };
 
-/** A fresh folder for a benchmark's files, under `parent`; whoever makes it removes it with {@link removeFolder}. */
+/** A new folder under `parent`. The caller removes it with {@link removeFolder}. */
 export function makeFolder(parent: string): string {
   return mkdtempSync(join(parent, 'exchange-bench-'));
 }
@@ -79,21 +79,21 @@ export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The sizes of the files in a folder. */
+/** The size of all files in a folder. */
 export function folderBytes(folder: string): number {
   return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }
 
 export interface Disk {
   fileSystem: string;
-  /** Of writing 4 KiB to the end of a file and fdatasync. */
+  /** Appending 4 KiB and fdatasync. */
   syncP50Ms: number;
   syncP99Ms: number;
 }
 
 const SYNCS = 200;
 
-/** Measures the disk under a folder: what a commit must at least wait for. */
+/** Measures the disk under a folder: the least that a commit waits. */
 export async function describeDisk(folder: string): Promise<Disk> {
   const { type: magic } = await statfs(folder);
   const file = openSync(join(folder, 'sync-probe'), 'w');

@@ -10,7 +10,7 @@ import {
   resolutionName,
   ticksText,
 } from '../../../engine/interface/notation.js';
-import { type Answer, cancelReason, marketName, type Names, pointsReason, symbolOf } from './json-forms.js';
+import { type Answer, cancelReason, marketName, type Names, pointsReason, symbolOf } from './command-json.js';
 import { Decimal, type JsonValue, timeText } from './json-values.js';
 
 /** "$1,234.50": at least two decimals, at most six. */
@@ -116,11 +116,11 @@ function orderCommandText(order: Buy | Sell): string {
 export function answerText({ code, replayed, operationCodes, required, available }: Answer): string {
   const repeated = replayed ? ' (the answer of an earlier command)' : '';
   const operations = operationCodes.length === 0 ? '' : ` (${operationCodes.join(', ')})`;
-  const shortage = required === null ? '' : ` (needs ${plainText(required)}, has ${plainText(available)})`;
+  const shortage = required === null ? '' : ` (needs ${valueText(required)}, has ${valueText(available)})`;
   return `${code}${operations}${shortage}${repeated}`;
 }
 
-function plainText(value: JsonValue): string {
+function valueText(value: JsonValue): string {
   return value instanceof Decimal ? value.text : String(value);
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the benchmark found: sections of notes and tables, printed for people and written as JSON for programs. Numbers are kept as they
- * were measured; rounding is for the print only.
+ * The report of a benchmark: sections of notes and tables, as text and JSON. Only the text rounds
+ * numbers.
  */
 
 export type Cell = number | string;
@@ -13,10 +13,10 @@ export interface Table {
 
 export interface Section {
   name: string;
-  /** What was measured and how: what a reader must know to believe the numbers. */
+  /** What was measured, and how. */
   notes: readonly string[];
   tables: readonly Table[];
-  /** The numbers that a regression would be looked for in, by name; the unit is last in the name. */
+  /** The numbers to compare between runs. The unit is last in a name. */
   figures: Readonly<Record<string, number>>;
 }
 
@@ -29,7 +29,7 @@ export function printSection(section: Section, print: (line: string) => void): v
   }
 }
 
-/** The lines of a table: the first column to the left, the others to the right. */
+/** The lines of a table: the first column is aligned to the left, the others to the right. */
 export function layOut(table: Table): string[] {
   const rows = [table.columns, ...table.rows.map((row) => row.map(textOf))];
   const widths = table.columns.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
@@ -43,7 +43,7 @@ export function layOut(table: Table): string[] {
   return lines;
 }
 
-/** Thousands are separated; three significant digits below 100. */
+/** With separators of thousands; below 100, three significant digits. */
 export function textOf(cell: Cell): string {
   if (typeof cell === 'string') return cell;
   if (!Number.isFinite(cell)) return '-';

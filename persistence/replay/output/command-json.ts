@@ -29,7 +29,7 @@ export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'p
 
 type EventField = (typeof EVENT_FIELDS)[EventName][number];
 /** The field's name in JSON, and its value. */
-type EventForm = readonly [name: string, form: (value: number, names: Names) => JsonValue];
+type EventJson = readonly [name: string, toJson: (value: number, names: Names) => JsonValue];
 
 const number = (value: number) => value;
 const flag = (value: number) => value === 1;
@@ -39,7 +39,7 @@ const deposit = (depositId: number) => `d${depositId}`;
 const nameOf = (names: Readonly<Record<string, number>>) => (value: number) =>
   Object.keys(names).find((name) => names[name] === value) ?? value;
 
-const EVENT_FORMS: Record<Exclude<EventField, 'reason'>, EventForm> = {
+const EVENT_JSON: Record<Exclude<EventField, 'reason'>, EventJson> = {
   asset: ['asset', symbolOf],
   priceMicros: ['price', dollars],
   observedAtMs: ['observedAtMs', number],
@@ -102,53 +102,53 @@ export function eventObject(event: EventRecord, names: Names): JsonValue {
       fields.push([field, event.type === 'pointsCredited' ? pointsReason(value) : cancelReason(value)]);
       continue;
     }
-    const [name, form] = EVENT_FORMS[field as keyof typeof EVENT_FORMS];
-    fields.push([name, form(value, names)]);
+    const [name, toJson] = EVENT_JSON[field as keyof typeof EVENT_JSON];
+    fields.push([name, toJson(value, names)]);
   }
   return Object.fromEntries(fields);
 }
 
 type KeysOf<C> = C extends unknown ? keyof C : never;
 type CommandField = Exclude<KeysOf<Command>, 'kind' | 'operations'>;
-type CommandForm = readonly [name: string, form: (value: never, names: Names) => JsonValue];
+type CommandJson = readonly [name: string, toJson: (value: never, names: Names) => JsonValue];
 
-const asItIs = (value: JsonValue) => value;
+const unchanged = (value: JsonValue) => value;
 
-const COMMAND_FORMS: Record<CommandField, CommandForm> = {
-  symbol: ['symbol', asItIs],
+const COMMAND_JSON: Record<CommandField, CommandJson> = {
+  symbol: ['symbol', unchanged],
   asset: ['asset', symbolOf],
   priceMicros: ['price', dollars],
   observedAtMs: ['observedAtMs', number],
-  username: ['username', asItIs],
+  username: ['username', unchanged],
   // What proves an identity is nobody's business here.
   credential: ['hasCredential', (credential: string) => credential !== ''],
-  referralCode: ['referralCode', asItIs],
+  referralCode: ['referralCode', unchanged],
   grantMicros: ['grant', dollars],
   userId: ['userId', (userId: number) => `u${userId}`],
   amountMicros: ['amount', dollars],
-  partner: ['partner', asItIs],
-  reference: ['reference', asItIs],
-  idempotencyKey: ['idempotencyKey', asItIs],
+  partner: ['partner', unchanged],
+  reference: ['reference', unchanged],
+  idempotencyKey: ['idempotencyKey', unchanged],
   marketId: ['marketId', marketName],
   outcome: ['outcome', outcomeName],
   budgetMicros: ['budget', dollars],
   sizeLots: ['shares', (lots: number) => (lots === MAX_ORDER_LOTS ? null : shares(lots))],
   priceTicks: ['price', price],
   timeInForce: ['timeInForce', nameOf(TimeInForce)],
-  postOnly: ['postOnly', asItIs],
+  postOnly: ['postOnly', unchanged],
   validUntilMs: ['validUntilMs', (atMs: number) => (atMs === MAX_TIME_MS ? null : atMs)],
   orderId: ['orderId', order],
   depositId: ['depositId', deposit],
-  code: ['code', asItIs],
-  atomic: ['atomic', asItIs],
+  code: ['code', unchanged],
+  atomic: ['atomic', unchanged],
 };
 
 export function commandObject(command: Command, names: Names): JsonValue {
   const fields: [string, JsonValue][] = [['kind', command.kind]];
   for (const [field, value] of Object.entries(command)) {
     if (field === 'kind' || field === 'operations') continue;
-    const [name, form] = COMMAND_FORMS[field as CommandField];
-    fields.push([name, form(value as never, names)]);
+    const [name, toJson] = COMMAND_JSON[field as CommandField];
+    fields.push([name, toJson(value as never, names)]);
   }
   if (command.kind === 'batch') {
     fields.push(['operations', command.operations.map((operation) => commandObject(operation, names))]);

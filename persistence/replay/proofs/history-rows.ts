@@ -28,7 +28,7 @@ export interface ComparedTable {
   keys: readonly string[];
   /** Of what it is made: to be named in findings. */
   of: 'entry' | 'row';
-  open(database: sqlite3.Database): InOrder;
+  open(database: sqlite3.Database): RowReader;
 }
 
 export const COMPARED: readonly ComparedTable[] = [
@@ -40,17 +40,17 @@ export const COMPARED: readonly ComparedTable[] = [
 
 function listOf(layout: ListLayout): ComparedTable {
   const { name, key } = layout;
-  const open = (database: sqlite3.Database) => new InOrder(pagesOfEntries(database, layout));
+  const open = (database: sqlite3.Database) => new RowReader(pagesOfEntries(database, layout));
   return { name, keys: [key, 'ordinal'], of: 'entry', open };
 }
 
 function tableOf(name: string, keys: readonly string[]): ComparedTable {
-  const open = (database: sqlite3.Database) => new InOrder(pagesOfRows(database, name, keys));
+  const open = (database: sqlite3.Database) => new RowReader(pagesOfRows(database, name, keys));
   return { name, keys, of: 'row', open };
 }
 
 /** What comes a page at a time, one by one. */
-export class InOrder {
+export class RowReader {
   private page: (Row | DamagedEntry)[] = [];
   private at = 0;
 

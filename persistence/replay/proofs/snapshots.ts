@@ -9,7 +9,7 @@ import type { JournalPosition } from '../../journal/reader.js';
 import { readSnapshot, takeSnapshot } from '../../snapshot/file.js';
 import { listSnapshots, type SnapshotName } from '../../snapshot/folder.js';
 import { encodeSnapshotHeader, SnapshotError } from '../../snapshot/format.js';
-import type { Finding } from '../findings.js';
+import type { Finding } from '../output/findings.js';
 
 export interface SnapshotVerdict {
   snapshot: SnapshotName;

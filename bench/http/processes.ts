@@ -1,0 +1,61 @@
+/** The child processes of the HTTP and stream benchmarks. The caller that starts one stops it. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { endOf, type ServerProcess } from '../measure/processes.js';
+import type { LoadOptions, LoadResult } from './load.js';
+import type { LoadTask } from './load-generator.js';
+import type { StreamLoadOptions, StreamLoadResult } from './stream-load.js';
+
+const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** A bare uWebSockets.js server that answers each path with a fixed text. */
+export async function startBareServer(answers: Record<string, string>): Promise<ServerProcess> {
+  const child = fork(fileOf('./bare-server.js'), [], { env: {} });
+  child.send(answers);
+  const { port } = await messageFrom<{ port: number }>(child);
+  return {
+    port,
+    stop: async () => {
+      await endOf(child, 'SIGTERM');
+    },
+  };
+}
+
+/** A process that generates load. */
+export class LoadGenerator {
+  private readonly child = fork(fileOf('./load-generator.js'), [], { env: {}, serialization: 'advanced' });
+
+  run(options: LoadOptions): Promise<LoadResult> {
+    return this.result({ kind: 'http', options });
+  }
+
+  runStream(options: StreamLoadOptions): Promise<StreamLoadResult> {
+    return this.result({ kind: 'stream', options });
+  }
+
+  private async result<Result>(task: LoadTask): Promise<Result> {
+    const answer = messageFrom<{ result: Result } | { error: string }>(this.child);
+    this.child.send(task);
+    const message = await answer;
+    if ('error' in message) throw new Error(`the load failed: ${message.error}`);
+    return message.result;
+  }
+
+  async stop(): Promise<void> {
+    await endOf(this.child, 'SIGTERM');
+  }
+}
+
+async function messageFrom<T>(child: ChildProcess): Promise<T> {
+  const ended = new AbortController();
+  try {
+    const message = once(child, 'message', { signal: ended.signal });
+    const exit = once(child, 'exit', { signal: ended.signal });
+    const [first] = await Promise.race([message, exit.then(([code]) => [new Error(`ended with ${code}`)])]);
+    if (first instanceof Error) throw new Error(`a process of the benchmark ${first.message}`);
+    return first as T;
+  } finally {
+    ended.abort();
+  }
+}

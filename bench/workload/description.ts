@@ -1,0 +1,42 @@
+/** The section of a report that says what the workload consists of. */
+import { percent, type Section } from '../measure/report.js';
+import type { Workload } from './workload.js';
+
+export function describeWorkload({ options, commands, digest, statistics }: Workload): Section {
+  const { byKind, orders, crossing, events, mostResting } = statistics;
+  const [transfers, mints, merges] = events.matches;
+  const kinds = [...byKind].map(([kind, codes]) => {
+    const count = [...codes.values()].reduce((sum, n) => sum + n, 0);
+    const answers = [...codes]
+      .sort((a, b) => b[1] - a[1])
+      .map(([code, n]) => `${code} ${percent(n / count)}`);
+    return { kind, count, answers: answers.join(', ') };
+  });
+  kinds.sort((a, b) => b.count - a.count);
+  return {
+    name: 'workload',
+    notes: [
+      `seed ${options.seed}: ${commands.length.toLocaleString('en-US')} commands of ${options.users.toLocaleString('en-US')} users in ${options.assets} assets over ${options.windows} quarter hours, market ends included; digest ${digest}.`,
+      `${percent(crossing / orders)} of the orders trade at once, with ${(events.trades / crossing).toFixed(2)} resting orders each; ${mostResting.toLocaleString('en-US')} orders rest at most.`,
+      `${events.trades.toLocaleString('en-US')} trades: ${percent(transfers / events.trades)} transfers, ${percent(mints / events.trades)} mints, ${percent(merges / events.trades)} merges.`,
+    ],
+    tables: [
+      {
+        title: 'Commands and their results',
+        columns: ['command', 'count', 'share', 'results'],
+        rows: kinds.map(({ kind, count, answers }) => [
+          kind,
+          count,
+          percent(count / commands.length),
+          answers,
+        ]),
+      },
+      {
+        title: 'Events',
+        columns: ['event', 'count'],
+        rows: [...events.byEvent].sort((a, b) => b[1] - a[1]),
+      },
+    ],
+    figures: { crossingShare: crossing / orders, tradesPerCommand: events.trades / commands.length },
+  };
+}

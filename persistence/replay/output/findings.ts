@@ -1,0 +1,42 @@
+/** What is wrong with a data folder: where, what, and what the operator should do. */
+import type { JournalError } from '../../journal/errors.js';
+import { HEAD_FILE, JOURNAL_FILE } from '../../journal/format.js';
+import { PUT_BACK } from '../../journal/reader.js';
+import { UnmarkedJournal } from '../../judgement.js';
+
+export interface Finding {
+  /** Name of the file in the data folder. */
+  file: string;
+  /** Where in the file, such as "sequence 17" or "table pointsCredit, userId 3". */
+  place: string;
+  what: string;
+  /** What the operator should do. */
+  remedy: string;
+}
+
+const LEAVE_IT =
+  'Keep a copy of the folder as it is, and do not start an exchange on it before the cause is known.';
+
+export function findingOf(error: JournalError): Finding {
+  const adviceAt = error.message.indexOf(PUT_BACK);
+  const isUnmarked = error instanceof UnmarkedJournal;
+  const isWhole = isUnmarked || error.firstBadSequence === null;
+  return {
+    file: isUnmarked ? HEAD_FILE : JOURNAL_FILE,
+    place: isWhole ? 'as a whole' : `sequence ${error.firstBadSequence}`,
+    what: (adviceAt < 0 ? error.message : error.message.slice(0, adviceAt)).trim(),
+    remedy: adviceAt < 0 ? LEAVE_IT : error.message.slice(adviceAt).trim(),
+  };
+}
+
+/** The accounts do not balance although the journal is sound: a fault of the program, not of the disk. */
+export function bookFinding(place: string, what: string): Finding {
+  const remedy =
+    'The journal is intact, so this is a fault of the program. Stop trading, keep a copy of the folder, and report ' +
+    'the sequence.';
+  return { file: JOURNAL_FILE, place, what, remedy };
+}
+
+export function findingText({ file, place, what, remedy }: Finding): string {
+  return `DAMAGE in ${file}, ${place}: ${what}\n  What to do: ${remedy}\n`;
+}
