@@ -18,24 +18,14 @@ import { join } from 'node:path';
 import { HistoryDamage } from './history/damage.js';
 import { HISTORY_FILE } from './history/format.js';
 import { historyPath, readProgress } from './history/store.js';
-import { JournalError } from './journal/errors.js';
-import { HEAD_FILE, JOURNAL_FILE } from './journal/format.js';
+import { JournalError, PUT_BACK, unreadable } from './journal/errors.js';
+import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from './journal/format.js';
 import { type MarkState, readMark } from './journal/head-mark.js';
+import type { FoundJournal } from './journal/journal.js';
 import { FolderDisturbed, openReadOnly, openReadOnlyJournal } from './journal/read-only.js';
-import { GENESIS, type JournalPosition, PUT_BACK, unreadable } from './journal/reader.js';
 import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
-import { aheadOfJournal, isUndamaged } from './snapshot/recovery.js';
+import { aheadOfJournal, isUndamaged } from './snapshot/load.js';
 import { closeDatabase, query } from './storage/sqlite.js';
-
-/** Of a folder with which an exchange may go on. */
-export interface Verdict {
-  /** There is no journal, and there never was one. */
-  isNew: boolean;
-  /** Where the journal ends; the genesis of a new one. */
-  end: JournalPosition;
-  /** What the operator should know about how the folder was found; null when all was as it was left. */
-  notice: string | null;
-}
 
 export interface JudgementOptions {
   /** Take a journal whose journal.head is missing or unreadable as complete. */
@@ -59,7 +49,7 @@ interface Witnesses {
  * @throws JournalError saying what is wrong, from which sequence on, and what to do; FolderDisturbed when an exchange was
  *   started on the folder meanwhile, which cannot happen under the folder's lock.
  */
-export async function judgeFolder(folder: string, options: JudgementOptions): Promise<Verdict> {
+export async function judgeFolder(folder: string, options: JudgementOptions): Promise<FoundJournal> {
   // Before the journal is read, so that one that is being written is never behind its witnesses.
   const witnesses = await witnessesIn(folder);
   if (!(await hasJournal(folder, witnesses, options))) {

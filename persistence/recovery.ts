@@ -1,22 +1,23 @@
 /**
- * An engine fed by a journal: recovery after a stop, and the same for the follower, a standby and the replay tool.
+ * An engine fed by a journal: recovery after a stop, and the same for the follower and the replay tool.
  *
  * Always holds: after each batch the engine has the sequence and the digest that the exchange had when it wrote the
- * batch. If not, the journal or this program is not the one that it was then, and a {@link JournalError} says where;
- * the engine is then of no further use.
+ * batch. Otherwise the journal or the program has changed since, and a {@link JournalError} says where; the engine must
+ * then not be used any more. From a snapshot or from the first command, the engine at the end of the journal is the same.
  */
-
 import type { Engine } from '../engine/engine.js';
 import type { Command } from '../engine/interface/commands.js';
 import { JournalError } from './journal/errors.js';
+import { GENESIS, type JournalPosition } from './journal/format.js';
 import { FrameError, FrameReader } from './journal/frames.js';
-import { GENESIS, type JournalBatch, type JournalPosition, type JournalReader } from './journal/reader.js';
+import type { JournalBatch, JournalReader } from './journal/reader.js';
+import { loadNewestSnapshot } from './snapshot/load.js';
 
 export interface RecoveryOptions {
   reader: JournalReader;
-  /** An empty engine, or one that stands at `after`. */
+  /** Empty, or at `after`. */
   engine: Engine;
-  /** Where to go on from, when the engine is not empty: the end of the batch that a snapshot was taken at. */
+  /** The engine's position when it is not empty: the end of the batch at which a snapshot was taken. */
   after?: JournalPosition;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
@@ -26,8 +27,65 @@ export interface RecoveryReport {
   batches: number;
   commands: number;
   durationMs: number;
-  /** Where the engine, and the journal, now stand. */
+  /** The end of the journal, and the engine's position. */
   end: JournalPosition;
+}
+
+/** Where recovery reports its progress; fields first, as pino has it. */
+export interface RecoveryLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface SnapshotRecovery {
+  engine: Engine;
+  /** The end of the journal, and the engine's position. */
+  end: JournalPosition;
+  /** Of the snapshot that was used; 0: none. */
+  snapshotSequence: number;
+  /** Time taken to read the snapshot, and to replay the rest. */
+  loadMs: number;
+  replayMs: number;
+  /** Replayed batches and commands. */
+  batches: number;
+  commands: number;
+}
+
+/**
+ * The engine at the end of the journal: from the newest usable snapshot, or else from the first command.
+ * @throws JournalError when the journal is damaged, or when an undamaged snapshot shows that commands are missing from it.
+ */
+export async function recoverFromSnapshot(options: {
+  /** The data folder. */
+  folder: string;
+  reader: JournalReader;
+  log: RecoveryLog;
+  /** Milliseconds on any clock that does not go back. */
+  elapsedMs: () => number;
+}): Promise<SnapshotRecovery> {
+  const { folder, reader, log, elapsedMs } = options;
+  const startedMs = elapsedMs();
+  const { engine, position } = await loadNewestSnapshot({ folder, reader, log });
+  const loadMs = elapsedMs() - startedMs;
+  const { batches, commands, durationMs, end } = await recover({
+    reader,
+    engine,
+    after: position,
+    elapsedMs,
+  });
+  const figures = { snapshotSequence: position.sequence, loadMs, replayMs: durationMs, batches, commands };
+  log.info(
+    {
+      sequence: engine.sequence,
+      ...figures,
+      loadMs: Math.round(loadMs),
+      replayMs: Math.round(durationMs),
+    },
+    position.sequence === 0
+      ? 'recovered from the whole journal'
+      : 'recovered from a snapshot and the rest of the journal',
+  );
+  return { engine, end, ...figures };
 }
 
 /**
@@ -60,8 +118,8 @@ function checkStart(engine: Engine, after: JournalPosition): void {
   );
 }
 
-/** Looks at a command: before it is applied, at what was; after, at the engine's result and events, and what is. */
-export type AppliedCommand = (command: Command, atMs: number) => void;
+/** Called before or after the engine applies a command; after, the engine has its result and events. */
+export type CommandObserver = (command: Command, atMs: number) => void;
 
 /** Applies batches, in order, to one engine. */
 export class Replay {
@@ -69,8 +127,8 @@ export class Replay {
 
   constructor(
     private readonly engine: Engine,
-    private readonly applied: AppliedCommand = () => {},
-    private readonly applying: AppliedCommand = () => {},
+    private readonly applied: CommandObserver = () => {},
+    private readonly applying: CommandObserver = () => {},
   ) {}
 
   /** @throws JournalError naming the first sequence that cannot be applied as it was. */
@@ -90,7 +148,7 @@ export class Replay {
       this.applyOne(command, sequence);
     }
     if (this.read(batch.lastSequence + 1) !== null) {
-      throw unlike(batch.lastSequence + 1, `stands in a row that says that it ends before it`);
+      throw unlike(batch.lastSequence + 1, `is in a row that says that it ends before it`);
     }
     const digest = engine.digest();
     if (digest !== batch.digest) throw otherDigest(batch, digest);

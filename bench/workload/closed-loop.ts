@@ -5,7 +5,8 @@
  * Always holds: every command that was submitted was released; a loop that ran the whole tape ended with the plan's digest.
  */
 import { Engine } from '../../engine/engine.js';
-import { type Durability, type Journal, openJournal } from '../../persistence/journal/journal.js';
+import { openJournal } from '../../persistence/data-folder.js';
+import type { Durability, Journal } from '../../persistence/journal/journal.js';
 import { type ReleaseTarget, Sequencer } from '../../persistence/sequencer.js';
 import { Samples } from '../samples.js';
 import type { Workload } from './workload.js';

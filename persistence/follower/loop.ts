@@ -8,18 +8,18 @@
  * - Anything else (a file that cannot be read now, a full disk): told as a trouble, and tried again, after a quarter of a
  *   second at first and ten seconds at most. Trading does not depend on it.
  *
- * Reads that come before the first session is open wait for it; between sessions they are `unavailable`. What lies before
- * the snapshot that the first session began with is checked once, hash by hash, when there is nothing else to do: damage is
- * found even where nobody replays.
+ * Reads that come before the first session is open wait for it; between sessions they are `unavailable`.
+ *
+ * A session does not check the batches before its snapshot: the exchange checked the hash of every batch before it
+ * started (judgement.ts), and a snapshot taken since holds only batches that the follower itself has checked.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { HistoryDamage } from '../history/damage.js';
 import type { HistoryRequest } from '../history/requests.js';
 import { removeHistory } from '../history/store.js';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
-import { type JournalPosition, openJournalReader } from '../journal/reader.js';
 import { prepareSnapshotFolder } from '../snapshot/folder.js';
-import type { FollowerLog, FromFollower } from './messages.js';
+import type { FromFollower } from './messages.js';
 import type { Answered } from './reads.js';
 import { FollowerSession, type SessionOptions } from './session.js';
 
@@ -42,9 +42,6 @@ export class FollowerLoop {
   private early: EarlyRead[] | null = [];
   private unavailable = '';
   private readonly stopped = new AbortController();
-  /** The check of what lies before the first session's start; null: not begun. */
-  private pastCheck: Promise<void> | null = null;
-  private pastIsTroubled = false;
   private disagreed = false;
   /** Whether the history has been damaged before. */
   private wasDamaged = false;
@@ -67,13 +64,12 @@ export class FollowerLoop {
         // It may have been closed while the session was opened.
         if (this.isOver()) session.stop();
         this.takeEarlyReads((read) => session.read(read.request, read.minSequence, read.done));
-        await session.run(() => this.caughtUp(session.startPosition));
+        await session.run(() => this.caughtUp());
       } catch (error) {
         await this.recoverFrom(error);
       }
     }
     await this.closeSession('the follower has stopped');
-    await this.pastCheck;
   }
 
   wake(): void {
@@ -134,10 +130,7 @@ export class FollowerLoop {
     this.tell({ kind: 'trouble', problem });
   }
 
-  private caughtUp(startPosition: JournalPosition): void {
-    this.pastCheck ??= this.checkPast(startPosition);
-    // While the check waits for its next attempt, that is the trouble.
-    if (this.pastIsTroubled) return;
+  private caughtUp(): void {
     this.failures = 0;
     if (this.problem === null) return;
     this.problem = null;
@@ -165,51 +158,5 @@ export class FollowerLoop {
     const sequence = error.firstBadSequence ?? this.options.board.get('applied') + 1;
     this.tell({ kind: 'disagreement', sequence, message: error.message });
     this.close();
-  }
-
-  private async checkPast(until: JournalPosition): Promise<void> {
-    while (!this.isOver()) {
-      try {
-        await checkChain(this.options, until, this.stopped.signal);
-        this.pastIsTroubled = false;
-        // It may be asleep, with nothing to follow.
-        this.wake();
-        return;
-      } catch (error) {
-        if (error instanceof JournalError) {
-          this.disagree(error);
-          return;
-        }
-        this.pastIsTroubled = true;
-        this.troubled(error, 'the older part of the journal cannot be checked now, and is tried again');
-        await this.pause();
-      }
-    }
-  }
-}
-
-/** Reads the journal from its first batch to a position. */
-async function checkChain(
-  { folder, log }: { folder: string; log: FollowerLog },
-  until: JournalPosition,
-  signal: AbortSignal,
-): Promise<void> {
-  if (until.sequence === 0) return;
-  const reader = await openJournalReader(folder);
-  try {
-    for await (const { lastSequence, hash } of reader.batches()) {
-      if (signal.aborted) return;
-      if (lastSequence < until.sequence) continue;
-      if (lastSequence > until.sequence || !hash.equals(until.hash)) {
-        throw new JournalError(
-          `the journal's chain does not lead to its batch at ${until.sequence}`,
-          until.sequence,
-        );
-      }
-      log.info({ sequence: until.sequence }, 'the journal before the snapshot is whole');
-      return;
-    }
-  } finally {
-    await reader.close();
   }
 }

@@ -21,16 +21,12 @@ import { HistoryReads } from '../history/reads.js';
 import type { HistoryRequest } from '../history/requests.js';
 import { type CommittedLists, HistoryStore } from '../history/store.js';
 import { JournalError } from '../journal/errors.js';
-import {
-  type JournalBatch,
-  type JournalPosition,
-  type JournalReader,
-  openJournalReader,
-} from '../journal/reader.js';
+import type { JournalPosition } from '../journal/format.js';
+import { type JournalBatch, type JournalReader, openJournalReader } from '../journal/reader.js';
 import { Leaderboards } from '../leaderboard/leaderboard.js';
 import { Replay } from '../recovery.js';
 import type { readSnapshot } from '../snapshot/file.js';
-import { loadNewestSnapshot, type StartingPoint } from '../snapshot/recovery.js';
+import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import type { FollowerLog } from './messages.js';
 import type { ProgressBoard } from './progress-board.js';
 import { type Answered, FollowerReads } from './reads.js';
@@ -146,11 +142,6 @@ export class FollowerSession {
       for (const each of closers.reverse()) await each.close();
       throw error;
     }
-  }
-
-  /** Where the engine began: what is before has not been looked at. */
-  get startPosition(): JournalPosition {
-    return this.opened.start.position;
   }
 
   /** Follows the journal until `stop`. `caughtUp` is called whenever there is nothing left to do. */

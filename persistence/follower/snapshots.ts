@@ -9,7 +9,7 @@
  * While the follower catches up with a long journal it takes none: they would be out of date before they are written.
  */
 import type { Engine } from '../../engine/engine.js';
-import type { JournalPosition } from '../journal/reader.js';
+import type { JournalPosition } from '../journal/format.js';
 import { type SnapshotContent, takeSnapshot } from '../snapshot/file.js';
 import { listSnapshots } from '../snapshot/folder.js';
 import type { SnapshotWriting } from '../snapshot/thread.js';

@@ -8,7 +8,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
-import { GENESIS } from '../journal/reader.js';
+import { GENESIS } from '../journal/format.js';
 import { createPrivateFile } from '../storage/files.js';
 import { closeDatabase, execute, finalize, openDatabase, prepare, query } from '../storage/sqlite.js';
 import type { ListCounts } from './counts.js';

@@ -11,9 +11,9 @@
  */
 import { hash } from 'node:crypto';
 import { putUint64 } from '../storage/bytes.js';
+import type { JournalPosition } from './format.js';
 import { HASH_BYTES } from './format.js';
 import type { Mark } from './head-mark.js';
-import type { JournalPosition } from './reader.js';
 
 const ROOM_BYTES = 16;
 const DIGEST_BYTES = 16;

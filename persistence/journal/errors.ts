@@ -2,6 +2,12 @@
  * The two kinds of trouble with a journal: something is wrong with it, and it cannot be read now. Only the first says
  * anything of what is in it. The second is tried again.
  */
+import { fileProblem } from '../storage/sqlite-codes.js';
+
+/** What to do about damage, as messages say it. */
+export const PUT_BACK =
+  'Nothing was changed. Put back journal.db, journal.db-wal and journal.head as they were together, from the disk ' +
+  'or from a copy.';
 
 /** What is wrong with a journal, for the operator who has to decide what to do about it. */
 export class JournalError extends Error {
@@ -29,5 +35,24 @@ export class JournalUnavailable extends Error {
         'disk that works; the process must be allowed to open more files; and no other program may have it locked.',
       { cause },
     );
+  }
+}
+
+/** What an error met on the way is to be told as; what comes neither from SQLite nor from here, as it is. */
+export function unreadable(path: string, sequence: number, error: unknown): unknown {
+  switch (fileProblem(error)) {
+    case null:
+      return error;
+    case 'unavailable':
+      return new JournalUnavailable(path, error as Error);
+    case 'wrong':
+    case 'misuse': {
+      const { message } = error as Error;
+      return new JournalError(
+        `${path} cannot be read at sequence ${sequence}: ${message}. ${PUT_BACK}`,
+        sequence,
+        error,
+      );
+    }
   }
 }

@@ -72,3 +72,13 @@ export function hashOf(batch: BatchContent, previousHash: Buffer): Buffer {
   hashedHead.write(batch.digest, 16, 16, 'latin1');
   return createHash('sha256').update(previousHash).update(hashedHead).update(batch.frames).digest();
 }
+
+/** A journal's position after a batch; {@link GENESIS} before the first. */
+export interface JournalPosition {
+  sequence: number;
+  hash: Buffer;
+  /** null before the first batch. */
+  digest: string | null;
+}
+
+export const GENESIS: JournalPosition = Object.freeze({ sequence: 0, hash: GENESIS_HASH, digest: null });

@@ -20,9 +20,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
 import { closeDatabase, execute, openDatabase } from '../storage/sqlite.js';
+import { unreadable } from './errors.js';
 import { HEAD_FILE, JOURNAL_FILE } from './format.js';
 import { readMark } from './head-mark.js';
-import { JournalReader, unreadable } from './reader.js';
+import { JournalReader } from './reader.js';
 
 const BUSY_TIMEOUT_MS = 5_000;
 

@@ -10,19 +10,20 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { closeDatabase, openDatabase, query } from '../storage/sqlite.js';
-import { fileProblem } from '../storage/sqlite-codes.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
-import { JournalError, JournalUnavailable } from './errors.js';
+import { JournalError, PUT_BACK, unreadable } from './errors.js';
 import {
   APPLICATION_ID,
   type BatchContent,
   DIGEST_FORM,
   FORMAT_VERSION,
+  GENESIS,
   GENESIS_HASH,
   HASH_BYTES,
   HEAD_FILE,
   hashOf,
   JOURNAL_FILE,
+  type JournalPosition,
   MAX_ROW_BYTES,
   TABLE_SQL,
 } from './format.js';
@@ -36,16 +37,6 @@ const JOINED_ROWS = 4096;
 export interface JournalBatch extends BatchContent {
   hash: Buffer;
 }
-
-/** Where a journal stands after a batch; the genesis before the first. */
-export interface JournalPosition {
-  sequence: number;
-  hash: Buffer;
-  /** null before the first batch. */
-  digest: string | null;
-}
-
-export const GENESIS: JournalPosition = Object.freeze({ sequence: 0, hash: GENESIS_HASH, digest: null });
 
 /** @throws JournalError when there is no journal in the folder, or one of another version; JournalUnavailable. */
 export async function openJournalReader(folder: string): Promise<JournalReader> {
@@ -63,10 +54,6 @@ export async function openJournalReader(folder: string): Promise<JournalReader> 
     throw error;
   }
 }
-
-export const PUT_BACK =
-  'Nothing was changed. Put back journal.db, journal.db-wal and journal.head as they were together, from the disk ' +
-  'or from a copy.';
 
 /** @throws the operating system's error when it does not tell, which says nothing of the file. */
 function isThere(path: string): boolean {
@@ -340,24 +327,5 @@ export class JournalReader {
 
   private named(error: unknown, sequence: number): unknown {
     return unreadable(this.path, sequence, error);
-  }
-}
-
-/** What an error met on the way is to be told as; what comes neither from SQLite nor from here, as it is. */
-export function unreadable(path: string, sequence: number, error: unknown): unknown {
-  switch (fileProblem(error)) {
-    case null:
-      return error;
-    case 'unavailable':
-      return new JournalUnavailable(path, error as Error);
-    case 'wrong':
-    case 'misuse': {
-      const { message } = error as Error;
-      return new JournalError(
-        `${path} cannot be read at sequence ${sequence}: ${message}. ${PUT_BACK}`,
-        sequence,
-        error,
-      );
-    }
   }
 }

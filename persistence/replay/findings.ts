@@ -3,8 +3,8 @@
  * They are different things with different exit statuses, and both are told with what to do about them.
  */
 import type { JournalError } from '../journal/errors.js';
+import { PUT_BACK } from '../journal/errors.js';
 import { HEAD_FILE, JOURNAL_FILE } from '../journal/format.js';
-import { PUT_BACK } from '../journal/reader.js';
 import { UnmarkedJournal } from '../judgement.js';
 
 /** The process ends with one of these. */

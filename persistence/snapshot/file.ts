@@ -10,7 +10,7 @@ import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync
 import { dirname } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { StateWriter } from '../../engine/storage/archive.js';
-import type { JournalPosition } from '../journal/reader.js';
+import type { JournalPosition } from '../journal/format.js';
 import { FILE_MODE } from '../storage/files.js';
 import {
   decodeSnapshotHeader,

@@ -7,6 +7,7 @@ import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { MarketStatus, Resolution } from '../../../engine/interface/domain.js';
+import { openJournal } from '../../../persistence/data-folder.js';
 import { checkHistory } from '../../../persistence/history/check.js';
 import { HistoryDamage } from '../../../persistence/history/damage.js';
 import {
@@ -25,7 +26,6 @@ import {
 } from '../../../persistence/history/projection.js';
 import { PAGE_END_BYTES, type Page } from '../../../persistence/history/requests.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
-import { openJournal } from '../../../persistence/journal/journal.js';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import { closeDatabase, execute, openDatabase, query } from '../../../persistence/storage/sqlite.js';

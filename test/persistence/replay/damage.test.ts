@@ -6,14 +6,10 @@ import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSy
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { openJournal } from '../../../persistence/data-folder.js';
+import { GENESIS, type JournalPosition } from '../../../persistence/journal/format.js';
 import { FrameWriter } from '../../../persistence/journal/frames.js';
-import { openJournal } from '../../../persistence/journal/journal.js';
-import {
-  GENESIS,
-  type JournalBatch,
-  type JournalPosition,
-  openJournalReader,
-} from '../../../persistence/journal/reader.js';
+import { type JournalBatch, openJournalReader } from '../../../persistence/journal/reader.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { SnapshotComparison } from '../../../persistence/replay/proofs/verify-snapshots.js';
 import { type SnapshotContent, takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
