@@ -15,8 +15,8 @@
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { HistoryDamage } from './history/damage.js';
 import { HISTORY_FILE } from './history/format.js';
+import { HistoryDamage } from './history/rows.js';
 import { historyPath, readProgress } from './history/store.js';
 import { JournalError, PUT_BACK, unreadable } from './journal/errors.js';
 import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from './journal/format.js';

@@ -1,11 +1,10 @@
 /**
- * The follower's life: one session after another, until it is closed or finds that the journal is not what the exchange
- * made.
+ * The follower's main loop: one session after another, until it is closed or the journal disagrees with the exchange.
  *
- * - Damage in history.db: it is named in the log, the file is removed, and the next session makes it again (after a second,
- *   if that was the reason the last time, too).
- * - A journal that is damaged, or that leads this engine to another digest: reported, with the sequence, and the end.
- * - Anything else (a file that cannot be read now, a full disk): told as a trouble, and tried again, after a quarter of a
+ * - Damage in history.db is logged, the file is removed, and the next session rebuilds it, after a pause if the previous
+ *   session found damage too.
+ * - A journal that is damaged, or leads this engine to another digest, is reported with the sequence, and ends the loop.
+ * - Anything else (a file that cannot be read now, a full disk) is reported as trouble and retried, after a quarter of a
  *   second at first and ten seconds at most. Trading does not depend on it.
  *
  * Reads that come before the first session is open wait for it; between sessions they are `unavailable`.
@@ -14,8 +13,8 @@
  * started (judgement.ts), and a snapshot taken since holds only batches that the follower itself has checked.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { HistoryDamage } from '../history/damage.js';
 import type { HistoryRequest } from '../history/requests.js';
+import { HistoryDamage } from '../history/rows.js';
 import { removeHistory } from '../history/store.js';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { prepareSnapshotFolder } from '../snapshot/folder.js';
@@ -23,11 +22,10 @@ import type { FromFollower } from './messages.js';
 import type { Answered } from './reads.js';
 import { FollowerSession, type SessionOptions } from './session.js';
 
-/** How long to wait before the first attempt after a failure; doubled for each further one, up to the longest wait. */
+/** The pause after a failure; doubled for each further one, up to the longest. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
 
-/** What the loop tells of itself. */
 export type FollowerNews = Extract<FromFollower, { kind: 'disagreement' | 'trouble' }>;
 
 interface EarlyRead {
@@ -45,7 +43,7 @@ export class FollowerLoop {
   private disagreed = false;
   /** Whether the history has been damaged before. */
   private wasDamaged = false;
-  /** Failures since it last caught up with the journal; and what the last one was, null: it has caught up. */
+  /** Failures since the follower last caught up with the journal; and the last of them, null: it has caught up. */
   private failures = 0;
   private problem: string | null = null;
 
@@ -54,16 +52,16 @@ export class FollowerLoop {
     private readonly tell: (news: FollowerNews) => void,
   ) {}
 
-  /** Settles when the follower is closed, or has found something that ends it. */
+  /** Settles when the follower is closed or has found a disagreement. */
   async run(): Promise<void> {
     while (!this.isOver()) {
       try {
         await prepareSnapshotFolder(this.options.folder);
         this.session = await FollowerSession.open(this.options);
         const { session } = this;
-        // It may have been closed while the session was opened.
+        // The follower may have been closed while the session was opened.
         if (this.isOver()) session.stop();
-        this.takeEarlyReads((read) => session.read(read.request, read.minSequence, read.done));
+        this.forEachEarlyRead((read) => session.read(read.request, read.minSequence, read.done));
         await session.run(() => this.caughtUp());
       } catch (error) {
         await this.recoverFrom(error);
@@ -140,13 +138,13 @@ export class FollowerLoop {
 
   private async closeSession(reason: string): Promise<void> {
     this.unavailable = reason;
-    this.takeEarlyReads(({ done }) => done({ outcome: 'unavailable', reason }));
+    this.forEachEarlyRead(({ done }) => done({ outcome: 'unavailable', reason }));
     const { session } = this;
     this.session = null;
     await session?.close(reason);
   }
 
-  private takeEarlyReads(take: (read: EarlyRead) => void): void {
+  private forEachEarlyRead(take: (read: EarlyRead) => void): void {
     const early = this.early ?? [];
     this.early = null;
     for (const read of early) take(read);

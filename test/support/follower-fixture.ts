@@ -145,7 +145,7 @@ export function startFollower(
     },
     committed: (sequence) => {
       board.set('durable', sequence);
-      if (board.takeIdle()) loop.wake();
+      if (board.clearIdle()) loop.wake();
     },
     close: async () => {
       loop.close();

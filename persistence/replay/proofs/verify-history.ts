@@ -125,7 +125,7 @@ export class HistoryComparison {
 
   private async commit({ sequence, hash }: JournalPosition): Promise<void> {
     try {
-      await this.store.commit(this.projection.take(), { sequence, hash });
+      await this.store.commit(this.projection.drain(), { sequence, hash });
     } catch (error) {
       throw new UsageError(
         `the history cannot be made anew in ${this.temporary}, to compare with it: ${(error as Error).message}`,

@@ -274,8 +274,8 @@ describe('the thread', () => {
   it('may be ended while it works alone, and begins no such work when it is to end', () => {
     const end = vi.fn();
     const board = new ProgressBoard();
-    const work = (during: () => void) => board.workAlone(during, end);
-    expect(board.workAlone(() => 'done', end)).toBe('done');
+    const work = (during: () => void) => board.workInterruptibly(during, end);
+    expect(board.workInterruptibly(() => 'done', end)).toBe('done');
     expect(end).not.toHaveBeenCalled();
     expect(new ProgressBoard().close()).toBe(false);
     work(() => expect(board.close()).toBe(true));

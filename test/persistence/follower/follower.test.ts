@@ -8,8 +8,12 @@ import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { openJournal } from '../../../persistence/data-folder.js';
+import {
+  HISTORY_LAG_MAX_MS,
+  HistoryClient,
+  type HistoryLink,
+} from '../../../persistence/follower/history-client.js';
 import { CommitMarks } from '../../../persistence/follower/lag.js';
-import { HISTORY_LAG_MAX_MS, History, type HistoryLink } from '../../../persistence/history/history.js';
 import type { HistoryOutcome, HistoryRequest } from '../../../persistence/history/requests.js';
 import { FrameWriter } from '../../../persistence/journal/frames.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
@@ -330,7 +334,7 @@ describe('the lag', () => {
 
 describe('reads from the trading thread', () => {
   interface Asked {
-    history: History;
+    history: HistoryClient;
     sent: { id: number; minSequence: number }[];
     link: { lag: number; now: number; problem: string | null };
   }
@@ -344,7 +348,7 @@ describe('reads from the trading thread', () => {
       elapsedMs: () => link.now,
       problem: () => link.problem,
     };
-    return { history: new History(through), sent, link };
+    return { history: new HistoryClient(through), sent, link };
   }
 
   const answered: HistoryOutcome = { outcome: 'ok', sequence: 12, answer: { account: null, rank: 3 } };
