@@ -112,8 +112,8 @@ function checkStart(engine: Engine, after: JournalPosition): void {
   const digestFits = after.digest === null || after.digest === engine.digest();
   if (engine.sequence === after.sequence && digestFits) return;
   throw new JournalError(
-    `the engine stands at sequence ${engine.sequence} with the digest ${engine.digest()}, not at ${after.sequence} with ` +
-      `${after.digest}: the state that it started from (a snapshot) does not belong to this journal`,
+    `the engine is at sequence ${engine.sequence} with the digest ${engine.digest()}, not at ${after.sequence} with ` +
+      `${after.digest}: the snapshot that it started from does not belong to this journal`,
     after.sequence + 1,
   );
 }
@@ -121,7 +121,7 @@ function checkStart(engine: Engine, after: JournalPosition): void {
 /** Called before or after the engine applies a command; after, the engine has its result and events. */
 export type CommandObserver = (command: Command, atMs: number) => void;
 
-/** Applies batches, in order, to one engine. */
+/** Applies batches to one engine, in order. */
 export class Replay {
   private readonly frames = new FrameReader();
 
@@ -131,7 +131,7 @@ export class Replay {
     private readonly applying: CommandObserver = () => {},
   ) {}
 
-  /** @throws JournalError naming the first sequence that cannot be applied as it was. */
+  /** @throws JournalError naming the first sequence that cannot be applied, or whose batch leads to another digest. */
   apply(batch: JournalBatch): void {
     const { engine, frames } = this;
     if (batch.firstSequence !== engine.sequence + 1) {
@@ -144,11 +144,11 @@ export class Replay {
     for (let sequence = batch.firstSequence; sequence <= batch.lastSequence; sequence++) {
       const command = this.read(sequence);
       if (command === null)
-        throw unlike(sequence, `holds no command, but its row says that it goes on to ${batch.lastSequence}`);
+        throw mismatch(sequence, `is missing from its row, which should end at ${batch.lastSequence}`);
       this.applyOne(command, sequence);
     }
     if (this.read(batch.lastSequence + 1) !== null) {
-      throw unlike(batch.lastSequence + 1, `is in a row that says that it ends before it`);
+      throw mismatch(batch.lastSequence + 1, `is in a row that should end before it`);
     }
     const digest = engine.digest();
     if (digest !== batch.digest) throw otherDigest(batch, digest);
@@ -159,7 +159,7 @@ export class Replay {
       return this.frames.next();
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      throw unlike(sequence, `cannot be decoded: ${error.message}`, error);
+      throw mismatch(sequence, `cannot be decoded: ${error.message}`, error);
     }
   }
 
@@ -170,17 +170,17 @@ export class Replay {
       this.engine.apply(command, atMs);
       this.applied(command, atMs);
     } catch (error) {
-      throw unlike(sequence, `(${command.kind}) cannot be applied: ${(error as Error).message}`, error);
+      throw mismatch(sequence, `(${command.kind}) cannot be applied: ${(error as Error).message}`, error);
     }
     if (this.engine.sequence !== sequence)
-      throw unlike(sequence, `became ${this.engine.sequence} in the engine`);
+      throw mismatch(sequence, `has the sequence ${this.engine.sequence} in the engine`);
   }
 }
 
-function unlike(sequence: number, what: string, cause?: unknown): JournalError {
+function mismatch(sequence: number, what: string, cause?: unknown): JournalError {
   return new JournalError(
-    `the journal's command at sequence ${sequence} ${what}. Its row is as it was written, so it was written by another ` +
-      'version of this program, or by a faulty one: replay it with the version that wrote it.',
+    `the journal's command at sequence ${sequence} ${what}. Its row is undamaged, so it was written by another or a ` +
+      'faulty version of this program: replay it with the version that wrote it.',
     sequence,
     cause,
   );
@@ -189,7 +189,7 @@ function unlike(sequence: number, what: string, cause?: unknown): JournalError {
 function otherDigest(batch: JournalBatch, digest: string): JournalError {
   return new JournalError(
     `after sequence ${batch.lastSequence} the engine's digest is ${digest}, but the exchange that wrote the journal had ` +
-      `${batch.digest}: one of the commands from ${batch.firstSequence} on did something else then. This is another ` +
+      `${batch.digest}: one of the commands from ${batch.firstSequence} on had another result then. This is another ` +
       'version of the program, or one of the two runs had faulty memory: replay it with the version that wrote it.',
     batch.firstSequence,
   );

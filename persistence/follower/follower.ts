@@ -87,7 +87,7 @@ export class Follower {
       send: (id, request, minSequence) => this.send({ kind: 'read', id, request, minSequence }),
       lagMs: () => this.lagMs(),
       elapsedMs,
-      problem: () => this.ended ?? (this.restart === null ? null : 'the follower is being started again'),
+      problem: () => this.ended ?? (this.restart === null ? null : 'the follower is being restarted'),
     });
   }
 
@@ -192,10 +192,10 @@ export class Follower {
       onFailure(error);
       return;
     }
-    log.error({ problem: String(error.stack) }, "the follower's thread has ended and will be started again");
+    log.error({ problem: String(error.stack) }, "the follower's thread has ended and will be restarted");
     // A thread that could not start has not failed: there was no file descriptor for it, say.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED') this.restartedAtMs.push(nowMs);
-    this.history.end('the follower is being started again');
+    this.history.end('the follower is being restarted');
     this.restart = setTimeout(() => {
       this.restart = null;
       this.thread = this.startThread();

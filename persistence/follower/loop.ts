@@ -1,8 +1,8 @@
 /**
  * The follower's main loop: one session after another, until it is closed or the journal disagrees with the exchange.
  *
- * - Damage in history.db is logged, the file is removed, and the next session rebuilds it, after a pause if the previous
- *   session found damage too.
+ * - Damage in history.db is logged, the file is removed, and the next session rebuilds it, after a pause if there
+ *   was damage before.
  * - A journal that is damaged, or leads this engine to another digest, is reported with the sequence, and ends the loop.
  * - Anything else (a file that cannot be read now, a full disk) is reported as trouble and retried, after a quarter of a
  *   second at first and ten seconds at most. Trading does not depend on it.
@@ -99,16 +99,20 @@ export class FollowerLoop {
       const { table, row } = error;
       log.error(
         { table, row, problem: error.message },
-        'the history is damaged and will be made again from the journal',
+        'the history is damaged and will be rebuilt from the journal',
       );
-      await this.closeSession('the history is being made again');
+      await this.closeSession('the history is being rebuilt');
       removeHistory(folder);
       if (this.wasDamaged) await this.pause();
       this.wasDamaged = true;
       return;
     }
-    this.troubled(error, 'the follower has failed and tries again');
-    await this.closeSession('the follower has failed and tries again');
+    const { message, stack } = error as Error;
+    this.problem = message;
+    const problem = error instanceof JournalUnavailable ? message : String(stack);
+    log.error({ problem }, 'the follower has failed and will retry');
+    this.tell({ kind: 'trouble', problem: message });
+    await this.closeSession('the follower has failed and will retry');
     await this.pause();
   }
 
@@ -116,16 +120,6 @@ export class FollowerLoop {
   private pause(): Promise<void> {
     const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.failures++, LONGEST_WAIT_MS);
     return delay(waitMs, undefined, { signal: this.stopped.signal }).catch(() => {});
-  }
-
-  private troubled(error: unknown, message: string): void {
-    const { message: problem, stack } = error as Error;
-    this.options.log.error(
-      { problem: error instanceof JournalUnavailable ? problem : String(stack) },
-      message,
-    );
-    this.problem = problem;
-    this.tell({ kind: 'trouble', problem });
   }
 
   private caughtUp(): void {
@@ -144,10 +138,10 @@ export class FollowerLoop {
     await session?.close(reason);
   }
 
-  private forEachEarlyRead(take: (read: EarlyRead) => void): void {
+  private forEachEarlyRead(handle: (read: EarlyRead) => void): void {
     const early = this.early ?? [];
     this.early = null;
-    for (const read of early) take(read);
+    for (const read of early) handle(read);
   }
 
   private disagree(error: JournalError): void {

@@ -20,7 +20,7 @@ import { HistoryReads } from '../history/reads.js';
 import type { HistoryRequest } from '../history/requests.js';
 import { HistoryDamage } from '../history/rows.js';
 import { type CommittedLists, HistoryStore } from '../history/store.js';
-import { JournalError, PUT_BACK } from '../journal/errors.js';
+import { JournalError } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
 import { type JournalBatch, type JournalReader, openJournalReader } from '../journal/reader.js';
 import { Leaderboards } from '../leaderboard/leaderboard.js';
@@ -301,7 +301,7 @@ export class FollowerSession {
     if (this.isEnding() || this.position.sequence > before) return;
     const durable = this.board.get('durable');
     throw new JournalError(
-      `the journal ends at sequence ${before}, but ${durable} had been committed: its end has been removed. ${PUT_BACK}`,
+      `the journal ends at sequence ${before}, but ${durable} had been committed: its end has been removed`,
       before + 1,
     );
   }

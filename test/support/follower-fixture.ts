@@ -126,8 +126,7 @@ export function startFollower(
       const answer = await new Promise<HistoryOutcome>((resolve) => loop.read(request, minSequence, resolve));
       // It has just found damage, or a lock, and starts again.
       const willCome =
-        answer.outcome === 'unavailable' &&
-        /made again|tries again|history\.db|SQLITE_BUSY/.test(answer.reason);
+        answer.outcome === 'unavailable' && /rebuilt|will retry|history\.db|SQLITE_BUSY/.test(answer.reason);
       if (!willCome) return answer as HistoryOutcome<typeof request.kind> as never;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

@@ -310,7 +310,7 @@ describe('the thread', () => {
     });
     closers.push(() => follower.close());
     await vi.waitFor(() => expect(log.of('error').length).toBeGreaterThan(1), 30_000);
-    expect(log.of('error')[0]!.message).toBe('the follower has failed and tries again');
+    expect(log.of('error')[0]!.message).toBe('the follower has failed and will retry');
     expect(onFailure).not.toHaveBeenCalled();
   });
 

@@ -276,7 +276,7 @@ describe('failures that are none of the journal', () => {
     await closeDatabase(database);
     expect((await follower.read(TRADES)).entries.length).toBe(1);
     const problems = follower.log.of('error').map(({ message }) => message);
-    expect(new Set(problems)).toEqual(new Set(['the follower has failed and tries again']));
+    expect(new Set(problems)).toEqual(new Set(['the follower has failed and will retry']));
     const starts = follower.log.of('info').filter(({ message }) => message === 'the follower starts');
     expect(starts.at(-1)!.fields).toMatchObject({ historySequence: 1_000 });
     expect(follower.disagreements).toEqual([]);

@@ -309,7 +309,7 @@ describe('the files', () => {
     const reader = await openJournalReader(original);
     const position = (await reader.positionAt(listSnapshots(original)[0]!.sequence))!;
     await reader.close();
-    expect(() => takeSnapshot(new Engine(), position)).toThrow(/stands at 0/);
+    expect(() => takeSnapshot(new Engine(), position)).toThrow(/is at sequence 0/);
   });
 
   it('one that cannot be written leaves nothing', async () => {

@@ -245,7 +245,7 @@ describe('a reader', () => {
     for (const open of [() => openJournalReader(folder), () => openJournal({ folder })]) {
       const { message } = await journalErrorOf(open());
       expect(message).toContain(
-        `is a journal of version 1; this program writes and replays version ${FORMAT_VERSION}`,
+        `is a journal of version 1; this program reads and writes version ${FORMAT_VERSION}`,
       );
       expect(message).toContain('Start the program that wrote it on this folder');
     }
