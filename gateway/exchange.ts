@@ -7,9 +7,8 @@
  * `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
+import { DataFolder } from '../persistence/data-folder.js';
 import { Follower } from '../persistence/follower/follower.js';
-import { DataFolder } from '../persistence/journal/journal.js';
-import { recoverJudged } from '../persistence/snapshot/recovery.js';
 import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
@@ -80,7 +79,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { dataFolder: folder, acceptMissingMark } = config;
   const ticks = options.outside === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
-  const data = await withVariable('DATA_FOLDER', () => DataFolder.take({ folder, acceptMissingMark }));
+  const data = await withVariable('DATA_FOLDER', () => DataFolder.lock({ folder, acceptMissingMark }));
   started.add(() => data.release());
   const engine = await recoverEngine(data, log);
   if (options.outside === undefined) {
@@ -149,9 +148,9 @@ function fatalOnce({ log, onFatal }: ExchangeOptions): (error: unknown) => void 
 }
 
 async function recoverEngine(data: DataFolder, log: Log): Promise<Engine> {
-  const { notice } = data.verdict;
+  const { notice } = data;
   if (notice !== null) log.warn(notice);
-  const engine = await recoverJudged(data, { log, elapsedMs });
+  const engine = await data.recover({ log, elapsedMs });
   makeRoom(engine);
   return engine;
 }

@@ -1,78 +1,68 @@
 /**
- * The judgement of a data folder: whether an exchange may go on with it. The start of an exchange and `replay verify` both
- * ask here, so they cannot disagree.
+ * The judgement of a data folder: whether an exchange may start on it. The start of an exchange and `replay verify` both
+ * use this file, so they cannot disagree.
  *
- * An exchange may go on with a folder when
+ * An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
- *   2. the journal is of this version, and every batch from the first to the last has the hash that it was written with,
- *      whatever the snapshots cover;
- *   3. SQLite's structure around the rows is whole, and SQLite can write to the file;
- *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db say that it did;
+ *   2. the journal is of this version, and the hash of every batch from the first to the last is right, whatever the
+ *      snapshots cover;
+ *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
+ *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
  *   5. journal.head can be read, or the operator has accepted that it cannot.
- * Whether the commands lead to the digests is for the replay to find, which follows (recovery.ts).
+ * Whether the commands lead to the digests is checked by the replay that follows (recovery.ts).
  *
- * Always holds: nothing in the folder is made, changed or deleted (read-only.ts).
+ * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { HistoryDamage } from './history/damage.js';
 import { HISTORY_FILE } from './history/format.js';
+import { HistoryDamage } from './history/rows.js';
 import { historyPath, readProgress } from './history/store.js';
-import { JournalError } from './journal/errors.js';
-import { HEAD_FILE, JOURNAL_FILE } from './journal/format.js';
+import { JournalError, PUT_BACK, unreadable } from './journal/errors.js';
+import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from './journal/format.js';
 import { type MarkState, readMark } from './journal/head-mark.js';
+import type { FoundJournal } from './journal/journal.js';
 import { FolderDisturbed, openReadOnly, openReadOnlyJournal } from './journal/read-only.js';
-import { GENESIS, type JournalPosition, PUT_BACK, unreadable } from './journal/reader.js';
 import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
-import { aheadOfJournal, isUndamaged } from './snapshot/recovery.js';
+import { aheadOfJournal, isUndamaged } from './snapshot/load.js';
 import { closeDatabase, query } from './storage/sqlite.js';
 
-/** Of a folder with which an exchange may go on. */
-export interface Verdict {
-  /** There is no journal, and there never was one. */
-  isNew: boolean;
-  /** Where the journal ends; the genesis of a new one. */
-  end: JournalPosition;
-  /** What the operator should know about how the folder was found; null when all was as it was left. */
-  notice: string | null;
-}
-
 export interface JudgementOptions {
-  /** Take a journal whose journal.head is missing or unreadable as complete. */
+  /** Treat a journal whose journal.head is missing or unreadable as complete. */
   acceptMissingMark: boolean;
 }
 
-/** Nothing is wrong with the journal itself, but without journal.head one whose end is missing looks just the same. */
+/** The journal itself is valid, but without journal.head its end could be missing. */
 export class UnmarkedJournal extends JournalError {
   override name = 'UnmarkedJournal';
 }
 
-/** What was made from the journal, and so shows how far it reached at least. */
-interface Witnesses {
+/** Files made from the journal, which show how far it reached at least. */
+interface DerivedFiles {
   /** Newest first. */
   snapshots: readonly SnapshotName[];
-  /** Where history.db ends; 0: there is none, or it cannot be believed. */
+  /** The end of history.db; 0: there is none, or it is damaged. */
   historySequence: number;
 }
 
 /**
- * @throws JournalError saying what is wrong, from which sequence on, and what to do; FolderDisturbed when an exchange was
- *   started on the folder meanwhile, which cannot happen under the folder's lock.
+ * @throws JournalError that says what is wrong, from which sequence on, and what to do; FolderDisturbed when an exchange
+ *   was started on the folder meanwhile, which cannot happen under the folder's lock.
  */
-export async function judgeFolder(folder: string, options: JudgementOptions): Promise<Verdict> {
-  // Before the journal is read, so that one that is being written is never behind its witnesses.
-  const witnesses = await witnessesIn(folder);
-  if (!(await hasJournal(folder, witnesses, options))) {
-    return { isNew: true, end: GENESIS, notice: 'a new journal was made' };
+export async function judgeFolder(folder: string, options: JudgementOptions): Promise<FoundJournal> {
+  // Before the journal, so that a journal that is being written is never behind the files made from it.
+  const derived = await derivedFilesOf(folder);
+  if (!(await hasJournal(folder, derived, options))) {
+    return { isNew: true, end: GENESIS, notice: 'a new journal was created' };
   }
-  // Before SQLite has the file open: to close it would end the locks that SQLite holds on it in this process.
+  // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this process.
   const writeVersion = writeVersionOf(join(folder, JOURNAL_FILE));
   const { reader, wasDisturbed } = await openReadOnlyJournal(folder);
   try {
     const end = await reader.provenEnd();
     await reader.checkStructure(end.sequence);
     if (writeVersion > WRITE_VERSION_MAX) throw notWritable(join(folder, JOURNAL_FILE), end.sequence);
-    checkWitnesses(witnesses, end.sequence);
+    checkDerivedFiles(derived, end.sequence);
     return { isNew: false, end, notice: noticeOf(folder, reader.markState, end, options.acceptMissingMark) };
   } catch (error) {
     if (error instanceof JournalError && wasDisturbed()) {
@@ -85,26 +75,26 @@ export async function judgeFolder(folder: string, options: JudgementOptions): Pr
 }
 
 /**
- * Whether there is a journal; false: there is none, and nothing shows that there was one.
- * @throws JournalError when it is gone.
+ * Whether the folder has a journal; false: it has none, and nothing shows that it ever had one.
+ * @throws JournalError when the journal is gone.
  */
 export async function findJournal(folder: string): Promise<boolean> {
-  return hasJournal(folder, await witnessesIn(folder), { acceptMissingMark: false });
+  return hasJournal(folder, await derivedFilesOf(folder), { acceptMissingMark: false });
 }
 
 async function hasJournal(
   folder: string,
-  witnesses: Witnesses,
+  derived: DerivedFiles,
   { acceptMissingMark }: JudgementOptions,
 ): Promise<boolean> {
   const path = join(folder, JOURNAL_FILE);
   if (sizeOf(path) > 0 && (await hasTables(path))) return true;
-  const what = signOf(folder, witnesses, acceptMissingMark);
+  const what = evidenceOf(folder, derived, acceptMissingMark);
   if (what === null) return false;
   throw new JournalError(`${path} is gone or empty, but ${what}`, 1);
 }
 
-/** A journal that was not made to the end has no tables: they are made in one transaction. */
+/** A file without tables is no journal yet: a new journal gets its tables in one transaction. */
 async function hasTables(path: string): Promise<boolean> {
   try {
     const { database } = await openReadOnly(path);
@@ -118,10 +108,10 @@ async function hasTables(path: string): Promise<boolean> {
   }
 }
 
-/** What shows that there was a journal, and what to do about it; null: nothing. */
-function signOf(
+/** What shows that there was a journal, and what to do; null: nothing does. */
+function evidenceOf(
   folder: string,
-  { snapshots, historySequence }: Witnesses,
+  { snapshots, historySequence }: DerivedFiles,
   acceptMissingMark: boolean,
 ): string | null {
   if (sizeOf(join(folder, `${JOURNAL_FILE}-wal`)) > 0) return `its -wal file is there. ${PUT_BACK}`;
@@ -144,7 +134,7 @@ function signOf(
   }
   if (state.state !== 'unreadable' || acceptMissingMark) return null;
   return (
-    `${HEAD_FILE} is unreadable, so nobody can tell what had been committed. ${PUT_BACK} If there never was a journal here, ` +
+    `${HEAD_FILE} is unreadable, so it is unknown what had been committed. ${PUT_BACK} If there never was a journal here, ` +
     'start once with ACCEPT_MISSING_MARK=on.'
   );
 }
@@ -153,11 +143,11 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-async function witnessesIn(folder: string): Promise<Witnesses> {
+async function derivedFilesOf(folder: string): Promise<DerivedFiles> {
   return { snapshots: listSnapshots(folder), historySequence: await historySequence(folder) };
 }
 
-/** A history that is damaged or of another version is made again, and shows nothing. */
+/** A history that is damaged or of another version is rebuilt, and proves nothing. */
 async function historySequence(folder: string): Promise<number> {
   const path = historyPath(folder);
   if (!existsSync(path)) return 0;
@@ -175,7 +165,7 @@ async function historySequence(folder: string): Promise<number> {
   }
 }
 
-/** Of the header of a file of SQLite. A file of a later version than this is opened by SQLite for reading only. */
+/** In the header of an SQLite file. SQLite opens a file of a later write version for reading only. */
 const WRITE_VERSION_AT = 18;
 const WRITE_VERSION_MAX = 2;
 
@@ -192,13 +182,13 @@ function writeVersionOf(path: string): number {
 
 function notWritable(path: string, end: number): JournalError {
   return new JournalError(
-    `${path} has all rows up to sequence ${end} as they were written, but the structure of its header is damaged: by its ` +
-      `byte ${WRITE_VERSION_AT} SQLite would not write to it. ${PUT_BACK}`,
+    `${path} has all rows up to sequence ${end} as they were written, but the structure of its header is damaged: because ` +
+      `of byte ${WRITE_VERSION_AT}, SQLite would not write to it. ${PUT_BACK}`,
     end + 1,
   );
 }
 
-function checkWitnesses({ snapshots, historySequence }: Witnesses, end: number): void {
+function checkDerivedFiles({ snapshots, historySequence }: DerivedFiles, end: number): void {
   for (const snapshot of snapshots) {
     if (snapshot.sequence > end && isUndamaged(snapshot)) throw aheadOfJournal(snapshot, end);
   }
@@ -219,10 +209,10 @@ function noticeOf(
 ): string | null {
   if (state.state !== 'read') {
     if (acceptMissingMark) {
-      return `journal.head was ${state.state}; the journal was taken to end at ${end.sequence}`;
+      return `journal.head was ${state.state}; the journal was accepted as complete, with its end at ${end.sequence}`;
     }
     throw new UnmarkedJournal(
-      `${join(folder, HEAD_FILE)} is ${state.state}, so nobody can tell whether the journal, which ends at sequence ` +
+      `${join(folder, HEAD_FILE)} is ${state.state}, so it is unknown whether the journal, which ends at sequence ` +
         `${end.sequence}, is complete. ${PUT_BACK} If this journal is known to be complete, start once with ` +
         'ACCEPT_MISSING_MARK=on.',
       end.sequence + 1,

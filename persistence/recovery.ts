@@ -1,22 +1,23 @@
 /**
- * An engine fed by a journal: recovery after a stop, and the same for the follower, a standby and the replay tool.
+ * An engine fed by a journal: recovery after a stop, and the same for the follower and the replay tool.
  *
  * Always holds: after each batch the engine has the sequence and the digest that the exchange had when it wrote the
- * batch. If not, the journal or this program is not the one that it was then, and a {@link JournalError} says where;
- * the engine is then of no further use.
+ * batch. Otherwise the journal or the program has changed since, and a {@link JournalError} says where; the engine must
+ * then not be used any more. From a snapshot or from the first command, the engine at the end of the journal is the same.
  */
-
 import type { Engine } from '../engine/engine.js';
 import type { Command } from '../engine/interface/commands.js';
 import { JournalError } from './journal/errors.js';
+import { GENESIS, type JournalPosition } from './journal/format.js';
 import { FrameError, FrameReader } from './journal/frames.js';
-import { GENESIS, type JournalBatch, type JournalPosition, type JournalReader } from './journal/reader.js';
+import type { JournalBatch, JournalReader } from './journal/reader.js';
+import { loadNewestSnapshot } from './snapshot/load.js';
 
 export interface RecoveryOptions {
   reader: JournalReader;
-  /** An empty engine, or one that stands at `after`. */
+  /** Empty, or at `after`. */
   engine: Engine;
-  /** Where to go on from, when the engine is not empty: the end of the batch that a snapshot was taken at. */
+  /** The engine's position when it is not empty: the end of the batch at which a snapshot was taken. */
   after?: JournalPosition;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
@@ -26,8 +27,65 @@ export interface RecoveryReport {
   batches: number;
   commands: number;
   durationMs: number;
-  /** Where the engine, and the journal, now stand. */
+  /** The end of the journal, and the engine's position. */
   end: JournalPosition;
+}
+
+/** Where recovery reports its progress; fields first, as pino has it. */
+export interface RecoveryLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface SnapshotRecovery {
+  engine: Engine;
+  /** The end of the journal, and the engine's position. */
+  end: JournalPosition;
+  /** Of the snapshot that was used; 0: none. */
+  snapshotSequence: number;
+  /** Time taken to read the snapshot, and to replay the rest. */
+  loadMs: number;
+  replayMs: number;
+  /** Replayed batches and commands. */
+  batches: number;
+  commands: number;
+}
+
+/**
+ * The engine at the end of the journal: from the newest usable snapshot, or else from the first command.
+ * @throws JournalError when the journal is damaged, or when an undamaged snapshot shows that commands are missing from it.
+ */
+export async function recoverFromSnapshot(options: {
+  /** The data folder. */
+  folder: string;
+  reader: JournalReader;
+  log: RecoveryLog;
+  /** Milliseconds on any clock that does not go back. */
+  elapsedMs: () => number;
+}): Promise<SnapshotRecovery> {
+  const { folder, reader, log, elapsedMs } = options;
+  const startedMs = elapsedMs();
+  const { engine, position } = await loadNewestSnapshot({ folder, reader, log });
+  const loadMs = elapsedMs() - startedMs;
+  const { batches, commands, durationMs, end } = await recover({
+    reader,
+    engine,
+    after: position,
+    elapsedMs,
+  });
+  const figures = { snapshotSequence: position.sequence, loadMs, replayMs: durationMs, batches, commands };
+  log.info(
+    {
+      sequence: engine.sequence,
+      ...figures,
+      loadMs: Math.round(loadMs),
+      replayMs: Math.round(durationMs),
+    },
+    position.sequence === 0
+      ? 'recovered from the whole journal'
+      : 'recovered from a snapshot and the rest of the journal',
+  );
+  return { engine, end, ...figures };
 }
 
 /**
@@ -54,26 +112,26 @@ function checkStart(engine: Engine, after: JournalPosition): void {
   const digestFits = after.digest === null || after.digest === engine.digest();
   if (engine.sequence === after.sequence && digestFits) return;
   throw new JournalError(
-    `the engine stands at sequence ${engine.sequence} with the digest ${engine.digest()}, not at ${after.sequence} with ` +
-      `${after.digest}: the state that it started from (a snapshot) does not belong to this journal`,
+    `the engine is at sequence ${engine.sequence} with the digest ${engine.digest()}, not at ${after.sequence} with ` +
+      `${after.digest}: the snapshot that it started from does not belong to this journal`,
     after.sequence + 1,
   );
 }
 
-/** Looks at a command: before it is applied, at what was; after, at the engine's result and events, and what is. */
-export type AppliedCommand = (command: Command, atMs: number) => void;
+/** Called before or after the engine applies a command; after, the engine has its result and events. */
+export type CommandObserver = (command: Command, atMs: number) => void;
 
-/** Applies batches, in order, to one engine. */
+/** Applies batches to one engine, in order. */
 export class Replay {
   private readonly frames = new FrameReader();
 
   constructor(
     private readonly engine: Engine,
-    private readonly applied: AppliedCommand = () => {},
-    private readonly applying: AppliedCommand = () => {},
+    private readonly applied: CommandObserver = () => {},
+    private readonly applying: CommandObserver = () => {},
   ) {}
 
-  /** @throws JournalError naming the first sequence that cannot be applied as it was. */
+  /** @throws JournalError naming the first sequence that cannot be applied, or whose batch leads to another digest. */
   apply(batch: JournalBatch): void {
     const { engine, frames } = this;
     if (batch.firstSequence !== engine.sequence + 1) {
@@ -86,11 +144,11 @@ export class Replay {
     for (let sequence = batch.firstSequence; sequence <= batch.lastSequence; sequence++) {
       const command = this.read(sequence);
       if (command === null)
-        throw unlike(sequence, `holds no command, but its row says that it goes on to ${batch.lastSequence}`);
+        throw mismatch(sequence, `is missing from its row, which should end at ${batch.lastSequence}`);
       this.applyOne(command, sequence);
     }
     if (this.read(batch.lastSequence + 1) !== null) {
-      throw unlike(batch.lastSequence + 1, `stands in a row that says that it ends before it`);
+      throw mismatch(batch.lastSequence + 1, `is in a row that should end before it`);
     }
     const digest = engine.digest();
     if (digest !== batch.digest) throw otherDigest(batch, digest);
@@ -101,7 +159,7 @@ export class Replay {
       return this.frames.next();
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      throw unlike(sequence, `cannot be decoded: ${error.message}`, error);
+      throw mismatch(sequence, `cannot be decoded: ${error.message}`, error);
     }
   }
 
@@ -112,17 +170,17 @@ export class Replay {
       this.engine.apply(command, atMs);
       this.applied(command, atMs);
     } catch (error) {
-      throw unlike(sequence, `(${command.kind}) cannot be applied: ${(error as Error).message}`, error);
+      throw mismatch(sequence, `(${command.kind}) cannot be applied: ${(error as Error).message}`, error);
     }
     if (this.engine.sequence !== sequence)
-      throw unlike(sequence, `became ${this.engine.sequence} in the engine`);
+      throw mismatch(sequence, `has the sequence ${this.engine.sequence} in the engine`);
   }
 }
 
-function unlike(sequence: number, what: string, cause?: unknown): JournalError {
+function mismatch(sequence: number, what: string, cause?: unknown): JournalError {
   return new JournalError(
-    `the journal's command at sequence ${sequence} ${what}. Its row is as it was written, so it was written by another ` +
-      'version of this program, or by a faulty one: replay it with the version that wrote it.',
+    `the journal's command at sequence ${sequence} ${what}. Its row is undamaged, so it was written by another or a ` +
+      'faulty version of this program: replay it with the version that wrote it.',
     sequence,
     cause,
   );
@@ -131,7 +189,7 @@ function unlike(sequence: number, what: string, cause?: unknown): JournalError {
 function otherDigest(batch: JournalBatch, digest: string): JournalError {
   return new JournalError(
     `after sequence ${batch.lastSequence} the engine's digest is ${digest}, but the exchange that wrote the journal had ` +
-      `${batch.digest}: one of the commands from ${batch.firstSequence} on did something else then. This is another ` +
+      `${batch.digest}: one of the commands from ${batch.firstSequence} on had another result then. This is another ` +
       'version of the program, or one of the two runs had faulty memory: replay it with the version that wrote it.',
     batch.firstSequence,
   );

@@ -1,21 +1,21 @@
 /**
- * What waits for its sequence to be durable: replies, reads and stream messages, in order of sequence.
+ * Replies, reads and stream messages that wait until their sequence is durable, in order of sequence.
  *
- * Always holds: a ring of plain columns that grows and is then reused, so waiting allocates nothing; targets of one
- * sequence are released in the order in which they came.
+ * Always holds: targets of one sequence are released in the order in which they were added. The queue is a ring buffer of
+ * two arrays that grow and are reused, so waiting allocates nothing.
  */
 
-/** Something that leaves the process once it may. */
 export interface ReleaseTarget {
+  /** Sends what the target holds out of the process. */
   release(): void;
 }
 
-/** Stands in slots that wait for nothing, so that what was released can be forgotten. */
-const NOTHING: ReleaseTarget = Object.freeze({ release: () => {} });
+/** Fills empty slots, so that released targets can be garbage-collected. */
+const EMPTY: ReleaseTarget = Object.freeze({ release: () => {} });
 
 export class ReleaseQueue {
   private sequences = new Float64Array(1024);
-  private targets: ReleaseTarget[] = new Array<ReleaseTarget>(1024).fill(NOTHING);
+  private targets: ReleaseTarget[] = new Array<ReleaseTarget>(1024).fill(EMPTY);
   private head = 0;
   length = 0;
 
@@ -23,7 +23,7 @@ export class ReleaseQueue {
     if (this.length === this.targets.length) this.grow();
     const mask = this.targets.length - 1;
     let at = (this.head + this.length) & mask;
-    // They come in order, almost always; one that does not moves up to its place.
+    // Targets almost always come in order; one that does not is moved to its place.
     for (let left = this.length; left > 0; left--) {
       const before = (at - 1) & mask;
       if (this.sequences[before]! <= sequence) break;
@@ -36,19 +36,19 @@ export class ReleaseQueue {
     this.length++;
   }
 
-  /** Takes out the next target that waits for no more than `durableSequence`; null when there is none. */
+  /** Removes and returns the next target up to `durableSequence`; null: there is none. */
   take(durableSequence: number): ReleaseTarget | null {
     if (this.length === 0 || this.sequences[this.head]! > durableSequence) return null;
     const target = this.targets[this.head]!;
-    this.targets[this.head] = NOTHING;
+    this.targets[this.head] = EMPTY;
     this.head = (this.head + 1) & (this.targets.length - 1);
     this.length--;
     return target;
   }
 
-  /** Forgets everything that waits. */
+  /** Removes all targets. */
   clear(): void {
-    this.targets.fill(NOTHING);
+    this.targets.fill(EMPTY);
     this.head = 0;
     this.length = 0;
   }
@@ -56,7 +56,7 @@ export class ReleaseQueue {
   private grow(): void {
     const capacity = this.targets.length;
     const sequences = new Float64Array(capacity * 2);
-    const targets = new Array<ReleaseTarget>(capacity * 2).fill(NOTHING);
+    const targets = new Array<ReleaseTarget>(capacity * 2).fill(EMPTY);
     for (let i = 0; i < capacity; i++) {
       const from = (this.head + i) & (capacity - 1);
       sequences[i] = this.sequences[from]!;

@@ -1,22 +1,19 @@
 /**
- * The sequencer: gives every command its sequence and time, applies it, and lets nothing about it out before it is
- * durable.
+ * The sequencer: gives every command its sequence and time, applies it, and releases nothing about it before it is durable.
  *
  *   submit → frame → engine.apply → open batch → (one commit at a time) → durable → release
  *
- * Batches are group commits: while one is being written, the next fills, and it is written as soon as the disk is
- * free. When the disk is idle, a batch starts after the events that are being handled now, so that everything that
- * came in together is committed together.
+ * Batches are group commits: while one is being written, the next fills, and it is written as soon as the disk is free.
+ * When the disk is idle, a batch is written after the current events of the event loop, so that commands that arrived
+ * together are committed together.
  *
  * Always holds:
  * - the frame of a command is made before the engine sees it, so a command that cannot be journalled changes nothing;
- * - sequence = place in the journal: the engine and the journal never differ by more than the batches held here;
- * - targets are released in order of sequence, and only when the journal has said that it is durable;
- * - after a failure (a commit that failed, an engine that threw, a release that threw) nothing is committed and
- *   nothing is released any more, and `onFatal` has been called, once. The process must then end: memory is ahead of
- *   the disk, and only the journal says what happened.
+ * - a command's sequence is its place in the journal: the engine is ahead of the journal only by the batches held here;
+ * - targets are released in order of sequence, and only when the journal has reported that sequence as durable;
+ * - after a failure (of a commit, of the engine, of a release) nothing is committed or released any more, and `onFatal` is
+ *   called, once. The process must then end: memory is ahead of the disk, and only the journal has the truth.
  */
-
 import type { Engine } from '../engine/engine.js';
 import type { Command } from '../engine/interface/commands.js';
 import type { NumberBuffer } from '../engine/storage/number-buffer.js';
@@ -27,14 +24,14 @@ import { ReleaseQueue, type ReleaseTarget } from './release-queue.js';
 
 export type { ReleaseTarget } from './release-queue.js';
 
-/** Bytes of frames from which on a batch is closed and the next command starts another. */
+/** When the frames of a batch have this many bytes, the next command starts another batch. */
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** Bytes of frames that may wait for the disk. The gateway sheds load long before; this only bounds memory. */
+/** The most bytes of frames that wait for the disk. The gateway sheds load long before; this only bounds memory. */
 const BACKLOG_BYTES = 256 * 1024 * 1024;
 /** Buffers kept for reuse: one being written, one being filled. */
 const SPARE_WRITERS = 2;
 
-/** The part of a journal that the sequencer needs (see journal.ts). */
+/** The part of a journal that the sequencer needs (journal/journal.ts). */
 export interface CommitLog {
   readonly end: { readonly sequence: number; readonly digest: string | null };
   append(batch: BatchContent, done: (error: JournalError | null) => void): void;
@@ -42,27 +39,27 @@ export interface CommitLog {
 }
 
 export interface SequencerOptions {
-  /** Stands where the journal ends: new, or recovered from it. */
+  /** At the end of the journal: new, or recovered from it. */
   engine: Engine;
   journal: CommitLog;
-  /** The time, in milliseconds since the epoch. It may go back; the time of commands does not. */
+  /** Milliseconds since the epoch. It may go back; the time of commands does not. */
   now: () => number;
-  /** Called once, with the reason, when nothing can go on; the process must end. */
+  /** Called once, after a failure; the process must end. */
   onFatal: (error: Error) => void;
-  /** Told of each commit, with the sequence that is durable now. */
+  /** Called after each commit. */
   onCommit?: (durableSequence: number) => void;
-  /** Default 4 MiB: where batches are cut. */
+  /** Default 4 MiB: the size at which a batch is closed. */
   batchBytes?: number;
-  /** Default 256 MiB: from here on submit refuses. */
+  /** Default 256 MiB: the backlog at which `submit` refuses. */
   backlogBytes?: number;
 }
 
-/** The sequencer takes no command now; this one was not executed. */
+/** The sequencer accepts no command now; this one was not executed. */
 export class SubmitRefused extends Error {
   override name = 'SubmitRefused';
 }
 
-/** A batch that is closed: being written, or next in line. */
+/** A batch that is being written or waits for the disk. */
 interface ClosedBatch extends BatchContent {
   writer: FrameWriter;
 }
@@ -78,7 +75,7 @@ export class Sequencer {
 
   private durable: number;
   private open = new FrameWriter();
-  /** Closed batches that wait for the disk; more than one only when it is far behind. */
+  /** Closed batches that wait for the disk; more than one only when the disk is far behind. */
   private readonly closed: ClosedBatch[] = [];
   private inFlight: ClosedBatch | null = null;
   private readonly spare: FrameWriter[] = [];
@@ -89,7 +86,7 @@ export class Sequencer {
   private releasing = false;
   private closing = false;
   private fatal: Error | null = null;
-  /** Called when everything is durable, or nothing can become so any more. */
+  /** Called when everything is durable, or after a failure. */
   private settled: (() => void) | null = null;
   private batchCount = 0;
   private lastBatchCount = 0;
@@ -105,7 +102,7 @@ export class Sequencer {
     const { sequence, digest } = journal.end;
     if (engine.sequence !== sequence || (digest !== null && engine.digest() !== digest)) {
       throw new Error(
-        `the engine stands at ${engine.sequence}, the journal ends at ${sequence}: recover first`,
+        `the engine is at ${engine.sequence}, but the journal ends at ${sequence}: recover first`,
       );
     }
     this.engine = engine;
@@ -118,32 +115,32 @@ export class Sequencer {
     this.durable = sequence;
   }
 
-  /** Everything up to here is on disk. */
+  /** Every command up to this sequence is on disk. */
   get durableSequence(): number {
     return this.durable;
   }
 
-  /** Commands that are applied and not yet durable. */
+  /** Commands that are applied but not yet durable. */
   get backlog(): number {
     return this.engine.sequence - this.durable;
   }
 
-  /** Bytes of their frames. */
+  /** Bytes of the frames of those commands. */
   get backlogBytes(): number {
     return this.open.length + this.closedBytes;
   }
 
-  /** Commands of the batch that is being written, 0 when none is. */
+  /** Commands in the batch that is being written; 0: none is. */
   get inFlightCommands(): number {
     return this.inFlight === null ? 0 : this.inFlight.writer.count;
   }
 
-  /** Commands that wait for the next batch, or the ones after it. */
+  /** Commands that wait for the next batch or a later one. */
   get pendingCommands(): number {
     return this.backlog - this.inFlightCommands;
   }
 
-  /** Targets that wait to be released. */
+  /** Targets that wait for their release. */
   get waitingTargets(): number {
     return this.waiting.length;
   }
@@ -158,16 +155,16 @@ export class Sequencer {
     return this.lastBatchCount;
   }
 
-  /** Why nothing goes on any more; null while all is well. */
+  /** The failure that has stopped the sequencer; null: there was none. */
   get failure(): Error | null {
     return this.fatal;
   }
 
   /**
-   * Executes a command. Its answer is the engine's result tape, valid until the next submit; it may leave the process
-   * when `engine.sequence` is durable ({@link releaseAt}).
-   * @throws FrameError for a command that the types do not allow, SubmitRefused when too much waits for the disk or
-   *   the sequencer is closing; both change nothing. When the engine throws, that error, after onFatal.
+   * Executes a command and returns the engine's result, which is valid until the next submit. The result may leave the
+   * process when `engine.sequence` is durable ({@link releaseAt}).
+   * @throws FrameError for a command that the types do not allow, and SubmitRefused when too much waits for the disk or
+   *   the sequencer is closing; both change nothing. When the engine throws, its error, after onFatal.
    */
   submit(command: Command): NumberBuffer {
     if (this.fatal !== null || this.closing || this.backlogBytes >= this.backlogLimitBytes)
@@ -190,9 +187,9 @@ export class Sequencer {
   }
 
   /**
-   * Releases the target as soon as everything up to `sequence` is durable; if it is, before this returns (or, from
-   * within a release, right after the releases that come before it). In order of sequence, then of the calls. Never, once
-   * something has failed.
+   * Releases the target as soon as everything up to `sequence` is durable. If it already is: before this returns, or, when
+   * called within a release, after the releases that precede it. In order of sequence, then of the calls. Never after a
+   * failure.
    */
   releaseAt(sequence: number, target: ReleaseTarget): void {
     if (!(sequence >= 0 && sequence <= this.engine.sequence)) {
@@ -203,7 +200,7 @@ export class Sequencer {
     if (sequence <= this.durable) this.release();
   }
 
-  /** Takes no more commands, commits and releases what there is, and closes the journal. Rejects if that failed. */
+  /** Accepts no more commands, commits and releases the rest, and closes the journal. Rejects after a failure. */
   async close(): Promise<void> {
     if (this.closing) throw new Error('the sequencer is already closing');
     this.closing = true;
@@ -229,7 +226,7 @@ export class Sequencer {
     );
   }
 
-  /** The digest is that after the batch's last command, so a batch is closed before the next command is applied. */
+  /** Called before the next command is applied: the batch's digest is the engine's after the batch's last command. */
   private closeBatch(): void {
     const writer = this.open;
     const lastSequence = this.engine.sequence;
@@ -267,7 +264,7 @@ export class Sequencer {
       this.batchCount++;
       this.lastBatchCount = batch.writer.count;
       this.recycle(batch.writer);
-      // The disk first: it works while the replies are written.
+      // First the next commit: the disk works while the replies are written.
       this.startCommit();
       this.onCommit?.(this.durable);
       this.release();
@@ -282,7 +279,7 @@ export class Sequencer {
   }
 
   private release(): void {
-    // From within a release: the loop that is running takes it.
+    // Called within a release: the running loop releases the target.
     if (this.releasing) return;
     this.releasing = true;
     try {

@@ -5,10 +5,9 @@
 import { statSync } from 'node:fs';
 import { Engine } from '../../engine/engine.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
-import { Replay, recover } from '../../persistence/recovery.js';
+import { Replay, recover, recoverFromSnapshot } from '../../persistence/recovery.js';
 import { readSnapshot, takeSnapshot, writeSnapshot } from '../../persistence/snapshot/file.js';
 import { prepareSnapshotFolder, snapshotNameOf } from '../../persistence/snapshot/folder.js';
-import { recoverFromSnapshot } from '../../persistence/snapshot/recovery.js';
 import { folderBytes, makeFolder, removeFolder } from '../measure/machine.js';
 import { type Section, type Table, textOf } from '../measure/report.js';
 import { median, spread } from '../measure/samples.js';

@@ -7,7 +7,8 @@
  * plan's digest.
  */
 import { Engine } from '../../engine/engine.js';
-import { type Durability, type Journal, openJournal } from '../../persistence/journal/journal.js';
+import { openJournal } from '../../persistence/data-folder.js';
+import type { Durability, Journal } from '../../persistence/journal/journal.js';
 import { type ReleaseTarget, Sequencer } from '../../persistence/sequencer.js';
 import { Samples } from '../measure/samples.js';
 import type { Workload } from './workload.js';

@@ -1,5 +1,5 @@
 /** What every route works with: the exchange behind it, who may come in, and how the process is doing. */
-import type { History } from '../../persistence/history/history.js';
+import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
 import type { Passwords } from '../auth/passwords.js';
 import type { Sessions } from '../auth/sessions.js';
@@ -15,7 +15,7 @@ import type { UnsentAnswers } from './unsent-answers.js';
 export interface Gateway {
   readonly sequencer: Sequencer;
   /** Null: it is turned off, and there is no history to read. */
-  readonly history: History | null;
+  readonly history: HistoryClient | null;
   readonly sessions: Sessions;
   readonly passwords: Passwords;
   readonly config: Config;

@@ -16,7 +16,7 @@ import {
   marketParts,
   upHalfTicks,
   marketText as writeMarket,
-} from '../../persistence/history/market-text.js';
+} from '../../persistence/market-json/market.js';
 import { averagePriceMicros, lotsText, microsText, microsTextOrNull, ticksText } from './decimal.js';
 
 export interface MarketReads extends Assets {

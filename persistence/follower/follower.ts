@@ -1,20 +1,21 @@
 /**
- * The follower, as the trading thread has it: a thread with an engine of its own that is fed by the journal alone. It
- * checks that the journal leads to the state that the exchange had, writes snapshots, and keeps history and leaderboards.
+ * The trading thread's side of the follower: a thread with an engine of its own, fed by the journal alone. The follower
+ * checks that the journal leads to the state that the exchange had, writes snapshots, and keeps the history and the
+ * leaderboards.
  *
- * Always holds: the trading thread never waits for it, and tells it nothing but that something was committed. If it
- * finds that the journal says otherwise, `onDisagreement` is called, once. A thread that ends by itself (out of memory, say)
- * is started again, a few times: it goes on where it was, and checks what was committed meanwhile.
+ * Always holds: the trading thread never waits for the follower, and tells it only that something was committed. If the
+ * journal disagrees with the exchange, `onDisagreement` is called, once. A thread that fails (out of memory, say) is
+ * restarted, up to RESTARTS_MAX times within RESTARTS_WITHIN_MS: it continues where it was.
  */
 import { Worker } from 'node:worker_threads';
-import { History } from '../history/history.js';
+import { HistoryClient } from './history-client.js';
 import { CommitMarks } from './lag.js';
 import type { FollowerData, FollowerLog, FromFollower, ToFollower } from './messages.js';
 import { ProgressBoard } from './progress-board.js';
 
 const SNAPSHOT_EVERY_COMMANDS = 500_000;
 const SNAPSHOT_EVERY_MS = 300_000;
-/** How often a thread that ended by itself is started again within a time, and how long after its end. */
+/** How many times a failed thread is restarted, within what time, and after what pause. */
 const RESTARTS_MAX = 5;
 const RESTARTS_WITHIN_MS = 600_000;
 const RESTART_AFTER_MS = 1_000;
@@ -22,53 +23,53 @@ const RESTART_AFTER_MS = 1_000;
 export interface FollowerOptions {
   /** The data folder. */
   folder: string;
-  /** Where the journal ends now. */
+  /** Of the end of the journal. */
   durableSequence: number;
-  /** A snapshot at the latest after so many commands, or so much of the exchange's time. Defaults: 500,000; 5 minutes. */
+  /** The most commands, and the most of the exchange's time, between snapshots. Defaults: 500,000; 5 minutes. */
   snapshotEveryCommands?: number;
   snapshotEveryMs?: number;
   log: FollowerLog;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
-  /** The journal, or what it leads to, is not what this exchange made: trading must stop. `sequence` is the first bad one. */
+  /** The journal does not lead to this exchange's state: trading must stop. `sequence` is the first bad one. */
   onDisagreement: (sequence: number, message: string) => void;
-  /** The thread ends by itself again and again: nothing checks the journal any more, and there is no history. */
+  /** The thread has failed too often: nothing checks the journal any more, and there is no history. */
   onFailure: (error: Error) => void;
 }
 
 export interface FollowerStatus {
-  /** Applied and found to agree; and in the history. */
+  /** The last sequence that was applied and agreed; the last one in the history. */
   appliedSequence: number;
   projectedSequence: number;
-  /** What is durable and not in the history: commands, and the time since the oldest of them was committed. */
+  /** Commands that are durable and not in the history, and the time since the oldest of them was committed. */
   lagCommands: number;
   lagMs: number;
-  /** Of the newest snapshot, 0: none. The time is the exchange's, and 0 until this process has written one. */
+  /** Of the newest snapshot; 0: none. The time is the exchange's, and 0 until this process has written a snapshot. */
   snapshotSequence: number;
   snapshotAtMs: number;
   /** Entries of lists in history.db, and markets. */
   historyEntries: number;
-  /** Why it cannot go on now, though it tries again; null: it works. And how often that has happened. */
+  /** Why the follower cannot continue now (it retries), null while it works; and how often that has happened. */
   trouble: string | null;
   troubleCount: number;
 }
 
 export class Follower {
   /** Reads of history and leaderboards. */
-  readonly history: History;
+  readonly history: HistoryClient;
   private readonly board = new ProgressBoard();
   private readonly marks = new CommitMarks();
   private readonly workerData: FollowerData;
   private thread: Worker;
-  /** Settles when the thread that runs now has ended. */
+  /** Settles when the current thread has ended. */
   private threadEnd: Promise<void> = Promise.resolve();
-  /** Why its thread ended by itself, as far as that is known. */
+  /** Why the thread failed, if that is known. */
   private fault: Error | null = null;
   private restartedAtMs: number[] = [];
   private restart: NodeJS.Timeout | null = null;
   private trouble: string | null = null;
   private troubleCount = 0;
-  /** Why it does nothing any more. */
+  /** Why the follower has ended for good; null while it runs. */
   private ended: string | null = null;
 
   constructor(private readonly options: FollowerOptions) {
@@ -82,19 +83,19 @@ export class Follower {
       snapshotEveryMs: options.snapshotEveryMs ?? SNAPSHOT_EVERY_MS,
     };
     this.thread = this.startThread();
-    this.history = new History({
+    this.history = new HistoryClient({
       send: (id, request, minSequence) => this.send({ kind: 'read', id, request, minSequence }),
       lagMs: () => this.lagMs(),
       elapsedMs,
-      problem: () => this.ended ?? (this.restart === null ? null : 'the follower is being started again'),
+      problem: () => this.ended ?? (this.restart === null ? null : 'the follower is being restarted'),
     });
   }
 
-  /** To be called after every commit. Takes a microsecond, and now and then a message. */
+  /** Called after every commit. Takes a microsecond, and sometimes a message. */
   committed(sequence: number): void {
     this.board.set('durable', sequence);
     this.marks.committed(sequence, this.options.elapsedMs());
-    if (this.ended === null && this.board.takeIdle()) this.send({ kind: 'wake' });
+    if (this.ended === null && this.board.clearIdle()) this.send({ kind: 'wake' });
   }
 
   get status(): FollowerStatus {
@@ -114,8 +115,8 @@ export class Follower {
   }
 
   /**
-   * Lets it finish the batch that it is at, and ends the thread; at once if it has not got to the first one. Reads that wait are
-   * answered `unavailable`.
+   * Ends the thread after the batch that it is applying, or at once while it loads a snapshot. Pending reads are answered
+   * `unavailable`.
    */
   async close(): Promise<void> {
     this.end('the exchange is closing');
@@ -178,7 +179,7 @@ export class Follower {
   }
 
   private threadEnded(): void {
-    // After a disagreement, or when it is closed, it is meant to end.
+    // It is expected to end after a disagreement, and when it is closed.
     if (this.ended !== null) return;
     const { elapsedMs, log, onFailure } = this.options;
     const error = this.fault ?? new Error("the follower's thread has ended");
@@ -191,10 +192,10 @@ export class Follower {
       onFailure(error);
       return;
     }
-    log.error({ problem: String(error.stack) }, "the follower's thread has ended and will be started again");
-    // One that never began has not failed: no descriptor was left for it, say.
+    log.error({ problem: String(error.stack) }, "the follower's thread has ended and will be restarted");
+    // A thread that could not start has not failed: there was no file descriptor for it, say.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED') this.restartedAtMs.push(nowMs);
-    this.history.end('the follower is being started again');
+    this.history.end('the follower is being restarted');
     this.restart = setTimeout(() => {
       this.restart = null;
       this.thread = this.startThread();
@@ -207,7 +208,7 @@ export class Follower {
   }
 }
 
-/** The built thread, also when this file runs from its source, as it does in tests: Node.js 20 runs no TypeScript. */
+/** The compiled thread, also when this file runs from source, as in tests: Node.js 20 does not run TypeScript. */
 function workerUrl(): URL {
   const isSource = import.meta.url.endsWith('.ts');
   return new URL(isSource ? '../../dist/persistence/follower/worker.js' : './worker.js', import.meta.url);

@@ -1,17 +1,17 @@
 /**
- * How far behind the follower is in time: for how long the oldest commit that it has not projected has been durable.
+ * The follower's lag in time: how long the oldest commit that is not in the history has been durable.
  *
- * Commits within 100 ms share a mark that has the time of the first, so the lag is never told too small, and too large
- * by no more than that.
+ * Commits within 100 ms share a mark with the time of the first, so the lag is never too small, and at most 100 ms too
+ * large.
  */
 const MARK_MS = 100;
-/** Marks kept; whatever comes when they are full is already far beyond any limit on the lag. */
+/** The most marks kept. When they are full, the lag is far beyond any limit. */
 const MARKS_MAX = 4_096;
 
 interface Mark {
-  /** Of the last commit of the mark. */
+  /** Of the last commit in the mark. */
   sequence: number;
-  /** Of its first. */
+  /** Of the first. */
   atMs: number;
 }
 
@@ -29,10 +29,7 @@ export class CommitMarks {
     }
   }
 
-  /**
-   * 0 when everything that was committed is projected. A history that is made again goes back: then it counts from when
-   * that is first seen.
-   */
+  /** 0 when the history has every commit. A history that is rebuilt goes back; its lag counts from the first call after. */
   lagMs(projectedSequence: number, nowMs: number): number {
     if (this.marks.length === 0 && this.lastSequence > projectedSequence) {
       this.marks.push({ sequence: this.lastSequence, atMs: nowMs });

@@ -1,33 +1,31 @@
 /**
- * The follower's life: one session after another, until it is closed or finds that the journal is not what the exchange
- * made.
+ * The follower's main loop: one session after another, until it is closed or the journal disagrees with the exchange.
  *
- * - Damage in history.db: it is named in the log, the file is removed, and the next session makes it again (after a second,
- *   if that was the reason the last time, too).
- * - A journal that is damaged, or that leads this engine to another digest: reported, with the sequence, and the end.
- * - Anything else (a file that cannot be read now, a full disk): told as a trouble, and tried again, after a quarter of a
+ * - Damage in history.db is logged, the file is removed, and the next session rebuilds it, after a pause if there
+ *   was damage before.
+ * - A journal that is damaged, or leads this engine to another digest, is reported with the sequence, and ends the loop.
+ * - Anything else (a file that cannot be read now, a full disk) is reported as trouble and retried, after a quarter of a
  *   second at first and ten seconds at most. Trading does not depend on it.
  *
- * Reads that come before the first session is open wait for it; between sessions they are `unavailable`. What lies before
- * the snapshot that the first session began with is checked once, hash by hash, when there is nothing else to do: damage is
- * found even where nobody replays.
+ * Reads that come before the first session is open wait for it; between sessions they are `unavailable`.
+ *
+ * A session does not check the batches before its snapshot: the exchange checked the hash of every batch before it
+ * started (judgement.ts), and a snapshot taken since holds only batches that the follower itself has checked.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { HistoryDamage } from '../history/damage.js';
 import type { HistoryRequest } from '../history/requests.js';
+import { HistoryDamage } from '../history/rows.js';
 import { removeHistory } from '../history/store.js';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
-import { type JournalPosition, openJournalReader } from '../journal/reader.js';
 import { prepareSnapshotFolder } from '../snapshot/folder.js';
-import type { FollowerLog, FromFollower } from './messages.js';
+import type { FromFollower } from './messages.js';
 import type { Answered } from './reads.js';
 import { FollowerSession, type SessionOptions } from './session.js';
 
-/** How long to wait before the first attempt after a failure; doubled for each further one, up to the longest wait. */
+/** The pause after a failure; doubled for each further one, up to the longest. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
 
-/** What the loop tells of itself. */
 export type FollowerNews = Extract<FromFollower, { kind: 'disagreement' | 'trouble' }>;
 
 interface EarlyRead {
@@ -42,13 +40,10 @@ export class FollowerLoop {
   private early: EarlyRead[] | null = [];
   private unavailable = '';
   private readonly stopped = new AbortController();
-  /** The check of what lies before the first session's start; null: not begun. */
-  private pastCheck: Promise<void> | null = null;
-  private pastIsTroubled = false;
   private disagreed = false;
   /** Whether the history has been damaged before. */
   private wasDamaged = false;
-  /** Failures since it last caught up with the journal; and what the last one was, null: it has caught up. */
+  /** Failures since the follower last caught up with the journal; and the last of them, null: it has caught up. */
   private failures = 0;
   private problem: string | null = null;
 
@@ -57,23 +52,22 @@ export class FollowerLoop {
     private readonly tell: (news: FollowerNews) => void,
   ) {}
 
-  /** Settles when the follower is closed, or has found something that ends it. */
+  /** Settles when the follower is closed or has found a disagreement. */
   async run(): Promise<void> {
     while (!this.isOver()) {
       try {
         await prepareSnapshotFolder(this.options.folder);
         this.session = await FollowerSession.open(this.options);
         const { session } = this;
-        // It may have been closed while the session was opened.
+        // The follower may have been closed while the session was opened.
         if (this.isOver()) session.stop();
-        this.takeEarlyReads((read) => session.read(read.request, read.minSequence, read.done));
-        await session.run(() => this.caughtUp(session.startPosition));
+        this.forEachEarlyRead((read) => session.read(read.request, read.minSequence, read.done));
+        await session.run(() => this.caughtUp());
       } catch (error) {
         await this.recoverFrom(error);
       }
     }
     await this.closeSession('the follower has stopped');
-    await this.pastCheck;
   }
 
   wake(): void {
@@ -105,16 +99,20 @@ export class FollowerLoop {
       const { table, row } = error;
       log.error(
         { table, row, problem: error.message },
-        'the history is damaged and will be made again from the journal',
+        'the history is damaged and will be rebuilt from the journal',
       );
-      await this.closeSession('the history is being made again');
+      await this.closeSession('the history is being rebuilt');
       removeHistory(folder);
       if (this.wasDamaged) await this.pause();
       this.wasDamaged = true;
       return;
     }
-    this.troubled(error, 'the follower has failed and tries again');
-    await this.closeSession('the follower has failed and tries again');
+    const { message, stack } = error as Error;
+    this.problem = message;
+    const problem = error instanceof JournalUnavailable ? message : String(stack);
+    log.error({ problem }, 'the follower has failed and will retry');
+    this.tell({ kind: 'trouble', problem: message });
+    await this.closeSession('the follower has failed and will retry');
     await this.pause();
   }
 
@@ -124,20 +122,7 @@ export class FollowerLoop {
     return delay(waitMs, undefined, { signal: this.stopped.signal }).catch(() => {});
   }
 
-  private troubled(error: unknown, message: string): void {
-    const { message: problem, stack } = error as Error;
-    this.options.log.error(
-      { problem: error instanceof JournalUnavailable ? problem : String(stack) },
-      message,
-    );
-    this.problem = problem;
-    this.tell({ kind: 'trouble', problem });
-  }
-
-  private caughtUp(startPosition: JournalPosition): void {
-    this.pastCheck ??= this.checkPast(startPosition);
-    // While the check waits for its next attempt, that is the trouble.
-    if (this.pastIsTroubled) return;
+  private caughtUp(): void {
     this.failures = 0;
     if (this.problem === null) return;
     this.problem = null;
@@ -147,16 +132,16 @@ export class FollowerLoop {
 
   private async closeSession(reason: string): Promise<void> {
     this.unavailable = reason;
-    this.takeEarlyReads(({ done }) => done({ outcome: 'unavailable', reason }));
+    this.forEachEarlyRead(({ done }) => done({ outcome: 'unavailable', reason }));
     const { session } = this;
     this.session = null;
     await session?.close(reason);
   }
 
-  private takeEarlyReads(take: (read: EarlyRead) => void): void {
+  private forEachEarlyRead(handle: (read: EarlyRead) => void): void {
     const early = this.early ?? [];
     this.early = null;
-    for (const read of early) take(read);
+    for (const read of early) handle(read);
   }
 
   private disagree(error: JournalError): void {
@@ -165,51 +150,5 @@ export class FollowerLoop {
     const sequence = error.firstBadSequence ?? this.options.board.get('applied') + 1;
     this.tell({ kind: 'disagreement', sequence, message: error.message });
     this.close();
-  }
-
-  private async checkPast(until: JournalPosition): Promise<void> {
-    while (!this.isOver()) {
-      try {
-        await checkChain(this.options, until, this.stopped.signal);
-        this.pastIsTroubled = false;
-        // It may be asleep, with nothing to follow.
-        this.wake();
-        return;
-      } catch (error) {
-        if (error instanceof JournalError) {
-          this.disagree(error);
-          return;
-        }
-        this.pastIsTroubled = true;
-        this.troubled(error, 'the older part of the journal cannot be checked now, and is tried again');
-        await this.pause();
-      }
-    }
-  }
-}
-
-/** Reads the journal from its first batch to a position. */
-async function checkChain(
-  { folder, log }: { folder: string; log: FollowerLog },
-  until: JournalPosition,
-  signal: AbortSignal,
-): Promise<void> {
-  if (until.sequence === 0) return;
-  const reader = await openJournalReader(folder);
-  try {
-    for await (const { lastSequence, hash } of reader.batches()) {
-      if (signal.aborted) return;
-      if (lastSequence < until.sequence) continue;
-      if (lastSequence > until.sequence || !hash.equals(until.hash)) {
-        throw new JournalError(
-          `the journal's chain does not lead to its batch at ${until.sequence}`,
-          until.sequence,
-        );
-      }
-      log.info({ sequence: until.sequence }, 'the journal before the snapshot is whole');
-      return;
-    }
-  } finally {
-    await reader.close();
   }
 }

@@ -1,18 +1,18 @@
-/** What the trading thread and the follower's thread send each other. */
+/** The messages between the trading thread and the follower's thread. */
 import type { HistoryOutcome, HistoryRequest } from '../history/requests.js';
 
-/** What the follower is started with. */
+/** The follower's start parameters. */
 export interface FollowerData {
   /** The data folder. */
   folder: string;
-  /** FollowerBoard's. */
+  /** The ProgressBoard's. */
   memory: SharedArrayBuffer;
   snapshotEveryCommands: number;
   snapshotEveryMs: number;
 }
 
 export type ToFollower =
-  /** Something is durable that the follower has not seen. */
+  /** There are durable commands that the follower has not applied. */
   | { kind: 'wake' }
   | { kind: 'read'; id: number; request: HistoryRequest; minSequence: number }
   | { kind: 'close' };
@@ -22,12 +22,11 @@ export type LogLevel = 'info' | 'warn' | 'error';
 export type FromFollower =
   | { kind: 'answer'; id: number; outcome: HistoryOutcome }
   | { kind: 'log'; level: LogLevel; fields: object; message: string }
-  /** It cannot go on now, and tries again; null: it goes on. */
+  /** The follower cannot continue now and retries; null: it works again. */
   | { kind: 'trouble'; problem: string | null }
-  /** The follower has stopped for good: the journal, or what it leads to, is not what the exchange says it is. */
+  /** The follower has stopped for good: the journal is damaged, or leads to another state than the exchange has. */
   | { kind: 'disagreement'; sequence: number; message: string };
 
-/** Where parts of the follower say what they do. */
 export interface FollowerLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

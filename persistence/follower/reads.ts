@@ -1,12 +1,12 @@
 /**
- * Reads that wait for their turn. Leaderboards are served as soon as the follower's engine has come to the sequence that they
- * ask for. What is in the database is served in groups, when the history stands where the engine does: all reads of a group
- * are of one transaction and of that one state of the engine, so that each answer is true as a whole at one sequence.
+ * The queue of reads. Leaderboards are served as soon as the follower's engine has reached the requested sequence. Reads of
+ * the database are served in groups, when the history is at the engine's sequence: all reads of a group see one
+ * transaction and one state of the engine, so each answer is true as a whole at one sequence.
  *
- * A group has every read that is due, but one at most of those that are long, and that one comes last: pages of markets with
- * their price histories hold up only each other.
+ * A group has every read that is due, but at most one long read, which comes last: pages of markets with price histories
+ * delay only each other.
  *
- * Always holds: every read is answered once; one whose session ends before it was served is answered `unavailable`.
+ * Always holds: every read is answered once; if its session ends first, with `unavailable`.
  */
 import type { Engine } from '../../engine/engine.js';
 import { type PreparedAnswer, prepareAnswer } from '../history/answers.js';
@@ -29,7 +29,7 @@ interface WaitingRead {
   done: Answered;
 }
 
-/** A read of a group, which can be run when the group's transaction has begun. */
+/** A read of a group, which is run after the group's transaction has begun. */
 interface PreparedRead {
   run: PreparedAnswer;
   isLong: boolean;
@@ -40,20 +40,17 @@ interface ReadsOptions {
   engine: Engine;
   boards: Leaderboards;
   database: HistoryReads;
-  /** Called when the database gives something that is not what was written. */
+  /** Called when a read of the database fails. */
   failed: (error: unknown) => void;
-  /** Called when a group is over, and another may be served. */
+  /** Called when a group is done, and another may be served. */
   groupEnded: () => void;
 }
 
 export class FollowerReads {
-  /**
-   * Settles when the group that was served last has begun its transaction. Until then nothing may be written: the group would
-   * see it.
-   */
+  /** Settles when the last group has begun its transaction. Until then nothing may be written: the group would see it. */
   begun: Promise<void> = Promise.resolve();
   private waiting: WaitingRead[] = [];
-  /** The rest of the group that is being read; null: none is. */
+  /** The unread rest of the current group; null: there is none. */
   private group: PreparedRead[] | null = null;
   private ended: string | null = null;
 
@@ -64,19 +61,19 @@ export class FollowerReads {
     else this.waiting.push({ request, minSequence, done });
   }
 
-  /** Whether a read waits for more of the journal to be followed, or for its group. */
+  /** Whether a read waits, for the engine or for its group. */
   get areWaiting(): boolean {
     return this.waiting.length > 0;
   }
 
-  /** Whether a group could be served if the history stood where the engine does. */
+  /** Whether a group could be served if the history were at the engine's sequence. */
   get areDue(): boolean {
     if (this.group !== null) return false;
     const { sequence } = this.options.engine;
     return this.waiting.some(({ request, minSequence }) => minSequence <= sequence && isStored(request));
   }
 
-  /** Serves what may be served now. */
+  /** Serves the reads that can be served now. */
   serve(projectedSequence: number): void {
     if (this.waiting.length === 0) return;
     const { engine, database } = this.options;
@@ -89,7 +86,7 @@ export class FollowerReads {
       const { request, minSequence, done } = read;
       const isLong = request.kind === 'pastMarketTexts';
       if (minSequence > sequence) this.waiting.push(read);
-      else if (!isStored(request)) done({ outcome: 'ok', sequence, answer: this.rank(request) });
+      else if (!isStored(request)) done({ outcome: 'ok', sequence, answer: this.fromEngine(request) });
       else if (!isGroupTime || (isLong && group.some((other) => other.isLong))) this.waiting.push(read);
       else group.push({ run: prepareAnswer(engine, database, request), isLong, done });
     }
@@ -98,7 +95,7 @@ export class FollowerReads {
     this.startGroup(group, sequence);
   }
 
-  /** Answers everything that waits, and everything to come, with `unavailable`. */
+  /** Answers all waiting and all later reads with `unavailable`. */
   end(reason: string): void {
     this.ended = reason;
     for (const { done } of [...this.waiting, ...(this.group ?? [])]) done({ outcome: 'unavailable', reason });
@@ -109,7 +106,7 @@ export class FollowerReads {
   private startGroup(group: PreparedRead[], sequence: number): void {
     this.group = group;
     const begun = this.options.database.begin(sequence);
-    // Whoever waits for this only wants to know that it is over; that it failed is the group's.
+    // A failure is handled by the group.
     this.begun = begun.catch(() => {});
     void this.readGroup(group, begun, sequence);
   }
@@ -121,7 +118,7 @@ export class FollowerReads {
       await begun;
       for (reading = group.shift(); reading !== undefined; reading = group.shift()) {
         const answer = await reading.run();
-        // Before the last answer goes out, so that a thread whose reads are answered has nothing under way.
+        // Before the last answer is sent: once all reads are answered, no call into SQLite is under way.
         if (group.length === 0) await database.end();
         reading.done({ outcome: 'ok', sequence, answer });
       }
@@ -136,7 +133,7 @@ export class FollowerReads {
     groupEnded();
   }
 
-  private rank(
+  private fromEngine(
     request: RequestOf<Exclude<HistoryKind, StoredRequest['kind']>>,
   ): HistoryAnswers['leaderboard' | 'rank'] {
     const { boards, engine } = this.options;

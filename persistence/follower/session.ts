@@ -1,49 +1,45 @@
 /**
- * The follower at work: an engine fed by the journal alone, the history that comes out of it, leaderboards, snapshots.
- * It begins with what history.db has and the newest snapshot that is not after that, and follows the journal until it is
- * stopped or something is wrong.
+ * A session of the follower: an engine fed by the journal alone, and the history, the leaderboards and the snapshots made
+ * from it. It begins with history.db and the newest snapshot that is not after it, and follows the journal until it is
+ * stopped or fails.
  *
  * Always holds:
  * - after each batch the engine has the digest that the exchange had (recovery.ts), and the chain is unbroken;
- * - history is written in whole batches, one transaction at a time. What waits in memory is bounded: beyond the limit the
+ * - history is written in whole batches, one transaction at a time. Waiting entries are bounded: beyond the limit the
  *   next batch is not read before the transaction is done.
  *
- * Every look at the journal and every transaction costs about as much as hundreds of commands, however few it is for. So
- * commits are let come together for a moment before the follower goes after them, all at once; unless somebody waits for
- * them. On a machine with few cores that leaves more of them to the thread that trades.
+ * A read of the journal and a transaction cost about as much as hundreds of commands, however few they are for. So the
+ * follower waits a moment for commits to collect and then follows them together, unless a read waits for them. On a
+ * machine with few cores this leaves more time to the trading thread.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
 import { type CheckedHistory, checkHistory } from '../history/check.js';
-import { HistoryDamage } from '../history/damage.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
 import { HistoryReads } from '../history/reads.js';
 import type { HistoryRequest } from '../history/requests.js';
+import { HistoryDamage } from '../history/rows.js';
 import { type CommittedLists, HistoryStore } from '../history/store.js';
 import { JournalError } from '../journal/errors.js';
-import {
-  type JournalBatch,
-  type JournalPosition,
-  type JournalReader,
-  openJournalReader,
-} from '../journal/reader.js';
+import type { JournalPosition } from '../journal/format.js';
+import { type JournalBatch, type JournalReader, openJournalReader } from '../journal/reader.js';
 import { Leaderboards } from '../leaderboard/leaderboard.js';
 import { Replay } from '../recovery.js';
 import type { readSnapshot } from '../snapshot/file.js';
-import { loadNewestSnapshot, type StartingPoint } from '../snapshot/recovery.js';
+import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
 import type { FollowerLog } from './messages.js';
 import type { ProgressBoard } from './progress-board.js';
 import { type Answered, FollowerReads } from './reads.js';
 import { FollowerSnapshots, type SnapshotSchedule, type WriteSnapshot } from './snapshots.js';
 
-/** For how long commits come together, while no read waits for them. */
+/** How long commits collect while no read waits for them. */
 const GATHER_MS = 100;
-/** Entries, or commands, for which a transaction is begun although there is more to follow. */
+/** Entries, or commands, after which a transaction is begun although there are more batches to follow. */
 const TRANSACTION_ENTRIES = 50_000;
 const TRANSACTION_COMMANDS = 50_000;
-/** Entries that may wait for a transaction, before the journal has to wait for it. */
+/** The most entries that wait for a transaction; beyond, the journal is not read on. */
 const PENDING_ENTRIES_MAX = 200_000;
-/** Commands after which messages and finished transactions are handled: some milliseconds. */
+/** Commands between two turns of the event loop: a few milliseconds. */
 const TURN_COMMANDS = 1_000;
 
 export interface SessionOptions {
@@ -72,15 +68,15 @@ export class FollowerSession {
   private readonly boards: Leaderboards;
   private readonly reads: FollowerReads;
   private readonly lists: CommittedLists;
-  /** null until the engine has come to where the history ends. */
+  /** null until the engine has reached the end of the history. */
   private projection: Projection | null = null;
-  /** Where the engine stands in the journal. */
+  /** The engine's position in the journal. */
   private position: JournalPosition;
   /** The transaction under way. */
   private committing: Promise<void> | null = null;
   private failure: unknown = null;
   private stopping = false;
-  /** Ends the sleep, or the moment in which commits come together. */
+  /** Ends the sleep, or the time in which commits collect. */
   private wakeUp: (() => void) | null = null;
 
   private constructor(
@@ -130,7 +126,7 @@ export class FollowerSession {
         throw new HistoryDamage(
           'progress',
           'id 1',
-          `the journal has no such batch at ${sequence}: it is another one's`,
+          `the journal has no such batch at ${sequence}: the history belongs to another journal`,
         );
       }
       const read = options.readSnapshot;
@@ -148,12 +144,7 @@ export class FollowerSession {
     }
   }
 
-  /** Where the engine began: what is before has not been looked at. */
-  get startPosition(): JournalPosition {
-    return this.opened.start.position;
-  }
-
-  /** Follows the journal until `stop`. `caughtUp` is called whenever there is nothing left to do. */
+  /** Follows the journal until `stop`. Calls `caughtUp` whenever there is nothing left to do. */
   async run(caughtUp: () => void): Promise<void> {
     if (!this.isEnding()) await this.followToEnd();
     while (!this.isEnding()) {
@@ -179,7 +170,7 @@ export class FollowerSession {
     this.wake();
   }
 
-  /** @param reason what reads that wait are told. */
+  /** @param reason for the reads that still wait. */
   async close(reason: string): Promise<void> {
     this.failure ??= new Error(reason);
     this.reads.end(reason);
@@ -209,16 +200,16 @@ export class FollowerSession {
       if (this.projection !== null && this.snapshots.isDue(this.engine)) await this.takeSnapshot();
       if (this.position.sequence >= turnEnds) {
         await nextTurn();
-        await this.letReadsIn();
+        await this.serveDueReads();
         turnEnds = this.position.sequence + TURN_COMMANDS;
       }
     }
     this.startCommit();
-    await this.letReadsIn();
+    await this.serveDueReads();
   }
 
-  /** Reads of the database are served when the history stands where the engine does: lets it come there for those that wait. */
-  private async letReadsIn(): Promise<void> {
+  /** Reads of the database are served when the history is at the engine's sequence: brings it there if some wait. */
+  private async serveDueReads(): Promise<void> {
     if (this.reads.areDue) await this.committed();
   }
 
@@ -230,7 +221,7 @@ export class FollowerSession {
     this.serve();
   }
 
-  /** Begins to project when the engine stands where the history ends. */
+  /** Creates the projection once the engine is at the end of the history. */
   private projectFromHere(): void {
     const { store, checked } = this.opened;
     if (this.projection !== null || this.position.sequence < store.progress.sequence) return;
@@ -244,13 +235,13 @@ export class FollowerSession {
     this.serve();
   }
 
-  /** Writes what has come together, unless a transaction is under way: then that one goes on with it. */
+  /** Begins a transaction with all pending changes, unless one is under way: they are written after it. */
   private startCommit(): void {
     const { projection, position } = this;
     const { store } = this.opened;
     if (this.committing !== null || projection === null || this.failure !== null) return;
     if (position.sequence === store.progress.sequence) return;
-    const changes = projection.take();
+    const changes = projection.drain();
     this.committing = this.reads.begun
       .then(() => store.commit(changes, position))
       .then(() => this.afterCommit(changes))
@@ -275,7 +266,7 @@ export class FollowerSession {
     this.startCommit();
   }
 
-  /** Until everything that was applied is in the history. */
+  /** Settles when everything that was applied is in the history. */
   private async committed(): Promise<void> {
     this.startCommit();
     while (this.committing !== null) await this.committing;
@@ -292,17 +283,17 @@ export class FollowerSession {
     if (this.projection !== null) this.reads.serve(this.board.get('projected'));
   }
 
-  /** Until something is committed that was not followed. */
+  /** Settles when there is a commit to follow, or at `wake`. */
   private async sleep(caughtUp: () => void): Promise<void> {
     const { board } = this;
-    board.raiseIdle();
-    // Committed since the last look: then there may have been no flag to send a message for.
+    board.setIdle();
+    // A commit before the flag was set has sent no message.
     if (board.get('durable') > this.position.sequence) return;
     caughtUp();
     await this.woken(null);
   }
 
-  /** Follows what the exchange has committed, when some more has come to it. */
+  /** Follows the commits of the exchange, after a moment in which more of them collect. */
   private async followCommitted(): Promise<void> {
     if (!this.reads.areWaiting) await this.woken(GATHER_MS);
     const before = this.position.sequence;
@@ -315,7 +306,7 @@ export class FollowerSession {
     );
   }
 
-  /** Until `wake`, or for so long. */
+  /** Settles at `wake`, or after `atMostMs`; null: no limit. */
   private async woken(atMostMs: number | null): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {

@@ -1,15 +1,15 @@
 /**
- * When the follower takes snapshots: every so many commands or so much of the exchange's time, one at a time, at the
- * end of a journal batch that the history has too, on disk unless a long read holds that up.
+ * When the follower takes snapshots: after a number of commands or a time of the exchange, one at a time, at the end of a
+ * journal batch that is also in the history (and there on disk, unless a long read delays the checkpoint).
  *
- * So after a crash the history is hardly ever behind the newest snapshot. Where it is, after a power cut or because it is
- * an older copy, it is not believed for that: the session begins with a snapshot that is not after the history, in the end
- * with an empty engine, and catches up before it answers.
+ * So after a crash the history is rarely behind the newest snapshot. If it is, after a power cut or because it is an older
+ * copy, the session begins with an older snapshot, one not after the history, or with an empty engine, and catches up
+ * before it answers.
  *
- * While the follower catches up with a long journal it takes none: they would be out of date before they are written.
+ * The follower takes no snapshots while it catches up with a long journal: they would be outdated before they are written.
  */
 import type { Engine } from '../../engine/engine.js';
-import type { JournalPosition } from '../journal/reader.js';
+import type { JournalPosition } from '../journal/format.js';
 import { type SnapshotContent, takeSnapshot } from '../snapshot/file.js';
 import { listSnapshots } from '../snapshot/folder.js';
 import type { SnapshotWriting } from '../snapshot/thread.js';
@@ -25,7 +25,7 @@ export type WriteSnapshot = (folder: string, content: SnapshotContent) => Snapsh
 
 export class FollowerSnapshots {
   private writing: SnapshotWriting | null = null;
-  /** Of the last one, or the one that the engine started from, or the last one that could not be written. */
+  /** Of the last snapshot that was taken, written or not; at first, of the newest one in the folder. */
   private lastSequence = 0;
   private lastAtMs: number | null = null;
 
@@ -36,23 +36,23 @@ export class FollowerSnapshots {
     private readonly board: ProgressBoard,
     private readonly log: FollowerLog,
   ) {
-    // A damaged one may be ahead of the journal; it is no reason to wait.
+    // A snapshot ahead of the journal is damaged, and no reason to wait.
     const durable = board.get('durable');
     this.lastSequence = listSnapshots(folder).find(({ sequence }) => sequence <= durable)?.sequence ?? 0;
     board.set('snapshotSequence', this.lastSequence);
   }
 
-  /** Whether one should be taken of the engine now. Cheap; asked after every batch. */
+  /** Whether a snapshot of the engine should be taken now. Cheap: called after every batch. */
   isDue(engine: Engine): boolean {
     if (this.writing !== null || engine.sequence <= this.lastSequence) return false;
     const { everyCommands, everyMs } = this.schedule;
     if (this.board.get('durable') - engine.sequence >= everyCommands) return false;
-    // Time counts from the first batch that is seen: what was before may be long ago.
+    // Time counts from the first batch applied: the last snapshot may be much older.
     this.lastAtMs ??= engine.nowMs;
     return engine.sequence - this.lastSequence >= everyCommands || engine.nowMs - this.lastAtMs >= everyMs;
   }
 
-  /** Copies the engine's state, and has it written. */
+  /** Copies the engine's state and starts to write it. */
   take(engine: Engine, position: JournalPosition): void {
     const content = takeSnapshot(engine, position);
     const { sequence, atMs, stateBytes } = content.header;
@@ -65,7 +65,7 @@ export class FollowerSnapshots {
     );
   }
 
-  /** Ends what is being written. */
+  /** Cancels the snapshot that is being written. */
   async close(): Promise<void> {
     const { writing } = this;
     this.writing = null;
@@ -79,7 +79,7 @@ export class FollowerSnapshots {
     this.log.info({ sequence, stateBytes }, 'a snapshot was written and read back');
   }
 
-  /** The journal has everything: the next one will do. */
+  /** Not retried: the journal has everything, and the next snapshot is enough. */
   private failed(sequence: number, error: Error): void {
     const wasCancelled = this.writing === null;
     this.writing = null;

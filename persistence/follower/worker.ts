@@ -1,6 +1,6 @@
 /**
- * The follower's thread: its loop, and the messages to and from the trading thread. Where cores are scarce, this one gives
- * way to the one that trades.
+ * The follower's thread: its loop, and the messages to and from the trading thread. Its priority is lower than that of the
+ * trading thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { HistoryAnswers, HistoryKind, HistoryOutcome } from '../history/requests.js';
@@ -20,7 +20,7 @@ function post(message: FromFollower): void {
   port.postMessage(message);
 }
 
-/** Long texts are moved, not copied: that costs the trading thread the same, however long they are. */
+/** JSON is moved, not copied, so its length costs the trading thread nothing. */
 function answer(id: number, outcome: HistoryOutcome): void {
   const message: FromFollower = { kind: 'answer', id, outcome };
   port.postMessage(message, outcome.outcome === 'ok' ? movedWith(outcome.answer) : []);
@@ -44,9 +44,9 @@ const loop = new FollowerLoop(
     log,
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
     writeSnapshot: writeSnapshotInThread,
-    // In a thread, this ends the thread alone.
+    // In a worker thread, process.exit ends only the thread.
     readSnapshot: (path) =>
-      board.workAlone(
+      board.workInterruptibly(
         () => readSnapshot(path),
         () => process.exit(),
       ),
@@ -68,7 +68,7 @@ port.on('message', (message: ToFollower) => {
     }
     case 'close':
       loop.close();
-      // With nothing to listen to, the thread ends when the loop has.
+      // Without an open port, the thread ends when the loop ends.
       port.close();
       break;
   }

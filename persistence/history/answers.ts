@@ -1,13 +1,13 @@
 /**
- * Answers that the database gives, together with what the engine says: prices of assets, the book of a market, points.
+ * Answers from the database, completed with state of the engine: prices of assets, the book of a market, points.
  *
- * Always holds: an answer is true as a whole at one sequence. To be prepared when engine and history stand there; what is of the
- * engine is taken then, and the rest is read later, in a transaction that was begun there.
+ * Always holds: an answer is true as a whole at one sequence. It is prepared when the engine and the history are both
+ * there; the engine's state is read then, and the rest later, in a transaction that was begun at that sequence.
  */
 import type { Engine } from '../../engine/engine.js';
-import { bytesOf, marketParts, marketTextsBytes, viewOfPast } from './market-text.js';
+import { bytesOf, marketListBytes, marketParts } from '../market-json/market.js';
 import type { HistoryReads, StoredKind, StoredRequest } from './reads.js';
-import { type HistoryAnswers, PAGE_END_BYTES, type RequestOf } from './requests.js';
+import { type HistoryAnswers, PAGE_END_BYTES, type RequestOf, viewOfPast } from './requests.js';
 
 export type PreparedAnswer = () => Promise<HistoryAnswers[StoredKind]>;
 
@@ -54,12 +54,12 @@ function preparePastMarkets(
   const read = database.pastMarketParts(request, engine);
   return async () => {
     const { entries, nextCursor } = await read();
-    const frame = { sequence, open: '{"markets":[', close: ']', room: PAGE_END_BYTES };
-    return { bytes: marketTextsBytes(entries, prices, frame), nextCursor };
+    const frame = { sequence, open: '{"markets":[', close: ']', spareBytes: PAGE_END_BYTES };
+    return { bytes: marketListBytes(entries, prices, frame), nextCursor };
   };
 }
 
-/** What the engine has forgotten is as the history has it; the rest is as the engine has it, with its book. */
+/** From the engine, with its book; from the history if the engine has forgotten the market. */
 function prepareMarket(
   engine: Engine,
   database: HistoryReads,
@@ -73,7 +73,7 @@ function prepareMarket(
     const found = await read();
     if (found === null) return null;
     const parts = marketParts(engine, known ?? viewOfPast(found.market), found.points);
-    return marketTextsBytes([bytesOf(parts)], prices, { sequence, open: '', close: '', room: 0 });
+    return marketListBytes([bytesOf(parts)], prices, { sequence, open: '', close: '', spareBytes: 0 });
   };
 }
 

@@ -1,15 +1,13 @@
 /**
- * What a history holds, counted and checked when it is opened: the state that new entries are numbered from.
+ * The check of a history when it is opened, and the state that new entries are numbered from.
  *
- * Always holds: what this returns fits together. The runs of each list have as many entries as the ordinals from 1 to its last
- * are, and as the progress says in all; every market is as it was written, and each one follows the one before it of its asset.
- * The first thing that does not is a {@link HistoryDamage} that names it. It reads in pages, so that memory is bounded.
+ * Always holds: the result is consistent. Each list has the ordinals from 1 to its last, and all lists of a kind have as
+ * many entries as `progress` says; every market is what was written and follows the previous one of its asset. Anything
+ * else is a {@link HistoryDamage}. It reads in pages, so memory is bounded.
  */
 import type sqlite3 from 'sqlite3';
 import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
 import { query } from '../storage/sqlite.js';
-import { ListCounts } from './counts.js';
-import { asDamage, HistoryDamage } from './damage.js';
 import {
   CLOSED_POSITION,
   type CountedName,
@@ -21,27 +19,28 @@ import {
   type RowOf,
   USER_TRADE,
 } from './format.js';
-import { MarketHistory } from './market-prices.js';
+import { ListCounts } from './lists.js';
+import { MarketHistory } from './markets.js';
 import type { HistoryState } from './projection.js';
-import { checkRow, type PricesRecord, pointsOf, selectSql } from './rows.js';
+import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
 import type { CommittedLists, Progress } from './store.js';
 
 const PAGE_ROWS = 5_000;
 
-/** What entries are numbered from, and the same again for readers. */
+/** The state for the writer, and a copy for readers. */
 export interface CheckedHistory {
   state: HistoryState;
   lists: CommittedLists;
 }
 
-/** @throws HistoryDamage, or an error of SQLite that is none. */
+/** @throws HistoryDamage, or another error of SQLite. */
 export async function checkHistory(database: sqlite3.Database, progress: Progress): Promise<CheckedHistory> {
   try {
     const userTrades = await countLists(database, USER_TRADE, progress);
     const pointsCredits = await countLists(database, POINTS_CREDIT, progress);
     const closedPositions = await countLists(database, CLOSED_POSITION, progress);
-    const tapes = await countLists(database, MARKET_TRADE, progress, new Map<number, number>());
-    const markets = await readMarkets(database, progress, tapes);
+    const marketTradeCounts = await countLists(database, MARKET_TRADE, progress, new Map<number, number>());
+    const markets = await readMarkets(database, progress, marketTradeCounts);
     return {
       state: {
         userTrades,
@@ -67,7 +66,7 @@ interface Counts {
   set(key: number, count: number): void;
 }
 
-/** The number of entries of each list of a table, which must be those with the ordinals from 1 to it. */
+/** The number of entries in each list of a table, each of which must have the ordinals from 1 on without a gap. */
 async function countLists<C extends Counts = ListCounts>(
   database: sqlite3.Database,
   { name, key }: ListLayout & { name: ListName },
@@ -113,28 +112,36 @@ interface Markets {
 async function readMarkets(
   database: sqlite3.Database,
   progress: Progress,
-  tapes: Map<number, number>,
+  marketTradeCounts: Map<number, number>,
 ): Promise<Markets> {
   const markets: Markets = { open: [], lastIds: [], pastIds: [], knownIds: new Set() };
-  const sql = `${selectSql(MARKET)} WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_ROWS}`;
+  const sql = `${selectRows(MARKET)} WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_ROWS}`;
   let after = 0;
   for (;;) {
     const rows = await query<RowOf<typeof MARKET>>(database, sql, [after]);
     for (const row of rows) {
-      checkMarket(row, markets, tapes);
+      checkMarket(row, markets, marketTradeCounts);
       after = row.marketId;
       if (row.isClosed === 0) markets.open.push(await withPoints(database, row));
     }
     if (rows.length < PAGE_ROWS) break;
   }
   checkTotal(MARKET.name, progress, markets.knownIds.size);
-  if (tapes.size > 0)
-    throw new HistoryDamage('marketTrade', `marketId ${[...tapes.keys()][0]}`, 'there is no such market');
+  if (marketTradeCounts.size > 0)
+    throw new HistoryDamage(
+      'marketTrade',
+      `marketId ${[...marketTradeCounts.keys()][0]}`,
+      'there is no such market',
+    );
   return markets;
 }
 
-/** Checks a market and takes its tape off the list. */
-function checkMarket(row: RowOf<typeof MARKET>, markets: Markets, tapes: Map<number, number>): void {
+/** Checks a market, and removes it from the counts, so that those left over belong to no market. */
+function checkMarket(
+  row: RowOf<typeof MARKET>,
+  markets: Markets,
+  marketTradeCounts: Map<number, number>,
+): void {
   checkRow(MARKET, row);
   const { marketId, tradeCount, previousId, status } = row;
   const asset = assetOfMarket(marketId);
@@ -142,11 +149,11 @@ function checkMarket(row: RowOf<typeof MARKET>, markets: Markets, tapes: Map<num
   if (previousId !== (markets.lastIds[asset] ?? 0)) {
     throw new HistoryDamage('market', `marketId ${previousId}`, `it is missing before ${marketId}`);
   }
-  const entryCount = tapes.get(marketId) ?? 0;
+  const entryCount = marketTradeCounts.get(marketId) ?? 0;
   if (tradeCount !== entryCount) {
     throw new HistoryDamage('marketTrade', name, `the list has ${entryCount} entries, not ${tradeCount}`);
   }
-  tapes.delete(marketId);
+  marketTradeCounts.delete(marketId);
   markets.lastIds[asset] = marketId;
   markets.knownIds.add(marketId);
   if (status !== MarketStatus.ACTIVE) markets.pastIds.push(marketId);
@@ -154,7 +161,7 @@ function checkMarket(row: RowOf<typeof MARKET>, markets: Markets, tapes: Map<num
 
 async function withPoints(database: sqlite3.Database, row: RowOf<typeof MARKET>): Promise<MarketHistory> {
   const { marketId } = row;
-  const [prices] = await query<PricesRecord>(database, 'SELECT * FROM marketPrices WHERE marketId = ?', [
+  const [prices] = await query<PricesRow>(database, 'SELECT * FROM marketPrices WHERE marketId = ?', [
     marketId,
   ]);
   if (prices === undefined) throw new HistoryDamage('marketPrices', `marketId ${marketId}`, 'it is missing');

@@ -1,33 +1,34 @@
 /**
- * The format of history.db: what happened and is over, made from the journal and nothing else.
+ * The format of history.db: trades, points, closed positions and markets, made from the journal and nothing else.
  *
  * application_id 0x51485848 ("QHXH"), user_version 2. A database of another version is not converted: it is deleted
- * and made again from the journal.
+ * and rebuilt from the journal.
  *
  *   userTrade        the list of each user's trades, an entry per trade and side
- *   marketTrade      the list of each market's trades: the public tape
- *   pointsCredit     the list of points that each user got
+ *   marketTrade      the list of each market's public trades
+ *   pointsCredit     the list of each user's points
  *   closedPosition   the list of each user's positions that a resolution closed
- *   market           every market that ever opened, a row each; replaced as it goes through its life
- *   marketPrices     its price history: 64-bit floats, little-endian, in triples of (time, UP's price in half ticks,
- *                    the asset's price in micros, 0: none yet)
- *   progress         one row: the end of the last journal batch that is in all of the above, and the number of entries
- *                    in each kind of list, and of markets
+ *   market           every market that ever opened, a row each; replaced as the market changes
+ *   marketPrices     the price history of a market: 64-bit floats, little-endian, in triples of (time, UP's price in half
+ *                    ticks, the asset's price in micros, 0: none yet)
+ *   progress         one row: the end of the last journal batch that is in the tables, and the number of entries in the
+ *                    lists of each kind, and of markets
  *
- * Entries of a list are numbered from 1, oldest first: the n-th has the ordinal n. They are kept in runs, each of which is a row
- * and has entries of one list that follow each other and were written in one transaction, RUN_ENTRIES at most: their number,
- * the ordinal of the first, and `entries`, which are signed integers (bytes.ts), entry by entry, column by column. Each is the
- * difference to the same column of the entry before in the run (0 before the first), and the value itself in columns that may be
- * negative: so every difference is exact. How a list is cut into runs depends on the transactions; its entries do not.
+ * Entries of a list are numbered from 1, oldest first: the n-th has the ordinal n. They are stored in runs, a row each. A
+ * run has up to RUN_ENTRIES consecutive entries of one list, written in one transaction: their number, the ordinal of the
+ * first, and `entries`, which are signed integers (bytes.ts), entry by entry, column by column. An integer is the
+ * difference from the same column of the previous entry in the run (from 0 in the first entry); in columns that may be
+ * negative it is the value itself, so that every difference is exact. How a list is divided into runs depends on the
+ * transactions; its entries do not.
  *
- * Runs have a rowid, so that they lie in the file in the order in which they are written, and only the index on their keys is
- * written all over. They are long for rows: to insert them into a table WITHOUT ROWID takes twice as long and more.
+ * Runs have a rowid, so they are stored in the order of writing, and only the index on their keys is written in random
+ * places. Rows of this length take at least twice as long to insert into a table WITHOUT ROWID.
  *
- * `sequence` is that of the command that made an entry, or changed a row last. `checksum` is over the table and all other
- * columns of the row: a row that is not what was written is found when it is read. Ordinals have no gaps, so a run
- * that is missing is found too, and the numbers in `progress` must be those of the tables.
+ * `sequence` is that of the command that made an entry, or last changed a row. `checksum` is over the table and all other
+ * columns of the row: a row that is not what was written is found when it is read. Ordinals have no gaps, so a missing
+ * run is found too, and the numbers in `progress` must be those of the tables.
  *
- * A transaction holds whole journal batches and the `progress` that they lead to: there is no state in between.
+ * A transaction holds whole journal batches and the `progress` after them: no other state is ever on disk.
  */
 import { crc32 } from 'node:zlib';
 
@@ -35,19 +36,19 @@ export const HISTORY_FILE = 'history.db';
 export const HISTORY_APPLICATION_ID = 0x51485848;
 export const HISTORY_VERSION = 2;
 
-/** Entries of a run at most: a page reads that many more than it has. */
+/** The most entries in a run: a page may read that many more than it returns. */
 export const RUN_ENTRIES = 256;
 
-/** Lists of entries, each of them integers, kept in runs. */
+/** A table of lists, in runs. The columns of an entry are integers. */
 export interface ListLayout {
   readonly name: string;
-  /** Goes into the checksums, so that a row in the wrong table is found. */
+  /** Part of the checksums, so that a row in the wrong table is found. */
   readonly tag: number;
-  /** Whose list it is. */
+  /** The user or the market whose list it is. */
   readonly key: string;
-  /** Of an entry, in the order in which they stand in a run. */
+  /** The columns of an entry, in the order of a run. */
   readonly columns: readonly string[];
-  /** Those of them that may be negative. */
+  /** The columns that may be negative. */
   readonly negatives: readonly string[];
 }
 
@@ -143,7 +144,7 @@ export const MARKET = {
     'vaultMicros',
     'referrersMicros',
     'treasuryMicros',
-    /** 1: all is paid, the engine has forgotten it. */
+    /** 1: everything is paid out, and the engine has forgotten the market. */
     'isClosed',
   ],
 } as const satisfies TableLayout;
@@ -170,7 +171,7 @@ export type RowOf<Layout extends TableLayout> = Record<
   number
 >;
 
-/** Key, columns, sequence, checksum: the order in which values stand in records and in queries. */
+/** Key, columns, sequence, checksum: the order of values in records and in queries. */
 export function columnNames(layout: TableLayout): string[] {
   return [layout.key, ...layout.columns, 'sequence', 'checksum'];
 }
@@ -190,7 +191,7 @@ const PROGRESS_SQL = `CREATE TABLE progress (
   checksum INTEGER NOT NULL
 ) STRICT`;
 
-/** What sqlite_schema holds, in this order; beside it, the indexes on the keys of runs, which have no text. */
+/** The texts in sqlite_schema, in order. (The indexes on the keys of runs have no text.) */
 export const SCHEMA: readonly string[] = [
   ...LISTS.map(runsSql),
   tableSql(MARKET),
@@ -203,7 +204,7 @@ function tableSql(layout: TableLayout): string {
   return `CREATE TABLE ${layout.name} (${columns.join(', ')}, PRIMARY KEY (${layout.key})) STRICT, WITHOUT ROWID`;
 }
 
-/** The entries come last, so that nothing has to be read past them. */
+/** The entries come last, so that the other columns can be read without them. */
 function runsSql({ name, key }: ListLayout): string {
   return `CREATE TABLE ${name} (
   ${key} INTEGER NOT NULL,
@@ -216,8 +217,8 @@ function runsSql({ name, key }: ListLayout): string {
 }
 
 /**
- * One more value in a checksum. Each step maps checksums one to one, and values too: a change of one value, or of two
- * that are exchanged, can not come out the same by itself.
+ * Adds a value to a checksum. Each step is a bijection in the checksum and in either half of the value, so a change to
+ * one half of one value always changes the checksum.
  */
 export function addToChecksum(checksum: number, value: number): number {
   const low = Math.imul(((checksum << 13) | (checksum >>> 19)) ^ value, 0xcc9e2d51);
@@ -228,7 +229,7 @@ export function startChecksum(tag: number): number {
   return Math.imul(tag, 0x9e3779b1);
 }
 
-/** As it stands in the database: 0 to 2^32 - 1. */
+/** As stored: 0 to 2^32 - 1. */
 export function finishChecksum(checksum: number): number {
   return (checksum ^ (checksum >>> 15)) >>> 0;
 }
@@ -239,12 +240,12 @@ export function checksumOf(tag: number, values: Iterable<number>): number {
   return finishChecksum(checksum);
 }
 
-/** Of a run: over its numbers, and the very bytes of its entries. */
+/** Over the numbers of a run and the bytes of its entries. */
 export function runChecksum(tag: number, numbers: readonly number[], entries: Uint8Array): number {
   return crc32(entries, checksumOf(tag, numbers));
 }
 
-/** Of a row of marketPrices, over the very bits of the points. */
+/** Over a row of marketPrices, bit by bit. */
 export function pricesChecksum(marketId: number, points: Float64Array, sequence: number): number {
   let checksum = startChecksum(MARKET_PRICES_TAG);
   checksum = addToChecksum(checksum, marketId);

@@ -1,20 +1,21 @@
 /**
- * Entries that have come together for a transaction, in the lists that they belong to, and the runs that are made of them.
+ * The lists of the history as they grow: how many entries each has, and the entries that wait for the next transaction,
+ * which become runs there.
  *
- * Entries stand one after another, as they come, in one array of numbers; each knows the next one of its list. Nothing is
- * allocated for an entry, and a list costs as much as an entry or two: under load a transaction has tens of thousands of entries.
+ * Waiting entries are kept in order of arrival in one array of numbers, linked to the next entry of the same list, so
+ * nothing is allocated per entry: under load a transaction has tens of thousands.
  */
 import { ByteWriter } from '../storage/bytes.js';
 import { type ListLayout, RUN_ENTRIES, runChecksum } from './format.js';
 import { RecordBuffer } from './records.js';
-import { RunWriter } from './runs.js';
+import { RunWriter } from './rows.js';
 
-/** Room for entries that is kept from one transaction to the next. */
+/** Capacity, in entries, that is kept between transactions. */
 const KEPT_ENTRIES = 65_536;
-/** Bytes after which a piece ends: bounds how long one statement takes. */
+/** A piece ends after this many bytes, which bounds the time of one statement. */
 const PIECE_BYTES = 1024 * 1024;
 
-/** Runs that one statement inserts: their numbers (history-records.ts), and the bytes that they cut their entries out of. */
+/** Runs that one statement inserts: their numbers (records.ts), and the bytes of their entries. */
 export interface RunPiece {
   records: Buffer;
   entries: Buffer;
@@ -25,7 +26,7 @@ export interface ListAdditions {
   /** Entries in all. */
   count: number;
   pieces: RunPiece[];
-  /** By list, ascending: whose it is, and how many entries it gets. */
+  /** By list, in ascending order: its user or market, and the number of its new entries. */
   ids: Float64Array;
   counts: Uint32Array;
 }
@@ -38,10 +39,47 @@ interface Chain {
   count: number;
 }
 
+/** The number of entries in each user's list; 0 until it is set. */
+export class ListCounts {
+  private counts = new Uint32Array(1_024);
+
+  of(userId: number): number {
+    return this.counts[userId] ?? 0;
+  }
+
+  /** Counts one more and returns its ordinal. */
+  next(userId: number): number {
+    if (userId >= this.counts.length) this.grow(userId);
+    return ++this.counts[userId]!;
+  }
+
+  /** Adds `counts[i]` entries for the user `ids[i]`. */
+  addAll({ ids, counts }: { ids: Float64Array; counts: Uint32Array }): void {
+    for (let i = 0; i < ids.length; i++) this.set(ids[i]!, this.of(ids[i]!) + counts[i]!);
+  }
+
+  set(userId: number, count: number): void {
+    if (userId >= this.counts.length) this.grow(userId);
+    this.counts[userId] = count;
+  }
+
+  copy(): ListCounts {
+    const copy = new ListCounts();
+    copy.counts = this.counts.slice();
+    return copy;
+  }
+
+  private grow(userId: number): void {
+    const counts = new Uint32Array(Math.max(userId + 1, this.counts.length * 2));
+    counts.set(this.counts);
+    this.counts = counts;
+  }
+}
+
 export class PendingLists {
-  /** Entries that wait. */
+  /** Waiting entries. */
   count = 0;
-  /** The columns of all entries; `add` says where those of one begin. */
+  /** The columns of all entries; `add` returns where those of an entry begin. */
   values: Float64Array;
   private next: Uint32Array;
   private readonly width: number;
@@ -58,8 +96,8 @@ export class PendingLists {
   }
 
   /**
-   * One more entry of a list, whose ordinal is the one after that of the entry before. Returns where in `values` its columns are
-   * to be written, in the order of the layout.
+   * Adds an entry to a list; its ordinal follows that of the list's last entry. Returns the index in `values` from which
+   * its columns must be written, in the order of the layout.
    */
   add(id: number, ordinal: number): number {
     if (this.count === this.next.length) this.grow();
@@ -75,8 +113,8 @@ export class PendingLists {
     return entry * this.width;
   }
 
-  /** Makes runs of all entries; then there are none. */
-  take(): ListAdditions {
+  /** Makes runs of all waiting entries; afterwards none waits. */
+  drain(): ListAdditions {
     const ids = this.idsInOrder();
     const counts = new Uint32Array(ids.length);
     const pieces: RunPiece[] = [];
@@ -109,7 +147,7 @@ export class PendingLists {
     }
   }
 
-  /** Returns the entry after the last that was written. */
+  /** Returns the entry that follows the last one written. */
   private writeEntries(first: number, count: number): number {
     const { writer, bytes, values, next, width } = this;
     let entry = first;
@@ -134,7 +172,7 @@ export class PendingLists {
   private endPiece(): RunPiece {
     const entries = Buffer.from(this.bytes.buffer.subarray(0, this.bytes.length));
     this.bytes.length = 0;
-    return { records: this.records.take(), entries };
+    return { records: this.records.drain(), entries };
   }
 
   private clear(): void {

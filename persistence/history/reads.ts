@@ -1,19 +1,19 @@
 /**
- * Reading the history, on a connection of its own, one request at a time.
+ * Reads of the history, on a connection of its own, one request at a time.
  *
- * A read is prepared, when the history stands at some sequence; then `begin` fixes what there is at that sequence, and until
- * `end` the prepared reads can be run, whatever is written meanwhile.
+ * A read is prepared when the history is at some sequence. `begin` opens a transaction at that sequence, and until `end`
+ * the prepared reads can be run, whatever is written meanwhile.
  *
- * Always holds: everything in an answer is as it was
- * written, and nothing is missing: a page's ordinals follow each other from where they must begin to where they must end,
- * and every market that has ended is there. What is not so is a {@link HistoryDamage}, never a shorter list.
+ * Always holds: an answer is what was written, and complete: the ordinals of a page follow each other without a gap from
+ * the first that it must have to the last, and no market that has ended is left out. Anything else is a
+ * {@link HistoryDamage}, never a shorter list.
  */
 import sqlite3 from 'sqlite3';
 import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
 import type { Assets } from '../../engine/interface/notation.js';
+import { MarketJsonCache } from '../market-json/cache.js';
+import { bytesOf, type MarketParts, marketParts } from '../market-json/market.js';
 import { closeDatabase, execute, openDatabase, query } from '../storage/sqlite.js';
-import type { ListCounts } from './counts.js';
-import { asDamage, HistoryDamage } from './damage.js';
 import {
   CLOSED_POSITION,
   type EntryOf,
@@ -24,8 +24,7 @@ import {
   type RowOf,
   USER_TRADE,
 } from './format.js';
-import { bytesOf, type MarketParts, marketParts, viewOfPast } from './market-text.js';
-import { PastMarketTexts } from './past-market-texts.js';
+import type { ListCounts } from './lists.js';
 import type {
   ClosedPosition,
   HistoryAnswers,
@@ -36,57 +35,64 @@ import type {
   RequestOf,
   UserTrade,
 } from './requests.js';
-import { checkRow, type PricesRecord, pointsOf, selectSql } from './rows.js';
-import { type RunRow, readRun, selectRuns } from './runs.js';
+import { viewOfPast } from './requests.js';
+import {
+  asDamage,
+  checkRow,
+  HistoryDamage,
+  type PricesRow,
+  pointsOf,
+  type RunRow,
+  readRun,
+  selectRows,
+  selectRuns,
+} from './rows.js';
 import { type CommittedLists, historyPath } from './store.js';
 
-/** What the database answers; leaderboards come from the engine. */
+/** Requests that the database answers; leaderboards come from the engine. */
 export type StoredKind = Exclude<keyof HistoryAnswers, 'leaderboard' | 'rank'>;
 export type StoredRequest = RequestOf<StoredKind>;
 
-/**
- * A market, and its price history in triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for
- * none), oldest first: every 5 s and at both ends (history-market.ts).
- */
+/** A market, and its price history as marketPrices has it (format.ts), oldest first. */
 export interface StoredMarket {
   market: MarketRecord;
   points: Float64Array;
 }
 
-/** A read that is prepared. @throws HistoryDamage, or an error of SQLite that is none. */
+/** A prepared read. @throws HistoryDamage, or another error of SQLite. */
 type Read<Answer> = () => Promise<Answer>;
 
 interface PageOf {
-  /** Whose list. */
+  /** The user or the market whose list it is. */
   id: number;
   limit: number;
   cursor: number | null;
-  /** The ordinal of the newest entry of the list; 0: it has none. */
+  /** The ordinal of the newest entry of the list; 0: the list is empty. */
   newest: number;
 }
 
 export class HistoryReads {
-  private readonly texts = new PastMarketTexts();
+  private readonly cache = new MarketJsonCache();
 
   private constructor(
     private readonly database: sqlite3.Database,
     private readonly lists: CommittedLists,
   ) {}
 
-  /** @param lists as of the last transaction whenever a read is prepared. */
+  /** @param lists must be as of the last transaction whenever a read is prepared. */
   static async open(folder: string, lists: CommittedLists): Promise<HistoryReads> {
     const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX;
     return new HistoryReads(await openDatabase(historyPath(folder), mode), lists);
   }
 
-  /** Fixes what is read until `end`. @throws HistoryDamage when that is not the history as of `sequence`. */
+  /** Begins the transaction. @throws HistoryDamage when the history is not at `sequence`. */
   async begin(sequence: number): Promise<void> {
     try {
       await execute(this.database, 'BEGIN');
       const [progress] = await this.query<{ sequence: number }>('SELECT sequence FROM progress');
       if (progress === undefined) throw new HistoryDamage('progress', 'id 1', 'it is missing');
       if (progress.sequence !== sequence) {
-        const problem = `it says ${progress.sequence}, and ${sequence} was written`;
+        const problem = `its sequence is ${progress.sequence}, but ${sequence} was written`;
         throw new HistoryDamage('progress', 'id 1', problem);
       }
     } catch (error) {
@@ -138,19 +144,19 @@ export class HistoryReads {
     return async () => ({ entries: (await this.marketRows(ids)).map(withoutChecksum), nextCursor });
   }
 
-  /** With their price histories, as text but for what changes; what is decided is written and read once. */
+  /** With price histories, as JSON without what changes with every command. A resolved market is read once. */
   pastMarketParts(
     request: RequestOf<'pastMarketTexts'>,
     assets: Assets,
   ): Read<Page<MarketParts<Uint8Array>>> {
     const { ids, nextCursor } = this.pastPage(request);
     return async () => {
-      const found = new Map(ids.map((marketId) => [marketId, this.texts.get(marketId)]));
+      const found = new Map(ids.map((marketId) => [marketId, this.cache.get(marketId)]));
       const rows = await this.marketRows(ids.filter((marketId) => found.get(marketId) === undefined));
       for (const { market, points } of await this.withPoints(rows)) {
         const parts = bytesOf(marketParts(assets, viewOfPast(market), points));
         found.set(market.marketId, parts);
-        if (market.status === MarketStatus.RESOLVED) this.texts.keep(market.marketId, parts);
+        if (market.status === MarketStatus.RESOLVED) this.cache.add(market.marketId, parts);
       }
       return { entries: ids.map((marketId) => found.get(marketId)!), nextCursor };
     };
@@ -165,7 +171,7 @@ export class HistoryReads {
     return () => this.list(layout, { id: userId, limit, cursor, newest });
   }
 
-  /** A page of the list of a user or market, by descending ordinal. */
+  /** A page of a list, by descending ordinal. */
   private async list<Layout extends ListLayout>(
     layout: Layout,
     { id, limit, cursor, newest }: PageOf,
@@ -184,7 +190,7 @@ export class HistoryReads {
   }
 
   private async marketRow(marketId: number, isKnown: boolean): Promise<RowOf<typeof MARKET> | null> {
-    const [row] = await this.query<RowOf<typeof MARKET>>(`${selectSql(MARKET)} WHERE marketId = ?`, [
+    const [row] = await this.query<RowOf<typeof MARKET>>(`${selectRows(MARKET)} WHERE marketId = ?`, [
       marketId,
     ]);
     if (row !== undefined) checkRow(MARKET, row);
@@ -203,7 +209,7 @@ export class HistoryReads {
       if (cursor !== null && marketId >= cursor) continue;
       if (asset === null || assetOfMarket(marketId) === asset) ids.push(marketId);
     }
-    // One more than the page has: there is another page.
+    // One more than the limit was collected: there is another page.
     return ids.length > limit
       ? { ids: ids.slice(0, limit), nextCursor: ids[limit - 1]! }
       : { ids, nextCursor: null };
@@ -211,7 +217,7 @@ export class HistoryReads {
 
   /** @param ids descending. */
   private async marketRows(ids: readonly number[]): Promise<RowOf<typeof MARKET>[]> {
-    const sql = `${selectSql(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?)) ORDER BY marketId DESC`;
+    const sql = `${selectRows(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?)) ORDER BY marketId DESC`;
     const rows = await this.query<RowOf<typeof MARKET>>(sql, [JSON.stringify(ids)]);
     for (let i = 0; i < Math.max(ids.length, rows.length); i++) {
       const row = rows[i];
@@ -224,7 +230,7 @@ export class HistoryReads {
   private async withPoints(markets: readonly RowOf<typeof MARKET>[]): Promise<StoredMarket[]> {
     const ids = JSON.stringify(markets.map(({ marketId }) => marketId));
     const sql = 'SELECT * FROM marketPrices WHERE marketId IN (SELECT value FROM json_each(?))';
-    const prices = new Map((await this.query<PricesRecord>(sql, [ids])).map((row) => [row.marketId, row]));
+    const prices = new Map((await this.query<PricesRow>(sql, [ids])).map((row) => [row.marketId, row]));
     return markets.map((market) => {
       const row = prices.get(market.marketId);
       if (row === undefined) {
@@ -244,8 +250,8 @@ export class HistoryReads {
 }
 
 /**
- * The entries from the ordinal `first` down to `last`, out of all runs that have some of them, the newest first.
- * @throws HistoryDamage when the runs are not what was written, or do not have them all.
+ * The entries from the ordinal `first` down to `last`, out of the runs that hold them, the newest run first.
+ * @throws HistoryDamage when a run is not what was written, or an entry is missing.
  */
 function cutPage<Layout extends ListLayout>(
   layout: Layout,
@@ -257,7 +263,7 @@ function cutPage<Layout extends ListLayout>(
   for (const run of runs) {
     const entries = readRun(layout, run);
     const newest = run.firstOrdinal + entries.length - 1;
-    // Only the newest run may have entries after those that are wanted.
+    // Only the newest run may have entries after `first`.
     const isNext = run.id === id && (page.length === 0 ? newest >= wanted : newest === wanted);
     if (!isNext) break;
     for (; wanted >= Math.max(last, run.firstOrdinal); wanted--)

@@ -1,17 +1,16 @@
 /**
- * Rows on their way into history.db: records of fixed width in one buffer, which one statement inserts.
+ * Bulk inserts into history.db: records of fixed width in one buffer, which one statement inserts.
  *
  * A record is its columns, each as decimal text of 17 characters, right-aligned. SQLite cuts them out of the buffer with
- * substr() and makes integers of them: for fifteen columns that takes a third of the time of a JSON array, and a fraction of
- * what it takes to bind each value. Buffers, because substr() of a text counts its characters from the start. The entries of a
- * run are cut, with substr() too, out of a second buffer, which has those of all the runs.
+ * substr() and casts them to integers: for fifteen columns this takes a third of the time of a JSON array, and a fraction
+ * of the time of binding each value. Both parameters are blobs, because substr() of a text counts characters from the
+ * start. The entries of all runs are in a second buffer, and are cut out in the same way.
  */
 import { columnNames, type ListLayout, type TableLayout } from './format.js';
 
 /** Sixteen digits and a sign. */
 const WIDTH = 17;
-/** Room to begin with; it doubles. */
-const FIRST_BYTES = 64 * 1024;
+const INITIAL_BYTES = 64 * 1024;
 const SPACE = 0x20;
 const ZERO = 0x30;
 const MINUS = 0x2d;
@@ -20,16 +19,16 @@ const LOW_DIGITS = 100_000_000;
 export class RecordBuffer {
   /** In bytes. */
   length = 0;
-  private buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  private buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
 
-  /** What has been put since the last call. */
-  take(): Buffer {
+  /** All records since the last call. */
+  drain(): Buffer {
     const records = Buffer.from(this.buffer.subarray(0, this.length));
     this.length = 0;
     return records;
   }
 
-  /** The next column. Right to left, in two parts, so that both are small integers. */
+  /** Appends a column, from its last digit, in two halves, so that both are small integers. */
   put(value: number): void {
     const start = this.length;
     this.length = start + WIDTH;
@@ -63,15 +62,15 @@ export class RecordBuffer {
   }
 }
 
-/** Replaces rows by all records of a buffer, its one parameter: the columns of the table, in order. */
+/** Replaces rows with the records of a buffer, the one parameter; a record has the columns of the table, in order. */
 export function replaceRows(layout: TableLayout): string {
   const columns = columnNames(layout).map((_, i) => column(i));
   return `REPLACE INTO ${layout.name} ${fromRecords(columns, columns.length)}`;
 }
 
 /**
- * Inserts the runs of a buffer, its first parameter: id, first ordinal, count, checksum, then where in the second parameter
- * its entries begin, counted from 1, and how many bytes they take.
+ * Inserts the runs of a buffer, the first parameter. A record has the id, the first ordinal, the count, the checksum, and
+ * the offset (from 1) and length of the run's entries in the second parameter.
  */
 export function insertRuns({ name }: ListLayout): string {
   const columns = [0, 1, 2, 3].map(column);

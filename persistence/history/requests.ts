@@ -1,9 +1,16 @@
 /**
- * What can be asked of the history and the leaderboards, and what they answer; all in engine units. Lists are newest
- * first, and paged: `cursor` is what the page before gave as `nextCursor`, null for the first page. A cursor names an
- * entry, so that new entries do not shift a page.
+ * Requests to the history and the leaderboards, and their answers, in engine units. Lists are newest first and in pages:
+ * `cursor` is the `nextCursor` of the previous page, null for the first page. A cursor names an entry, so new entries do
+ * not shift a page.
  */
-import type { AccountView } from '../../engine/interface/views.js';
+import {
+  assetOfMarket,
+  type MarketStatus,
+  type Resolution,
+  startOfMarketMs,
+  WINDOW_MS,
+} from '../../engine/interface/domain.js';
+import type { AccountView, MarketView } from '../../engine/interface/views.js';
 import type { LeaderboardCursor, MetricName, PeriodName, RankedEntry } from '../leaderboard/leaderboard.js';
 import type {
   CLOSED_POSITION,
@@ -25,13 +32,13 @@ export type HistoryRequest =
   | ({ kind: 'userTrades'; userId: number } & PageRequest)
   | ({ kind: 'pointsCredits'; userId: number } & PageRequest)
   | ({ kind: 'closedPositions'; userId: number } & PageRequest)
-  /** The public tape. */
+  /** The public trades of a market. */
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest)
-  /** Markets that have ended, of one asset or (null) of all: newest window first, then the later listed asset. */
+  /** Markets that have ended, of one asset or (null) of all: newest window first, then the asset listed last. */
   | ({ kind: 'pastMarkets'; asset: number | null } & PageRequest)
-  /** The same as text, with their price histories. */
+  /** The same as JSON, with price histories. */
   | ({ kind: 'pastMarketTexts'; asset: number | null } & PageRequest)
-  /** A market that ever opened, also one that is active, with its price history. */
+  /** Any market that ever opened, active ones included, with its price history. */
   | { kind: 'marketText'; marketId: number }
   | {
       kind: 'leaderboard';
@@ -40,7 +47,7 @@ export type HistoryRequest =
       limit: number;
       cursor: LeaderboardCursor | null;
     }
-  /** What everybody may see of an account, and its place. */
+  /** The public part of an account, and its rank. */
   | { kind: 'rank'; userId: number; metric: MetricName; period: PeriodName };
 
 export type HistoryKind = HistoryRequest['kind'];
@@ -56,12 +63,32 @@ export type ClosedPosition = EntryOf<typeof CLOSED_POSITION>;
 /** As of its last event. endPriceMicros is 0 until resolved and on VOID, lastTradeTicks 0 without a trade. */
 export type MarketRecord = Omit<RowOf<typeof MARKET>, 'checksum'>;
 
-/** What a page of markets leaves room for at its end, in bytes. */
+/** A market of the history as the engine shows markets. It has no book, so its price is that of the last trade. */
+export function viewOfPast(market: MarketRecord): MarketView {
+  const startsAtMs = startOfMarketMs(market.marketId);
+  return {
+    marketId: market.marketId,
+    asset: assetOfMarket(market.marketId),
+    status: market.status as MarketStatus,
+    resolution: market.resolution as Resolution,
+    startsAtMs,
+    endsAtMs: startsAtMs + WINDOW_MS,
+    startPriceMicros: market.startPriceMicros,
+    endPriceMicros: market.endPriceMicros === 0 ? null : market.endPriceMicros,
+    volumeMicros: market.volumeMicros,
+    openInterestLots: market.openInterestLots,
+    bestBidTicks: null,
+    bestAskTicks: null,
+    lastTradeTicks: market.lastTradeTicks === 0 ? null : market.lastTradeTicks,
+  };
+}
+
+/** Unused bytes at the end of a page of markets. */
 export const PAGE_END_BYTES = 512;
 
-/** A page of markets as JSON text of the API, written where nobody who trades waits for it. */
+/** A page of markets as JSON of the API, written in the follower's thread. */
 export interface MarketTextsPage {
-  /** `{"markets":[…]`, and behind it PAGE_END_BYTES for the rest of the page. */
+  /** `{"markets":[…]`, then PAGE_END_BYTES for the rest of the page. */
   bytes: Uint8Array<ArrayBuffer>;
   nextCursor: number | null;
 }
@@ -73,7 +100,7 @@ export interface Page<T, Cursor = number> {
 }
 
 export interface LeaderboardPage extends Page<LeaderboardEntry, LeaderboardCursor> {
-  /** The exchange's time, which says what day and week it is. */
+  /** The exchange's time, which determines the day and the week. */
   atMs: number;
 }
 
@@ -90,7 +117,7 @@ export interface RankAnswer {
 
 export interface HistoryAnswers {
   userTrades: Page<UserTrade>;
-  /** With all points of the user together. */
+  /** With the user's total points. */
   pointsCredits: Page<PointsCredit> & { microPoints: number };
   closedPositions: Page<ClosedPosition>;
   /** null: there never was such a market. */
@@ -104,8 +131,8 @@ export interface HistoryAnswers {
 }
 
 /**
- * `ok`: the answer, true at `sequence`, which is not before the one that was asked for. `unavailable`: the history is more
- * than 2 s behind, or being made anew; it says why, for the log.
+ * `ok`: the answer, true at `sequence`, which is at least the requested one. `unavailable`: the history is more than 2 s
+ * behind, or is being rebuilt; the reason is for the log.
  */
 export type HistoryOutcome<Kind extends HistoryKind = HistoryKind> =
   | { outcome: 'ok'; sequence: number; answer: HistoryAnswers[Kind] }

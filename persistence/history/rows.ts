@@ -1,9 +1,47 @@
-/** Rows of market and marketPrices as queries give them, each checked against its checksum before anything is made of it. */
-import { HistoryDamage } from './damage.js';
-import { checksumOf, columnNames, pricesChecksum, type RowOf, type TableLayout } from './format.js';
+/**
+ * Rows of history.db as queries give them, each checked before it is used, and the codec of runs (format.ts).
+ *
+ * Always holds: what is read is what was written, to the last digit, or a {@link HistoryDamage} names the row; an entry
+ * that could not be read back is refused (RangeError) when it is written.
+ */
+import { ByteReader, type ByteWriter, MalformedBytes } from '../storage/bytes.js';
+import { fileProblem } from '../storage/sqlite-codes.js';
+import {
+  checksumOf,
+  columnNames,
+  type EntryOf,
+  type ListLayout,
+  pricesChecksum,
+  type RowOf,
+  RUN_ENTRIES,
+  runChecksum,
+  type TableLayout,
+} from './format.js';
+
+/** Damage to history.db. Nothing is lost: the history is rebuilt from the journal. */
+export class HistoryDamage extends Error {
+  override name = 'HistoryDamage';
+  readonly table: string;
+  /** The row, or the entry of a list, as far as it is known: `userId 7, ordinal 12`. */
+  readonly row: string;
+  readonly problem: string;
+
+  constructor(table: string, row: string, problem: string, cause?: unknown) {
+    super(`history.db, table ${table}, ${row}: ${problem}`, cause === undefined ? undefined : { cause });
+    this.table = table;
+    this.row = row;
+    this.problem = problem;
+  }
+}
+
+/** An error of SQLite that shows damage, as HistoryDamage; any other error (a full disk, say) unchanged. */
+export function asDamage(error: unknown): unknown {
+  if (fileProblem(error) !== 'wrong') return error;
+  return new HistoryDamage('(unknown)', '(unknown)', (error as Error).message, error);
+}
 
 /** A query of whole rows, up to its conditions. */
-export function selectSql(layout: TableLayout): string {
+export function selectRows(layout: TableLayout): string {
   return `SELECT ${columnNames(layout).join(', ')} FROM ${layout.name}`;
 }
 
@@ -18,7 +56,7 @@ export function checkRow<Layout extends TableLayout>(layout: Layout, row: RowOf<
 }
 
 /** A row of marketPrices. */
-export interface PricesRecord {
+export interface PricesRow {
   marketId: number;
   points: Buffer;
   sequence: number;
@@ -26,14 +64,106 @@ export interface PricesRecord {
 }
 
 /** The points of a row, copied. @throws HistoryDamage when the row is not what was written. */
-export function pointsOf({
-  marketId,
-  points: bytes,
-  sequence,
-  checksum,
-}: PricesRecord): Float64Array<ArrayBuffer> {
+export function pointsOf(row: PricesRow): Float64Array<ArrayBuffer> {
+  const { marketId, points: bytes, sequence, checksum } = row;
   const isWhole = bytes.length % Float64Array.BYTES_PER_ELEMENT === 0;
   const points = isWhole ? new Float64Array(new Uint8Array(bytes).buffer) : null;
   if (points !== null && pricesChecksum(marketId, points, sequence) === checksum) return points;
   throw new HistoryDamage('marketPrices', `marketId ${marketId}`, 'the row is not what was written');
+}
+
+/** A row of a table of runs, as {@link selectRuns} gives it. */
+export interface RunRow {
+  /** The user or the market whose list it is. */
+  id: number;
+  firstOrdinal: number;
+  count: number;
+  checksum: number;
+  entries: Buffer;
+}
+
+/** A query of whole runs, up to its conditions. */
+export function selectRuns({ name, key }: ListLayout): string {
+  return `SELECT ${key} AS id, firstOrdinal, count, checksum, entries FROM ${name}`;
+}
+
+/** Writes the entries of one run after another. */
+export class RunWriter {
+  private readonly isNegative: readonly boolean[];
+  /** The previous entry; 0 in columns that are not written as differences. */
+  private readonly previous: Float64Array;
+
+  constructor(layout: ListLayout) {
+    this.isNegative = negativesOf(layout);
+    this.previous = new Float64Array(layout.columns.length);
+  }
+
+  begin(): void {
+    this.previous.fill(0);
+  }
+
+  /** Writes the entry whose columns are in `values` from `at` on. */
+  append(bytes: ByteWriter, values: Float64Array, at: number): void {
+    const { previous, isNegative } = this;
+    for (let column = 0; column < previous.length; column++) {
+      const value = values[at + column]!;
+      bytes.signed(value - previous[column]!);
+      if (!isNegative[column]) previous[column] = value;
+    }
+  }
+}
+
+/** The entries of a run, oldest first. @throws HistoryDamage when the run is not what was written. */
+export function readRun<Layout extends ListLayout>(layout: Layout, row: RunRow): EntryOf<Layout>[] {
+  if (!isWritten(layout, row)) throw damagedRun(layout, row);
+  try {
+    return entriesOf(layout, row);
+  } catch (error) {
+    if (error instanceof MalformedBytes) throw damagedRun(layout, row, error);
+    throw error;
+  }
+}
+
+/** As in {@link checkRow}, values of other types are told apart first. */
+function isWritten({ tag }: ListLayout, { id, firstOrdinal, count, checksum, entries }: RunRow): boolean {
+  const numbers = [id, firstOrdinal, count];
+  return (
+    numbers.every(Number.isSafeInteger) &&
+    Buffer.isBuffer(entries) &&
+    runChecksum(tag, numbers, entries) === checksum
+  );
+}
+
+function entriesOf<Layout extends ListLayout>(layout: Layout, row: RunRow): EntryOf<Layout>[] {
+  const { key, columns } = layout;
+  const isNegative = negativesOf(layout);
+  const previous = new Float64Array(columns.length);
+  const reader = new ByteReader();
+  reader.open(row.entries);
+  const entries: Record<string, number>[] = [];
+  for (let i = 0; i < row.count; i++) {
+    const entry: Record<string, number> = { [key]: row.id, ordinal: row.firstOrdinal + i };
+    for (let column = 0; column < columns.length; column++) {
+      const value = previous[column]! + reader.signed();
+      if (!isNegative[column]) previous[column] = value;
+      entry[columns[column]!] = value;
+    }
+    entries.push(entry);
+  }
+  if (!reader.atEnd) throw reader.malformed('the run has more bytes than entries');
+  return entries as EntryOf<Layout>[];
+}
+
+function negativesOf({ columns, negatives }: ListLayout): boolean[] {
+  return columns.map((column) => negatives.includes(column));
+}
+
+function damagedRun({ name, key }: ListLayout, row: RunRow, cause?: unknown): HistoryDamage {
+  const { id, firstOrdinal, count } = row;
+  const isKnown = Number.isSafeInteger(firstOrdinal) && count >= 1 && count <= RUN_ENTRIES;
+  const entries = isKnown
+    ? `the entries from there to ordinal ${firstOrdinal + count - 1}`
+    : 'the entries from there on';
+  const problem = `${entries} are not what was written`;
+  return new HistoryDamage(name, `${key} ${id}, ordinal ${firstOrdinal}`, problem, cause);
 }

@@ -1,18 +1,15 @@
 /**
- * history.db as its one writer has it: opened and checked, or made; then one transaction after another.
+ * The one writer of history.db: opens or creates it, then writes one transaction after another.
  *
- * Always holds: a transaction adds whole journal batches and says where they end, or changes nothing. What is found
- * when it is opened has been checked: SQLite's own structure, every market, and how many entries each list has; the runs of
- * lists are checked one by one when they are read (history-reads.ts).
+ * Always holds: a transaction adds whole journal batches and records where they end, or changes nothing. SQLite's
+ * structure is checked when the file is opened; check.ts checks markets and counts, and rows.ts each row that is read.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
-import { GENESIS } from '../journal/reader.js';
+import { GENESIS } from '../journal/format.js';
 import { createPrivateFile } from '../storage/files.js';
 import { closeDatabase, execute, finalize, openDatabase, prepare, query } from '../storage/sqlite.js';
-import type { ListCounts } from './counts.js';
-import { asDamage, HistoryDamage } from './damage.js';
 import {
   COUNTED,
   type CountedName,
@@ -27,15 +24,17 @@ import {
   pricesChecksum,
   SCHEMA,
 } from './format.js';
+import type { ListCounts } from './lists.js';
 import type { HistoryChanges } from './projection.js';
 import { insertRuns, replaceRows } from './records.js';
+import { asDamage, HistoryDamage } from './rows.js';
 
-/** Pages (4 KiB) in the write-ahead log before they are folded into history.db, and of SQLite's cache. */
+/** Pages (4 KiB) in the write-ahead log before a checkpoint; and the size of SQLite's cache. */
 const CHECKPOINT_PAGES = 4_000;
 const CACHE_KIBIBYTES = 65_536;
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** How far the history goes: the end of a journal batch, the entries in all lists of each kind, and the markets. */
+/** The end of the last journal batch in the history, and the number of entries of each kind, and of markets. */
 export interface Progress {
   sequence: number;
   /** Of that batch. */
@@ -52,12 +51,12 @@ export function historyPath(folder: string): string {
   return join(folder, HISTORY_FILE);
 }
 
-/** Removes the history; it is made again from the journal. Nothing may have it open. */
+/** Removes the history, which is then rebuilt from the journal. Nothing may have it open. */
 export function removeHistory(folder: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(historyPath(folder) + suffix, { force: true });
 }
 
-/** Lists as they are in the last transaction: what a reader must find at least. */
+/** The lists as of the last transaction: what a reader must find. */
 export interface CommittedLists {
   userTrades: ListCounts;
   pointsCredits: ListCounts;
@@ -77,8 +76,8 @@ export class HistoryStore {
   ) {}
 
   /**
-   * Opens the history of a data folder; makes an empty one where there is none.
-   * @throws HistoryDamage when it is not what was written, or of another version; other errors as SQLite has them.
+   * Opens the history of a data folder; creates an empty one where there is none.
+   * @throws HistoryDamage when it is damaged or of another version; or another error of SQLite.
    */
   static async open(folder: string): Promise<HistoryStore> {
     const path = historyPath(folder);
@@ -109,12 +108,12 @@ export class HistoryStore {
     return this.progressNow;
   }
 
-  /** Entries of lists, and markets. */
+  /** Entries of all lists, and markets. */
   get entryCount(): number {
     return Object.values(this.progressNow.counts).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Writes what the journal batches that end at `end` lead to, in one transaction. */
+  /** Writes the changes made by the journal batches up to `end`, in one transaction. */
   async commit(changes: HistoryChanges, end: { sequence: number; hash: Buffer }): Promise<void> {
     const { database, inserts } = this;
     const progress = this.after(changes, end);
@@ -138,15 +137,15 @@ export class HistoryStore {
       await writeProgress(database, progress);
       await execute(database, 'COMMIT');
     } catch (error) {
-      // A transaction that failed is taken back when the connection is closed, at the latest.
+      // A failed transaction is rolled back when the connection is closed, at the latest.
       throw asDamage(error);
     }
     this.progressNow = progress;
   }
 
   /**
-   * Puts on disk what was committed: into history.db, as far as nobody still reads an older state of it. Never waits for
-   * readers. Not while a transaction is under way.
+   * Checkpoints: puts committed transactions on disk, in history.db, except those that a reader still holds back. Never
+   * waits for readers. Not during a transaction.
    */
   async sync(): Promise<void> {
     try {
@@ -175,14 +174,14 @@ export class HistoryStore {
 async function configure(database: sqlite3.Database): Promise<void> {
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
   await execute(database, 'PRAGMA journal_mode = WAL');
-  // What a power cut takes back is made again from the journal; a transaction is still whole or not there. Only `sync` and
-  // SQLite's own checkpoints put it on disk, on macOS too.
+  // A power cut can undo transactions, whole ones only; they are rebuilt from the journal. Only `sync` and SQLite's
+  // automatic checkpoints put them on disk, on macOS too.
   await execute(database, 'PRAGMA synchronous = NORMAL; PRAGMA checkpoint_fullfsync = ON');
   await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   await execute(database, `PRAGMA cache_size = -${CACHE_KIBIBYTES}`);
 }
 
-/** New, or not made to the end: the tables are made in one transaction. */
+/** New, or left by a crash before its tables were created, which is done in one transaction. */
 async function isEmpty(database: sqlite3.Database): Promise<boolean> {
   return (await query(database, 'SELECT 1 FROM sqlite_schema')).length === 0;
 }

@@ -1,14 +1,20 @@
 /**
- * The two kinds of trouble with a journal: something is wrong with it, and it cannot be read now. Only the first says
- * anything of what is in it. The second is tried again.
+ * The two kinds of failure of a journal: it is damaged or unusable, or it cannot be read now. Only the first says anything
+ * about its contents. The second is retried.
  */
+import { fileProblem } from '../storage/sqlite-codes.js';
 
-/** What is wrong with a journal, for the operator who has to decide what to do about it. */
+/** What the operator should do about damage; part of most messages. */
+export const PUT_BACK =
+  'Nothing was changed. Put back journal.db, journal.db-wal and journal.head as they were together, from the disk ' +
+  'or from a copy.';
+
+/** The message is for the operator, and says what is wrong and what to do. */
 export class JournalError extends Error {
   override name = 'JournalError';
   /**
-   * The first sequence that cannot be trusted: everything before it is proven good. null when the error is not about
-   * the journal's contents (the folder is in use, the format is another one, a commit failed).
+   * The first sequence that cannot be trusted: everything before it is proven. null when the error is not about the
+   * journal's contents (the folder is in use, the version differs, a commit failed).
    */
   readonly firstBadSequence: number | null;
 
@@ -24,10 +30,29 @@ export class JournalUnavailable extends Error {
 
   constructor(path: string, cause: Error) {
     super(
-      `${path} cannot be read now: ${cause.message}. Nothing is known to be wrong with it, and nothing was changed. It must be ` +
-        'a file that this user may read, in a folder that this user may write to (SQLite needs that also to read), on a ' +
-        'disk that works; the process must be allowed to open more files; and no other program may have it locked.',
+      `${path} cannot be read now: ${cause.message}. Nothing is known to be wrong with it, and nothing was changed. Check ` +
+        'that this user may read the file and write to its folder (SQLite needs this even to read), that the disk works, ' +
+        'that the process may open more files, and that no other program has locked the file.',
       { cause },
     );
+  }
+}
+
+/** An error of SQLite as an error of the journal at `path`; any other error unchanged. */
+export function unreadable(path: string, sequence: number, error: unknown): unknown {
+  switch (fileProblem(error)) {
+    case null:
+      return error;
+    case 'unavailable':
+      return new JournalUnavailable(path, error as Error);
+    case 'wrong':
+    case 'misuse': {
+      const { message } = error as Error;
+      return new JournalError(
+        `${path} cannot be read at sequence ${sequence}: ${message}. ${PUT_BACK}`,
+        sequence,
+        error,
+      );
+    }
   }
 }

@@ -1,9 +1,9 @@
 /**
- * One exchange per data folder: an exclusive SQLite transaction on `journal.lock`, a file with nothing in it.
+ * One exchange per data folder: an exclusive SQLite transaction on `journal.lock`, an empty file.
  *
- * Always holds: the lock is the operating system's (fcntl), so it ends with the process, however the process ends,
- * and nothing stale is ever left behind. It is not on journal.db itself, so that readers can read that one.
- * The folder must be on a local file system: network ones do not all keep such locks.
+ * Always holds: the lock is the operating system's (fcntl), so it ends with the process, however the process ends, and
+ * never goes stale. It is not on journal.db itself, which others may read.
+ * The folder must be on a local file system: not every network file system supports such locks.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export interface FolderLock {
 
 const LOCK_FILE = 'journal.lock';
 
-/** Whether the folder has ever been locked. One that was not is in nobody's use. */
+/** Whether the folder has ever been locked. If not, it is not in use. */
 export function hasLock(folder: string): boolean {
   return existsSync(join(folder, LOCK_FILE));
 }
@@ -29,15 +29,15 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   await createPrivateFile(path);
   const database = await openDatabase(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX);
   try {
-    // Another holder stays; waiting for it would only delay the message.
+    // The holder keeps the lock while it runs; to wait would only delay the message.
     database.configure('busyTimeout', 0);
-    // Nothing is ever written, so there is nothing that a rollback journal would be needed for.
+    // Nothing is ever written, so no rollback journal is needed.
     await execute(database, 'PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     await closeDatabase(database);
     if ((error as { errno?: number }).errno !== sqlite3.BUSY) throw error;
     throw new JournalError(
-      `the data folder ${folder} is in use: another exchange has it open. Stop that one first, or use another folder.`,
+      `the data folder ${folder} is in use: another exchange has it open. Stop that exchange first, or use another folder.`,
       null,
       error,
     );

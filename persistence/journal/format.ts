@@ -1,34 +1,34 @@
 /**
- * The journal's format, and when a journal is valid.
+ * The format of the journal, and the rules for a valid journal.
  *
  * A data folder holds
  *   journal.db        a SQLite database; beside it, while it is open or after a crash, journal.db-wal and
- *                     journal.db-shm, which belong to it and must be copied and kept with it
+ *                     journal.db-shm, which are part of it and must be copied and kept with it
  *   journal.head      how far the journal reached (head-mark.ts)
  *   journal.lock      one exchange per folder (folder-lock.ts)
  *
- * journal.db has application_id 0x51485831 ("QHX1"), user_version 3 and one table. The version is that of the format, of the
- * frames in it, and of the engine's rules, results, events and digest together: of all that a replay must come to again. It is
- * raised whenever one of them changes (test/versions.test.ts notices), so that a journal which this program would replay to
- * another state is refused by its version, before anything is replayed.
+ * journal.db has application_id 0x51485831 ("QHX1"), user_version 3 and one table. The version covers the format,
+ * the frames, and the engine's rules, results, events and digest: everything that a replay must reproduce. It is raised
+ * whenever one of them changes (versions.test.ts fails otherwise), so a journal that this program would replay to another
+ * state is refused by its version, before anything is replayed.
  *
  *   batch             one row per group commit, never changed, never deleted
  *     firstSequence   sequence of the row's first command
  *     lastSequence    sequence of its last one
  *     frames          its commands, in order (frames.ts)
  *     digest          the engine's running digest after the last one, 16 hex digits
- *     hash            SHA-256 over: the hash of the row before (32 bytes), firstSequence and lastSequence (8 bytes
- *                     each, little-endian), digest (16 bytes ASCII), frames. Before the first row stands
+ *     hash            SHA-256 over: the hash of the previous row (32 bytes), firstSequence and lastSequence (8 bytes
+ *                     each, little-endian), digest (16 bytes ASCII), frames. The first row's previous hash is
  *                     SHA-256("quarter-hour-exchange journal 1").
  *
  * A journal is valid when
- *   1. the first row's firstSequence is 1, and every other's is the lastSequence of the row before plus 1;
- *   2. lastSequence is not less than firstSequence, and frames holds exactly as many frames as the two say;
- *   3. every hash is what its row and the row before make it;
+ *   1. firstSequence is 1 in the first row, and the lastSequence of the previous row plus 1 in every other;
+ *   2. lastSequence is not less than firstSequence, and frames holds exactly that many frames;
+ *   3. every hash is that of its row and the previous hash;
  *   4. a row ends at the head mark's sequence, with the head mark's hash;
  *   5. an engine that starts empty and applies all frames in order has, after each row, the row's digest.
- * Rules 1 to 4 are checked by the reader (journal-reader.ts), the count of frames and rule 5 by recovery.ts. The chain
- * is no signature: who can write the folder can write a journal that is valid. It shows damage and loss.
+ * The reader (reader.ts) checks rules 1 to 4; recovery (recovery.ts) checks the number of frames and rule 5. The chain
+ * detects damage and loss. It is not a signature: anyone who can write to the folder can write a valid journal.
  */
 import { createHash } from 'node:crypto';
 import { putUint64 } from '../storage/bytes.js';
@@ -49,13 +49,12 @@ export const TABLE_SQL = `CREATE TABLE batch (
 
 export const HASH_BYTES = 32;
 export const DIGEST_FORM = /^[0-9a-f]{16}$/;
-/** The longest `frames` that a row may hold: a full batch and, at most, the largest frame that there is. */
+/** The longest `frames` in a row: a full batch and one frame of the largest size. */
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;
 
-/** Stands before the first row. */
+/** The first row's previous hash. */
 export const GENESIS_HASH: Buffer = createHash('sha256').update('quarter-hour-exchange journal 1').digest();
 
-/** The digest of an engine that has applied nothing is not in the journal, so the empty journal has none. */
 export interface BatchContent {
   firstSequence: number;
   lastSequence: number;
@@ -65,10 +64,20 @@ export interface BatchContent {
 
 const hashedHead = Buffer.alloc(32);
 
-/** Hash of a row after the row with `previousHash`. */
+/** The hash of a row after the row with `previousHash`. */
 export function hashOf(batch: BatchContent, previousHash: Buffer): Buffer {
   putUint64(hashedHead, batch.firstSequence, 0);
   putUint64(hashedHead, batch.lastSequence, 8);
   hashedHead.write(batch.digest, 16, 16, 'latin1');
   return createHash('sha256').update(previousHash).update(hashedHead).update(batch.frames).digest();
 }
+
+/** A position in the journal, after a batch; {@link GENESIS} before the first. */
+export interface JournalPosition {
+  sequence: number;
+  hash: Buffer;
+  /** null before the first batch. */
+  digest: string | null;
+}
+
+export const GENESIS: JournalPosition = Object.freeze({ sequence: 0, hash: GENESIS_HASH, digest: null });

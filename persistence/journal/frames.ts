@@ -1,16 +1,16 @@
 /**
- * Frames: commands as the journal holds them, each with the time that the sequencer gave it.
+ * Frames: the encoding of commands in the journal, each with the time that the sequencer gave it.
  *
- * Frames stand one after another, with nothing between them; a command's sequence is its place in the journal, so it
- * is not in the frame. A frame is
+ * Frames follow each other without a separator. A command's sequence is its place in the journal, and is not in the
+ * frame. A frame is
  *
- *   time    atMs, six bytes (see bytes.ts for the forms)
+ *   time    atMs, six bytes (bytes.ts has the encodings)
  *   byte    the command's kind, as {@link CommandKind} numbers it
  *   byte    flags, below
  *   ...     the fields, in the order in which {@link FrameWriter} writes them
  *
- * An operation of a batch is a frame without the time. Fields are integers and texts; what has few values is in
- * the flags. A bit that means nothing to a kind is 0:
+ * An operation of a batch is a frame without the time. Fields are integers and texts; fields with few values are in the
+ * flags. A bit that a kind does not use is 0:
  *
  *   1       KEYED      the idempotency key follows the userId (else it is null)
  *   2       DOWN       the outcome is DOWN (else UP)
@@ -20,9 +20,9 @@
  *   64      ATOMIC
  *   128     OF_PARTNER the name of the partner who registers the user follows the other fields (else it is null)
  *
- * Always holds: a command that was written reads back equal, field by field. One that could not (a fraction, a
- * negative, half a surrogate pair, an outcome that does not exist) is refused with a {@link FrameError} and writes
- * nothing. Numbers and order never change their meaning; a new kind is a new number.
+ * Always holds: a command that was written reads back equal, field by field. A command that cannot (a fraction, a
+ * negative, half a surrogate pair, an outcome that does not exist) is refused with a {@link FrameError}, and nothing is
+ * written. The meaning of numbers and the order of fields never change; a new kind gets a new number.
  */
 import type { BatchOperation, Buy, Command, Sell, UserCommand } from '../../engine/interface/commands.js';
 import { CommandKind } from '../../engine/interface/commands.js';
@@ -40,17 +40,17 @@ const ATOMIC = 64;
 const OF_PARTNER = 128;
 const ORDER_FLAGS = KEYED | DOWN | TIME_IN_FORCE | POST_ONLY | UNBOUNDED;
 
-/** Part of the format, so it stays what it is even if the engine's MAX_TIME_MS should ever change. */
+/** Part of the format: it does not change, even if the engine's MAX_TIME_MS does. */
 const UNBOUNDED_MS = 8_640_000_000_000;
 
-/** Operations in one frame. More than the engine takes, so that what it refuses can be journalled too. */
+/** The most operations in a frame: more than the engine accepts, so that refused batches can be journalled too. */
 export const MAX_FRAME_OPERATIONS = 1_000;
 
 if (MAX_CREDENTIAL_LENGTH * 3 > MAX_TEXT_BYTES || MAX_BATCH_OPERATIONS > MAX_FRAME_OPERATIONS) {
-  throw new Error('a command that the engine takes does not fit into a frame');
+  throw new Error('a command that the engine accepts does not fit into a frame');
 }
 
-/** A command that has no frame, or bytes that are no frame. */
+/** A command that cannot be encoded, or bytes that are not a frame. */
 export class FrameError extends Error {
   override name = 'FrameError';
 }
@@ -75,7 +75,7 @@ export class FrameWriter {
     this.count = 0;
   }
 
-  /** @throws FrameError when the command cannot be written so that it reads back equal; then nothing is written. */
+  /** @throws FrameError when the command would not read back equal; then nothing is written. */
   append(command: Command, atMs: number): void {
     const start = this.bytes.length;
     try {
@@ -225,7 +225,7 @@ export class FrameReader {
 
   /**
    * The next command, null after the last.
-   * @throws FrameError when the bytes are not a frame. The reader is then of no further use for them.
+   * @throws FrameError when the bytes are not a frame. The rest of them cannot be read either.
    */
   next(): Command | null {
     const { bytes } = this;
@@ -309,7 +309,7 @@ export class FrameReader {
         this.checkFlags(kind, flags);
         return this.operation(kind, flags);
       default:
-        throw this.bytes.malformed(`kind ${kind} does not stand in a batch`);
+        throw this.bytes.malformed(`kind ${kind} is not allowed in a batch`);
     }
   }
 
@@ -368,7 +368,7 @@ export class FrameReader {
   }
 }
 
-/** By kind: the flags that a frame of it may carry. */
+/** The flags that a frame may have, by kind. */
 const ALLOWED_FLAGS = flagsByNumber({
   advanceTime: 0,
   listAsset: 0,

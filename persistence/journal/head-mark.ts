@@ -1,9 +1,9 @@
 /**
- * The head mark, `journal.head`: how far the journal reached when the last reply went out.
+ * The head mark, `journal.head`: the end of the journal when the last reply was sent.
  *
- * A journal cannot show by itself that its end is missing: without its last rows it is a shorter, perfectly good
- * journal. That is what happens when journal.db is copied without journal.db-wal, when that file is deleted or cut
- * short, or when rows are removed. The mark is what such a journal is measured against.
+ * A journal without its last rows is a shorter, valid journal. This happens when journal.db is copied without
+ * journal.db-wal, when that file is deleted or truncated, or when rows are deleted. The mark shows that the end is
+ * missing.
  *
  *   bytes 0 to 79        slot 0
  *   bytes 4096 to 4175   slot 1 (a page of its own, so that no torn write damages both); the rest is zeros
@@ -11,12 +11,12 @@
  *   slot: "QHXMARK1", sequence (8 bytes, little-endian), hash of the batch that ends there (32 bytes), SHA-256 of
  *   the 48 bytes before it. Slots are written in turn. The mark is the valid slot with the higher sequence.
  *
- * Always holds: the mark is written after the commit that it names is on disk, and before anything of that commit is
- * released. It is written with a plain write, without fsync, and that is enough: when the process is killed, what it
- * wrote is in the operating system's hands and reaches the file; when the power fails, the mark on disk may be an
- * older one, but never newer than the journal, which was on disk first; and only the slot that was being written can be
- * torn. So a good journal is not refused for its mark, unless both slots are garbled, which no crash explains. (With a durability other than `full` a power cut can lose commits, and the mark then
- * shows it, as it should.)
+ * Always holds: the mark is written after its commit is on disk, and before anything of that commit is released. It is
+ * written without fsync, and that is enough. If the process is killed, the operating system still writes the file. If the
+ * power fails, the mark on disk may be older than the journal, but never newer, because the journal was on disk first;
+ * and only the slot that was being written can be torn. So a valid journal is never refused for its mark, unless both
+ * slots are garbled, which no crash can cause. (With a durability other than `full` a power cut can lose commits, and
+ * the mark shows the loss, as it should.)
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
@@ -35,7 +35,7 @@ export interface Mark {
   hash: Buffer;
 }
 
-/** `unreadable`: the file is there, but neither slot is valid. */
+/** `unreadable`: the file exists, but neither slot is valid. */
 export type MarkState = { state: 'missing' } | { state: 'unreadable' } | { state: 'read'; mark: Mark };
 
 export function readMark(path: string): MarkState {
@@ -64,32 +64,32 @@ function checksum(slot: Buffer): Buffer {
   return createHash('sha256').update(slot.subarray(0, SUMMED_BYTES)).digest();
 }
 
-/** Writes the mark. The one place that does; there is one per journal, under the folder's lock. */
+/** The one writer of the mark, one per journal, under the folder's lock. */
 export class HeadMark {
   private readonly file: number;
   private readonly slot = Buffer.alloc(SLOT_BYTES);
   private next: 0 | 1 = 0;
 
-  /** Starts with both slots at `mark`, on disk (with fsync) when this returns. */
+  /** Writes `mark` to both slots, with fsync. */
   constructor(path: string, mark: Mark) {
     this.file = openSync(path, constants.O_RDWR | constants.O_CREAT, FILE_MODE);
     MAGIC.copy(this.slot);
     writeSync(this.file, Buffer.alloc(1), 0, 1, FILE_BYTES - 1);
     for (const _ of SLOT_OFFSETS) {
       this.write(mark);
-      // One after the other: a power cut in here leaves one slot whole.
+      // One after the other: a power cut here leaves one slot intact.
       fsyncSync(this.file);
     }
   }
 
-  /** Blocks for a few microseconds: it changes a page in memory that is already there. */
+  /** Blocks for a few microseconds: it changes a page that is already in memory. */
   write(mark: Mark): void {
     const { slot } = this;
     putUint64(slot, mark.sequence, 8);
     mark.hash.copy(slot, 16);
     checksum(slot).copy(slot, SUMMED_BYTES);
     const written = writeSync(this.file, slot, 0, SLOT_BYTES, SLOT_OFFSETS[this.next]);
-    if (written !== SLOT_BYTES) throw new Error('journal.head could not be written whole');
+    if (written !== SLOT_BYTES) throw new Error('journal.head could not be written completely');
     this.next = this.next === 0 ? 1 : 0;
   }
 

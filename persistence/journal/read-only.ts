@@ -1,38 +1,37 @@
 /**
- * Opens the databases of a data folder without leaving a trace in it: for the judgement before a start, and for the replay tool.
+ * Opens the databases of a data folder without leaving a trace: for the judgement before a start, and for the replay tool.
  *
- * SQLite's own read-only mode is not enough for that: to read a database in write-ahead mode it makes the files -wal
- * and -shm when they are not there, and writes locks and marks into -shm when it is. What is done instead depends on
- * what stands beside the database:
+ * SQLite's read-only mode is not enough. To read a database in write-ahead mode it creates the files -wal and -shm when
+ * they are missing, and writes locks and marks to -shm when it exists. What is used instead depends on the files:
  *
- *   nothing, or an empty -wal   nobody has it open and everything is in it: `immutable`, no locks, no other file
- *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which uses -shm as it is, and
- *                               without a writer builds the index of -wal in memory
- *   -wal without -shm           a copy, or what a killed exchange left: no locks (`unix-none`) and an index of -wal in
- *                               memory. On closing, SQLite would fold -wal into the database, and cannot: the file is
- *                               open for reading only
+ *   no -wal, or an empty one    nobody has the database open and it is complete: `immutable`, no locks, no other file
+ *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which uses -shm without a change,
+ *                               and builds the index of -wal in memory when there is no writer
+ *   -wal without -shm           a copy, or left by a killed exchange: no locks (`unix-none`), and an index of -wal in
+ *                               memory. SQLite cannot checkpoint -wal on closing: the file is open for reading only
  *
- * Always holds: no file of the folder is made, changed or deleted, and its mtime stays. What is read without locks is
- * only valid if nobody writes meanwhile, so each handle can tell whether somebody did.
+ * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. What is read without locks is
+ * valid only if nobody writes meanwhile, so each handle can tell whether somebody did.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
 import { closeDatabase, execute, openDatabase } from '../storage/sqlite.js';
+import { unreadable } from './errors.js';
 import { HEAD_FILE, JOURNAL_FILE } from './format.js';
 import { readMark } from './head-mark.js';
-import { JournalReader, unreadable } from './reader.js';
+import { JournalReader } from './reader.js';
 
 const BUSY_TIMEOUT_MS = 5_000;
 
 export interface ReadOnlyDatabase {
   readonly database: sqlite3.Database;
-  /** Whether somebody has written to it since, in a way that makes what was read worthless. */
+  /** Whether another process has written to the database since, so that what was read is not valid. */
   wasDisturbed(): boolean;
 }
 
-/** @throws the operating system's error when it does not let the files be read, or SQLite's. */
+/** @throws the operating system's error when the files may not be read, or SQLite's. */
 export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
   for (const suffix of ['', '-wal', '-shm']) {
     if (existsSync(path + suffix)) accessSync(path + suffix, constants.R_OK);
@@ -55,7 +54,7 @@ export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
 async function open(path: string, parameters: string): Promise<sqlite3.Database> {
   const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI | sqlite3.OPEN_FULLMUTEX;
   const database = await openDatabase(`${pathToFileURL(path).href}?${parameters}`, mode);
-  // An exchange that starts holds everybody up for a moment.
+  // An exchange that starts locks the database for a moment.
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
   return database;
 }
@@ -65,7 +64,7 @@ function stampOf(path: string): string {
   return stats === undefined ? 'gone' : `${stats.mtimeMs} ${stats.size}`;
 }
 
-/** Somebody has begun to write to a folder that was read as one in which nobody writes: nothing is known about it. */
+/** An exchange was started on a folder while it was read without locks: nothing is known about the folder. */
 export class FolderDisturbed extends Error {
   override name = 'FolderDisturbed';
 }
@@ -76,12 +75,12 @@ export interface ReadOnlyJournal {
 }
 
 /**
- * The journal's reader, on a folder that must stay as it is.
+ * A reader of the journal in a folder that must not be changed.
  * @throws JournalError when the file cannot be read as a journal of this version, JournalUnavailable when it cannot be read now.
  */
 export async function openReadOnlyJournal(folder: string): Promise<ReadOnlyJournal> {
   const path = join(folder, JOURNAL_FILE);
-  // Before the journal is read, so that a journal that is being written is never behind its mark.
+  // Before the journal, so that a journal that is being written is never behind its mark.
   const markState = readMark(join(folder, HEAD_FILE));
   const { database, wasDisturbed } = await openOrRefuse(path);
   const reader = new JournalReader(database, path, markState);

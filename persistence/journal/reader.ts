@@ -1,28 +1,28 @@
 /**
- * Reads a journal, row by row, on a connection that cannot write: for recovery, the follower and the replay tool, also
- * while an exchange is writing it. What it sees has been committed and synced: SQLite shows a commit to other
- * connections only after that.
+ * Reads a journal, row by row, on a connection that cannot write, also while an exchange writes it. What it sees has been
+ * committed and synced: SQLite shows a commit to other connections only then.
  *
- * Always holds: a batch is handed out only when it continues the chain of the batches before it; the first one that
- * does not is a {@link JournalError} that names it. Nothing is skipped, and memory is bounded: a page of rows at a time.
+ * Always holds: a batch is returned only if it continues the chain of the batches before it; the first that does not is a
+ * {@link JournalError} that names it. Nothing is skipped, and memory is bounded: a page of rows at a time.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { closeDatabase, openDatabase, query } from '../storage/sqlite.js';
-import { fileProblem } from '../storage/sqlite-codes.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
-import { JournalError, JournalUnavailable } from './errors.js';
+import { JournalError, PUT_BACK, unreadable } from './errors.js';
 import {
   APPLICATION_ID,
   type BatchContent,
   DIGEST_FORM,
   FORMAT_VERSION,
+  GENESIS,
   GENESIS_HASH,
   HASH_BYTES,
   HEAD_FILE,
   hashOf,
   JOURNAL_FILE,
+  type JournalPosition,
   MAX_ROW_BYTES,
   TABLE_SQL,
 } from './format.js';
@@ -30,28 +30,18 @@ import { type Mark, type MarkState, readMark } from './head-mark.js';
 
 const PAGE_ROWS = 256;
 const PAGE_BYTES = 8 * 1024 * 1024;
-/** Rows that are joined for a quick check, at most: a power of four. */
+/** The most rows that are joined for the fast check (chain.ts): a power of four. */
 const JOINED_ROWS = 4096;
 
 export interface JournalBatch extends BatchContent {
   hash: Buffer;
 }
 
-/** Where a journal stands after a batch; the genesis before the first. */
-export interface JournalPosition {
-  sequence: number;
-  hash: Buffer;
-  /** null before the first batch. */
-  digest: string | null;
-}
-
-export const GENESIS: JournalPosition = Object.freeze({ sequence: 0, hash: GENESIS_HASH, digest: null });
-
-/** @throws JournalError when there is no journal in the folder, or one of another version; JournalUnavailable. */
+/** @throws JournalError when the folder has no journal, or one of another version; JournalUnavailable. */
 export async function openJournalReader(folder: string): Promise<JournalReader> {
   const path = join(folder, JOURNAL_FILE);
   if (!isThere(path)) throw new JournalError(`there is no journal at ${path}`, null);
-  // Read before the journal is, so that a journal that is being written is never behind it.
+  // Before the journal, so that a journal that is being written is never behind its mark.
   const mark = readMark(join(folder, HEAD_FILE));
   const database = await openToRead(path);
   const reader = new JournalReader(database, path, mark);
@@ -64,11 +54,7 @@ export async function openJournalReader(folder: string): Promise<JournalReader> 
   }
 }
 
-export const PUT_BACK =
-  'Nothing was changed. Put back journal.db, journal.db-wal and journal.head as they were together, from the disk ' +
-  'or from a copy.';
-
-/** @throws the operating system's error when it does not tell, which says nothing of the file. */
+/** @throws the operating system's error when it cannot tell. */
 function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
@@ -85,7 +71,7 @@ export class JournalReader {
   /** The head mark when the reader was opened. */
   readonly markState: MarkState;
   private readonly mark: Mark | null;
-  /** Rows that are joined next, at most: a power of four. */
+  /** The most rows that are joined next: a power of four. */
   private joinedRows = JOINED_ROWS;
 
   constructor(
@@ -108,8 +94,8 @@ export class JournalReader {
       if (version?.user_version !== FORMAT_VERSION) throw this.otherVersion(version?.user_version);
       if (schema.length !== 1 || schema[0]?.sql !== TABLE_SQL) {
         throw new JournalError(
-          `${this.path} has other tables than a journal of version ${FORMAT_VERSION}, which has the table batch and ` +
-            `nothing else. ${PUT_BACK}`,
+          `${this.path} has other tables than a journal of version ${FORMAT_VERSION}, which has only the table batch. ` +
+            PUT_BACK,
           null,
         );
       }
@@ -119,10 +105,10 @@ export class JournalReader {
   }
 
   /**
-   * The batches after `after`, oldest first, up to the last one that is there when it is reached. `after` must be the
-   * end of a batch (a snapshot's position, what an earlier iteration ended with); left out: from the first.
-   * @throws JournalError at the first batch that is missing, unreadable or not the one that was written, and at the
-   *   end if the journal ends before its head mark; JournalUnavailable when the next one cannot be read now.
+   * The batches after `after`, oldest first, up to the last one at the time it is reached. `after` must be the end of a
+   * batch (of a snapshot, or of an earlier iteration). Default: from the first batch.
+   * @throws JournalError at the first batch that is missing, unreadable or not what was written, and at the end if the
+   *   journal ends before its head mark; JournalUnavailable when the next batch cannot be read now.
    */
   async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
     let { sequence, hash } = after;
@@ -132,7 +118,7 @@ export class JournalReader {
       try {
         page = await this.page(sequence + 1, pageRows);
       } catch (error) {
-        // Row by row, so that the good rows before the unreadable one are not lost with it.
+        // Retried row by row, to return the good rows before the unreadable one.
         if (pageRows === 1 || error instanceof JournalError) throw this.named(error, sequence + 1);
         pageRows = 1;
         continue;
@@ -148,20 +134,21 @@ export class JournalReader {
   }
 
   /**
-   * The journal's end, with every hash from the first batch on checked: what {@link batches} checks, several times as fast.
+   * The journal's end, after a check of every hash from the first batch on. Checks what {@link batches} checks, several
+   * times as fast.
    * @throws JournalError as `batches` does.
    */
   async provenEnd(): Promise<JournalPosition> {
     let end = GENESIS;
     for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end)) end = next;
-    // What is left is a row with which something is wrong; or nothing, and the head mark is looked at.
+    // The rest is empty, and only the head mark is checked; or it begins with a bad row, which `batches` names.
     for await (const { lastSequence, hash, digest } of this.batches(end)) {
       end = { sequence: lastSequence, hash, digest };
     }
     return end;
   }
 
-  /** Where the journal stands after a page of good rows; null: there is none that can be checked quickly. */
+  /** The position after a page of good rows; null: no page passes the fast check. */
   private async joinedPage(after: JournalPosition): Promise<JournalPosition | null> {
     const from = after.sequence + 1;
     try {
@@ -172,19 +159,19 @@ export class JournalReader {
         this.joinedRows >>= 2;
       }
       const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, [after.hash, from, this.joinedRows]);
-      // Rows may be shorter again from here on.
+      // Later rows may be shorter again.
       if (rows?.bytes && rows.bytes.length * 8 < PAGE_BYTES)
         this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
       return endOfJoined(rows!, after, this.mark);
     } catch {
-      // Whatever it is, the slower way comes upon it and names it.
+      // The slow check meets the same error and names it.
       return null;
     }
   }
 
   /**
-   * The journal's end, from its last two rows alone: cheap, however long the journal is.
-   * @throws JournalError when they do not fit together or do not reach the head mark.
+   * The journal's end, from its last two rows alone: cheap for a journal of any length.
+   * @throws JournalError when the two rows are not chained or do not reach the head mark.
    */
   async end(): Promise<JournalPosition> {
     try {
@@ -203,8 +190,8 @@ export class JournalReader {
   }
 
   /**
-   * Where the journal stood after the batch that ends at `sequence`; null when no batch ends there. Looks at two rows.
-   * @throws JournalError when they do not fit together.
+   * The position after the batch that ends at `sequence`; null when no batch ends there. Reads two rows.
+   * @throws JournalError when the two rows are not chained.
    */
   async positionAt(sequence: number): Promise<JournalPosition | null> {
     if (sequence === 0) return GENESIS;
@@ -222,9 +209,9 @@ export class JournalReader {
   }
 
   /**
-   * SQLite's own structure around the rows: a page that is free and in use, or a pointer that no read comes by, would do
-   * its damage when the next rows are written. Reads the whole file, at several times the speed of {@link batches}.
-   * @throws JournalError naming the sequence after `end`, the journal's last: its rows are proven.
+   * Checks SQLite's structure around the rows. A page that is both free and in use, say, harms no read, but would damage
+   * rows when the next ones are written. Reads the whole file, several times as fast as {@link batches}.
+   * @throws JournalError naming the sequence after `end`, the journal's last, because the rows up to it are proven.
    */
   async checkStructure(end: number): Promise<void> {
     let problem: string | undefined;
@@ -237,7 +224,7 @@ export class JournalReader {
     if (problem === 'ok') return;
     throw new JournalError(
       `${this.path} has all rows up to sequence ${end} as they were written, but its structure as a file of SQLite is ` +
-        `damaged (${problem}), and to write to it could damage the rows. ${PUT_BACK}`,
+        `damaged (${problem}), and writing to it could damage the rows. ${PUT_BACK}`,
       end + 1,
     );
   }
@@ -255,7 +242,7 @@ export class JournalReader {
     let bytes = 0;
     for (const size of sizes) {
       if (size.bytes > MAX_ROW_BYTES) {
-        if (rowCount === 0) throw this.bad(from, 'is larger than any that an exchange writes');
+        if (rowCount === 0) throw this.bad(from, 'is larger than any batch that an exchange writes');
         break;
       }
       bytes += size.bytes;
@@ -284,13 +271,13 @@ export class JournalReader {
     }
     const last = batch.lastSequence;
     if (last < expected || !Number.isSafeInteger(last)) throw this.bad(expected, `ends at ${last}`);
-    // Where a row's own header is damaged, SQLite gives values of other types than the table's.
+    // If a row's header is damaged, SQLite returns values of other types than the table's.
     const wellTyped = Buffer.isBuffer(batch.frames) && Buffer.isBuffer(batch.hash);
     const wellFormed = wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
     if (!wellFormed || !hashOf(batch, hash).equals(batch.hash)) {
       throw this.bad(
         expected,
-        'is not what was written: its hash does not fit (damaged, changed or out of place)',
+        'is not what was written: its hash does not match (damaged, changed or out of place)',
       );
     }
     const { mark } = this;
@@ -312,7 +299,7 @@ export class JournalReader {
     );
   }
 
-  /** Rule 4, where the mark is older than the last row: after a power cut it may be. */
+  /** Rule 4 for a mark that is older than the last row, as a power cut can leave it. */
   private async checkMarkedRow(): Promise<void> {
     const { mark } = this;
     if (mark === null || mark.sequence === 0) return;
@@ -327,9 +314,9 @@ export class JournalReader {
 
   private otherVersion(version: number | undefined): JournalError {
     return new JournalError(
-      `${this.path} is a journal of version ${version}; this program writes and replays version ${FORMAT_VERSION}. Between ` +
-        "versions the format or the engine's rules differ, so a replay would not come to the state that was. Nothing was " +
-        'changed. Start the program that wrote it on this folder; for this program, name a new folder in DATA_FOLDER.',
+      `${this.path} is a journal of version ${version}; this program reads and writes version ${FORMAT_VERSION}. The format ` +
+        "or the engine's rules differ between versions, so a replay would not rebuild the same state. Nothing was " +
+        'changed. Use this folder with the program that wrote it; for this program, set DATA_FOLDER to a new folder.',
       null,
     );
   }
@@ -340,24 +327,5 @@ export class JournalReader {
 
   private named(error: unknown, sequence: number): unknown {
     return unreadable(this.path, sequence, error);
-  }
-}
-
-/** What an error met on the way is to be told as; what comes neither from SQLite nor from here, as it is. */
-export function unreadable(path: string, sequence: number, error: unknown): unknown {
-  switch (fileProblem(error)) {
-    case null:
-      return error;
-    case 'unavailable':
-      return new JournalUnavailable(path, error as Error);
-    case 'wrong':
-    case 'misuse': {
-      const { message } = error as Error;
-      return new JournalError(
-        `${path} cannot be read at sequence ${sequence}: ${message}. ${PUT_BACK}`,
-        sequence,
-        error,
-      );
-    }
   }
 }

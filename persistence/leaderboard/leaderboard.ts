@@ -1,13 +1,13 @@
 /**
- * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week, as the engine that
- * the follower feeds has them.
+ * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week, from the follower's
+ * engine.
  *
- * A user is listed on a period's boards once anything has counted for them in it: a trade, a settlement, points. Who has
- * a higher value stands before; of equals, who registered first. A rank is 1 plus the number of users that stand before.
- * Days and weeks are those of the exchange's time, the time of the last command.
+ * A user is listed on a period's boards after their first trade, settlement or points in it. Higher values come first;
+ * equal values in order of registration. A rank is 1 plus the number of users before. Days and weeks are of the
+ * exchange's time, which is the time of the last command.
  *
- * Always holds: a board is brought up to date before it answers. Until somebody asks for it, it costs nothing; from then
- * on, a user who changed is noted, and moved when the board is asked again.
+ * Always holds: a board is brought up to date before it answers. Before its first request a board costs nothing; after
+ * it, each user who changes is noted, and moved at the next request.
  */
 import { dayOf, Metric, Period, weekOf } from '../../engine/state/user-statistics.js';
 import { type Ranked, RankedUsers } from './order.js';
@@ -15,15 +15,15 @@ import { type Ranked, RankedUsers } from './order.js';
 export type MetricName = keyof typeof Metric;
 export type PeriodName = keyof typeof Period;
 
-/** What boards read of the engine. */
-export interface Standing {
+/** What leaderboards read of the engine. */
+export interface RankedEngine {
   readonly userCount: number;
   readonly nowMs: number;
   /** null: not listed. */
   standing(userId: number, metric: Metric, period: Period): number | null;
 }
 
-/** Where a page ended. */
+/** The last entry of a page. */
 export type LeaderboardCursor = Ranked;
 
 export interface RankedEntry extends Ranked {
@@ -34,9 +34,9 @@ export class Leaderboards {
   private readonly boards = new Map<string, Board>();
   private readonly inUse: Board[] = [];
 
-  constructor(private readonly engine: Standing) {}
+  constructor(private readonly engine: RankedEngine) {}
 
-  /** To be called for a user after each command that may have changed a standing of theirs. */
+  /** Called for each user whose values a command may have changed. */
   changed(userId: number): void {
     for (let i = 0; i < this.inUse.length; i++) this.inUse[i]!.changed(userId);
   }
@@ -69,22 +69,22 @@ export class Leaderboards {
   }
 }
 
-/** When more users than one in this many have changed, sorting all of them is quicker than moving each. */
+/** When more than one user in this many has changed, sorting all users is faster than moving each. */
 const REBUILD_DIVISOR = 16;
 const REBUILD_AT_LEAST = 1_000;
 
 class Board {
   private readonly ranked = new RankedUsers();
-  /** Users to look at again. */
+  /** Users whose value may have changed. */
   private changedIds: number[] = [];
   private isNoted = new Uint8Array(0);
-  /** Whether everything must be looked at again; then changes are not noted. */
+  /** Whether the board must be rebuilt; then changes are not noted. */
   private isStale = true;
-  /** The day or week that the board is of. */
+  /** The board's day or week. */
   private periodNumber = 0;
 
   constructor(
-    private readonly engine: Standing,
+    private readonly engine: RankedEngine,
     private readonly metric: Metric,
     private readonly period: Period,
   ) {}
@@ -122,7 +122,7 @@ class Board {
     return this.ranked.rankOf(userId);
   }
 
-  /** The cursor's user may have moved on since; then it counts where that user stood. */
+  /** The cursor's user may have moved since; then their former place counts. */
   private countUpTo({ userId, value }: LeaderboardCursor): number {
     const isThere = this.ranked.valueOf(userId) === value;
     return this.ranked.countBefore(userId, value) + Number(isThere);

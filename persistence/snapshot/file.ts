@@ -1,16 +1,16 @@
 /**
- * Writing and reading one snapshot file (snapshot-format.ts has the format).
+ * Writing and reading one snapshot file (format.ts has the format).
  *
- * Always holds: a file that has a snapshot's name was written whole, is on disk, and has been read back: its sum was
- * right, and an engine was restored from it that has the digest it should have. Until then it has another name, and a
- * crash leaves nothing but that. Everything here blocks its thread; none of it runs on the one that trades.
+ * Always holds: a file with a snapshot's name was written completely, is on disk, and has been read back: its checksum was
+ * right, and the engine restored from it had the right digest. Until then the file has a temporary name, and a crash
+ * leaves only that. Everything here blocks; nothing of it runs on the trading thread.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { StateWriter } from '../../engine/storage/archive.js';
-import type { JournalPosition } from '../journal/reader.js';
+import type { JournalPosition } from '../journal/format.js';
 import { FILE_MODE } from '../storage/files.js';
 import {
   decodeSnapshotHeader,
@@ -21,10 +21,10 @@ import {
   type SnapshotHeader,
 } from './format.js';
 
-/** State is collected, hashed, written and read in pieces of this size. */
+/** The state is collected, hashed, written and read in pieces of this size. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
-/** The engine's state at one moment, in memory: quick to take, and can be written by another thread. */
+/** The engine's state at one moment, in memory: quick to copy, and written by another thread. */
 export interface SnapshotContent {
   header: SnapshotHeader;
   /** The state, in order. */
@@ -36,7 +36,7 @@ export interface LoadedSnapshot {
   engine: Engine;
 }
 
-/** Copies the engine's state, which must stand at `position`. */
+/** Copies the state of the engine, which must be at `position`. */
 export function takeSnapshot(engine: Engine, position: JournalPosition): SnapshotContent {
   const collector = new PieceCollector();
   const writer = new StateWriter((bytes) => collector.add(bytes));
@@ -51,15 +51,15 @@ export function takeSnapshot(engine: Engine, position: JournalPosition): Snapsho
   };
   if (header.sequence !== position.sequence || header.digest !== position.digest) {
     throw new Error(
-      `the engine stands at ${header.sequence}, not where the journal stood at ${position.sequence}`,
+      `the engine is at sequence ${header.sequence}, not at the journal's position ${position.sequence}`,
     );
   }
   return { header, pieces: collector.finish() };
 }
 
-/** Writes the file under a temporary name, reads it back, and gives it its name, on disk when this returns. */
+/** Writes the file under a temporary name, reads it back, and renames it. It is on disk when this returns. */
 export function writeSnapshot(path: string, content: SnapshotContent): void {
-  const temporary = unfinished(path);
+  const temporary = temporaryPath(path);
   try {
     writeWhole(temporary, content);
     readSnapshot(temporary);
@@ -71,18 +71,18 @@ export function writeSnapshot(path: string, content: SnapshotContent): void {
   }
 }
 
-/** Of a snapshot that nobody writes any more: it has no snapshot's name, and only takes room. */
+/** Removes the temporary file of a snapshot that is no longer being written. */
 export function removeUnfinished(path: string): void {
-  rmSync(unfinished(path), { force: true });
+  rmSync(temporaryPath(path), { force: true });
 }
 
-function unfinished(path: string): string {
+function temporaryPath(path: string): string {
   return `${path}.tmp`;
 }
 
 /**
  * Reads a whole snapshot and restores the engine in it.
- * @throws SnapshotError saying what is wrong with it.
+ * @throws SnapshotError that says what is wrong with it.
  */
 export function readSnapshot(path: string): LoadedSnapshot {
   const file = openSync(path, 'r');
@@ -93,7 +93,7 @@ export function readSnapshot(path: string): LoadedSnapshot {
     const state = readExactly(file, header.stateBytes);
     const sum = readExactly(file, SNAPSHOT_SUM_BYTES);
     if (!hashInPieces(createHash('sha256').update(head), state).digest().equals(sum)) {
-      throw new SnapshotError('its checksum does not fit: it is damaged');
+      throw new SnapshotError('its checksum does not match: it is damaged');
     }
     return { header, engine: restore(header, state) };
   } finally {
@@ -101,7 +101,7 @@ export function readSnapshot(path: string): LoadedSnapshot {
   }
 }
 
-/** The header alone, as the file has it: nothing proves it yet. */
+/** The header alone, unchecked. */
 export function readSnapshotHeader(path: string): SnapshotHeader {
   const file = openSync(path, 'r');
   try {
@@ -124,7 +124,7 @@ function restore(header: SnapshotHeader, state: Buffer): Engine {
   const { sequence, atMs, digest } = header;
   if (engine.sequence !== sequence || engine.nowMs !== atMs || engine.digest() !== digest) {
     throw new SnapshotError(
-      `the engine in it stands at ${engine.sequence} with the digest ${engine.digest()}`,
+      `the engine in it is at sequence ${engine.sequence} with the digest ${engine.digest()}`,
     );
   }
   return engine;
@@ -149,7 +149,7 @@ function writeExactly(file: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
-/** In pieces, because one read gives at most 2 GiB. */
+/** In pieces, because one read returns at most 2 GiB. */
 function readExactly(file: number, count: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(count);
   for (let at = 0; at < count; ) {
@@ -174,7 +174,7 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** Joins the bytes of an archive, which are only valid while they are handed over, into large pieces. */
+/** Copies the bytes of an archive, which are valid only during the call, into large pieces. */
 class PieceCollector {
   totalBytes = 0;
   private readonly pieces: Uint8Array<ArrayBuffer>[] = [];
@@ -204,7 +204,7 @@ class PieceCollector {
   }
 }
 
-/** Not filled with zeros, which would take as long as the copy itself: all of it is written to before it is handed on. */
+/** Not filled with zeros, which would take as long as the copy itself: all of it is overwritten. */
 function newPiece(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.allocUnsafeSlow(PIECE_BYTES).buffer as ArrayBuffer);
 }

@@ -1,6 +1,6 @@
 /**
  * The snapshots of a data folder: `snapshots/snapshot-<sequence>.bin`, the sequence in 16 digits. The newest three are
- * kept: should the newest one be damaged, there is one before it, and then the whole journal.
+ * kept, in case the newest is damaged; in the end there is the whole journal.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const NAME = /^snapshot-(\d{16})\.bin$/;
 const TEMPORARY = /^snapshot-\d{16}\.bin\.tmp$/;
 
 export interface SnapshotName {
-  /** As the name says. */
+  /** From the name. */
   sequence: number;
   /** `snapshot-<sequence>.bin` */
   name: string;
@@ -36,7 +36,7 @@ export function listSnapshots(dataFolder: string): SnapshotName[] {
     .sort((a, b) => b.sequence - a.sequence);
 }
 
-/** Makes the folder, and removes what a crash left unfinished in it. Only the one that writes snapshots does this. */
+/** Creates the folder, and removes temporary files that a crash left. Only the writer of snapshots does this. */
 export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
   const folder = folderOf(dataFolder);
   await createPrivateFolder(folder);
@@ -44,7 +44,7 @@ export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
   for (const name of namesIn(folder)) if (TEMPORARY.test(name)) rmSync(join(folder, name), { force: true });
 }
 
-/** Removes all but the newest up to `sequence`: one that is ahead of the journal is of no use, and must not take a place. */
+/** Removes all but the newest up to `sequence`. A snapshot ahead of the journal is useless, and does not count. */
 export function removeOldSnapshots(dataFolder: string, sequence: number): void {
   const snapshots = listSnapshots(dataFolder).filter((snapshot) => snapshot.sequence <= sequence);
   for (const { path } of snapshots.slice(KEPT)) rmSync(path, { force: true });

@@ -1,21 +1,20 @@
 /**
- * A snapshot: the whole state of the engine at the end of a journal batch, in one file, so that a start need not replay
- * the journal from its first command. It is never needed: without snapshots the journal rebuilds the same state.
+ * The format of a snapshot: the whole state of the engine at the end of a journal batch, in one file, so that a start need
+ * not replay the journal from its first command. Without snapshots the journal rebuilds the same state.
  *
  *   bytes 0 to 7      "QHXSNAP1"
  *   8 to 15           format version (all integers are 8 bytes, little-endian)
  *   16 to 23          sequence of the last command in it
  *   24 to 31          time of that command, milliseconds since the epoch
  *   32 to 47          the engine's digest after it, 16 hex digits
- *   48 to 79          hash of the journal's batch that ends there: which journal it belongs to
+ *   48 to 79          hash of the journal's batch that ends there, which identifies the journal
  *   80 to 87          length of the state in bytes
  *   88 …              the state, as engine/storage/archive.ts writes it
  *   the last 32       SHA-256 over everything before them
  *
- * The version is raised whenever what the engine archives changes (test/versions.test.ts notices). A snapshot of another version
- * is passed over.
+ * The version is raised whenever the engine's archive changes (versions.test.ts fails otherwise). A snapshot of another
+ * version is skipped.
  */
-
 import { DIGEST_FORM, HASH_BYTES } from '../journal/format.js';
 import { getUint64, putUint64 } from '../storage/bytes.js';
 
@@ -24,7 +23,6 @@ export const SNAPSHOT_VERSION = 5;
 export const SNAPSHOT_HEADER_BYTES = 88;
 export const SNAPSHOT_SUM_BYTES = 32;
 
-/** What a snapshot says about itself before its state. */
 export interface SnapshotHeader {
   sequence: number;
   atMs: number;
@@ -34,7 +32,7 @@ export interface SnapshotHeader {
   stateBytes: number;
 }
 
-/** A file that is not a whole, undamaged snapshot of this version; the message says what is wrong with it. */
+/** The file is not a whole, undamaged snapshot of this version; the message says why. */
 export class SnapshotError extends Error {
   override name = 'SnapshotError';
 }
@@ -54,11 +52,12 @@ export function encodeSnapshotHeader(header: SnapshotHeader): Buffer {
 /** @param fileBytes the length of the whole file. */
 export function decodeSnapshotHeader(bytes: Buffer, fileBytes: number): SnapshotHeader {
   if (bytes.length < SNAPSHOT_HEADER_BYTES) throw new SnapshotError('it is cut short');
-  if (!bytes.subarray(0, 8).equals(MAGIC)) throw new SnapshotError('it does not begin as a snapshot does');
+  if (!bytes.subarray(0, 8).equals(MAGIC))
+    throw new SnapshotError('it does not begin with the bytes of a snapshot');
   const version = getUint64(bytes, 8);
   if (version !== SNAPSHOT_VERSION) {
     throw new SnapshotError(
-      `it is of format version ${version}; this program reads version ${SNAPSHOT_VERSION}`,
+      `its format version is ${version}; this program reads version ${SNAPSHOT_VERSION}`,
     );
   }
   const header = {
@@ -70,8 +69,10 @@ export function decodeSnapshotHeader(bytes: Buffer, fileBytes: number): Snapshot
   };
   const expectedBytes = SNAPSHOT_HEADER_BYTES + header.stateBytes + SNAPSHOT_SUM_BYTES;
   if (fileBytes !== expectedBytes) {
-    throw new SnapshotError(`it has ${fileBytes} bytes; by its header it should have ${expectedBytes}`);
+    throw new SnapshotError(
+      `it has ${fileBytes} bytes; according to its header it should have ${expectedBytes}`,
+    );
   }
-  if (!DIGEST_FORM.test(header.digest)) throw new SnapshotError('its digest is not one');
+  if (!DIGEST_FORM.test(header.digest)) throw new SnapshotError('its digest is malformed');
   return header;
 }

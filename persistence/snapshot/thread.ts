@@ -1,6 +1,6 @@
 /**
- * Writing snapshots on a thread of their own: reading one back restores a whole engine, which takes seconds when there
- * are a million users, and the follower must go on meanwhile.
+ * Writes snapshots in a thread of their own: reading one back restores a whole engine, which takes seconds with a million
+ * users, and the follower must continue meanwhile.
  */
 import { Worker } from 'node:worker_threads';
 import { removeUnfinished, type SnapshotContent } from './file.js';
@@ -14,17 +14,17 @@ export interface SnapshotTask {
   pieces: Uint8Array<ArrayBuffer>[];
 }
 
-/** What the thread says before it ends: null, or why there is no snapshot. */
+/** The thread's one message: null, or why there is no snapshot. */
 export type SnapshotResult = string | null;
 
 export interface SnapshotWriting {
-  /** Settles when the snapshot is on disk and has its name; rejects when it could not be written. */
+  /** Resolves when the snapshot is on disk under its name; rejects when it could not be written. */
   done: Promise<void>;
-  /** Ends it at once, and removes what is unfinished. */
+  /** Terminates the thread, and removes the temporary file. */
   cancel(): Promise<void>;
 }
 
-/** The content is moved to the other thread: it is empty here afterwards. */
+/** Moves the content to the other thread: it is empty here afterwards. */
 export function writeSnapshotInThread(folder: string, content: SnapshotContent): SnapshotWriting {
   const workerData: SnapshotTask = { folder, ...content };
   const worker = new Worker(new URL('./worker.js', import.meta.url), {

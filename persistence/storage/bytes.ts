@@ -1,18 +1,18 @@
 /**
- * Integers and texts as bytes: a buffer that grows as it is written, and a cursor that reads one back.
+ * Integers and texts as bytes: a buffer that grows as it is written, and a cursor that reads it back.
  *
- * Always holds: what is written reads back as the same value, to the bit; a value that could not is refused
- * (RangeError) when it is written, and bytes that no writer makes are refused ({@link MalformedBytes}) when they are read.
+ * Always holds: a value that was written reads back identical, bit for bit. A value that cannot is refused (RangeError)
+ * when it is written, and bytes that no writer makes are refused ({@link MalformedBytes}) when they are read.
  *
- * integer  0 to 2^53 - 1 in 1 to 8 bytes, seven bits each, the lowest first; the high bit says that more
- *          follow. The shortest form is the only valid one.
- * signed   -(2^53 - 1) to 2^53 - 1. The first byte has the lowest six bits of the magnitude, then a bit that says that it is
- *          negative; the high bit says that the rest of the magnitude follows, as an integer.
+ * integer  0 to 2^53 - 1 in 1 to 8 bytes, seven bits each, the lowest first; the high bit is set if more bytes
+ *          follow. Only the shortest form is valid.
+ * signed   -(2^53 - 1) to 2^53 - 1. The first byte has the lowest six bits of the magnitude, then the sign bit (1:
+ *          negative); its high bit is set if the rest of the magnitude follows, as an integer.
  * time     six bytes, little-endian (milliseconds since the epoch, up to the year 10889).
  * text     its length in bytes (an integer), then UTF-8. A text with half a surrogate pair has no UTF-8.
  */
 
-/** The longest text, in bytes. Far above what the engine takes, far below what memory bears. */
+/** The longest text, in bytes: far above what the engine accepts. */
 export const MAX_TEXT_BYTES = 4_096;
 /** The latest time that six bytes hold. */
 const MAX_TIME = 2 ** 48 - 1;
@@ -52,7 +52,7 @@ export class ByteWriter {
   }
 
   signed(value: number): void {
-    // Most are small, and quickly seen to be whole.
+    // The common case: a small integer.
     const small = value | 0;
     const isSmall = small === value && !Object.is(value, -0);
     if (isSmall && small > -64 && small < 64) {
@@ -72,7 +72,7 @@ export class ByteWriter {
     this.integer(byteLength);
     this.reserve(byteLength);
     if (byteLength === value.length) {
-      // One byte per character: short texts are quicker written here than by a call into C++.
+      // ASCII: for short texts this is faster than a call into C++.
       const buffer = this.buffer;
       let at = this.length;
       for (let i = 0; i < byteLength; i++) buffer[at++] = value.charCodeAt(i);
@@ -82,12 +82,12 @@ export class ByteWriter {
     this.length += byteLength;
   }
 
-  /** Seven bits a byte, the lowest first. There must be room. */
+  /** Seven bits a byte, the lowest first. The caller has reserved the bytes. */
   private putSevens(value: number): void {
     const buffer = this.buffer;
     let at = this.length;
     let rest = value;
-    // The bit operators see 32 bits; above that, divide.
+    // Bit operators work on 32 bits; above that, divide.
     while (rest > 0x7fffffff) {
       buffer[at++] = (rest & 0x7f) | 0x80;
       rest = Math.floor(rest / 128);
@@ -207,12 +207,12 @@ export function putUint64(target: Buffer, value: number, offset: number): void {
   target.writeUInt32LE(Math.floor(value / 2 ** 32), offset + 4);
 }
 
-/** Reads it back; 2^53 or more where no writer wrote it. */
+/** Reads eight bytes back; 2^53 or more if putUint64 did not write them. */
 export function getUint64(source: Buffer, offset: number): number {
   return source.readUInt32LE(offset + 4) * 2 ** 32 + source.readUInt32LE(offset);
 }
 
-/** Minus zero is refused with the negatives: it would come back as zero. */
+/** Minus zero is refused: it would read back as zero. */
 function isWhole(value: number): boolean {
   return Number.isSafeInteger(value) && (value > 0 || Object.is(value, 0));
 }
@@ -228,7 +228,7 @@ function utf8Length(text: string): number {
     if (unit > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) {
       throw new RangeError('a text holds half a surrogate pair');
     }
-    // A pair is two units and four bytes: one byte is counted with each unit, the other two just now.
+    // A pair has two units and four bytes: two are counted in text.length, two were added above.
     i++;
   }
   return bytes;

@@ -1,6 +1,4 @@
-/**
- * Files and folders of the journal: readable by their owner alone, and on disk when they are said to be.
- */
+/** Files and folders of the data folder: readable by their owner only, and durable (fsync) when a function says so. */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { mkdir, open, opendir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -10,21 +8,21 @@ export const FILE_MODE = 0o600;
 const ROOM_PIECE_BYTES = 1024 * 1024;
 
 /**
- * Makes the folder, and those that it is in, where there are none; one that exists keeps its mode. One at a time: mkdir's own
- * recursion never ends in a folder like /proc, which is there and cannot be added to.
+ * Creates the folder and its missing parents, durably; an existing folder keeps its mode. Not with mkdir's own recursion,
+ * which never ends in a folder like /proc, which exists and accepts no entries.
  */
 export async function createPrivateFolder(folder: string): Promise<void> {
   const missing: string[] = [];
-  for (let path = resolve(folder); !(await isThere(path)); path = dirname(path)) missing.unshift(path);
+  for (let path = resolve(folder); !(await exists(path)); path = dirname(path)) missing.unshift(path);
   for (const path of missing) {
     await mkdir(path, FOLDER_MODE).catch(unlessExisting);
-    // A folder's name is on disk when the folder that holds it is.
+    // A folder's name is durable when its parent folder is synced.
     await syncPath(dirname(path));
   }
   await (await opendir(folder)).close();
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   try {
     await stat(path);
     return true;
@@ -34,14 +32,14 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** Somebody else may have made it since. */
+/** Another process may have created it meanwhile. */
 function unlessExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }
 
 /**
- * Proves that so many bytes can be written to the folder, by writing them to a file that is removed again. Free space says less:
- * quotas and limits of the process count, too.
+ * Proves that `bytes` can be written to the folder, by writing them to a file and removing it. The free space alone does
+ * not show it: quotas and limits of the process count too.
  * @throws the operating system's error
  */
 export function proveRoom(folder: string, bytes: number): void {
@@ -60,8 +58,8 @@ export function proveRoom(folder: string, bytes: number): void {
 }
 
 /**
- * Makes an empty file if there is none. One that exists is not opened: closing a file ends the locks that SQLite
- * holds on it in this process (POSIX says so), so SQLite's files are never opened beside SQLite.
+ * Creates an empty file if there is none. An existing file is not opened: closing a file releases the locks that SQLite
+ * holds on it in this process (POSIX), so a file that SQLite has open must not be opened by other means.
  */
 export async function createPrivateFile(path: string): Promise<void> {
   try {
@@ -72,7 +70,7 @@ export async function createPrivateFile(path: string): Promise<void> {
   }
 }
 
-/** Puts on disk what has been written to a file, or which names stand in a folder. */
+/** Makes the contents of a file, or the names in a folder, durable. */
 export async function syncPath(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

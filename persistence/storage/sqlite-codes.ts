@@ -1,18 +1,18 @@
 /**
- * What each result code of SQLite says of a file that is being read.
+ * What each result code of SQLite means for a file that is being read.
  *
- * - `unavailable`: it cannot be read now. Nothing is known to be wrong with its contents, so it is tried again.
- * - `wrong`: its contents are not what was written, or not what this program expects there.
- * - `misuse`: SQLite was used in a way that it does not allow. That is a mistake of this program.
+ * - `unavailable`: the file cannot be read now. Nothing is known to be wrong with its contents, so the read is retried.
+ * - `wrong`: the contents are not what was written, or not what this program expects.
+ * - `misuse`: this program has called SQLite in a way that it does not allow: a bug.
  *
- * Always holds: every code that SQLite has stands here (https://www.sqlite.org/rescode.html); one that is not known is `misuse`.
- * sqlite3 gives primary codes. Should it give extended ones, their low byte is the primary code.
+ * Always holds: every result code of SQLite is listed (https://www.sqlite.org/rescode.html); an unknown one is `misuse`.
+ * sqlite3 returns primary codes; the low byte of an extended code is its primary code.
  */
 export type FileProblem = 'unavailable' | 'wrong' | 'misuse';
 
 const CODES: Readonly<Record<string, readonly [code: number, problem: FileProblem | null]>> = {
   OK: [0, null],
-  /** "No such table", "no such column": the file is of another program. */
+  /** "No such table", "no such column": the file belongs to another program. */
   ERROR: [1, 'wrong'],
   INTERNAL: [2, 'misuse'],
   PERM: [3, 'unavailable'],
@@ -20,21 +20,21 @@ const CODES: Readonly<Record<string, readonly [code: number, problem: FileProble
   BUSY: [5, 'unavailable'],
   LOCKED: [6, 'unavailable'],
   NOMEM: [7, 'unavailable'],
-  /** Also to a reader, when the index of the write-ahead log has to be made anew and may not be. */
+  /** Also returned to a reader that would have to rebuild the index of the write-ahead log and may not write. */
   READONLY: [8, 'unavailable'],
   INTERRUPT: [9, 'unavailable'],
-  /** The disk or the file system fails. What it would have given is not known, and the next time it may. */
+  /** The disk or the file system failed. The contents are unknown, and the next read may succeed. */
   IOERR: [10, 'unavailable'],
   CORRUPT: [11, 'wrong'],
   NOTFOUND: [12, 'misuse'],
   FULL: [13, 'unavailable'],
-  /** No descriptor is left, no permission, or a folder stands in its place. */
+  /** No file descriptor is left, permission is missing, or the path is a folder. */
   CANTOPEN: [14, 'unavailable'],
-  /** A race for the locks of the write-ahead log. */
+  /** Too many races for the locks of the write-ahead log. */
   PROTOCOL: [15, 'unavailable'],
   EMPTY: [16, 'misuse'],
   SCHEMA: [17, 'wrong'],
-  /** A row that says that it is longer than any can be. */
+  /** A row whose header gives a length above SQLite's limit. */
   TOOBIG: [18, 'wrong'],
   CONSTRAINT: [19, 'wrong'],
   MISMATCH: [20, 'wrong'],
@@ -54,15 +54,15 @@ const CODES: Readonly<Record<string, readonly [code: number, problem: FileProble
 const PROBLEMS = new Map(Object.values(CODES));
 const PRIMARY_CODE = 0xff;
 
-/** The names of all codes, without SQLITE_, and what each says; null: it is not an error. */
+/** All codes by name, without SQLITE_; `problem` null: not an error. */
 export function sqliteCodes(): ReadonlyMap<string, { code: number; problem: FileProblem | null }> {
   return new Map(Object.entries(CODES).map(([name, [code, problem]]) => [name, { code, problem }]));
 }
 
-/** What an error of SQLite says of the file; null: it is not an error of SQLite. */
+/** What an error means for the file; null: it is not an error of SQLite. */
 export function fileProblem(error: unknown): FileProblem | null {
   const { errno, code } = error as { errno?: unknown; code?: unknown };
-  // Errors of the operating system have an errno, too.
+  // Errors of the operating system have an errno too.
   if (typeof errno !== 'number' || !String(code).startsWith('SQLITE_')) return null;
   return PROBLEMS.get(errno & PRIMARY_CODE) ?? 'misuse';
 }

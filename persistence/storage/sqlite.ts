@@ -1,8 +1,9 @@
 /**
- * sqlite3's callbacks as promises. Its work runs on libuv's thread pool; calls on one connection run in order.
+ * The sqlite3 package with promises in place of callbacks. Its work runs on libuv's thread pool; calls on one connection
+ * run in order.
  *
- * Always holds: a statement made here is finalized when its promise settles, so no read is left open behind it (an
- * open read would keep the write-ahead log from being reused, and the log would grow without end).
+ * Always holds: the statement of a query is finalized when its promise settles. An open read would prevent the write-ahead
+ * log from being reused, and the log would grow without bound.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import sqlite3 from 'sqlite3';
@@ -24,14 +25,13 @@ export function execute(database: sqlite3.Database, sql: string): Promise<void> 
   });
 }
 
-/** How often a read that was refused with READONLY is tried again, and after how long. */
-const READ_AGAIN = 50;
-const READ_AGAIN_MS = 10;
+/** Attempts of a read that is refused with READONLY, and the pause between them. */
+const READ_ATTEMPTS_MAX = 50;
+const READ_RETRY_MS = 10;
 
 /**
- * All rows of one query. A reader that may not write to the index of the write-ahead log, and looks at it at the very moment at which a
- * writer changes it, is told that the index has to be recovered (walIndexReadHdr in SQLite's wal.c); a moment later nothing
- * is wrong, so it looks again.
+ * All rows of one query. A reader that may not write to the index of the write-ahead log, and reads it just while a writer
+ * changes it, gets READONLY, as if the index had to be recovered (walIndexReadHdr in SQLite's wal.c). A retry succeeds.
  */
 export async function query<Row>(
   database: sqlite3.Database,
@@ -43,8 +43,8 @@ export async function query<Row>(
       return await queryOnce<Row>(database, sql, parameters);
     } catch (error) {
       const isRefused = (error as { errno?: number }).errno === sqlite3.READONLY;
-      if (!isRefused || attempt === READ_AGAIN) throw error;
-      await sleep(READ_AGAIN_MS);
+      if (!isRefused || attempt === READ_ATTEMPTS_MAX) throw error;
+      await sleep(READ_RETRY_MS);
     }
   }
 }

@@ -11,8 +11,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vite
 import { Random } from '../../bench/workload/random.js';
 import { sessionSecret } from '../../gateway/auth/secret.js';
 import { Sessions } from '../../gateway/auth/sessions.js';
+import { openJournal } from '../../persistence/data-folder.js';
 import { FrameWriter } from '../../persistence/journal/frames.js';
-import { openJournal } from '../../persistence/journal/journal.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { listSnapshots } from '../../persistence/snapshot/folder.js';
 import { append, flip, tamper } from '../support/journal-fixture.js';

@@ -18,7 +18,7 @@ import { type Exchange, startExchange } from '../../gateway/exchange.js';
 import type { PriceFeed } from '../../gateway/inputs/feeds/price-feed.js';
 import { createLog } from '../../gateway/observe/log.js';
 import { TradingHalted } from '../../gateway/watched-sequencer.js';
-import { openJournal } from '../../persistence/journal/journal.js';
+import { openJournal } from '../../persistence/data-folder.js';
 import {
   eventually,
   MARKET,

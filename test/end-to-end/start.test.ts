@@ -22,8 +22,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
 import { clockProblem } from '../../gateway/start/clock-at-start.js';
 import { affordableConnections, checkAddressSpace } from '../../gateway/start/process-limits.js';
+import { openJournal } from '../../persistence/data-folder.js';
 import { FrameWriter } from '../../persistence/journal/frames.js';
-import { openJournal } from '../../persistence/journal/journal.js';
 import { append } from '../support/journal-fixture.js';
 import { DAY_FILE } from './real-day/day-prices.js';
 

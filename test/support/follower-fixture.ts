@@ -3,6 +3,7 @@
  * closed. The thread itself, and messages, are tested on the build (follower-thread.test.ts).
  */
 import { Engine } from '../../engine/engine.js';
+import { openJournal } from '../../persistence/data-folder.js';
 import { FollowerLoop } from '../../persistence/follower/loop.js';
 import type { FollowerLog } from '../../persistence/follower/messages.js';
 import { ProgressBoard } from '../../persistence/follower/progress-board.js';
@@ -14,7 +15,7 @@ import type {
   RequestOf,
 } from '../../persistence/history/requests.js';
 import { FrameWriter } from '../../persistence/journal/frames.js';
-import { type Journal, openJournal } from '../../persistence/journal/journal.js';
+import type { Journal } from '../../persistence/journal/journal.js';
 import { readSnapshot, type SnapshotContent, writeSnapshot } from '../../persistence/snapshot/file.js';
 import { removeOldSnapshots, snapshotNameOf } from '../../persistence/snapshot/folder.js';
 import type { SnapshotWriting } from '../../persistence/snapshot/thread.js';
@@ -125,8 +126,7 @@ export function startFollower(
       const answer = await new Promise<HistoryOutcome>((resolve) => loop.read(request, minSequence, resolve));
       // It has just found damage, or a lock, and starts again.
       const willCome =
-        answer.outcome === 'unavailable' &&
-        /made again|tries again|history\.db|SQLITE_BUSY/.test(answer.reason);
+        answer.outcome === 'unavailable' && /rebuilt|will retry|history\.db|SQLITE_BUSY/.test(answer.reason);
       if (!willCome) return answer as HistoryOutcome<typeof request.kind> as never;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
@@ -144,7 +144,7 @@ export function startFollower(
     },
     committed: (sequence) => {
       board.set('durable', sequence);
-      if (board.takeIdle()) loop.wake();
+      if (board.clearIdle()) loop.wake();
     },
     close: async () => {
       loop.close();

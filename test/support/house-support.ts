@@ -10,7 +10,7 @@ import { decodeEvents, type EventRecord } from '../../engine/interface/events.js
 import { ResultHead } from '../../engine/interface/results.js';
 import type { Clock } from '../../gateway/time/clock.js';
 import { Scheduler } from '../../gateway/time/scheduler.js';
-import { openJournal } from '../../persistence/journal/journal.js';
+import { openJournal } from '../../persistence/data-folder.js';
 import { Sequencer } from '../../persistence/sequencer.js';
 
 export const silentLog = pino({ level: 'silent' });

@@ -8,15 +8,12 @@ import sqlite3 from 'sqlite3';
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { marketIdOf } from '../../engine/interface/domain.js';
+import { openJournal } from '../../persistence/data-folder.js';
 import { JournalError } from '../../persistence/journal/errors.js';
-import type { BatchContent } from '../../persistence/journal/format.js';
+import type { BatchContent, JournalPosition } from '../../persistence/journal/format.js';
 import { FrameWriter } from '../../persistence/journal/frames.js';
-import { type Journal, openJournal } from '../../persistence/journal/journal.js';
-import {
-  type JournalBatch,
-  type JournalPosition,
-  openJournalReader,
-} from '../../persistence/journal/reader.js';
+import type { Journal } from '../../persistence/journal/journal.js';
+import { type JournalBatch, openJournalReader } from '../../persistence/journal/reader.js';
 import { type RecoveryReport, recover } from '../../persistence/recovery.js';
 import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
 

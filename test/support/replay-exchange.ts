@@ -10,7 +10,8 @@ import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { decodeEvents, type EventName } from '../../engine/interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
 import type { AccountView, FundsView, MarketView, OrderView } from '../../engine/interface/views.js';
-import { type Journal, openJournal } from '../../persistence/journal/journal.js';
+import { openJournal } from '../../persistence/data-folder.js';
+import type { Journal } from '../../persistence/journal/journal.js';
 import { Sequencer } from '../../persistence/sequencer.js';
 import { replay } from './journal-fixture.js';
 

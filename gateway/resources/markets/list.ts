@@ -10,8 +10,8 @@
 import { type MarketStatusName, statusName } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import type { MarketView } from '../../../engine/interface/views.js';
-import { viewOfPast } from '../../../persistence/history/market-text.js';
 import type { MarketRecord, Page } from '../../../persistence/history/requests.js';
+import { viewOfPast } from '../../../persistence/history/requests.js';
 import { cursorOf, type PageRequest } from '../../http/paging.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { marketText } from '../../json/views.js';

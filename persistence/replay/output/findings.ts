@@ -1,7 +1,7 @@
 /** What is wrong with a data folder: where, what, and what the operator should do. */
 import type { JournalError } from '../../journal/errors.js';
+import { PUT_BACK } from '../../journal/errors.js';
 import { HEAD_FILE, JOURNAL_FILE } from '../../journal/format.js';
-import { PUT_BACK } from '../../journal/reader.js';
 import { UnmarkedJournal } from '../../judgement.js';
 
 export interface Finding {

@@ -3,9 +3,8 @@
  * place of runs their entries, in the order of their lists. It reads a page at a time, so that memory is bounded.
  */
 import type sqlite3 from 'sqlite3';
-import { HistoryDamage } from '../../history/damage.js';
 import { LISTS, type ListLayout, MARKET, RUN_ENTRIES } from '../../history/format.js';
-import { type RunRow, readRun, selectRuns } from '../../history/runs.js';
+import { HistoryDamage, type RunRow, readRun, selectRuns } from '../../history/rows.js';
 import { query } from '../../storage/sqlite.js';
 
 const PAGE_ROWS = 2_000;

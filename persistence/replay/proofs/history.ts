@@ -15,8 +15,8 @@ import type { Engine } from '../../../engine/engine.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { emptyHistoryState, Projection } from '../../history/projection.js';
 import { HistoryStore, historyPath } from '../../history/store.js';
+import { GENESIS, type JournalPosition } from '../../journal/format.js';
 import { openReadOnly, type ReadOnlyDatabase } from '../../journal/read-only.js';
-import { GENESIS, type JournalPosition } from '../../journal/reader.js';
 import { closeDatabase, execute, query } from '../../storage/sqlite.js';
 import { UsageError } from '../input/errors.js';
 import type { Finding } from '../output/findings.js';
@@ -126,7 +126,7 @@ export class HistoryComparison {
 
   private async commit({ sequence, hash }: JournalPosition): Promise<void> {
     try {
-      await this.store.commit(this.projection.take(), { sequence, hash });
+      await this.store.commit(this.projection.drain(), { sequence, hash });
     } catch (error) {
       throw new UsageError(
         `the history cannot be made anew in ${this.temporary}, to compare with it: ${(error as Error).message}`,

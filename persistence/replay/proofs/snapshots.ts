@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { Engine } from '../../../engine/engine.js';
-import type { JournalPosition } from '../../journal/reader.js';
+import type { JournalPosition } from '../../journal/format.js';
 import { readSnapshot, takeSnapshot } from '../../snapshot/file.js';
 import { listSnapshots, type SnapshotName } from '../../snapshot/folder.js';
 import { encodeSnapshotHeader, SnapshotError } from '../../snapshot/format.js';

@@ -14,6 +14,7 @@ import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { openJournal } from '../../../persistence/data-folder.js';
 import type { Follower, FollowerOptions } from '../../../persistence/follower/follower.js';
 import { ProgressBoard } from '../../../persistence/follower/progress-board.js';
 import type {
@@ -23,10 +24,10 @@ import type {
   RequestOf,
 } from '../../../persistence/history/requests.js';
 import { FrameReader } from '../../../persistence/journal/frames.js';
-import { type Journal, openJournal } from '../../../persistence/journal/journal.js';
+import type { Journal } from '../../../persistence/journal/journal.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { recoverFromSnapshot } from '../../../persistence/recovery.js';
 import { Sequencer } from '../../../persistence/sequencer.js';
-import { recoverFromSnapshot } from '../../../persistence/snapshot/recovery.js';
 import { jsonOf, Log, startFollower } from '../../support/follower-fixture.js';
 import { expectedHistory, shownMarket, type TimedCommand } from '../../support/history-oracle.js';
 import { Folders, readAll, START_MS } from '../../support/journal-fixture.js';
@@ -273,8 +274,8 @@ describe('the thread', () => {
   it('may be ended while it works alone, and begins no such work when it is to end', () => {
     const end = vi.fn();
     const board = new ProgressBoard();
-    const work = (during: () => void) => board.workAlone(during, end);
-    expect(board.workAlone(() => 'done', end)).toBe('done');
+    const work = (during: () => void) => board.workInterruptibly(during, end);
+    expect(board.workInterruptibly(() => 'done', end)).toBe('done');
     expect(end).not.toHaveBeenCalled();
     expect(new ProgressBoard().close()).toBe(false);
     work(() => expect(board.close()).toBe(true));
@@ -309,7 +310,7 @@ describe('the thread', () => {
     });
     closers.push(() => follower.close());
     await vi.waitFor(() => expect(log.of('error').length).toBeGreaterThan(1), 30_000);
-    expect(log.of('error')[0]!.message).toBe('the follower has failed and tries again');
+    expect(log.of('error')[0]!.message).toBe('the follower has failed and will retry');
     expect(onFailure).not.toHaveBeenCalled();
   });
 
@@ -342,9 +343,9 @@ async function endThread(follower: Follower): Promise<void> {
 /** An exchange that trades without end: windows of a few seconds of real time, snapshots all the time. */
 const PROGRAM = `
   import { writeSync } from 'node:fs';
-  const { openJournal } = await import('${BUILT}journal/journal.js');
+  const { openJournal } = await import('${BUILT}data-folder.js');
   const { openJournalReader } = await import('${BUILT}journal/reader.js');
-  const { recoverFromSnapshot } = await import('${BUILT}snapshot/recovery.js');
+  const { recoverFromSnapshot } = await import('${BUILT}recovery.js');
   const { Sequencer } = await import('${BUILT}sequencer.js');
   const { Follower } = await import('${BUILT}follower/follower.js');
   const folder = process.argv[2];

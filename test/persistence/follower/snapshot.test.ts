@@ -16,8 +16,9 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { StateWriter } from '../../../engine/storage/archive.js';
-import { type JournalPosition, openJournalReader } from '../../../persistence/journal/reader.js';
-import { recover } from '../../../persistence/recovery.js';
+import type { JournalPosition } from '../../../persistence/journal/format.js';
+import { openJournalReader } from '../../../persistence/journal/reader.js';
+import { recover, recoverFromSnapshot, type SnapshotRecovery } from '../../../persistence/recovery.js';
 import {
   readSnapshot,
   readSnapshotHeader,
@@ -31,7 +32,6 @@ import {
   snapshotNameOf,
 } from '../../../persistence/snapshot/folder.js';
 import { SNAPSHOT_HEADER_BYTES, SnapshotError } from '../../../persistence/snapshot/format.js';
-import { recoverFromSnapshot, type SnapshotRecovery } from '../../../persistence/snapshot/recovery.js';
 import { journalOf, Log } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
 import { Folders, journalErrorOf, tamper } from '../../support/journal-fixture.js';
@@ -214,7 +214,7 @@ describe('a snapshot that does not belong to the journal', () => {
     const { recovery, log } = await start(folder);
     expect(recovery.snapshotSequence).toBe(0);
     expect(log.of('warn').map(({ fields }) => fields.problem)).toEqual(
-      Array(3).fill("it is not this journal's: the journal has another batch at its sequence"),
+      Array(3).fill('it belongs to another journal: this one has another batch at its sequence'),
     );
   });
 
@@ -309,7 +309,7 @@ describe('the files', () => {
     const reader = await openJournalReader(original);
     const position = (await reader.positionAt(listSnapshots(original)[0]!.sequence))!;
     await reader.close();
-    expect(() => takeSnapshot(new Engine(), position)).toThrow(/stands at 0/);
+    expect(() => takeSnapshot(new Engine(), position)).toThrow(/is at sequence 0/);
   });
 
   it('one that cannot be written leaves nothing', async () => {

@@ -7,8 +7,8 @@ import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { MarketStatus, Resolution } from '../../../engine/interface/domain.js';
+import { openJournal } from '../../../persistence/data-folder.js';
 import { checkHistory } from '../../../persistence/history/check.js';
-import { HistoryDamage } from '../../../persistence/history/damage.js';
 import {
   COUNTED,
   type CountedName,
@@ -24,8 +24,8 @@ import {
   Projection,
 } from '../../../persistence/history/projection.js';
 import { PAGE_END_BYTES, type Page } from '../../../persistence/history/requests.js';
+import { HistoryDamage } from '../../../persistence/history/rows.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
-import { openJournal } from '../../../persistence/journal/journal.js';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import { closeDatabase, execute, openDatabase, query } from '../../../persistence/storage/sqlite.js';
@@ -308,10 +308,10 @@ describe('a full disk', () => {
       const at = credits.add(userId, 1);
       credits.values.set([64, 0, 1_000_000, START_MS, userId], at);
     }
-    const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).take();
+    const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).drain();
     const changes: HistoryChanges = {
       ...nothing,
-      lists: { ...nothing.lists, pointsCredit: credits.take() },
+      lists: { ...nothing.lists, pointsCredit: credits.drain() },
     };
     const end = { sequence: count, hash: Buffer.alloc(32, 7) };
     const store = await HistoryStore.open(folder);

@@ -7,7 +7,6 @@ import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { checkHistory } from '../../../persistence/history/check.js';
-import { HistoryDamage } from '../../../persistence/history/damage.js';
 import {
   LISTS,
   type ListLayout,
@@ -20,7 +19,13 @@ import { type ListAdditions, PendingLists } from '../../../persistence/history/l
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
 import { HistoryReads } from '../../../persistence/history/reads.js';
 import type { Page, PointsCredit } from '../../../persistence/history/requests.js';
-import { type RunRow, RunWriter, readRun, selectRuns } from '../../../persistence/history/runs.js';
+import {
+  HistoryDamage,
+  type RunRow,
+  RunWriter,
+  readRun,
+  selectRuns,
+} from '../../../persistence/history/rows.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
 import { ByteReader, ByteWriter, MalformedBytes } from '../../../persistence/storage/bytes.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
@@ -215,7 +220,7 @@ function additionsOf(entries: readonly PointsCredit[]): ListAdditions {
     const at = pending.add(entry.userId, entry.ordinal);
     for (const [i, column] of POINTS_CREDIT.columns.entries()) pending.values[at + i] = entry[column];
   }
-  return pending.take();
+  return pending.drain();
 }
 
 interface Credits {
@@ -230,7 +235,7 @@ async function historyOf(transactions: readonly number[]): Promise<Credits> {
   const folder = folders.make();
   await createPrivateFolder(folder);
   const store = await HistoryStore.open(folder);
-  const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).take();
+  const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).drain();
   let ordinal = 1;
   for (const [i, size] of transactions.entries()) {
     const entries = Array.from({ length: size }, () => credit(ordinal++));
@@ -423,7 +428,7 @@ describe('entries that wait for a transaction', () => {
         expected.set(userId, [...(expected.get(userId) ?? []), entry]);
       }
       expect(pending.count).toBe(size);
-      const { count, pieces, ids, counts: added } = pending.take();
+      const { count, pieces, ids, counts: added } = pending.drain();
       expect([count, pending.count]).toEqual([size, 0]);
       expect([...ids]).toEqual([...expected.keys()].sort((a, b) => a - b));
       expect([...added]).toEqual([...ids].map((id) => expected.get(id)!.length));
@@ -433,7 +438,7 @@ describe('entries that wait for a transaction', () => {
         [...ids].flatMap((id) => expected.get(id)!),
       );
     }
-    expect(pending.take()).toMatchObject({ count: 0, pieces: [] });
+    expect(pending.drain()).toMatchObject({ count: 0, pieces: [] });
   });
 
   it('are cut into pieces, so that no statement takes long', () => {
@@ -442,7 +447,7 @@ describe('entries that wait for a transaction', () => {
       const at = pending.add(i, 1);
       pending.values.set([i, 0, i, i, i], at);
     }
-    const { pieces } = pending.take();
+    const { pieces } = pending.drain();
     expect(pieces.length).toBeGreaterThan(10);
     for (const { records, entries } of pieces) expect(records.length + entries.length).toBeLessThan(1.1e6);
   });
@@ -480,7 +485,7 @@ it('a journal comes to the same entries however it is cut into transactions', as
       engine.apply(command, atMs);
       projection.applied();
       if ((i + 1) % commandsAtOnce !== 0 && i + 1 < commands.length) continue;
-      await store.commit(projection.take(), { sequence: engine.sequence, hash: Buffer.alloc(32, 1) });
+      await store.commit(projection.drain(), { sequence: engine.sequence, hash: Buffer.alloc(32, 1) });
     }
     await checkHistory(store.database, store.progress);
     await store.close();

@@ -277,7 +277,7 @@ describe('bytes that are no frame', () => {
     ['a text that is not UTF-8', `${HEAD}020002c328`, /not UTF-8/],
     ['half a surrogate pair', `${HEAD}020003eda080`, /not UTF-8/],
     ['a text that is too long', `${HEAD}0200ffff7f`, /too long/],
-    ['a stake in a batch', `${HEAD}110001010d000101`, /does not stand in a batch/],
+    ['a stake in a batch', `${HEAD}110001010d000101`, /is not allowed in a batch/],
     ['too many operations', `${HEAD}110001ffff03`, /too many operations/],
   ])('refuses %s, and says so', (_, hex, message) => {
     expect(() => decode(Buffer.from(hex, 'hex'))).toThrow(message);

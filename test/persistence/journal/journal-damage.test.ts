@@ -18,10 +18,10 @@ import {
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import { FrameWriter } from '../../../persistence/journal/frames.js';
 import { HeadMark } from '../../../persistence/journal/head-mark.js';
-import { openJournal } from '../../../persistence/journal/journal.js';
 import { type JournalBatch, openJournalReader } from '../../../persistence/journal/reader.js';
 import {
   append,

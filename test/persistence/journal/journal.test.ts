@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { openJournal } from '../../../persistence/data-folder.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows } from '../../../persistence/journal/chain.js';
 import { JournalUnavailable } from '../../../persistence/journal/errors.js';
-import { FORMAT_VERSION, GENESIS_HASH, MAX_ROW_BYTES } from '../../../persistence/journal/format.js';
-import { configure, openJournal } from '../../../persistence/journal/journal.js';
-import { GENESIS, openJournalReader } from '../../../persistence/journal/reader.js';
+import { FORMAT_VERSION, GENESIS, GENESIS_HASH, MAX_ROW_BYTES } from '../../../persistence/journal/format.js';
+import { configure } from '../../../persistence/journal/journal.js';
+import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { recover } from '../../../persistence/recovery.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
 import {
@@ -244,7 +245,7 @@ describe('a reader', () => {
     for (const open of [() => openJournalReader(folder), () => openJournal({ folder })]) {
       const { message } = await journalErrorOf(open());
       expect(message).toContain(
-        `is a journal of version 1; this program writes and replays version ${FORMAT_VERSION}`,
+        `is a journal of version 1; this program reads and writes version ${FORMAT_VERSION}`,
       );
       expect(message).toContain('Start the program that wrote it on this folder');
     }

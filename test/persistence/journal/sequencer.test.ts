@@ -3,10 +3,11 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import { FrameError } from '../../../persistence/journal/frames.js';
-import { type CommitDone, type Journal, openJournal } from '../../../persistence/journal/journal.js';
+import type { CommitDone, Journal } from '../../../persistence/journal/journal.js';
 import {
   type CommitLog,
   type ReleaseTarget,

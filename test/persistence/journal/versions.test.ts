@@ -70,7 +70,7 @@ function runsOf(batches: readonly JournalBatch[]): Buffer[] {
     (_command, atMs) => projection.applying(atMs),
   );
   for (const batch of batches) replay.apply(batch);
-  const { lists } = projection.take();
+  const { lists } = projection.drain();
   return LISTS.flatMap(({ name }) => lists[name].pieces).flatMap(({ records, entries }) => [
     records,
     entries,

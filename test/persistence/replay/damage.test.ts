@@ -6,14 +6,10 @@ import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSy
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { openJournal } from '../../../persistence/data-folder.js';
+import { GENESIS, type JournalPosition } from '../../../persistence/journal/format.js';
 import { FrameWriter } from '../../../persistence/journal/frames.js';
-import { openJournal } from '../../../persistence/journal/journal.js';
-import {
-  GENESIS,
-  type JournalBatch,
-  type JournalPosition,
-  openJournalReader,
-} from '../../../persistence/journal/reader.js';
+import { type JournalBatch, openJournalReader } from '../../../persistence/journal/reader.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { SnapshotComparison } from '../../../persistence/replay/proofs/snapshots.js';
 import { type SnapshotContent, takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
@@ -63,7 +59,7 @@ describe('a flipped bit in the journal', () => {
     const before = traceOf(folder);
     for (const verb of VERBS) {
       const run = await replayTool(folder, ...verb);
-      expectDamage(run, `journal.db, sequence ${firstSequence}:`, 'its hash does not fit');
+      expectDamage(run, `journal.db, sequence ${firstSequence}:`, 'its hash does not match');
     }
     expect(traceOf(folder)).toEqual(before);
   });
@@ -74,7 +70,7 @@ describe('a flipped bit in the journal', () => {
     const before = traceOf(folder);
     for (const verb of VERBS) {
       const run = await replayProgram(folder, ...verb);
-      expectDamage(run, 'its hash does not fit');
+      expectDamage(run, 'its hash does not match');
       expect(await replayTool(folder, ...verb)).toEqual(run);
     }
     expect(traceOf(folder)).toEqual(before);
@@ -375,7 +371,7 @@ describe('snapshots', () => {
     bytes[500] = bytes[500]! ^ 1;
     writeFileSync(paths[1]!, bytes);
     const run = await replayTool(folder, 'verify', '--json');
-    expectDamage(run, `sequence ${batches[14]!.firstSequence}`, 'its checksum does not fit');
+    expectDamage(run, `sequence ${batches[14]!.firstSequence}`, 'its checksum does not match');
     const { snapshots, findings } = JSON.parse(run.out);
     expect(findings.length).toBe(2);
     expect(snapshots.map(({ good, compared }: Record<string, boolean>) => [good, compared])).toEqual([

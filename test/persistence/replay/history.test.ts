@@ -7,7 +7,7 @@ import { Engine } from '../../../engine/engine.js';
 import type { FollowerOptions, Follower as FollowerThread } from '../../../persistence/follower/follower.js';
 import { LISTS, type ListLayout, type ListName, runChecksum } from '../../../persistence/history/format.js';
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
-import { type RunRow, RunWriter, readRun, selectRuns } from '../../../persistence/history/runs.js';
+import { type RunRow, RunWriter, readRun, selectRuns } from '../../../persistence/history/rows.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
 import type { JournalBatch } from '../../../persistence/journal/reader.js';
 import { Replay } from '../../../persistence/recovery.js';
@@ -49,7 +49,7 @@ async function writeHistory(folder: string, batchCount: number, batchesAtOnce = 
     replay.apply(batch);
     const isLast = i === batchCount - 1;
     if (i % batchesAtOnce === 0 || isLast) {
-      await store.commit(projection.take(), { sequence: batch.lastSequence, hash: batch.hash });
+      await store.commit(projection.drain(), { sequence: batch.lastSequence, hash: batch.hash });
     }
   }
   await store.close();

@@ -1,13 +1,13 @@
 /**
- * Texts of markets that are decided: they never change again, and a page of them is long, so each is written once and kept as
- * bytes. Bounded by those bytes; what was asked for longest ago goes first.
+ * The JSON of resolved markets, which never changes again and is long: each is written once and kept as bytes. Bounded by
+ * those bytes; the least recently used is dropped first.
  */
-import type { MarketParts } from './market-text.js';
+import type { MarketParts } from './market.js';
 
-/** Some 4,500 markets with a full price history: three assets for two weeks. */
+/** About 4,500 markets with a full price history: three assets for two weeks. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
-export class PastMarketTexts {
+export class MarketJsonCache {
   private readonly kept = new Map<number, MarketParts<Uint8Array>>();
   private bytes = 0;
 
@@ -16,14 +16,14 @@ export class PastMarketTexts {
   get(marketId: number): MarketParts<Uint8Array> | undefined {
     const parts = this.kept.get(marketId);
     if (parts === undefined) return undefined;
-    // The last in the map is the one asked for last.
+    // The map is ordered by last use.
     this.kept.delete(marketId);
     this.kept.set(marketId, parts);
     return parts;
   }
 
-  /** Of a market that is not kept. */
-  keep(marketId: number, parts: MarketParts<Uint8Array>): void {
+  /** Adds a market that is not in the cache. */
+  add(marketId: number, parts: MarketParts<Uint8Array>): void {
     this.kept.set(marketId, parts);
     this.bytes += sizeOf(parts);
     for (const [oldest, its] of this.kept) {

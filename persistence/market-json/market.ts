@@ -1,16 +1,9 @@
 /**
- * A market as JSON text of the API. It stands below the gateway because two threads write it: the one that trades, what its
- * engine has; and the follower's, whatever comes with a price history, which is long.
+ * A market as JSON of the API. It is written by two threads, and so belongs to neither: the trading thread writes what
+ * its engine has; the follower's thread writes markets with a price history, which are long.
  *
- * Always holds: amounts are exact decimals, and two texts of one state are the same to the byte, whichever thread wrote them.
+ * Always holds: amounts are exact decimals, and the JSON of one state is the same to the byte in both threads.
  */
-import {
-  assetOfMarket,
-  type MarketStatus,
-  type Resolution,
-  startOfMarketMs,
-  WINDOW_MS,
-} from '../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../engine/interface/limits.js';
 import {
   type Assets,
@@ -21,11 +14,10 @@ import {
   statusName,
 } from '../../engine/interface/notation.js';
 import type { MarketView } from '../../engine/interface/views.js';
-import type { MarketRecord } from './requests.js';
 
-/** Prices are counted in halves of a tick, because the middle of a book may lie between two. */
+/** Prices are in half ticks, because the middle of a book may lie between two ticks. */
 export const HALVES_PER_SET = MICROS_PER_SET * 2;
-/** UP's price when there is neither a book nor a trade. */
+/** UP's price without a book and without a trade. */
 export const EVEN_HALF_TICKS = HALVES_PER_SET / 2;
 
 export const halfTicksText = (halfTicks: number) => `${halfTicks / HALVES_PER_SET}`;
@@ -36,43 +28,26 @@ const microsTextOrNull = (micros: number | null) => (micros === null ? 'null' : 
 const ascii = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const COMMA = ascii(',');
 
-/** UP's price in half ticks: the middle of the book, else the last trade, else 0.5. DOWN's is the rest of 1. */
+/** UP's price in half ticks: the middle of the book, else the last trade, else 0.5. DOWN's is 1 minus UP's. */
 export function upHalfTicks(market: MarketView): number {
   const { bestBidTicks, bestAskTicks, lastTradeTicks } = market;
   if (bestBidTicks !== null && bestAskTicks !== null) return bestBidTicks + bestAskTicks;
   return lastTradeTicks === null ? EVEN_HALF_TICKS : lastTradeTicks * 2;
 }
 
-/** A market as the history has it: no book, so its price is that of the last trade. */
-export function viewOfPast(market: MarketRecord): MarketView {
-  const startsAtMs = startOfMarketMs(market.marketId);
-  return {
-    marketId: market.marketId,
-    asset: assetOfMarket(market.marketId),
-    status: market.status as MarketStatus,
-    resolution: market.resolution as Resolution,
-    startsAtMs,
-    endsAtMs: startsAtMs + WINDOW_MS,
-    startPriceMicros: market.startPriceMicros,
-    endPriceMicros: market.endPriceMicros === 0 ? null : market.endPriceMicros,
-    volumeMicros: market.volumeMicros,
-    openInterestLots: market.openInterestLots,
-    bestBidTicks: null,
-    bestAskTicks: null,
-    lastTradeTicks: market.lastTradeTicks === 0 ? null : market.lastTradeTicks,
-  };
-}
-
-/** What of a market's text is the market's alone, as strings or as their bytes: see {@link marketText}. */
+/**
+ * The JSON of a market without the two values that change with every command: the asset's price and the sequence.
+ * As strings or as bytes.
+ */
 export interface MarketParts<Part> {
   asset: number;
-  /** Up to the price of the asset. */
+  /** Everything before the price of the asset. */
   head: Part;
-  /** From there to the sequence. */
+  /** Everything between that price and the sequence. */
   tail: Part;
 }
 
-/** @param points in triples, as in history-reads.ts; null: without a price history. */
+/** @param points the price history, in triples of {@link priceHistoryText}; null: without one. */
 export function marketParts(
   assets: Assets,
   market: MarketView,
@@ -100,7 +75,7 @@ export function bytesOf({ asset, head, tail }: MarketParts<string>): MarketParts
   return { asset, head: ascii(head), tail: ascii(tail) };
 }
 
-/** The whole text: of the state at `sequence`, at which the asset's price is `assetPriceMicros`. */
+/** The whole JSON, of the state at `sequence`, at which the asset's price is `assetPriceMicros`. */
 export function marketText(
   { head, tail }: MarketParts<string>,
   assetPriceMicros: number | null,
@@ -109,23 +84,23 @@ export function marketText(
   return `${head}${microsTextOrNull(assetPriceMicros)}${tail}${sequence}}`;
 }
 
-export interface TextsFrame {
+export interface ListFrame {
   sequence: number;
-  /** What stands before the first market and after the last. */
+  /** Written before the first market and after the last. */
   open: string;
   close: string;
-  /** Bytes that are left behind all that. */
-  room: number;
+  /** Unused bytes at the end, for the receiver to fill. */
+  spareBytes: number;
 }
 
 /**
- * The texts of markets, separated by commas, in a buffer of their own that a message can move to another thread.
+ * The JSON of markets, separated by commas, in a buffer of its own, which a message can move to another thread.
  * @param assetPricesMicros by asset, as of the frame's sequence.
  */
-export function marketTextsBytes(
+export function marketListBytes(
   markets: readonly MarketParts<Uint8Array>[],
   assetPricesMicros: readonly (number | null)[],
-  { sequence, open, close, room }: TextsFrame,
+  { sequence, open, close, spareBytes }: ListFrame,
 ): Uint8Array<ArrayBuffer> {
   const prices = assetPricesMicros.map((micros) => ascii(microsTextOrNull(micros)));
   const end = ascii(`${sequence}}`);
@@ -136,7 +111,7 @@ export function marketTextsBytes(
   });
   pieces.push(ascii(close));
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  const bytes = new Uint8Array(length + room);
+  const bytes = new Uint8Array(length + spareBytes);
   let at = 0;
   for (const piece of pieces) {
     bytes.set(piece, at);
@@ -145,7 +120,7 @@ export function marketTextsBytes(
   return bytes;
 }
 
-/** The prices of a point, up to that of the asset, by UP's price in half ticks. */
+/** A point's JSON between its time and the asset's price, by UP's price in half ticks. */
 const POINT_PRICES = Array.from(
   { length: HALVES_PER_SET + 1 },
   (_, up) => `,"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)},"assetPrice":`,

@@ -1,17 +1,17 @@
 /**
- * The history and the leaderboards, as the trading thread asks for them. Nothing here waits: a request is a message to
- * the follower's thread, and its answer a call back.
+ * The trading thread's client of the history and the leaderboards. Nothing here blocks: a request is a message to the
+ * follower's thread, and its answer a callback.
  *
- * Always holds: an answer is never older than the sequence that was asked for. Where the follower is more than 2 s
- * behind, or an answer takes longer, it is `unavailable`; every request is answered once.
+ * Always holds: an answer is never older than the requested sequence. When the follower is more than 2 s behind, or an
+ * answer takes longer, the outcome is `unavailable`. Every request is answered once.
  */
-import type { HistoryKind, HistoryOutcome, HistoryRequest, RequestOf } from './requests.js';
+import type { HistoryKind, HistoryOutcome, HistoryRequest, RequestOf } from '../history/requests.js';
 
-/** How far the follower may be behind, and how long an answer may take. */
+/** The longest lag of the follower, and the longest time to an answer. */
 export const HISTORY_LAG_MAX_MS = 2_000;
-/** How often requests that wait are looked at. */
+/** The interval between checks for expired requests. */
 const SWEEP_MS = 250;
-/** Requests that may wait. */
+/** The most requests that may be pending. */
 const PENDING_MAX = 10_000;
 
 type Done = (outcome: HistoryOutcome) => void;
@@ -21,11 +21,11 @@ export interface HistoryLink {
   /** Time since the oldest commit that is not in the history. */
   lagMs(): number;
   elapsedMs(): number;
-  /** Why nothing can be answered; null while the follower works. */
+  /** Why no request can be answered; null while the follower works. */
   problem(): string | null;
 }
 
-export class History {
+export class HistoryClient {
   private readonly pending = new Map<number, { done: Done; askedMs: number }>();
   private lastId = 0;
   private sweeper: NodeJS.Timeout | null = null;
@@ -33,8 +33,8 @@ export class History {
   constructor(private readonly link: HistoryLink) {}
 
   /**
-   * Asks; `done` is called once, possibly before this returns. The answer is true at a sequence of at least
-   * `minSequence`: the durable one when the request came, so that what a client was told is in it.
+   * Sends a request. `done` is called once, possibly before this returns. The answer is true at a sequence of at least
+   * `minSequence`: the durable sequence when the request came, so that it includes all that the client was told.
    */
   read<Kind extends HistoryKind>(
     request: RequestOf<Kind>,
@@ -53,17 +53,17 @@ export class History {
     this.link.send(id, request, minSequence);
   }
 
-  /** Called with what the follower answers. */
+  /** Called with each answer of the follower. */
   answered(id: number, outcome: HistoryOutcome): void {
     const read = this.pending.get(id);
-    // It took too long, and was answered then.
+    // It expired, and was answered then.
     if (read === undefined) return;
     this.pending.delete(id);
     this.stopSweeping();
     read.done(outcome);
   }
 
-  /** Answers all that wait. */
+  /** Answers all pending requests with `unavailable`. */
   end(reason: string): void {
     const reads = [...this.pending.values()];
     this.pending.clear();

@@ -1,23 +1,23 @@
 /** Texts of decided markets are kept up to so many bytes; what was asked for longest ago goes first. */
 import { expect, test } from 'vitest';
-import { PastMarketTexts } from '../../../persistence/history/past-market-texts.js';
+import { MarketJsonCache } from '../../../persistence/market-json/cache.js';
 
 const partsOf = (bytes: number) => ({ asset: 0, head: new Uint8Array(10), tail: new Uint8Array(bytes - 10) });
 
 test('what is asked for stays, the rest goes when there is no more room', () => {
-  const texts = new PastMarketTexts(1_000);
-  for (let marketId = 1; marketId <= 10; marketId++) texts.keep(marketId, partsOf(100));
+  const texts = new MarketJsonCache(1_000);
+  for (let marketId = 1; marketId <= 10; marketId++) texts.add(marketId, partsOf(100));
   expect(texts.get(1)).toEqual(partsOf(100));
-  texts.keep(11, partsOf(150));
+  texts.add(11, partsOf(150));
   // The first was asked for again, so two others have made room for the eleventh.
   const kept = Array.from({ length: 11 }, (_, i) => i + 1).filter((id) => texts.get(id) !== undefined);
   expect(kept).toEqual([1, 4, 5, 6, 7, 8, 9, 10, 11]);
 });
 
 test('one that is larger than all the room is not kept, and room comes back', () => {
-  const texts = new PastMarketTexts(1_000);
-  texts.keep(1, partsOf(1_001));
+  const texts = new MarketJsonCache(1_000);
+  texts.add(1, partsOf(1_001));
   expect(texts.get(1)).toBeUndefined();
-  for (let marketId = 2; marketId <= 11; marketId++) texts.keep(marketId, partsOf(100));
+  for (let marketId = 2; marketId <= 11; marketId++) texts.add(marketId, partsOf(100));
   for (let marketId = 2; marketId <= 11; marketId++) expect(texts.get(marketId)).toBeDefined();
 });

@@ -1,0 +1,107 @@
+/**
+ * A data folder that this process alone holds: locked and judged, then recovered from, then written to.
+ *
+ * Always holds: nothing in the folder is changed before {@link DataFolder.openJournal}. The folder is judged on connections
+ * that leave no trace, because closing a connection that can write folds journal.db-wal into journal.db and drops a
+ * torn end. The one exception is a sync: what a killed process wrote and did not sync is synced before it counts as
+ * committed.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Engine } from '../engine/engine.js';
+import { type FolderLock, hasLock, lockFolder } from './journal/folder-lock.js';
+import { JOURNAL_FILE } from './journal/format.js';
+import { type Durability, type FoundJournal, Journal } from './journal/journal.js';
+import { openReadOnlyJournal } from './journal/read-only.js';
+import { judgeFolder } from './judgement.js';
+import { type RecoveryLog, recoverFromSnapshot } from './recovery.js';
+import { createPrivateFolder, syncPath } from './storage/files.js';
+
+export interface DataFolderOptions {
+  /** Created (mode 0700) if there is none. */
+  folder: string;
+  /** Default `full`. */
+  durability?: Durability;
+  /**
+   * Treat a journal without journal.head as complete. Default false: without journal.head nothing shows whether the end
+   * of the journal is missing, and a copy of journal.db made without journal.db-wal looks the same.
+   */
+  acceptMissingMark?: boolean;
+}
+
+/**
+ * Opens the journal of a folder and holds the folder's lock until the journal is closed. Creates a journal where there
+ * is none.
+ * @throws JournalError when the folder is in use or refused; then nothing has been changed.
+ */
+export async function openJournal(options: DataFolderOptions): Promise<Journal> {
+  const data = await DataFolder.lock(options);
+  try {
+    return await data.openJournal();
+  } catch (error) {
+    await data.release();
+    throw error;
+  }
+}
+
+export class DataFolder {
+  private isLocked = true;
+
+  private constructor(
+    private readonly options: DataFolderOptions,
+    private readonly folderLock: FolderLock,
+    private readonly found: FoundJournal,
+  ) {}
+
+  /** @throws JournalError when the folder is in use or refused; then nothing in it has been changed. */
+  static async lock(options: DataFolderOptions): Promise<DataFolder> {
+    const { folder, acceptMissingMark = false } = options;
+    await createPrivateFolder(folder);
+    // A folder without a lock file is in nobody's use. If it is refused, it does not get a lock file either.
+    if (!hasLock(folder)) await judgeFolder(folder, { acceptMissingMark });
+    const folderLock = await lockFolder(folder);
+    try {
+      const log = join(folder, `${JOURNAL_FILE}-wal`);
+      if (existsSync(log)) await syncPath(log);
+      return new DataFolder(options, folderLock, await judgeFolder(folder, { acceptMissingMark }));
+    } catch (error) {
+      await folderLock.release();
+      throw error;
+    }
+  }
+
+  /** What the operator should know about the state of the folder; null when all was as it was left. */
+  get notice(): string | null {
+    return this.found.notice;
+  }
+
+  /**
+   * The engine at the end of the journal. Called before {@link openJournal}.
+   * @throws JournalError when the journal leads to another state than the exchange had that wrote it.
+   */
+  async recover(options: { log: RecoveryLog; elapsedMs: () => number }): Promise<Engine> {
+    if (this.found.isNew) return new Engine();
+    const { folder } = this.options;
+    const { reader } = await openReadOnlyJournal(folder);
+    try {
+      return (await recoverFromSnapshot({ ...options, folder, reader })).engine;
+    } finally {
+      await reader.close();
+    }
+  }
+
+  /** Opens the journal, which holds the lock from now on. Called once. */
+  async openJournal(): Promise<Journal> {
+    const { folder, durability = 'full' } = this.options;
+    const journal = await Journal.open(folder, durability, this.found, this.folderLock);
+    this.isLocked = false;
+    return journal;
+  }
+
+  /** Releases the lock, unless the journal holds it. */
+  async release(): Promise<void> {
+    if (!this.isLocked) return;
+    this.isLocked = false;
+    await this.folderLock.release();
+  }
+}

@@ -1,0 +1,274 @@
+/**
+ * Markets as the history has them, made from their events alone: a row each, and a price history.
+ *
+ * The price history of a market has a point at every 5 s mark from its opening to its end, both included. A point shows
+ * the state after the last command before the mark; the point of the opening shows a market without a book or a trade.
+ * A market that opens late, with the first price that arrives, has its first point at that time.
+ */
+import {
+  assetOfMarket,
+  MarketStatus,
+  MatchType,
+  Resolution,
+  startOfMarketMs,
+  ticksIn,
+  WINDOW_MS,
+} from '../../engine/interface/domain.js';
+import { EventSlot } from '../../engine/interface/events.js';
+import type { MarketView } from '../../engine/interface/views.js';
+import { addSaturating } from '../../engine/storage/arithmetic.js';
+import { EVEN_HALF_TICKS, upHalfTicks } from '../market-json/market.js';
+import { checksumOf, MARKET, type RowOf } from './format.js';
+import { RecordBuffer } from './records.js';
+
+const MARK_MS = 5_000;
+
+const Shared = EventSlot.feesShared;
+const Resolved = EventSlot.marketResolved;
+
+/** One trade, as its event has it. */
+export interface MarketTrade {
+  matchType: number;
+  upTicks: number;
+  sizeLots: number;
+  takerOutcome: number;
+}
+
+export class MarketHistory {
+  previousId = 0;
+  status: number = MarketStatus.ACTIVE;
+  resolution: number = Resolution.NONE;
+  openedAtMs = 0;
+  startPriceMicros = 0;
+  endPriceMicros = 0;
+  resolvedAtMs = 0;
+  volumeMicros = 0;
+  openInterestLots = 0;
+  lastTradeTicks = 0;
+  tradeCount = 0;
+  vaultMicros = 0;
+  referrersMicros = 0;
+  treasuryMicros = 0;
+  isClosed = 0;
+  /** Of the command that last changed the row, and of the one that made the last point. */
+  sequence = 0;
+  pointsSequence = 0;
+  /** In triples: time, UP's price in half ticks, the asset's price in micros (0: none). */
+  readonly points: number[] = [];
+
+  constructor(readonly marketId: number) {}
+
+  get endsAtMs(): number {
+    return startOfMarketMs(this.marketId) + WINDOW_MS;
+  }
+
+  addTrade({ matchType, upTicks, sizeLots, takerOutcome }: MarketTrade): void {
+    const takerTicks = ticksIn(takerOutcome, upTicks);
+    this.tradeCount++;
+    this.lastTradeTicks = upTicks;
+    this.volumeMicros = addSaturating(this.volumeMicros, sizeLots * takerTicks);
+    if (matchType === MatchType.MINT) this.openInterestLots += sizeLots;
+    else if (matchType === MatchType.MERGE) this.openInterestLots -= sizeLots;
+  }
+
+  writeRow(records: RecordBuffer): void {
+    const row = [
+      this.marketId,
+      this.previousId,
+      this.status,
+      this.resolution,
+      this.openedAtMs,
+      this.startPriceMicros,
+      this.endPriceMicros,
+      this.resolvedAtMs,
+      this.volumeMicros,
+      this.openInterestLots,
+      this.lastTradeTicks,
+      this.tradeCount,
+      this.vaultMicros,
+      this.referrersMicros,
+      this.treasuryMicros,
+      this.isClosed,
+      this.sequence,
+    ];
+    for (const value of row) records.put(value);
+    records.put(checksumOf(MARKET.tag, row));
+  }
+
+  static fromRow(row: RowOf<typeof MARKET>, points: Iterable<number>, pointsSequence: number): MarketHistory {
+    const { marketId, checksum: _, ...fields } = row;
+    const market = Object.assign(new MarketHistory(marketId), fields, { pointsSequence });
+    market.points.push(...points);
+    return market;
+  }
+}
+
+/** What is read of the engine whose events are followed. */
+export interface MarketsEngine {
+  readonly sequence: number;
+  readonly nowMs: number;
+  readonly assetCount: number;
+  assetPriceMicros(asset: number): number | null;
+  market(marketId: number): MarketView | null;
+}
+
+export interface MarketsState {
+  /** Markets that the engine has not forgotten, oldest first. */
+  markets: MarketHistory[];
+  /** The newest market of each asset, by asset; 0 or missing: none. */
+  lastMarketIds: number[];
+}
+
+/** The price history of one market, whole: it replaces the row. */
+export interface MarketPoints {
+  marketId: number;
+  points: Float64Array;
+  sequence: number;
+}
+
+/** What a transaction writes about markets. */
+export interface MarketChanges {
+  /** Records of the markets that changed, whole. */
+  markets: Buffer;
+  prices: MarketPoints[];
+  /** Markets that opened, and that ended. */
+  openedIds: number[];
+  endedIds: number[];
+}
+
+/** The markets that the engine has not forgotten, kept up to date from its events. */
+export class Markets {
+  private readonly records = new RecordBuffer();
+  private openedIds: number[] = [];
+  private endedIds: number[] = [];
+  private readonly changed = new Set<MarketHistory>();
+  private readonly changedPoints = new Set<MarketHistory>();
+
+  private readonly known = new Map<number, MarketHistory>();
+  private readonly active = new Set<MarketHistory>();
+  /** Asset prices before the last command that crossed a mark. */
+  private pricesBefore: number[] = [];
+  private nextMarkMs: number;
+
+  constructor(
+    private readonly engine: MarketsEngine,
+    private readonly state: MarketsState,
+  ) {
+    for (const market of state.markets) {
+      this.known.set(market.marketId, market);
+      if (market.status === MarketStatus.ACTIVE) this.active.add(market);
+    }
+    this.nextMarkMs = markAfter(engine.nowMs);
+  }
+
+  /** Adds the points of all marks up to `atMs`, inclusive; called before the engine applies a command of that time. */
+  advance(atMs: number): void {
+    if (atMs < this.nextMarkMs) return;
+    const { engine } = this;
+    this.pricesBefore = Array.from(
+      { length: engine.assetCount },
+      (_, asset) => engine.assetPriceMicros(asset) ?? 0,
+    );
+    for (const market of this.active) {
+      this.addPoints(market, this.nextMarkMs, atMs, upHalfTicks(engine.market(market.marketId)!));
+    }
+    this.nextMarkMs = markAfter(atMs);
+  }
+
+  of(marketId: number): MarketHistory {
+    const market = this.known.get(marketId);
+    if (market === undefined) throw new Error(`the history does not know market ${marketId}`);
+    return market;
+  }
+
+  /** The market, whose row the caller changes. */
+  change(marketId: number): MarketHistory {
+    const market = this.of(marketId);
+    market.sequence = this.engine.sequence;
+    this.changed.add(market);
+    return market;
+  }
+
+  /** @param isLate opened by a price that arrived after the market's start. */
+  open(marketId: number, startPriceMicros: number, isLate: boolean): void {
+    const { engine, state } = this;
+    const market = new MarketHistory(marketId);
+    const asset = assetOfMarket(marketId);
+    const startsAtMs = startOfMarketMs(marketId);
+    market.previousId = state.lastMarketIds[asset] ?? 0;
+    market.startPriceMicros = startPriceMicros;
+    market.openedAtMs = isLate ? engine.nowMs : startsAtMs;
+    state.lastMarketIds[asset] = marketId;
+    this.known.set(marketId, market);
+    this.active.add(market);
+    this.openedIds.push(marketId);
+    this.change(marketId);
+    if (isLate)
+      this.addPoint(market, market.openedAtMs, EVEN_HALF_TICKS, engine.assetPriceMicros(asset) ?? 0);
+    else this.addPoints(market, startsAtMs, engine.nowMs, EVEN_HALF_TICKS);
+  }
+
+  end(marketId: number): void {
+    const market = this.change(marketId);
+    market.status = MarketStatus.ENDED;
+    this.active.delete(market);
+    this.endedIds.push(marketId);
+  }
+
+  /** Takes a marketResolved event, which begins at `at`. */
+  resolve(values: Float64Array, at: number): void {
+    const market = this.change(values[at + Resolved.marketId]!);
+    market.status = MarketStatus.RESOLVED;
+    market.resolution = values[at + Resolved.resolution]!;
+    market.endPriceMicros = values[at + Resolved.endPriceMicros]!;
+    market.resolvedAtMs = this.engine.nowMs;
+  }
+
+  /** Takes a feesShared event, which begins at `at`. */
+  shareFees(values: Float64Array, at: number): void {
+    const market = this.change(values[at + Shared.marketId]!);
+    market.vaultMicros = values[at + Shared.vaultMicros]!;
+    market.referrersMicros = values[at + Shared.referrersMicros]!;
+    market.treasuryMicros = values[at + Shared.treasuryMicros]!;
+  }
+
+  close(marketId: number): void {
+    this.change(marketId).isClosed = 1;
+    this.known.delete(marketId);
+  }
+
+  /** All changes since the last call. */
+  drain(): MarketChanges {
+    for (const market of this.changed) market.writeRow(this.records);
+    const prices = Array.from(this.changedPoints, ({ marketId, points, pointsSequence }) => ({
+      marketId,
+      points: Float64Array.from(points),
+      sequence: pointsSequence,
+    }));
+    const { openedIds, endedIds } = this;
+    this.changed.clear();
+    this.changedPoints.clear();
+    this.openedIds = [];
+    this.endedIds = [];
+    return { markets: this.records.drain(), prices, openedIds, endedIds };
+  }
+
+  /** At the marks from `fromMs` to `toMs`, both included, but not after the market's end. */
+  private addPoints(market: MarketHistory, fromMs: number, toMs: number, halfTicks: number): void {
+    const priceMicros = this.pricesBefore[assetOfMarket(market.marketId)] ?? 0;
+    const lastMs = Math.min(toMs, market.endsAtMs);
+    for (let atMs = fromMs; atMs <= lastMs; atMs += MARK_MS) {
+      this.addPoint(market, atMs, halfTicks, priceMicros);
+    }
+  }
+
+  private addPoint(market: MarketHistory, atMs: number, halfTicks: number, assetPriceMicros: number): void {
+    market.points.push(atMs, halfTicks, assetPriceMicros);
+    market.pointsSequence = this.engine.sequence;
+    this.changedPoints.add(market);
+  }
+}
+
+function markAfter(atMs: number): number {
+  return Math.floor(atMs / MARK_MS) * MARK_MS + MARK_MS;
+}
