@@ -12,7 +12,8 @@ import {
   rejection,
   UNKNOWN_PARTNER_KEY,
 } from '../http/errors.js';
-import { type Access, quotaOf, type Route } from '../http/route.js';
+import { quotaOf } from '../http/request-context.js';
+import type { Access, Route } from '../http/route.js';
 import type { Example, JsonSchema, Response } from './openapi.js';
 
 const TOKEN_CODES = ['invalid_token', 'token_revoked', 'user_mismatch'] as const;
