@@ -222,12 +222,12 @@ interface Shortage {
 function shortageOf(code: ErrorCode, required: number, available: number): Shortage | null {
   if (code === 'insufficient_balance') {
     const [needs, has] = [microsText(required), microsText(available)];
-    const message = `This requires $${needs} including the fee, but only $${has} is available.`;
+    const message = `This requires $${needs} including the fee, but $${has} is available.`;
     return { message, details: `"required":${needs},"available":${has}` };
   }
   if (code === 'insufficient_shares') {
     const [needs, has] = [lotsText(required), lotsText(available)];
-    const message = `This requires ${needs} shares, but only ${has} are available to sell.`;
+    const message = `This requires ${needs} shares, but ${has} are available to sell.`;
     return { message, details: `"required":${needs},"available":${has}` };
   }
   return null;
