@@ -1,6 +1,6 @@
 /**
- * The configuration: environment variables in, checked values in engine units out. Every variable is optional; one that is set
- * to something it cannot be is an error that names it, never a default.
+ * The configuration: environment variables in, validated values in engine units out. Every variable is
+ * optional. An invalid value is an error that names the variable, never replaced by a default.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -10,88 +10,43 @@ import {
   MAX_ORDER_MICROS,
   MAX_TRANSFER_MICROS,
 } from '../engine/interface/limits.js';
-import { fileProblem } from '../persistence/storage/sqlite-codes.js';
 import type { PartnerKey } from './auth/partners.js';
 import type { ConnectionLimits } from './fair-use/connections.js';
 import type { FairUseRates } from './fair-use/fair-use.js';
 import type { OverloadLimits } from './fair-use/overload.js';
 import type { Rate } from './fair-use/token-buckets.js';
+import type { GatewayConfig } from './http/gateway.js';
 import type { UnsentLimits } from './http/unsent-answers.js';
 import { COINBASE_URL } from './inputs/feeds/coinbase.js';
+import type { InputConfig, PriceFeedConfig } from './inputs/prices.js';
 import { MICRO_SCALE, scaledInteger } from './json/decimal.js';
 import { LOG_LEVELS, type LogLevel } from './observe/log.js';
+import { ConfigError } from './start/config-error.js';
 import { STREAM_LIMITS, type StreamLimits } from './stream/limits.js';
 import { CHANNELS_PER_MESSAGE } from './stream/requests.js';
 
-export type PriceFeed =
-  | { kind: 'simulated'; seed: number; speed: number }
-  | { kind: 'file'; path: string; speed: number }
-  | { kind: 'coinbase'; url: string };
-
-export interface Config {
+export interface Config extends GatewayConfig, InputConfig {
   host: string;
   /** 0: any free port. */
   port: number;
   dataFolder: string;
-  assets: string[];
-  feed: PriceFeed;
-  /** What a new account starts with; 0: nothing, as by default where there are partners. */
-  startingBalanceMicros: number;
-  /** What the house starts with; 0: there is no house. */
-  houseFundsMicros: number;
-  partnerKeys: PartnerKey[];
-  /** Whether X-Forwarded-Proto, X-Forwarded-Host and the end of X-Forwarded-For come from a proxy of ours. */
-  trustProxy: boolean;
-  /** Whether the cookie is Secure even if the request does not tell that it came over HTTPS. */
-  cookieSecure: boolean;
-  siteOrigins: string[];
   passwordCostLog2: number;
-  /** Whether a journal without its journal.head is taken as it is. */
+  /** Whether a journal without its journal.head is accepted. */
   acceptMissingMark: boolean;
-  /** Whether a clock that is far from the journal's last command is believed. */
-  acceptClock: boolean;
   /** Whether a follower checks the journal, writes snapshots and keeps the history. */
   follower: boolean;
-  /** A snapshot after so many commands. */
+  /** Commands between two snapshots. */
   snapshotEveryCommands: number;
   fairUse: FairUseRates;
   overload: OverloadLimits;
-  connections: ConnectionLimits;
   unsent: UnsentLimits;
   stream: StreamLimits;
   logLevel: LogLevel;
 }
 
-/** A variable that is set to something it cannot be. The message is for the operator. */
-export class ConfigError extends Error {}
-
-/** A kind of error. */
-type ErrorClass = new (...given: never[]) => Error;
-
-/**
- * Does something with what a variable names. What the operating system or SQLite says of it, and errors of the given kinds,
- * then name the variable too; others pass as they are.
- * @throws ConfigError
- */
-export async function withVariable<T>(
-  name: string,
-  work: () => T | Promise<T>,
-  kinds: readonly ErrorClass[] = [],
-): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const isMeant =
-      error instanceof Error &&
-      ('syscall' in error || fileProblem(error) !== null || kinds.some((kind) => error instanceof kind));
-    if (!isMeant) throw error;
-    throw new ConfigError(`${name} names what cannot be used: ${error.message}`, { cause: error });
-  }
-}
-
 const SYMBOL = /^[A-Z0-9]{2,10}$/;
 const PARTNER_KEY = /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/;
-const FEEDS = 'must be simulated, coinbase or file:<path of a csv file>';
+const FEEDS = 'must be simulated, coinbase or file:<path of a CSV file>';
 
 const text = (standard: string, form = /./, message = 'must not be empty') =>
   z.string().regex(form, message).default(standard);
@@ -138,9 +93,12 @@ function rate(standard: string, burstMin = 1) {
     })
     .refine(
       (limit) => limit === null || limit.perSecond > 0,
-      'must be more than 0 per second, or 0 for no limit',
+      'must be greater than 0 per second, or 0 for no limit',
     )
-    .refine((limit) => limit === null || limit.burst >= burstMin, `needs a burst of at least ${burstMin}`);
+    .refine(
+      (limit) => limit === null || limit.burst >= burstMin,
+      `must have a burst of at least ${burstMin}`,
+    );
 }
 
 const list = (separated: string) => separated.split(/[,\n]/).map((item) => item.trim());
@@ -154,8 +112,8 @@ const Variables = z.object({
     .refine((symbols) => symbols.every((symbol) => SYMBOL.test(symbol)), {
       message: 'must be a list such as BTC,ETH (2 to 10 of A-Z 0-9 each)',
     })
-    .refine((symbols) => new Set(symbols).size === symbols.length, 'names an asset twice')
-    .refine((symbols) => symbols.length <= MAX_ASSETS, `may name ${MAX_ASSETS} assets at most`),
+    .refine((symbols) => new Set(symbols).size === symbols.length, 'contains a duplicate asset')
+    .refine((symbols) => symbols.length <= MAX_ASSETS, `must name at most ${MAX_ASSETS} assets`),
   PRICE_FEED: text('simulated', /^(simulated|coinbase|file:.+)$/, FEEDS),
   FEED_SPEED: number({ standard: 1, min: 0.001, max: 100_000, integer: false }),
   FEED_SEED: number({ standard: 1, min: 0, max: 4_294_967_295 }),
@@ -179,7 +137,7 @@ const Variables = z.object({
   FOLLOWER: onOff('on'),
   SNAPSHOT_EVERY_COMMANDS: number({ standard: 500_000, min: 1_000, max: 1_000_000_000 }),
   FAIR_USE: onOff('on'),
-  // A batch counts its operations, so the largest must fit.
+  // A batch counts as its operations, so the largest batch must fit.
   ORDERS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
   ORDERS_PER_ADDRESS: rate('50000/100000', MAX_BATCH_OPERATIONS),
   READS_PER_USER: rate('5000/10000'),
@@ -192,13 +150,13 @@ const Variables = z.object({
   OVERLOAD_ANSWERS: number({ standard: 50_000, min: 1, max: 10_000_000 }),
   CONNECTIONS: number({ standard: 10_000, min: 1, max: 1_000_000 }),
   CONNECTIONS_PER_ADDRESS: number({ standard: 2_000, min: 0, max: 1_000_000 }),
-  // An answer may have some hundreds of KiB, and several must fit.
+  // An answer may have hundreds of KiB, and several must fit.
   UNSENT_BYTES: number({ standard: 67_108_864, min: 1_048_576, max: 100_000_000_000 }),
   UNSENT_BYTES_PER_ADDRESS: number({ standard: 16_777_216, min: 0, max: 100_000_000_000 }),
   UNSENT_SECONDS: number({ standard: 60, min: 1, max: 3_600 }),
   STREAM_CONNECTIONS: number({ standard: STREAM_LIMITS.connections, min: 0, max: 1_000_000 }),
   STREAM_SUBSCRIPTIONS: number({ standard: STREAM_LIMITS.subscriptions, min: 1, max: 10_000 }),
-  // A message that names several channels costs one for each, so the longest must fit.
+  // A message costs one operation per channel, so the longest message must fit.
   STREAM_OPERATIONS: rate(
     `${STREAM_LIMITS.operationsPerSecond}/${STREAM_LIMITS.operationsBurst}`,
     CHANNELS_PER_MESSAGE,
@@ -208,12 +166,12 @@ const Variables = z.object({
 });
 type Variables = z.output<typeof Variables>;
 
-/** The names of all variables that mean something here. */
+/** The names of all variables. */
 export const VARIABLE_NAMES = Object.keys(Variables.shape);
 
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const { PARTNER_KEYS: keys = '', STARTING_BALANCE: asked } = environment;
-  // Where partners bring money, there is play money beside it only if the operator says so.
+  // Where partners deposit real money, accounts get play money only if the operator asks for it.
   const STARTING_BALANCE = asked ?? (keys === '' ? undefined : '0');
   const result = Variables.safeParse({ ...environment, STARTING_BALANCE });
   if (!result.success) {
@@ -267,14 +225,14 @@ function fairUseRates(variables: Variables): FairUseRates {
   };
 }
 
-/** Behind a proxy all connections are the proxy's; whose a WebSocket is, it says. */
+/** Behind a proxy, all connections come from its address. It reports the address of each WebSocket. */
 function connectionLimits(variables: Variables): ConnectionLimits {
   const perAddress = variables.TRUST_PROXY ? 0 : variables.CONNECTIONS_PER_ADDRESS;
   const streamsPerAddress = variables.CONNECTIONS_PER_ADDRESS;
   return { total: variables.CONNECTIONS, perAddress, streamsPerAddress };
 }
 
-/** More than any connection can ask for. */
+/** More than any connection can use. */
 const UNLIMITED: Rate = { perSecond: 1e9, burst: 1e9 };
 
 function streamLimits(variables: Variables): StreamLimits {
@@ -289,14 +247,14 @@ function streamLimits(variables: Variables): StreamLimits {
   };
 }
 
-function priceFeed(variables: Variables): PriceFeed {
+function priceFeed(variables: Variables): PriceFeedConfig {
   const { PRICE_FEED: feed, FEED_SPEED: speed, FEED_SEED: seed } = variables;
   if (feed === 'simulated') return { kind: 'simulated', seed, speed };
   if (feed === 'coinbase') return { kind: 'coinbase', url: variables.COINBASE_URL };
   return { kind: 'file', path: feed.slice('file:'.length), speed };
 }
 
-/** `name:sha256hex`, separated by commas; or `file:<path>` of a file with one on each line. */
+/** `name:<sha256 in hex>`, separated by commas; or `file:<path>` of a file with one per line. */
 function partnerKeys(value: string): PartnerKey[] {
   const content = value.startsWith('file:') ? readKeyFile(value.slice('file:'.length)) : value;
   const entries = list(content).filter((entry) => entry !== '');

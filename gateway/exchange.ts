@@ -1,10 +1,11 @@
 /**
- * A running exchange: the wiring of its parts, their start and their stop.
+ * A running exchange: creates and connects its parts, starts and stops them.
  *
- * Start: what can be judged before anything is made, the data folder (locked and judged), recovery, the clock, the journal, assets
- * and house, prices, and only when all of that is on disk the door. Stop: the door, with whoever waits for a hash or has not sent
- * a whole request; the sources of commands, the answers under way, the journal. A fault in between is not answered to anybody:
- * `onFatal` is called, and the process must end.
+ * Start: checks that need nothing created; the data folder, locked and checked; recovery; the clock;
+ * the journal; assets and house; prices; and, once all of that is durable, the HTTP server. Stop: new
+ * connections, waiting password hashes and incomplete requests are refused; then the senders of
+ * commands, the requests in flight and the journal are finished. After a fatal error nothing is
+ * answered: `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
 import { DataFolder } from '../persistence/data-folder.js';
@@ -12,7 +13,7 @@ import { Follower } from '../persistence/follower/follower.js';
 import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
-import { type Config, withVariable } from './config.js';
+import type { Config } from './config.js';
 import { serveContract } from './contract/serve.js';
 import { ConnectionCap } from './fair-use/connections.js';
 import { FairUse } from './fair-use/fair-use.js';
@@ -20,49 +21,50 @@ import { Overload } from './fair-use/overload.js';
 import type { Gateway } from './http/gateway.js';
 import { HttpServer } from './http/server.js';
 import { UnsentAnswers } from './http/unsent-answers.js';
-import { checkPriceFile, judgeClock, type Outside, openOutside } from './inputs/prices.js';
+import { checkClock, checkPriceFile, type Inputs, openInputs } from './inputs/prices.js';
 import { Sources } from './inputs/sources.js';
 import type { Log } from './observe/log.js';
 import { Metrics } from './observe/metrics.js';
 import { RationedLog } from './observe/rationed-log.js';
 import { registerReadings } from './observe/readings.js';
+import { WatchedSequencer } from './observe/watched-sequencer.js';
 import { ROUTES } from './resources/routes.js';
+import { withVariable } from './start/config-error.js';
 import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
+import { programVersion } from './start/version.js';
 import { StreamServer } from './stream/stream.js';
 import { elapsedMs } from './time/clock.js';
-import { programVersion } from './version.js';
-import { WatchedSequencer } from './watched-sequencer.js';
 
 export interface Exchange {
-  /** Where it listens, such as http://127.0.0.1:3000. */
+  /** The base URL, such as http://127.0.0.1:3000. */
   readonly address: string;
   readonly port: number;
   readonly sequencer: WatchedSequencer;
-  /** Takes no new work, refuses what has not begun, answers what is under way, closes the journal. */
+  /** Refuses new work, answers requests in flight and closes the journal. */
   stop(): Promise<void>;
 }
 
 export interface ExchangeOptions {
   config: Config;
   log: Log;
-  /** Called once when nothing can go on: the process must end at once. */
+  /** Called once on a fatal error: the process must end at once. */
   onFatal: (error: Error) => void;
-  /** In place of the configured source of prices and time. */
-  outside?: Outside;
+  /** Replaces the configured sources of prices and time. */
+  inputs?: Inputs;
 }
 
 /**
- * What a stop allows the calls under way (a read of the history takes no longer) and then the stream. What comes after has no
- * limit: what was accepted becomes durable however slow the disk is, and the follower ends after its batch.
+ * Time that a stop allows the requests in flight, and then the stream. The rest of the stop has no
+ * limit: accepted commands become durable however slow the disk is, and the follower ends its batch.
  */
-const STOP_MS = { calls: 2_500, stream: 1_000 };
+const STOP_MS = { requests: 2_500, stream: 1_000 };
 
-/** Anybody may see this; what is wrong in detail is the operator's to read, in the log. */
-const FOLLOWER_TROUBLE =
-  'the follower cannot go on now and tries again: meanwhile nothing checks the journal, and history is unavailable';
+/** Public, so without details; these are in the log. */
+const FOLLOWER_WARNING =
+  'the follower has failed and is retrying: meanwhile the journal is not checked, and history is unavailable';
 
-/** @throws JournalError when the data folder is in use or its journal is not as it was left. */
+/** @throws JournalError if the data folder is in use or its journal is not as the exchange left it. */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
   const started = new Started(options.log);
   try {
@@ -77,22 +79,22 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { config, log } = options;
   const fail = fatalOnce(options);
   const { dataFolder: folder, acceptMissingMark } = config;
-  const ticks = options.outside === undefined ? await checkPriceFile(config) : null;
+  const ticks = options.inputs === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
   const data = await withVariable('DATA_FOLDER', () => DataFolder.lock({ folder, acceptMissingMark }));
   started.add(() => data.release());
   const engine = await recoverEngine(data, log);
-  if (options.outside === undefined) {
-    judgeClock({ config, ticks, log, journalMs: engine.sequence === 0 ? null : engine.nowMs });
+  if (options.inputs === undefined) {
+    checkClock({ config, ticks, log, journalMs: engine.sequence === 0 ? null : engine.nowMs });
   }
-  const outside = options.outside ?? openOutside({ config, ticks, engine, log, onFailure: fail });
+  const outside = options.inputs ?? openInputs({ config, ticks, engine, log, onFailure: fail });
   const { clock } = outside;
-  // Up to here nothing in the folder was changed: whatever is refused is left as it was found.
+  // Nothing in the folder has been changed up to here, so a refused folder is left as it was.
   await withVariable('DATA_FOLDER', () => checkRoom(folder));
   const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
   let sequencer: WatchedSequencer | null = null;
   let follower: Follower | null = null;
-  // The follower is told of what the sequencer still commits.
+  // Closed after the sequencer, because it follows the last commits.
   started.add(async () => await follower?.close());
   started.add(() => (sequencer ?? journal).close());
   const metrics = new Metrics(engine.sequence);
@@ -110,10 +112,10 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   follower = startFollower(options, sequencer);
   const secret = await withVariable('DATA_FOLDER', () => sessionSecret(folder));
   const sessions = new Sessions(secret);
-  return open({ config, log, fail, sequencer, follower, metrics, sessions, outside }, started);
+  return open({ config, log, fail, sequencer, follower, metrics, sessions, inputs: outside }, started);
 }
 
-/** What is running already while the rest starts, and how each is stopped. */
+/** The parts that have been started, so that a failed start can stop them. */
 class Started {
   private readonly stops: (() => void | Promise<void>)[] = [];
 
@@ -123,26 +125,26 @@ class Started {
     this.stops.push(stop);
   }
 
-  /** Stops everything, the last first. Why the start failed is what counts; what fails now is only noted. */
+  /** Stops everything, the last part first. Errors are only logged: the caller reports why the start failed. */
   async undo(): Promise<void> {
     for (const stop of this.stops.reverse()) {
       try {
         await stop();
       } catch (error) {
-        this.log.error({ err: error }, 'a part of the exchange did not stop in good order');
+        this.log.error({ err: error }, 'a part of the exchange did not stop cleanly');
       }
     }
   }
 }
 
-/** The first reason counts; the rest follows from it. */
+/** Reports the first error only; later ones follow from it. */
 function fatalOnce({ log, onFatal }: ExchangeOptions): (error: unknown) => void {
   let failed = false;
   return (thrown) => {
     if (failed) return;
     failed = true;
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-    log.fatal({ err: error }, 'the exchange cannot go on');
+    log.fatal({ err: error }, 'fatal error: the exchange stops');
     onFatal(error);
   };
 }
@@ -155,23 +157,23 @@ async function recoverEngine(data: DataFolder, log: Log): Promise<Engine> {
   return engine;
 }
 
-/** Where the operating system promises no more memory than there is (vm.overcommit_memory=2), it is asked for now. */
+/** Reserves memory now, which fails where the system does not overcommit (vm.overcommit_memory=2). */
 function makeRoom(engine: Engine): void {
   try {
     engine.reserve();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new Error(
-      `no room in the address space for the engine's maxima (${error.message}). Memory is only taken as it is used, but the ` +
-        `system must let ${ADDRESS_SPACE_GIBIBYTES.withFollower} GiB be set aside: see vm.overcommit_memory and ulimit -v.`,
+      `the engine cannot reserve address space for its limits (${error.message}). Memory is only used as needed, but ` +
+        `${ADDRESS_SPACE_GIBIBYTES.withFollower} GiB must be reservable: see vm.overcommit_memory and ulimit -v.`,
       { cause: error },
     );
   }
 }
 
 /**
- * Nobody can change anything any more once the follower is gone for good, or finds that the journal says otherwise: what
- * would be executed now might be executed on a state that is wrong. The process stays, to be looked at.
+ * Trading is halted if the follower fails for good or disagrees with the engine: further commands might
+ * be executed on a wrong state. The process stays up for inspection.
  */
 function startFollower({ config, log }: ExchangeOptions, sequencer: WatchedSequencer): Follower | null {
   if (!config.follower) return null;
@@ -182,12 +184,12 @@ function startFollower({ config, log }: ExchangeOptions, sequencer: WatchedSeque
     log,
     elapsedMs,
     onDisagreement: (sequence, message) => {
-      log.fatal({ sequence, problem: message }, 'trading is stopped: the follower does not agree');
-      // Anybody may see the reason; what is wrong in detail is the operator's to read, in the log.
-      sequencer.halt(`the follower does not agree from sequence ${sequence} on`);
+      log.fatal({ sequence, problem: message }, 'trading is halted: the follower disagrees');
+      // Public, so without details; these are in the log.
+      sequencer.halt(`the follower disagrees from sequence ${sequence} on`);
     },
     onFailure: (error) => {
-      log.fatal({ err: error }, 'trading is stopped: the follower has failed');
+      log.fatal({ err: error }, 'trading is halted: the follower has failed');
       sequencer.halt('the follower has failed');
     },
   });
@@ -201,7 +203,7 @@ interface Parts {
   follower: Follower | null;
   metrics: Metrics;
   sessions: Sessions;
-  outside: Outside;
+  inputs: Inputs;
 }
 
 async function open(parts: Parts, started: Started): Promise<Exchange> {
@@ -221,15 +223,15 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
   observe(parts, gateway, server, stream);
-  server.mount((door) => stream.attach(door));
-  server.mount((door) => serveContract(door, ROUTES, gateway));
+  server.mount((router) => stream.attach(router));
+  server.mount((router) => serveContract(router, ROUTES, gateway));
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');
     gateway.passwords.close();
     const drained = server.drain();
     await sources.stop();
-    await atMost(STOP_MS.calls, drained);
+    await atMost(STOP_MS.requests, drained);
     gateway.passwords.giveUp();
     await stream.stop(STOP_MS.stream);
     await sequencer.close();
@@ -244,7 +246,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     return stopped;
   };
 
-  // A disk that takes nothing is found out before anybody is told that the exchange is open.
+  // Finds out before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
   const port = await server.listen(config.host, config.port);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
@@ -253,13 +255,13 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   return { address, port, sequencer, stop };
 }
 
-/** Everything that the start has executed. Never settles if that fails: `onFatal` is called then. */
+/** Resolves when all commands of the start are durable. Never settles on failure: `onFatal` is called. */
 function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
   return new Promise((resolve) => sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }));
 }
 
 function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
-  const { config, log, fail, sequencer, follower, metrics, sessions, outside } = parts;
+  const { config, log, fail, sequencer, follower, metrics, sessions, inputs: outside } = parts;
   const { clock } = outside;
   return {
     sequencer,
@@ -278,13 +280,13 @@ function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
     startedAtMs: clock.nowMs(),
     isStopping,
     notReady: () => (isStopping() ? 'stopping' : sequencer.halted),
-    warning: () => (follower === null || follower.status.trouble === null ? null : FOLLOWER_TROUBLE),
+    warning: () => (follower === null || follower.status.trouble === null ? null : FOLLOWER_WARNING),
     halted: () => sequencer.halted,
     fail,
   };
 }
 
-/** Caps the connections, and has the metrics show how everything is doing. */
+/** Limits the connections and registers the metrics. */
 function observe(
   { sequencer, follower }: Parts,
   gateway: Gateway,
@@ -293,7 +295,9 @@ function observe(
 ): void {
   const { config, metrics, fairUse, overload, passwords, unsent } = gateway;
   const connections = new ConnectionCap(config.connections, stream, elapsedMs);
-  server.mount((door) => connections.attach(door));
+  server.mount((router) => {
+    router.onConnection((response, change) => connections.changed(response, change));
+  });
   const signIns = passwords.queue;
   registerReadings(metrics, {
     sequencer,
@@ -302,7 +306,7 @@ function observe(
     overload,
     signIns,
     connections,
-    calls: server,
+    http: server,
     unsent,
     stream,
   });

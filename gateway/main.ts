@@ -1,12 +1,13 @@
 /**
- * The program: reads the environment, starts the exchange, says how to make a first trade, and stops in good order on
- * SIGTERM or SIGINT. The only file that reads the environment. Logs go to standard error, words for people to standard
- * output.
+ * The program: reads the environment, starts the exchange, prints how to make a first trade, and stops
+ * cleanly on SIGTERM or SIGINT. The only file that reads the environment. Logs go to standard error,
+ * text for people to standard output.
  */
 import { JournalError } from '../persistence/journal/errors.js';
-import { type Config, ConfigError, readConfig } from './config.js';
+import { type Config, readConfig } from './config.js';
 import { type Exchange, startExchange } from './exchange.js';
 import { createLog, type Log } from './observe/log.js';
+import { ConfigError } from './start/config-error.js';
 import {
   affordableConnections,
   checkAddressSpace,
@@ -19,14 +20,14 @@ async function main(): Promise<void> {
   const asked = readConfig(process.env);
   const log = createLog(asked.logLevel);
   const config = withinLimits(asked, processLimits(), log);
-  // Without a word to any client: only the journal says what happened.
+  // No client is answered: only the journal says what happened.
   const onFatal = () => process.exit(1);
   const exchange = await startExchange({ config, log, onFatal });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void shutDown(exchange));
   console.log(firstTrade(exchange.port, config.host, config.assets[0]!));
 }
 
-/** @throws when the operating system gives this process too little */
+/** @throws if the operating system's limits are too low */
 function withinLimits(config: Config, limits: ProcessLimits, log: Log): Config {
   checkAddressSpace(limits, config.follower);
   const connections = affordableConnections(limits, config.connections);
@@ -34,8 +35,8 @@ function withinLimits(config: Config, limits: ProcessLimits, log: Log): Config {
     const asked = config.connections.total;
     log.warn(
       { openFiles: limits.openFiles, asked, connections },
-      `CONNECTIONS is lowered to ${connections.total}, which the limit of open files allows: ${asked} need ` +
-        `${asked + RESERVED_FILES} (ulimit -n; LimitNOFILE= of systemd)`,
+      `CONNECTIONS is lowered to ${connections.total}, as the limit on open files allows: ${asked} connections ` +
+        `need ${asked + RESERVED_FILES} open files (ulimit -n; LimitNOFILE= in systemd)`,
     );
   }
   return { ...config, connections };
@@ -46,7 +47,7 @@ async function shutDown(exchange: Exchange): Promise<void> {
     await exchange.stop();
     process.exit(0);
   } catch (error) {
-    console.error(`The exchange did not stop in good order: ${(error as Error).message}`);
+    console.error(`The exchange did not stop cleanly: ${(error as Error).message}`);
     process.exit(1);
   }
 }
@@ -56,7 +57,7 @@ function firstTrade(port: number, host: string, asset: string): string {
   const base = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/api`;
   return `The exchange is open at ${base}
 
-A first trade (register, buy 10 dollars of UP, look at the balance):
+A first trade (register, buy 10 dollars of UP, check the balance):
 
   API=${base}
   ME=$(curl -s $API/auth/register -H 'Content-Type: application/json' \\
@@ -71,7 +72,7 @@ A first trade (register, buy 10 dollars of UP, look at the balance):
 `;
 }
 
-/** For the operator: what is wrong, without a stack trace. */
+/** The message for the operator, without a stack trace. */
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is not valid:\n${error.message}`;
   if (error instanceof JournalError) return `The journal was refused: ${error.message}`;

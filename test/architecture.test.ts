@@ -114,9 +114,9 @@ describe('the environment', () => {
   });
 });
 
-test('only gateway/http/door.ts registers with uWebSockets.js; what anybody else imports of it are types', () => {
+test('only gateway/http/router.ts registers with uWebSockets.js; what anybody else imports of it are types', () => {
   const users = all.filter(
     ({ folder, text }) => folder === 'gateway' && /^import (?!type )[^;]*from 'uWebSockets\.js'/m.test(text),
   );
-  expect(users.map((source) => source.path)).toEqual(['gateway/http/door.ts']);
+  expect(users.map((source) => source.path)).toEqual(['gateway/http/router.ts']);
 });

@@ -1,13 +1,13 @@
 /**
- * Session tokens: JWTs, HS256 and nothing else, that say who (`sub`), with which version of their credentials (`ver`) and
- * since when (`iat`, seconds). They carry no expiry. What is checked here is only that this exchange signed the token;
- * whether its version still stands is asked of the engine at every request.
+ * Session tokens: HS256 JWTs with the user (`sub`), the version of the user's credentials (`ver`) and
+ * the time of issue (`iat`, seconds). They do not expire; they end when the credentials change.
  *
- * A token that was verified is remembered, so a trading client pays for the signature once. The memory is bounded; the oldest is
- * forgotten first and simply verified again.
+ * Verified tokens are remembered, so a trading client pays for one signature check. The memory is
+ * bounded: the oldest token is forgotten first and verified again on its next use.
  *
- * Verifying is synchronous: a WebSocket has to be let in, or not, before its handshake's callback returns. (When it is let in
- * later, uWebSockets.js may take it for the HTTP connection that it was, and close it.) It costs a few microseconds.
+ * Verification is synchronous and takes a few microseconds. A WebSocket must be accepted or refused
+ * before its handshake's callback returns: later, uWebSockets.js may treat it as the HTTP connection
+ * that it was, and close it.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
@@ -16,7 +16,7 @@ import { idNumber } from '../../engine/interface/notation.js';
 
 const ALGORITHM = 'HS256';
 const REMEMBERED_MAX = 100_000;
-/** Ours have less than 200 characters; nothing longer is worth a signature check. */
+/** Valid tokens are shorter than 200 characters. Longer ones are refused without a signature check. */
 const TOKEN_LENGTH_MAX = 512;
 
 export interface Session {
@@ -25,6 +25,9 @@ export interface Session {
   /** Seconds since the epoch. */
   issuedAt: number;
 }
+
+/** The signature or account is wrong; or the credentials have changed since the token was issued. */
+export type TokenFault = 'invalid_token' | 'token_revoked';
 
 export class Sessions {
   private readonly remembered = new Map<string, Session>();
@@ -42,27 +45,34 @@ export class Sessions {
     return token;
   }
 
-  /** What a token says that was verified before; undefined: ask {@link verify}. */
-  recall(token: string): Session | undefined {
-    return this.remembered.get(token);
+  /** Whether checking the token needs no signature check. */
+  remembers(token: string): boolean {
+    return this.remembered.has(token);
   }
 
-  /** What the token says; null if this exchange did not sign it, or if the account that it names is not `known`. */
-  verify(token: string, known: (session: Session) => boolean): Session | null {
+  /** The session of a token, or why it does not sign its user in now. */
+  check(token: string, engine: Engine): Session | TokenFault {
+    const session = this.remembered.get(token) ?? this.verify(token, engine);
+    if (session === null) return 'invalid_token';
+    return engine.credentialVersion(session.userId) === session.version ? session : 'token_revoked';
+  }
+
+  /** null: this exchange did not sign the token, or the account that it names does not exist. */
+  private verify(token: string, engine: Engine): Session | null {
     if (token.length > TOKEN_LENGTH_MAX || !this.isSigned(token)) return null;
     const session = readClaims(token);
-    if (session === null || !known(session)) return null;
+    if (session === null || !isOfAccount(engine, session)) return null;
     this.remember(token, session);
     return session;
   }
 
-  /** Whether the text behind the last dot is our signature of what stands before it (RFC 7515, HS256), in its one spelling. */
+  /** Whether the text after the last dot is the HS256 signature (RFC 7515) of the text before it. */
   private isSigned(token: string): boolean {
     const end = token.lastIndexOf('.');
     const expected = createHmac('sha256', this.secret).update(token.slice(0, Math.max(0, end)));
     const signature = Buffer.from(token.slice(end + 1));
-    const ours = Buffer.from(expected.digest('base64url'));
-    return signature.length === ours.length && timingSafeEqual(signature, ours);
+    const valid = Buffer.from(expected.digest('base64url'));
+    return signature.length === valid.length && timingSafeEqual(signature, valid);
   }
 
   private remember(token: string, session: Session): void {
@@ -74,24 +84,24 @@ export class Sessions {
   }
 }
 
-/** Of a token that is signed; null: it is of another algorithm, or does not say what ours say. */
+/** The claims of a signed token; null: another algorithm, or other claims than this exchange issues. */
 function readClaims(token: string): Session | null {
   try {
     const { alg, crit } = decodeProtectedHeader(token);
     if (alg !== ALGORITHM || crit !== undefined) return null;
     const { sub, ver, iat, exp, nbf } = decodeJwt(token);
     const userId = idNumber('u', sub ?? '');
-    const isOurs = exp === undefined && nbf === undefined && isCount(ver) && isCount(iat);
-    return userId === 0 || !isOurs ? null : { userId, version: ver, issuedAt: iat };
+    const isValid = exp === undefined && nbf === undefined && isCount(ver) && isCount(iat);
+    return userId === 0 || !isValid ? null : { userId, version: ver, issuedAt: iat };
   } catch (error) {
-    // What is signed and cannot be decoded.
+    // Signed, but cannot be decoded.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
     throw error;
   }
 }
 
-/** Not so of a token that is older than the account: an exchange that was here before had users of the same numbers. */
-export function isOfAccount(engine: Engine, session: Session): boolean {
+/** False if the token is older than the account: an earlier exchange used the same user ids. */
+function isOfAccount(engine: Engine, session: Session): boolean {
   const account = engine.account(session.userId);
   return account !== null && session.issuedAt >= Math.floor(account.createdAtMs / 1_000);
 }

@@ -1,6 +1,6 @@
 /**
- * The description of the API, OpenAPI 3.1: made from the table of routes and from the very schemas that check requests. Nothing in
- * it is written a second time.
+ * The OpenAPI 3.1 document, generated from the table of routes and from the schemas that check
+ * requests, so that nothing is written twice.
  */
 import type { ErrorCode } from '../http/errors.js';
 import type { Route } from '../http/route.js';
@@ -29,7 +29,7 @@ export function buildDocument(routes: readonly Route[], version: string): OpenAp
     components: {
       securitySchemes: SECURITY_SCHEMES,
       schemas: schemas.components,
-      responses: anywhereElse(schemas.errorBody),
+      responses: fallbackResponses(schemas.errorBody),
     },
   };
 }
@@ -38,11 +38,11 @@ function lowerCase(method: Route['method']): keyof PathItem {
   return method.toLowerCase() as Lowercase<Route['method']>;
 }
 
-/** What is answered on paths and to methods that are not in the document. */
-function anywhereElse(errorBody: JsonSchema): Record<string, Response> {
+/** The answers to paths and methods that are not in the document. */
+function fallbackResponses(errorBody: JsonSchema): Record<string, Response> {
   const MethodNotAllowed = errorResponses(['method_not_allowed'], errorBody)[405]!;
   const Allow = {
-    description: 'The methods of the path',
+    description: 'The methods that the path supports',
     required: true,
     schema: { type: 'string' as const },
   };
@@ -52,10 +52,10 @@ function anywhereElse(errorBody: JsonSchema): Record<string, Response> {
   };
 }
 
-/** This document. It is served beside the routes, because they make it. */
+/** This document. It is not a route, because it is generated from them. */
 function documentOperation(): Operation {
   const ETag = {
-    description: 'Changes with the document',
+    description: 'Identifies this version of the document',
     required: true,
     schema: { type: 'string' as const },
   };
@@ -65,15 +65,20 @@ function documentOperation(): Operation {
     tags: ['Operations'],
     security: NO_CREDENTIAL,
     parameters: [
-      { name: 'If-None-Match', in: 'header', description: 'The ETag of a copy', schema: { type: 'string' } },
+      {
+        name: 'If-None-Match',
+        in: 'header',
+        description: 'The ETag of a cached copy',
+        schema: { type: 'string' },
+      },
     ],
     responses: {
       200: {
-        description: 'OpenAPI 3.1',
+        description: 'The OpenAPI 3.1 document',
         headers: { ETag },
         content: { 'application/json': { schema: { type: 'object' } } },
       },
-      304: { description: 'The copy is as good', headers: { ETag } },
+      304: { description: 'The cached copy is current', headers: { ETag } },
     },
   };
 }
@@ -93,11 +98,11 @@ function streamOperation(errorBody: JsonSchema): Operation {
   refusals[429]!.headers = { 'Retry-After': RETRY_AFTER };
   return {
     operationId: 'getStream',
-    summary: 'The stream, a WebSocket; a credential in the URL is never read',
+    summary: 'Connect to the stream (WebSocket). Credentials in the URL are ignored',
     tags: ['Markets'],
     security: SESSION_OR_NONE,
     responses: {
-      101: { description: 'From here on WebSocket' },
+      101: { description: 'Switching to WebSocket' },
       ...refusals,
     },
   };

@@ -1,6 +1,6 @@
 /**
- * The errors of a route: which codes it can give, and the answers that bear them, one for each status. Which codes those are
- * follows from the route itself: who may use it, what it takes, and what the state of the exchange can refuse.
+ * The errors of a route: the codes that it can return, and one response per status. The codes follow
+ * from the route: who may use it, what it accepts, and what the state of the exchange can refuse.
  */
 import {
   ERROR_CODES,
@@ -12,7 +12,8 @@ import {
   rejection,
   UNKNOWN_PARTNER_KEY,
 } from '../http/errors.js';
-import { type Access, quotaOf, type Route } from '../http/route.js';
+import { quotaOf } from '../http/request-context.js';
+import type { Access, Route } from '../http/route.js';
 import type { Example, JsonSchema, Response } from './openapi.js';
 
 const TOKEN_CODES = ['invalid_token', 'token_revoked', 'user_mismatch'] as const;
@@ -26,7 +27,7 @@ const CODES_OF_ACCESS: Record<Access, readonly ErrorCode[]> = {
 
 const BODY_CODES = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
 
-/** Every code that the route can give, in the order of the table. */
+/** Every code that the route can return, in the order of the table. */
 export function errorCodesOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(['invalid_request', 'unavailable', ...CODES_OF_ACCESS[route.access]]);
   for (const code of route.errors ?? []) codes.add(code);
@@ -38,21 +39,21 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   return ERROR_CODES.filter((code) => codes.has(code));
 }
 
-/** All but what operators and load balancers read, which must be answered when nothing else is, and signing out. */
+/** All routes except signing out and those for operators and load balancers, which must always answer. */
 export function isRateLimited(route: Route): boolean {
   return quotaOf(route) !== null;
 }
 
 type Answers = Partial<Record<ErrorCode, ErrorAnswer>>;
 
-/** Where a code has a message of its own on a route. */
+/** Errors with a message that is specific to the route. */
 export function ownAnswersOf(route: Route): Answers {
   if (route.access === 'partner') return { user_mismatch: rejection('user_not_of_partner', 0, 0) };
   if (route.takesPartnerKey !== true) return {};
   return { partner_key_required: errorAnswer('partner_key_required', {}, UNKNOWN_PARTNER_KEY) };
 }
 
-/** Status → its answer, with the codes as a closed list. `errorBody` is the schema of all errors. */
+/** Status → response, with its codes as an enum. `errorBody` is the schema of all errors. */
 export function errorResponses(
   codes: readonly ErrorCode[],
   errorBody: JsonSchema,
@@ -81,7 +82,7 @@ function errorResponse(codes: readonly ErrorCode[], errorBody: JsonSchema, own: 
   };
 }
 
-/** Made by what makes the real ones. */
+/** Built by the same functions as real errors. */
 function exampleOf(code: ErrorCode): ErrorAnswer {
   switch (code) {
     case 'invalid_request':

@@ -203,7 +203,7 @@ export const EXAMPLES: Readonly<Record<string, RouteExample>> = {
         {
           error: {
             code: 'insufficient_shares',
-            message: 'This needs 5 shares, but 0 are free to sell.',
+            message: 'This requires 5 shares, but 0 are available to sell.',
             details: { required: 5, available: 0 },
           },
         },

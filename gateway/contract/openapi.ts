@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document that this exchange's has (https://spec.openapis.org/oas/v3.1.1.html). */
+/** The parts of an OpenAPI 3.1 document that are used here (https://spec.openapis.org/oas/v3.1.1.html). */
 import type { z } from 'zod';
 
 /** JSON Schema, draft 2020-12. */
@@ -29,7 +29,7 @@ export interface Parameter extends Header {
 export interface Response {
   description: string;
   headers?: Record<string, Header>;
-  /** By content type; none when the answer has no body. */
+  /** By content type; absent if the answer has no body. */
   content?: Record<string, MediaType>;
 }
 
@@ -38,7 +38,7 @@ export interface RequestBody {
   content: Record<string, MediaType>;
 }
 
-/** Names of security schemes; one of the objects has to be met, and the empty one always is. */
+/** Security schemes by name. One of the objects must be satisfied; an empty object always is. */
 export type Security = Record<string, string[]>[];
 
 export interface Operation {

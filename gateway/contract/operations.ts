@@ -1,4 +1,4 @@
-/** One route of the table as an operation of the document. */
+/** Describes one route as an operation of the document. */
 import type { z } from 'zod';
 import type { Access, Route } from '../http/route.js';
 import { errorCodesOf, errorResponses, isRateLimited, ownAnswersOf } from './error-responses.js';
@@ -9,19 +9,19 @@ import { tagOf } from './prose.js';
 import type { Schemas } from './schemas.js';
 
 export const SECURITY_SCHEMES = {
-  userToken: { type: 'apiKey', in: 'header', name: 'x-user-token', description: 'The token of a session' },
+  userToken: { type: 'apiKey', in: 'header', name: 'x-user-token', description: 'A session token' },
   cookie: {
     type: 'apiKey',
     in: 'cookie',
     name: 'service-session',
     description:
-      'The same token, as signing in sets it; changes must come from the same site. The header counts first',
+      'The same token, set as a cookie on sign-in. Changes must come from the same site. The header takes precedence',
   },
   partnerKey: {
     type: 'http',
     scheme: 'bearer',
     description:
-      'The key of a partner. Who registers with one is a user of that partner for good, whoever pays them later',
+      'A partner key. A user who is registered with it belongs to that partner permanently, whoever makes deposits',
   },
 };
 
@@ -56,7 +56,7 @@ export function operationOf(route: Route, schemas: Schemas): Operation {
   };
 }
 
-/** "getMarkets15mOrderbook"; where the path ends in a parameter, it tells by which, as in "getUsersById". */
+/** Such as "getMarkets15mOrderbook"; "getUsersById" if the path ends in a parameter. */
 function operationId({ method, path }: Route): string {
   const parts = path.split('/').slice(1);
   const last = parts.at(-1)!;
@@ -65,7 +65,7 @@ function operationId({ method, path }: Route): string {
   return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
 }
 
-/** Nothing is required of a body that may be empty. */
+/** A body is only required if `{}` is not valid. */
 function requestBody(body: z.ZodType, schemas: Schemas, example: RouteExample | undefined): RequestBody {
   const content: MediaType = { schema: schemas.of(body, 'input') };
   if (example?.request !== undefined) content.examples = { request: { value: example.request } };
@@ -79,7 +79,7 @@ function successes(
 ): Record<string, Response> {
   const responses: Record<string, Response> = {};
   for (const [status, schema] of Object.entries(route.responses)) {
-    responses[status] = { description: status === '201' ? 'Made' : 'Done' };
+    responses[status] = { description: status === '201' ? 'Created' : 'OK' };
     if (schema === null) continue;
     const content: MediaType = { schema: schemas.of(schema, 'output') };
     if (example?.response !== undefined) content.examples = { response: { value: example.response } };
@@ -89,7 +89,7 @@ function successes(
 }
 
 const REPLAYED: Header = {
-  description: 'This is the answer that the first request got, again',
+  description: 'This is the stored answer to the first request with the same key or reference',
   schema: { type: 'string', const: 'true' },
 };
 const SET_COOKIE: Header = {
@@ -99,30 +99,30 @@ const SET_COOKIE: Header = {
 };
 
 export const RETRY_AFTER: Header = {
-  description: 'Seconds after which the request can succeed',
+  description: 'Seconds to wait before retrying',
   required: true,
   schema: { type: 'integer', minimum: 0 },
 };
 const RATE_LIMIT: Record<string, Header> = {
   'RateLimit-Limit': {
-    description: 'How many requests may come at once',
+    description: 'Largest possible burst of requests',
     schema: { type: 'integer', minimum: 0 },
   },
   'RateLimit-Remaining': {
-    description: 'How many of them are left',
+    description: 'Requests that can be sent now',
     schema: { type: 'integer', minimum: 0 },
   },
   'RateLimit-Reset': {
-    description: 'Seconds until all of them are there again',
+    description: 'Seconds until the full burst is available again',
     schema: { type: 'integer', minimum: 0 },
   },
 };
 
-/** Answers that the engine gives are those that can be replayed; those that the gateway gives before it never are. */
+/** Answers of the engine can be replayed; errors that the gateway returns before it cannot. */
 const REPLAYABLE = ['200', '201', '400', '404', '409', '422'];
 
 function withHeaders(route: Route, responses: Record<string, Response>): Record<string, Response> {
-  // What a partner's reference was used for is answered again like what a key was used for.
+  // A partner's reference replays the answer like an idempotency key.
   const replays = route.idempotent === true || (route.access === 'partner' && route.body !== undefined);
   for (const [status, response] of Object.entries(responses)) {
     const headers: Record<string, Header> = isRateLimited(route) ? { ...RATE_LIMIT } : {};

@@ -1,6 +1,6 @@
 /**
- * The page that shows the description of the API to people: Swagger UI, from the files of the package swagger-ui-dist. Which files
- * those are is written down here; nothing else of the package can be reached, and nothing on the page comes from elsewhere.
+ * The page that shows the OpenAPI document: Swagger UI, from the package swagger-ui-dist. Only the
+ * files listed here are served, and the page loads nothing from other hosts.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ import type { StaticFile } from './static-file.js';
 
 const PACKAGE_FOLDER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-/** Swagger UI writes styles into the page, and its style sheet has pictures in it. */
+/** Swagger UI uses inline styles, and its style sheet contains images. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -39,7 +39,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Without the validator that Swagger UI would ask elsewhere, and without settings from the page's URL. */
+/** Without Swagger UI's online validator, and without settings from the page's URL. */
 const START = `SwaggerUIBundle({
   url: '/api/openapi.json',
   dom_id: '#swagger-ui',

@@ -11,27 +11,27 @@ interface PathParameter {
 }
 
 const MARKET: PathParameter = {
-  description: 'The id of a market: asset, kind, and the start of its window in seconds since the epoch',
+  description: 'The market id: asset, kind, and start of the window in seconds since the epoch',
   schema: { type: 'string', pattern: '^[a-z0-9]{2,10}-15m-\\d+$' },
   example: 'btc-15m-1763700300',
 };
 
-/** By the part of the path that stands before it. */
+/** By the preceding part of the path. */
 const PATH_PARAMETERS: Record<string, PathParameter> = {
   markets: MARKET,
   '15m': MARKET,
   users: {
-    description: 'The id of a user',
+    description: 'The user id',
     schema: { type: 'string', pattern: '^u[1-9]\\d*$' },
     example: 'u2',
   },
   orders: {
-    description: 'The id of an order',
+    description: 'The order id',
     schema: { type: 'string', pattern: '^o[1-9]\\d*$' },
     example: 'o1',
   },
   deposits: {
-    description: 'The id of a vault deposit',
+    description: 'The vault deposit id',
     schema: { type: 'string', pattern: '^d[1-9]\\d*$' },
     example: 'd1',
   },
@@ -41,7 +41,7 @@ const IDEMPOTENCY_KEY_PARAMETER: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'The same user, key and body gets the first answer again, byte for byte; the same key with another body is refused. Kept for an hour. May stand in quotes; a client whose keys could have other characters at their ends should send them so, because the server does not see those outside of quotes.',
+    'A request with the same user, key and body gets the first answer again, byte for byte. The same key with a different body is refused. Keys are kept for an hour. A key may be enclosed in double quotes, which is recommended if it could start or end with an invalid character: the server cannot detect these without quotes.',
   schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
   example: 'order-2025-11-21-0001',
 };
@@ -65,11 +65,11 @@ function pathParameter(route: Route, name: string): Parameter {
   const before = parts[parts.indexOf(`:${name}`) - 1]!;
   const known = PATH_PARAMETERS[before];
   if (known === undefined) throw new Error(`the parameter ${name} of ${route.path} is not described`);
-  const own = route.userParameter === name ? '; with a session, it must be the own one' : '';
+  const own = route.userParameter === name ? '; must be the signed-in user' : '';
   return { name, in: 'path', required: true, ...known, description: known.description + own };
 }
 
-/** Each field of the query's schema is a parameter. */
+/** One parameter per field of the query's schema. */
 function queryOf(route: Route): Parameter[] {
   const { properties, required } = written(route.query, 'input') as {
     properties: Record<string, JsonSchema>;

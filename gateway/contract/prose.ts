@@ -1,21 +1,21 @@
-/** What the description of the API says as a whole, and under which headings its operations stand. */
+/** The general description of the API, and the tags of its operations. */
 
 import { BODY_BYTES_MAX } from '../http/request.js';
 import type { Route } from '../http/route.js';
 
 export const TITLE = 'Quarter-hour exchange';
 
-export const DESCRIPTION = `An exchange for 15-minute UP/DOWN markets on the price of an asset. A share of the winning outcome pays 1 dollar, a share of the other nothing.
+export const DESCRIPTION = `An exchange for 15-minute UP/DOWN markets on the price of an asset. A share of the winning outcome pays 1 dollar; a share of the other outcome pays nothing.
 
-- **Numbers** are exact decimals: dollars with at most 6 places, prices and shares with at most 3. More places are refused, never rounded. Times are integer milliseconds since the epoch; their fields end in \`AtMs\` or \`Ms\`.
-- **Bodies** are JSON with \`Content-Type: application/json\`, at most ${BODY_BYTES_MAX / 1024} KiB. An empty one counts as \`{}\`. A field or a query parameter that is not known, or that stands there twice, is refused by name.
-- **\`userId\`** may stand in any body or query of a user, and must be the own one.
-- **Lists** are wrapped and paged: \`limit\`, \`cursor\`, \`nextCursor\`. What is absent is \`null\`, what is empty is \`[]\`.
-- **\`sequence\`** is the place in the journal that the answer is true at. Nothing is answered before it is durable.
-- **\`Idempotency-Key\`**: the same user, key and body gets the first answer again, byte for byte, with the header \`Idempotency-Replayed: true\`.
-- **Errors** have one form, and the status says what happened: nothing that failed is a 200. Every other path is 404 \`route_not_found\`, every other method of a path 405 \`method_not_allowed\` with the header \`Allow\`.
-- **HEAD** is answered like GET, without the body. An answer without a body is the last of its connection.
-- **The stream**, a WebSocket at \`/api/stream\`, sends markets, order books, trades, prices and the own orders as they change.`;
+- **Numbers** are exact decimals: dollars with at most 6 decimal places, prices and shares with at most 3. A number with more places is refused, never rounded. Times are integer milliseconds since the epoch, in fields that end in \`AtMs\` or \`Ms\`.
+- **Bodies** are JSON with \`Content-Type: application/json\`, at most ${BODY_BYTES_MAX / 1024} KiB. An empty body counts as \`{}\`. An unknown or duplicate field or query parameter is refused by name.
+- **\`userId\`** is optional in every body and query of a signed-in user, and must be that user's id.
+- **Lists** are wrapped in an object and paged with \`limit\`, \`cursor\` and \`nextCursor\`. An absent value is \`null\`, an empty list is \`[]\`.
+- **\`sequence\`** is the journal sequence that the answer is true at. Every answer is durable before it is sent.
+- **\`Idempotency-Key\`**: a request with the same user, key and body gets the first answer again, byte for byte, with the header \`Idempotency-Replayed: true\`.
+- **Errors** have one format, and the status says what happened: a failed request never returns 200. An unknown path returns 404 \`route_not_found\`, an unsupported method 405 \`method_not_allowed\` with the header \`Allow\`.
+- **HEAD** is answered like GET, without the body. An answer without a body closes its connection.
+- **The stream**, a WebSocket at \`/api/stream\`, sends changes of markets, order books, trades, prices and your account.`;
 
 interface Tag {
   name: string;
@@ -24,20 +24,20 @@ interface Tag {
 
 /** By the first part of the path. */
 const TAGS: Record<string, Tag> = {
-  markets: { name: 'Markets', description: 'Lists, order books, quotes, the public tape' },
-  trading: { name: 'Trading', description: 'Buying, selling, claiming, and orders that rest' },
-  users: { name: 'Users', description: 'Profiles, balances, positions, orders, referral' },
-  vaults: { name: 'Vaults', description: 'Staking dollars for a part of the fees' },
-  leaderboard: { name: 'Leaderboard', description: 'Users by profit, volume or points' },
+  markets: { name: 'Markets', description: 'Lists, order books, quotes, public trades' },
+  trading: { name: 'Trading', description: 'Buying, selling, claiming, resting orders' },
+  users: { name: 'Users', description: 'Profiles, balances, positions, orders, referrals' },
+  vaults: { name: 'Vaults', description: 'Staking dollars for a share of the fees' },
+  leaderboard: { name: 'Leaderboard', description: 'Users ranked by profit, volume or points' },
   auth: { name: 'Accounts', description: 'Registration, sessions, passwords' },
   partner: {
     name: 'Partners',
-    description: 'Money in for anybody, and out for users who were registered with the key',
+    description: 'Deposits for any user, and withdrawals for users registered with the partner key',
   },
 };
 const OPERATIONS: Tag = {
   name: 'Operations',
-  description: 'For operators, load balancers, and those who build clients',
+  description: 'For operators, load balancers and client authors',
 };
 
 export const ALL_TAGS: Tag[] = [...Object.values(TAGS), OPERATIONS];

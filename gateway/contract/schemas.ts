@@ -1,8 +1,8 @@
 /**
- * JSON Schemas from the zod schemas that check requests and describe answers. A schema that a module exports is a component
- * under the name of its export, and others refer to it; any other is written out where it stands.
+ * JSON Schemas, generated from the zod schemas that check requests and describe answers. A schema that
+ * a module exports is a component named after its export; any other is inlined.
  *
- * Requests are described as they come in: a price as a number of dollars, although the gateway works with ticks.
+ * Requests are described as clients send them: a price as dollars, although the gateway uses ticks.
  */
 import { z } from 'zod';
 import * as answers from '../json/answers.js';
@@ -14,7 +14,7 @@ type Direction = 'input' | 'output';
 
 const REFERENCE = '#/components/schemas/';
 
-/** All named schemas, and what refers to them. */
+/** All named schemas, and references to them. */
 export class Schemas {
   readonly components: Record<string, JsonSchema> = {};
   private readonly names = new Map<z.ZodType, string>();
@@ -28,12 +28,12 @@ export class Schemas {
     this.addComponents(Object.fromEntries(named), 'input');
   }
 
-  /** The form of all errors. */
+  /** The schema of all errors. */
   get errorBody(): JsonSchema {
     return this.of(answers.ErrorBody, 'output');
   }
 
-  /** A reference where the schema has a name. */
+  /** A reference if the schema has a name, else the schema itself. */
   of(schema: z.ZodType, direction: Direction): JsonSchema {
     const name = this.names.get(schema);
     return name === undefined ? written(schema, direction) : { $ref: REFERENCE + name };
@@ -53,12 +53,12 @@ export class Schemas {
   }
 }
 
-/** With all that it is made of in place; for query strings, whose fields become parameters. */
+/** The inlined schema; for query strings, whose fields become parameters. */
 export function written(schema: z.ZodType, direction: Direction): JsonSchema {
   return withoutHead(z.toJSONSchema(schema, { io: direction, override: mend }));
 }
 
-/** The document states the dialect once, and where a schema stands is its name. */
+/** The document states the dialect once, and a component's key is its name. */
 function withoutHead({ $schema, $id, ...schema }: JsonSchema): JsonSchema {
   return schema;
 }
@@ -68,14 +68,14 @@ interface Written {
   jsonSchema: JsonSchema;
 }
 
-/** What zod writes and no reader needs, and what it leaves out because the value behind is in other units. */
+/** Removes what zod adds without need, and restores defaults that it loses in conversions of units. */
 function mend({ zodSchema, jsonSchema }: Written): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.type === 'number' && jsonSchema.multipleOf === 1) {
     jsonSchema.type = 'integer';
     delete jsonSchema.multipleOf;
   }
-  // A number in a query string is checked as text first.
+  // A number in a query string is first checked as text.
   if (jsonSchema.type === 'number' || jsonSchema.type === 'integer') delete jsonSchema.pattern;
   const { default: standard } = z.globalRegistry.get(zodSchema) ?? {};
   if (standard !== undefined) jsonSchema.default = standard;

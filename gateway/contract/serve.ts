@@ -1,14 +1,15 @@
-/** Serves the description of the API, and the page that shows it. Both are made at start. */
-import type { Door } from '../http/door.js';
+/** Serves the OpenAPI document and the page that shows it. Both are built at the start. */
+
 import type { Gateway } from '../http/gateway.js';
 import type { Route } from '../http/route.js';
+import type { Router } from '../http/router.js';
 import { buildDocument } from './document.js';
 import { pageFiles } from './page.js';
 import { serveFile } from './static-file.js';
 
-/** @throws when a package's file is missing. */
-export function serveContract(door: Door, routes: readonly Route[], gateway: Gateway): void {
+/** @throws if a file of swagger-ui-dist is missing. */
+export function serveContract(router: Router, routes: readonly Route[], gateway: Gateway): void {
   const bytes = Buffer.from(JSON.stringify(buildDocument(routes, gateway.version)));
-  serveFile(door, '/api/openapi.json', { contentType: 'application/json', bytes, headers: [] }, gateway);
-  for (const [path, file] of pageFiles()) serveFile(door, `/api${path}`, file, gateway);
+  serveFile(router, '/api/openapi.json', { contentType: 'application/json', bytes, headers: [] }, gateway);
+  for (const [path, file] of pageFiles()) serveFile(router, `/api${path}`, file, gateway);
 }

@@ -1,6 +1,6 @@
 /**
- * Whose address a request came from, as a key for counting. An IPv4 address counts by itself; of an IPv6 address only the
- * first 64 bits do, because that much is handed to every single household.
+ * The address of a request, as a key for counting. An IPv6 address is reduced to its first 64 bits,
+ * because every household gets that many addresses.
  */
 import { isIP } from 'node:net';
 
@@ -11,17 +11,17 @@ export type AddressKey = number | string;
 export function addressKey(bytes: ArrayBuffer): AddressKey {
   const view = new DataView(bytes);
   if (view.byteLength === 4) return view.getUint32(0);
-  // None: the connection is gone.
+  // No address: the connection is closed.
   if (view.byteLength !== 16) return '';
   const [a, b, c] = [view.getUint32(0), view.getUint32(4), view.getUint32(8)];
-  // ::ffff:1.2.3.4 is an IPv4 address on a socket for both.
+  // ::ffff:1.2.3.4 is an IPv4 address on a dual-stack socket.
   if (a === 0 && b === 0 && c === 0xffff) return view.getUint32(12);
   return `${a.toString(16)}:${b.toString(16)}`;
 }
 
 /**
- * The last address of the header X-Forwarded-For, which is the one that the proxy in front of this process saw; what stands
- * before it is only what that client said. null if there is none.
+ * The last address in X-Forwarded-For, which the proxy in front of this process saw. The client can
+ * forge the others. null: none.
  */
 export function forwardedKey(header: string): AddressKey | null {
   const last = header.slice(header.lastIndexOf(',') + 1).trim();
@@ -36,7 +36,7 @@ export function forwardedKey(header: string): AddressKey | null {
   }
 }
 
-/** "1.2.3.4:5678" and "[::1]:5678" too. */
+/** Handles "1.2.3.4:5678" and "[::1]:5678". */
 function withoutPort(text: string): string {
   return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
 }

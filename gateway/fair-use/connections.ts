@@ -1,29 +1,28 @@
 /**
- * A cap on connections: in all, and on new ones from one address.
+ * Limits on connections: in total, and on new ones from one address.
  *
- * uWebSockets.js tells that a connection has been opened, and by whom, and that one has been closed, but not which. So what is
- * counted by address is how many are opened within the time after which uWebSockets.js closes one that does nothing: an
- * address that only holds connections open holds twice the cap at the most. A WebSocket's end is not told either; the
- * stream counts those.
+ * uWebSockets.js reports that a connection has opened and from where, and that one has closed, but not
+ * which. So the limit by address counts the connections opened within the time after which
+ * uWebSockets.js closes an idle one: an address that holds connections open has at most twice the
+ * limit. The end of a WebSocket is not reported either; the stream counts those.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import type { Door } from '../http/door.js';
 import { addressKey } from './addresses.js';
 import { type ElapsedMs, TokenBuckets } from './token-buckets.js';
 
-/** What uWebSockets.js allows a connection between two requests, and a request until it is complete. */
+/** uWebSockets.js closes a connection that is idle, or whose request is incomplete, for this long. */
 const IDLE_SECONDS = 10;
 
 export interface ConnectionLimits {
-  /** Open at once, WebSockets included. */
+  /** Open at a time, WebSockets included. */
   total: number;
   /** From one address within {@link IDLE_SECONDS}; 0: no limit. */
   perAddress: number;
-  /** WebSockets of one address, open at once; 0: no limit. */
+  /** Open WebSockets from one address; 0: no limit. */
   streamsPerAddress: number;
 }
 
-/** WebSockets: how many were ever made of a connection, and how many are open. */
+/** WebSockets: how many connections were upgraded since the start, and how many are open. */
 export interface Upgrades {
   readonly upgradedCount: number;
   readonly connectionCount: number;
@@ -31,7 +30,7 @@ export interface Upgrades {
 
 export class ConnectionCap {
   private readonly byAddress: TokenBuckets<number | string> | null;
-  /** Opened less closed, as far as it was told. */
+  /** Connections reported open less those reported closed. */
   private balance = 0;
   private refusedTotal = 0;
   private refusedAddress = 0;
@@ -46,10 +45,6 @@ export class ConnectionCap {
     this.byAddress = perAddress === 0 ? null : new TokenBuckets(rate);
   }
 
-  attach(door: Door): void {
-    door.onConnection((response, change) => this.changed(response, change));
-  }
-
   /** Connections that are not WebSockets. */
   get httpCount(): number {
     return this.balance - this.upgrades.upgradedCount;
@@ -59,20 +54,20 @@ export class ConnectionCap {
     return { total: this.refusedTotal, address: this.refusedAddress };
   }
 
-  /** Closing is told of as well, so what is refused here counts as opened. */
-  private changed(response: HttpResponse, change: number): void {
+  /** To be called for each connection that opens (1) or closes (-1), refused ones included. */
+  changed(response: HttpResponse, change: number): void {
     this.balance += change;
     if (change < 0) return;
     if (this.httpCount + this.upgrades.connectionCount > this.limits.total) {
       this.refusedTotal++;
       response.close();
-    } else if (!this.isWelcome(response)) {
+    } else if (!this.isAllowed(response)) {
       this.refusedAddress++;
       response.close();
     }
   }
 
-  private isWelcome(response: HttpResponse): boolean {
+  private isAllowed(response: HttpResponse): boolean {
     if (this.byAddress === null) return true;
     return this.byAddress.take(addressKey(response.getRemoteAddress()), 1, this.elapsedMs());
   }

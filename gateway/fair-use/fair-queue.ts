@@ -1,15 +1,17 @@
 /**
- * A queue for work that is done one task at a time and that anybody may ask for, such as hashing a password: every address
- * gets the same share of it.
+ * A queue for work that is done one task at a time and that any client may request, such as hashing a
+ * password: every address gets the same share.
  *
- * The addresses that wait take turns, one task each. They wait in two lanes, one for addresses that are known to be
- * somebody's (see {@link FairQueue.know}) and one for all others, and the lanes take turns too. So a flood from one
- * address delays others by one task each turn; a flood from any number of unknown addresses delays a known one by one task.
+ * Waiting addresses take turns, one task each. They wait in two lanes, one for known addresses (see
+ * {@link FairQueue.know}) and one for all others, and the lanes take turns too. So a flood from one
+ * address delays others by one task per turn, and a flood from any number of unknown addresses delays
+ * a known one by one task.
  *
  * Always holds:
- * - at most `perAddress` tasks of one address wait, and at most `perLane` in a lane. In a full lane a newcomer takes the place
- *   of the last task of the address that has most waiting, if that has more than the newcomer's;
- * - nobody waits for longer than `waitMs`; and who gets no turn is told so, once.
+ * - at most `perAddress` tasks of one address wait, and at most `perLane` in a lane. In a full lane, a
+ *   new task replaces the last task of the address with the most, if that has more than the new
+ *   task's address;
+ * - no task waits longer than `waitMs`, and a task that gets no turn is refused exactly once.
  */
 import type { AddressKey } from './addresses.js';
 import type { ElapsedMs } from './token-buckets.js';
@@ -21,15 +23,15 @@ export interface FairQueueLimits {
   waitMs: number;
 }
 
-/** Who asks for a task to be done. */
+/** Requests a task. */
 export interface Asker {
-  /** Read once, when the task is handed in. */
+  /** Read once, when the task is queued. */
   readonly address: AddressKey;
-  /** Nobody wants the result any more. */
+  /** The result is no longer needed. */
   readonly isOver: boolean;
 }
 
-/** Known addresses that are remembered; the one that was confirmed the longest ago is forgotten first. */
+/** Maximum number of known addresses; the least recently confirmed one is forgotten first. */
 const KNOWN_MAX = 10_000;
 
 export class FairQueue {
@@ -39,12 +41,12 @@ export class FairQueue {
   private readonly known = new Set<AddressKey>();
   private readonly knownLane: Lane;
   private readonly otherLane: Lane;
-  /** Whose turn it is. */
+  /** The lane whose turn is next. */
   private nextLane: Lane;
-  /** All of both lanes in the order in which they came, which is that in which their time is up. */
+  /** The tasks of both lanes, the oldest first. */
   private readonly waiting = new Set<Waiter>();
   private timer: NodeJS.Timeout | null = null;
-  /** Tells the one whose task is under way that nothing comes of it. */
+  /** Resolves the running task with null. */
   private abandon = () => {};
 
   constructor(
@@ -56,17 +58,17 @@ export class FairQueue {
     this.nextLane = this.knownLane;
   }
 
-  /** Tasks that wait for their turn. */
+  /** Waiting tasks. */
   get waitingCount(): number {
     return this.waiting.size;
   }
 
-  /** Tasks that got no turn, since the start; without those that nobody wanted any more. */
+  /** Tasks refused since the start, without those no longer needed. */
   get refusedCount(): number {
     return this.refused;
   }
 
-  /** Does the task when its turn comes. null: there was no turn for it, or it was given up. */
+  /** Runs the task when its turn comes. null: it got no turn, or was abandoned. */
   async run<T>(asker: Asker, task: () => Promise<T>): Promise<T | null> {
     if (!(await this.turn(asker))) return null;
     try {
@@ -76,7 +78,7 @@ export class FairQueue {
     }
   }
 
-  /** From now on the address waits in the lane of the known ones. */
+  /** Marks the address as known: from now on, its tasks wait in the known lane. */
   know(address: AddressKey): void {
     this.known.delete(address);
     if (this.known.size >= KNOWN_MAX) {
@@ -86,13 +88,13 @@ export class FairQueue {
     this.known.add(address);
   }
 
-  /** Refuses everything that waits, and everything to come. The task under way goes on. */
+  /** Refuses all waiting and future tasks. The running task continues. */
   close(): void {
     this.isClosed = true;
     for (const waiter of this.waiting) this.refuse(waiter);
   }
 
-  /** After {@link close}: does not wait for the task under way any longer. */
+  /** After {@link close}: no longer waits for the running task. */
   giveUp(): void {
     this.abandon();
   }
@@ -127,7 +129,7 @@ export class FairQueue {
     this.setTimer();
   }
 
-  /** The place goes straight to the next in line, so that nobody who comes now gets in between. */
+  /** The turn passes directly to the next task, so that no new task can overtake it. */
   private passOn(): void {
     for (let next = this.takeNext(); next !== null; next = this.takeNext()) {
       const { isOver } = next.asker;
@@ -169,7 +171,7 @@ export class FairQueue {
     this.timer = null;
   }
 
-  /** For the one who came first. */
+  /** Sets the timer for the oldest task. */
   private setTimer(): void {
     const first = this.waiting.values().next();
     if (this.timer !== null || first.done === true) return;
@@ -196,7 +198,7 @@ interface Waiter {
   decide: (hasTurn: boolean) => void;
 }
 
-/** Tasks by address. The address whose turn is next is the first; one that has had its turn and has more goes to the end. */
+/** Tasks by address. The first address has the next turn; after it, it moves to the end. */
 class Lane {
   private readonly lines = new Map<AddressKey, Waiter[]>();
   private length = 0;
@@ -207,7 +209,7 @@ class Lane {
     return this.length >= this.limits.perLane || this.lengthOf(address) >= this.limits.perAddress;
   }
 
-  /** Returns the one who has no place any more: another, the new one, or null. */
+  /** Returns the task that no longer has a place: another one, the new one, or null. */
   add(waiter: Waiter): Waiter | null {
     const { address } = waiter;
     let displaced: Waiter | null = null;
@@ -237,7 +239,7 @@ class Lane {
     return waiter;
   }
 
-  /** Does nothing if it does not wait here. */
+  /** Does nothing if the task does not wait here. */
   remove(waiter: Waiter): void {
     const line = this.lines.get(waiter.address);
     const at = line?.indexOf(waiter) ?? -1;
@@ -251,7 +253,7 @@ class Lane {
     return this.lines.get(address)?.length ?? 0;
   }
 
-  /** null: nobody else has so much waiting that the newcomer may take a place of theirs. */
+  /** The task that a new one of this address replaces; null: none. */
   private displacedBy(address: AddressKey): Waiter | null {
     const own = this.lengthOf(address);
     if (own >= this.limits.perAddress) return null;

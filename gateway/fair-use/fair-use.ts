@@ -1,16 +1,16 @@
 /**
- * Fair use: how much one user and one address may ask for, so that nobody takes the exchange away from the others. Orders, reads
- * and signing in are counted apart, each in a bucket of the user's and one of the address's.
+ * Fair use: rate limits per user and per address, so that no client slows down the others. Orders,
+ * reads and sign-ins are counted separately, each in a token bucket of the user and one of the address.
  *
- * To ask a socket for its address costs as much as a tenth of an order. So for somebody who is signed in, the address is asked for
- * some tokens ahead, and not again until those are used up.
+ * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user, tokens of
+ * the address are taken in advance, and the address is not read again until they are used up.
  *
- * It is about requests from outside. The house and the exchange itself do not pass here.
+ * Only requests of clients are counted, not commands of the house or of the exchange itself.
  */
 import type { AddressKey } from './addresses.js';
 import { type ElapsedMs, type Rate, TokenBuckets } from './token-buckets.js';
 
-/** What is counted: changes, reads, and what works on a password. */
+/** What is counted: changes, reads, and requests that hash a password. */
 export const QUOTAS = ['orders', 'reads', 'signIns'] as const;
 export type Quota = (typeof QUOTAS)[number];
 export const PARTIES = ['user', 'address'] as const;
@@ -19,39 +19,40 @@ export type Party = (typeof PARTIES)[number];
 /** null: no limit. */
 export type FairUseRates = Record<Quota, Record<Party, Rate | null>>;
 
-/** An address; a user's number; of a try to sign in, {@link triedKey}, which is neither. */
+/** An address, a user's number, or {@link signInKey} for an attempt to sign in. */
 export type PartyKey = AddressKey;
 
-/** Longer than any user's name, so that cutting it makes no name another's. */
-const TRIED_LENGTH_MAX = 21;
+/** Longer than any username, so that truncation never yields an existing one. */
+const NAME_LENGTH_MAX = 21;
 
 /**
- * What a try to sign in is counted by: the name as it was sent, whether it is a user's or not, so that what is left tells
- * nothing about accounts; and the address, so that a stranger's wrong passwords do not keep the owner out.
+ * The key for attempts to sign in: the name as sent, whether or not it exists, so that the remaining
+ * count reveals nothing about accounts; and the address, so that wrong passwords from elsewhere do not
+ * lock the owner out.
  */
-export function triedKey(address: AddressKey, username: string): PartyKey {
-  return `${address} ${username.toLowerCase().slice(0, TRIED_LENGTH_MAX)}`;
+export function signInKey(address: AddressKey, username: string): PartyKey {
+  return `${address} ${username.toLowerCase().slice(0, NAME_LENGTH_MAX)}`;
 }
 
-/** What came of asking for tokens. */
-export interface Share {
+/** The result of taking tokens. */
+export interface RateLimitResult {
   granted: boolean;
-  /** The rest of the bucket, in the form of {@link writeShare}. */
+  /** The state of the bucket, as in the RateLimit headers. */
   limit: number;
   remaining: number;
   resetSeconds: number;
-  /** How long to wait; 0 if granted. */
+  /** Time until a retry can succeed; 0 if granted. */
   waitMs: number;
 }
 
-/** Tokens that are taken ahead at most. */
+/** Maximum number of tokens taken in advance. */
 const AHEAD_MAX = 16;
-/** And at most this part of what an address may have at once. */
+/** At most the burst of the address divided by this is taken in advance. */
 const AHEAD_PART = 16;
 
 export class FairUse {
   private readonly buckets: Record<Quota, Record<Party, TokenBuckets<PartyKey> | null>>;
-  /** By session: tokens of an address that are not used up. */
+  /** By session: tokens of an address that were taken in advance. */
   private readonly ahead = new WeakMap<object, Record<Quota, number>>();
   private readonly refused: Record<Quota, Record<Party, number>>;
 
@@ -66,18 +67,18 @@ export class FairUse {
     this.refused = forEachQuota(() => 0);
   }
 
-  /** Whether anything of this kind is limited at all. */
+  /** Whether there is a limit. */
   limits(quota: Quota, party: Party): boolean {
     return this.buckets[quota][party] !== null;
   }
 
-  /** The most that can be asked for at once; Infinity: there is no limit. */
+  /** The largest count that can be taken; Infinity: no limit. */
   most(quota: Quota, party: Party): number {
     return this.rates[quota][party]?.burst ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Asks for `count` tokens: all or none. null: there is no limit. */
-  take(quota: Quota, party: Party, key: PartyKey, count: number): Share | null {
+  /** Takes `count` tokens, all or none. null: no limit. */
+  take(quota: Quota, party: Party, key: PartyKey, count: number): RateLimitResult | null {
     const buckets = this.buckets[quota][party];
     if (buckets === null) return null;
     const granted = buckets.take(key, count, this.elapsedMs());
@@ -86,10 +87,15 @@ export class FairUse {
   }
 
   /**
-   * The same from an address that somebody who is signed in comes from; `addressOf` finds it out. null: there is no limit, or
-   * enough was taken ahead.
+   * Like {@link take}, for the address of a session, which `addressOf` reads if needed. null: no limit,
+   * or enough tokens were taken in advance.
    */
-  takeOfAddress(session: object, quota: Quota, addressOf: () => AddressKey, count: number): Share | null {
+  takeFromAddress(
+    session: object,
+    quota: Quota,
+    addressOf: () => AddressKey,
+    count: number,
+  ): RateLimitResult | null {
     const rate = this.rates[quota].address;
     if (rate === null) return null;
     let ahead = this.ahead.get(session);
@@ -110,7 +116,7 @@ export class FairUse {
     return this.take(quota, 'address', address, wanted);
   }
 
-  /** Requests that were refused, since the start. */
+  /** Requests refused since the start. */
   refusedCount(quota: Quota, party: Party): number {
     return this.refused[quota][party];
   }

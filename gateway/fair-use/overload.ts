@@ -1,28 +1,28 @@
 /**
- * Overload: whether more comes in than the disk takes. Then changes are refused at once, before they are executed, rather than
- * queued until every client has given up; what was accepted is answered. Reads wait for the disk too, and are refused when
- * too many do.
+ * Overload: whether requests arrive faster than the disk can store commands. If so, changes are
+ * refused before they are executed, instead of being queued until clients time out. Accepted commands
+ * are answered. Reads also wait for the disk and are refused when too many do.
  */
 import type { Sequencer } from '../../persistence/sequencer.js';
 import type { ElapsedMs } from './token-buckets.js';
 
 export interface OverloadLimits {
-  /** Commands that are executed and not yet on disk. */
+  /** Applied commands that are not yet durable. */
   backlogCommands: number;
-  /** Bytes of them. */
+  /** Bytes of these commands. */
   backlogBytes: number;
-  /** For how long nothing has become durable although something waits. */
+  /** Time without progress although commands wait for the disk. */
   stallMs: number;
-  /** Answers of all kinds that wait for the disk. */
+  /** Answers and messages that wait for the disk. */
   waitingAnswers: number;
 }
 
-/** The part of the sequencer that is looked at. */
+/** The part of the sequencer that is needed here. */
 export type Backlog = Pick<Sequencer, 'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'>;
 
 export class Overload {
   private durableSequence = -1;
-  /** Since when the disk has been busy with what is at its turn now. */
+  /** When `durableSequence` last advanced, or the backlog was last empty. */
   private sinceMs = 0;
   private refusedChanges = 0;
   private refusedReads = 0;
@@ -33,14 +33,14 @@ export class Overload {
     private readonly elapsedMs: ElapsedMs,
   ) {}
 
-  /** Told after each command: from the first one on that waits, the disk has something to do. */
+  /** To be called after each command. The first one that waits starts the measured time. */
   applied(): void {
     if (this.sequencer.backlog > 1) return;
     this.durableSequence = this.sequencer.durableSequence;
     this.sinceMs = this.elapsedMs();
   }
 
-  /** Asked for each change from outside: whether it must be refused. */
+  /** Whether a client's change must be refused; to be called for each. */
   refusesChange(): boolean {
     const { backlog, backlogBytes } = this.sequencer;
     const { limits } = this;
@@ -53,7 +53,7 @@ export class Overload {
     return refuses;
   }
 
-  /** Asked for each read from outside. */
+  /** Whether a client's read must be refused; to be called for each. */
   refusesRead(): boolean {
     const refuses = this.sequencer.waitingTargets >= this.limits.waitingAnswers;
     if (refuses) this.refusedReads++;
@@ -65,7 +65,7 @@ export class Overload {
     return { changes: this.refusedChanges, reads: this.refusedReads };
   }
 
-  /** Progress is noticed when somebody asks, which is never too early. */
+  /** Progress is noticed on each call, so the time is never overestimated. */
   private stalledMs(): number {
     const { backlog, durableSequence } = this.sequencer;
     const nowMs = this.elapsedMs();

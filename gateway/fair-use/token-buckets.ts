@@ -1,11 +1,11 @@
 /**
- * Token buckets, one for each key: so many tokens at once, and so many per second in the long run.
+ * Token buckets, one per key: a burst of tokens, refilled at a rate.
  *
- * A bucket is kept as one number, the moment at which it is full again (the generic cell rate algorithm, ITU-T I.371). One that
- * is full is as good as none, so it is forgotten.
+ * A bucket is stored as one number, the time at which it is full again (the generic cell rate
+ * algorithm, ITU-T I.371). A full bucket needs no entry, so it is forgotten.
  *
- * Always holds: at most `keysMax` buckets are kept. If that many are in use at once, the oldest is forgotten for a new one, so
- * that a flood of keys costs accuracy and never memory.
+ * Always holds: at most `keysMax` buckets are stored. If that many are in use, a new one replaces the
+ * oldest, so a flood of keys costs accuracy, never memory.
  */
 
 export interface Rate {
@@ -18,17 +18,17 @@ export interface Rate {
 export type ElapsedMs = () => number;
 
 const KEYS_MAX = 100_000;
-/** Buckets that are looked at for each new one: twice as many as come, so the full ones do not pile up. */
-const LOOKED_AT = 2;
-/** Of a token: what adding up fractions of milliseconds may be off by. */
+/** Buckets visited for each new one; more than one, so that full buckets do not accumulate. */
+const VISITS_PER_NEW = 2;
+/** Tolerance for rounding errors, as a fraction of a token. */
 const ROUNDING = 1e-6;
 
 export class TokenBuckets<Key> {
   private readonly fullAtMs = new Map<Key, number>();
-  private looking: Iterator<[Key, number]> = this.fullAtMs.entries();
+  private sweep: Iterator<[Key, number]> = this.fullAtMs.entries();
   private readonly tokenMs: number;
   private readonly capacityMs: number;
-  /** Of the bucket that was asked last. */
+  /** Of the last bucket asked for. */
   private debtMs = 0;
   private lackMs = 0;
 
@@ -40,18 +40,18 @@ export class TokenBuckets<Key> {
     this.capacityMs = rate.burst * this.tokenMs;
   }
 
-  /** Buckets that are kept. */
+  /** Number of stored buckets. */
   get size(): number {
     return this.fullAtMs.size;
   }
 
-  /** Whether `count` tokens are there. */
+  /** Whether the bucket has `count` tokens. */
   has(key: Key, count: number, nowMs: number): boolean {
     const lackMs = this.debtOf(key, nowMs) + count * this.tokenMs - this.capacityMs;
     return lackMs <= ROUNDING * this.tokenMs;
   }
 
-  /** Takes `count` tokens if they are there, else none. */
+  /** Takes `count` tokens if the bucket has them, else none. */
   take(key: Key, count: number, nowMs: number): boolean {
     const debtMs = this.debtOf(key, nowMs);
     const wantedMs = debtMs + count * this.tokenMs;
@@ -66,12 +66,12 @@ export class TokenBuckets<Key> {
     return true;
   }
 
-  /** After a {@link take} that failed: milliseconds until it would not, if nobody else takes any. */
+  /** After a {@link take} that failed: milliseconds until it would succeed. */
   get waitMs(): number {
     return Math.max(0, this.lackMs);
   }
 
-  /** The bucket that was asked last, as the values of `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`. */
+  /** The last bucket asked for, as the values of `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`. */
   get state(): { limit: number; remaining: number; resetSeconds: number } {
     const remaining = Math.floor((this.capacityMs - this.debtMs) / this.tokenMs + ROUNDING);
     return {
@@ -87,9 +87,9 @@ export class TokenBuckets<Key> {
   }
 
   private makeRoom(nowMs: number): void {
-    for (let i = 0; i < LOOKED_AT; i++) {
-      const next = this.looking.next();
-      if (next.done === true) this.looking = this.fullAtMs.entries();
+    for (let i = 0; i < VISITS_PER_NEW; i++) {
+      const next = this.sweep.next();
+      if (next.done === true) this.sweep = this.fullAtMs.entries();
       else if (next.value[1] <= nowMs) this.fullAtMs.delete(next.value[0]);
     }
     if (this.fullAtMs.size < this.keysMax) return;

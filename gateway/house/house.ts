@@ -25,7 +25,7 @@ import {
 import type { MarketView, OrderView, PositionView } from '../../engine/interface/views.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
-import type { Submitter } from '../submitter.js';
+import type { Submitter } from '../observe/watched-sequencer.js';
 import type { Clock } from '../time/clock.js';
 import { AVERAGED_MS, fairValue } from './fair-value.js';
 import { RecentPrices } from './prices.js';

@@ -1,6 +1,6 @@
 /**
- * Collecting a request's body, bounded. What is over the limit is read on and dropped, so that the client is still there
- * to hear the answer; one that sends without end is cut off.
+ * Receives a request's body, up to a limit. The rest of a larger body is read and dropped, so that the
+ * client still receives the answer; a client that sends far too much is cut off.
  */
 
 import type { HttpResponse } from 'uWebSockets.js';
@@ -8,24 +8,24 @@ import { isUtf8 } from 'node:buffer';
 import { colonCount } from '../json/repeated-key.js';
 import { BODY_BYTES_MAX } from './request.js';
 
-/** From here on a body that is too large is not even read any more. */
+/** Above this size, a body is not even read and dropped. */
 const DROPPED_BYTES_MAX = 16 * BODY_BYTES_MAX;
-/** No honest client cuts a body into more pieces; it counts as too large. */
+/** A body in more pieces counts as too large; no legitimate client sends one. */
 const PIECES_MAX = 4_096;
 
-/** The text of a body that has come in whole, or why there is none. */
+/** The text of a complete body, or why there is none. */
 export interface ReceivedBody {
   text: string;
-  /** How many colons the text has. */
+  /** Number of colons in the text. */
   colons: number;
   fault: 'body_too_large' | 'not_utf8' | null;
   /** Whether the client is still sending. */
   unread: boolean;
 }
 
-/** Calls `done` once, when the body has come in, within uWebSockets.js's callback. Not if the client leaves. */
+/** Calls `done` once the body is complete, within uWebSockets.js's callback; never if the client leaves. */
 export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) => void): void {
-  // Doubles as it fills, so that a body in tiny pieces costs no more than one in large ones.
+  // Doubles when full, so a body in tiny pieces costs no more than one in large pieces.
   let kept = EMPTY;
   let length = 0;
   let pieces = 0;
@@ -37,7 +37,7 @@ export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) =
     pieces++;
     const tooLarge = length > BODY_BYTES_MAX || pieces > PIECES_MAX;
     if (!tooLarge && !(isLast && start === 0)) {
-      // The memory is uWebSockets.js's again after this callback.
+      // uWebSockets.js reuses the memory of `data` after this callback.
       if (length > kept.length) kept = grown(kept, start, length);
       kept.set(new Uint8Array(data), start);
     }

@@ -1,9 +1,10 @@
-/** What every route works with: the exchange behind it, who may come in, and how the process is doing. */
+/** What every route works with: the exchange, its configuration, and the state of the process. */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
+import type { PartnerKey } from '../auth/partners.js';
 import type { Passwords } from '../auth/passwords.js';
 import type { Sessions } from '../auth/sessions.js';
-import type { Config } from '../config.js';
+import type { ConnectionLimits } from '../fair-use/connections.js';
 import type { FairUse } from '../fair-use/fair-use.js';
 import type { Overload } from '../fair-use/overload.js';
 import type { Log } from '../observe/log.js';
@@ -12,32 +13,48 @@ import type { RationedLog } from '../observe/rationed-log.js';
 import type { Clock } from '../time/clock.js';
 import type { UnsentAnswers } from './unsent-answers.js';
 
+/** The part of the configuration that routes and the stream use. */
+export interface GatewayConfig {
+  /**
+   * Whether a trusted proxy sets X-Forwarded-Proto, X-Forwarded-Host and the last address of
+   * X-Forwarded-For.
+   */
+  trustProxy: boolean;
+  /** Whether the cookie is Secure even if the request does not show that it came over HTTPS. */
+  cookieSecure: boolean;
+  /** Further origins of the site. */
+  siteOrigins: string[];
+  partnerKeys: PartnerKey[];
+  /** Starting balance of a new account; 0: none, which is the default if there are partners. */
+  startingBalanceMicros: number;
+  connections: ConnectionLimits;
+}
+
 export interface Gateway {
   readonly sequencer: Sequencer;
-  /** Null: it is turned off, and there is no history to read. */
+  /** null: the follower is turned off. */
   readonly history: HistoryClient | null;
   readonly sessions: Sessions;
   readonly passwords: Passwords;
-  readonly config: Config;
+  readonly config: GatewayConfig;
   readonly clock: Clock;
   readonly log: Log;
-  /** For what anybody outside can cause as often as they like. */
+  /** For events that clients can cause at any rate. */
   readonly warnings: RationedLog;
   readonly fairUse: FairUse;
   readonly overload: Overload;
-  /** What clients have not taken of their answers. */
   readonly unsent: UnsentAnswers;
   readonly metrics: Metrics;
   readonly version: string;
   readonly startedAtMs: number;
-  /** No new work is taken any more; what is in flight is answered. */
+  /** No new work is accepted; requests in flight are answered. */
   isStopping(): boolean;
-  /** Why the exchange is not ready for traffic; null: it is. */
+  /** Why the exchange is not ready for traffic; null: it is ready. */
   notReady(): string | null;
-  /** What does not work now and is tried again, while trading goes on; null: nothing. */
+  /** What is failing and being retried while trading continues; null: nothing. */
   warning(): string | null;
-  /** Why nobody can change anything any more, though what is there can be read; null: all is well. */
+  /** Why trading is halted and the state is read-only; null: it is not. */
   halted(): string | null;
-  /** A bug or a broken disk: the process must end, and answers nothing more. */
+  /** Reports a bug or a broken disk: the process must end and answers nothing more. */
   fail(error: unknown): void;
 }

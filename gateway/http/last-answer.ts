@@ -1,18 +1,19 @@
 /**
- * The last answer of a connection: one that has no body, or after which nobody could tell where the next request begins.
+ * The last answer on a connection: one without a body, or one after which the start of the next
+ * request is unknown.
  *
- * uWebSockets.js tells how much of an answer is left to send only where there is a body. Without one it would keep the heads of any
- * number of answers for a client that does not read, and an answer to HEAD would keep its connection open for ever, because to
- * uWebSockets.js it never ends. So these are written by hand, as the value of a header, and the connection is closed behind them, with
- * whatever a client that does not read has left.
+ * uWebSockets.js only reports how much of an answer is unsent if the answer has a body. Without one,
+ * it would buffer any number of heads for a client that does not read; and it considers an answer to
+ * HEAD never finished, so its connection would stay open forever. These answers are therefore written
+ * by hand, as the value of a header, and the connection is closed after them, with any unread rest.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { httpDate } from '../time/clock.js';
 
 /**
- * Ends the head, writes the body (empty: none), and has the connection closed once this turn's writes are with the operating
- * system. To be called corked, after the other headers. `length`: what Content-Length says where there is no body; null: there is no
- * such header.
+ * Ends the head, writes the body (empty: none), and closes the connection once this turn's writes are
+ * with the operating system. To be called corked, after the other headers. `length`: the value of
+ * Content-Length if there is no body; null: no such header.
  */
 export function writeLast(
   response: HttpResponse,
@@ -30,7 +31,7 @@ export function writeLast(
   });
 }
 
-/** A line break follows that uWebSockets.js writes after each header: it ends the head, or is white space behind the body. */
+/** uWebSockets.js appends a line break, which ends the head or is white space after the body. */
 function endOf(body: Uint8Array, length: number | null): Uint8Array {
   const lines = ['close', `Date: ${httpDate()}`];
   if (body.byteLength > 0) lines.push(`Content-Length: ${body.byteLength + LINE_BREAK.length}`, '');

@@ -1,6 +1,7 @@
 /**
- * Pages of lists. A cursor is opaque to clients; it holds the list that it belongs to, filters included, and the position
- * of the last entry that was given. Entries are found again by position, not by count, so new ones do not shift a page.
+ * Pages of lists. A cursor is opaque to clients. It contains the list that it belongs to, filters
+ * included, and the position of the last entry returned. Entries are found by position rather than
+ * by count, so new entries do not shift a page.
  */
 
 import { invalidRequest } from './errors.js';
@@ -12,9 +13,9 @@ export interface PageRequest {
 }
 
 export interface ListOrder<Entry> {
-  /** What the list is, its filters included, such as "markets?asset=BTC". */
+  /** The name of the list with its filters, such as "markets?asset=BTC". */
   list: string;
-  /** A number that an entry keeps for ever; no two entries of the list share one. */
+  /** A permanent number, unique among the entries of the list. */
   positionOf(entry: Entry): number;
   /** Whether the highest positions come first. */
   newestFirst: boolean;
@@ -26,14 +27,14 @@ export interface Page<Entry> {
   nextCursorText: string;
 }
 
-/** A page of entries that stand in the list's order; null if the cursor is not one of this list, and the client was told. */
+/** A page of `entries`, which are in the list's order; null: invalid cursor, the client has been answered. */
 export function pageOf<Entry>(
-  call: RequestContext<unknown, PageRequest>,
+  context: RequestContext<unknown, PageRequest>,
   entries: Entry[],
   order: ListOrder<Entry>,
 ): Page<Entry> | null {
-  const { limit } = call.query;
-  const after = startOf(call, order.list);
+  const { limit } = context.query;
+  const after = startOf(context, order.list);
   if (after === undefined) return null;
   let start = 0;
   if (after !== null) {
@@ -53,22 +54,25 @@ export function cursorOf(list: string, position: number): string {
   return Buffer.from(`${list}\n${position}`).toString('base64url');
 }
 
-/** The number that a page starts after, null for the first; undefined: not a cursor of this list, and the client was told. */
-export function startOf(call: RequestContext<unknown, PageRequest>, list: string): number | null | undefined {
-  const { cursor } = call.query;
+/** The position that the page starts after; null: the first page; undefined: invalid cursor, the client has been answered. */
+export function startOf(
+  context: RequestContext<unknown, PageRequest>,
+  list: string,
+): number | null | undefined {
+  const { cursor } = context.query;
   if (cursor === undefined) return null;
-  return cursorPosition(list, cursor) ?? refuseCursor(call);
+  return cursorPosition(list, cursor) ?? refuseCursor(context);
 }
 
-export function refuseCursor(call: RequestContext<unknown, unknown>): undefined {
-  call.refuse(invalidRequest({ cursor: 'is not a cursor that this list gave' }));
+export function refuseCursor(context: RequestContext<unknown, unknown>): undefined {
+  context.refuse(invalidRequest({ cursor: 'is not a cursor of this list' }));
 }
 
-/** The position in a cursor; null if it is not one of this list. */
+/** The position in a cursor; null: it is not a cursor of this list. */
 function cursorPosition(list: string, cursor: string): number | null {
   const [name, position, ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
   if (name !== list || position === undefined || rest.length > 0) return null;
   if (!/^\d{1,16}$/.test(position)) return null;
-  // Only as it was given: base64url is decoded whatever else stands in it.
+  // The decoder ignores invalid characters, so the cursor must also encode back to itself.
   return cursorOf(list, Number(position)) === cursor ? Number(position) : null;
 }

@@ -1,8 +1,10 @@
 /**
- * One call of the API: what came in, and the answer on its way out. It is a target of the release queue: an answer that shows the
- * exchange's state leaves when everything up to the sequence it is true at is durable.
+ * One API request from arrival to answer: the request, who sent it, and the response. A context is
+ * also a target of the release queue: an answer that shows the exchange's state is sent once
+ * everything up to the sequence it is true at is durable.
  *
- * Always holds: exactly one answer is written, in one cork, or none if the client has left or the exchange has failed.
+ * Always holds: exactly one answer is written, in one cork; or none, if the client has left or the
+ * exchange has failed.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { Engine } from '../../engine/engine.js';
@@ -14,50 +16,67 @@ import { FrameError } from '../../persistence/journal/frames.js';
 import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.js';
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
-import { type Quota, type Share, triedKey } from '../fair-use/fair-use.js';
+import { type Quota, type RateLimitResult, signInKey } from '../fair-use/fair-use.js';
 import type { ReceiptWriter } from '../json/receipts.js';
+import type { RouteName } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { writeLast } from './last-answer.js';
 import type { Request } from './request.js';
-import { requestAddress } from './request-address.js';
 import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
-import { quotaOf, type Route } from './route.js';
 import type { Recipient } from './unsent-answers.js';
 
+/** The part of a route that its answers depend on. */
+export interface AnsweredRoute extends RouteName {
+  /**
+   * What a request counts as for fair use. Default: a GET as a read, any other as an order. null: it
+   * is not counted.
+   */
+  quota?: Quota | null;
+  /** Content type of successful answers. Default: application/json. */
+  produces?: string;
+}
+
+/** What a request counts as for fair use; null: it is not counted. */
+export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
+  if (quota !== undefined) return quota;
+  return method === 'GET' ? 'reads' : 'orders';
+}
+
 export class RequestContext<Body = unknown, Query = unknown> implements ReleaseTarget, Recipient {
-  /** Who is signed in; null: nobody. */
+  /** null: nobody is signed in. */
   session: Session | null = null;
-  /** Whose partner key it is; null: nobody's. */
+  /** The partner whose key was sent; null: none. */
   partner: string | null = null;
   idempotencyKey: string | null = null;
-  /** What the route's schemas made of the request; set before the handler runs. */
+  /** The values that the route's schemas parsed; set before the handler runs. */
   body!: Body;
   query!: Query;
 
   private status = 200;
   private text: string | Uint8Array = '';
   private headers: string[] | null = null;
-  /** How much is left of a share that the request was counted against; empty: it was not. */
-  private share = '';
+  /** The RateLimit headers; empty: the request was not counted. */
+  private rateLimitHeaders = '';
   readonly receivedMs = elapsedMs();
-  /** When the command was executed; 0: there is none. */
+  /** When the command was applied; 0: not yet. */
   private appliedMs = 0;
   private closeConnection = false;
   private ended = false;
-  private isAbandoned = false;
+  private isAborted = false;
 
   constructor(
     readonly gateway: Gateway,
-    readonly route: Route | null,
-    readonly incoming: Request,
+    /** null: no route serves the request. */
+    private readonly route: AnsweredRoute | null,
+    readonly request: Request,
     private readonly response: HttpResponse,
-    /** Told once, when the call is over. */
-    private readonly onEnd: (call: RequestContext) => void,
+    /** Called once, when the request is over. */
+    private readonly onEnd: (context: RequestContext) => void,
   ) {}
 
-  /** Who is signed in; 0: nobody. */
+  /** 0: nobody is signed in. */
   get userId(): number {
     return this.session?.userId ?? 0;
   }
@@ -66,14 +85,14 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     return this.gateway.sequencer.engine;
   }
 
-  /** The call is over: answered, or left by the client. */
+  /** The request was answered, or the client has left. */
   get isOver(): boolean {
     return this.ended;
   }
 
-  /** A path parameter, decoded; empty if it cannot be. */
+  /** A path parameter, decoded; empty if it cannot be decoded. */
   parameter(name: string): string {
-    return this.incoming.parameter(name);
+    return this.request.parameter(name);
   }
 
   addHeader(name: string, value: string): void {
@@ -81,87 +100,92 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     this.headers.push(name, value);
   }
 
-  /** Whether the client came over HTTPS, as far as this process can know. */
+  /** Whether the client uses HTTPS, as far as this process can tell. */
   get isSecure(): boolean {
-    return this.gateway.config.cookieSecure || this.incoming.forwardedProto === 'https';
+    return this.gateway.config.cookieSecure || this.request.forwardedProto === 'https';
   }
 
-  /** Whether `count` more of the kind of this route may be asked for from this address; if not, the client has been told. */
-  takeOfAddress(count: number): boolean {
+  /**
+   * Counts `count` requests against the address. Returns false if that exceeds its limit; the client
+   * has then been answered.
+   */
+  allowsFromAddress(count: number): boolean {
     const { quota } = this;
     const { fairUse } = this.gateway;
     if (quota === null || !fairUse.limits(quota, 'address')) return true;
-    return this.hasShare(fairUse.take(quota, 'address', this.address, count));
+    return this.isGranted(fairUse.take(quota, 'address', this.address, count));
   }
 
-  /** The same from the address of somebody who is signed in, and of that user. */
-  takeOfSession(session: Session, count: number): boolean {
+  /** Like {@link allowsFromAddress}, for the address and the user of a session. */
+  allowsFromSession(session: Session, count: number): boolean {
     const { quota } = this;
     if (quota === null) return true;
     const { fairUse } = this.gateway;
-    const share = fairUse.takeOfAddress(session, quota, () => this.address, count);
-    return this.hasShare(share) && this.hasShare(fairUse.take(quota, 'user', session.userId, count));
+    const ofAddress = fairUse.takeFromAddress(session, quota, () => this.address, count);
+    if (!this.isGranted(ofAddress)) return false;
+    return this.isGranted(fairUse.take(quota, 'user', session.userId, count));
   }
 
-  /** The same from whoever the call is of: for one that counts more than others, of which one is taken already. */
-  takeMore(count: number): boolean {
-    return this.session === null ? this.takeOfAddress(count) : this.takeOfSession(this.session, count);
+  /** Counts `count` more requests, for a request that costs more than one. */
+  allowsMore(count: number): boolean {
+    const { session } = this;
+    return session === null ? this.allowsFromAddress(count) : this.allowsFromSession(session, count);
   }
 
-  /** The same of a name that somebody tries to sign in with from this address. */
-  takeOfTriedName(username: string): boolean {
+  /** Counts an attempt to sign in with this username from this address. */
+  allowsSignInAttempt(username: string): boolean {
     const { quota } = this;
-    const tried = triedKey(this.address, username);
-    return quota === null || this.hasShare(this.gateway.fairUse.take(quota, 'user', tried, 1));
+    const key = signInKey(this.address, username);
+    return quota === null || this.isGranted(this.gateway.fairUse.take(quota, 'user', key, 1));
   }
 
   private get contentType(): string {
     return this.status < 400 ? (this.route?.produces ?? JSON_TYPE) : JSON_TYPE;
   }
 
-  private get quota(): Quota | null {
+  get quota(): Quota | null {
     return this.route === null ? null : quotaOf(this.route);
   }
 
-  private hasShare(share: Share | null): boolean {
-    if (share === null) return true;
-    const { limit, remaining, resetSeconds } = share;
-    this.share = `${limit}\r\nRateLimit-Remaining: ${remaining}\r\nRateLimit-Reset: ${resetSeconds}`;
-    if (share.granted) return true;
-    const { error, retryAfter } = rateLimited(share.waitMs);
+  private isGranted(result: RateLimitResult | null): boolean {
+    if (result === null) return true;
+    const { limit, remaining, resetSeconds } = result;
+    this.rateLimitHeaders = `${limit}\r\nRateLimit-Remaining: ${remaining}\r\nRateLimit-Reset: ${resetSeconds}`;
+    if (result.granted) return true;
+    const { error, retryAfter } = rateLimited(result.waitMs);
     this.addHeader('Retry-After', retryAfter);
     this.refuse(error);
     return false;
   }
 
-  /** The client's, or what our proxy says it is. Not to be asked for when the call is over. */
+  /** The client's address. Must not be read once the request is over. */
   get address(): AddressKey {
-    return requestAddress(this.response, this.incoming);
+    return this.request.addressFrom(this.response);
   }
 
-  /** Ends the connection with the answer, for clients that would go on sending what nobody reads. */
-  hangUp(): void {
+  /** Closes the connection after the answer, because the rest of the request will not be read. */
+  closeAfterAnswer(): void {
     this.closeConnection = true;
   }
 
-  /** Answers with something that shows the state of now. */
+  /** Answers with the current state. */
   answer(status: number, text: string | Uint8Array): void {
     this.answerAt(this.engine.sequence, status, text);
   }
 
-  /** Answers with something that shows the state as of `sequence`. */
+  /** Answers with the state as of `sequence`. */
   answerAt(sequence: number, status: number, text: string | Uint8Array): void {
     this.status = status;
     this.text = text;
     this.gateway.sequencer.releaseAt(sequence, this);
   }
 
-  /** Refuses because of the state of now. */
+  /** Refuses because of the current state. */
   answerError(error: ErrorAnswer): void {
     this.answer(error.status, error.text);
   }
 
-  /** Refuses because of the request alone, so there is nothing to wait for. */
+  /** Refuses because of the request alone, so the answer need not wait for the disk. */
   refuse(error: ErrorAnswer): void {
     this.status = error.status;
     this.text = error.text;
@@ -172,7 +196,7 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     this.refuse(errorAnswer('unavailable', { executed: false }));
   }
 
-  /** Has a command executed and answers with its receipt, or with why it was rejected. */
+  /** Submits a command and answers with its receipt or its rejection. */
   execute(command: Command, status: number, receipt: ReceiptWriter): void {
     const result = this.submit(command);
     if (result === null) return;
@@ -180,7 +204,7 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     else this.answerRejected(result);
   }
 
-  /** The result, valid until the next command; null: the exchange takes none now, and the client has been told. */
+  /** Returns the result, valid until the next command; null: refused, and the client has been answered. */
   submit(command: Command): NumberBuffer | null {
     if (this.gateway.halted() !== null) {
       this.refuseUnavailable();
@@ -191,22 +215,25 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     try {
       const result = sequencer.submit(command);
       this.appliedMs = elapsedMs();
-      metrics.queueMs.observe(startedMs - this.receivedMs);
+      metrics.receiveMs.observe(startedMs - this.receivedMs);
       metrics.applyMs.observe(this.appliedMs - startedMs);
       if (this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
       return result;
     } catch (error) {
       if (error instanceof FrameError) {
-        // It changed nothing. A schema let something through that no journal can hold: a fault, but not a reason to stop.
-        this.gateway.log.error({ route: this.route?.path, reason: error.message }, 'a command has no frame');
+        // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but not
+        // a reason to stop.
+        const { route } = this;
+        this.gateway.log.error(
+          { route: route?.path, reason: error.message },
+          'a command cannot be journaled',
+        );
         this.answerError(rejection('invalid_command', 0, 0));
         return null;
       }
       if (!(error instanceof SubmitRefused)) throw error;
-      this.gateway.warnings.warn(
-        { request: this.incoming.id, reason: error.message },
-        'a command was refused',
-      );
+      const fields = { request: this.request.id, reason: error.message };
+      this.gateway.warnings.warn(fields, 'a command was refused');
       this.refuseUnavailable();
       return null;
     }
@@ -217,8 +244,8 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     const name = CODES[values[ResultHead.code]!]!;
     if (name === 'invalid_command') {
       this.gateway.log.error(
-        { request: this.incoming.id, route: this.route?.path },
-        'the engine refused what the schemas let through',
+        { request: this.request.id, route: this.route?.path },
+        'the engine rejected a request that its schema accepts',
       );
     }
     // The fields of a reject: required and available.
@@ -226,13 +253,13 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     this.answerError(rejection(name, required, available));
   }
 
-  /** The client has gone: nothing may be written any more. */
+  /** The client has left: nothing may be written from now on. */
   abort(): void {
-    this.isAbandoned = true;
+    this.isAborted = true;
     this.end();
   }
 
-  /** Writes the answer. Called by the release queue when the answer may leave. */
+  /** Writes the answer. Called by the release queue once the answer may be sent. */
   release(): void {
     if (this.ended) return;
     writing = this;
@@ -249,13 +276,13 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     metrics.answered(this.route, this.status);
   }
 
-  /** The part of {@link release} that runs corked. */
+  /** The corked part of {@link release}. */
   write(): void {
     const { response, headers } = this;
     writeStatus(response, this.status);
     writeHead(response, this.text === '' ? '' : this.contentType, this.isSecure);
-    response.writeHeader('X-Request-Id', this.incoming.id);
-    if (this.share !== '') response.writeHeader('RateLimit-Limit', this.share);
+    response.writeHeader('X-Request-Id', this.request.id);
+    if (this.rateLimitHeaders !== '') response.writeHeader('RateLimit-Limit', this.rateLimitHeaders);
     for (let i = 0; headers !== null && i < headers.length; i += 2) {
       response.writeHeader(headers[i]!, headers[i + 1]!);
     }
@@ -265,7 +292,7 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
   private writeBody(): void {
     const { response, text, gateway } = this;
     if (text === '') writeLast(response, '');
-    else if (this.incoming.method === 'head') writeLast(response, '', Buffer.byteLength(text));
+    else if (this.request.method === 'head') writeLast(response, '', Buffer.byteLength(text));
     else if (this.closeConnection) writeLast(response, text);
     else {
       if (gateway.isStopping()) response.writeHeader('Connection', 'close');
@@ -278,18 +305,18 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     this.ended = true;
     const { log } = this.gateway;
     if (log.isLevelEnabled('debug')) {
-      const { id, method } = this.incoming;
+      const { id, method } = this.request;
       const tookMs = Math.round((elapsedMs() - this.receivedMs) * 1_000) / 1_000;
       log.debug(
         { request: id, method, route: this.route?.path, user: this.userId, status: this.status, tookMs },
-        this.isAbandoned ? 'the client left before the answer' : 'answered',
+        this.isAborted ? 'the client left before the answer' : 'answered',
       );
     }
     this.onEnd(this as unknown as RequestContext);
   }
 }
 
-/** The call whose answer is being written; saves a closure for each answer. */
+/** The context whose answer is being written; avoids a closure per answer. */
 let writing: RequestContext | null = null;
 function writeNow(): void {
   writing!.write();

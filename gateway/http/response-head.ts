@@ -1,9 +1,10 @@
 /**
- * How every answer begins: its status, and the headers that all have: what it is, that nobody keeps a copy, and what browsers must not do
- * with it.
+ * The start of every answer: its status, and the headers that all answers have, which state the
+ * content type, forbid caching and restrict browsers.
  *
- * The headers are made once, and written as the value of the first of them, line breaks included: uWebSockets.js writes a value as it is, and
- * one call of it in place of six is time saved on every answer. Nothing that a client sent is ever among them.
+ * The headers are built once and written as the value of the first of them, line breaks included:
+ * uWebSockets.js writes a value as it is, and one call instead of six saves time on every answer.
+ * They never contain anything that a client sent.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 
@@ -14,7 +15,7 @@ const LINES = [
   "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy: same-origin',
 ];
-/** A year, for answers over HTTPS. */
+/** One year, for answers over HTTPS. */
 const SECURE_LINE = 'Strict-Transport-Security: max-age=31536000';
 
 const STATUS_LINES: Record<number, string> = {
@@ -33,7 +34,7 @@ const STATUS_LINES: Record<number, string> = {
   503: '503 Service Unavailable',
 };
 
-/** Before anything else of the answer; 200 is what uWebSockets.js writes by itself. */
+/** Must come before the headers. uWebSockets.js writes 200 by itself. */
 export function writeStatus(response: HttpResponse, status: number): void {
   if (status !== 200) response.writeStatus(STATUS_LINES[status]!);
 }
@@ -47,7 +48,7 @@ interface Head {
 
 const heads = new Map<string, Head>();
 
-/** Writes the headers. `contentType`: empty for an answer without a body; one of a few, and never a client's. */
+/** Writes the headers. `contentType`: one of a few constants; empty for an answer without a body. */
 export function writeHead(response: HttpResponse, contentType: string, isSecure: boolean): void {
   const key = isSecure ? `s${contentType}` : contentType;
   let head = heads.get(key);

@@ -1,64 +1,54 @@
 /**
- * A route: what it takes, who may use it, what it answers, and the handler. The tables of routes are all that the server
- * serves, and everything that a description of the API needs to know.
+ * A route: its path, access rules, schemas and handler. The table of routes is everything that the
+ * server serves, and contains everything that the OpenAPI document says about a route.
  */
 import type { z } from 'zod';
-import type { Quota } from '../fair-use/fair-use.js';
 import type { ErrorCode } from './errors.js';
-import type { RequestContext } from './request-context.js';
+import type { AnsweredRoute, RequestContext } from './request-context.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
- * Who may use a route. `open`: everybody; a credential that is sent makes no difference (signing in must work with a
- * stale cookie). `public`: everybody; a credential that is sent is checked. `session`: a user. `partner`: a partner's key.
+ * Who may use a route. `open`: everyone; credentials are ignored (signing in must work with a stale
+ * cookie). `public`: everyone; credentials are checked if present. `session`: signed-in users.
+ * `partner`: holders of a partner key.
  */
 export type Access = 'open' | 'public' | 'session' | 'partner';
 
-/** Unknown to the type system at the edges: the router hands each handler what its own schemas made. */
-export interface Route<Body = unknown, Query = unknown> {
+/** The server passes each handler the values that the route's own schemas parsed. */
+export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   method: Method;
-  /** Below /api; parameters as `:name`. */
+  /** Below /api, with parameters as `:name`. */
   path: string;
   access: Access;
-  /** Whether an open route takes a partner's key, too. One that is sent is checked. */
+  /** Whether an open route also accepts a partner key, which is then checked. */
   takesPartnerKey?: boolean;
-  /** One line on what it does. */
+  /** One line for the OpenAPI document. */
   summary: string;
-  /** The path parameter that is a user's id, which must be the session's. */
+  /** The path parameter that must be the id of the signed-in user. */
   userParameter?: string;
   query: z.ZodType<Query>;
-  /** Of routes that change something; an empty body counts as `{}`. */
+  /** Present on routes that change state. An empty body counts as `{}`. */
   body?: z.ZodType<Body>;
-  /** Whether a body is certainly valid, and can be taken as it is; what it does not let through is for the schema to judge. */
+  /** A fast check: true if the body is valid and needs no parsing. Otherwise the schema decides. */
   quickCheck?(body: unknown): boolean;
-  /** Whether a body, not yet looked at, names another user than the subject in places besides its own `userId`. */
+  /** Whether an unvalidated body names a user other than `subject` in a place besides `userId`. */
   namesAnother?(body: object, subject: string): boolean;
-  /** What a request counts as for fair use; default: a GET as a read, everything else as an order. null: it does not count. */
-  quota?: Quota | null;
-  /** Whether the same Idempotency-Key gets the same answer. */
+  /** Whether the route honors Idempotency-Key. */
   idempotent?: boolean;
-  /** Status → what the answer looks like; null: no body. */
+  /** Status → schema of the body; null: no body. */
   responses: Record<number, z.ZodType | null>;
-  /** The errors that the state of the exchange can give here, besides those that come from the other fields of the route. */
+  /** Errors that depend on the exchange's state. The others follow from the fields of the route. */
   errors?: readonly ErrorCode[];
-  /** Whether a success sets the session cookie, or clears it. */
+  /** Whether a success sets or clears the session cookie. */
   setsCookie?: boolean;
-  /** What type the answers are when they are not errors; default: application/json. */
-  produces?: string;
-  /** Only handlers that have to wait (for a hash, a signature) return a promise. */
-  handle(call: RequestContext<Body, Query>): void | Promise<void>;
+  /** Only handlers that wait, for a hash or a signature, return a promise. */
+  handle(context: RequestContext<Body, Query>): void | Promise<void>;
 }
 
 /** Checks a route's handler against its own schemas. */
 export function defineRoute<Body = undefined, Query = unknown>(route: Route<Body, Query>): Route {
   return route as Route;
-}
-
-/** What a request counts as for fair use; null: it does not count. */
-export function quotaOf(route: Route): Quota | null {
-  if (route.quota !== undefined) return route.quota;
-  return route.method === 'GET' ? 'reads' : 'orders';
 }
 
 /** ["marketId", "orderId"] of "/markets/15m/:marketId/orders/:orderId". */

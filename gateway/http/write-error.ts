@@ -1,4 +1,4 @@
-/** An error as the answer to a request that no route serves: a WebSocket that is refused, a method that a file does not have. */
+/** Errors on paths that are not routes: a refused WebSocket, an unsupported method of a static file. */
 import type { HttpResponse } from 'uWebSockets.js';
 import { addressKey } from '../fair-use/addresses.js';
 import type { ErrorAnswer } from './errors.js';
@@ -8,9 +8,9 @@ import type { UnsentAnswers } from './unsent-answers.js';
 
 export interface ErrorOptions {
   unsent: UnsentAnswers;
-  /** Whether the request was a HEAD, which is answered without the body. */
+  /** HEAD is answered without the body. */
   isHead: boolean;
-  /** A further header, name and value. */
+  /** An additional header, name and value. */
   header?: readonly [string, string] | null;
 }
 

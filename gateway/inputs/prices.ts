@@ -1,16 +1,13 @@
-/**
- * Where prices and the exchange's time come from, as configured, and what becomes of a price: a command, and a note to
- * those who quote by it.
- */
+/** Opens the configured sources of prices and time, and submits prices to the engine. */
 
 import type { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
-import { type Config, withVariable } from '../config.js';
 import type { Log } from '../observe/log.js';
+import type { Submitter } from '../observe/watched-sequencer.js';
 import { clockProblem } from '../start/clock-at-start.js';
-import type { Submitter } from '../submitter.js';
+import { withVariable } from '../start/config-error.js';
 import { type Clock, FeedClock, machineMs, SystemClock } from '../time/clock.js';
 import { CoinbaseFeed } from './feeds/coinbase.js';
 import { openFileFeed } from './feeds/file.js';
@@ -18,38 +15,53 @@ import type { PriceFeed, PriceSink } from './feeds/price-feed.js';
 import { SIMULATED_ASSETS, type SimulatedAsset, SimulatedFeed } from './feeds/simulated.js';
 import { checkTickFile, TickFileError, type TickFileSummary } from './feeds/tick-file.js';
 
-/** What the exchange is told by the world. */
-export interface Outside {
+export type PriceFeedConfig =
+  | { kind: 'simulated'; seed: number; speed: number }
+  | { kind: 'file'; path: string; speed: number }
+  | { kind: 'coinbase'; url: string };
+
+/** The part of the configuration that says which commands come from the exchange itself. */
+export interface InputConfig {
+  assets: string[];
+  feed: PriceFeedConfig;
+  /** Whether a clock that is far from the journal's last command is accepted. */
+  acceptClock: boolean;
+  /** Starting balance of the house; 0: no house. */
+  houseFundsMicros: number;
+}
+
+/** The sources of prices and of the exchange's time. */
+export interface Inputs {
   clock: Clock;
   feed: PriceFeed;
 }
 
-export interface OutsideOptions {
-  config: Config;
-  /** Of the file of prices, if prices come from one. */
+export interface InputOptions {
+  config: InputConfig;
+  /** Summary of the price file, if prices come from a file. */
   ticks: TickFileSummary | null;
-  /** Recovered: simulated prices go on where they were, a file where it was. */
+  /** The recovered engine: simulated prices and a price file continue from its state. */
   engine: Engine;
   log: Log;
   onFailure: (error: Error) => void;
 }
 
 /**
- * Reads the file of prices through, if prices come from one; else null. Needs nothing but the configuration.
- * @throws ConfigError for a file that cannot be read, or in which something is wrong
+ * Validates the whole price file; null if prices do not come from a file.
+ * @throws ConfigError if the file cannot be read or is invalid
  */
-export async function checkPriceFile({ feed, assets }: Config): Promise<TickFileSummary | null> {
+export async function checkPriceFile({ feed, assets }: InputConfig): Promise<TickFileSummary | null> {
   if (feed.kind !== 'file') return null;
   return withVariable('PRICE_FEED', () => checkTickFile(feed.path, new Set(assets)), [TickFileError]);
 }
 
-export function openOutside({ config, ticks, engine, log, onFailure }: OutsideOptions): Outside {
+export function openInputs({ config, ticks, engine, log, onFailure }: InputOptions): Inputs {
   const { feed, assets } = config;
   switch (feed.kind) {
     case 'simulated': {
       const clock = simulationClock(feed.speed, engine, log);
       const simulated = assets.map((symbol) => simulatedAsset(symbol, engine));
-      // Another seed at each start, or the prices would move as they did before.
+      // A different seed at each start, so that prices do not repeat their moves.
       const seed = `${feed.seed}:${engine.sequence}`;
       return { clock, feed: new SimulatedFeed({ assets: simulated, clock, seed }) };
     }
@@ -73,16 +85,16 @@ export function openOutside({ config, ticks, engine, log, onFailure }: OutsideOp
 }
 
 export interface ClockOptions {
-  config: Config;
-  /** Of the file of prices, if prices come from one. */
+  config: InputConfig;
+  /** Summary of the price file, if prices come from a file. */
   ticks: TickFileSummary | null;
   log: Log;
-  /** When the journal's last command came; null: there is none. */
+  /** Time of the journal's last command; null: the journal is empty. */
   journalMs: number | null;
 }
 
-/** @throws when the clock that the exchange would get cannot be believed (clock-at-start.ts) */
-export function judgeClock({ config, ticks, log, journalMs }: ClockOptions): void {
+/** @throws if the clock that the exchange would use is implausible (clock-at-start.ts) */
+export function checkClock({ config, ticks, log, journalMs }: ClockOptions): void {
   const { feed, acceptClock } = config;
   const problem =
     feed.kind === 'file'
@@ -100,7 +112,7 @@ export function judgeClock({ config, ticks, log, journalMs }: ClockOptions): voi
         });
   if (problem === null) return;
   if (!acceptClock) throw new Error(problem);
-  log.warn({ problem }, 'the clock is believed all the same, as ACCEPT_CLOCK says');
+  log.warn({ problem }, 'the clock is implausible, but accepted because of ACCEPT_CLOCK');
 }
 
 function simulationClock(speed: number, engine: Engine, log: Log): Clock {
@@ -110,7 +122,7 @@ function simulationClock(speed: number, engine: Engine, log: Log): Clock {
   return clock;
 }
 
-/** For assets that are not well known. */
+/** For assets without parameters of their own. */
 const UNKNOWN_ASSET = { startPriceMicros: 100_000_000, annualVolatility: 0.8 };
 
 function simulatedAsset(symbol: string, engine: Engine): SimulatedAsset {
@@ -122,7 +134,7 @@ function simulatedAsset(symbol: string, engine: Engine): SimulatedAsset {
 
 export type AcceptedPrice = (asset: number, priceMicros: number, observedAtMs: number) => void;
 
-/** Turns each price into a command; `accepted` hears of those that the engine took. */
+/** Submits each price as a command and reports the accepted ones to `accepted`. */
 export function priceSink(sequencer: Submitter, log: Log, accepted: AcceptedPrice): PriceSink {
   return (symbol, priceMicros, observedAtMs) => {
     const asset = sequencer.engine.findAsset(symbol);
@@ -133,7 +145,7 @@ export function priceSink(sequencer: Submitter, log: Log, accepted: AcceptedPric
       else log.warn({ symbol, observedAtMs, code }, 'a price was refused');
     } catch (error) {
       if (!(error instanceof SubmitRefused)) throw error;
-      log.warn({ symbol, reason: error.message }, 'a price was not taken');
+      log.warn({ symbol, reason: error.message }, 'a price was not submitted');
     }
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Those who send commands besides clients: the source of prices, the scheduler, and the house. They begin when the engine is
- * recovered, and end before the journal is closed or as soon as trading is stopped.
+ * The senders of commands besides clients: the price feed, the scheduler and the house. They start
+ * once the engine is recovered and stop before the journal closes, or as soon as trading is halted.
  */
 
 import type { Engine } from '../../engine/engine.js';
@@ -8,18 +8,17 @@ import { CODES } from '../../engine/interface/codes.js';
 import { assetOfMarket } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import type { Config } from '../config.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from '../house/house.js';
 import type { Log } from '../observe/log.js';
-import { Scheduler } from '../time/scheduler.js';
-import type { WatchedSequencer } from '../watched-sequencer.js';
-import { type Outside, priceSink } from './prices.js';
+import type { WatchedSequencer } from '../observe/watched-sequencer.js';
+import { type InputConfig, type Inputs, priceSink } from './prices.js';
+import { Scheduler } from './scheduler.js';
 
 export interface SourcesOptions {
-  config: Config;
+  config: InputConfig;
   log: Log;
   sequencer: WatchedSequencer;
-  outside: Outside;
+  inputs: Inputs;
 }
 
 export class Sources {
@@ -27,15 +26,15 @@ export class Sources {
   private house: House | null = null;
 
   constructor(private readonly options: SourcesOptions) {
-    this.scheduler = new Scheduler(options.sequencer, options.outside.clock);
+    this.scheduler = new Scheduler(options.sequencer, options.inputs.clock);
   }
 
   /**
-   * Lists the configured assets and begins.
-   * @throws when an asset cannot be listed, or the house has no account
+   * Lists the configured assets and starts.
+   * @throws if an asset cannot be listed, or if the house cannot have its account
    */
   start(): void {
-    const { config, log, sequencer, outside } = this.options;
+    const { config, log, sequencer, inputs: outside } = this.options;
     listAssets(sequencer, config.assets, log);
     sequencer.watch(() => this.scheduler.afterSubmit());
     this.house = openHouse(this.options);
@@ -47,11 +46,11 @@ export class Sources {
     );
   }
 
-  /** May be called more than once. Nothing is sent once it has resolved. */
+  /** May be called more than once. No command is submitted once it has resolved. */
   async stop(): Promise<void> {
     this.scheduler.stop();
     this.house?.stop();
-    await this.options.outside.feed.stop();
+    await this.options.inputs.feed.stop();
   }
 }
 
@@ -65,12 +64,13 @@ function listAssets(sequencer: WatchedSequencer, symbols: readonly string[], log
   }
   for (let asset = 0; asset < engine.assetCount; asset++) {
     const symbol = engine.assetSymbol(asset);
-    if (!symbols.includes(symbol)) log.warn({ symbol }, 'an asset of this journal gets no prices');
+    if (!symbols.includes(symbol))
+      log.warn({ symbol }, 'an asset in this journal is not configured and gets no prices');
   }
 }
 
-/** null when it is turned off; what an earlier one left resting is cancelled all the same. */
-function openHouse({ config, log, sequencer, outside }: SourcesOptions): House | null {
+/** null: turned off. Orders that the house left resting in an earlier run are cancelled anyway. */
+function openHouse({ config, log, sequencer, inputs: outside }: SourcesOptions): House | null {
   if (config.houseFundsMicros === 0) {
     cancelHouseOrders(sequencer);
     return null;
@@ -82,7 +82,7 @@ function openHouse({ config, log, sequencer, outside }: SourcesOptions): House |
   return house;
 }
 
-/** The house looks at an asset's quotes when a market opens and when one of its quotes is hit. */
+/** The house reviews an asset's quotes when a market opens and when one of its quotes is filled. */
 function wakeHouse(engine: Engine, house: House, houseUserId: number): void {
   const { values, length } = engine.events;
   for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {

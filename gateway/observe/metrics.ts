@@ -1,11 +1,10 @@
 /**
- * What the exchange counts and measures, for Prometheus. While nobody asks, that is additions to plain numbers and arrays; what
- * else there is to know is asked of those who know it when somebody does.
+ * Everything that the exchange counts and measures, for Prometheus. Counting costs additions to plain
+ * numbers and arrays; all other values are read from their owners on request.
  */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { TokenBucket } from '../fair-use/token-bucket.js';
-import type { Route } from '../http/route.js';
+import { TokenBuckets } from '../fair-use/token-buckets.js';
 import { elapsedMs } from '../time/clock.js';
 import { CommandCounts } from './command-counts.js';
 import { Distribution } from './distribution.js';
@@ -15,58 +14,66 @@ import { EventLoopDelay } from './event-loop-delay.js';
 const LATENCY = { smallest: 0.016, bounds: 22, scale: 0.001 };
 /** 1 command, doubled up to 65,536. */
 const SIZE = { smallest: 1, bounds: 17, scale: 1 };
-/** To make the text takes as long as hundreds of orders, and anybody may ask for it: who asks more often gets the last one again. */
+/**
+ * Generating the text takes as long as hundreds of orders, and anyone may request it. More frequent
+ * requests get the previous text.
+ */
 const TEXTS = { perSecond: 10, burst: 20 };
 
-/** The type of {@link Metrics.text}. */
+/** The content type of {@link Metrics.text}. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** A number that is known when it is asked for; null: not now. */
+/** How a route is labelled. */
+export interface RouteName {
+  method: string;
+  path: string;
+}
+
+/** Reads a number on request; null: it is not known now. */
 export type Reading = () => number | null;
-/** Several, each with its labels. */
+/** Reads several numbers, each with its labels. */
 export type Readings<Label extends string> = () => Iterable<readonly [Record<Label, string>, number]>;
 
 export class Metrics {
-  /** From the arrival of a request to the start of its command: reading the body, checking, and waiting for a signature. */
-  readonly queueMs = new Distribution({
-    name: 'exchange_queue_seconds',
-    help: 'From the arrival of a request to its command being applied',
+  readonly receiveMs = new Distribution({
+    name: 'exchange_receive_seconds',
+    help: 'Time from the arrival of a request to the start of its command: receiving and checking it',
     ...LATENCY,
   });
   readonly applyMs = new Distribution({
     name: 'exchange_apply_seconds',
-    help: 'Applying the command of a request',
+    help: 'Time to apply the command of a request',
     ...LATENCY,
   });
   readonly commitMs = new Distribution({
     name: 'exchange_commit_seconds',
-    help: 'From a command of a request being applied to its being durable',
+    help: 'Time from applying the command of a request to its being durable',
     ...LATENCY,
   });
   readonly requestMs = new Distribution({
     name: 'exchange_request_seconds',
-    help: 'From the arrival of a request to its answer being written',
+    help: 'Time from the arrival of a request to writing its answer',
     ...LATENCY,
   });
   private readonly commitCommands = new Distribution({
     name: 'exchange_commit_commands',
-    help: 'Commands of one commit to the journal',
+    help: 'Commands per commit to the journal',
     ...SIZE,
   });
   private readonly commands = new CommandCounts();
   /** By route, then by status. */
-  private readonly answers = new Map<Route | null, Map<number, number>>();
+  private readonly answers = new Map<RouteName | null, Map<number, number>>();
   private readonly registry = new Registry();
   private readonly eventLoopDelay = new EventLoopDelay();
-  private readonly texts = new TokenBucket(TEXTS, elapsedMs());
+  private readonly texts = new TokenBuckets<'text'>(TEXTS);
   private lastText: Promise<string> | null = null;
   private committedSequence: number;
 
-  /** `durableSequence`: where the journal stands at the start. */
+  /** `durableSequence`: the last sequence in the journal at the start. */
   constructor(durableSequence: number) {
     this.committedSequence = durableSequence;
     for (const distribution of [
-      this.queueMs,
+      this.receiveMs,
       this.applyMs,
       this.commitMs,
       this.requestMs,
@@ -75,13 +82,13 @@ export class Metrics {
       distribution.register(this.registry);
     }
     this.counter('exchange_commands_total', 'Commands, by kind and result', ['kind', 'code'], () =>
-      listed((tell) => this.commands.commands.each(tell)),
+      listed((add) => this.commands.commands.each(add)),
     );
     this.counter(
       'exchange_batch_operations_total',
       'Operations of batches, by kind and result',
       ['kind', 'code'],
-      () => listed((tell) => this.commands.operations.each(tell)),
+      () => listed((add) => this.commands.operations.each(add)),
     );
     this.counter(
       'exchange_http_answers_total',
@@ -92,9 +99,10 @@ export class Metrics {
     this.registerProcess();
   }
 
-  /** Everything in Prometheus' text form. */
+  /** All metrics in Prometheus' text format. */
   text(): Promise<string> {
-    if (this.lastText === null || this.texts.take(1, elapsedMs())) this.lastText = this.registry.metrics();
+    if (this.lastText === null || this.texts.take('text', 1, elapsedMs()))
+      this.lastText = this.registry.metrics();
     return this.lastText;
   }
 
@@ -102,19 +110,19 @@ export class Metrics {
     this.eventLoopDelay.stop();
   }
 
-  /** After each command, with its result. */
+  /** To be called after each command, with its result. */
   applied(result: NumberBuffer): void {
     this.commands.observe(result);
   }
 
-  /** After each commit, with the sequence up to which everything is durable now. */
+  /** To be called after each commit, with the last durable sequence. */
   committed(sequence: number): void {
     this.commitCommands.observe(sequence - this.committedSequence);
     this.committedSequence = sequence;
   }
 
-  /** An answer was written. `route`: null for paths and methods that are none. */
-  answered(route: Route | null, status: number): void {
+  /** To be called after each answer. `route`: null for an unknown path or method. */
+  answered(route: RouteName | null, status: number): void {
     let counts = this.answers.get(route);
     if (counts === undefined) {
       counts = new Map();
@@ -123,7 +131,7 @@ export class Metrics {
     counts.set(status, (counts.get(status) ?? 0) + 1);
   }
 
-  /** Shows a number that may go up and down; nothing while it is not known. */
+  /** Registers a number that may go up and down. It is left out while it is not known. */
   gauge(name: string, help: string, reading: Reading): void {
     this.gauges(name, help, [], () => {
       const value = reading();
@@ -150,7 +158,7 @@ export class Metrics {
     });
   }
 
-  /** Shows numbers that only ever go up. */
+  /** Registers numbers that only go up. */
   counter<Label extends string>(
     name: string,
     help: string,
@@ -181,7 +189,7 @@ export class Metrics {
   private registerProcess(): void {
     this.gauges(
       'exchange_event_loop_delay_seconds',
-      'By how much the event loop was late in the last minute or two',
+      'Event loop delay over the last one to two minutes',
       ['quantile'],
       () => this.eventLoopDelay.quantiles().map(([quantile, value]) => [{ quantile: `${quantile}` }, value]),
     );
@@ -198,7 +206,7 @@ export class Metrics {
   }
 }
 
-/** Nothing while it is not known: Linux tells it in a file, and no descriptor may be left to open that with. */
+/** Empty if unknown: on Linux it is read from a file, which fails when no descriptor is left. */
 function memoryUsage(): Partial<NodeJS.MemoryUsage> {
   try {
     return process.memoryUsage();
@@ -208,7 +216,7 @@ function memoryUsage(): Partial<NodeJS.MemoryUsage> {
   }
 }
 
-function listed<Labels>(each: (tell: (labels: Labels, count: number) => void) => void): [Labels, number][] {
+function listed<Labels>(each: (add: (labels: Labels, count: number) => void) => void): [Labels, number][] {
   const list: [Labels, number][] = [];
   each((labels, count) => list.push([labels, count]));
   return list;

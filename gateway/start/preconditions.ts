@@ -1,27 +1,32 @@
 /**
- * Everything that can be judged before anything is made or opened: a start that cannot succeed leaves no journal behind, and
- * one on a folder that has a journal does not touch it.
+ * Checks everything that can be checked before anything is created or opened: a start that cannot
+ * succeed creates no journal and does not touch an existing one.
  */
 import { createServer } from 'node:net';
 import { createPrivateFolder, proveRoom } from '../../persistence/storage/files.js';
 import { readSecret } from '../auth/secret.js';
-import { type Config, withVariable } from '../config.js';
+import { withVariable } from './config-error.js';
 
-/** What the journal may write before it gives any room back: its log up to the next fold, and the batches under way. */
+/** What the journal may write before it frees space: its log up to the next fold, and current batches. */
 const ROOM_BYTES = 8 * 1024 * 1024;
 
+interface Preconditions {
+  dataFolder: string;
+  host: string;
+  port: number;
+}
+
 /**
- * Checks what the start will need; makes the data folder, if there is none, as the last thing.
- * @throws ConfigError naming the variable; an Error for the address or for a full disk. Each is for the operator.
+ * Checks the address and the secret. Last, creates the data folder if there is none.
+ * @throws ConfigError that names the variable; an Error for the address. Both are for the operator.
  */
-export async function checkPreconditions(config: Config): Promise<void> {
-  const { dataFolder, host, port } = config;
+export async function checkPreconditions({ dataFolder, host, port }: Preconditions): Promise<void> {
   await withVariable('DATA_FOLDER', () => readSecret(dataFolder));
   if (port !== 0) await checkAddress(host, port);
   await withVariable('DATA_FOLDER', () => createPrivateFolder(dataFolder));
 }
 
-/** Listens for a moment, as nobody else may while the exchange does. */
+/** Listens for a moment with the exclusive use that the exchange needs. */
 function checkAddress(host: string, port: number): Promise<void> {
   const server = createServer();
   return new Promise((resolve, reject) => {
@@ -31,9 +36,9 @@ function checkAddress(host: string, port: number): Promise<void> {
 }
 
 /**
- * Checks that the folder has room for a journal to begin with, by writing as much and removing it: only for a folder that has
- * been judged, because its time changes.
- * @throws an Error for the operator; a folder that cannot be written to at all is a matter of DATA_FOLDER.
+ * Checks that the folder has room for the start of a journal, by writing and removing a file. Only for
+ * a folder that has been checked, because this changes its modification time.
+ * @throws an Error for the operator if there is no room; other errors pass through.
  */
 export function checkRoom(folder: string): void {
   try {
@@ -42,8 +47,8 @@ export function checkRoom(folder: string): void {
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (!['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code)) throw error;
     throw new Error(
-      `${folder} has no room: ${ROOM_BYTES / 2 ** 20} MiB, which the journal needs to begin with, could not be written ` +
-        `(${message}). Nothing was changed. Free the disk, or raise the quota or the limit (ulimit -f).`,
+      `${folder} has no room: the journal needs ${ROOM_BYTES / 2 ** 20} MiB to start, and they could not be written ` +
+        `(${message}). Nothing was changed. Free disk space, or raise the quota or the limit (ulimit -f).`,
       { cause: error },
     );
   }

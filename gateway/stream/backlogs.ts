@@ -1,16 +1,16 @@
 /**
- * What waits for the readers of the stream, beyond what the operating system has taken.
+ * Data that waits to be read by stream clients, beyond what the operating system has taken.
  *
- * Always holds, at every {@link Backlogs.check}: no reader is further behind than its limit, and all of them together are not
- * further behind than theirs. What is still being sent to connections that were closed counts too.
+ * Always holds after each {@link Backlogs.check}: no reader exceeds its limit, and all readers
+ * together do not exceed theirs. Unsent data of closed connections counts too.
  */
 import { CLOSE } from './limits.js';
 
-/** The part of a connection that is looked at. */
+/** The part of a connection that is needed here. */
 export interface Reader {
   readonly backlogBytes: number;
   end(reason: (typeof CLOSE)['slowReader']): void;
-  /** At once, with whatever waits. */
+  /** Closes at once and drops what waits. */
   cutOff(): void;
 }
 
@@ -19,13 +19,13 @@ export interface BacklogLimits {
   backlogBytesInAll: number;
 }
 
-/** uWebSockets.js lets go of what waits for a closed connection by then, taken or not. */
-const LEFT_BEHIND_MS = 20_000;
+/** uWebSockets.js drops the data of a closed connection within this time. */
+const CLOSED_MS = 20_000;
 
 export class Backlogs {
-  /** Of closed connections, in the order in which they were closed. */
-  private readonly leftBehind: { bytes: number; untilMs: number }[] = [];
-  private leftBehindBytes = 0;
+  /** Closed connections, the oldest first. */
+  private readonly closed: { bytes: number; untilMs: number }[] = [];
+  private closedBytes = 0;
   private cutOffs = 0;
 
   constructor(
@@ -33,24 +33,24 @@ export class Backlogs {
     private readonly elapsedMs: () => number,
   ) {}
 
-  /** Connections that were cut off because too much waited for all readers together. */
+  /** Connections cut off because of the limit for all readers together. */
   get cutOffCount(): number {
     return this.cutOffs;
   }
 
-  /** Of these readers, and of those that were closed. */
+  /** Bytes waiting for these readers and for closed ones. */
   bytes(readers: Iterable<Reader>): number {
     this.forget();
-    let sum = this.leftBehindBytes;
+    let sum = this.closedBytes;
     for (const { backlogBytes } of readers) sum += backlogBytes;
     return sum;
   }
 
-  /** A connection was closed with so much still to send. */
-  left(bytes: number): void {
+  /** To be called when a connection is closed with `bytes` unsent. */
+  addClosed(bytes: number): void {
     if (bytes === 0) return;
-    this.leftBehind.push({ bytes, untilMs: this.elapsedMs() + LEFT_BEHIND_MS });
-    this.leftBehindBytes += bytes;
+    this.closed.push({ bytes, untilMs: this.elapsedMs() + CLOSED_MS });
+    this.closedBytes += bytes;
   }
 
   check(readers: Iterable<Reader>): void {
@@ -68,15 +68,15 @@ export class Backlogs {
     for (const reader of all) this.checkOne(reader);
   }
 
-  /** Ends the connection if its reader is too far behind. One that is closed has nothing waiting. */
+  /** Closes the connection if its reader is too far behind. */
   checkOne(reader: Reader): void {
     if (reader.backlogBytes > this.limits.backlogBytes) reader.end(CLOSE.slowReader);
   }
 
   private forget(): void {
     const nowMs = this.elapsedMs();
-    while (this.leftBehind.length > 0 && this.leftBehind[0]!.untilMs <= nowMs) {
-      this.leftBehindBytes -= this.leftBehind.shift()!.bytes;
+    while (this.closed.length > 0 && this.closed[0]!.untilMs <= nowMs) {
+      this.closedBytes -= this.closed.shift()!.bytes;
     }
   }
 }

@@ -8,8 +8,8 @@
  */
 import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../observe/log.js';
-import type { Submitter } from '../submitter.js';
-import { TradingHalted } from '../watched-sequencer.js';
+import type { Submitter } from '../observe/watched-sequencer.js';
+import { TradingHalted } from '../observe/watched-sequencer.js';
 
 const RETRY_MS = 10;
 

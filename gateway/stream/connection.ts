@@ -1,25 +1,26 @@
 /**
- * One connection of the stream: who it is, what it is subscribed to, and what is sent to it.
+ * One connection of the stream: its user, its subscriptions, and what is sent to it.
  *
- * Always holds: nothing is sent, and nothing asked of the socket, once it has closed; a subscription gets its channel's messages
- * from the moment at which its snapshot (or what it missed) is sent, so that nothing is left out and nothing comes twice.
+ * Always holds: nothing is sent after the socket has closed; a subscription receives its channel's
+ * messages from the moment its snapshot (or the messages that it missed) is sent, so that none is
+ * missing or duplicated.
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
-import { TokenBucket } from '../fair-use/token-bucket.js';
+import { TokenBuckets } from '../fair-use/token-buckets.js';
 import type { Backlogs } from './backlogs.js';
 import type { Channel, Subscriber } from './channels/channel.js';
 import type { CloseReason, StreamLimits } from './limits.js';
 
-/** What uWebSockets.js keeps for a socket. */
+/** The data that uWebSockets.js stores with a socket. */
 export interface SocketData {
   connection: Connection;
 }
 export type Socket = uWS.WebSocket<SocketData>;
 
-/** A connection's place in a channel. */
+/** A connection's subscription to a channel. */
 export class Subscription implements Subscriber {
-  /** Whether the channel's messages are passed on: not before the snapshot. */
+  /** Whether the channel's messages are passed on, which begins with the snapshot. */
   isLive = false;
 
   constructor(
@@ -37,11 +38,10 @@ export interface ConnectionOptions {
   limits: StreamLimits;
   backlogs: Backlogs;
   elapsedMs: () => number;
-  /** Where the client is. */
   address: AddressKey;
-  /** Which of the moments of a heartbeat interval is this connection's. */
+  /** The moment of the heartbeat interval at which this connection's heartbeat is sent. */
   slot: number;
-  /** Told when the server ends the connection. */
+  /** Called when the exchange closes the connection. */
   onEnd: (reason: CloseReason) => void;
 }
 
@@ -50,18 +50,17 @@ export class Connection {
   readonly subscriptions = new Map<string, Subscription>();
   /** 0: nobody is signed in. */
   userId = 0;
-  /** Of the credentials that the token was issued for. */
+  /** The version of the credentials in the token. */
   tokenVersion = 0;
   cancelOnDisconnect = false;
-  /** Pings since the last sign of life. */
+  /** Pings since the client last sent something. */
   unansweredPings = 0;
-  readonly allowance: TokenBucket;
+  private readonly operations: TokenBuckets<null>;
   private socket: Socket | null = null;
 
   constructor(private readonly options: ConnectionOptions) {
-    const { limits, elapsedMs } = options;
-    const rate = { burst: limits.operationsBurst, perSecond: limits.operationsPerSecond };
-    this.allowance = new TokenBucket(rate, elapsedMs());
+    const { operationsBurst: burst, operationsPerSecond: perSecond } = options.limits;
+    this.operations = new TokenBuckets<null>({ burst, perSecond });
   }
 
   get address(): AddressKey {
@@ -80,7 +79,12 @@ export class Connection {
     this.socket = socket;
   }
 
-  /** The socket has closed, whoever closed it. */
+  /** Returns false if the client exceeds its rate of operations. */
+  takeOperations(count: number): boolean {
+    return this.operations.take(null, count, this.options.elapsedMs());
+  }
+
+  /** To be called when the socket has closed. */
   closed(): void {
     this.socket = null;
     for (const subscription of this.subscriptions.values()) {
@@ -89,7 +93,7 @@ export class Connection {
     this.subscriptions.clear();
   }
 
-  /** The place in a channel, made if there is none; its messages come once it is {@link start}ed. */
+  /** The subscription to a channel, created if needed. It receives messages once {@link start}ed. */
   subscribe(channel: Channel): Subscription {
     const existing = this.subscriptions.get(channel.name);
     if (existing !== undefined) return existing;
@@ -99,7 +103,7 @@ export class Connection {
     return subscription;
   }
 
-  /** Sends what a subscription begins with; from here on the channel's messages follow. Not if it was given up since. */
+  /** Sends the first texts of a subscription; the channel's messages follow. Does nothing if unsubscribed since. */
   start(subscription: Subscription, texts: readonly string[]): void {
     if (this.subscriptions.get(subscription.channel.name) !== subscription) return;
     if (!subscription.isLive) this.socket?.subscribe(subscription.channel.topic);
@@ -128,21 +132,21 @@ export class Connection {
     this.socket?.ping();
   }
 
-  /** What waits for the reader, beyond what the operating system has taken. */
+  /** Bytes that the operating system has not taken yet. */
   get backlogBytes(): number {
     return this.socket?.getBufferedAmount() ?? 0;
   }
 
-  /** Closes the connection after what was sent. uWebSockets.js calls its close handler from within. */
-  end(why: CloseReason): void {
+  /** Closes the connection after what was sent. uWebSockets.js calls the close handler within this call. */
+  end(reason: CloseReason): void {
     if (this.socket === null) return;
     const { backlogs, onEnd } = this.options;
-    onEnd(why);
-    backlogs.left(this.backlogBytes);
-    this.socket.end(why.code, why.reason);
+    onEnd(reason);
+    backlogs.addClosed(this.backlogBytes);
+    this.socket.end(reason.code, reason.reason);
   }
 
-  /** Closes the connection at once, without a code, whatever was sent. */
+  /** Closes the connection at once, without a code, and drops what was not sent. */
   cutOff(): void {
     this.socket?.close();
   }

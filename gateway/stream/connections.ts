@@ -1,4 +1,4 @@
-/** All open connections, those of each user, and how many come from each address. */
+/** All open connections, by user, and their number by address. */
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import type { Connection } from './connection.js';
@@ -32,7 +32,7 @@ export class Connections {
     if (others?.size === 0) this.byUser.delete(connection.userId);
   }
 
-  /** An open connection is a user's from now on. */
+  /** Assigns an open connection to the user of a session. */
   signIn(connection: Connection, session: Session): void {
     connection.userId = session.userId;
     connection.tokenVersion = session.version;
@@ -47,7 +47,7 @@ export class Connections {
     return this.byUser.get(userId)?.size ?? 0;
   }
 
-  /** A copy: ending one of them changes the list. */
+  /** A copy, because closing a connection changes the set. */
   ofUser(userId: number): Connection[] {
     return [...(this.byUser.get(userId) ?? [])];
   }

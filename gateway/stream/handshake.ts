@@ -1,11 +1,12 @@
 /**
- * The way in: the HTTP request that becomes a WebSocket, or is refused with an error of the API's table.
+ * The handshake: the HTTP request that becomes a WebSocket, or is refused with an error of the API.
  *
- * A connection may come without a credential, with the header x-user-token or with the session cookie; never with one in the
- * URL. With the header, the cookie does not count. A credential that is not good is refused here rather than ignored. The
- * cookie counts only for the site's own pages: browsers let every page open a WebSocket to anywhere.
+ * A connection may come without a credential, with the header x-user-token, or with the session
+ * cookie, which is ignored if the header is present; never with a credential in the URL. An invalid
+ * credential is refused, not ignored. The cookie is accepted only from the site's own pages, because
+ * browsers let any page open a WebSocket to any host.
  *
- * For fair use a handshake is a read of its address.
+ * For fair use, a handshake is a read of its address.
  */
 
 import type * as uWS from 'uWebSockets.js';
@@ -16,68 +17,65 @@ import type { AddressKey } from '../fair-use/addresses.js';
 import { type ErrorAnswer, errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
-import { requestAddress } from '../http/request-address.js';
 import { writeError } from '../http/write-error.js';
-import { readToken, refusalOf } from './credentials.js';
 
-/** The request, as uWebSockets.js hands it over, and what the door read of it. */
+/** The upgrade request. `raw` and `context` are uWebSockets.js's own objects. */
 export interface UpgradeRequest {
   response: uWS.HttpResponse;
-  request: uWS.HttpRequest;
+  request: Request;
+  raw: uWS.HttpRequest;
   context: uWS.us_socket_context_t;
-  incoming: Request;
 }
 
-/** Lets the connection in; `session` is null for a visitor. */
-export type Enter = (handshake: Handshake, session: Session | null) => void;
+/** Opens the connection; `session`: null if nobody is signed in. */
+export type Open = (handshake: Handshake, session: Session | null) => void;
 
 export class Handshake {
   private readonly key: string;
   private readonly extensions: string;
   private readonly token: string;
   private readonly isCrossSite: boolean;
-  /** Where the client is. */
   readonly address: AddressKey;
   private isOver = false;
 
   private readonly response: uWS.HttpResponse;
   private readonly context: uWS.us_socket_context_t;
 
-  /** All that is needed is copied: the request dies with its callback. */
+  /** Copies everything that is needed, because `raw` is invalid after its callback. */
   constructor(
     private readonly gateway: Gateway,
-    { response, request, context, incoming }: UpgradeRequest,
+    { response, request, raw, context }: UpgradeRequest,
   ) {
     const { siteOrigins } = gateway.config;
     this.response = response;
     this.context = context;
-    this.key = request.getHeader('sec-websocket-key');
-    this.extensions = request.getHeader('sec-websocket-extensions');
-    const { userToken } = incoming;
-    const cookieToken = userToken === '' ? readSessionCookie(incoming.cookie) : '';
-    this.isCrossSite = cookieToken !== '' && !isSameSite(incoming, siteOrigins);
+    this.key = raw.getHeader('sec-websocket-key');
+    this.extensions = raw.getHeader('sec-websocket-extensions');
+    const { userToken } = request;
+    const cookieToken = userToken === '' ? readSessionCookie(request.cookie) : '';
+    this.isCrossSite = cookieToken !== '' && !isSameSite(request, siteOrigins);
     this.token = userToken === '' ? cookieToken : userToken;
-    this.address = requestAddress(response, incoming);
+    this.address = request.addressFrom(response);
     response.onAborted(() => {
       this.isOver = true;
     });
   }
 
-  /** Finds out who it is, and calls `enter` or refuses. To be called within the callback of the request. */
-  begin(enter: Enter): void {
+  /** Checks the credential and calls `open`, or refuses. To be called within the request's callback. */
+  begin(open: Open): void {
     if (this.gateway.isStopping()) this.refuseUnavailable();
-    else if (!this.isWelcome()) return;
-    else if (this.token === '') enter(this, null);
-    else this.identify(enter);
+    else if (!this.isAllowed()) return;
+    else if (this.token === '') open(this, null);
+    else this.authenticate(open);
   }
 
   /**
-   * The request becomes a WebSocket. Only within {@link begin}: uWebSockets.js may take one that is let in later for the HTTP
-   * connection that it was, and close it.
+   * Upgrades the request to a WebSocket. Only within {@link begin}: later, uWebSockets.js may treat
+   * it as the HTTP connection that it was, and close it.
    */
   accept<Data>(data: Data): void {
     this.isOver = true;
-    // No subprotocol is spoken here; a client that asks for one sees that it did not get it.
+    // No subprotocol is supported. A client that requests one sees that none was selected.
     this.response.upgrade(data, this.key, '', this.extensions, this.context);
   }
 
@@ -85,28 +83,28 @@ export class Handshake {
     this.refuse(errorAnswer('unavailable', { executed: false }));
   }
 
-  /** There are too many connections of this user, or from this address. */
-  refuseMore(message: string): void {
+  /** The user or the address has too many connections. */
+  refuseLimitReached(message: string): void {
     this.refuse(errorAnswer('limit_reached', {}, message));
   }
 
-  private isWelcome(): boolean {
-    const share = this.gateway.fairUse.take('reads', 'address', this.address, 1);
-    if (share === null || share.granted) return true;
-    const { error, retryAfter } = rateLimited(share.waitMs);
+  private isAllowed(): boolean {
+    const result = this.gateway.fairUse.take('reads', 'address', this.address, 1);
+    if (result === null || result.granted) return true;
+    const { error, retryAfter } = rateLimited(result.waitMs);
     this.refuse(error, ['Retry-After', retryAfter]);
     return false;
   }
 
-  private identify(enter: Enter): void {
-    const session = readToken(this.gateway.sessions, this.gateway.sequencer.engine, this.token);
-    const refusal = refusalOf(this.gateway.sequencer.engine, session);
-    if (refusal !== null) this.refuse(refusal);
+  private authenticate(open: Open): void {
+    const { sessions, sequencer } = this.gateway;
+    const session = sessions.check(this.token, sequencer.engine);
+    if (typeof session === 'string') this.refuse(errorAnswer(session));
     else if (this.isCrossSite) this.refuse(errorAnswer('cross_site_request'));
-    else enter(this, session);
+    else open(this, session);
   }
 
-  /** Whether a token stands is the exchange's state, so the answer waits until that is durable. */
+  /** A token's validity is part of the exchange's state, so the answer waits until that is durable. */
   private refuse(error: ErrorAnswer, header: readonly [string, string] | null = null): void {
     const { sequencer } = this.gateway;
     const release = () => {

@@ -1,13 +1,13 @@
 /**
- * The hub: looks at every command right after it was applied, makes the messages of the channels that it touched, and lets
- * them out when the command is durable.
+ * The hub: reads the events of every command right after it was applied, makes the messages of the
+ * channels that changed, and sends them when the command is durable.
  *
  * Always holds:
- * - a message shows the state as of its own command, because it is made before the next one is applied;
- * - messages leave in the order of their commands, none before its command is durable, and each channel's in the order of
- *   their numbers;
- * - a channel exists from when it is asked for until its market is closed, or nobody has been subscribed for a while; events of
- *   what nobody asks for are passed over.
+ * - a message shows the state as of its own command, because it is made before the next is applied;
+ * - messages are sent in the order of their commands, none before its command is durable, and those of
+ *   a channel in the order of their numbers;
+ * - a channel exists from the first request for it until its market is closed or it has had no
+ *   subscriber for a while. Events without a channel are skipped.
  */
 
 import type { Engine } from '../../engine/engine.js';
@@ -17,13 +17,13 @@ import type { ReleaseTarget } from '../../persistence/sequencer.js';
 import { BookChannel } from './channels/book.js';
 import type { Channel, KeptTotal } from './channels/channel.js';
 import { type MarketChange, MarketsChannel } from './channels/markets.js';
+import { closedText, type Stamp } from './channels/message-text.js';
 import type { ChannelId, ChannelKind } from './channels/names.js';
 import { PricesChannel } from './channels/prices.js';
 import { TradesChannel } from './channels/trades.js';
 import { UserChannel } from './channels/user.js';
 import { USER_AT } from './channels/user-event-text.js';
 import type { StreamLimits } from './limits.js';
-import { closedText, type Stamp } from './message-text.js';
 
 const { trade, orderRested, marketEnded, priceObserved, credentialSet } = EventSlot;
 
@@ -37,11 +37,11 @@ const MARKET_CHANGES = new Map<number, MarketChange>([
 
 export interface HubOptions {
   engine: Engine;
-  /** The sequencer's: calls the target when everything up to `sequence` is durable. */
+  /** {@link Sequencer.releaseAt}: releases the target when everything up to `sequence` is durable. */
   releaseAt(sequence: number, target: ReleaseTarget): void;
-  /** Sends a message to whoever is subscribed to the topic by then. */
+  /** Sends a message to the current subscribers of the topic. */
   publish(topic: string, text: string): void;
-  /** Called when it is durable that the user's tokens of a version below `version` have ended. */
+  /** Called when the revocation of the user's tokens below `version` is durable. */
   onTokensEnded(userId: number, version: number): void;
   limits: StreamLimits;
 }
@@ -53,7 +53,7 @@ export class Hub {
   private readonly trades = new Map<number, TradesChannel>();
   private readonly prices = new Map<number, PricesChannel>();
   private readonly users = new Map<number, UserChannel>();
-  /** Of the command that is being looked at. */
+  /** Channels that the current command changed. */
   private readonly touched: Channel[] = [];
   private readonly kept: KeptTotal = { characters: 0 };
 
@@ -61,12 +61,12 @@ export class Hub {
     this.engine = options.engine;
   }
 
-  /** The last command. */
+  /** The sequence and time of the last command. */
   get stamp(): Stamp {
     return { sequence: this.engine.sequence, atMs: this.engine.nowMs };
   }
 
-  /** The channel with this id, which must be that of something that the engine knows. */
+  /** The channel with this id, whose market, asset or user must exist. */
   channel(id: ChannelId): Channel {
     const { engine } = this;
     switch (id.kind) {
@@ -86,8 +86,8 @@ export class Hub {
     }
   }
 
-  /** Forgets the channels that nobody has been subscribed to for a while. To be called between commands. */
-  rest(nowMs: number): void {
+  /** Forgets the channels that have had no subscriber for a while. To be called between commands. */
+  forgetIdle(nowMs: number): void {
     const { keptMs } = this.options.limits;
     const isIdle = (channel: Channel): boolean => {
       if (!channel.isIdle(nowMs, keptMs)) return false;
@@ -107,7 +107,7 @@ export class Hub {
     if (this.touched.length > 0) this.sendTouched();
   }
 
-  /** Subscriptions of now. */
+  /** Current subscriptions. */
   subscriberCounts(): Record<ChannelKind, number> {
     const markets = this.markets === null ? [] : [this.markets];
     return {
@@ -122,7 +122,7 @@ export class Hub {
   private read(values: Float64Array, at: number): void {
     const type = values[at]!;
     const userAt = USER_AT[type]!;
-    if (userAt !== 0) this.tellUser(values[at + userAt]!, values, at);
+    if (userAt !== 0) this.addUserEvent(values[at + userAt]!, values, at);
     switch (type) {
       case EventType.trade:
         this.readTrade(values, at);
@@ -148,8 +148,8 @@ export class Hub {
   }
 
   private readTrade(values: Float64Array, at: number): void {
-    this.tellUser(values[at + trade.takerId]!, values, at);
-    this.tellUser(values[at + trade.makerId]!, values, at);
+    this.addUserEvent(values[at + trade.takerId]!, values, at);
+    this.addUserEvent(values[at + trade.makerId]!, values, at);
     const marketId = values[at + trade.marketId]!;
     const trades = this.trades.get(marketId);
     trades?.addTrade(values, at);
@@ -159,7 +159,7 @@ export class Hub {
     this.touchLevel(marketId, values[at + trade.makerSide] as Side, outcome, priceTicks);
   }
 
-  /** orderRested and orderCancelled begin with the same fields. */
+  /** orderRested and orderCancelled start with the same fields. */
   private readOrder(values: Float64Array, at: number): void {
     const marketId = values[at + orderRested.marketId]!;
     const side = values[at + orderRested.side] as Side;
@@ -174,7 +174,7 @@ export class Hub {
     this.touch(book);
   }
 
-  /** All events of a market's life begin with the market. */
+  /** All market events start with the market. */
   private readMarketChange(change: MarketChange, marketId: number): void {
     if (this.markets !== null) {
       this.markets.addChange(change, marketId);
@@ -190,7 +190,7 @@ export class Hub {
     this.touch(book);
   }
 
-  private tellUser(userId: number, values: Float64Array, at: number): void {
+  private addUserEvent(userId: number, values: Float64Array, at: number): void {
     const user = this.users.get(userId);
     user?.addEvent(values, at);
     this.touch(user);
@@ -202,7 +202,7 @@ export class Hub {
     this.touched.push(channel);
   }
 
-  /** One target for all messages of the command, so that nothing comes between them. */
+  /** One target for all messages of the command, so that nothing is sent between them. */
   private sendTouched(): void {
     const { stamp } = this;
     const { limits, publish, releaseAt } = this.options;
@@ -216,7 +216,7 @@ export class Hub {
     releaseAt(stamp.sequence, { release });
   }
 
-  /** The engine forgets a market: its channels say so, and end. After a leap in time this may be the command of its end. */
+  /** Closes the channels of a market that the engine forgets; after a jump in time, perhaps as it ends. */
   private close(marketId: number): void {
     const { stamp } = this;
     for (const channels of [this.books, this.trades]) {

@@ -1,12 +1,13 @@
 /**
- * What the server does with each message of a client.
+ * Handles the messages of clients.
  *
  * Always holds:
- * - every message gets at least one answer, in the order of the messages; one that is wrong gets an `error` with a code of the
- *   API's table and changes nothing;
- * - every answer waits until all that it can show is durable, so it stands in one order with the channels' messages;
- * - for fair use every message is a read of its address and of its user, and so is each further channel that it names, and
- *   every {@link MESSAGES_PER_READ} messages that a `resume` brings.
+ * - every message gets at least one answer, in the order of the messages. An invalid message gets an
+ *   `error` with a code of the API and changes nothing;
+ * - every answer waits until the state that it shows is durable, so answers and channel messages
+ *   have one order;
+ * - for fair use, every message is a read of its address and its user, and so is each further channel
+ *   that it names, and every {@link MESSAGES_PER_READ} messages that a `resume` replays.
  */
 import type { Session } from '../auth/sessions.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest, rateLimited } from '../http/errors.js';
@@ -15,20 +16,24 @@ import { inexactNumber } from '../json/decimal.js';
 import { cut, fieldProblems, problemText } from '../json/problems.js';
 import { colonCount, repeatedKey } from '../json/repeated-key.js';
 import type { Channel } from './channels/channel.js';
+import {
+  authenticatedText,
+  errorText,
+  pongText,
+  resumeText,
+  unsubscribedText,
+} from './channels/message-text.js';
 import { type ChannelId, channelNamed } from './channels/names.js';
 import type { Connection, Subscription } from './connection.js';
 import type { Connections } from './connections.js';
-import { readToken, refusalOf } from './credentials.js';
 import type { Hub } from './hub.js';
 import { CLOSE, type StreamLimits } from './limits.js';
-import { authenticatedText, errorText, pongText, resumeText, unsubscribedText } from './message-text.js';
 import { ClientMessage } from './requests.js';
 
 const MESSAGES_PER_READ = 100;
 
-/** Why a user gets no further connection. */
-export function tooManyOfUser({ connectionsPerUser }: StreamLimits): string {
-  return `There are ${connectionsPerUser} connections of this user, which is the limit.`;
+export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
+  return `The user has ${connectionsPerUser} connections, which is the limit.`;
 }
 
 type Operation<Name extends ClientMessage['op']> = Extract<ClientMessage, { op: Name }>;
@@ -44,7 +49,7 @@ export interface ProtocolOptions {
 export class Protocol {
   constructor(private readonly options: ProtocolOptions) {}
 
-  /** A message has come in. `bytes` are uWebSockets.js's again after this. */
+  /** Handles one message. uWebSockets.js reuses `bytes` after the call. */
   receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
     if (!this.afford(connection, 1)) return;
     const input = this.readInput(bytes, isBinary);
@@ -52,9 +57,9 @@ export class Protocol {
     else this.handle(connection, input);
   }
 
-  /** Whether the connection may ask for so much; if not, it is told and closed. */
+  /** Returns false if the connection exceeds its rate; it is then told and closed. */
   afford(connection: Connection, operations: number): boolean {
-    if (connection.allowance.take(operations, this.options.elapsedMs())) return true;
+    if (connection.takeOperations(operations)) return true;
     connection.send(errorText(errorAnswer('rate_limited', {}, 'Too many messages. Connect again later.')));
     connection.end(CLOSE.rateLimited);
     return false;
@@ -71,15 +76,15 @@ export class Protocol {
   }
 
   private handle(connection: Connection, received: ReceivedMessage): void {
-    if (!this.hasShare(connection, 1)) return;
+    if (!this.allows(connection, 1)) return;
     const message = readMessage(received);
     if ('status' in message) this.refuse(connection, message);
     else if (this.options.gateway.isStopping()) {
       this.refuse(connection, errorAnswer('unavailable', { executed: false }));
-    } else this.carryOut(connection, message);
+    } else this.execute(connection, message);
   }
 
-  private carryOut(connection: Connection, message: ClientMessage): void {
+  private execute(connection: Connection, message: ClientMessage): void {
     switch (message.op) {
       case 'auth':
         this.authenticate(connection, message);
@@ -100,15 +105,13 @@ export class Protocol {
 
   private authenticate(connection: Connection, message: Operation<'auth'>): void {
     const { sessions, sequencer } = this.options.gateway;
-    const { engine } = sequencer;
-    const session = readToken(sessions, engine, message.token);
-    const refusal = refusalOf(engine, session);
-    if (session === null || refusal !== null) {
-      this.refuse(connection, refusal ?? errorAnswer('invalid_token'));
+    const session = sessions.check(message.token, sequencer.engine);
+    if (typeof session === 'string') {
+      this.refuse(connection, errorAnswer(session));
     } else if (connection.userId !== 0 && connection.userId !== session.userId) {
       this.refuse(connection, errorAnswer('user_mismatch'));
-    } else if (this.isOneTooMany(connection, session)) {
-      this.refuse(connection, errorAnswer('limit_reached', {}, tooManyOfUser(this.options.limits)));
+    } else if (this.exceedsUserLimit(connection, session)) {
+      this.refuse(connection, errorAnswer('limit_reached', {}, userLimitMessage(this.options.limits)));
     } else {
       this.options.connections.signIn(connection, session);
       connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
@@ -116,27 +119,27 @@ export class Protocol {
     }
   }
 
-  private isOneTooMany(connection: Connection, { userId }: Session): boolean {
+  private exceedsUserLimit(connection: Connection, { userId }: Session): boolean {
     const { connections, limits } = this.options;
     return connection.userId === 0 && connections.countOfUser(userId) >= limits.connectionsPerUser;
   }
 
-  /** Whether the connection's address and user may ask for so much; if not, it is told when they may. */
-  private hasShare(connection: Connection, reads: number): boolean {
+  /** Returns false if the address or user exceeds its rate; the client is then told when to retry. */
+  private allows(connection: Connection, reads: number): boolean {
     const { fairUse } = this.options.gateway;
     const { address, userId } = connection;
     const ofAddress = fairUse.take('reads', 'address', address, reads);
-    const share =
+    const result =
       userId === 0 || ofAddress?.granted === false ? ofAddress : fairUse.take('reads', 'user', userId, reads);
-    if (share === null || share.granted) return true;
-    this.refuse(connection, rateLimited(share.waitMs).error);
+    if (result === null || result.granted) return true;
+    this.refuse(connection, rateLimited(result.waitMs).error);
     return false;
   }
 
   private subscribe(connection: Connection, names: string[]): void {
-    // The message itself has been paid for.
+    // The message itself has already been counted.
     const more = names.length - 1;
-    if (!this.afford(connection, more) || (more > 0 && !this.hasShare(connection, more))) return;
+    if (!this.afford(connection, more) || (more > 0 && !this.allows(connection, more))) return;
     const channels = this.channelsFor(connection, names);
     if (channels === null) return;
     const { hub } = this.options;
@@ -153,7 +156,7 @@ export class Protocol {
     const { stamp } = this.options.hub;
     const missed = channel.since(after);
     const reads = Math.floor((missed?.length ?? 0) / MESSAGES_PER_READ);
-    if (reads > 0 && !this.hasShare(connection, reads)) return;
+    if (reads > 0 && !this.allows(connection, reads)) return;
     const subscription = connection.subscribe(channel);
     const texts =
       missed === null
@@ -174,7 +177,7 @@ export class Protocol {
     this.reply(connection, unsubscribedText(names));
   }
 
-  /** The channels that may be subscribed to by these names; null, and the client is told why not. */
+  /** The channels with these names; null: refused, and the client is told why. */
   private channelsFor(connection: Connection, names: string[]): Channel[] | null {
     const { gateway, hub, limits } = this.options;
     const ids: ChannelId[] = [];
@@ -188,14 +191,14 @@ export class Protocol {
     }
     const added = names.filter((name) => !connection.subscriptions.has(name)).length;
     if (connection.subscriptions.size + added > limits.subscriptions) {
-      const message = `A connection may be subscribed to ${limits.subscriptions} channels at most.`;
+      const message = `A connection can subscribe to at most ${limits.subscriptions} channels.`;
       this.refuse(connection, errorAnswer('limit_reached', {}, message));
       return null;
     }
     return ids.map((id) => hub.channel(id));
   }
 
-  /** The messages that the channels send from now on come after these, for both leave in the order of their commands. */
+  /** Later messages of the channels follow these, because both are sent in the order of their commands. */
   private begin(connection: Connection, begun: { subscription: Subscription; texts: string[] }[]): void {
     this.whenDurable(() => {
       for (const { subscription, texts } of begun) connection.start(subscription, texts);
@@ -218,7 +221,7 @@ export class Protocol {
 
 interface ReceivedMessage {
   text: string;
-  /** How many colons the text has. */
+  /** Number of colons in the text. */
   colons: number;
 }
 
@@ -230,11 +233,11 @@ function readMessage({ text, colons }: ReceivedMessage): ClientMessage | ErrorAn
     return errorAnswer('invalid_json', {}, 'The message is not valid JSON. Send one JSON object.');
   }
   const repeated = repeatedKey(json, text, colons);
-  if (repeated !== null) return invalidRequest({ [repeated]: 'stands in the message more than once' });
+  if (repeated !== null) return invalidRequest({ [repeated]: 'is duplicated' });
   const parsed = ClientMessage.safeParse(json, { error: problemText });
   if (!parsed.success) return invalidRequest(fieldProblems(parsed.error, 'message'));
   const inexact = inexactNumber(text);
   return inexact === null
     ? parsed.data
-    : invalidRequest({ message: `has a number with too many digits: ${cut(inexact)}` });
+    : invalidRequest({ message: `contains a number with too many digits: ${cut(inexact)}` });
 }

@@ -1,54 +1,55 @@
 /**
- * The stream, WebSocket /api/stream: its door, its heartbeats and its end. The hub makes the messages, uWebSockets.js hands
- * each to all who are subscribed to its topic, and what a client may say is in protocol.ts.
+ * The stream, WebSocket /api/stream: its connections, heartbeats and stop. The hub makes the messages,
+ * uWebSockets.js sends each to the subscribers of its topic, and protocol.ts handles what clients
+ * send.
  *
- * Each connection gets, every 10 s of real time, a heartbeat with the number of the last message of each of its channels, and
- * a WebSocket ping. One that answers no ping, or does not read what it is sent, is closed.
+ * Every 10 s of real time, each connection gets a WebSocket ping, and a heartbeat with the number of
+ * the last message of each of its channels. A connection that answers no pings, or does not read, is
+ * closed.
  *
- * A plain HTTP request to the path is answered with 400 `invalid_request`, any other method than GET with 405.
+ * A plain HTTP GET of the path is answered with 400 `invalid_request`, any other method with 405.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import type { Session } from '../auth/sessions.js';
-import type { Door } from '../http/door.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
+import type { Router } from '../http/router.js';
 import { writeError } from '../http/write-error.js';
 import { elapsedMs } from '../time/clock.js';
 import { Backlogs } from './backlogs.js';
 import { CancelOnDisconnect } from './cancel-on-disconnect.js';
+import { heartbeatText } from './channels/message-text.js';
 import type { ChannelKind } from './channels/names.js';
 import { Connection, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
 import { Handshake } from './handshake.js';
 import { Hub } from './hub.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
-import { heartbeatText } from './message-text.js';
-import { Protocol, tooManyOfUser } from './protocol.js';
+import { Protocol, userLimitMessage } from './protocol.js';
 
 const PATH = '/api/stream';
-/** A frame above this ends the connection without a word; what is above the limit of messages and below this gets an error. */
+/** A larger frame closes the connection without an error; smaller ones above the message limit get one. */
 const FRAME_BYTES = 64 * 1024;
-/** Connections have their heartbeats at one of so many moments within an interval, not all at once. */
+/** Heartbeats are spread over this many moments of an interval. */
 const HEARTBEAT_SLOTS = 10;
-/** Characters published after which all readers' backlogs are looked at: how much one may grow unseen. */
-const LOOK_AFTER_CHARACTERS = 256 * 1024;
-/** How long a stop waits for readers to take what was sent to them. */
+/** Backlogs are checked each time this many characters have been published. */
+const CHECK_AFTER_CHARACTERS = 256 * 1024;
+/** How long a stop waits for clients to read what was sent. */
 const LAST_READS_MS = 500;
 
 export class StreamServer {
   private readonly connections = new Connections();
   private readonly hub: Hub;
   private readonly backlogs: Backlogs;
-  /** Connections that were closed, by why. */
+  /** Connections closed by the exchange, by reason. */
   private readonly endings = new Map<string, number>();
   private readonly protocol: Protocol;
   private readonly cancels: CancelOnDisconnect;
-  private door: Door | null = null;
+  private router: Router | null = null;
   private timer: NodeJS.Timeout | null = null;
   private ticks = 0;
-  private charactersUnseen = 0;
-  /** Connections ever made. */
-  private entered = 0;
+  private uncheckedCharacters = 0;
+  private acceptedCount = 0;
   private upgraded = 0;
   private stopping = false;
 
@@ -75,12 +76,12 @@ export class StreamServer {
     this.cancels = new CancelOnDisconnect(sequencer, gateway.log, gateway.fail);
   }
 
-  /** WebSockets that were ever opened. */
+  /** WebSockets opened since the start. */
   get upgradedCount(): number {
     return this.upgraded;
   }
 
-  /** Subscriptions of now, by the kind of channel. */
+  /** Current subscriptions, by kind of channel. */
   subscriberCounts(): Record<ChannelKind, number> {
     return this.hub.subscriberCounts();
   }
@@ -89,12 +90,12 @@ export class StreamServer {
     return this.connections.count;
   }
 
-  /** Bytes that wait for readers. */
+  /** Bytes waiting to be read by clients. */
   get backlogBytes(): number {
     return this.backlogs.bytes(this.connections);
   }
 
-  /** Connections that were closed, by why, since the start. */
+  /** Connections closed by the exchange since the start, by reason. */
   *endingCounts(): Generator<readonly [reason: string, count: number]> {
     yield* this.endings;
     yield ['cut_off', this.backlogs.cutOffCount];
@@ -109,14 +110,14 @@ export class StreamServer {
     }
   }
 
-  /** Opens the door, and begins with the heartbeats. */
-  attach(door: Door): void {
-    this.door = door;
+  /** Registers the path and starts the heartbeats. */
+  attach(router: Router): void {
+    this.router = router;
     const behavior: WebSocketBehavior<SocketData> = {
       maxPayloadLength: FRAME_BYTES,
-      // Readers that are behind are closed here, with a code, before memory is at risk.
+      // Slow readers are closed here, with a code, before they use too much memory.
       maxBackpressure: 0,
-      // For sockets that were closed and whose reader does not take the rest; open ones have heartbeats.
+      // For closed sockets whose client does not read the rest; open ones have heartbeats.
       idleTimeout: 120,
       sendPingsAutomatically: false,
       open: (socket) => {
@@ -140,26 +141,27 @@ export class StreamServer {
       },
       close: (socket) => this.leave(socket.getUserData().connection),
     };
-    door.onUpgrade(PATH, behavior, (response, request, context, incoming) => {
-      const handshake = new Handshake(this.gateway, { response, request, context, incoming });
-      handshake.begin((entering, session) => this.enter(entering, session));
+    router.onUpgrade(PATH, behavior, (response, request, raw, context) => {
+      const handshake = new Handshake(this.gateway, { response, request, raw, context });
+      handshake.begin((handshake, session) => this.accept(handshake, session));
     });
     const { unsent } = this.gateway;
-    door.on('get', PATH, (response) => {
-      const error = invalidRequest({ Upgrade: 'must be websocket: this is a stream' });
+    router.on('get', PATH, (response) => {
+      const error = invalidRequest({ Upgrade: 'must be websocket' });
       writeError(response, error, { unsent, isHead: false });
     });
-    door.on('any', PATH, (response, request) => {
-      const isHead = request.getMethod() === 'head';
+    router.on('any', PATH, (response, request) => {
+      const isHead = request.method === 'head';
       writeError(response, errorAnswer('method_not_allowed'), { unsent, isHead, header: ['Allow', 'GET'] });
     });
     this.timer = setInterval(() => this.tick(), this.limits.heartbeatMs / HEARTBEAT_SLOTS);
   }
 
   /**
-   * Ends all connections with 1001, after everything that is durable was sent to them. Those who wanted their orders cancelled
-   * when the connection ends have them cancelled first, and see it. To be called while the sequencer still takes commands,
-   * after the last that anybody else sends. Resolves when the connections are closed, at the latest after `limitMs`.
+   * Closes all connections with 1001, after everything durable was sent. First, orders are cancelled
+   * for connections with cancelOnDisconnect, which see the cancellations. To be called while the
+   * sequencer still accepts commands, after all other senders have stopped. Resolves when the
+   * connections are closed, at the latest after `limitMs`.
    */
   async stop(limitMs: number): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);
@@ -169,17 +171,17 @@ export class StreamServer {
       if (cancelOnDisconnect) this.cancels.add(userId);
     }
     const { sequencer } = this.gateway;
-    // After a failure nothing more is taken, and nothing leaves.
+    // After a failure, no command is accepted and nothing is sent.
     if (sequencer.failure === null) {
       await before(untilMs, this.cancels.finish());
       await before(untilMs, this.allReleased());
     }
     this.cancels.stop();
-    await this.readersTake(Math.min(untilMs, elapsedMs() + LAST_READS_MS));
+    await this.clientsRead(Math.min(untilMs, elapsedMs() + LAST_READS_MS));
     for (const connection of this.connections) connection.end(CLOSE.goingAway);
   }
 
-  private enter(handshake: Handshake, session: Session | null): void {
+  private accept(handshake: Handshake, session: Session | null): void {
     if (this.connections.count >= this.limits.connections) {
       this.gateway.warnings.warn({ connections: this.connections.count }, 'a stream connection was refused');
       handshake.refuseUnavailable();
@@ -187,13 +189,11 @@ export class StreamServer {
     }
     const { streamsPerAddress } = this.gateway.config.connections;
     if (streamsPerAddress > 0 && this.connections.countFrom(handshake.address) >= streamsPerAddress) {
-      handshake.refuseMore(
-        `There are ${streamsPerAddress} connections from this address, which is the limit.`,
-      );
+      handshake.refuseLimitReached(`The address has ${streamsPerAddress} connections, which is the limit.`);
       return;
     }
     if (session !== null && this.connections.countOfUser(session.userId) >= this.limits.connectionsPerUser) {
-      handshake.refuseMore(tooManyOfUser(this.limits));
+      handshake.refuseLimitReached(userLimitMessage(this.limits));
       return;
     }
     const connection = new Connection({
@@ -201,8 +201,8 @@ export class StreamServer {
       backlogs: this.backlogs,
       elapsedMs,
       address: handshake.address,
-      slot: this.entered++ % HEARTBEAT_SLOTS,
-      onEnd: (why) => this.countEnding(why),
+      slot: this.acceptedCount++ % HEARTBEAT_SLOTS,
+      onEnd: (reason) => this.countEnding(reason),
     });
     if (session !== null) {
       connection.userId = session.userId;
@@ -222,13 +222,13 @@ export class StreamServer {
   }
 
   private publish(topic: string, text: string): void {
-    this.door?.publish(topic, text);
-    this.charactersUnseen += text.length;
-    if (this.charactersUnseen >= LOOK_AFTER_CHARACTERS) this.checkBacklogs();
+    this.router?.publish(topic, text);
+    this.uncheckedCharacters += text.length;
+    if (this.uncheckedCharacters >= CHECK_AFTER_CHARACTERS) this.checkBacklogs();
   }
 
   private checkBacklogs(): void {
-    this.charactersUnseen = 0;
+    this.uncheckedCharacters = 0;
     this.backlogs.check(this.connections);
   }
 
@@ -241,14 +241,14 @@ export class StreamServer {
   private tick(): void {
     this.guard(() => {
       const slot = this.ticks++ % HEARTBEAT_SLOTS;
-      for (const connection of this.connections) if (connection.slot === slot) this.beat(connection);
+      for (const connection of this.connections) if (connection.slot === slot) this.sendHeartbeat(connection);
       this.checkBacklogs();
-      this.hub.rest(elapsedMs());
+      this.hub.forgetIdle(elapsedMs());
     });
   }
 
-  /** The numbers are those of now, so the heartbeat leaves after the messages that bear them. */
-  private beat(connection: Connection): void {
+  /** Released at the current sequence, so after the messages that it names. */
+  private sendHeartbeat(connection: Connection): void {
     if (connection.unansweredPings >= this.limits.unansweredPings) {
       connection.end(CLOSE.notAnswering);
       return;
@@ -260,7 +260,7 @@ export class StreamServer {
     this.gateway.sequencer.releaseAt(sequence, { release: () => connection.send(text) });
   }
 
-  /** Resolves when all that was made so far has left. */
+  /** Resolves when everything made so far has been sent. */
   private allReleased(): Promise<void> {
     const { sequencer } = this.gateway;
     return new Promise((resolve) => {
@@ -268,13 +268,13 @@ export class StreamServer {
     });
   }
 
-  private async readersTake(untilMs: number): Promise<void> {
+  private async clientsRead(untilMs: number): Promise<void> {
     const isBehind = (connection: Connection) => connection.backlogBytes > 0;
     do await new Promise((resolve) => setTimeout(resolve, 5));
     while (elapsedMs() < untilMs && [...this.connections].some(isBehind));
   }
 
-  /** What throws here is a bug, not the client's fault: the process ends. */
+  /** An exception here is a bug, not the client's fault: the process ends. */
   private guard(work: () => void): void {
     try {
       work();
@@ -284,7 +284,7 @@ export class StreamServer {
   }
 }
 
-/** Waits for the work, but not for longer than until `untilMs`. */
+/** Waits for the work, at the latest until `untilMs`. */
 async function before(untilMs: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

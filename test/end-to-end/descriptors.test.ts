@@ -57,7 +57,7 @@ test('with none left, the follower tries again, trading goes on, and nothing is 
   await eventually(async () => 'warning' in (await api.get('/ready')).json);
   for (let i = 0; i < 20; i++) await stake();
   expect((await api.get('/ready')).status).toBe(200);
-  expect((await api.get('/metrics')).text).toMatch(/^exchange_follower_troubled 1$/m);
+  expect((await api.get('/metrics')).text).toMatch(/^exchange_follower_retrying 1$/m);
   expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 0$/m);
   // A connection that cannot be accepted now waits, and disturbs nobody.
   sockets.push(connect(Number(new URL(api.url).port), '127.0.0.1').on('error', () => {}));
@@ -67,9 +67,9 @@ test('with none left, the follower tries again, trading goes on, and nothing is 
   await eventually(async () => !('warning' in (await api.get('/ready')).json));
   expect((await api.read(`/users/${userId}/trades`)).status).toBe(200);
   expect((await api.get(`/users/${userId}/vaults`, token)).json.deposits).toHaveLength(WARM_UP_STAKES + 21);
-  expect((await api.get('/metrics')).text).toMatch(/^exchange_follower_troubled 0$/m);
+  expect((await api.get('/metrics')).text).toMatch(/^exchange_follower_retrying 0$/m);
   expect(await server.stop()).toBe(0);
-  expect(server.stderr).not.toContain('trading is stopped');
+  expect(server.stderr).not.toContain('trading is halted');
 });
 
 async function damageHistory(): Promise<void> {
@@ -99,5 +99,5 @@ test('a flood of connections leaves the journal its own', async () => {
   for (let i = 0; i < 20; i++) await stake();
   expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
   expect((await api.read(`/users/${userId}/trades`)).status).toBe(200);
-  expect(server.stderr).not.toMatch(/EMFILE|trading is stopped/);
+  expect(server.stderr).not.toMatch(/EMFILE|trading is halted/);
 });

@@ -17,7 +17,7 @@ import { readConfig } from '../../gateway/config.js';
 import { type Exchange, startExchange } from '../../gateway/exchange.js';
 import type { PriceFeed } from '../../gateway/inputs/feeds/price-feed.js';
 import { createLog } from '../../gateway/observe/log.js';
-import { TradingHalted } from '../../gateway/watched-sequencer.js';
+import { TradingHalted } from '../../gateway/observe/watched-sequencer.js';
 import { openJournal } from '../../persistence/data-folder.js';
 import {
   eventually,
@@ -80,7 +80,7 @@ describe('a disagreement', () => {
     const ready = await api.get('/ready');
     expect([ready.status, ready.json.error.details.reason]).toEqual([
       503,
-      expect.stringMatching(/^the follower does not agree from sequence \d+ on$/),
+      expect.stringMatching(/^the follower disagrees from sequence \d+ on$/),
     ]);
     expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 1$/m);
     // The source of prices has been told to stop, and what would come all the same is not taken.
@@ -125,7 +125,7 @@ describe('a start that fails', () => {
     const { port = 0, feed = new ManualFeed(clock) } = changes;
     const config = { ...readConfig({ ASSETS: 'BTC' }), dataFolder: folder, port };
     const onFatal = (error: Error) => expect.fail(error.message);
-    return startExchange({ config, log: createLog('silent'), onFatal, outside: { clock, feed } });
+    return startExchange({ config, log: createLog('silent'), onFatal, inputs: { clock, feed } });
   }
 
   async function newFolder(): Promise<string> {

@@ -157,7 +157,7 @@ describe('a start', () => {
   ])('a path in %s that cannot be used is an error that names the variable: %j', async (name, variables) => {
     const server = spawnServer(variables);
     expect(await server.end()).toBe(1);
-    expect(server.stderr).toContain(`The configuration is not valid:\n${name} names what cannot be used: `);
+    expect(server.stderr).toContain(`The configuration is not valid:\n${name} cannot be used: `);
     expect(server.stderr).not.toMatch(/^\s+at /m);
   });
 
@@ -243,7 +243,7 @@ describe('a stop', () => {
       .catch((error: Error) => error);
     expect(answer).toBeInstanceOf(Error);
     expect(await server.end()).toBe(1);
-    expect(server.stderr).toContain('the exchange cannot go on');
+    expect(server.stderr).toContain('fatal error: the exchange stops');
     await execute(other, 'ROLLBACK');
     await closeDatabase(other);
     const again = await listening(spawnServer());

@@ -8,8 +8,8 @@ import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
+import { Scheduler } from '../../gateway/inputs/scheduler.js';
 import type { Clock } from '../../gateway/time/clock.js';
-import { Scheduler } from '../../gateway/time/scheduler.js';
 import { openJournal } from '../../persistence/data-folder.js';
 import { Sequencer } from '../../persistence/sequencer.js';
 

@@ -218,7 +218,7 @@ export class TestServer {
       });
     };
     const log = createLog('silent');
-    const exchange = await startExchange({ config, log, onFatal, outside: { clock, feed } });
+    const exchange = await startExchange({ config, log, onFatal, inputs: { clock, feed } });
     api = new ApiClient(exchange.address);
     return new TestServer(dataFolder, exchange, api, clock, feed);
   }

@@ -52,7 +52,7 @@ export const batchRoutes: Route[] = [
         return;
       }
       const more = operations.length - 1;
-      if (!call.takeOfSession(call.session!, more)) return;
+      if (!call.allowsFromSession(call.session!, more)) return;
       const atomic = body.atomic ?? false;
       const result = call.submit({ kind: 'batch', userId, idempotencyKey, operations, atomic });
       if (result === null) return;

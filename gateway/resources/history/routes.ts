@@ -34,7 +34,7 @@ export const historyRoutes: Route[] = [
       if (cursor === undefined) return;
       const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
       const { limit } = query;
-      if (!call.takeMore(limit - 1)) return;
+      if (!call.allowsMore(limit - 1)) return;
       readHistory(call, { kind: 'pastMarketTexts', asset, limit, cursor }, (page, sequence) => {
         const end = pageEnd({ list, nextCursor: page.nextCursor, sequence });
         call.answerAt(sequence, 200, withPageEnd(page.bytes, end));

@@ -69,7 +69,7 @@ export const signInRoutes: Route[] = [
     setsCookie: true,
     async handle(call) {
       const { username, password } = call.body;
-      if (!call.takeOfTriedName(username)) return;
+      if (!call.allowsSignInAttempt(username)) return;
       const userId = call.engine.findUser(username);
       if (await isPasswordOf(call, userId, password)) await answerSignedIn(call, userId, 200);
     },

@@ -12,7 +12,7 @@
  * - a channel that nobody has been subscribed to for a while is forgotten (see {@link Channel.isIdle}), so there are no more
  *   channels than what connections were subscribed to a moment ago.
  */
-import { channelText, type Stamp } from '../message-text.js';
+import { channelText, type Stamp } from './message-text.js';
 
 /** What the kept messages of all channels take together. */
 export interface KeptTotal {

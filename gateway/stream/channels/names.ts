@@ -1,4 +1,4 @@
-/** Channels as clients name them: "markets", "book:<marketId>", "trades:<marketId>", "prices:<asset>", "user". */
+/** Names of channels: "markets", "book:<marketId>", "trades:<marketId>", "prices:<asset>", "user". */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
@@ -13,7 +13,7 @@ export type ChannelKind = ChannelId['kind'];
 
 const FORMS = 'markets, book:<marketId>, trades:<marketId>, prices:<asset> or user';
 
-/** What a name means to the user (0: nobody is signed in), or why it means nothing now. One channel has one name. */
+/** The channel that a name means to the user (0: nobody is signed in), or why there is none. */
 export function channelNamed(engine: Engine, userId: number, name: string): ChannelId | ErrorAnswer {
   if (name === 'markets') return { kind: 'markets' };
   if (name === 'user') return userId === 0 ? notSignedIn(name) : { kind: 'user', userId };
@@ -25,9 +25,11 @@ export function channelNamed(engine: Engine, userId: number, name: string): Chan
   }
   if (kind === 'prices') {
     const asset = engine.findAsset(subject);
-    return asset >= 0 ? { kind, asset } : invalidRequest({ [name]: `names no asset; ${listed(engine)}` });
+    return asset >= 0
+      ? { kind, asset }
+      : invalidRequest({ [name]: `is not the channel of a listed asset; ${listed(engine)}` });
   }
-  return invalidRequest({ [name]: `is no channel; channels are ${FORMS}` });
+  return invalidRequest({ [name]: `is not a channel; the channels are ${FORMS}` });
 }
 
 function splitName(name: string): [string, string] {
@@ -39,7 +41,7 @@ function notSignedIn(channel: string): ErrorAnswer {
   return errorAnswer(
     'missing_token',
     { channel },
-    'The channel "user" needs a session: connect with the header x-user-token or the cookie service-session, or send {"op":"auth","token":"..."} first.',
+    'The channel "user" requires a session. Connect with the x-user-token header or the service-session cookie, or first send {"op":"auth","token":"..."}.',
   );
 }
 

@@ -6,7 +6,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { buildDocument } from '../../../gateway/contract/document.js';
 import type { OpenApiDocument, Operation, PathItem, Response } from '../../../gateway/contract/openapi.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
-import { programVersion } from '../../../gateway/version.js';
+import { programVersion } from '../../../gateway/start/version.js';
 
 export interface SeenAnswer {
   status: number;

@@ -150,7 +150,7 @@ describe('one connection', () => {
       expect(answer).toMatchObject({ status: 400, headers: { connection: 'close' } });
       expect(JSON.parse(answer!.text).error).toMatchObject({
         code: 'invalid_request',
-        details: { body: 'did not come in whole within 5 seconds' },
+        details: { body: 'was not received within 5 seconds' },
       });
       await client.closed();
     }

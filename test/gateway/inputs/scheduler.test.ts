@@ -1,8 +1,8 @@
 /** The scheduler on a real engine, sequencer and journal: never early, never idle while there is work, never starving. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { MarketStatus, Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import { Scheduler } from '../../../gateway/inputs/scheduler.js';
 import { FeedClock } from '../../../gateway/time/clock.js';
-import { Scheduler } from '../../../gateway/time/scheduler.js';
 import { SubmitRefused } from '../../../persistence/sequencer.js';
 import { buy, registration, WINDOW_START_MS } from '../../support/engine-support.js';
 import { Exchange, eventually, HandClock } from '../../support/house-support.js';

@@ -139,11 +139,11 @@ describe('of an exchange', () => {
     expect(grown('exchange_http_answers_total{method="",route="",status="404"}')).toBe(1);
 
     // Six commands of requests; all seven requests, the one that nobody takes, and the first look.
-    for (const stage of ['queue', 'apply', 'commit'])
+    for (const stage of ['receive', 'apply', 'commit'])
       expect(grown(`exchange_${stage}_seconds_count`)).toBe(6);
     expect(grown('exchange_request_seconds_count')).toBe(9);
     const inAll = grown('exchange_request_seconds_sum');
-    const parts = ['queue', 'apply', 'commit'].map((stage) => grown(`exchange_${stage}_seconds_sum`));
+    const parts = ['receive', 'apply', 'commit'].map((stage) => grown(`exchange_${stage}_seconds_sum`));
     expect(Math.min(...parts)).toBeGreaterThan(0);
     expect(parts.reduce((a, b) => a + b, 0)).toBeLessThan(inAll);
     expect(grown('exchange_commit_commands_sum')).toBe(6);

@@ -170,7 +170,7 @@ describe('all or none', () => {
     expect(first.json.error).toEqual({
       code: 'insufficient_shares',
       message:
-        'Nothing of the batch was carried out, because of its operation 2. This needs 1000 shares, but 9 are free to sell.',
+        'The batch was not executed because operation 2 failed. This requires 1000 shares, but 9 are available to sell.',
       details: { operation: 2, required: 1_000, available: 9 },
     });
     expect(await accounts([ada, bob])).toEqual(before);

@@ -83,7 +83,7 @@ test('a cursor goes on in its own list and is refused by every other', async () 
     expect([status, typeof json.nextCursor], list.path).toEqual([200, 'string']);
     cursors.push(json.nextCursor);
   }
-  const refused = { code: 'invalid_request', details: { cursor: 'is not a cursor that this list gave' } };
+  const refused = { code: 'invalid_request', details: { cursor: 'is not a cursor of this list' } };
   for (const [i, cursor] of cursors.entries()) {
     for (const [j, list] of lists.entries()) {
       const { status, json } = await ask(list, `limit=1&cursor=${cursor}`);

@@ -165,7 +165,7 @@ describe('over the API', () => {
     expect([status, json.error.code, json.error.details]).toEqual([
       400,
       'invalid_request',
-      { [field]: 'stands in the body more than once' },
+      { [field]: 'is duplicated' },
     ]);
     expect(await server.state()).toEqual(before);
   });
@@ -177,7 +177,7 @@ describe('over the API', () => {
     ] as const) {
       expect(await stream.refusal(text)).toMatchObject({
         code: 'invalid_request',
-        details: { [key]: 'stands in the message more than once' },
+        details: { [key]: 'is duplicated' },
       });
     }
     await stream.caughtUp();

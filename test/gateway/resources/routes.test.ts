@@ -625,7 +625,7 @@ describe('history', () => {
     const other = await api.read(`/users/${bob.userId}/trades?cursor=${first.nextCursor}`);
     expect([other.status, other.json.error.details]).toEqual([
       400,
-      { cursor: 'is not a cursor that this list gave' },
+      { cursor: 'is not a cursor of this list' },
     ]);
   });
 

@@ -22,7 +22,7 @@ function setUp() {
     const reader: Waiting = {
       backlogBytes,
       end: () => {
-        backlogs.left(reader.backlogBytes);
+        backlogs.addClosed(reader.backlogBytes);
         close('ended');
       },
       cutOff: () => close('cut off'),

@@ -68,7 +68,7 @@ describe('what may be said', () => {
       'an unknown channel',
       { op: 'subscribe', channels: ['markets', 'weather'] },
       'invalid_request',
-      /weather is no channel/,
+      /weather is not a channel/,
     ],
     [
       'an unknown asset',
@@ -76,7 +76,12 @@ describe('what may be said', () => {
       'invalid_request',
       /assets are BTC, ETH/,
     ],
-    ['another spelling', { op: 'subscribe', channels: ['prices:btc'] }, 'invalid_request', /names no asset/],
+    [
+      'another spelling',
+      { op: 'subscribe', channels: ['prices:btc'] },
+      'invalid_request',
+      /is not the channel of a listed asset/,
+    ],
     [
       'an unknown market',
       { op: 'subscribe', channels: ['book:btc-15m-1763701200'] },

@@ -6,12 +6,12 @@ import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import type { DepthLevel } from '../../../engine/interface/views.js';
+import { WatchedSequencer } from '../../../gateway/observe/watched-sequencer.js';
 import type { Channel, Subscriber } from '../../../gateway/stream/channels/channel.js';
 import { type ChannelId, channelNamed } from '../../../gateway/stream/channels/names.js';
 import { Hub } from '../../../gateway/stream/hub.js';
 import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits.js';
 import { ServerMessage } from '../../../gateway/stream/messages.js';
-import { WatchedSequencer } from '../../../gateway/watched-sequencer.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import type { CommitDone } from '../../../persistence/journal/journal.js';
@@ -187,11 +187,11 @@ describe('numbers', () => {
     ]);
 
     channel.remove(subscriber, 5_000);
-    bench.hub.rest(5_999);
+    bench.hub.forgetIdle(5_999);
     bench.do(bench.rest(1, 402));
     await bench.flush();
     expect(channel.since(first)).toHaveLength(3);
-    bench.hub.rest(6_000);
+    bench.hub.forgetIdle(6_000);
     bench.do(bench.rest(1, 403), bench.rest(1, 404));
     await bench.flush();
     // It is forgotten, and nothing is made for it.
@@ -218,7 +218,7 @@ describe('numbers', () => {
     bench.do(bench.rest(1, 400));
     await bench.flush();
     channel.remove(subscriber, 0);
-    bench.hub.rest(1);
+    bench.hub.forgetIdle(1);
     const again = bench.follow(`book:${MARKET}`).channel;
     expect(again).not.toBe(channel);
     expect(again.since(channel.lastSequence)).toEqual([]);
@@ -234,7 +234,7 @@ describe('numbers', () => {
     bench.do(bench.rest(1, 400, 1_000), price(100_001, bench.nowMs));
     await bench.flush();
     for (const { channel, subscriber } of followed) channel.remove(subscriber, 0);
-    bench.hub.rest(1_000);
+    bench.hub.forgetIdle(1_000);
     for (const [i, { channel }] of followed.entries()) {
       expect(bench.follow(names[i]!, 1).channel === channel, names[i]).toBe(channel === stays);
     }

@@ -1,5 +1,5 @@
 /** The messages of the server, as JSON text. What each looks like is in messages.ts. */
-import type { ErrorAnswer } from '../http/errors.js';
+import type { ErrorAnswer } from '../../http/errors.js';
 
 /** The command after which something is true. */
 export interface Stamp {

@@ -6,8 +6,8 @@
  * deadline stays the same, which is the case for all but a few commands.
  */
 import { SubmitRefused } from '../../persistence/sequencer.js';
-import type { Submitter } from '../submitter.js';
-import type { Clock } from './clock.js';
+import type { Submitter } from '../observe/watched-sequencer.js';
+import type { Clock } from '../time/clock.js';
 
 /** The longest sleep, in real time: after it the clock is looked at again, should it have been set. */
 const MAX_SLEEP_MS = 1_000;

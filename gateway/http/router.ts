@@ -1,0 +1,133 @@
+/**
+ * The router: the only file that registers handlers with uWebSockets.js, so every route, file and
+ * WebSocket passes the checks here. They prevent request smuggling: a request that a proxy and
+ * uWebSockets.js could delimit differently never reaches a handler.
+ *
+ * Always holds, on every path:
+ * - a request has at most one Content-Length, which is a number, or Transfer-Encoding: chunked. It
+ *   has no Trailer header, and no header that affects handling has two different values. Any other
+ *   request is refused and its connection closed;
+ * - a chunked body is accepted only by {@link Router.onBody}, and its request is the last on its
+ *   connection: uWebSockets.js parses chunks and trailers loosely and may take the bytes after them
+ *   for a request. It closes a connection that receives a second request before the first is
+ *   answered, so an answer sent in a later turn, which then closes the connection, lets none in;
+ * - a WebSocket handshake has no body.
+ *
+ * A proxy in front must check what uWebSockets.js does not report: non-ASCII bytes at either end of
+ * a header's value, and headers after one without a name.
+ */
+import * as uWS from 'uWebSockets.js';
+import type { FieldProblems } from '../json/problems.js';
+import { Request } from './request.js';
+
+/** `raw` is only valid within the call. */
+export type Handler = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) => void;
+/** Answers 400 with the problems, in a later turn, and closes the connection. */
+export type Refuse = (response: uWS.HttpResponse, request: Request, problems: FieldProblems) => void;
+type Verb = 'get' | 'head' | 'post' | 'put' | 'del' | 'any';
+type Upgrade = (
+  response: uWS.HttpResponse,
+  request: Request,
+  raw: uWS.HttpRequest,
+  context: uWS.us_socket_context_t,
+) => void;
+
+type Listen = (
+  host: string,
+  port: number,
+  options: number,
+  done: (socket: ListenSocket | false) => void,
+) => void;
+type ListenSocket = Parameters<typeof uWS.us_listen_socket_close>[0];
+/** Missing from the types of uWebSockets.js. */
+const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
+
+const NO_CHUNKS: FieldProblems = { 'Transfer-Encoding': 'is not allowed on a request without a body' };
+const NO_BODY: FieldProblems = { 'Content-Length': 'must be 0: a handshake has no body' };
+
+export class Router {
+  private readonly app = uWS.App();
+  private listening: ListenSocket | null = null;
+
+  constructor(
+    private readonly trustProxy: boolean,
+    private readonly refuse: Refuse,
+  ) {}
+
+  /** Handles requests without a body. A body with Content-Length is read and dropped. */
+  on(verb: Verb, path: string, handler: Handler): void {
+    this.register(verb, path, (response, request, raw) => {
+      if (request.isChunked) this.refuse(response, request, NO_CHUNKS);
+      else handler(response, request, raw);
+    });
+  }
+
+  /**
+   * Handles requests whose body the handler reads. If it `isChunked`, the answer must be sent in a
+   * later turn and close the connection.
+   */
+  onBody(verb: Verb, path: string, handler: Handler): void {
+    this.register(verb, path, handler);
+  }
+
+  onUpgrade<Data>(path: string, behavior: uWS.WebSocketBehavior<Data>, upgrade: Upgrade): void {
+    this.app.ws<Data>(path, {
+      ...behavior,
+      upgrade: (response, raw, context) => {
+        const request = new Request(raw, this.trustProxy);
+        const problems = request.problems ?? (request.announcesBody ? NO_BODY : null);
+        if (problems === null) upgrade(response, request, raw, context);
+        else this.refuse(response, request, problems);
+      },
+    });
+  }
+
+  /** Reports each connection that opens (`change` is 1) or closes (-1). */
+  onConnection(handler: (response: uWS.HttpResponse, change: number) => void): void {
+    this.app.filter(handler);
+  }
+
+  /** Sends a text to every WebSocket subscribed to the topic. */
+  publish(topic: string, text: string): void {
+    this.app.publish(topic, text);
+  }
+
+  /**
+   * Resolves to the port. Rejects if the address is not available, or if another process listens on
+   * it: uWebSockets.js would share connections with that process.
+   */
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const listen = this.app.listen.bind(this.app) as unknown as Listen;
+      listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+        if (socket === false) {
+          reject(
+            new Error(`cannot listen on ${host}:${port}: is the port in use, or is the address not local?`),
+          );
+          return;
+        }
+        this.listening = socket;
+        resolve(uWS.us_socket_local_port(socket as never));
+      });
+    });
+  }
+
+  /** Accepts no new connections. */
+  stopListening(): void {
+    if (this.listening !== null) uWS.us_listen_socket_close(this.listening);
+    this.listening = null;
+  }
+
+  /** Closes all connections. */
+  close(): void {
+    this.app.close();
+  }
+
+  private register(verb: Verb, path: string, handler: Handler): void {
+    this.app[verb](path, (response, raw) => {
+      const request = new Request(raw, this.trustProxy);
+      if (request.problems === null) handler(response, request, raw);
+      else this.refuse(response, request, request.problems);
+    });
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * The sequencer of a running exchange. It notifies watchers after each command, whoever sent it, and
+ * can halt trading.
+ *
+ * Watchers run before the sender sees the result. They may read the engine, its result and its
+ * events, but must not submit commands: the sender relies on the result buffer.
+ *
+ * Always holds: once trading is halted, no command is executed, whether it comes from a client, the
+ * house, the price feed or the scheduler. Commands accepted before become durable and are answered,
+ * and the state can still be read.
+ */
+import type { Command } from '../../engine/interface/commands.js';
+import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
+
+/** All that most senders of commands need. */
+export type Submitter = Pick<Sequencer, 'engine' | 'submit'>;
+
+/** Trading is halted until the exchange is restarted; the command was not executed. */
+export class TradingHalted extends SubmitRefused {
+  override name = 'TradingHalted';
+}
+
+export class WatchedSequencer extends Sequencer {
+  private readonly watchers: (() => void)[] = [];
+  private readonly haltWatchers: (() => void)[] = [];
+  private haltReason: string | null = null;
+
+  watch(watcher: () => void): void {
+    this.watchers.push(watcher);
+  }
+
+  /** Calls the watcher when trading is halted; at once if it already is. */
+  whenHalted(watcher: () => void): void {
+    if (this.haltReason === null) this.haltWatchers.push(watcher);
+    else watcher();
+  }
+
+  /** Halts trading permanently. The first reason is kept. */
+  halt(reason: string): void {
+    if (this.haltReason !== null) return;
+    this.haltReason = reason;
+    for (const watcher of this.haltWatchers) watcher();
+  }
+
+  /** Why trading is halted; null: it is not. */
+  get halted(): string | null {
+    return this.haltReason;
+  }
+
+  /** @throws TradingHalted if trading is halted; otherwise like {@link Sequencer.submit} */
+  override submit(command: Command): NumberBuffer {
+    if (this.haltReason !== null) throw new TradingHalted(`trading is halted: ${this.haltReason}`);
+    const result = super.submit(command);
+    for (const watcher of this.watchers) watcher();
+    return result;
+  }
+}

@@ -1,0 +1,28 @@
+/** Errors of the configuration, for the operator. */
+import { fileProblem } from '../../persistence/storage/sqlite-codes.js';
+
+/** A variable has an invalid value. */
+export class ConfigError extends Error {}
+
+type ErrorClass = new (...given: never[]) => Error;
+
+/**
+ * Runs code that uses the file or folder that a variable names. Errors of the operating system, of
+ * SQLite and of the given classes become a ConfigError that names the variable; others pass through.
+ * @throws ConfigError
+ */
+export async function withVariable<T>(
+  name: string,
+  work: () => T | Promise<T>,
+  classes: readonly ErrorClass[] = [],
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isExpected =
+      error instanceof Error &&
+      ('syscall' in error || fileProblem(error) !== null || classes.some((kind) => error instanceof kind));
+    if (!isExpected) throw error;
+    throw new ConfigError(`${name} cannot be used: ${error.message}`, { cause: error });
+  }
+}
