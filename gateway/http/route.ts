@@ -15,6 +15,14 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
  */
 export type Access = 'open' | 'public' | 'session' | 'partner';
 
+/** A request and its response, for the description of the API. */
+export interface RouteExample {
+  /** The request body; absent if there is none. */
+  request?: unknown;
+  /** The response body; absent if there is none. */
+  response?: unknown;
+}
+
 /** Unknown to the type system at the edges: the router hands each handler what its own schemas made. */
 export interface Route<Body = unknown, Query = unknown> {
   method: Method;
@@ -40,6 +48,7 @@ export interface Route<Body = unknown, Query = unknown> {
   idempotent?: boolean;
   /** Status → what the answer looks like; null: no body. */
   responses: Record<number, z.ZodType | null>;
+  example: RouteExample;
   /** The errors that the state of the exchange can give here, besides those that come from the other fields of the route. */
   errors?: readonly ErrorCode[];
   /** Whether a success sets the session cookie, or clears it. */

@@ -21,6 +21,7 @@ import {
   profileText,
 } from '../../json/views.js';
 import { readHistory } from '../history/read.js';
+import * as examples from './examples.js';
 
 export const userRoutes: Route[] = [
   defineRoute({
@@ -32,6 +33,7 @@ export const userRoutes: Route[] = [
     query: requests.NoQuery,
     responses: { 200: answers.Profile },
     errors: ['user_not_found', 'unavailable'],
+    example: examples.profile,
     handle(call) {
       const account = findAccount(call);
       if (account === null) return;
@@ -53,6 +55,7 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     query: requests.NoQuery,
     responses: { 200: answers.Balance },
+    example: examples.balance,
     handle(call) {
       const account = call.engine.account(call.userId)!;
       call.answer(
@@ -71,6 +74,7 @@ export const userRoutes: Route[] = [
     query: requests.PagedQuery,
     responses: { 200: answers.Positions },
     errors: ['user_not_found'],
+    example: examples.positions,
     handle(call) {
       const account = findAccount(call);
       if (account === null) return;
@@ -98,6 +102,7 @@ export const userRoutes: Route[] = [
     query: requests.NoQuery,
     responses: { 200: answers.Referral },
     errors: ['user_not_found'],
+    example: examples.referral,
     handle(call) {
       const account = findAccount(call);
       if (account === null) return;
@@ -119,6 +124,7 @@ export const userRoutes: Route[] = [
     idempotent: true,
     responses: { 200: answers.OwnReferral },
     errors: ['referral_code_taken', 'limit_reached'],
+    example: examples.referralCode,
     handle(call) {
       const { userId, idempotencyKey } = call;
       const code = call.body.code.toUpperCase();

@@ -12,6 +12,7 @@ import { batchRejection, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import * as answers from '../../json/answers.js';
 import * as requests from '../../json/requests.js';
+import * as examples from './examples.js';
 import { quickCheck } from './quick-check.js';
 import { batchReceipt, refusedOperation } from './receipts.js';
 import { BatchBody, operationNamesAnother, readOperations } from './requests.js';
@@ -44,6 +45,7 @@ export const batchRoutes: Route[] = [
       'insufficient_liquidity',
       'amount_too_small',
     ],
+    example: examples.batch,
     handle(call) {
       const { body, engine, userId, idempotencyKey } = call;
       const { commands: operations, problems } = readOperations(engine, userId, body.operations);

@@ -14,6 +14,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import * as answers from '../../json/answers.js';
 import { microsText } from '../../json/decimal.js';
 import * as requests from '../../json/requests.js';
+import * as examples from './examples.js';
 import { isListed, readHistory } from './read.js';
 import { leaderboardText, marketTradeText, pointsText, userTradeText } from './texts.js';
 
@@ -26,6 +27,7 @@ export const historyRoutes: Route[] = [
     query: requests.PastMarketsQuery,
     responses: { 200: answers.PastMarkets },
     errors: ['unavailable'],
+    example: examples.pastMarkets,
     handle(call) {
       const { engine, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
@@ -50,6 +52,7 @@ export const historyRoutes: Route[] = [
     query: requests.PagedQuery,
     responses: { 200: answers.MarketTrades },
     errors: ['market_not_found', 'unavailable'],
+    example: examples.marketTrades,
     handle(call) {
       const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
       const list = `tape/${marketId}`;
@@ -76,6 +79,7 @@ export const historyRoutes: Route[] = [
     query: requests.PagedQuery,
     responses: { 200: answers.UserTrades },
     errors: ['user_not_found', 'unavailable'],
+    example: examples.userTrades,
     handle(call) {
       const { engine } = call;
       const userId = idNumber('u', call.parameter('id'));
@@ -103,6 +107,7 @@ export const historyRoutes: Route[] = [
     query: requests.PagedQuery,
     responses: { 200: answers.Points },
     errors: ['unavailable'],
+    example: examples.points,
     handle(call) {
       const { engine, userId } = call;
       const list = `points/u${userId}`;
@@ -126,6 +131,7 @@ export const historyRoutes: Route[] = [
     query: requests.LeaderboardQuery,
     responses: { 200: answers.Leaderboard },
     errors: ['unavailable'],
+    example: examples.leaderboard,
     handle(call) {
       const { metric, period, limit } = call.query;
       const list = `leaderboard/${metric}/${period}`;

@@ -11,6 +11,7 @@ import * as answers from '../../json/answers.js';
 import * as requests from '../../json/requests.js';
 import { marketText, quoteText } from '../../json/views.js';
 import { isListed, readHistory } from '../history/read.js';
+import * as examples from './examples.js';
 import { answerMarkets, listName } from './list.js';
 import { orderbookBytes } from './orderbook.js';
 
@@ -23,6 +24,7 @@ export const marketRoutes: Route[] = [
     query: requests.MarketsQuery,
     responses: { 200: answers.Markets },
     errors: ['unavailable'],
+    example: examples.markets,
     handle(call) {
       const { asset } = call.query;
       if (asset !== undefined && !isListed(call, asset)) return;
@@ -38,6 +40,7 @@ export const marketRoutes: Route[] = [
     summary: 'The active 15-minute markets',
     query: requests.ActiveMarketsQuery,
     responses: { 200: answers.ActiveMarkets },
+    example: examples.activeMarkets,
     handle(call) {
       const { engine, gateway, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
@@ -64,6 +67,7 @@ export const marketRoutes: Route[] = [
     query: requests.NoQuery,
     responses: { 200: answers.MarketWithHistory },
     errors: ['market_not_found', 'unavailable'],
+    example: examples.market,
     handle(call) {
       const { engine } = call;
       const marketId = marketIdNumber(engine, call.parameter('id'));
@@ -82,6 +86,7 @@ export const marketRoutes: Route[] = [
     query: requests.DepthQuery,
     responses: { 200: answers.Orderbook },
     errors: ['market_not_found'],
+    example: examples.orderbook,
     handle(call) {
       const market = findMarket(call, call.parameter('marketId'));
       if (market === null) return;
@@ -99,6 +104,7 @@ export const marketRoutes: Route[] = [
     query: requests.QuoteQuery,
     responses: { 200: answers.Quote },
     errors: ['market_not_found', 'market_not_active'],
+    example: examples.quote,
     handle(call) {
       const market = findMarket(call, call.parameter('marketId'));
       if (market === null) return;

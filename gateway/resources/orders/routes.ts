@@ -10,6 +10,7 @@ import { cancelAllReceipt, cancelReceipt, claimReceipt, orderReceipt } from '../
 import * as requests from '../../json/requests.js';
 import { orderText } from '../../json/views.js';
 import { buyCommand, sellCommand } from './commands.js';
+import * as examples from './examples.js';
 import { type Problem, readBuy, readSell } from './requests.js';
 
 /** Of every order, besides what it lacks: money or shares. */
@@ -33,6 +34,7 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: answers.BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
+    example: examples.buy,
     handle(call) {
       const order = orderOf(call, readBuy);
       if (order === null) return;
@@ -53,6 +55,7 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: answers.SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
+    example: examples.sell,
     handle(call) {
       const order = orderOf(call, readSell);
       if (order === null) return;
@@ -73,6 +76,7 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: answers.ClaimReceipt },
     errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim'],
+    example: examples.claim,
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === null) return;
@@ -91,6 +95,7 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: answers.CancelReceipt },
     errors: ['market_not_found', 'order_not_found'],
+    example: examples.cancel,
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === null) return;
@@ -115,6 +120,7 @@ export const tradingRoutes: Route[] = [
     idempotent: true,
     responses: { 200: answers.CancelAllReceipt },
     errors: ['market_not_found'],
+    example: examples.cancelAll,
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === null) return;
@@ -131,6 +137,7 @@ export const tradingRoutes: Route[] = [
     userParameter: 'id',
     query: requests.PagedQuery,
     responses: { 200: answers.Orders },
+    example: examples.orders,
     handle(call) {
       const { engine, userId } = call;
       const page = pageOf(call, engine.orders(userId), {

@@ -13,6 +13,7 @@ import { microsText } from '../../json/decimal.js';
 import { balanceText, type ReceiptWriter, resultFields } from '../../json/receipts.js';
 import * as requests from '../../json/requests.js';
 import { moneyFieldsText } from '../../json/views.js';
+import * as examples from './examples.js';
 
 export const partnerRoutes: Route[] = [
   defineRoute({
@@ -25,6 +26,7 @@ export const partnerRoutes: Route[] = [
     body: requests.TransferBody,
     responses: { 200: answers.TransferReceipt },
     errors: ['user_not_found', 'idempotency_key_reused', 'limit_reached'],
+    example: examples.deposit,
     handle(call) {
       transfer(call, 'deposit');
     },
@@ -40,6 +42,7 @@ export const partnerRoutes: Route[] = [
     body: requests.TransferBody,
     responses: { 200: answers.TransferReceipt },
     errors: ['user_not_found', 'idempotency_key_reused', 'insufficient_balance', 'limit_reached'],
+    example: examples.withdrawal,
     handle(call) {
       transfer(call, 'withdraw');
     },
@@ -53,6 +56,7 @@ export const partnerRoutes: Route[] = [
     query: requests.PartnerQuery,
     responses: { 200: answers.PartnerUser },
     errors: ['user_not_found'],
+    example: examples.user,
     handle(call) {
       const { engine } = call;
       const account = engine.account(idNumber('u', call.parameter('id')));

@@ -14,6 +14,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import * as answers from '../../json/answers.js';
 import { resultFields } from '../../json/receipts.js';
 import * as requests from '../../json/requests.js';
+import * as examples from './examples.js';
 
 export const signInRoutes: Route[] = [
   defineRoute({
@@ -28,6 +29,7 @@ export const signInRoutes: Route[] = [
     responses: { 201: answers.SignedIn },
     errors: ['username_taken', 'limit_reached'],
     setsCookie: true,
+    example: examples.register,
     async handle(call) {
       const { username, password, referralCode = '' } = call.body;
       const { engine, gateway, partner } = call;
@@ -67,6 +69,7 @@ export const signInRoutes: Route[] = [
     responses: { 200: answers.SignedIn },
     errors: ['wrong_credentials'],
     setsCookie: true,
+    example: examples.login,
     async handle(call) {
       const { username, password } = call.body;
       if (!call.takeOfTriedName(username)) return;
@@ -85,6 +88,7 @@ export const signInRoutes: Route[] = [
     body: requests.EmptyBody,
     responses: { 204: null },
     setsCookie: true,
+    example: examples.logout,
     handle(call) {
       call.addHeader('Set-Cookie', clearedSessionCookie(call.isSecure));
       call.answer(204, '');
@@ -102,6 +106,7 @@ export const signInRoutes: Route[] = [
     responses: { 200: answers.NewToken },
     errors: ['wrong_credentials'],
     setsCookie: true,
+    example: examples.password,
     async handle(call) {
       const { engine, userId, gateway } = call;
       const { currentPassword, newPassword } = call.body;
@@ -130,6 +135,7 @@ export const signInRoutes: Route[] = [
     summary: 'Who is signed in',
     query: requests.NoQuery,
     responses: { 200: answers.SessionOwner },
+    example: examples.session,
     handle(call) {
       const { userId, username } = call.engine.account(call.userId)!;
       call.answer(200, `{"userId":"u${userId}","username":"${username}","sequence":${call.engine.sequence}}`);

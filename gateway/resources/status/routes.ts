@@ -5,6 +5,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import * as answers from '../../json/answers.js';
 import * as requests from '../../json/requests.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
+import * as examples from './examples.js';
 
 export const operationRoutes: Route[] = [
   defineRoute({
@@ -15,6 +16,7 @@ export const operationRoutes: Route[] = [
     summary: 'Alive',
     query: requests.NoQuery,
     responses: { 200: answers.Health },
+    example: examples.health,
     handle(call) {
       call.answer(200, '{"status":"ok"}');
     },
@@ -28,6 +30,7 @@ export const operationRoutes: Route[] = [
     summary: 'Ready for traffic; else 503',
     query: requests.NoQuery,
     responses: { 200: answers.Ready },
+    example: examples.ready,
     handle(call) {
       const { gateway } = call;
       const reason = gateway.notReady();
@@ -45,6 +48,7 @@ export const operationRoutes: Route[] = [
     summary: 'Version, sequence and digest',
     query: requests.NoQuery,
     responses: { 200: answers.Status },
+    example: examples.status,
     handle(call) {
       const { engine, gateway } = call;
       call.answer(
@@ -65,6 +69,7 @@ export const operationRoutes: Route[] = [
     query: requests.NoQuery,
     produces: METRICS_TYPE,
     responses: { 200: answers.MetricsText },
+    example: examples.metrics,
     async handle(call) {
       const { metrics } = call.gateway;
       const text = await metrics.text();

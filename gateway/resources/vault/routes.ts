@@ -13,6 +13,7 @@ import * as answers from '../../json/answers.js';
 import { microsText } from '../../json/decimal.js';
 import { claimYieldReceipt, depositText, stakeReceipt, unstakeReceipt } from '../../json/receipts.js';
 import * as requests from '../../json/requests.js';
+import * as examples from './examples.js';
 
 export const vaultRoutes: Route[] = [
   defineRoute({
@@ -22,6 +23,7 @@ export const vaultRoutes: Route[] = [
     summary: 'The vaults',
     query: requests.NoQuery,
     responses: { 200: answers.Vaults },
+    example: examples.vaults,
     handle(call) {
       const { engine } = call;
       const vault = engine.vault();
@@ -44,6 +46,7 @@ export const vaultRoutes: Route[] = [
     idempotent: true,
     responses: { 201: answers.StakeReceipt },
     errors: ['insufficient_balance', 'limit_reached'],
+    example: examples.stake,
     handle(call) {
       const { userId, idempotencyKey, body } = call;
       call.execute({ kind: 'stake', userId, idempotencyKey, amountMicros: body.amount }, 201, stakeReceipt);
@@ -60,6 +63,7 @@ export const vaultRoutes: Route[] = [
     idempotent: true,
     responses: { 200: answers.UnstakeReceipt },
     errors: ['deposit_not_found', 'deposit_closed'],
+    example: examples.unstake,
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = depositOf(call);
@@ -78,6 +82,7 @@ export const vaultRoutes: Route[] = [
     idempotent: true,
     responses: { 200: answers.ClaimYieldReceipt },
     errors: ['deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
+    example: examples.claimYield,
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = depositOf(call);
@@ -95,6 +100,7 @@ export const vaultRoutes: Route[] = [
     query: requests.PagedQuery,
     responses: { 200: answers.Deposits },
     errors: ['user_not_found'],
+    example: examples.deposits,
     handle(call) {
       const { engine } = call;
       const userId = idNumber('u', call.parameter('userId'));
