@@ -22,8 +22,8 @@ export interface ListOrder<Entry> {
 
 export interface Page<Entry> {
   entries: Entry[];
-  /** As JSON: null, or the cursor in quotes. */
-  nextCursorText: string;
+  /** The cursor of the next page; null: this is the last. */
+  nextCursor: string | null;
 }
 
 /** A page of entries that stand in the list's order; null if the cursor is not one of this list, and the client was told. */
@@ -45,8 +45,8 @@ export function pageOf<Entry>(
   const page = entries.slice(start, start + limit);
   const last = page.at(-1);
   const isLastPage = last === undefined || start + limit >= entries.length;
-  const nextCursorText = isLastPage ? 'null' : `"${cursorOf(order.list, order.positionOf(last))}"`;
-  return { entries: page, nextCursorText };
+  const nextCursor = isLastPage ? null : cursorOf(order.list, order.positionOf(last));
+  return { entries: page, nextCursor };
 }
 
 export function cursorOf(list: string, position: number): string {

@@ -15,11 +15,11 @@ import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.j
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import { type Quota, type Share, triedKey } from '../fair-use/fair-use.js';
-import type { ReceiptWriter } from '../json/receipts.js';
 import { elapsedMs } from '../time/clock.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { writeLast } from './last-answer.js';
+import type { ReceiptWriter } from './receipt.js';
 import type { Request } from './request.js';
 import { requestAddress } from './request-address.js';
 import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';

@@ -1,14 +1,12 @@
 /** The fields that response bodies have in common, in the API's units. */
 import { z } from 'zod';
 
-const decimal = z.number().brand<'Decimal'>();
+/** A number that is written from its exact text. */
+export const decimal = z.number().brand<'Decimal'>();
 
 export const money = decimal.meta({ description: 'US dollars, at most 6 decimal places' });
 export const shares = decimal.min(0).meta({ description: 'Shares, at most 3 decimal places' });
 export const price = decimal.min(0).max(1).meta({ description: 'US dollars per share' });
-export const points = decimal.min(0);
-/** Of a metric in dollars or in points. */
-export const metricValue = decimal;
 export const timeMs = z.int().min(0).meta({ description: 'Milliseconds since the epoch' });
 export const sequence = z
   .int()
