@@ -50,7 +50,11 @@ function union(options: readonly JsonSchema[]): object {
   return { anyOf: options.map(compilable) };
 }
 
-function objectParts({ properties = {}, required, additionalProperties }: JsonSchema): object {
-  const fields = Object.entries(properties).map(([name, field]) => [name, compilable(field as JsonSchema)]);
+/** @throws Error when a required field follows an optional one: fast-json-stringify would write it first. */
+function objectParts({ properties = {}, required = [], additionalProperties }: JsonSchema): object {
+  const names = Object.keys(properties);
+  const misplaced = names.slice(0, required.length).find((name) => !required.includes(name));
+  if (misplaced !== undefined) throw new Error(`the optional field ${misplaced} must come last`);
+  const fields = names.map((name) => [name, compilable(properties[name] as JsonSchema)]);
   return { properties: Object.fromEntries(fields), required, additionalProperties };
 }

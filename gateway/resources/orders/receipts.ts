@@ -7,7 +7,8 @@ import { serializer } from '../../json/serializer.js';
 import { CancelAllReceipt, ClaimReceipt } from './schemas.js';
 
 const cancelAllText = serializer(CancelAllReceipt);
-const claimText = serializer(ClaimReceipt);
+const claimText = serializer(ClaimReceipt.omit({ refundedFees: true }));
+const voidClaimText = serializer(ClaimReceipt.required());
 
 /** Written by hand, because batches are full of cancels. */
 export function cancelReceipt(assets: Assets, result: NumberBuffer, at: number): string {
@@ -36,13 +37,14 @@ export const cancelAllReceipt: ReceiptWriter = (assets, result, at) => {
 export const claimReceipt: ReceiptWriter = (assets, result, at) => {
   const claim = resultFields('claim', result, at);
   const resolution = resolutionName(claim.resolution)!;
-  return claimText({
+  const receipt = {
     marketId: marketIdText(assets, claim.marketId),
     resolution,
     shares: lots(claim.lots),
     payout: micros(claim.payoutMicros),
-    ...(resolution === 'VOID' ? { refundedFees: micros(claim.refundMicros) } : {}),
+    refundedFees: micros(claim.refundMicros),
     balance: balanceOf(claim),
     sequence: claim.sequence,
-  });
+  };
+  return resolution === 'VOID' ? voidClaimText(receipt) : claimText(receipt);
 };
