@@ -5,7 +5,9 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Engine } from '../../engine/engine.js';
-import { leaderboardText } from '../../gateway/resources/history/texts.js';
+import { serializer } from '../../gateway/json/serializer.js';
+import { LeaderboardEntry } from '../../gateway/resources/history/schemas.js';
+import { leaderboardEntryOf } from '../../gateway/resources/history/views.js';
 import { openJournal } from '../../persistence/data-folder.js';
 import { Follower } from '../../persistence/follower/follower.js';
 import type { HistoryAnswers, RequestOf } from '../../persistence/history/requests.js';
@@ -16,6 +18,8 @@ import { median, Samples, spread } from '../measure/samples.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 import type { Workload } from '../workload/workload.js';
 import { LARGE_AT_MS, LARGE_USERS, largeExchange } from './large-exchange.js';
+
+const entryText = serializer(LeaderboardEntry);
 
 export interface FollowerBenchOptions {
   /** The folder in which temporary folders are created. */
@@ -247,7 +251,7 @@ function request(follower: Follower, sequence: number, asked: BoardRequest): Pro
 
 function textLength(answer: HistoryAnswers['leaderboard' | 'rank']): number {
   if ('rank' in answer) return `${answer.rank}`.length;
-  return answer.entries.map(leaderboardText).join(',').length;
+  return answer.entries.map((entry) => entryText(leaderboardEntryOf(entry))).join(',').length;
 }
 
 function boardsPart(of: {

@@ -4,8 +4,11 @@ import { CODES, Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import { batchRejection, rejection } from '../../gateway/http/errors.js';
-import * as receipts from '../../gateway/json/receipts.js';
+import type { ReceiptWriter } from '../../gateway/http/receipt.js';
 import { batchReceipt, refusedOperation } from '../../gateway/resources/batch/receipts.js';
+import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
+import { cancelAllReceipt, cancelReceipt, claimReceipt } from '../../gateway/resources/orders/receipts.js';
+import { claimYieldReceipt, stakeReceipt, unstakeReceipt } from '../../gateway/resources/vault/receipts.js';
 
 export interface ExpectedAnswer {
   status: number;
@@ -32,23 +35,23 @@ function batchAnswer(engine: Engine, isAtomic: boolean): ExpectedAnswer {
   return { status, body: text };
 }
 
-function writerOf({ kind }: Command): receipts.ReceiptWriter {
+function writerOf({ kind }: Command): ReceiptWriter {
   switch (kind) {
     case 'buy':
     case 'sell':
-      return receipts.orderReceipt;
+      return orderReceipt;
     case 'cancel':
-      return receipts.cancelReceipt;
+      return cancelReceipt;
     case 'cancelAll':
-      return receipts.cancelAllReceipt;
+      return cancelAllReceipt;
     case 'claim':
-      return receipts.claimReceipt;
+      return claimReceipt;
     case 'stake':
-      return receipts.stakeReceipt;
+      return stakeReceipt;
     case 'unstake':
-      return receipts.unstakeReceipt;
+      return unstakeReceipt;
     case 'claimYield':
-      return receipts.claimYieldReceipt;
+      return claimYieldReceipt;
     default:
       throw new Error(`the soak does not send ${kind}`);
   }

@@ -12,7 +12,7 @@ import { ALL_TAGS, DESCRIPTION, TITLE } from './prose.js';
 import { Schemas } from './schemas.js';
 
 export function buildDocument(routes: readonly Route[], version: string): OpenApiDocument {
-  const schemas = new Schemas(new Set(routes.flatMap(({ body }) => (body === undefined ? [] : [body]))));
+  const schemas = new Schemas();
   const paths: Record<string, PathItem> = {};
   for (const route of routes) {
     const path = pathTemplate(route.path);

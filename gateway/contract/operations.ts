@@ -1,8 +1,7 @@
 /** Describes one route as an operation of the document. */
 import type { z } from 'zod';
-import type { Access, Route } from '../http/route.js';
+import type { Access, Route, RouteExample } from '../http/route.js';
 import { errorCodesOf, errorResponses, isRateLimited, ownAnswersOf } from './error-responses.js';
-import { EXAMPLES, type RouteExample } from './examples.js';
 import type { Header, MediaType, Operation, RequestBody, Response, Security } from './openapi.js';
 import { parametersOf } from './parameters.js';
 import { tagOf } from './prose.js';
@@ -39,7 +38,7 @@ const SECURITY: Record<Access, Security> = {
 };
 
 export function operationOf(route: Route, schemas: Schemas): Operation {
-  const example = EXAMPLES[`${route.method} ${route.path}`];
+  const { example } = route;
   const errorBody = schemas.errorBody;
   const parameters = parametersOf(route);
   return {
@@ -66,23 +65,19 @@ function operationId({ method, path }: Route): string {
 }
 
 /** A body is only required if `{}` is not valid. */
-function requestBody(body: z.ZodType, schemas: Schemas, example: RouteExample | undefined): RequestBody {
+function requestBody(body: z.ZodType, schemas: Schemas, example: RouteExample): RequestBody {
   const content: MediaType = { schema: schemas.of(body, 'input') };
-  if (example?.request !== undefined) content.examples = { request: { value: example.request } };
+  if (example.request !== undefined) content.examples = { request: { value: example.request } };
   return { required: !body.safeParse({}).success, content: { 'application/json': content } };
 }
 
-function successes(
-  route: Route,
-  schemas: Schemas,
-  example: RouteExample | undefined,
-): Record<string, Response> {
+function successes(route: Route, schemas: Schemas, example: RouteExample): Record<string, Response> {
   const responses: Record<string, Response> = {};
   for (const [status, schema] of Object.entries(route.responses)) {
     responses[status] = { description: status === '201' ? 'Created' : 'OK' };
     if (schema === null) continue;
     const content: MediaType = { schema: schemas.of(schema, 'output') };
-    if (example?.response !== undefined) content.examples = { response: { value: example.response } };
+    if (example.response !== undefined) content.examples = { response: { value: example.response } };
     responses[status].content = { [route.produces ?? 'application/json']: content };
   }
   return responses;

@@ -1,13 +1,12 @@
 /**
- * JSON Schemas, generated from the zod schemas that check requests and describe answers. A schema that
- * a module exports is a component named after its export; any other is inlined.
+ * JSON Schemas, generated from the zod schemas that check requests and write responses. A schema with a
+ * name (json/components.ts) is a component; any other is inlined.
  *
  * Requests are described as clients send them: a price as dollars, although the gateway uses ticks.
  */
 import { z } from 'zod';
-import * as answers from '../json/answers.js';
-import * as requests from '../json/requests.js';
-import { BatchBody } from '../resources/batch/requests.js';
+import { ErrorBody } from '../http/error-body.js';
+import { BODIES, type Components, RESPONSES } from '../json/components.js';
 import type { JsonSchema } from './openapi.js';
 
 type Direction = 'input' | 'output';
@@ -16,41 +15,29 @@ const REFERENCE = '#/components/schemas/';
 
 /** All named schemas, and references to them. */
 export class Schemas {
-  readonly components: Record<string, JsonSchema> = {};
-  private readonly names = new Map<z.ZodType, string>();
-
-  /** `bodies`: the request bodies of all routes. */
-  constructor(bodies: ReadonlySet<z.ZodType>) {
-    const named = Object.entries({ ...requests, BatchBody }).filter(([, schema]) =>
-      bodies.has(schema as never),
-    );
-    this.addComponents(answers, 'output');
-    this.addComponents(Object.fromEntries(named), 'input');
-  }
+  readonly components: Record<string, JsonSchema> = {
+    ...componentsOf(RESPONSES, 'output'),
+    ...componentsOf(BODIES, 'input'),
+  };
 
   /** The schema of all errors. */
   get errorBody(): JsonSchema {
-    return this.of(answers.ErrorBody, 'output');
+    return this.of(ErrorBody, 'output');
   }
 
   /** A reference if the schema has a name, else the schema itself. */
   of(schema: z.ZodType, direction: Direction): JsonSchema {
-    const name = this.names.get(schema);
+    const name = (direction === 'output' ? RESPONSES : BODIES).get(schema)?.id;
     return name === undefined ? written(schema, direction) : { $ref: REFERENCE + name };
   }
+}
 
-  private addComponents(schemas: object, direction: Direction): void {
-    const registry = z.registry<{ id: string }>();
-    for (const [name, schema] of Object.entries(schemas)) {
-      if (!(schema instanceof z.ZodType)) continue;
-      if (name in this.components) throw new Error(`two schemas are called ${name}`);
-      registry.add(schema, { id: name });
-      this.names.set(schema, name);
-    }
-    const uri = (name: string) => REFERENCE + name;
-    const made = z.toJSONSchema(registry, { io: direction, uri, override: mend });
-    for (const [name, schema] of Object.entries(made.schemas)) this.components[name] = withoutHead(schema);
-  }
+/** In alphabetical order. */
+function componentsOf(registry: Components, io: Direction): Record<string, JsonSchema> {
+  const uri = (name: string) => REFERENCE + name;
+  const { schemas } = z.toJSONSchema(registry, { io, uri, override: mend });
+  const names = Object.keys(schemas).sort();
+  return Object.fromEntries(names.map((name) => [name, withoutHead(schemas[name]!)]));
 }
 
 /** The inlined schema; for query strings, whose fields become parameters. */

@@ -23,8 +23,8 @@ export interface ListOrder<Entry> {
 
 export interface Page<Entry> {
   entries: Entry[];
-  /** As JSON: null, or the cursor in quotes. */
-  nextCursorText: string;
+  /** The cursor of the next page; null: this is the last. */
+  nextCursor: string | null;
 }
 
 /** A page of `entries`, which are in the list's order; null: invalid cursor, the client has been answered. */
@@ -46,8 +46,8 @@ export function pageOf<Entry>(
   const page = entries.slice(start, start + limit);
   const last = page.at(-1);
   const isLastPage = last === undefined || start + limit >= entries.length;
-  const nextCursorText = isLastPage ? 'null' : `"${cursorOf(order.list, order.positionOf(last))}"`;
-  return { entries: page, nextCursorText };
+  const nextCursor = isLastPage ? null : cursorOf(order.list, order.positionOf(last));
+  return { entries: page, nextCursor };
 }
 
 export function cursorOf(list: string, position: number): string {

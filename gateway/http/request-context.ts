@@ -17,12 +17,12 @@ import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.j
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import { type Quota, type RateLimitResult, signInKey } from '../fair-use/fair-use.js';
-import type { ReceiptWriter } from '../json/receipts.js';
 import type { RouteName } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { writeLast } from './last-answer.js';
+import type { ReceiptWriter } from './receipt.js';
 import type { Request } from './request.js';
 import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
 import type { Recipient } from './unsent-answers.js';

@@ -15,6 +15,14 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
  */
 export type Access = 'open' | 'public' | 'session' | 'partner';
 
+/** A request and its response, for the description of the API. */
+export interface RouteExample {
+  /** The request body; absent if there is none. */
+  request?: unknown;
+  /** The response body; absent if there is none. */
+  response?: unknown;
+}
+
 /** The server passes each handler the values that the route's own schemas parsed. */
 export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   method: Method;
@@ -38,6 +46,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   idempotent?: boolean;
   /** Status → schema of the body; null: no body. */
   responses: Record<number, z.ZodType | null>;
+  example: RouteExample;
   /** Errors that depend on the exchange's state. The others follow from the fields of the route. */
   errors?: readonly ErrorCode[];
   /** Whether a success sets or clears the session cookie. */

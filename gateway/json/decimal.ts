@@ -6,7 +6,8 @@
  * determine each other. So a double is the decimal n / scale exactly if dividing n by scale gives it back.
  */
 import { Big } from 'big.js';
-import { MAX_FIFTEEN_DIGITS, microsText } from '../../engine/interface/notation.js';
+import type { z } from 'zod';
+import { lotsText, MAX_FIFTEEN_DIGITS, microsText, ticksText } from '../../engine/interface/notation.js';
 
 export {
   LOT_SCALE,
@@ -16,6 +17,32 @@ export {
   TICK_SCALE,
   ticksText,
 } from '../../engine/interface/notation.js';
+
+/** Marks the numbers of response schemas that are decimals. */
+export type DecimalBrand = z.core.$brand<'Decimal'>;
+
+/** A decimal as its exact JSON text, which `JSON.stringify` writes as it is. */
+export interface Decimal {
+  readonly rawJSON: string;
+}
+
+declare global {
+  interface JSON {
+    /** In V8 since Node 21 (https://github.com/tc39/proposal-json-parse-with-source). */
+    rawJSON(text: string): Decimal;
+  }
+}
+
+/** Dollars of micro-dollars: 1500000 → 1.5. */
+export const micros = (integer: number): Decimal => JSON.rawJSON(microsText(integer));
+/** Shares of lots: 2500 → 2.5. */
+export const lots = (integer: number): Decimal => JSON.rawJSON(lotsText(integer));
+/** A price of ticks: 495 → 0.495. */
+export const ticks = (integer: number): Decimal => JSON.rawJSON(ticksText(integer));
+
+export function microsOrNull(integer: number | null): Decimal | null {
+  return integer === null ? null : micros(integer);
+}
 
 /** value × scale, if that is an integer of at most fifteen digits; else NaN: more places than the scale has. */
 export function scaledInteger(value: number, scale: number): number {

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { Outcome, Side } from '../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
+import { bodySchema } from './components.js';
 import { inexactNumber, LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
 
 interface Range {
@@ -124,3 +125,27 @@ export function queryInteger({ min, max, standard, description }: WholeNumber) {
     .default(standard)
     .meta({ type: 'integer', minimum: min, maximum: max, default: standard, description });
 }
+
+/** Every body and every query of a user may name the user. */
+export const own = {
+  userId: userId.optional().meta({ description: 'Your user id; any other is refused' }),
+};
+
+/** The body of a change that needs only its path. */
+export const EmptyBody = bodySchema('EmptyBody', z.strictObject(own));
+export const NoQuery = z.strictObject(own);
+
+/** The query of a partner, who names a user in the path or in the body. */
+export const PartnerQuery = z.strictObject({
+  userId: userId
+    .optional()
+    .meta({ description: 'The user that the path or the body names; any other is refused' }),
+});
+
+export const paging = {
+  limit: queryInteger({ min: 1, max: 200, standard: 50, description: 'Entries in one page' }),
+  cursor: z.string().optional().meta({
+    description: 'The `nextCursor` of the previous page, with the same filters; without it, the first page',
+  }),
+};
+export const PagedQuery = z.strictObject({ ...own, ...paging });

@@ -7,7 +7,9 @@
  * the snapshot on. A snapshot replaces whatever the reader has; a delta changes it.
  */
 import { z } from 'zod';
-import { Market, Orderbook, Orders, Positions } from '../json/answers.js';
+import { Positions } from '../resources/accounts/schemas.js';
+import { Market, Orderbook } from '../resources/markets/schemas.js';
+import { Orders } from '../resources/orders/schemas.js';
 
 const count = z.int().min(0);
 const money = z.number();

@@ -158,6 +158,11 @@ export class ApiClient {
     const route = routeOf(method, path);
     if (route !== undefined) this.seen.add(`${route.method} ${route.path} ${answer.status}`);
     programContract().check(method, path, answer);
+    // A parsed object has its fields in the order of its schema.
+    const schema = route?.responses[answer.status];
+    if (schema != null && answer.json !== undefined) {
+      expect(JSON.stringify(answer.json)).toBe(JSON.stringify(schema.parse(answer.json)));
+    }
   }
 }
 

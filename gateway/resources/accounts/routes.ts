@@ -3,24 +3,31 @@ import { idNumber } from '../../../engine/interface/notation.js';
 import type { AccountView } from '../../../engine/interface/views.js';
 import { errorAnswer } from '../../http/errors.js';
 import { pageOf } from '../../http/paging.js';
+import { type ReceiptWriter, resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import * as answers from '../../json/answers.js';
-import {
-  ownReferralText,
-  publicReferralText,
-  type ReceiptWriter,
-  resultFields,
-} from '../../json/receipts.js';
-import * as requests from '../../json/requests.js';
-import {
-  moneyFieldsText,
-  type OpenPosition,
-  openPositions,
-  positionText,
-  profileText,
-} from '../../json/views.js';
+import { micros } from '../../json/decimal.js';
+import { NoQuery, PagedQuery } from '../../json/fields.js';
+import { serializer } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
+import {
+  Balance,
+  OwnReferral,
+  Positions,
+  Profile,
+  PublicReferral,
+  Referral,
+  ReferralCodeBody,
+} from './schemas.js';
+import { balanceFieldsOf, type OpenPosition, openPositions, positionOf } from './views.js';
+
+const balanceText = serializer(Balance);
+const positionsText = serializer(Positions);
+const profileText = serializer(Profile);
+const ownReferralText = serializer(OwnReferral);
+const publicReferralText = serializer(PublicReferral);
+
+import * as examples from './examples.js';
 
 export const userRoutes: Route[] = [
   defineRoute({
@@ -29,9 +36,10 @@ export const userRoutes: Route[] = [
     access: 'public',
     summary: 'The profile of a user',
     userParameter: 'id',
-    query: requests.NoQuery,
-    responses: { 200: answers.Profile },
+    query: NoQuery,
+    responses: { 200: Profile },
     errors: ['user_not_found', 'unavailable'],
+    example: examples.profile,
     handle(call) {
       const account = findAccount(call);
       if (account === null) return;
@@ -39,7 +47,8 @@ export const userRoutes: Route[] = [
       const request = { kind: 'rank', userId, metric: 'profit', period: 'all' } as const;
       readHistory(call, request, ({ account: shown, rank }, sequence) => {
         // Who has just registered may not be durable yet.
-        if (shown !== null) call.answerAt(sequence, 200, profileText(shown, rank, sequence));
+        if (shown !== null)
+          call.answerAt(sequence, 200, profileText({ ...profileOf(shown), rank, sequence }));
         else call.answerError(errorAnswer('user_not_found'));
       });
     },
@@ -51,14 +60,13 @@ export const userRoutes: Route[] = [
     access: 'session',
     summary: 'The own balance',
     userParameter: 'id',
-    query: requests.NoQuery,
-    responses: { 200: answers.Balance },
+    query: NoQuery,
+    responses: { 200: Balance },
+    example: examples.balance,
     handle(call) {
       const account = call.engine.account(call.userId)!;
-      call.answer(
-        200,
-        `{"userId":"u${call.userId}",${moneyFieldsText(account)},"sequence":${call.engine.sequence}}`,
-      );
+      const userId = `u${call.userId}`;
+      call.answer(200, balanceText({ userId, ...balanceFieldsOf(account), sequence: call.engine.sequence }));
     },
   }),
 
@@ -68,24 +76,23 @@ export const userRoutes: Route[] = [
     access: 'public',
     summary: 'The open and the claimable positions of a user, newest market first',
     userParameter: 'id',
-    query: requests.PagedQuery,
-    responses: { 200: answers.Positions },
+    query: PagedQuery,
+    responses: { 200: Positions },
     errors: ['user_not_found'],
+    example: examples.positions,
     handle(call) {
       const account = findAccount(call);
       if (account === null) return;
       const { engine } = call;
       const page = pageOf(call, positionsOf(call, account.userId), {
         list: `positions/u${account.userId}`,
-        positionOf,
+        positionOf: placeOf,
         newestFirst: true,
       });
       if (page === null) return;
-      const texts = page.entries.map((position) => positionText(engine, position));
-      call.answer(
-        200,
-        `{"positions":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${engine.sequence}}`,
-      );
+      const positions = page.entries.map((position) => positionOf(engine, position));
+      const { nextCursor } = page;
+      call.answer(200, positionsText({ positions, nextCursor, sequence: engine.sequence }));
     },
   }),
 
@@ -95,16 +102,18 @@ export const userRoutes: Route[] = [
     access: 'public',
     summary: 'The referral data of a user; what it earns is shown to the user only',
     userParameter: 'id',
-    query: requests.NoQuery,
-    responses: { 200: answers.Referral },
+    query: NoQuery,
+    responses: { 200: Referral },
     errors: ['user_not_found'],
+    example: examples.referral,
     handle(call) {
       const account = findAccount(call);
       if (account === null) return;
       const { engine } = call;
       const referral = engine.referral(account.userId)!;
-      const write = call.userId === account.userId ? ownReferralText : publicReferralText;
-      call.answer(200, write(referral, engine.sequence));
+      const fields = { ...ownReferralOf(referral), sequence: engine.sequence };
+      const isOwn = call.userId === account.userId;
+      call.answer(200, isOwn ? ownReferralText(fields) : publicReferralText(fields));
     },
   }),
 
@@ -114,22 +123,55 @@ export const userRoutes: Route[] = [
     access: 'session',
     summary: 'Change the own referral code; the old one keeps leading to the same user',
     userParameter: 'id',
-    query: requests.NoQuery,
-    body: requests.ReferralCodeBody,
+    query: NoQuery,
+    body: ReferralCodeBody,
     idempotent: true,
-    responses: { 200: answers.OwnReferral },
+    responses: { 200: OwnReferral },
     errors: ['referral_code_taken', 'limit_reached'],
+    example: examples.referralCode,
     handle(call) {
       const { userId, idempotencyKey } = call;
       const code = call.body.code.toUpperCase();
       const receipt: ReceiptWriter = (_assets, result, at) => {
         const fields = resultFields('setReferralCode', result, at);
-        return ownReferralText({ ...fields, code }, fields.sequence);
+        return ownReferralText({ ...ownReferralOf({ ...fields, code }), sequence: fields.sequence });
       };
       call.execute({ kind: 'setReferralCode', userId, idempotencyKey, code }, 200, receipt);
     },
   }),
 ];
+
+function profileOf(account: AccountView) {
+  return {
+    userId: `u${account.userId}`,
+    username: account.username,
+    createdAtMs: account.createdAtMs,
+    volume: micros(account.volumeMicros),
+    realizedProfit: micros(account.realizedProfitMicros),
+    trades: account.tradeCount,
+  };
+}
+
+interface ReferralFields {
+  userId: number;
+  code: string;
+  referredUsers: number;
+  earnedMicros: number;
+  pendingMicros: number;
+  referrerId: number;
+}
+
+function ownReferralOf(referral: ReferralFields) {
+  const { userId, code, referredUsers, earnedMicros, pendingMicros, referrerId } = referral;
+  return {
+    userId: `u${userId}`,
+    code,
+    referredUsers,
+    earned: micros(earnedMicros),
+    pending: micros(pendingMicros),
+    referredBy: referrerId === 0 ? null : `u${referrerId}`,
+  };
+}
 
 /** The account that the path names, or null after telling the client that there is none. */
 function findAccount(call: RequestContext<unknown, unknown>): AccountView | null {
@@ -139,7 +181,7 @@ function findAccount(call: RequestContext<unknown, unknown>): AccountView | null
 }
 
 /** UP before DOWN in one market; the number keeps this order. */
-function positionOf(position: OpenPosition): number {
+function placeOf(position: OpenPosition): number {
   return position.marketId * 2 + (1 - position.outcome);
 }
 
@@ -148,5 +190,5 @@ function positionsOf(call: RequestContext<unknown, unknown>, userId: number): Op
   return engine
     .positions(userId)
     .flatMap((position) => openPositions(position, engine.market(position.marketId)!))
-    .sort((a, b) => positionOf(b) - positionOf(a));
+    .sort((a, b) => placeOf(b) - placeOf(a));
 }

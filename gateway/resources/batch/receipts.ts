@@ -14,8 +14,8 @@ import {
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { rejection } from '../../http/errors.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
-import { cancelReceipt, claimReceipt } from '../../json/receipts.js';
-import { ReceiptParts, writeOrderReceipt } from '../orders/receipt.js';
+import { ReceiptParts, writeOrderReceipt } from '../orders/order-receipt.js';
+import { cancelReceipt, claimReceipt } from '../orders/receipts.js';
 
 const RESULTS = ascii('{"results":[');
 const SEQUENCE = ascii('],"sequence":');

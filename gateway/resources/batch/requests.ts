@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { BatchOperation } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
 import { type Assets, idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
+import { bodySchema } from '../../json/components.js';
+import { own } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
-import { own } from '../../json/requests.js';
 import { buyCommand, type OrderPlace, sellCommand } from '../orders/commands.js';
 import {
   BUY_RULES,
@@ -29,11 +30,14 @@ type Operation = z.output<typeof Operation>;
 
 const COUNT = `must hold 1 to ${MAX_BATCH_OPERATIONS} operations`;
 
-export const BatchBody = z.strictObject({
-  ...own,
-  operations: z.array(Operation).min(1, COUNT).max(MAX_BATCH_OPERATIONS, COUNT),
-  atomic: z.boolean().optional().meta({ description: 'All operations or none; default: each for itself' }),
-});
+export const BatchBody = bodySchema(
+  'BatchBody',
+  z.strictObject({
+    ...own,
+    operations: z.array(Operation).min(1, COUNT).max(MAX_BATCH_OPERATIONS, COUNT),
+    atomic: z.boolean().optional().meta({ description: 'All operations or none; default: each for itself' }),
+  }),
+);
 
 /** Whether an operation names another user. The body need not be valid. */
 export function operationNamesAnother(body: object, subject: string): boolean {

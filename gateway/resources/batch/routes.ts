@@ -10,11 +10,12 @@ import { Code } from '../../../engine/interface/codes.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { batchRejection, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import * as answers from '../../json/answers.js';
-import * as requests from '../../json/requests.js';
+import { NoQuery } from '../../json/fields.js';
+import * as examples from './examples.js';
 import { quickCheck } from './quick-check.js';
 import { batchReceipt, refusedOperation } from './receipts.js';
 import { BatchBody, operationNamesAnother, readOperations } from './requests.js';
+import { BatchReceipt } from './schemas.js';
 
 export const batchRoutes: Route[] = [
   defineRoute({
@@ -23,12 +24,12 @@ export const batchRoutes: Route[] = [
     access: 'session',
     summary:
       'Up to 100 orders, cancels and claims, in order and with nothing between; each for itself, or all or none',
-    query: requests.NoQuery,
+    query: NoQuery,
     body: BatchBody,
     quickCheck: quickCheck(BatchBody),
     namesAnother: operationNamesAnother,
     idempotent: true,
-    responses: { 200: answers.BatchReceipt },
+    responses: { 200: BatchReceipt },
     // What stops one of its operations stops an atomic batch.
     errors: [
       'market_not_found',
@@ -44,6 +45,7 @@ export const batchRoutes: Route[] = [
       'insufficient_liquidity',
       'amount_too_small',
     ],
+    example: examples.batch,
     handle(call) {
       const { body, engine, userId, idempotencyKey } = call;
       const { commands: operations, problems } = readOperations(engine, userId, body.operations);

@@ -11,11 +11,26 @@ import { errorAnswer } from '../../http/errors.js';
 import { cursorOf, type PageRequest, refuseCursor, startOf } from '../../http/paging.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import * as answers from '../../json/answers.js';
-import { microsText } from '../../json/decimal.js';
-import * as requests from '../../json/requests.js';
+import { micros } from '../../json/decimal.js';
+import { PagedQuery } from '../../json/fields.js';
+import { serializer } from '../../json/serializer.js';
+import * as examples from './examples.js';
 import { isListed, readHistory } from './read.js';
-import { leaderboardText, marketTradeText, pointsText, userTradeText } from './texts.js';
+import {
+  Leaderboard,
+  LeaderboardQuery,
+  MarketTrades,
+  PastMarkets,
+  PastMarketsQuery,
+  Points,
+  UserTrades,
+} from './schemas.js';
+import { leaderboardEntryOf, marketTradeOf, pointsCreditOf, userTradeOf } from './views.js';
+
+const leaderboardText = serializer(Leaderboard);
+const marketTradesText = serializer(MarketTrades);
+const pointsText = serializer(Points);
+const userTradesText = serializer(UserTrades);
 
 export const historyRoutes: Route[] = [
   defineRoute({
@@ -23,9 +38,10 @@ export const historyRoutes: Route[] = [
     path: '/markets/15m/history',
     access: 'public',
     summary: 'Markets that have ended, newest first, each with its price history',
-    query: requests.PastMarketsQuery,
-    responses: { 200: answers.PastMarkets },
+    query: PastMarketsQuery,
+    responses: { 200: PastMarkets },
     errors: ['unavailable'],
+    example: examples.pastMarkets,
     handle(call) {
       const { engine, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
@@ -36,7 +52,7 @@ export const historyRoutes: Route[] = [
       const { limit } = query;
       if (!call.allowsMore(limit - 1)) return;
       readHistory(call, { kind: 'pastMarketTexts', asset, limit, cursor }, (page, sequence) => {
-        const end = pageEnd({ list, nextCursor: page.nextCursor, sequence });
+        const end = pageEnd(nextCursorOf(list, page.nextCursor), sequence);
         call.answerAt(sequence, 200, withPageEnd(page.bytes, end));
       });
     },
@@ -47,9 +63,10 @@ export const historyRoutes: Route[] = [
     path: '/markets/15m/:marketId/trades',
     access: 'public',
     summary: 'The public tape of a market: its trades, newest first, as the taker saw them',
-    query: requests.PagedQuery,
-    responses: { 200: answers.MarketTrades },
+    query: PagedQuery,
+    responses: { 200: MarketTrades },
     errors: ['market_not_found', 'unavailable'],
+    example: examples.marketTrades,
     handle(call) {
       const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
       const list = `tape/${marketId}`;
@@ -61,8 +78,9 @@ export const historyRoutes: Route[] = [
           call.answerError(errorAnswer('market_not_found'));
           return;
         }
-        const texts = page.entries.map(marketTradeText);
-        answerPage(call, `{"trades":[${texts.join(',')}]`, { list, nextCursor: page.nextCursor, sequence });
+        const trades = page.entries.map(marketTradeOf);
+        const nextCursor = nextCursorOf(list, page.nextCursor);
+        call.answerAt(sequence, 200, marketTradesText({ trades, nextCursor, sequence }));
       });
     },
   }),
@@ -73,9 +91,10 @@ export const historyRoutes: Route[] = [
     access: 'public',
     summary: 'The trades of a user, newest first',
     userParameter: 'id',
-    query: requests.PagedQuery,
-    responses: { 200: answers.UserTrades },
+    query: PagedQuery,
+    responses: { 200: UserTrades },
     errors: ['user_not_found', 'unavailable'],
+    example: examples.userTrades,
     handle(call) {
       const { engine } = call;
       const userId = idNumber('u', call.parameter('id'));
@@ -88,8 +107,9 @@ export const historyRoutes: Route[] = [
       if (cursor === undefined) return;
       const { limit } = call.query;
       readHistory(call, { kind: 'userTrades', userId, limit, cursor }, (page, sequence) => {
-        const texts = page.entries.map((trade) => userTradeText(engine, trade));
-        answerPage(call, `{"trades":[${texts.join(',')}]`, { list, nextCursor: page.nextCursor, sequence });
+        const trades = page.entries.map((trade) => userTradeOf(engine, trade));
+        const nextCursor = nextCursorOf(list, page.nextCursor);
+        call.answerAt(sequence, 200, userTradesText({ trades, nextCursor, sequence }));
       });
     },
   }),
@@ -100,9 +120,10 @@ export const historyRoutes: Route[] = [
     access: 'session',
     summary: 'The own points, and how they came about, newest first',
     userParameter: 'id',
-    query: requests.PagedQuery,
-    responses: { 200: answers.Points },
+    query: PagedQuery,
+    responses: { 200: Points },
     errors: ['unavailable'],
+    example: examples.points,
     handle(call) {
       const { engine, userId } = call;
       const list = `points/u${userId}`;
@@ -110,10 +131,14 @@ export const historyRoutes: Route[] = [
       if (cursor === undefined) return;
       const { limit } = call.query;
       readHistory(call, { kind: 'pointsCredits', userId, limit, cursor }, (page, sequence) => {
-        const texts = page.entries.map((credit) => pointsText(engine, credit));
-        const balance = microsText(page.microPoints);
-        const head = `{"userId":"u${userId}","balance":${balance},"history":[${texts.join(',')}]`;
-        answerPage(call, head, { list, nextCursor: page.nextCursor, sequence });
+        const text = pointsText({
+          userId: `u${userId}`,
+          balance: micros(page.microPoints),
+          history: page.entries.map((credit) => pointsCreditOf(engine, credit)),
+          nextCursor: nextCursorOf(list, page.nextCursor),
+          sequence,
+        });
+        call.answerAt(sequence, 200, text);
       });
     },
   }),
@@ -123,23 +148,23 @@ export const historyRoutes: Route[] = [
     path: '/leaderboard',
     access: 'public',
     summary: 'The users with the highest profit, volume or points',
-    query: requests.LeaderboardQuery,
-    responses: { 200: answers.Leaderboard },
+    query: LeaderboardQuery,
+    responses: { 200: Leaderboard },
     errors: ['unavailable'],
+    example: examples.leaderboard,
     handle(call) {
       const { metric, period, limit } = call.query;
       const list = `leaderboard/${metric}/${period}`;
       const cursor = leaderboardStart(call, list);
       if (cursor === undefined) return;
       readHistory(call, { kind: 'leaderboard', metric, period, limit, cursor }, (page, sequence) => {
-        const texts = page.entries.map(leaderboardText);
-        const next = page.nextCursor;
-        const nextText = next === null ? 'null' : `"${leaderboardCursor(list, next)}"`;
+        const { atMs, nextCursor: next } = page;
+        const entries = page.entries.map(leaderboardEntryOf);
+        const nextCursor = next === null ? null : leaderboardCursor(list, next);
         call.answerAt(
           sequence,
           200,
-          `{"metric":"${metric}","period":"${period}","entries":[${texts.join(',')}]` +
-            `,"nextCursor":${nextText},"atMs":${page.atMs},"sequence":${sequence}}`,
+          leaderboardText({ metric, period, entries, nextCursor, atMs, sequence }),
         );
       });
     },
@@ -164,22 +189,13 @@ function leaderboardCursor(list: string, { userId, value }: LeaderboardCursor): 
   return Buffer.from(`${list}\n${userId}\n${value}`).toString('base64url');
 }
 
-/** What a page ends with: where the next one starts (null: there is none), and the sequence that the page is true at. */
-interface PageEnd {
-  list: string;
-  nextCursor: number | null;
-  sequence: number;
+function nextCursorOf(list: string, position: number | null): string | null {
+  return position === null ? null : cursorOf(list, position);
 }
 
-/** Answers with a page; `head` is its text up to the end. */
-function answerPage(call: RequestContext<unknown, unknown>, head: string, end: PageEnd): void {
-  call.answerAt(end.sequence, 200, head + pageEnd(end));
-}
-
-/** From the comma to the closing brace. */
-function pageEnd({ list, nextCursor, sequence }: PageEnd): string {
-  const cursorText = nextCursor === null ? 'null' : `"${cursorOf(list, nextCursor)}"`;
-  return `,"nextCursor":${cursorText},"sequence":${sequence}}`;
+/** The end of a page of markets, from the comma to the closing brace. */
+function pageEnd(nextCursor: string | null, sequence: number): string {
+  return `,"nextCursor":${JSON.stringify(nextCursor)},"sequence":${sequence}}`;
 }
 
 /** The bytes with `end` written into the room that they have for it. */

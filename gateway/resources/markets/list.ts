@@ -14,8 +14,8 @@ import type { MarketRecord, Page } from '../../../persistence/history/requests.j
 import { viewOfPast } from '../../../persistence/history/requests.js';
 import { cursorOf, type PageRequest } from '../../http/paging.js';
 import type { RequestContext } from '../../http/request-context.js';
-import { marketText } from '../../json/views.js';
 import { readHistory } from '../history/read.js';
+import { marketText } from './views.js';
 
 export interface MarketsWanted extends PageRequest {
   status?: MarketStatusName | undefined;

@@ -7,12 +7,23 @@ import { errorAnswer } from '../../http/errors.js';
 import { startOf } from '../../http/paging.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import * as answers from '../../json/answers.js';
-import * as requests from '../../json/requests.js';
-import { marketText, quoteText } from '../../json/views.js';
+import { NoQuery } from '../../json/fields.js';
 import { isListed, readHistory } from '../history/read.js';
+import * as examples from './examples.js';
 import { answerMarkets, listName } from './list.js';
 import { orderbookBytes } from './orderbook.js';
+import {
+  ActiveMarkets,
+  ActiveMarketsQuery,
+  DepthQuery,
+  Markets,
+  MarketsQuery,
+  MarketWithHistory,
+  Orderbook,
+  Quote,
+  QuoteQuery,
+} from './schemas.js';
+import { marketText, quoteText } from './views.js';
 
 export const marketRoutes: Route[] = [
   defineRoute({
@@ -20,9 +31,10 @@ export const marketRoutes: Route[] = [
     path: '/markets',
     access: 'public',
     summary: 'All markets, newest first, past ones too',
-    query: requests.MarketsQuery,
-    responses: { 200: answers.Markets },
+    query: MarketsQuery,
+    responses: { 200: Markets },
     errors: ['unavailable'],
+    example: examples.markets,
     handle(call) {
       const { asset } = call.query;
       if (asset !== undefined && !isListed(call, asset)) return;
@@ -36,8 +48,9 @@ export const marketRoutes: Route[] = [
     path: '/markets/15m',
     access: 'public',
     summary: 'The active 15-minute markets',
-    query: requests.ActiveMarketsQuery,
-    responses: { 200: answers.ActiveMarkets },
+    query: ActiveMarketsQuery,
+    responses: { 200: ActiveMarkets },
+    example: examples.activeMarkets,
     handle(call) {
       const { engine, gateway, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
@@ -61,9 +74,10 @@ export const marketRoutes: Route[] = [
     path: '/markets/:id',
     access: 'public',
     summary: 'One market, also a past one, with its price history',
-    query: requests.NoQuery,
-    responses: { 200: answers.MarketWithHistory },
+    query: NoQuery,
+    responses: { 200: MarketWithHistory },
     errors: ['market_not_found', 'unavailable'],
+    example: examples.market,
     handle(call) {
       const { engine } = call;
       const marketId = marketIdNumber(engine, call.parameter('id'));
@@ -79,9 +93,10 @@ export const marketRoutes: Route[] = [
     path: '/markets/15m/:marketId/orderbook',
     access: 'public',
     summary: 'The order book of a market, best prices first',
-    query: requests.DepthQuery,
-    responses: { 200: answers.Orderbook },
+    query: DepthQuery,
+    responses: { 200: Orderbook },
     errors: ['market_not_found'],
+    example: examples.orderbook,
     handle(call) {
       const market = findMarket(call, call.parameter('marketId'));
       if (market === null) return;
@@ -96,9 +111,10 @@ export const marketRoutes: Route[] = [
     path: '/markets/15m/:marketId/quote',
     access: 'public',
     summary: 'What an order would do now; the own resting orders of a user who is signed in are left out',
-    query: requests.QuoteQuery,
-    responses: { 200: answers.Quote },
+    query: QuoteQuery,
+    responses: { 200: Quote },
     errors: ['market_not_found', 'market_not_active'],
+    example: examples.quote,
     handle(call) {
       const market = findMarket(call, call.parameter('marketId'));
       if (market === null) return;

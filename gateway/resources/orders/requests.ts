@@ -8,6 +8,7 @@
 import { z } from 'zod';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_ORDER_MICROS, MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { bodySchema } from '../../json/components.js';
 import { LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from '../../json/decimal.js';
 import * as field from '../../json/fields.js';
 import type { BuyOrder, LimitFields, SellOrder } from './commands.js';
@@ -77,6 +78,12 @@ const limitFields = {
 
 export const buyFields = { outcome, amount: amount.optional(), shares: shares.optional(), ...limitFields };
 export const sellFields = { outcome, shares, ...limitFields };
+
+export const BuyBody = bodySchema('BuyBody', z.strictObject({ ...field.own, ...buyFields }).meta(BUY_RULES));
+export const SellBody = bodySchema(
+  'SellBody',
+  z.strictObject({ ...field.own, ...sellFields }).meta(SELL_RULES),
+);
 
 type Fields<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 

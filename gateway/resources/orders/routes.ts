@@ -4,13 +4,18 @@ import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { pageOf } from '../../http/paging.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import * as answers from '../../json/answers.js';
+import { EmptyBody, NoQuery, PagedQuery } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
-import { cancelAllReceipt, cancelReceipt, claimReceipt, orderReceipt } from '../../json/receipts.js';
-import * as requests from '../../json/requests.js';
-import { orderText } from '../../json/views.js';
+import { serializer } from '../../json/serializer.js';
 import { buyCommand, sellCommand } from './commands.js';
-import { type Problem, readBuy, readSell } from './requests.js';
+import * as examples from './examples.js';
+import { orderReceipt } from './order-receipt.js';
+import { cancelAllReceipt, cancelReceipt, claimReceipt } from './receipts.js';
+import { BuyBody, type Problem, readBuy, readSell, SellBody } from './requests.js';
+import { BuyReceipt, CancelAllReceipt, CancelReceipt, ClaimReceipt, Orders, SellReceipt } from './schemas.js';
+import { orderOf } from './views.js';
+
+const ordersText = serializer(Orders);
 
 /** Of every order, besides what it lacks: money or shares. */
 const ORDER_ERRORS = [
@@ -28,13 +33,14 @@ export const tradingRoutes: Route[] = [
     path: '/markets/15m/:marketId/buy',
     access: 'session',
     summary: 'Buy shares of an outcome, at the market or with a limit',
-    query: requests.NoQuery,
-    body: requests.BuyBody,
+    query: NoQuery,
+    body: BuyBody,
     idempotent: true,
-    responses: { 200: answers.BuyReceipt },
+    responses: { 200: BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
+    example: examples.buy,
     handle(call) {
-      const order = orderOf(call, readBuy);
+      const order = orderFrom(call, readBuy);
       if (order === null) return;
       const marketId = marketOf(call);
       if (marketId === null) return;
@@ -48,13 +54,14 @@ export const tradingRoutes: Route[] = [
     path: '/markets/15m/:marketId/sell',
     access: 'session',
     summary: 'Sell shares back before the market ends',
-    query: requests.NoQuery,
-    body: requests.SellBody,
+    query: NoQuery,
+    body: SellBody,
     idempotent: true,
-    responses: { 200: answers.SellReceipt },
+    responses: { 200: SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
+    example: examples.sell,
     handle(call) {
-      const order = orderOf(call, readSell);
+      const order = orderFrom(call, readSell);
       if (order === null) return;
       const marketId = marketOf(call);
       if (marketId === null) return;
@@ -68,11 +75,12 @@ export const tradingRoutes: Route[] = [
     path: '/markets/15m/:marketId/claim',
     access: 'session',
     summary: 'Claim the winnings in a resolved market',
-    query: requests.NoQuery,
-    body: requests.EmptyBody,
+    query: NoQuery,
+    body: EmptyBody,
     idempotent: true,
-    responses: { 200: answers.ClaimReceipt },
+    responses: { 200: ClaimReceipt },
     errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim'],
+    example: examples.claim,
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === null) return;
@@ -86,11 +94,12 @@ export const tradingRoutes: Route[] = [
     path: '/markets/15m/:marketId/orders/:orderId',
     access: 'session',
     summary: 'Cancel a resting order',
-    query: requests.NoQuery,
-    body: requests.EmptyBody,
+    query: NoQuery,
+    body: EmptyBody,
     idempotent: true,
-    responses: { 200: answers.CancelReceipt },
+    responses: { 200: CancelReceipt },
     errors: ['market_not_found', 'order_not_found'],
+    example: examples.cancel,
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === null) return;
@@ -110,11 +119,12 @@ export const tradingRoutes: Route[] = [
     path: '/markets/15m/:marketId/orders',
     access: 'session',
     summary: 'Cancel all own resting orders in a market',
-    query: requests.NoQuery,
-    body: requests.EmptyBody,
+    query: NoQuery,
+    body: EmptyBody,
     idempotent: true,
-    responses: { 200: answers.CancelAllReceipt },
+    responses: { 200: CancelAllReceipt },
     errors: ['market_not_found'],
+    example: examples.cancelAll,
     handle(call) {
       const marketId = marketOf(call);
       if (marketId === null) return;
@@ -129,8 +139,9 @@ export const tradingRoutes: Route[] = [
     access: 'session',
     summary: 'The own resting orders, oldest first',
     userParameter: 'id',
-    query: requests.PagedQuery,
-    responses: { 200: answers.Orders },
+    query: PagedQuery,
+    responses: { 200: Orders },
+    example: examples.orders,
     handle(call) {
       const { engine, userId } = call;
       const page = pageOf(call, engine.orders(userId), {
@@ -139,17 +150,15 @@ export const tradingRoutes: Route[] = [
         newestFirst: false,
       });
       if (page === null) return;
-      const texts = page.entries.map((order) => orderText(engine, order));
-      call.answer(
-        200,
-        `{"orders":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${engine.sequence}}`,
-      );
+      const orders = page.entries.map((order) => orderOf(engine, order));
+      const { nextCursor } = page;
+      call.answer(200, ordersText({ orders, nextCursor, sequence: engine.sequence }));
     },
   }),
 ];
 
 /** null after telling the client what is wrong with it. */
-function orderOf<Fields, Order>(
+function orderFrom<Fields, Order>(
   call: RequestContext<Fields, unknown>,
   read: (fields: Fields, problem: Problem) => Order,
 ): Order | null {

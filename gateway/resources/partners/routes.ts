@@ -6,13 +6,18 @@
 import type { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
 import { errorAnswer } from '../../http/errors.js';
+import { balanceOf, type ReceiptWriter, resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import * as answers from '../../json/answers.js';
-import { microsText } from '../../json/decimal.js';
-import { balanceText, type ReceiptWriter, resultFields } from '../../json/receipts.js';
-import * as requests from '../../json/requests.js';
-import { moneyFieldsText } from '../../json/views.js';
+import { micros } from '../../json/decimal.js';
+import { PartnerQuery } from '../../json/fields.js';
+import { serializer } from '../../json/serializer.js';
+import { balanceFieldsOf } from '../accounts/views.js';
+import * as examples from './examples.js';
+import { PartnerUser, TransferBody, TransferReceipt } from './schemas.js';
+
+const partnerUserText = serializer(PartnerUser);
+const transferText = serializer(TransferReceipt);
 
 export const partnerRoutes: Route[] = [
   defineRoute({
@@ -21,10 +26,11 @@ export const partnerRoutes: Route[] = [
     access: 'partner',
     summary:
       'Money comes in, for any user; the same reference again gets the first answer. Accounts of the exchange take none',
-    query: requests.PartnerQuery,
-    body: requests.TransferBody,
-    responses: { 200: answers.TransferReceipt },
+    query: PartnerQuery,
+    body: TransferBody,
+    responses: { 200: TransferReceipt },
     errors: ['user_not_found', 'idempotency_key_reused', 'limit_reached'],
+    example: examples.deposit,
     handle(call) {
       transfer(call, 'deposit');
     },
@@ -36,10 +42,11 @@ export const partnerRoutes: Route[] = [
     access: 'partner',
     summary:
       'Money goes out, of a user who was registered with this key; the same reference again gets the first answer',
-    query: requests.PartnerQuery,
-    body: requests.TransferBody,
-    responses: { 200: answers.TransferReceipt },
+    query: PartnerQuery,
+    body: TransferBody,
+    responses: { 200: TransferReceipt },
     errors: ['user_not_found', 'idempotency_key_reused', 'insufficient_balance', 'limit_reached'],
+    example: examples.withdrawal,
     handle(call) {
       transfer(call, 'withdraw');
     },
@@ -50,9 +57,10 @@ export const partnerRoutes: Route[] = [
     path: '/partner/users/:id',
     access: 'partner',
     summary: 'A user, and the balance of one who was registered with this key',
-    query: requests.PartnerQuery,
-    responses: { 200: answers.PartnerUser },
+    query: PartnerQuery,
+    responses: { 200: PartnerUser },
     errors: ['user_not_found'],
+    example: examples.user,
     handle(call) {
       const { engine } = call;
       const account = engine.account(idNumber('u', call.parameter('id')));
@@ -60,22 +68,25 @@ export const partnerRoutes: Route[] = [
         call.answerError(errorAnswer('user_not_found'));
         return;
       }
+      const isOwn = account.partner === call.partner;
       call.answer(
         200,
-        `{"userId":"u${account.userId}","username":"${account.username}","createdAtMs":${account.createdAtMs}` +
-          `,${account.partner === call.partner ? moneyFieldsText(account) : UNKNOWN_MONEY},"sequence":${engine.sequence}}`,
+        partnerUserText({
+          userId: `u${account.userId}`,
+          username: account.username,
+          createdAtMs: account.createdAtMs,
+          ...(isOwn ? balanceFieldsOf(account) : UNKNOWN_BALANCE),
+          sequence: engine.sequence,
+        }),
       );
     },
   }),
 ];
 
-/** What {@link moneyFieldsText} gives, of a user whose balance is none of the partner's business. */
-const UNKNOWN_MONEY = '"currency":"USD","available":null,"held":null,"total":null';
+/** Of a user whom another partner, or nobody, registered. */
+const UNKNOWN_BALANCE = { currency: 'USD', available: null, held: null, total: null } as const;
 
-function transfer(
-  call: RequestContext<z.output<typeof requests.TransferBody>>,
-  kind: 'deposit' | 'withdraw',
-): void {
+function transfer(call: RequestContext<z.output<typeof TransferBody>>, kind: 'deposit' | 'withdraw'): void {
   const { amount: amountMicros, reference } = call.body;
   const partner = call.partner!;
   const userId = idNumber('u', call.body.userId);
@@ -86,12 +97,15 @@ function transfer(
   const isOwn = call.engine.account(userId)?.partner === partner;
   const receipt: ReceiptWriter = (_assets, result, at) => {
     const fields = resultFields(kind, result, at);
-    const balance = isOwn ? balanceText(fields.availableMicros, fields.heldMicros) : 'null';
-    return (
-      `{"partner":"${partner}","reference":"${reference}","userId":"u${fields.userId}"` +
-      `,"amount":${microsText(fields.amountMicros)},"balance":${balance}` +
-      `,"sequence":${fields.sequence},"atMs":${fields.atMs}}`
-    );
+    return transferText({
+      partner,
+      reference,
+      userId: `u${fields.userId}`,
+      amount: micros(fields.amountMicros),
+      balance: isOwn ? balanceOf(fields) : null,
+      sequence: fields.sequence,
+      atMs: fields.atMs,
+    });
   };
   call.execute({ kind, userId, amountMicros, partner, reference }, 200, receipt);
 }

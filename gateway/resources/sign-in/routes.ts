@@ -9,11 +9,17 @@ import { ResultHead } from '../../../engine/interface/results.js';
 import { clearedSessionCookie, sessionCookie } from '../../auth/cookie.js';
 import { HOUSE_USERNAME } from '../../house/house.js';
 import { errorAnswer } from '../../http/errors.js';
+import { resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import * as answers from '../../json/answers.js';
-import { resultFields } from '../../json/receipts.js';
-import * as requests from '../../json/requests.js';
+import { EmptyBody, NoQuery } from '../../json/fields.js';
+import { serializer } from '../../json/serializer.js';
+import * as examples from './examples.js';
+import { LoginBody, NewToken, PasswordBody, RegisterBody, SessionOwner, SignedIn } from './schemas.js';
+
+const signedInText = serializer(SignedIn);
+const newTokenText = serializer(NewToken);
+const sessionOwnerText = serializer(SessionOwner);
 
 export const signInRoutes: Route[] = [
   defineRoute({
@@ -23,11 +29,12 @@ export const signInRoutes: Route[] = [
     takesPartnerKey: true,
     summary: 'Make an account and sign in; with a partner’s key, an account of that partner for good',
     quota: 'signIns',
-    query: requests.NoQuery,
-    body: requests.RegisterBody,
-    responses: { 201: answers.SignedIn },
+    query: NoQuery,
+    body: RegisterBody,
+    responses: { 201: SignedIn },
     errors: ['username_taken', 'limit_reached'],
     setsCookie: true,
+    example: examples.register,
     async handle(call) {
       const { username, password, referralCode = '' } = call.body;
       const { engine, gateway, partner } = call;
@@ -62,11 +69,12 @@ export const signInRoutes: Route[] = [
     access: 'open',
     summary: 'Sign in',
     quota: 'signIns',
-    query: requests.NoQuery,
-    body: requests.LoginBody,
-    responses: { 200: answers.SignedIn },
+    query: NoQuery,
+    body: LoginBody,
+    responses: { 200: SignedIn },
     errors: ['wrong_credentials'],
     setsCookie: true,
+    example: examples.login,
     async handle(call) {
       const { username, password } = call.body;
       if (!call.allowsSignInAttempt(username)) return;
@@ -81,10 +89,11 @@ export const signInRoutes: Route[] = [
     access: 'open',
     summary: 'Clear the session cookie; the token itself stays valid until the password changes',
     quota: null,
-    query: requests.NoQuery,
-    body: requests.EmptyBody,
+    query: NoQuery,
+    body: EmptyBody,
     responses: { 204: null },
     setsCookie: true,
+    example: examples.logout,
     handle(call) {
       call.addHeader('Set-Cookie', clearedSessionCookie(call.isSecure));
       call.answer(204, '');
@@ -97,11 +106,12 @@ export const signInRoutes: Route[] = [
     access: 'session',
     summary: 'Change the own password; every older token ends at once',
     quota: 'signIns',
-    query: requests.NoQuery,
-    body: requests.PasswordBody,
-    responses: { 200: answers.NewToken },
+    query: NoQuery,
+    body: PasswordBody,
+    responses: { 200: NewToken },
     errors: ['wrong_credentials'],
     setsCookie: true,
+    example: examples.password,
     async handle(call) {
       const { engine, userId, gateway } = call;
       const { currentPassword, newPassword } = call.body;
@@ -119,7 +129,7 @@ export const signInRoutes: Route[] = [
       const { version, sequence } = resultFields('setCredential', result);
       const token = await gateway.sessions.issue(userId, version, engine.nowMs);
       call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
-      call.answerAt(sequence, 200, `{"token":"${token}","sequence":${sequence}}`);
+      call.answerAt(sequence, 200, newTokenText({ token, sequence }));
     },
   }),
 
@@ -128,11 +138,13 @@ export const signInRoutes: Route[] = [
     path: '/auth/session',
     access: 'session',
     summary: 'Who is signed in',
-    query: requests.NoQuery,
-    responses: { 200: answers.SessionOwner },
+    query: NoQuery,
+    responses: { 200: SessionOwner },
+    example: examples.session,
     handle(call) {
       const { userId, username } = call.engine.account(call.userId)!;
-      call.answer(200, `{"userId":"u${userId}","username":"${username}","sequence":${call.engine.sequence}}`);
+      const { sequence } = call.engine;
+      call.answer(200, sessionOwnerText({ userId: `u${userId}`, username, sequence }));
     },
   }),
 ];
@@ -184,12 +196,12 @@ async function answerSignedIn(
   const { engine, gateway } = call;
   const { sequence } = engine;
   const { username } = engine.account(userId)!;
-  const { code } = engine.referral(userId)!;
+  const { code: referralCode } = engine.referral(userId)!;
   const token = await gateway.sessions.issue(userId, engine.credentialVersion(userId), engine.nowMs);
   call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
   call.answerAt(
     sequence,
     status,
-    `{"userId":"u${userId}","username":"${username}","token":"${token}","referralCode":"${code}","sequence":${sequence}}`,
+    signedInText({ userId: `u${userId}`, username, token, referralCode, sequence }),
   );
 }

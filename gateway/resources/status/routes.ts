@@ -2,9 +2,15 @@
 
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import * as answers from '../../json/answers.js';
-import * as requests from '../../json/requests.js';
+import { NoQuery } from '../../json/fields.js';
+import { serializer } from '../../json/serializer.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
+import * as examples from './examples.js';
+import { Health, MetricsText, Ready, Status } from './schemas.js';
+
+const healthText = serializer(Health);
+const readyText = serializer(Ready);
+const statusText = serializer(Status);
 
 export const operationRoutes: Route[] = [
   defineRoute({
@@ -13,10 +19,11 @@ export const operationRoutes: Route[] = [
     access: 'open',
     quota: null,
     summary: 'Alive',
-    query: requests.NoQuery,
-    responses: { 200: answers.Health },
+    query: NoQuery,
+    responses: { 200: Health },
+    example: examples.health,
     handle(call) {
-      call.answer(200, '{"status":"ok"}');
+      call.answer(200, healthText({ status: 'ok' }));
     },
   }),
 
@@ -26,15 +33,15 @@ export const operationRoutes: Route[] = [
     access: 'open',
     quota: null,
     summary: 'Ready for traffic; else 503',
-    query: requests.NoQuery,
-    responses: { 200: answers.Ready },
+    query: NoQuery,
+    responses: { 200: Ready },
+    example: examples.ready,
     handle(call) {
       const { gateway } = call;
       const reason = gateway.notReady();
       const warning = gateway.warning();
       if (reason !== null) call.answerError(errorAnswer('unavailable', { executed: false, reason }));
-      else if (warning === null) call.answer(200, '{"status":"ready"}');
-      else call.answer(200, JSON.stringify({ status: 'ready', warning }));
+      else call.answer(200, readyText({ status: 'ready', ...(warning === null ? {} : { warning }) }));
     },
   }),
 
@@ -43,15 +50,20 @@ export const operationRoutes: Route[] = [
     path: '/status',
     access: 'open',
     summary: 'Version, sequence and digest',
-    query: requests.NoQuery,
-    responses: { 200: answers.Status },
+    query: NoQuery,
+    responses: { 200: Status },
+    example: examples.status,
     handle(call) {
       const { engine, gateway } = call;
       call.answer(
         200,
-        `{"version":${JSON.stringify(gateway.version)},"sequence":${engine.sequence}` +
-          `,"durableSequence":${gateway.sequencer.durableSequence},"digest":"${engine.digest()}"` +
-          `,"startedAtMs":${gateway.startedAtMs}}`,
+        statusText({
+          version: gateway.version,
+          sequence: engine.sequence,
+          durableSequence: gateway.sequencer.durableSequence,
+          digest: engine.digest(),
+          startedAtMs: gateway.startedAtMs,
+        }),
       );
     },
   }),
@@ -62,9 +74,10 @@ export const operationRoutes: Route[] = [
     access: 'open',
     quota: null,
     summary: 'Metrics, in the text form of Prometheus',
-    query: requests.NoQuery,
+    query: NoQuery,
     produces: METRICS_TYPE,
-    responses: { 200: answers.MetricsText },
+    responses: { 200: MetricsText },
+    example: examples.metrics,
     async handle(call) {
       const { metrics } = call.gateway;
       const text = await metrics.text();

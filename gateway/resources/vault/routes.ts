@@ -1,4 +1,4 @@
-/** The flex vault: what it is, staking, unstaking, and claiming yield. */
+/** The flex vault: staking, unstaking and claiming yield. */
 
 import type { Engine } from '../../../engine/engine.js';
 import { MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
@@ -9,10 +9,15 @@ import { errorAnswer } from '../../http/errors.js';
 import { pageOf } from '../../http/paging.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import * as answers from '../../json/answers.js';
-import { microsText } from '../../json/decimal.js';
-import { claimYieldReceipt, depositText, stakeReceipt, unstakeReceipt } from '../../json/receipts.js';
-import * as requests from '../../json/requests.js';
+import { type Decimal, micros } from '../../json/decimal.js';
+import { EmptyBody, NoQuery, PagedQuery } from '../../json/fields.js';
+import { serializer } from '../../json/serializer.js';
+import * as examples from './examples.js';
+import { claimYieldReceipt, depositOf, stakeReceipt, unstakeReceipt } from './receipts.js';
+import { ClaimYieldReceipt, Deposits, StakeBody, StakeReceipt, UnstakeReceipt, Vaults } from './schemas.js';
+
+const vaultsText = serializer(Vaults);
+const depositsText = serializer(Deposits);
 
 export const vaultRoutes: Route[] = [
   defineRoute({
@@ -20,17 +25,24 @@ export const vaultRoutes: Route[] = [
     path: '/vaults',
     access: 'public',
     summary: 'The vaults',
-    query: requests.NoQuery,
-    responses: { 200: answers.Vaults },
+    query: NoQuery,
+    responses: { 200: Vaults },
+    example: examples.vaults,
     handle(call) {
       const { engine } = call;
       const vault = engine.vault();
-      call.answer(
-        200,
-        `{"vaults":[{"id":"flex","name":"Flex vault","currency":"USD","staked":${microsText(vault.stakedMicros)}` +
-          `,"deposits":${vault.depositCount},"feeShare":0.4,"yieldPaid":${microsText(vault.yieldPaidMicros)}` +
-          `,"apr":${aprText(engine)},"minimumStake":${microsText(MIN_STAKE_MICROS)}}],"sequence":${engine.sequence}}`,
-      );
+      const flex = {
+        id: 'flex',
+        name: 'Flex vault',
+        currency: 'USD',
+        staked: micros(vault.stakedMicros),
+        deposits: vault.depositCount,
+        feeShare: 0.4,
+        yieldPaid: micros(vault.yieldPaidMicros),
+        apr: aprOf(engine),
+        minimumStake: micros(MIN_STAKE_MICROS),
+      } as const;
+      call.answer(200, vaultsText({ vaults: [flex], sequence: engine.sequence }));
     },
   }),
 
@@ -39,11 +51,12 @@ export const vaultRoutes: Route[] = [
     path: '/vaults/flex/stake',
     access: 'session',
     summary: 'Stake dollars in the flex vault',
-    query: requests.NoQuery,
-    body: requests.StakeBody,
+    query: NoQuery,
+    body: StakeBody,
     idempotent: true,
-    responses: { 201: answers.StakeReceipt },
+    responses: { 201: StakeReceipt },
     errors: ['insufficient_balance', 'limit_reached'],
+    example: examples.stake,
     handle(call) {
       const { userId, idempotencyKey, body } = call;
       call.execute({ kind: 'stake', userId, idempotencyKey, amountMicros: body.amount }, 201, stakeReceipt);
@@ -55,14 +68,15 @@ export const vaultRoutes: Route[] = [
     path: '/vaults/deposits/:depositId/unstake',
     access: 'session',
     summary: 'Close a vault deposit: principal and yield go back to the balance',
-    query: requests.NoQuery,
-    body: requests.EmptyBody,
+    query: NoQuery,
+    body: EmptyBody,
     idempotent: true,
-    responses: { 200: answers.UnstakeReceipt },
+    responses: { 200: UnstakeReceipt },
     errors: ['deposit_not_found', 'deposit_closed'],
+    example: examples.unstake,
     handle(call) {
       const { userId, idempotencyKey } = call;
-      const depositId = depositOf(call);
+      const depositId = depositIdOf(call);
       if (depositId === null) return;
       call.execute({ kind: 'unstake', userId, idempotencyKey, depositId }, 200, unstakeReceipt);
     },
@@ -73,14 +87,15 @@ export const vaultRoutes: Route[] = [
     path: '/vaults/deposits/:depositId/claim',
     access: 'session',
     summary: 'Claim the yield that a vault deposit has accrued',
-    query: requests.NoQuery,
-    body: requests.EmptyBody,
+    query: NoQuery,
+    body: EmptyBody,
     idempotent: true,
-    responses: { 200: answers.ClaimYieldReceipt },
+    responses: { 200: ClaimYieldReceipt },
     errors: ['deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
+    example: examples.claimYield,
     handle(call) {
       const { userId, idempotencyKey } = call;
-      const depositId = depositOf(call);
+      const depositId = depositIdOf(call);
       if (depositId === null) return;
       call.execute({ kind: 'claimYield', userId, idempotencyKey, depositId }, 200, claimYieldReceipt);
     },
@@ -92,9 +107,10 @@ export const vaultRoutes: Route[] = [
     access: 'public',
     summary: 'The active vault deposits of a user, oldest first',
     userParameter: 'userId',
-    query: requests.PagedQuery,
-    responses: { 200: answers.Deposits },
+    query: PagedQuery,
+    responses: { 200: Deposits },
     errors: ['user_not_found'],
+    example: examples.deposits,
     handle(call) {
       const { engine } = call;
       const userId = idNumber('u', call.parameter('userId'));
@@ -108,32 +124,33 @@ export const vaultRoutes: Route[] = [
         newestFirst: false,
       });
       if (page === null) return;
-      const texts = page.entries.map((depositId) => `{${depositText(engine.vaultDeposit(depositId)!)}}`);
-      call.answer(
-        200,
-        `{"deposits":[${texts.join(',')}],"nextCursor":${page.nextCursorText},"sequence":${engine.sequence}}`,
-      );
+      const deposits = page.entries.map((depositId) => depositOf(engine.vaultDeposit(depositId)!));
+      const { nextCursor } = page;
+      call.answer(200, depositsText({ deposits, nextCursor, sequence: engine.sequence }));
     },
   }),
 ];
 
-/** What is known of a day is all of it: the engine forgets a market a day after it is resolved. */
+/** The fees of a whole day are known: the engine forgets a market a day after it is resolved. */
 const DAY_MS = PAYOUT_DELAY_MS;
 const DAYS_PER_YEAR = 365;
 
 /**
- * What a staked dollar would earn in a year if every day was like the last 24 hours, with the money that is staked now, floored
- * to 6 places; null when nothing is staked.
+ * What a dollar that is staked now would earn in a year if every day were like the last 24 hours, rounded down to 6
+ * places; null when nothing is staked.
  */
-function aprText(engine: Engine): string {
+function aprOf(engine: Engine): Decimal | null {
   const { stakedMicros } = engine.vault();
-  if (stakedMicros === 0) return 'null';
+  if (stakedMicros === 0) return null;
   const yearMicros = engine.vaultShareMicros(engine.nowMs - DAY_MS) * DAYS_PER_YEAR;
-  return microsText(mulDivFloor(yearMicros, MICRO_SCALE, stakedMicros));
+  return micros(mulDivFloor(yearMicros, MICRO_SCALE, stakedMicros));
 }
 
-/** null after telling the client that no deposit can have this id; under an idempotency key the engine does not find 0. */
-function depositOf(call: RequestContext<unknown, unknown>): number | null {
+/**
+ * null if no deposit can have this id; the client has been told. With an idempotency key the id is 0 instead, which the
+ * engine does not find, so that the refusal is remembered.
+ */
+function depositIdOf(call: RequestContext<unknown, unknown>): number | null {
   const depositId = idNumber('d', call.parameter('depositId'));
   if (depositId !== 0 || call.idempotencyKey !== null) return depositId;
   call.answerError(errorAnswer('deposit_not_found'));

@@ -5,7 +5,7 @@
  */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
-import { marketText } from '../../json/views.js';
+import { marketText } from '../../resources/markets/views.js';
 import { Channel } from './channel.js';
 
 export type MarketChange = 'opened' | 'start_price_fixed' | 'ended' | 'resolved' | 'closed';

@@ -9,7 +9,8 @@
  */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
-import { moneyFieldsText, openPositions, orderText, positionText } from '../../json/views.js';
+import { balanceText, openPositions, positionText } from '../../resources/accounts/views.js';
+import { orderText } from '../../resources/orders/views.js';
 import { Channel } from './channel.js';
 import { positionMarketAt, userEventText } from './user-event-text.js';
 
@@ -47,7 +48,7 @@ export class UserChannel extends Channel {
   }
 
   private accountText(): string {
-    return `"userId":"u${this.userId}","balance":{${moneyFieldsText(this.engine.account(this.userId)!)}}`;
+    return `"userId":"u${this.userId}","balance":${balanceText(this.engine.account(this.userId)!)}`;
   }
 
   private positionsText(marketIds: Iterable<number>): string {

@@ -5,13 +5,16 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Client, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EXAMPLES } from '../../../gateway/contract/examples.js';
 import type { OpenApiDocument } from '../../../gateway/contract/openapi.js';
 import { ERROR_CODES, ERRORS } from '../../../gateway/http/errors.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { TestServer } from '../../support/server.js';
 import { type Contract, operationsOf, pointer, programContract } from './check.js';
 import { ContractSession } from './session.js';
+
+const EXAMPLES = Object.fromEntries(
+  ROUTES.map(({ method, path, example }) => [`${method} ${path}`, example]),
+);
 
 let server: TestServer;
 beforeAll(async () => {
@@ -116,9 +119,6 @@ describe('the document', () => {
 describe('examples', () => {
   test('every route has one, and each is what the exchange answers', async () => {
     const answered = await ContractSession.run();
-    expect(Object.keys(EXAMPLES).sort()).toEqual(
-      ROUTES.map(({ method, path }) => `${method} ${path}`).sort(),
-    );
     expect(EXAMPLES).toEqual(answered);
   });
 

@@ -3,8 +3,7 @@
  * held against. Every run of it gets the same answers, but for tokens and the digest, which hang on random numbers.
  */
 import { expect } from 'vitest';
-import type { RouteExample } from '../../../gateway/contract/examples.js';
-import type { Route } from '../../../gateway/http/route.js';
+import type { Route, RouteExample } from '../../../gateway/http/route.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import {
   type Answer,

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { StakeBody } from '../../../gateway/json/requests.js';
 import { quickCheck } from '../../../gateway/resources/batch/quick-check.js';
 import { BatchBody } from '../../../gateway/resources/batch/requests.js';
+import { StakeBody } from '../../../gateway/resources/vault/schemas.js';
 
 const check = quickCheck(BatchBody);
 

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { afterEach, expect } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
-import { ErrorBody } from '../../../gateway/json/answers.js';
+import { ErrorBody } from '../../../gateway/http/error-body.js';
 import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits.js';
 import { ServerMessage } from '../../../gateway/stream/messages.js';
 import { eventually, type TestServer, type Trader } from '../../support/server.js';

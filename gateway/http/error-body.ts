@@ -1,0 +1,18 @@
+/** The form of all errors. */
+import { z } from 'zod';
+import { responseSchema } from '../json/components.js';
+import { ERROR_CODES } from './errors.js';
+
+export const ErrorBody = responseSchema(
+  'ErrorBody',
+  z.strictObject({
+    error: z.strictObject({
+      code: z.enum(ERROR_CODES),
+      message: z.string().meta({ description: 'For a person' }),
+      details: z.record(z.string(), z.unknown()).meta({
+        description:
+          'With invalid_request each field and what is wrong with it; with insufficient_balance and insufficient_shares required and available; with unavailable executed: false',
+      }),
+    }),
+  }),
+);

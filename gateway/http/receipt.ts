@@ -1,0 +1,40 @@
+/**
+ * Receipts: responses to commands. A receipt depends only on the engine's result, on the command, and on names that never
+ * change, so the receipt of a replayed idempotency key is the same to the byte.
+ */
+import type { CommandName } from '../../engine/interface/commands.js';
+import type { Assets } from '../../engine/interface/notation.js';
+import { RESULT_FIELDS, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
+import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { type Decimal, micros } from '../json/decimal.js';
+
+/** Writes the receipt of the result that is `ok` and begins at `at`. */
+export type ReceiptWriter = (assets: Assets, result: NumberBuffer, at: number) => string;
+
+type Fields<K extends CommandName> = Record<(typeof RESULT_FIELDS)[K][number] | 'sequence' | 'atMs', number>;
+
+/** The fields of a result that is `ok`, by name. For receipts that are not hot. */
+export function resultFields<K extends CommandName>(command: K, result: NumberBuffer, at = 0): Fields<K> {
+  const fields: Record<string, number> = {
+    sequence: result.values[at + ResultHead.sequence]!,
+    atMs: result.values[at + ResultHead.atMs]!,
+  };
+  const names: readonly string[] = RESULT_FIELDS[command];
+  for (let i = 0; i < names.length; i++) {
+    fields[names[i]!] = result.values[at + RESULT_HEAD_LENGTH + i]!;
+  }
+  return fields as Fields<K>;
+}
+
+interface AccountMoney {
+  availableMicros: number;
+  heldMicros: number;
+}
+
+/** The balance in a receipt. */
+export function balanceOf({ availableMicros, heldMicros }: AccountMoney): {
+  available: Decimal;
+  held: Decimal;
+} {
+  return { available: micros(availableMicros), held: micros(heldMicros) };
+}

@@ -1,0 +1,63 @@
+/** The bodies of requests and responses of accounts: profile, balance, positions, referral. */
+import { z } from 'zod';
+import { bodySchema, responseSchema } from '../../json/components.js';
+import * as request from '../../json/fields.js';
+import {
+  balanceFields,
+  count,
+  marketId,
+  money,
+  nextCursor,
+  outcome,
+  price,
+  sequence,
+  shares,
+  timeMs,
+  userId,
+} from '../../json/response-fields.js';
+
+export const ReferralCodeBody = bodySchema(
+  'ReferralCodeBody',
+  z.strictObject({ ...request.own, code: request.referralCode }),
+);
+
+export const Profile = responseSchema(
+  'Profile',
+  z.strictObject({
+    userId,
+    username: z.string(),
+    createdAtMs: timeMs,
+    volume: money,
+    realizedProfit: money,
+    trades: count,
+    rank: z.int().min(1).nullable(),
+    sequence,
+  }),
+);
+export const Balance = responseSchema('Balance', z.strictObject({ userId, ...balanceFields, sequence }));
+
+export const Position = z.strictObject({
+  marketId,
+  asset: z.string(),
+  outcome,
+  shares,
+  averagePrice: price,
+  cost: money,
+  price,
+  value: money,
+  unrealizedProfit: money,
+  status: z.enum(['open', 'claimable']),
+  endsAtMs: timeMs,
+});
+export const Positions = responseSchema(
+  'Positions',
+  z.strictObject({ positions: z.array(Position), nextCursor, sequence }),
+);
+
+const referral = { userId, code: z.string(), referredUsers: count };
+export const PublicReferral = z.strictObject({ ...referral, sequence });
+export const OwnReferral = responseSchema(
+  'OwnReferral',
+  z.strictObject({ ...referral, earned: money, pending: money, referredBy: userId.nullable(), sequence }),
+);
+export const Referral = responseSchema('Referral', z.union([PublicReferral, OwnReferral]));

@@ -1,0 +1,97 @@
+/** The state of an account as responses and stream messages show it. */
+import { z } from 'zod';
+import { MarketStatus, Outcome, Resolution } from '../../../engine/interface/domain.js';
+import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
+import type { AccountView, MarketView, PositionView } from '../../../engine/interface/views.js';
+import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
+import { HALVES_PER_SET, halfTicksText, upHalfTicks } from '../../../persistence/market-json/market.js';
+import { averagePriceMicros, type Decimal, lots, micros } from '../../json/decimal.js';
+import { balanceFields } from '../../json/response-fields.js';
+import { serializer, type Writable } from '../../json/serializer.js';
+import { Position } from './schemas.js';
+
+export function balanceFieldsOf({ availableMicros, heldMicros }: AccountView): {
+  currency: 'USD';
+  available: Decimal;
+  held: Decimal;
+  total: Decimal;
+} {
+  return {
+    currency: 'USD',
+    available: micros(availableMicros),
+    held: micros(heldMicros),
+    total: micros(availableMicros + heldMicros),
+  };
+}
+
+const writeBalance = serializer(z.strictObject(balanceFields));
+
+/** The balance in a stream message. */
+export function balanceText(account: AccountView): string {
+  return writeBalance(balanceFieldsOf(account));
+}
+
+/** The shares of one outcome of a position. */
+export interface OpenPosition {
+  marketId: number;
+  outcome: Outcome;
+  lots: number;
+  costMicros: number;
+  market: MarketView;
+}
+
+/**
+ * The outcomes that the user holds shares of in one market. The losing outcome of a resolved market is not a position:
+ * it is worth nothing and there is nothing to claim.
+ */
+export function openPositions(position: PositionView, market: MarketView): OpenPosition[] {
+  const { marketId, upLots, downLots, upCostMicros, downCostMicros } = position;
+  const up = { marketId, outcome: Outcome.UP, lots: upLots, costMicros: upCostMicros, market };
+  const down = { marketId, outcome: Outcome.DOWN, lots: downLots, costMicros: downCostMicros, market };
+  return [up, down].filter(({ outcome, lots }) => lots > 0 && priceHalfTicks(market, outcome) > 0);
+}
+
+/** What a share is worth now, in half ticks: its price, or after the resolution its payout. */
+function priceHalfTicks(market: MarketView, outcome: Outcome): number {
+  const up = resolvedHalfTicks(market.resolution) ?? upHalfTicks(market);
+  return outcome === Outcome.UP ? up : HALVES_PER_SET - up;
+}
+
+/** Of UP; null while the market is not resolved. */
+function resolvedHalfTicks(resolution: Resolution): number | null {
+  switch (resolution) {
+    case Resolution.UP:
+      return HALVES_PER_SET;
+    case Resolution.DOWN:
+      return 0;
+    case Resolution.VOID:
+      return HALVES_PER_SET / 2;
+    case Resolution.NONE:
+      return null;
+  }
+}
+
+export function positionOf(assets: Assets, position: OpenPosition): Writable<typeof Position> {
+  const { marketId, outcome, costMicros, market } = position;
+  const price = priceHalfTicks(market, outcome);
+  const valueMicros = mulDivFloor(position.lots, price, 2);
+  return {
+    marketId: marketIdText(assets, marketId),
+    asset: assets.assetSymbol(market.asset),
+    outcome: outcomeName(outcome),
+    shares: lots(position.lots),
+    averagePrice: micros(averagePriceMicros(costMicros, position.lots)!),
+    cost: micros(costMicros),
+    price: JSON.rawJSON(halfTicksText(price)),
+    value: micros(valueMicros),
+    unrealizedProfit: micros(valueMicros - costMicros),
+    status: market.status === MarketStatus.RESOLVED ? 'claimable' : 'open',
+    endsAtMs: market.endsAtMs,
+  };
+}
+
+const writePosition = serializer(Position);
+
+export function positionText(assets: Assets, position: OpenPosition): string {
+  return writePosition(positionOf(assets, position));
+}

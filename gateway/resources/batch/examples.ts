@@ -1,0 +1,85 @@
+/** The examples of the batch. A test gets each of them from the exchange. */
+import type { RouteExample } from '../../http/route.js';
+
+export const batch: RouteExample = {
+  request: {
+    operations: [
+      {
+        op: 'buy',
+        outcome: 'UP',
+        shares: 200,
+        price: 0.45,
+        marketId: 'btc-15m-1763700300',
+        timeInForce: 'GTC',
+      },
+      {
+        op: 'buy',
+        outcome: 'DOWN',
+        shares: 150,
+        price: 0.5,
+        marketId: 'btc-15m-1763700300',
+        timeInForce: 'GTC',
+      },
+      {
+        op: 'sell',
+        outcome: 'UP',
+        shares: 5,
+        marketId: 'btc-15m-1763700300',
+        timeInForce: 'GTC',
+        price: 0.6,
+      },
+    ],
+  },
+  response: {
+    results: [
+      {
+        orderId: 'o1',
+        marketId: 'btc-15m-1763700300',
+        userId: 'u1',
+        side: 'BUY',
+        outcome: 'UP',
+        status: 'resting',
+        shares: 0,
+        averagePrice: null,
+        spent: 0,
+        fee: 0,
+        total: 0,
+        unspent: 0,
+        restingShares: 200,
+        fills: [],
+        balance: { available: 9910, held: 90 },
+        position: { UP: 0, DOWN: 0 },
+        sequence: 10,
+        atMs: 1763700300000,
+      },
+      {
+        orderId: 'o2',
+        marketId: 'btc-15m-1763700300',
+        userId: 'u1',
+        side: 'BUY',
+        outcome: 'DOWN',
+        status: 'resting',
+        shares: 0,
+        averagePrice: null,
+        spent: 0,
+        fee: 0,
+        total: 0,
+        unspent: 0,
+        restingShares: 150,
+        fills: [],
+        balance: { available: 9835, held: 165 },
+        position: { UP: 0, DOWN: 0 },
+        sequence: 10,
+        atMs: 1763700300000,
+      },
+      {
+        error: {
+          code: 'insufficient_shares',
+          message: 'This requires 5 shares, but 0 are available to sell.',
+          details: { required: 5, available: 0 },
+        },
+      },
+    ],
+    sequence: 10,
+  },
+};

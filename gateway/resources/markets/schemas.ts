@@ -1,0 +1,132 @@
+/** The queries and the response bodies of markets. */
+import { z } from 'zod';
+import { Side } from '../../../engine/interface/domain.js';
+import { responseSchema } from '../../json/components.js';
+import * as request from '../../json/fields.js';
+import {
+  marketId,
+  money,
+  nextCursor,
+  outcome,
+  price,
+  resolution,
+  sequence,
+  shares,
+  timeMs,
+} from '../../json/response-fields.js';
+import { LIMIT_TEXTS, MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, SIZE_TEXTS } from '../orders/requests.js';
+
+/** Assets are named in any case. */
+export const asset = z
+  .string()
+  .regex(/^[A-Za-z0-9]{2,10}$/, 'must be the symbol of an asset, such as BTC')
+  .transform((symbol) => symbol.toUpperCase())
+  .optional()
+  .meta({ description: 'The symbol of a listed asset, in any case, such as BTC; without it, all assets' });
+
+export const MarketsQuery = z.strictObject({
+  ...request.own,
+  status: z
+    .enum(['active', 'ended', 'resolved'])
+    .optional()
+    .meta({ description: 'Only markets of this status' }),
+  asset,
+  ...request.paging,
+});
+export const ActiveMarketsQuery = z.strictObject({ ...request.own, asset });
+export const DepthQuery = z.strictObject({
+  ...request.own,
+  depth: request.queryInteger({ min: 1, max: 999, standard: 20, description: 'Price levels on each side' }),
+});
+
+const amountToSpend = request.dollars({ max: MAX_ORDER_DOLLARS }).meta(SIZE_TEXTS.amount);
+const sharesToTrade = request.shares({ max: MAX_ORDER_SHARES }).meta(SIZE_TEXTS.shares);
+
+export const QuoteQuery = z
+  .strictObject({
+    ...request.own,
+    side: request.side
+      .default(Side.BUY)
+      .meta({ description: 'BUY needs `amount`, SELL needs `shares`', default: 'BUY' }),
+    outcome: request.outcome,
+    amount: request.queryNumber(amountToSpend).optional(),
+    shares: request.queryNumber(sharesToTrade).optional(),
+    price: request.queryNumber(request.price).optional().meta(LIMIT_TEXTS.price),
+  })
+  .superRefine((quote, context) => {
+    const problem = (name: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [name], message, input: undefined });
+    const [needed, refused] =
+      quote.side === Side.BUY ? (['amount', 'shares'] as const) : (['shares', 'amount'] as const);
+    const name = quote.side === Side.BUY ? 'BUY' : 'SELL';
+    if (quote[needed] === undefined) problem(needed, `is required with side ${name}`);
+    if (quote[refused] !== undefined) problem(refused, `cannot be combined with side ${name}`);
+  });
+
+const marketFields = {
+  id: marketId,
+  type: z.literal('15m'),
+  asset: z.string(),
+  title: z.string(),
+  status: z.enum(['active', 'ended', 'resolved']),
+  resolution: resolution.nullable(),
+  startsAtMs: timeMs,
+  endsAtMs: timeMs,
+  startPrice: money.meta({ description: 'US dollars: the price of the asset at the start' }),
+  endPrice: money.nullable().meta({ description: 'US dollars: the price of the asset at the end' }),
+  assetPrice: money.nullable().meta({ description: 'US dollars: the price of the asset now' }),
+  prices: z
+    .strictObject({ UP: price, DOWN: price })
+    .meta({ description: 'The middle of the book, else the last trade, else 0.5' }),
+  volume: money.meta({ description: 'US dollars traded' }),
+  openInterest: shares.meta({ description: 'Shares of each outcome that users own' }),
+  feeRate: z.literal(0.005),
+  tickSize: z.literal(0.001),
+  lotSize: z.literal(0.001),
+};
+export const Market = responseSchema('Market', z.strictObject({ ...marketFields, sequence }));
+/** The price of each outcome and of the asset, every 5 s and at both ends of the market's window. */
+const PricePoint = z.strictObject({ atMs: timeMs, UP: price, DOWN: price, assetPrice: money.nullable() });
+export const MarketWithHistory = responseSchema(
+  'MarketWithHistory',
+  z.strictObject({ ...marketFields, priceHistory: z.array(PricePoint), sequence }),
+);
+export const Markets = responseSchema(
+  'Markets',
+  z.strictObject({ markets: z.array(Market), nextCursor, sequence }),
+);
+export const ActiveMarkets = responseSchema(
+  'ActiveMarkets',
+  z.strictObject({ markets: z.array(Market), serverTimeMs: timeMs, sequence }),
+);
+
+const level = z.strictObject({ price, shares });
+const bookSide = z
+  .strictObject({ bids: z.array(level), asks: z.array(level) })
+  .meta({ description: 'Best prices first' });
+export const Orderbook = responseSchema(
+  'Orderbook',
+  z.strictObject({ marketId, sequence, UP: bookSide, DOWN: bookSide }),
+);
+
+const quoted = { outcome, shares, averagePrice: price.nullable(), worstPrice: price.nullable() };
+const charged = {
+  fee: money.meta({ description: 'US dollars, as the order would be charged' }),
+  unspent: money,
+  sequence,
+};
+export const BuyQuote = z.strictObject({
+  marketId,
+  side: z.literal('BUY'),
+  ...quoted,
+  spent: money,
+  ...charged,
+});
+export const SellQuote = z.strictObject({
+  marketId,
+  side: z.literal('SELL'),
+  ...quoted,
+  received: money,
+  ...charged,
+});
+export const Quote = responseSchema('Quote', z.union([BuyQuote, SellQuote]));

@@ -1,0 +1,43 @@
+/** Markets and quotes as responses show them. */
+import { Side } from '../../../engine/interface/domain.js';
+import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
+import type { MarketView, QuoteView } from '../../../engine/interface/views.js';
+import { marketParts, marketText as writeMarket } from '../../../persistence/market-json/market.js';
+import { averagePriceMicros, lots, micros, microsOrNull, ticks } from '../../json/decimal.js';
+import { serializer } from '../../json/serializer.js';
+import { BuyQuote, SellQuote } from './schemas.js';
+
+export interface MarketReads extends Assets {
+  assetPriceMicros(asset: number): number | null;
+}
+
+/** A market of the engine, as of `sequence`, at which the engine is. */
+export function marketText(reads: MarketReads, market: MarketView, sequence: number): string {
+  return writeMarket(marketParts(reads, market, null), reads.assetPriceMicros(market.asset), sequence);
+}
+
+export interface QuotedOrder {
+  marketId: number;
+  side: Side;
+  outcome: number;
+}
+
+const buyQuoteText = serializer(BuyQuote);
+const sellQuoteText = serializer(SellQuote);
+
+export function quoteText(reads: Assets, order: QuotedOrder, quote: QuoteView, sequence: number): string {
+  const value = micros(quote.valueMicros);
+  const fields = {
+    marketId: marketIdText(reads, order.marketId),
+    outcome: outcomeName(order.outcome),
+    shares: lots(quote.filledLots),
+    averagePrice: microsOrNull(averagePriceMicros(quote.valueMicros, quote.filledLots)),
+    worstPrice: quote.worstTicks === null ? null : ticks(quote.worstTicks),
+    fee: micros(quote.feeMicros),
+    unspent: micros(quote.unspentMicros),
+    sequence,
+  };
+  return order.side === Side.BUY
+    ? buyQuoteText({ ...fields, side: 'BUY', spent: value })
+    : sellQuoteText({ ...fields, side: 'SELL', received: value });
+}

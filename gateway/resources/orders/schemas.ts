@@ -1,0 +1,93 @@
+/** The response bodies of orders and claims. */
+import { z } from 'zod';
+import { responseSchema } from '../../json/components.js';
+import {
+  balance,
+  count,
+  marketId,
+  money,
+  nextCursor,
+  orderId,
+  outcome,
+  price,
+  resolution,
+  sequence,
+  shares,
+  side,
+  timeMs,
+  tradeId,
+  userId,
+} from '../../json/response-fields.js';
+
+const place = { orderId, marketId, userId };
+const traded = {
+  outcome,
+  status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled']).meta({
+    description:
+      'filled: all shares are, or what is left of the amount is less than 0.001 share costs next, or at the price of the order (0.999 without one) where nothing is offered',
+  }),
+  shares: shares.meta({ description: 'Shares traded at once' }),
+  averagePrice: price.nullable().meta({ description: 'US dollars per share; null when nothing was traded' }),
+};
+const settled = {
+  fee: money.meta({
+    description:
+      'US dollars: 0.5% of the amount of a buy that is filled, else of what was spent; the fees of the trades add up to it',
+  }),
+  total: money.meta({ description: 'US dollars: spent plus fee, or received' }),
+  unspent: money.meta({ description: 'US dollars of the amount that were neither spent nor held' }),
+  restingShares: shares.meta({ description: 'Shares left in the book' }),
+  fills: z.array(z.strictObject({ tradeId, price, shares })),
+  balance,
+  position: z.strictObject({ UP: shares, DOWN: shares }),
+  sequence,
+  atMs: timeMs,
+};
+export const BuyReceipt = responseSchema(
+  'BuyReceipt',
+  z.strictObject({ ...place, side: z.literal('BUY'), ...traded, spent: money, ...settled }),
+);
+export const SellReceipt = responseSchema(
+  'SellReceipt',
+  z.strictObject({ ...place, side: z.literal('SELL'), ...traded, received: money, ...settled }),
+);
+export const CancelReceipt = responseSchema(
+  'CancelReceipt',
+  z.strictObject({
+    ...place,
+    status: z.literal('cancelled'),
+    cancelledShares: shares,
+    balance,
+    sequence,
+    atMs: timeMs,
+  }),
+);
+export const CancelAllReceipt = responseSchema(
+  'CancelAllReceipt',
+  z.strictObject({ marketId, userId, cancelledOrders: count, balance, sequence, atMs: timeMs }),
+);
+export const ClaimReceipt = responseSchema(
+  'ClaimReceipt',
+  z.strictObject({
+    marketId,
+    resolution,
+    shares,
+    payout: money,
+    refundedFees: money.optional().meta({ description: 'Only in a VOID market' }),
+    balance,
+    sequence,
+  }),
+);
+
+export const Order = z.strictObject({
+  ...place,
+  side,
+  outcome,
+  price,
+  shares,
+  placedAtMs: timeMs,
+});
+export const Orders = responseSchema(
+  'Orders',
+  z.strictObject({ orders: z.array(Order), nextCursor, sequence }),
+);

@@ -1,0 +1,25 @@
+/** A resting order as responses and stream messages show it. */
+import { type Assets, marketIdText, outcomeName, sideName } from '../../../engine/interface/notation.js';
+import type { OrderView } from '../../../engine/interface/views.js';
+import { lots, ticks } from '../../json/decimal.js';
+import { serializer, type Writable } from '../../json/serializer.js';
+import { Order } from './schemas.js';
+
+export function orderOf(assets: Assets, order: OrderView): Writable<typeof Order> {
+  return {
+    orderId: `o${order.orderId}`,
+    marketId: marketIdText(assets, order.marketId),
+    userId: `u${order.userId}`,
+    side: sideName(order.side),
+    outcome: outcomeName(order.outcome),
+    price: ticks(order.priceTicks),
+    shares: lots(order.sizeLots),
+    placedAtMs: order.placedAtMs,
+  };
+}
+
+const writeOrder = serializer(Order);
+
+export function orderText(assets: Assets, order: OrderView): string {
+  return writeOrder(orderOf(assets, order));
+}

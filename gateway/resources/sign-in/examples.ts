@@ -1,0 +1,34 @@
+/** The examples of signing in. A test gets each of them from the exchange. */
+import type { RouteExample } from '../../http/route.js';
+
+const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl';
+
+const SIGNED_IN = {
+  userId: 'u2',
+  username: 'ada',
+  token: TOKEN,
+  referralCode: 'Q000002',
+  sequence: 5,
+};
+
+export const register: RouteExample = {
+  request: { username: 'ada', password: 'correct horse battery staple', referralCode: 'Q000001' },
+  response: SIGNED_IN,
+};
+
+export const login: RouteExample = {
+  request: { username: 'ada', password: 'correct horse battery staple' },
+  response: SIGNED_IN,
+};
+
+export const logout: RouteExample = {};
+
+export const password: RouteExample = {
+  request: { currentPassword: 'correct horse battery staple', newPassword: 'a better password than that' },
+  response: {
+    token: TOKEN,
+    sequence: 6,
+  },
+};
+
+export const session: RouteExample = { response: { userId: 'u2', username: 'ada', sequence: 5 } };

@@ -1,0 +1,63 @@
+/** Vault deposits as responses show them, and the receipts of staking, unstaking and claiming yield. */
+import { balanceOf, type ReceiptWriter, resultFields } from '../../http/receipt.js';
+import { micros } from '../../json/decimal.js';
+import { serializer, type Unwritten } from '../../json/serializer.js';
+import { ClaimYieldReceipt, type Deposit, StakeReceipt, UnstakeReceipt } from './schemas.js';
+
+const stakeText = serializer(StakeReceipt);
+const unstakeText = serializer(UnstakeReceipt);
+const claimYieldText = serializer(ClaimYieldReceipt);
+
+interface DepositFields {
+  depositId: number;
+  userId: number;
+  amountMicros: number;
+  accruedYieldMicros: number;
+  claimedYieldMicros: number;
+  closed: boolean;
+  stakedAtMs: number;
+  earnsFromMs: number;
+}
+
+export function depositOf(fields: DepositFields): Unwritten<Deposit> {
+  return {
+    depositId: `d${fields.depositId}`,
+    vaultId: 'flex',
+    userId: `u${fields.userId}`,
+    amount: micros(fields.amountMicros),
+    accruedYield: micros(fields.accruedYieldMicros),
+    claimedYield: micros(fields.claimedYieldMicros),
+    status: fields.closed ? 'closed' : 'active',
+    stakedAtMs: fields.stakedAtMs,
+    earnsFromMs: fields.earnsFromMs,
+  };
+}
+
+/** A new deposit has earned nothing. */
+export const stakeReceipt: ReceiptWriter = (_assets, result, at) => {
+  const fields = resultFields('stake', result, at);
+  const deposit = depositOf({ ...fields, accruedYieldMicros: 0, claimedYieldMicros: 0, closed: false });
+  return stakeText({ ...deposit, balance: balanceOf(fields), sequence: fields.sequence });
+};
+
+/** The accrued yield was paid with the principal. */
+export const unstakeReceipt: ReceiptWriter = (_assets, result, at) => {
+  const fields = resultFields('unstake', result, at);
+  return unstakeText({
+    ...depositOf({ ...fields, accruedYieldMicros: 0, closed: true }),
+    returned: micros(fields.amountMicros),
+    yieldPaid: micros(fields.yieldMicros),
+    balance: balanceOf(fields),
+    sequence: fields.sequence,
+  });
+};
+
+export const claimYieldReceipt: ReceiptWriter = (_assets, result, at) => {
+  const fields = resultFields('claimYield', result, at);
+  return claimYieldText({
+    ...depositOf({ ...fields, accruedYieldMicros: 0, closed: false }),
+    claimed: micros(fields.yieldMicros),
+    balance: balanceOf(fields),
+    sequence: fields.sequence,
+  });
+};
