@@ -297,7 +297,7 @@ describe('a journal that cannot be read now', () => {
     await execute(other, 'ROLLBACK');
     await closeDatabase(other);
     expect((await follower.read(TRADES)).entries.length).toBe(1);
-    await vi.waitFor(() => expect(reasonOf(follower)).toBe(null));
+    await eventually(() => expect(reasonOf(follower)).toBe(null));
     expect(follower.disagreements).toEqual([]);
   });
 

@@ -24,7 +24,7 @@ import {
 } from '../../../engine/interface/events.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import { NaiveEngine } from './naive-engine.js';
+import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
 import type { QuoteRequest } from './views.js';
 
 /** What a quote is asked for: an amount, a size, a sale. */
