@@ -1,7 +1,8 @@
 /**
- * What a random client has learnt of the exchange from its answers: who it can be, which markets there are, and what everybody
- * has there: orders, deposits, shares, pages that go on.
+ * What a random client has learned from the exchange's answers: its users, the markets, and what each user
+ * has there: orders, deposits, shares, and cursors of pages not yet read.
  */
+
 export interface Person {
   userId: string;
   username: string;

@@ -8,7 +8,7 @@ import type { NaiveAsset } from './state.js';
 const AVERAGED_MS = 60_000;
 /** How old the price may be that is in force when the averaged minute begins. */
 const IN_FORCE_MS = 120_000;
-/** An observation older than this is refused. */
+/** A price older than this is refused, and forgotten unless it is still in force. */
 export const KEPT_MS = 300_000;
 
 /** What no reference price can need any more goes; the last price stays, however old it is. */
