@@ -1,9 +1,9 @@
 /** Every number that a client can send, over real HTTP: what is none, or has no exact value, is refused by name. */
 import { describe, expect, test } from 'vitest';
 import type { RequestOptions } from '../../support/server.js';
-import { asAda, asPartner, buy, refused, sell, withTwoTraders } from '../http/refusals.js';
+import { asPartner, buy, sell, withTwoTraders } from '../http/refusals.js';
 
-withTwoTraders();
+const { asAda, refused } = withTwoTraders();
 
 /** By the path of its route: a body that is valid but for it. */
 interface NumberField {
