@@ -2,12 +2,10 @@
  * The rules of the architecture, checked against the source: which folders there are, which may import which, and what
  * the engine must never call.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-
-const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+import { ROOT, reachableFrom, type Source, sourcesOf } from './support/sources.js';
 
 /** The folders at the top, lowest first. Each imports from itself and from those below it. */
 const FOLDERS = ['engine', 'persistence', 'gateway', 'bench', 'test'];
@@ -16,30 +14,6 @@ const OTHER_FOLDERS = ['.ci', '.git', 'node_modules', 'dist', 'data', 'coverage'
 /** The engine's rooms, lowest first; the last two are files. */
 const ENGINE_ROOMS = ['storage', 'interface', 'state', 'rules', 'reads', 'engine'];
 const MAX_FILES_PER_FOLDER = 16;
-
-interface Source {
-  path: string;
-  folder: string;
-  text: string;
-  /** As they are written: packages, and paths relative to the file. */
-  imports: string[];
-  /** The files of this repository among the imports. */
-  targets: string[];
-}
-
-function sourcesOf(folder: string): Source[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => {
-      const path = join(folder, name);
-      const text = readFileSync(join(ROOT, path), 'utf8');
-      const imports = [...text.matchAll(/\b(?:from|import\(|import)\s*'([^']+)'/g)].map((match) => match[1]!);
-      const targets = imports
-        .filter((target) => target.startsWith('.'))
-        .map((target) => join(dirname(path), target).replace(/\.js$/, '.ts'));
-      return { path, folder, text, imports, targets };
-    });
-}
 
 /** Without comments and strings, so that prose may name what code must not call. */
 function codeOf(source: Source): string {
@@ -61,17 +35,9 @@ function floorOf(path: string): number {
 /** Files that import each other, directly or by way of others: each group is a cycle, types included. */
 function cycles(sources: readonly Source[]): string[][] {
   const targetsOf = new Map(sources.map((source) => [source.path, source.targets]));
-  const reached = new Map([...targetsOf.keys()].map((path) => [path, reachableFrom(path)]));
-  function reachableFrom(path: string): Set<string> {
-    const seen = new Set<string>();
-    const open = [...targetsOf.get(path)!];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      if (seen.has(next)) continue;
-      seen.add(next);
-      open.push(...(targetsOf.get(next) ?? []));
-    }
-    return seen;
-  }
+  const reached = new Map(
+    sources.map(({ path }) => [path, reachableFrom(path, (each) => targetsOf.get(each) ?? [])]),
+  );
   const groups = new Set<string>();
   for (const [path, seen] of reached) {
     if (!seen.has(path)) continue;
