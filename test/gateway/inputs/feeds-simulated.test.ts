@@ -104,7 +104,7 @@ test('the random numbers are even, and the normal ones have mean 0, variance 1 a
   const buckets = new Array<number>(16).fill(0);
   for (let i = 0; i < 160_000; i++) {
     const value = uniform();
-    expect(value >= 0 && value < 1).toBe(true);
+    if (value < 0 || value >= 1) expect.fail(`${value} is not within [0, 1)`);
     buckets[Math.floor(value * 16)]!++;
   }
   // 10,000 each, standard deviation 97.
