@@ -1,39 +1,19 @@
 /**
- * The rules of the architecture, checked against the source: which folder may import which, and what the engine must
- * never call.
+ * The rules of the architecture, checked against the source: which folders there are, which may import which, and what
+ * the engine must never call.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ROOT, reachableFrom, type Source, sourcesOf } from './support/sources.js';
 
-const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-
-/** What each folder may import from, besides packages. */
-const MAY_IMPORT: Record<string, readonly string[]> = {
-  engine: ['engine'],
-  persistence: ['engine', 'persistence'],
-  gateway: ['engine', 'persistence', 'gateway'],
-  bench: ['engine', 'persistence', 'gateway', 'bench'],
-};
-
-interface Source {
-  path: string;
-  folder: string;
-  text: string;
-  imports: string[];
-}
-
-function sourcesOf(folder: string): Source[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => {
-      const path = join(ROOT, folder, name);
-      const text = readFileSync(path, 'utf8');
-      const imports = [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((match) => match[1]!);
-      return { path: relative(ROOT, path), folder, text, imports };
-    });
-}
+/** The folders at the top, lowest first. Each imports from itself and from those below it. */
+const FOLDERS = ['engine', 'persistence', 'gateway', 'bench', 'test'];
+/** What else stands at the top: the checks that run on every change, and what a checkout does not hold. */
+const OTHER_FOLDERS = ['.ci', '.git', 'node_modules', 'dist', 'data', 'coverage'];
+/** The engine's rooms, lowest first; the last two are files. */
+const ENGINE_ROOMS = ['storage', 'interface', 'state', 'rules', 'reads', 'engine'];
+const MAX_FILES_PER_FOLDER = 16;
 
 /** Without comments and strings, so that prose may name what code must not call. */
 function codeOf(source: Source): string {
@@ -44,7 +24,46 @@ function codeOf(source: Source): string {
 }
 
 const engine = sourcesOf('engine');
-const all = Object.keys(MAY_IMPORT).flatMap(sourcesOf);
+const everything = FOLDERS.flatMap(sourcesOf);
+const all = everything.filter((source) => source.folder !== 'test');
+
+/** The rank of a file's room within the engine. */
+function floorOf(path: string): number {
+  return ENGINE_ROOMS.indexOf(path.split('/')[1]!.replace(/\.ts$/, ''));
+}
+
+/** Files that import each other, directly or by way of others: each group is a cycle, types included. */
+function cycles(sources: readonly Source[]): string[][] {
+  const targetsOf = new Map(sources.map((source) => [source.path, source.targets]));
+  const reached = new Map(
+    sources.map(({ path }) => [path, reachableFrom(path, (each) => targetsOf.get(each) ?? [])]),
+  );
+  const groups = new Set<string>();
+  for (const [path, seen] of reached) {
+    if (!seen.has(path)) continue;
+    groups.add(
+      [...seen]
+        .filter((other) => reached.get(other)?.has(path))
+        .sort()
+        .join(),
+    );
+  }
+  return [...groups].map((group) => group.split(','));
+}
+
+describe('folders', () => {
+  test('at the top there are only those that this file knows', () => {
+    const entries = readdirSync(ROOT, { withFileTypes: true });
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    expect(folders.filter((name) => ![...FOLDERS, ...OTHER_FOLDERS].includes(name))).toEqual([]);
+  });
+
+  test(`none holds more than ${MAX_FILES_PER_FOLDER} source files`, () => {
+    const counts = new Map<string, number>();
+    for (const { path } of everything) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+    expect([...counts].filter(([, count]) => count > MAX_FILES_PER_FOLDER)).toEqual([]);
+  });
+});
 
 describe('imports', () => {
   test('there is source to check', () => {
@@ -52,11 +71,30 @@ describe('imports', () => {
     expect(all.some((source) => source.folder === 'gateway')).toBe(true);
   });
 
-  test.each(all.map((source) => [source.path, source] as const))('%s goes one way only', (_path, source) => {
-    for (const name of source.imports.filter((name) => name.startsWith('.'))) {
-      const target = relative(ROOT, resolve(ROOT, dirname(source.path), name)).split('/')[0]!;
-      expect(MAY_IMPORT[source.folder]).toContain(target);
+  test('every import of a file names a file that exists', () => {
+    const paths = new Set(everything.map((source) => source.path));
+    const missing = (source: Source) => source.targets.filter((target) => !paths.has(target));
+    expect(all.flatMap(missing)).toEqual([]);
+  });
+
+  test.each(everything.map((source) => [source.path, source] as const))(
+    '%s imports from no folder above',
+    (_path, source) => {
+      const below = FOLDERS.slice(0, FOLDERS.indexOf(source.folder) + 1);
+      expect(source.targets.filter((target) => !below.includes(target.split('/')[0]!))).toEqual([]);
+    },
+  );
+
+  test('the rooms of the engine import from no room above', () => {
+    for (const source of engine) {
+      expect(floorOf(source.path), source.path).not.toBe(-1);
+      const above = source.targets.filter((target) => floorOf(target) > floorOf(source.path));
+      expect(above, source.path).toEqual([]);
     }
+  });
+
+  test('no files import each other in a cycle, types included', () => {
+    expect(cycles(everything)).toEqual([]);
   });
 
   test('the engine imports nothing outside itself', () => {

@@ -10,7 +10,8 @@ import sqlite3 from 'sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { starveOfDescriptors } from '../../bench/attack/classes/starved-descriptors.js';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
-import { type ApiClient, ChildServer, eventually, PASSWORD } from '../support/server.js';
+import { eventually } from '../support/eventually.js';
+import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
 import { DAY_FILE } from './real-day/day-prices.js';
 
 const WARM_UP_STAKES = 10;

@@ -15,11 +15,12 @@ import { openJournal } from '../../persistence/data-folder.js';
 import { FrameWriter } from '../../persistence/journal/frames.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { listSnapshots } from '../../persistence/snapshot/folder.js';
+import { eventually } from '../support/eventually.js';
 import { append, flip, tamper } from '../support/journal-fixture.js';
 import { ReplayExchange } from '../support/replay-exchange.js';
 import { replayTool, traceOf } from '../support/replay-tool.js';
 import { seedOf } from '../support/seed.js';
-import { eventually, TestServer } from '../support/server.js';
+import { TestServer } from '../support/server.js';
 
 const SEED = seedOf('FOLDER_SEED');
 const { FOLDER_DAMAGES = '12' } = process.env;

@@ -19,16 +19,9 @@ import type { PriceFeed } from '../../gateway/inputs/feeds/price-feed.js';
 import { createLog } from '../../gateway/observe/log.js';
 import { TradingHalted } from '../../gateway/observe/watched-sequencer.js';
 import { openJournal } from '../../persistence/data-folder.js';
-import {
-  eventually,
-  MARKET,
-  ManualClock,
-  ManualFeed,
-  PASSWORD,
-  TestServer,
-  WINDOW_MS,
-  WINDOW_START_MS,
-} from '../support/server.js';
+import { ManualClock } from '../support/clock.js';
+import { eventually } from '../support/eventually.js';
+import { MARKET, ManualFeed, PASSWORD, TestServer, WINDOW_MS, WINDOW_START_MS } from '../support/server.js';
 
 describe('a disagreement', () => {
   let server: TestServer;

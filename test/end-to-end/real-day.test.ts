@@ -28,11 +28,12 @@ import { Output } from '../../persistence/replay/output/output.js';
 import { changesOf } from '../../persistence/replay/proofs/money-changes.js';
 import { listSnapshots } from '../../persistence/snapshot/folder.js';
 import { closeDatabase, openDatabase, query } from '../../persistence/storage/sqlite.js';
+import { eventually } from '../support/eventually.js';
 import { readAll, tamper } from '../support/journal-fixture.js';
 import { replayJournal } from '../support/journal-replay.js';
 import { programJson, replayProgram } from '../support/replay-tool.js';
 import { seedOf } from '../support/seed.js';
-import { type ApiClient, ChildServer, eventually } from '../support/server.js';
+import { type ApiClient, ChildServer } from '../support/server.js';
 import {
   DAY_FILE,
   DAY_MS,

@@ -15,18 +15,12 @@ import { ROUTES } from '../../gateway/resources/routes.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { recoverFromSnapshot, type SnapshotRecovery } from '../../persistence/recovery.js';
 import { listSnapshots } from '../../persistence/snapshot/folder.js';
+import { eventually } from '../support/eventually.js';
 import { Log } from '../support/follower-fixture.js';
 import { Folders } from '../support/journal-fixture.js';
 import { ReplayExchange } from '../support/replay-exchange.js';
 import { seedOf } from '../support/seed.js';
-import {
-  type Answer,
-  eventually,
-  PARTNER_KEY,
-  PARTNER_KEYS,
-  TestServer,
-  type Verb,
-} from '../support/server.js';
+import { type Answer, PARTNER_KEY, PARTNER_KEYS, TestServer, type Verb } from '../support/server.js';
 
 const SEED = seedOf('RECOVERY_SEED');
 /** Not what the engine knows, but how this process is doing. */

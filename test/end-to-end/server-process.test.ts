@@ -10,7 +10,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, VARIABLE_NAMES } from '../../gateway/config.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
-import { type ApiClient, ChildServer, eventually, PASSWORD } from '../support/server.js';
+import { eventually } from '../support/eventually.js';
+import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
 import { DAY_FILE } from './real-day/day-prices.js';
 
 /** A day of real prices; the exchange's time starts with it, in a window that is a quarter of an hour long. */

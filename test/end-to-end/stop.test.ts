@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { eventually } from '../support/eventually.js';
 import { RawConnection, requestText } from '../support/raw-connection.js';
-import { type ApiClient, ChildServer, eventually, PASSWORD } from '../support/server.js';
+import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
 
 /** What the exchange promises; the cases below take a small part of it. */
 const STOP_MS = 5_000;

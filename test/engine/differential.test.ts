@@ -4,11 +4,11 @@
  */
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
-import { EXPECTED_CASES } from '../support/naive-engine/cases.js';
-import { Duel } from '../support/naive-engine/duel.js';
-import { LIMIT_PLAYS } from '../support/naive-engine/limits.js';
 import { RandomCommands, type Scenario } from '../support/random-commands.js';
 import { seedOf } from '../support/seed.js';
+import { EXPECTED_CASES } from './differential/cases.js';
+import { Duel } from './differential/duel.js';
+import { LIMIT_PLAYS } from './differential/limits.js';
 
 const SEED = seedOf('DIFFERENTIAL_SEED');
 const START_MS = 1_763_700_300_000;

@@ -3,7 +3,6 @@
  * the scheduler, which hears of every submit as in the gateway.
  */
 import { pino } from 'pino';
-import { vi } from 'vitest';
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
@@ -14,27 +13,6 @@ import { openJournal } from '../../persistence/data-folder.js';
 import { Sequencer } from '../../persistence/sequencer.js';
 
 export const silentLog = pino({ level: 'silent' });
-/** For conditions that come about soon, however busy the machine is. */
-export const SOON = { timeout: 30_000, interval: 2 };
-
-/** A clock that a test sets. Whoever sleeps until a time that has not come looks again every millisecond. */
-export class HandClock implements Clock {
-  constructor(private shownMs: number) {}
-
-  nowMs(): number {
-    return this.shownMs;
-  }
-
-  delayUntilMs(atMs: number): number {
-    return atMs <= this.shownMs ? 0 : 1;
-  }
-
-  set(atMs: number): void {
-    if (atMs < this.shownMs) throw new Error('time does not go back');
-    this.shownMs = atMs;
-  }
-}
-
 export interface Sent {
   kind: Command['kind'];
   code: number;
@@ -104,9 +82,4 @@ export class Exchange {
     this.scheduler.stop();
     await this.sequencer.close();
   }
-}
-
-/** Waits until `check` does not throw. */
-export function eventually(check: () => void): Promise<void> {
-  return vi.waitFor(check, SOON);
 }

@@ -1,6 +1,6 @@
 /** A bare TCP connection to an exchange, for what no HTTP client would do; and the answers that came on it. */
 import { connect, type Socket } from 'node:net';
-import { eventually } from './server.js';
+import { eventually } from './eventually.js';
 
 export interface RawAnswer {
   status: number;

@@ -24,6 +24,8 @@ import { createLog } from '../../gateway/observe/log.js';
 import { ROUTES } from '../../gateway/resources/routes.js';
 import type { Clock } from '../../gateway/time/clock.js';
 import { programContract } from '../gateway/contract/check.js';
+import { ManualClock } from './clock.js';
+import { eventually } from './eventually.js';
 
 /** 2025-11-21 04:45 UTC, the start of a window. */
 export const WINDOW_START_MS = 1_763_700_300_000;
@@ -32,26 +34,6 @@ export const MARKET = 'btc-15m-1763700300';
 export const PASSWORD = 'correct horse battery';
 export const PARTNER_KEY = 'partner-key-of-the-tests';
 export const PARTNER_KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
-const WAIT_MS = 30_000;
-
-/** Stands still until the test moves it. */
-export class ManualClock implements Clock {
-  constructor(private atMs: number) {}
-
-  nowMs(): number {
-    return this.atMs;
-  }
-
-  /** Nothing becomes due by waiting, so timers may sleep as long as they like. */
-  delayUntilMs(atMs: number): number {
-    return atMs <= this.atMs ? 0 : 60_000;
-  }
-
-  set(atMs: number): void {
-    if (atMs < this.atMs) throw new Error('time does not go back');
-    this.atMs = atMs;
-  }
-}
 
 /** Prices that the test gives. */
 export class ManualFeed implements PriceFeed {
@@ -304,16 +286,6 @@ export class TestServer {
     const { json } = await this.api.get('/status');
     return { sequence: json.sequence, digest: json.digest };
   }
-}
-
-/** Waits until a condition holds; fails if it does not within half a minute. */
-export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const attempts = WAIT_MS / 10;
-  for (let i = 0; i < attempts; i++) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error(`within ${WAIT_MS} ms it did not come about: ${condition}`);
 }
 
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));

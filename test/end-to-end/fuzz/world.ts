@@ -1,8 +1,7 @@
 /**
- * What a random client has learnt of the exchange from its answers: who it can be, which markets there are, and what everybody
- * has there: orders, deposits, shares, pages that go on.
+ * What a random client has learned from the exchange's answers: its users, the markets, and what each user
+ * has there: orders, deposits, shares, and cursors of pages not yet read.
  */
-import type { Draft } from './drafts.js';
 
 export interface Person {
   userId: string;
@@ -35,6 +34,15 @@ export interface Page {
   cursor: string;
   /** The other parameters, which belong to the cursor. */
   query: [string, string][];
+}
+
+/** The parts of a request that tell what its answer is about. */
+interface Request {
+  path: string;
+  query: [string, string][];
+  headers: { authorization?: string };
+  body: unknown;
+  person: Person;
 }
 
 /** Of a success. */
@@ -70,14 +78,14 @@ export class World {
     }
   }
 
-  learn(draft: Draft, answer: Success): void {
+  learn(request: Request, answer: Success): void {
     if (answer === null || typeof answer !== 'object') return;
     for (const receipt of answer.results ?? [answer]) this.learnReceipt(receipt);
-    const query = draft.query.filter(([name]) => name !== 'cursor' && name !== 'userId');
+    const query = request.query.filter(([name]) => name !== 'cursor' && name !== 'userId');
     if (typeof answer.nextCursor === 'string')
-      this.pages.set(draft.path, { cursor: answer.nextCursor, query });
-    if (draft.path === '/auth/register') this.meet(draft, answer);
-    if (draft.path === '/auth/password') this.changeToken(draft, answer.token);
+      this.pages.set(request.path, { cursor: answer.nextCursor, query });
+    if (request.path === '/auth/register') this.meet(request, answer);
+    if (request.path === '/auth/password') this.changeToken(request, answer.token);
   }
 
   private learnReceipt({ userId, marketId, orderId, depositId, status, position }: Success): void {
@@ -96,13 +104,13 @@ export class World {
     }
   }
 
-  private meet({ body, headers }: Draft, { userId, token }: Success): void {
+  private meet({ body, headers }: Request, { userId, token }: Success): void {
     const { username, password } = body as Person;
     const isPartners = (headers.authorization ?? '') !== '';
     if (this.people.length < PEOPLE_MAX) this.people.push({ userId, username, password, token, isPartners });
   }
 
-  private changeToken({ person, body }: Draft, token: string): void {
+  private changeToken({ person, body }: Request, token: string): void {
     remember(this.revoked, person.token);
     person.token = token;
     person.password = (body as { newPassword: string }).newPassword;

@@ -8,8 +8,9 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import { type ApiClient, eventually, MARKET, TestServer, type Trader } from '../../support/server.js';
+import { type ApiClient, MARKET, TestServer, type Trader } from '../../support/server.js';
 
 let server: TestServer;
 let api: ApiClient;

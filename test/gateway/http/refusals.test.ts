@@ -5,22 +5,9 @@
 import { describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { PASSWORD, type RequestOptions, type Verb } from '../../support/server.js';
-import {
-  ACTIVE,
-  ada,
-  api,
-  asAda,
-  asPartner,
-  bob,
-  buy,
-  ENDED,
-  refused,
-  sell,
-  server,
-  withTwoTraders,
-} from './refusals.js';
+import { ACTIVE, asPartner, buy, ENDED, sell, withTwoTraders } from './refusals.js';
 
-withTwoTraders();
+const { asAda, refused, traders } = withTwoTraders();
 
 /** A route that takes a body, and one that it would take. */
 interface Taker {
@@ -72,7 +59,7 @@ const TAKERS: Taker[] = [
   { method: 'POST', path: () => '/vaults/deposits/d1/claim', body: {}, required: [], options: asAda },
   {
     method: 'PUT',
-    path: () => `/users/${ada.userId}/referral/code`,
+    path: () => `/users/${traders().ada.userId}/referral/code`,
     body: { code: 'ABC' },
     required: ['code'],
     options: asAda,
@@ -303,11 +290,17 @@ describe('fields that are no numbers', () => {
     ],
     ['an amount on a sell', 'POST', () => sell, { outcome: 'UP', shares: 1, amount: 1 }, 'amount'],
     ['a stake of less than a dollar', 'POST', () => '/vaults/flex/stake', { amount: 0.999999 }, 'amount'],
-    ['a short referral code', 'PUT', () => `/users/${ada.userId}/referral/code`, { code: 'ab' }, 'code'],
+    [
+      'a short referral code',
+      'PUT',
+      () => `/users/${traders().ada.userId}/referral/code`,
+      { code: 'ab' },
+      'code',
+    ],
     [
       'a referral code with a space',
       'PUT',
-      () => `/users/${ada.userId}/referral/code`,
+      () => `/users/${traders().ada.userId}/referral/code`,
       { code: 'a b c' },
       'code',
     ],
@@ -459,7 +452,7 @@ describe('what is not there', () => {
   ];
   test.each(marketIds)('the market %s, to look at', async (id) => {
     const refusal = { method: 'GET', status: 404, code: 'market_not_found' } as const;
-    await server.followed();
+    await traders().server.followed();
     await refused({ ...refusal, path: `/markets/${id}` });
     await refused({ ...refusal, path: `/markets/15m/${id}/orderbook` });
     await refused({ ...refusal, path: `/markets/15m/${id}/quote?outcome=UP&amount=1` });
@@ -554,7 +547,7 @@ describe('methods', () => {
     for (const method of verbs) {
       if ((allowed as Verb[]).includes(method)) continue;
       // "/markets/15m" is also a market's path with "15m" for an id, and so on: the router finds the nearest one.
-      const answer = await api.send(method, path);
+      const answer = await traders().api.send(method, path);
       expect([answer.status, answer.json.error.code]).toEqual([405, 'method_not_allowed']);
       const { allow } = answer.headers;
       for (const one of allowed) expect(allow).toContain(one);
@@ -565,23 +558,24 @@ describe('methods', () => {
 });
 
 test('a partner names one user: another one in the query is refused, the same one is not', async () => {
-  const body = { userId: ada.userId, amount: 1, reference: 'two-users' };
+  const body = { userId: traders().ada.userId, amount: 1, reference: 'two-users' };
   const refusal = { options: asPartner(), status: 403, code: 'user_mismatch' as const };
-  const other = `?userId=${bob.userId}`;
+  const other = `?userId=${traders().bob.userId}`;
   await refused({ ...refusal, method: 'POST', path: `/partner/deposits${other}`, body });
   await refused({ ...refusal, method: 'POST', path: `/partner/withdrawals${other}`, body });
-  await refused({ ...refusal, method: 'GET', path: `/partner/users/${ada.userId}${other}` });
-  const same = `?userId=${ada.userId}`;
-  expect((await api.send('GET', `/partner/users/${ada.userId}${same}`, undefined, asPartner())).status).toBe(
-    200,
-  );
-  expect((await api.send('POST', `/partner/deposits${same}`, body, asPartner())).status).toBe(200);
+  await refused({ ...refusal, method: 'GET', path: `/partner/users/${traders().ada.userId}${other}` });
+  const same = `?userId=${traders().ada.userId}`;
+  expect(
+    (await traders().api.send('GET', `/partner/users/${traders().ada.userId}${same}`, undefined, asPartner()))
+      .status,
+  ).toBe(200);
+  expect((await traders().api.send('POST', `/partner/deposits${same}`, body, asPartner())).status).toBe(200);
 });
 
 describe('the order in which problems are looked for', () => {
   test('the token before the user, the user before the body, the body before the state', async () => {
     const unknown = '/markets/15m/btc-15m-1763701201/buy';
-    const everythingWrong = { userId: bob.userId, outcome: 'SIDEWAYS' };
+    const everythingWrong = { userId: traders().bob.userId, outcome: 'SIDEWAYS' };
     await refused({
       method: 'POST',
       path: unknown,
@@ -644,8 +638,10 @@ describe('what is there already, or has ended', () => {
 
 test('a body without end is cut off, and the server goes on', async () => {
   const raw = 'x'.repeat(8 * 1024 * 1024);
-  const answer = await api.send('POST', buy, undefined, { ...asAda(), raw }).catch((error: Error) => error);
+  const answer = await traders()
+    .api.send('POST', buy, undefined, { ...asAda(), raw })
+    .catch((error: Error) => error);
   // The answer may be lost when the connection ends while the client still sends.
   if (!(answer instanceof Error)) expect(answer.status).toBe(413);
-  expect((await api.get('/health')).status).toBe(200);
+  expect((await traders().api.get('/health')).status).toBe(200);
 });

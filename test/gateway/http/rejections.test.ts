@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import type { ErrorCode } from '../../../gateway/http/errors.js';
 import { PASSWORD, type Verb, WINDOW_START_MS } from '../../support/server.js';
-import { ACTIVE, ada, api, asAda, bob, buy, ENDED, rejected, sell, withTwoTraders } from './refusals.js';
+import { ACTIVE, buy, ENDED, sell, withTwoTraders } from './refusals.js';
 
-withTwoTraders();
+const { asAda, rejected, traders } = withTwoTraders();
 
 const cases: [string, Verb, () => string, object | undefined, number, ErrorCode][] = [
   [
@@ -140,7 +140,7 @@ test("another user's vault deposit is as if it were not there", async () => {
     await rejected({
       method: 'POST',
       path,
-      options: { token: bob.token },
+      options: { token: traders().bob.token },
       status: 404,
       code: 'deposit_not_found',
     });
@@ -148,8 +148,8 @@ test("another user's vault deposit is as if it were not there", async () => {
 });
 
 test('a referral code that is taken, and one that leads to nobody', async () => {
-  const { code } = (await api.get(`/users/${bob.userId}/referral`)).json;
-  const path = `/users/${ada.userId}/referral/code`;
+  const { code } = (await traders().api.get(`/users/${traders().bob.userId}/referral`)).json;
+  const path = `/users/${traders().ada.userId}/referral/code`;
   await rejected({
     method: 'PUT',
     path,
@@ -170,11 +170,13 @@ test('a referral code that is taken, and one that leads to nobody', async () => 
 });
 
 test('a shortage says what was needed and what there is, in exact decimals', async () => {
-  const { available } = (await api.get(`/users/${ada.userId}/balance`, ada.token)).json;
-  const money = await api.post(buy, { outcome: 'UP', amount: 9_999.999999 }, ada.token);
+  const { available } = (
+    await traders().api.get(`/users/${traders().ada.userId}/balance`, traders().ada.token)
+  ).json;
+  const money = await traders().api.post(buy, { outcome: 'UP', amount: 9_999.999999 }, traders().ada.token);
   // The fee on 9,999.999999 is 50 dollars, rounded up to a micro-dollar.
   expect(money.json.error.details).toEqual({ required: 10_049.999999, available });
   expect(money.json.error.message).toContain('$10049.999999');
-  const shares = await api.post(sell, { outcome: 'UP', shares: 10.001 }, ada.token);
+  const shares = await traders().api.post(sell, { outcome: 'UP', shares: 10.001 }, traders().ada.token);
   expect(shares.json.error.details).toEqual({ required: 10.001, available: 10 });
 });

@@ -5,9 +5,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { CoinbaseFeed, type CoinbaseFeedOptions } from '../../../gateway/inputs/feeds/coinbase.js';
 import { readFeedMessage } from '../../../gateway/inputs/feeds/coinbase-messages.js';
-import { eventually, HandClock } from '../../support/house-support.js';
+import { ManualClock } from '../../support/clock.js';
+import { eventually } from '../../support/eventually.js';
+import { silentLog } from '../../support/house-support.js';
 
 const NOW_MS = Date.UTC(2025, 10, 21, 6, 30, 0);
+
+/** The path at which every connection is closed once it has subscribed. */
+const LATER = '/later';
 
 let server: WebSocketServer;
 let port: number;
@@ -15,7 +20,7 @@ let sockets: WebSocket[];
 let received: string[];
 let logged: { level: number; msg: string; delayMs?: number; reason?: string }[];
 let feed: CoinbaseFeed | null;
-let clock: HandClock;
+let clock: ManualClock;
 let delivered: { symbol: string; priceMicros: number; observedAtMs: number; elapsedMs: number }[];
 
 beforeEach(async () => {
@@ -24,9 +29,10 @@ beforeEach(async () => {
   logged = [];
   delivered = [];
   feed = null;
-  clock = new HandClock(NOW_MS);
+  clock = new ManualClock(NOW_MS, 1);
   server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
-  server.on('connection', (socket) => {
+  server.on('connection', (socket, { url }) => {
+    if (url === LATER) return void socket.on('message', () => socket.terminate());
     sockets.push(socket);
     socket.on('message', (data) => received.push(data.toString()));
   });
@@ -86,6 +92,22 @@ function ticker(fields: Record<string, unknown> = {}): string {
 async function subscribed(count = 1): Promise<WebSocket> {
   await eventually(() => expect(received).toHaveLength(count));
   return sockets[count - 1]!;
+}
+
+/** A feed that starts now has waited and reconnected twice: one that was stopped before would have, too. */
+async function laterFeedReconnected(backoffMs: number): Promise<void> {
+  const later = new CoinbaseFeed({
+    symbols: ['BTC'],
+    clock,
+    log: silentLog,
+    random: () => 0.5,
+    url: `ws://127.0.0.1:${port}${LATER}`,
+    backoffFirstMs: backoffMs,
+    backoffMaxMs: backoffMs,
+  });
+  later.start(() => {});
+  await eventually(() => later.status().connections > 2);
+  await later.stop();
 }
 
 const prices = () => delivered.map((tick) => tick.priceMicros / 1_000_000);
@@ -272,7 +294,7 @@ describe('stop', () => {
     const closed = new Promise((resolve) => socket.once('close', resolve));
     await live.stop();
     await closed;
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await laterFeedReconnected(10);
     expect(sockets).toHaveLength(1);
   });
 
@@ -281,13 +303,13 @@ describe('stop', () => {
     (await subscribed()).terminate();
     await eventually(() => expect(logged.some((entry) => entry.msg.includes('disconnected'))).toBe(true));
     await live.stop();
-    await new Promise((resolve) => setTimeout(resolve, 80));
+    await laterFeedReconnected(50);
     expect(sockets).toHaveLength(1);
   });
 
   test('while it connects', async () => {
     await connect().stop();
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    await laterFeedReconnected(10);
     expect(received).toEqual([]);
   });
 
@@ -302,8 +324,13 @@ describe('stop', () => {
     // 1, unless the machine was so slow that its turn has come already.
     const count = delivered.length;
     await live.stop();
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    expect(delivered).toHaveLength(count);
+    // A feed that starts now delivers two prices, the second of which waited for its turn.
+    connect({ symbols: ['ETH'] });
+    const next = await subscribed(2);
+    next.send(ticker({ sequence: 1, price: '3', product_id: 'ETH-USD' }));
+    next.send(ticker({ sequence: 2, price: '4', product_id: 'ETH-USD' }));
+    await eventually(() => expect(prices().at(-1)).toBe(4));
+    expect(prices().slice(count)).toEqual([3, 4]);
   });
 });
 

@@ -7,7 +7,8 @@ import { type FileFeedOptions, openFileFeed } from '../../../gateway/inputs/feed
 import { parsePriceMicros } from '../../../gateway/inputs/feeds/price-feed.js';
 import { checkTickFile } from '../../../gateway/inputs/feeds/tick-file.js';
 import { DAY_FILE } from '../../end-to-end/real-day/day-prices.js';
-import { eventually, silentLog } from '../../support/house-support.js';
+import { eventually } from '../../support/eventually.js';
+import { silentLog } from '../../support/house-support.js';
 
 const HEADER = 'observedAtMs,asset,price';
 const BTC = new Set(['BTC']);
@@ -117,7 +118,10 @@ describe('a day of real prices', () => {
     await eventually(() => expect(delivered.length).toBeGreaterThan(3));
     await feed.stop();
     const count = delivered.length;
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    const later = await play({ path: DAY_FILE, speed: 10_000 });
+    later.start();
+    await eventually(() => expect(later.delivered.length).toBeGreaterThan(10));
+    await later.feed.stop();
     expect(delivered).toHaveLength(count);
     expect(failures).toEqual([]);
   });

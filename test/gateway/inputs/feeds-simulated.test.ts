@@ -6,7 +6,8 @@ import {
   type SimulatedAsset,
   SimulatedFeed,
 } from '../../../gateway/inputs/feeds/simulated.js';
-import { eventually, HandClock } from '../../support/house-support.js';
+import { ManualClock } from '../../support/clock.js';
+import { eventually } from '../../support/eventually.js';
 
 const START_MS = 1_763_700_300_000;
 const YEAR_MS = 365.25 * 86_400_000;
@@ -21,7 +22,7 @@ async function ticksOf(options: {
   assets?: readonly SimulatedAsset[];
 }): Promise<Ticks> {
   const { seed, count, intervalMs = 250, assets = SIMULATED_ASSETS } = options;
-  const clock = new HandClock(START_MS);
+  const clock = new ManualClock(START_MS, 1);
   const feed = new SimulatedFeed({ assets, clock, seed, intervalMs });
   const ticks: Ticks = new Map(assets.map((asset) => [asset.symbol, []]));
   const last = assets.at(-1)!.symbol;
@@ -78,18 +79,24 @@ test('stays between a cent and a million dollars', async () => {
 });
 
 test('delivers nothing after stop', async () => {
-  const clock = new HandClock(START_MS);
-  const feed = new SimulatedFeed({ assets: SIMULATED_ASSETS, clock, seed: 's', intervalMs: 1 });
-  let delivered = 0;
-  feed.start(() => {
-    delivered++;
-    clock.set(clock.nowMs() + 1);
-  });
-  await eventually(() => expect(delivered).toBeGreaterThan(3));
+  const clock = new ManualClock(START_MS, 1);
+  const delivered = [0, 0];
+  const start = (which: 0 | 1): SimulatedFeed => {
+    const feed = new SimulatedFeed({ assets: SIMULATED_ASSETS, clock, seed: 's', intervalMs: 1 });
+    feed.start(() => {
+      delivered[which]!++;
+      clock.set(clock.nowMs() + 1);
+    });
+    return feed;
+  };
+  const feed = start(0);
+  await eventually(() => expect(delivered[0]).toBeGreaterThan(3));
   await feed.stop();
-  const count = delivered;
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(delivered).toBe(count);
+  const count = delivered[0]!;
+  const later = start(1);
+  await eventually(() => expect(delivered[1]).toBeGreaterThan(9));
+  await later.stop();
+  expect(delivered[0]).toBe(count);
 });
 
 test('the random numbers are even, and the normal ones have mean 0, variance 1 and normal tails', () => {
@@ -97,7 +104,7 @@ test('the random numbers are even, and the normal ones have mean 0, variance 1 a
   const buckets = new Array<number>(16).fill(0);
   for (let i = 0; i < 160_000; i++) {
     const value = uniform();
-    expect(value >= 0 && value < 1).toBe(true);
+    if (value < 0 || value >= 1) expect.fail(`${value} is not within [0, 1)`);
     buckets[Math.floor(value * 16)]!++;
   }
   // 10,000 each, standard deviation 97.

@@ -1,22 +1,26 @@
 /** The house on a real engine, sequencer and journal, with a clock that the test moves. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Command } from '../../../engine/interface/commands.js';
 import { MarketStatus, Outcome, Side, TimeInForce } from '../../../engine/interface/domain.js';
 import { AVERAGED_MS, fairValue } from '../../../gateway/house/fair-value.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from '../../../gateway/house/house.js';
 import { RecentPrices } from '../../../gateway/house/prices.js';
 import { openFileFeed } from '../../../gateway/inputs/feeds/file.js';
 import { checkTickFile } from '../../../gateway/inputs/feeds/tick-file.js';
+import type { Submitter } from '../../../gateway/observe/watched-sequencer.js';
 import { DAY_FILE } from '../../end-to-end/real-day/day-prices.js';
+import { ManualClock } from '../../support/clock.js';
 import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from '../../support/engine-support.js';
-import { Exchange, eventually, HandClock, silentLog } from '../../support/house-support.js';
+import { eventually } from '../../support/eventually.js';
+import { Exchange, silentLog } from '../../support/house-support.js';
 import { Folders } from '../../support/journal-fixture.js';
 
 const folders = new Folders();
 const FUNDS_MICROS = 1_000_000 * DOLLAR;
 const WINDOW_MS = 900_000;
 
-let clock: HandClock;
+let clock: ManualClock;
 let exchange: Exchange;
 let house: House;
 /** Of BTC. */
@@ -26,7 +30,7 @@ let logged: { level: number; msg: string }[];
 beforeEach(async () => {
   logged = [];
   seenPrices = new RecentPrices();
-  clock = new HandClock(WINDOW_START_MS);
+  clock = new ManualClock(WINDOW_START_MS, 1);
   exchange = await Exchange.open(folders.make(), clock);
   exchange.do({ kind: 'listAsset', symbol: 'BTC' });
   exchange.do({ kind: 'listAsset', symbol: 'ETH' });
@@ -41,9 +45,9 @@ afterEach(async () => {
   expect(logged.filter((entry) => entry.msg.includes('refused'))).toEqual([]);
 });
 
-function newHouse(fundsMicros = FUNDS_MICROS): House {
+function newHouse(fundsMicros = FUNDS_MICROS, sequencer: Submitter = exchange): House {
   const log = pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line)) });
-  return new House({ sequencer: exchange, clock, log, fundsMicros });
+  return new House({ sequencer, clock, log, fundsMicros });
 }
 
 /** A price as the gateway passes it on: to the engine, then to the house. */
@@ -75,8 +79,9 @@ function quoteOf(outcome: Outcome, dollars: number, asset = 0) {
 const fillsInFull = (outcome: Outcome, dollars: number, asset = 0) =>
   quoteOf(outcome, dollars, asset).unspentMicros < 1_000;
 
-async function quoted(): Promise<void> {
-  await eventually(() => expect(houseOrders().length).toBeGreaterThan(0));
+async function quoted(asset = 0): Promise<void> {
+  const isQuoted = () => houseOrders().some((order) => order.marketId === marketId(asset));
+  await eventually(isQuoted);
 }
 
 /** Time passes in steps of a second with a price in each, and the house has its turn after each. */
@@ -183,7 +188,9 @@ describe('a market’s life', () => {
     const ask = market().bestAskTicks!;
     clock.set(clock.nowMs() + 999);
     price(95_100);
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    price(3_300, 1);
+    await quoted(1);
+    await clock.seen();
     expect(market().bestAskTicks).toBe(ask);
     clock.set(clock.nowMs() + 1);
     await eventually(() => expect(market().bestAskTicks!).toBeGreaterThan(ask + 20));
@@ -210,7 +217,7 @@ describe('a market’s life', () => {
     expect(spread()).toBeGreaterThan(early * 1.5);
     clock.set(WINDOW_START_MS + WINDOW_MS - 20_001);
     price(95_000);
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    await clock.seen();
     expect(houseOrders().length).toBeGreaterThan(0);
     clock.set(WINDOW_START_MS + WINDOW_MS - 20_000);
     await eventually(() => expect(houseOrders()).toEqual([]));
@@ -249,7 +256,7 @@ describe('a market’s life', () => {
     price(95_000);
     await quoted();
     clock.set(clock.nowMs() + 120_000);
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    await clock.seen();
     expect(houseOrders().length).toBeGreaterThan(0);
     clock.set(clock.nowMs() + 1);
     await eventually(() => expect(houseOrders()).toEqual([]));
@@ -340,17 +347,29 @@ describe('inventory and money', () => {
 
 describe('stopping and starting', () => {
   test('stop takes every quote out, and nothing is sent after it', async () => {
+    let sent = 0;
+    const submit = (command: Command) => {
+      sent++;
+      return exchange.submit(command);
+    };
+    house = newHouse(FUNDS_MICROS, { engine: exchange.engine, submit });
     house.start();
     price(95_000);
     price(3_300, 1);
     await eventually(() => expect(new Set(houseOrders().map((order) => order.marketId)).size).toBe(2));
     house.stop();
     expect(houseOrders()).toEqual([]);
-    const sentBefore = exchange.sent.length;
+    const sentBefore = sent;
     price(95_500);
     clock.set(clock.nowMs() + 5_000);
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    expect(exchange.sent).toHaveLength(sentBefore + 1);
+    // Another house, started later, has its turn and wakes up by its timer.
+    const next = newHouse();
+    next.start();
+    next.observe(0, 95_500 * DOLLAR, clock.nowMs());
+    await quoted();
+    await clock.seen();
+    next.stop();
+    expect(sent).toBe(sentBefore);
   });
 
   test('what a crash left resting is taken out before anything else', async () => {

@@ -1,11 +1,14 @@
 /** The scheduler on a real engine, sequencer and journal: never early, never idle while there is work, never starving. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Engine } from '../../../engine/engine.js';
 import { MarketStatus, Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { Scheduler } from '../../../gateway/inputs/scheduler.js';
 import { FeedClock } from '../../../gateway/time/clock.js';
 import { SubmitRefused } from '../../../persistence/sequencer.js';
+import { ManualClock } from '../../support/clock.js';
 import { buy, registration, WINDOW_START_MS } from '../../support/engine-support.js';
-import { Exchange, eventually, HandClock } from '../../support/house-support.js';
+import { eventually } from '../../support/eventually.js';
+import { Exchange } from '../../support/house-support.js';
 import { Folders } from '../../support/journal-fixture.js';
 
 const folders = new Folders();
@@ -17,23 +20,33 @@ afterEach(async () => {
   folders.removeAll();
 });
 
-async function openExchange(clock: HandClock | FeedClock): Promise<Exchange> {
+async function openExchange(clock: ManualClock | FeedClock): Promise<Exchange> {
   const exchange = await Exchange.open(folders.make(), clock);
   open.push(exchange);
   return exchange;
 }
 
 /** One active BTC market; the clock stands at its start. */
-async function withMarket(): Promise<{ exchange: Exchange; clock: HandClock; marketId: number }> {
-  const clock = new HandClock(WINDOW_START_MS);
+async function withMarket(): Promise<{ exchange: Exchange; clock: ManualClock; marketId: number }> {
+  const clock = new ManualClock(WINDOW_START_MS, 1);
   const exchange = await openExchange(clock);
   exchange.do({ kind: 'listAsset', symbol: 'BTC' });
   exchange.price(0, 100_000);
   return { exchange, clock, marketId: exchange.engine.activeMarket(0) };
 }
 
-async function turns(count: number): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve, 1));
+/** Starts another scheduler; resolves when it has sent its command, later than any that was started before. */
+function schedulerDueAt(clock: ManualClock, dueAtMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    let nextDueMs = dueAtMs;
+    const engine = { nowMs: 0, nextDueMs: () => nextDueMs } as unknown as Engine;
+    const submit = () => {
+      nextDueMs = Number.POSITIVE_INFINITY;
+      resolve();
+      return engine.result;
+    };
+    new Scheduler({ engine, submit }, clock).start();
+  });
 }
 
 const advances = (exchange: Exchange) => exchange.sent.filter((sent) => sent.kind === 'advanceTime');
@@ -53,7 +66,7 @@ describe('deadlines', () => {
       }
       const sentBefore = exchange.sent.length;
       clock.set(WINDOW_START_MS + deadlineMs - 1);
-      await turns(5);
+      await clock.seen();
       expect(exchange.sent).toHaveLength(sentBefore);
       clock.set(WINDOW_START_MS + deadlineMs);
       await eventually(() => expect(engine.market(marketId)?.status).toBe(status));
@@ -91,10 +104,12 @@ describe('deadlines', () => {
   });
 
   test('a deadline that a command brings forward is met', async () => {
-    const clock = new HandClock(WINDOW_START_MS);
+    const clock = new ManualClock(WINDOW_START_MS, 1);
     const exchange = await openExchange(clock);
     exchange.scheduler.start();
-    await turns(3);
+    const later = schedulerDueAt(clock, WINDOW_START_MS + 1);
+    clock.set(WINDOW_START_MS + 1);
+    await later;
     expect(exchange.sent).toHaveLength(0);
     exchange.do({ kind: 'listAsset', symbol: 'BTC' });
     clock.set(WINDOW_START_MS + 900_000);
@@ -168,9 +183,10 @@ describe('manners', () => {
     clock.set(WINDOW_START_MS + 890_000);
     exchange.scheduler.stop();
     const sentBefore = exchange.sent.length;
+    const later = schedulerDueAt(clock, WINDOW_START_MS + 2_000_000);
     clock.set(WINDOW_START_MS + 2_000_000);
     exchange.scheduler.afterSubmit();
-    await turns(10);
+    await later;
     expect(exchange.sent).toHaveLength(sentBefore);
   });
 

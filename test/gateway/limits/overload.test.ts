@@ -7,7 +7,8 @@ import sqlite3 from 'sqlite3';
 import { expect, test } from 'vitest';
 import { Overload, type OverloadLimits } from '../../../gateway/fair-use/overload.js';
 import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
-import { type Answer, eventually, MARKET, TestServer } from '../../support/server.js';
+import { eventually } from '../../support/eventually.js';
+import { type Answer, MARKET, TestServer } from '../../support/server.js';
 
 const LIMITS: OverloadLimits = {
   backlogCommands: 100,

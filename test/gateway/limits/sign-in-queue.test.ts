@@ -8,7 +8,8 @@ import { floodSignIns, type Origin } from '../../../bench/attack/classes/sign-in
 import { makeUpCosts, Passwords } from '../../../gateway/auth/passwords.js';
 import { FairQueue, type FairQueueLimits } from '../../../gateway/fair-use/fair-queue.js';
 import { elapsedMs } from '../../../gateway/time/clock.js';
-import { eventually, TestServer } from '../../support/server.js';
+import { eventually } from '../../support/eventually.js';
+import { TestServer } from '../../support/server.js';
 
 const LIMITS: FairQueueLimits = { perLane: 500, perAddress: 100, waitMs: 60_000 };
 

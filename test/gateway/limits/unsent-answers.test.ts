@@ -12,8 +12,9 @@ import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addressKey } from '../../../gateway/fair-use/addresses.js';
 import { UnsentAnswers, type UnsentLimits, WAITING_BYTES } from '../../../gateway/http/unsent-answers.js';
+import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import { type ApiClient, ChildServer, eventually, TestServer } from '../../support/server.js';
+import { type ApiClient, ChildServer, TestServer } from '../../support/server.js';
 
 const MIB = 2 ** 20;
 /** The largest file. */

@@ -13,15 +13,10 @@ import { type Exchange, startExchange } from '../../../gateway/exchange.js';
 import type { Route } from '../../../gateway/http/route.js';
 import { createLog } from '../../../gateway/observe/log.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
+import { ManualClock } from '../../support/clock.js';
+import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
-import {
-  ApiClient,
-  eventually,
-  MARKET,
-  ManualClock,
-  ManualFeed,
-  WINDOW_START_MS,
-} from '../../support/server.js';
+import { ApiClient, MARKET, ManualFeed, WINDOW_START_MS } from '../../support/server.js';
 
 const PASSWORD = 'my-first-secret-passphrase';
 const NEXT_PASSWORD = 'my-second-secret-passphrase';

@@ -7,7 +7,8 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { Distribution } from '../../../gateway/observe/distribution.js';
-import { type ApiClient, eventually, MARKET, TestServer, type Trader } from '../../support/server.js';
+import { eventually } from '../../support/eventually.js';
+import { type ApiClient, MARKET, TestServer, type Trader } from '../../support/server.js';
 
 /** Name and labels as they stand in the text → value. Throws at a line that Prometheus would not read. */
 function readings(text: string): Map<string, number> {

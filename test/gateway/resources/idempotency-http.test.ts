@@ -322,3 +322,30 @@ describe('without a key', () => {
     expect((await api.post('/auth/register', registration)).json.error.code).toBe('username_taken');
   });
 });
+
+test('the same command in other words is the same; another body or another user is not; also after a restart', async () => {
+  const stake = (trader: Trader, raw: string) => {
+    const headers = { 'idempotency-key': 'stake' };
+    return api.send('POST', '/vaults/flex/stake', undefined, { token: trader.token, headers, raw });
+  };
+  const first = await stake(ada, '{"amount":5}');
+  expect(first.status).toBe(201);
+  const eve = await server.register('eve');
+  expect((await stake(eve, '{"amount":6}')).headers['idempotency-replayed']).toBe(undefined);
+  const isReplayed = async () => {
+    const before = await accounts();
+    for (const raw of [`{"userId":"${ada.userId}","amount":5}`, '{ "amount": 5.0 }']) {
+      const again = await stake(ada, raw);
+      expect([again.status, again.text]).toEqual([first.status, first.text]);
+      expect(again.headers['idempotency-replayed']).toBe('true');
+    }
+    const other = await stake(ada, '{"amount":6}');
+    expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+    expect(await accounts()).toEqual(before);
+  };
+  await isReplayed();
+  await server.close();
+  server = await TestServer.start({ partnerKeys: PARTNER_KEYS }, server.folder, server.clock.nowMs());
+  api = server.api;
+  await isReplayed();
+});

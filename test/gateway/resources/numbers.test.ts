@@ -1,9 +1,9 @@
 /** Every number that a client can send, over real HTTP: what is none, or has no exact value, is refused by name. */
 import { describe, expect, test } from 'vitest';
 import type { RequestOptions } from '../../support/server.js';
-import { asAda, asPartner, buy, refused, sell, withTwoTraders } from '../http/refusals.js';
+import { ACTIVE, asPartner, buy, sell, withTwoTraders } from '../http/refusals.js';
 
-withTwoTraders();
+const { asAda, refused } = withTwoTraders();
 
 /** By the path of its route: a body that is valid but for it. */
 interface NumberField {
@@ -127,5 +127,18 @@ describe.each(NUMBERS)('$path: $field', ({ method, path, body, field, places, to
   test.each(['NaN', 'Infinity', '01', '.5', '1.', '+1', '0x10', '1_000'])('%s is no JSON', async (text) => {
     const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(`"${field}":0.123`, `"${field}":${text}`);
     await refused({ method, path, options: { ...options(), raw }, status: 400, code: 'invalid_json' });
+  });
+});
+
+describe('a deadline of minus zero', () => {
+  const order = (deadline: string) => `"outcome":"UP","amount":1,"validUntilMs":${deadline}`;
+  test.each([
+    ['a buy', buy, `{${order('-0')}}`],
+    ['a buy, as a fraction too small for a double', buy, `{${order('-1e-400')}}`],
+    ['a sell', sell, '{"outcome":"UP","shares":1,"validUntilMs":-0.0}'],
+    ['a batch', '/batch', `{"operations":[{"op":"buy","marketId":"${ACTIVE}",${order('-0')}}]}`],
+  ])('%s', async (_what, path, raw) => {
+    const options = { ...asAda(), raw };
+    await refused({ method: 'POST', path, options, status: 400, code: 'invalid_request' });
   });
 });

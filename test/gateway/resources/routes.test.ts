@@ -267,37 +267,11 @@ describe('lists', () => {
   });
 });
 
-describe('idempotency keys', () => {
+describe('batches', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  const keyed = (trader: Trader, body: object, key: string, verb = 'buy') =>
-    api.send('POST', `/markets/15m/${MARKET}/${verb}`, body, {
-      token: trader.token,
-      headers: { 'idempotency-key': key },
-    });
-
-  test('the same key and body gets the first answer, byte for byte; another body is refused', async () => {
-    const [ada, bob] = await twoTraders();
-    await trade('sell', ada, { outcome: 'UP', shares: 50, price: 0.5, timeInForce: 'GTC' });
-    const first = await keyed(bob, { outcome: 'UP', amount: 5 }, 'order:1');
-    expect(first.status).toBe(200);
-    expect(first.headers['idempotency-replayed']).toBe(undefined);
-    await trade('buy', bob, { outcome: 'UP', amount: 1 });
-    const money = (await balance(bob)).available;
-    const again = await keyed(bob, { amount: 5.0, outcome: 'UP', userId: bob.userId }, 'order:1');
-    expect(again.headers['idempotency-replayed']).toBe('true');
-    expect([again.status, again.text]).toEqual([first.status, first.text]);
-    expect((await balance(bob)).available).toBe(money);
-    const other = await keyed(bob, { outcome: 'UP', amount: 6 }, 'order:1');
-    expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
-    // Another user's key of the same text is another key.
-    expect((await keyed(ada, { outcome: 'DOWN', amount: 6 }, 'order:1')).json.error.code).toBe(
-      'insufficient_liquidity',
-    );
-  });
-
-  test('a batch: a bid, and its cancellation', async () => {
+  test('a bid and its cancellation', async () => {
     const eve = await server.register('eve');
     const bid = { op: 'buy', outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' };
     const { status, json } = await api.post(
@@ -311,30 +285,6 @@ describe('idempotency keys', () => {
     const operations = [{ op: 'cancel', marketId: MARKET, orderId }];
     await api.post('/batch', { operations }, eve.token);
     expect(await balance(eve)).toMatchObject({ available: 10_000, held: 0 });
-  });
-
-  test('a refusal is replayed too, although it would go through by now', async () => {
-    const poor = await server.register('poor');
-    const first = await keyed(poor, { outcome: 'UP', shares: 1 }, 'sell-1', 'sell');
-    expect([first.status, first.json.error.code]).toEqual([422, 'insufficient_shares']);
-    expect((await trade('buy', poor, { outcome: 'UP', amount: 2 })).status).toBe(200);
-    const again = await keyed(poor, { outcome: 'UP', shares: 1 }, 'sell-1', 'sell');
-    expect([again.status, again.text]).toEqual([first.status, first.text]);
-    expect(again.headers['idempotency-replayed']).toBe('true');
-  });
-
-  test('it is remembered over a restart', async () => {
-    const cyd = await server.register('cyd');
-    const first = await keyed(cyd, { outcome: 'UP', amount: 3 }, 'before-the-stop');
-    expect(first.status).toBe(200);
-    for (const answer of api.seen) seen.add(answer);
-    const { folder } = server;
-    await server.close();
-    server = await TestServer.start({ partnerKeys: PARTNER_KEYS }, folder);
-    api = server.api;
-    const again = await keyed(cyd, { outcome: 'UP', amount: 3 }, 'before-the-stop');
-    expect([again.status, again.text]).toEqual([first.status, first.text]);
-    expect(again.headers['idempotency-replayed']).toBe('true');
   });
 });
 

@@ -6,7 +6,8 @@ import { afterEach, expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { Replay } from '../../../persistence/recovery.js';
-import { eventually, MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { eventually } from '../../support/eventually.js';
+import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 
 let server: TestServer;
 afterEach(() => server.stop());

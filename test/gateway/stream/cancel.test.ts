@@ -5,16 +5,16 @@ import { TimeInForce } from '../../../engine/interface/domain.js';
 import { CancelOnDisconnect } from '../../../gateway/stream/cancel-on-disconnect.js';
 import { type ReleaseTarget, SubmitRefused } from '../../../persistence/sequencer.js';
 import { at, buy, openMarket, run } from '../../support/engine-support.js';
+import { eventually } from '../../support/eventually.js';
 import { silentLog } from '../../support/house-support.js';
-import { eventually } from '../../support/server.js';
 
 let cancels: CancelOnDisconnect;
 afterEach(() => cancels.stop());
 
-/** Users 1 to 3 with two resting orders each, and a sequencer that refuses so many commands. */
 /** Nothing is written here, so everything is durable at once. */
 const releaseAt = (_sequence: number, target: ReleaseTarget) => target.release();
 
+/** Users 1 to 3 with two resting orders each, and a sequencer that refuses the first `refusals` commands. */
 function setUp(refusals: number) {
   const { engine, marketId } = openMarket(3);
   for (const userId of [1, 2, 3, 1, 2, 3]) {
@@ -87,7 +87,10 @@ test('after stop it tries no more; what is not a refusal is a bug, and ends the 
   await eventually(() => seen.refused > 2);
   cancels.stop();
   const { refused } = seen;
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const later = setUp(Number.POSITIVE_INFINITY);
+  later.add(1);
+  await eventually(() => later.seen.refused > 2);
+  cancels.stop();
   expect(seen.refused).toBe(refused);
 
   const failures: unknown[] = [];

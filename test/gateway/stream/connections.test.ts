@@ -5,14 +5,8 @@ import { Random } from '../../../bench/workload/random.js';
 import type { Config } from '../../../gateway/config.js';
 import { ErrorBody } from '../../../gateway/http/error-body.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
-import {
-  eventually,
-  MARKET,
-  TestServer,
-  type Trader,
-  WINDOW_MS,
-  WINDOW_START_MS,
-} from '../../support/server.js';
+import { eventually } from '../../support/eventually.js';
+import { MARKET, TestServer, type Trader, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 import { clientsOf, type Message, type StreamClient, streamLimits } from './support.js';
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,8 @@ import { TimeInForce } from '../../../engine/interface/domain.js';
 import type { Config } from '../../../gateway/config.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
 import { batch, buy } from '../../support/engine-support.js';
-import { eventually, MARKET, TestServer } from '../../support/server.js';
+import { eventually } from '../../support/eventually.js';
+import { MARKET, TestServer } from '../../support/server.js';
 import { clientsOf, Refused, type StreamClient, streamLimits } from './support.js';
 
 let server: TestServer;

@@ -8,7 +8,8 @@ import { type RawData, WebSocket } from 'ws';
 import { ErrorBody } from '../../../gateway/http/error-body.js';
 import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits.js';
 import { ServerMessage } from '../../../gateway/stream/messages.js';
-import { eventually, type TestServer, type Trader } from '../../support/server.js';
+import { eventually } from '../../support/eventually.js';
+import type { TestServer, Trader } from '../../support/server.js';
 import { programContract } from '../contract/check.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field, and the schemas check the types
@@ -98,15 +99,14 @@ export class StreamClient {
     const test = typeof fits === 'string' ? (message: Message) => message.type === fits : fits;
     let found: Message;
     await eventually(() => {
-      this.check();
       while (found === undefined && this.read < this.messages.length) {
         const message = this.messages[this.read++];
         if (test(message)) found = message;
       }
-      if (found === undefined && this.closing !== null)
-        throw new Error(`closed: ${JSON.stringify(this.closing)}`);
-      return found !== undefined;
+      return found !== undefined || this.closing !== null || this.fault !== null;
     });
+    this.check();
+    if (found === undefined) throw new Error(`closed: ${JSON.stringify(this.closing)}`);
     return found;
   }
 

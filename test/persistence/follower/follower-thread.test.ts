@@ -28,6 +28,7 @@ import type { Journal } from '../../../persistence/journal/journal.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { recoverFromSnapshot } from '../../../persistence/recovery.js';
 import { Sequencer } from '../../../persistence/sequencer.js';
+import { eventually } from '../../support/eventually.js';
 import { jsonOf, Log, startFollower } from '../../support/follower-fixture.js';
 import { expectedHistory, shownMarket, type TimedCommand } from '../../support/history-oracle.js';
 import { Folders, readAll, START_MS } from '../../support/journal-fixture.js';
@@ -205,7 +206,7 @@ describe('the thread', () => {
       lagMs: 0,
       historyEntries: 31 * 3 + 1,
     });
-    await vi.waitFor(() => expect(follower.status.snapshotSequence).toBeGreaterThan(20), 30_000);
+    await eventually(() => expect(follower.status.snapshotSequence).toBeGreaterThan(20));
   });
 
   it('answers the reads that wait when it is closed, and no more after that', async () => {
@@ -228,7 +229,7 @@ describe('the thread', () => {
     const { sequencer, follower, log, read, durable } = await openExchange(folders.make(), { onFailure });
     setUp(sequencer);
     const trades = { kind: 'userTrades', userId: 1, limit: 100, cursor: null } as const;
-    const { thread } = follower as unknown as { thread: Worker };
+    const thread = threadOf(follower);
     for (let end = 1; end <= RESTARTS; end++) {
       trade(sequencer, 1, 2);
       await durable();
@@ -237,7 +238,7 @@ describe('the thread', () => {
       // What was committed while there was no thread is in the history, too.
       trade(sequencer, 1, 2);
       await durable();
-      await vi.waitFor(async () => expect((await read(trades)).outcome).toBe('ok'), 30_000);
+      await eventually(async () => expect((await read(trades)).outcome).toBe('ok'));
       expect(answerOf(await read(trades)).entries.length).toBe(end * 2);
     }
     expect(follower).not.toHaveProperty('thread', thread);
@@ -256,7 +257,7 @@ describe('the thread', () => {
     setUp(first.sequencer);
     for (let i = 0; i < 30; i++) trade(first.sequencer, 1, 2);
     await first.durable();
-    await vi.waitFor(() => expect(first.follower.status.snapshotSequence).toBeGreaterThan(20), 30_000);
+    await eventually(() => expect(first.follower.status.snapshotSequence).toBeGreaterThan(20));
     await closers.pop()!();
     for (let turns = 0; turns < 6; turns++) {
       const { follower, log } = await openExchange(folder);
@@ -287,11 +288,13 @@ describe('the thread', () => {
   it('is closed while it waits to be started again', async () => {
     const onFailure = vi.fn();
     const { follower } = await openExchange(folders.make(), { onFailure });
+    const later = await openExchange(folders.make());
     await endThread(follower);
     await follower.close();
-    // Longer than it waits.
-    await delay(1_500);
-    expect((follower as unknown as { thread: Worker }).thread.threadId).toBe(-1);
+    // A follower whose thread ends later is started again.
+    await endThread(later.follower);
+    await eventually(() => expect(threadOf(later.follower).threadId).not.toBe(-1));
+    expect(threadOf(follower).threadId).toBe(-1);
     expect(onFailure).not.toHaveBeenCalled();
   });
 
@@ -309,7 +312,7 @@ describe('the thread', () => {
       onFailure,
     });
     closers.push(() => follower.close());
-    await vi.waitFor(() => expect(log.of('error').length).toBeGreaterThan(1), 30_000);
+    await eventually(() => expect(log.of('error').length).toBeGreaterThan(1));
     expect(log.of('error')[0]!.message).toBe('the follower has failed and will retry');
     expect(onFailure).not.toHaveBeenCalled();
   });
@@ -336,8 +339,12 @@ describe('the thread', () => {
 const RESTARTS = 5;
 
 /** Has the thread end as it would when it is out of memory. */
+function threadOf(follower: Follower): Worker {
+  return (follower as unknown as { thread: Worker }).thread;
+}
+
 async function endThread(follower: Follower): Promise<void> {
-  await (follower as unknown as { thread: Worker }).thread.terminate();
+  await threadOf(follower).terminate();
 }
 
 /** An exchange that trades without end: windows of a few seconds of real time, snapshots all the time. */
@@ -422,7 +429,7 @@ async function runAndKill(
   const reader = createInterface({ input: child.stdout! });
   reader.on('line', (line) => lines.push(JSON.parse(line) as Line));
   const ended = once(reader, 'close').then(() => (closed = true));
-  await vi.waitFor(() => expect(closed || lines.some((line) => line.acknowledged)).toBe(true), 60_000);
+  await eventually(() => expect(closed || lines.some((line) => line.acknowledged)).toBe(true), 60_000);
   await moment(lines);
   await kill(child);
   await ended;
@@ -450,7 +457,7 @@ function momentOf(turn: number, waitMs: number, folder: string): (lines: readonl
     default:
       return async (lines) => {
         const isWritten = () => lines.some(({ message }) => message?.startsWith('a snapshot was written'));
-        await vi.waitFor(() => expect(isWritten()).toBe(true), 60_000);
+        await eventually(() => expect(isWritten()).toBe(true), 60_000);
         await delay(waitMs);
       };
   }

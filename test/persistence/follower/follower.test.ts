@@ -25,6 +25,7 @@ import {
   snapshotNameOf,
 } from '../../../persistence/snapshot/folder.js';
 import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
+import { eventually } from '../../support/eventually.js';
 import {
   journalOf,
   Log,
@@ -82,15 +83,15 @@ describe('disagreement', () => {
       digest: '0123456789abcdef',
     });
     follower.committed(1_001);
-    await vi.waitFor(() => expect(follower.disagreements.length).toBe(1), 30_000);
+    await eventually(() => expect(follower.disagreements.length).toBe(1));
     expect(follower.disagreements[0]!.sequence).toBe(1_001);
     expect(follower.disagreements[0]!.message).toMatch(/digest/);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await follower.outcome(TRADES, 0)).toMatchObject({
         outcome: 'unavailable',
         reason: /has stopped/,
       });
-    }, 30_000);
+    });
     await journal.close();
   });
 
@@ -102,7 +103,7 @@ describe('disagreement', () => {
       const at = await firstSequenceAfter(folder, 1_500);
       await flip(folder, at, column);
       const follower = start(folder, 2_000);
-      await vi.waitFor(() => expect(follower.disagreements.length).toBe(1), 30_000);
+      await eventually(() => expect(follower.disagreements.length).toBe(1));
       expect(follower.disagreements[0]!.sequence).toBe(at);
     },
   );
@@ -114,7 +115,7 @@ describe('disagreement', () => {
       await journalOf(folder, commands.slice(0, 2_000));
       const first = startFollower(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
       await first.read(TRADES);
-      await vi.waitFor(() => expect(listSnapshots(folder).length).toBe(1), 30_000);
+      await eventually(() => expect(listSnapshots(folder).length).toBe(1));
       await first.close();
       expect(first.disagreements).toEqual([]);
 
@@ -141,7 +142,7 @@ describe('disagreement', () => {
     await follower.read(TRADES);
     // Something is said to be committed, and is not there.
     follower.committed(1_010);
-    await vi.waitFor(() => expect(follower.disagreements.length).toBe(1), 30_000);
+    await eventually(() => expect(follower.disagreements.length).toBe(1));
     expect(follower.disagreements[0]!.sequence).toBe(1_001);
   });
 
@@ -238,7 +239,7 @@ describe('snapshots', () => {
     for (const { path } of ahead) writeFileSync(path, 'nothing');
     const follower = start(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
     await follower.read(TRADES);
-    await vi.waitFor(() => expect(listSnapshots(folder).length).toBe(4), 30_000);
+    await eventually(() => expect(listSnapshots(folder).length).toBe(4));
     expect(listSnapshots(folder).slice(0, 3)).toEqual(ahead.toReversed());
     expect(readSnapshot(listSnapshots(folder)[3]!.path).engine.sequence).toBeGreaterThan(1_800);
   });
@@ -271,7 +272,7 @@ describe('failures that are none of the journal', () => {
     await execute(database, 'BEGIN IMMEDIATE');
     await writeCommands(journal, engine, commands.slice(1_000, 4_000));
     follower.committed(4_000);
-    await vi.waitFor(() => expect(follower.log.of('error').length).toBe(1), 60_000);
+    await eventually(() => expect(follower.log.of('error').length).toBe(1), 60_000);
     await execute(database, 'ROLLBACK');
     await closeDatabase(database);
     expect((await follower.read(TRADES)).entries.length).toBe(1);
@@ -293,13 +294,13 @@ describe('a journal that cannot be read now', () => {
     const other = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READWRITE);
     await execute(other, 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     const follower = start(folder, 1_000);
-    await vi.waitFor(() => expect(follower.log.of('error').length).toBeGreaterThan(1), 60_000);
+    await eventually(() => expect(follower.log.of('error').length).toBeGreaterThan(1), 60_000);
     expect(follower.disagreements).toEqual([]);
     expect(reasonOf(follower)).toMatch(/journal\.db cannot be read now: SQLITE_BUSY/);
     await execute(other, 'ROLLBACK');
     await closeDatabase(other);
     expect((await follower.read(TRADES)).entries.length).toBe(1);
-    await vi.waitFor(() => expect(reasonOf(follower)).toBe(null), 30_000);
+    await eventually(() => expect(reasonOf(follower)).toBe(null));
     expect(follower.disagreements).toEqual([]);
   });
 });
@@ -388,7 +389,7 @@ describe('reads from the trading thread', () => {
     const done = vi.fn();
     history.read(RANK, 1, done);
     link.now = HISTORY_LAG_MAX_MS + 1;
-    await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(1), 30_000);
+    await eventually(() => expect(done).toHaveBeenCalledTimes(1));
     expect(done.mock.calls[0]![0]).toMatchObject({ outcome: 'unavailable', reason: /too long/ });
     history.answered(1, answered);
     expect(done).toHaveBeenCalledTimes(1);

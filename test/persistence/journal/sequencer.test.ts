@@ -15,6 +15,7 @@ import {
   type SequencerOptions,
   SubmitRefused,
 } from '../../../persistence/sequencer.js';
+import { eventually } from '../../support/eventually.js';
 import {
   commandAt,
   Folders,
@@ -55,7 +56,7 @@ class HeldJournal implements CommitLog {
 
   /** Waits until a batch is committed, and says so. */
   async let(): Promise<void> {
-    await until(() => this.told.length > 0);
+    await eventually(() => this.told.length > 0);
     this.told.shift()!();
   }
 }
@@ -100,15 +101,6 @@ async function setup(
     for (let i = 0; i < count; i++) sequencer.submit(commandAt(engine.sequence + 1));
   };
   return { folder, journal, held, engine, sequencer, fatal, released, target, submit };
-}
-
-/** Turns of the event loop until something is so; the limit only ends a test that has failed. */
-async function until(condition: () => boolean): Promise<void> {
-  const limitMs = performance.now() + 30_000;
-  while (!condition()) {
-    if (performance.now() > limitMs) throw new Error('it did not happen');
-    await turn();
-  }
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -190,7 +182,7 @@ describe('group commit', () => {
     await writeJournal(folder);
     const { sequencer, engine, submit, journal } = await setup({ folder });
     submit(50);
-    await until(() => sequencer.durableSequence === 150);
+    await eventually(() => sequencer.durableSequence === 150);
     const now = () => START_MS;
     const options = { journal, now, onFatal: () => {} };
     expect(() => new Sequencer({ ...options, engine: new Engine() })).toThrow('recover first');
@@ -225,7 +217,7 @@ describe('release', () => {
     sequencer.releaseAt(0, target('at the start'));
     expect(released).toEqual(['at the start']);
     submit(5);
-    await until(() => sequencer.backlog === 0);
+    await eventually(() => sequencer.backlog === 0);
     sequencer.releaseAt(5, target('at the end'));
     sequencer.releaseAt(2, target('long ago'));
     expect(released).toEqual(['at the start', 'at the end', 'long ago']);
@@ -313,7 +305,7 @@ describe('failure', () => {
     const { sequencer, engine, folder, fatal, released, target, submit } = await setup();
     submit(10);
     sequencer.releaseAt(10, target('good'));
-    await until(() => sequencer.durableSequence === 10);
+    await eventually(() => sequencer.durableSequence === 10);
     const digest = engine.digest();
     await tamper(
       folder,
@@ -322,7 +314,7 @@ describe('failure', () => {
     submit(5);
     sequencer.releaseAt(15, target('bad'));
     sequencer.releaseAt(11, target('bad'));
-    await until(() => fatal.length > 0);
+    await eventually(() => fatal.length > 0);
     expect(fatal[0]).toBeInstanceOf(JournalError);
     expect(fatal[0]!.message).toContain('database or disk is full');
     expect(sequencer.failure).toBe(fatal[0]);
@@ -359,7 +351,7 @@ describe('failure', () => {
     await journal.close();
     submit(3);
     sequencer.releaseAt(3, target('3'));
-    await until(() => fatal.length > 0);
+    await eventually(() => fatal.length > 0);
     expect(fatal[0]!.message).toContain('closed');
     await turns(10);
     expect([released, fatal.length]).toEqual([[], 1]);
@@ -396,7 +388,7 @@ describe('failure', () => {
     };
     sequencer.releaseAt(2, target('2', failing));
     sequencer.releaseAt(3, target('3'));
-    await until(() => fatal.length > 0);
+    await eventually(() => fatal.length > 0);
     await turns(5);
     expect([released, fatal]).toEqual([['1', '2'], [bug]]);
     await expect(sequencer.close()).rejects.toBe(bug);

@@ -13,6 +13,7 @@ import type { JournalBatch } from '../../../persistence/journal/reader.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { ByteWriter } from '../../../persistence/storage/bytes.js';
 import { closeDatabase, execute, openDatabase, query } from '../../../persistence/storage/sqlite.js';
+import { eventually } from '../../support/eventually.js';
 import { Folders, flip, readAll } from '../../support/journal-fixture.js';
 import { ReplayExchange } from '../../support/replay-exchange.js';
 import { replayJson, replayTool, traceOf } from '../../support/replay-tool.js';
@@ -205,7 +206,7 @@ describe('a history and snapshots that a follower is writing', () => {
     };
     await caughtUp(follower, 300);
     for (let i = 0; i < 3; i++) await check();
-    await until(() => follower.status.snapshotSequence > 0);
+    await eventually(() => follower.status.snapshotSequence > 0);
     stopped = true;
     await trading;
     const { sequence } = exchange.engine;
@@ -226,7 +227,7 @@ describe('a history and snapshots that a follower is writing', () => {
     }
     follower.committed(exchange.engine.sequence);
     await caughtUp(follower, exchange.engine.sequence);
-    await until(() => follower.status.snapshotSequence > first.snapshots.at(-1).sequence);
+    await eventually(() => follower.status.snapshotSequence > first.snapshots.at(-1).sequence);
     await follower.close();
     await exchange.sequencer.close();
     const second = await check();
@@ -241,15 +242,7 @@ describe('a history and snapshots that a follower is writing', () => {
   }
 
   function caughtUp(follower: FollowerThread, sequence: number): Promise<void> {
-    return until(() => follower.status.projectedSequence >= sequence);
-  }
-
-  async function until(holds: () => boolean): Promise<void> {
-    const deadline = performance.now() + 30_000;
-    while (!holds()) {
-      if (performance.now() > deadline) throw new Error(`it never came to: ${holds}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    return eventually(() => follower.status.projectedSequence >= sequence);
   }
 });
 

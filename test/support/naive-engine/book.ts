@@ -1,6 +1,6 @@
 /**
  * The naive engine's book: who meets whom, and what an order would do. Nothing here changes anything; an order is
- * planned first, judged, and then carried out step by step (naive-engine-orders.ts).
+ * planned first, judged, and then carried out step by step (orders.ts).
  */
 import { Outcome, Side } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';

@@ -27,13 +27,13 @@ import type {
   VaultView,
 } from '../../../engine/interface/views.js';
 import { deposit, earlierTransfer, register, setCredential, setReferralCode, withdraw } from './accounts.js';
+import { listAsset, observePrice } from './assets.js';
 import { copyOf, withoutMinusZero } from './copy.js';
 import { micros } from './decimal.js';
 import { isKey, isWellFormed } from './fields.js';
 import { claim, nextDueMs, passTime } from './market.js';
 import { keyOf, NaiveMemory, sameCommand } from './memory.js';
 import { cancel, cancelAll, placeOrder } from './orders.js';
-import { listAsset, observePrice } from './prices.js';
 import { type Answer, type NaiveState, newState, ok, reject, userOf } from './state.js';
 import { claimYield, stake, unstake } from './vault.js';
 import * as views from './views.js';

@@ -1,6 +1,6 @@
 /**
  * The naive engine's whole state: plain objects in plain arrays, which name each other by id and never by reference,
- * so that a copy of them is a copy of the exchange. Money is in dollars (see naive-engine-decimal.ts).
+ * so that a copy of them is a copy of the exchange. Money is in dollars (see decimal.ts).
  */
 import type { CodeName } from '../../../engine/interface/codes.js';
 import type { Deposit, Withdraw } from '../../../engine/interface/commands.js';

@@ -24,8 +24,8 @@ import {
 } from '../../../engine/interface/events.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import { NaiveEngine } from './naive-engine.js';
-import type { QuoteRequest } from './views.js';
+import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
+import type { QuoteRequest } from '../../support/naive-engine/views.js';
 
 /** What a quote is asked for: an amount, a size, a sale. */
 const QUOTES: Omit<QuoteRequest, 'marketId' | 'userId'>[] = [

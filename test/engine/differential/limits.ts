@@ -20,7 +20,7 @@ import {
   MAX_TRANSFER_MICROS,
   MAX_VAULT_DEPOSITS_PER_USER,
 } from '../../../engine/interface/limits.js';
-import { ODD_NUMBERS, ODD_TEXTS } from '../random-commands.js';
+import { ODD_NUMBERS, ODD_TEXTS } from '../../support/random-commands.js';
 import type { Duel } from './duel.js';
 
 const START_MS = 1_763_700_300_000;

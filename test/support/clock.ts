@@ -1,0 +1,39 @@
+/** The clock of tests: it stands still until the test moves it. */
+import type { Clock } from '../../gateway/time/clock.js';
+import { eventually } from './eventually.js';
+
+/** A timer of this length never fires within a test. */
+const ASLEEP_MS = 60_000;
+
+export class ManualClock implements Clock {
+  private sleeps = 0;
+
+  /**
+   * `sleepMs`: how long a timer for a later time sleeps before it looks at the clock again. Short: what the
+   * clock makes due happens by itself. By default it happens only when the test asks for it.
+   */
+  constructor(
+    private atMs: number,
+    private readonly sleepMs = ASLEEP_MS,
+  ) {}
+
+  nowMs(): number {
+    return this.atMs;
+  }
+
+  delayUntilMs(atMs: number): number {
+    this.sleeps++;
+    return atMs <= this.atMs ? 0 : this.sleepMs;
+  }
+
+  set(atMs: number): void {
+    if (atMs < this.atMs) throw new Error('time does not go back');
+    this.atMs = atMs;
+  }
+
+  /** Resolves when a timer has woken up from now on, has done what is due, and sleeps again. */
+  async seen(): Promise<void> {
+    const { sleeps } = this;
+    await eventually(() => this.sleeps > sleeps);
+  }
+}
