@@ -50,7 +50,7 @@ describe('the runner', () => {
     const built = <Module>(name: string) => import(new URL(name, BUILT).href) as Promise<Module>;
     const { runClass } = await built<typeof import('../../bench/attack/run.js')>('run.js');
     const { BrokenPromise, CannotRun } =
-      await built<typeof import('../../bench/attack/attack.js')>('attack.js');
+      await built<typeof import('../../bench/attack/promises.js')>('promises.js');
     const does = (name: string, run: Attack['run']): Attack => ({ name, done: name, run });
     const attacks = [
       does('breaks', () => Promise.reject(new BrokenPromise('a promise'))),

@@ -2,9 +2,10 @@
  * Bodies and headers that are hard to read or that can be read in two ways. Each is refused, or counts once and
  * for what it says.
  */
-import { type Attack, type AttackClass, eventually, mustHold } from '../attack.js';
-import { requestText, stakeOf, type Trader } from '../client.js';
-import { RawSocket } from '../raw-socket.js';
+import type { Attack, AttackClass } from '../attack.js';
+import { requestText, stakeOf, type Trader } from '../methods/client.js';
+import { RawSocket } from '../methods/raw-socket.js';
+import { eventually, mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
 
 const LIMIT_MS = 10_000;

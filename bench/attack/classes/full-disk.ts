@@ -5,9 +5,10 @@
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Attack, type AttackClass, CannotRun, mustHold } from '../attack.js';
-import { ConnectionLost, type Trader } from '../client.js';
+import type { Attack, AttackClass } from '../attack.js';
 import { StartRefused } from '../exchange.js';
+import { ConnectionLost, type Trader } from '../methods/client.js';
+import { CannotRun, mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
 
 const DISK_MIB = 48;

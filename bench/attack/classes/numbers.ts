@@ -2,8 +2,9 @@
  * Numbers that are none, that no double holds, or that are out of range. What is not exactly a number within the
  * contract is refused, and what is refused changes nothing; what is accepted counts for exactly what it says.
  */
-import { type Attack, type AttackClass, mustHold } from '../attack.js';
-import { type Ask, openMarket, stakeOf, type Trader } from '../client.js';
+import type { Attack, AttackClass } from '../attack.js';
+import { type Ask, openMarket, stakeOf, type Trader } from '../methods/client.js';
+import { mustHold } from '../promises.js';
 import { SPEED } from '../stage.js';
 
 /** Texts of JSON and of what looks like it. None is a sum of money. */

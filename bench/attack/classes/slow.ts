@@ -6,9 +6,10 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { HOST } from '../../soak/exchange.js';
-import { type Attack, type AttackClass, eventually, mustHold } from '../attack.js';
-import { Client, openMarket, requestText, stakeOf } from '../client.js';
-import { openMany, type RawSocket } from '../raw-socket.js';
+import type { Attack, AttackClass } from '../attack.js';
+import { Client, openMarket, requestText, stakeOf } from '../methods/client.js';
+import { openMany, type RawSocket } from '../methods/raw-socket.js';
+import { eventually, mustHold } from '../promises.js';
 import { SPEED, type Stage } from '../stage.js';
 
 const PATIENCE_MS = 8_000;

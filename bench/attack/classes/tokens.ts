@@ -6,8 +6,17 @@ import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'nod
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SECRET_FILE } from '../../../gateway/auth/secret.js';
-import { type Attack, type AttackClass, mustHold } from '../attack.js';
-import { type Answer, type Ask, Client, microsOf, PASSWORD, stakeOf, type Trader } from '../client.js';
+import type { Attack, AttackClass } from '../attack.js';
+import {
+  type Answer,
+  type Ask,
+  Client,
+  microsOf,
+  PASSWORD,
+  stakeOf,
+  type Trader,
+} from '../methods/client.js';
+import { mustHold } from '../promises.js';
 import { PARTNER_KEY, type Stage } from '../stage.js';
 
 /**

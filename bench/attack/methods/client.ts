@@ -1,8 +1,8 @@
 /** Clients for attacks: one keep-alive connection with one request at a time, and a user who is signed in. */
 
-import { type HttpAnswer, HttpConnection } from '../soak/connection.js';
-import { HOST } from '../soak/exchange.js';
-import { BrokenPromise, eventually, mustHold } from './attack.js';
+import { type HttpAnswer, HttpConnection } from '../../soak/connection.js';
+import { HOST } from '../../soak/exchange.js';
+import { BrokenPromise, eventually, mustHold } from '../promises.js';
 
 export const PASSWORD = 'correct horse battery';
 
