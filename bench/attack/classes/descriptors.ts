@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attack, AttackClass } from '../attack.js';
 import { StartRefused } from '../exchange.js';
+import { type Starvation, starveOfDescriptors } from '../methods/process-limits.js';
 import { RawSocket } from '../methods/raw-socket.js';
-import { type Starvation, starveOfDescriptors } from '../methods/starved-descriptors.js';
 import { CannotRun, eventually, mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
 
@@ -50,9 +50,11 @@ async function startedWith(stage: Stage, descriptors: number): Promise<string | 
     return null;
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    const words = error.words.trim().split('\n').at(-1)!;
+    // With too few to load the program, Node.js says so in the middle of a stack.
+    const lines = error.words.trim().split('\n');
+    const words = lines.find((line) => NAMES_THE_LIMIT.test(line));
+    mustHold(words !== undefined, `the refusal does not name the limit: ${lines.at(-1)}`);
     if (words.includes('ulimit:')) throw new CannotRun(`the limit cannot be set: ${words}`);
-    mustHold(NAMES_THE_LIMIT.test(words), `the refusal does not name the limit: ${words}`);
     return `refused: ${words.slice(0, 160)}`;
   }
 }
