@@ -54,7 +54,8 @@ export interface ExchangeOptions {
 }
 
 /**
- * What a stop allows the calls under way (a read of the history takes no longer) and then the stream. What comes after has no
+ * What a stop allows the calls under way (a read of the history takes no longer) with those who read their answers, and then the
+ * stream. What comes after has no
  * limit: what was accepted becomes durable however slow the disk is, and the follower ends after its batch.
  */
 const STOP_MS = { calls: 2_500, stream: 1_000 };
@@ -230,7 +231,10 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     gateway.passwords.close();
     const drained = server.drain();
     await sources.stop();
-    await atMost(STOP_MS.calls, drained);
+    await atMost(
+      STOP_MS.calls,
+      drained.then(() => gateway.unsent.settled()),
+    );
     gateway.passwords.giveUp();
     await stream.stop(STOP_MS.stream);
     await sequencer.close();

@@ -9,9 +9,14 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { httpDate } from '../time/clock.js';
 
+/** The operating system takes as much at once, whatever the client reads. */
+const SMALL_BYTES = 14 * 1024;
+/** How long a client may take to read more than that. One that has read it all closes the connection itself. */
+const LARGE_MS = 10_000;
+
 /**
  * Ends the head, writes the body (empty: none), and has the connection closed once this turn's writes are with the operating
- * system. To be called corked, after the other headers. `length`: what Content-Length says where there is no body; null: there is no
+ * system; behind a large body, when the client closes it, or after {@link LARGE_MS}. To be called corked, after the other headers. `length`: what Content-Length says where there is no body; null: there is no
  * such header.
  */
 export function writeLast(
@@ -19,15 +24,17 @@ export function writeLast(
   body: string | Uint8Array,
   length: number | null = null,
 ): void {
-  let isClosed = false;
-  response.onAborted(() => {
-    isClosed = true;
-  });
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const close = () => response.close();
+  if (bytes.byteLength > SMALL_BYTES) {
+    // uWebSockets.js goes on writing. To it the answer never ends, so it takes no other request meanwhile.
+    const timer = setTimeout(close, LARGE_MS);
+    response.onAborted(() => clearTimeout(timer));
+  } else {
+    const immediate = setImmediate(close);
+    response.onAborted(() => clearImmediate(immediate));
+  }
   response.writeHeader('Connection', endOf(bytes, length));
-  setImmediate(() => {
-    if (!isClosed) response.close();
-  });
 }
 
 /** A line break follows that uWebSockets.js writes after each header: it ends the head, or is white space behind the body. */

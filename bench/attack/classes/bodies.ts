@@ -5,6 +5,7 @@
 import type { Attack, AttackClass } from '../attack.js';
 import { requestText, stakeOf, type Trader } from '../methods/client.js';
 import { RawSocket } from '../methods/raw-socket.js';
+import { KEY_CASES } from '../methods/smuggling-cases.js';
 import { eventually, mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
 
@@ -67,16 +68,8 @@ const body = ([name, text, due]: (typeof BODIES)[number]): Attack => ({
 
 /** In quotes, uWebSockets.js drops nothing of a key; what it drops without, only a proxy can refuse. */
 const KEYS = [
-  '1',
-  '1 ',
-  '1\t',
-  ' 1',
-  '"1"',
-  '"1\xe2\x80\x83"',
-  '"1\xc2\xa0"',
-  '"\xe2\x80\x831"',
-  '"1\x85"',
-  '"1 "',
+  ...['1', '1 ', '1\t', ' 1', '"1"', '"1 "', '"1\xc2\xa0"', '"1\x85"'],
+  ...KEY_CASES.filter(({ expected }) => expected === 'refused').map(({ key }) => key),
 ];
 
 const keys: Attack = {
