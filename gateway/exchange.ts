@@ -55,8 +55,9 @@ export interface ExchangeOptions {
 }
 
 /**
- * Time that a stop allows the requests in flight, and then the stream. The rest of the stop has no
- * limit: accepted commands become durable however slow the disk is, and the follower ends its batch.
+ * Time that a stop allows the requests in flight, with the clients that read their answers, and then
+ * the stream. The rest of the stop has no limit: accepted commands become durable however slow the
+ * disk is, and the follower ends its batch.
  */
 const STOP_MS = { requests: 2_500, stream: 1_000 };
 
@@ -231,7 +232,10 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     gateway.passwords.close();
     const drained = server.drain();
     await sources.stop();
-    await atMost(STOP_MS.requests, drained);
+    await atMost(
+      STOP_MS.requests,
+      drained.then(() => gateway.unsent.settled()),
+    );
     gateway.passwords.giveUp();
     await stream.stop(STOP_MS.stream);
     await sequencer.close();

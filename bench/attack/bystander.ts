@@ -5,8 +5,8 @@
  * Always holds: what it was told was staked is exactly what its balance lacks.
  */
 import { Samples } from '../measure/samples.js';
-import { mustHold } from './attack.js';
-import { type Door, microsOf, Trader } from './client.js';
+import { type Door, microsOf, Trader } from './methods/client.js';
+import { mustHold } from './promises.js';
 
 const EVERY_MS = 50;
 /** The longest that one of its stakes may take. Generous: client, attackers and exchange may share two cores. */

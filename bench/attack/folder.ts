@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { Engine } from '../../engine/engine.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { Replay } from '../../persistence/recovery.js';
-import { BrokenPromise } from './attack.js';
+import { BrokenPromise } from './promises.js';
 
 const run = promisify(execFile);
 const REPLAY = fileURLToPath(new URL('../../persistence/replay/main.js', import.meta.url));

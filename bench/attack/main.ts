@@ -15,10 +15,13 @@ import { fullDisk } from './classes/full-disk.js';
 import { kill } from './classes/kill.js';
 import { numbers } from './classes/numbers.js';
 import { races } from './classes/races.js';
+import { signIns } from './classes/sign-ins.js';
 import { slow } from './classes/slow.js';
+import { smuggling } from './classes/smuggling.js';
 import { stop } from './classes/stop.js';
 import { tokens } from './classes/tokens.js';
 import { twoExchanges } from './classes/two-exchanges.js';
+import { unread } from './classes/unread.js';
 import { type Row, reportText } from './report.js';
 import { runClass } from './run.js';
 
@@ -28,7 +31,9 @@ const CLASSES: readonly AttackClass[] = [
   races,
   numbers,
   bodies,
+  smuggling,
   slow,
+  signIns,
   twoExchanges,
   clock,
   descriptors,
@@ -36,6 +41,7 @@ const CLASSES: readonly AttackClass[] = [
   kill,
   fullDisk,
   damage,
+  unread,
 ];
 
 interface Settings {

@@ -4,11 +4,12 @@
  * folder.
  */
 import type { Random } from '../workload/random.js';
-import { type Attack, type AttackClass, CannotRun, eventually, mustHold } from './attack.js';
+import type { Attack, AttackClass } from './attack.js';
 import { Bystander, LONGEST_WAIT_MS } from './bystander.js';
-import { Client } from './client.js';
 import type { AttackedExchange } from './exchange.js';
 import { mustBeGood } from './folder.js';
+import { Client } from './methods/client.js';
+import { CannotRun, eventually, mustHold } from './promises.js';
 import type { Row } from './report.js';
 import { Stage, type StageOptions } from './stage.js';
 

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { makeFolder, removeFolder } from '../measure/machine.js';
 import { environment, HOST } from '../soak/exchange.js';
 import type { Random } from '../workload/random.js';
-import { Trader } from './client.js';
 import { AttackedExchange, type StartOptions } from './exchange.js';
+import { Trader } from './methods/client.js';
 import { Traffic } from './traffic.js';
 
 /** The exchange's time, as a multiple of real time: a market lasts 15 s. */

@@ -12,8 +12,8 @@ import { AttemptRecord } from '../soak/record.js';
 import { Tally } from '../soak/tally.js';
 import { Trader as MixedTrader } from '../soak/trader.js';
 import type { Random } from '../workload/random.js';
-import { mustHold } from './attack.js';
-import { Client, ConnectionLost, type Door, PASSWORD, Trader } from './client.js';
+import { Client, ConnectionLost, type Door, PASSWORD, Trader } from './methods/client.js';
+import { mustHold } from './promises.js';
 
 const USERS = 12;
 const CONNECTIONS = 16;

@@ -247,7 +247,8 @@ class OpenLoad extends Load {
     const { requests } = this.options;
     let sent = 0;
     for (; sent < this.waiting.length; sent++) {
-      const connection = this.idle.pop();
+      // In turn: a connection that is left alone for ten seconds is closed by the server.
+      const connection = this.idle.shift();
       if (connection === undefined) break;
       const dueMs = this.waiting[sent]!;
       connection.send(requests[this.sentCount++ % requests.length]!, (answer) => {

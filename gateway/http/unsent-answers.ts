@@ -45,6 +45,8 @@ const SMALL_LENGTH = 14 * 1024;
 const PIECE_BYTES = 64 * 1024;
 /** Copying that to the operating system takes some 0.1 ms. */
 const TURN_BYTES = 4 * PIECE_BYTES;
+/** Of a client that reads, something is heard in this time. */
+const SETTLE_MS = 300;
 
 interface Waiting {
   readonly response: HttpResponse;
@@ -70,6 +72,8 @@ export class UnsentAnswers {
   /** What is left of {@link TURN_BYTES}. */
   private turnBytes = TURN_BYTES;
   private isTurnPlanned = false;
+  /** How often somebody who waits was handed more. */
+  private goneOn = 0;
   private readonly drops: Record<DropReason, number> = { total: 0, address: 0, time: 0 };
 
   constructor(
@@ -109,6 +113,14 @@ export class UnsentAnswers {
     for (const oldest of this.waiting) {
       if (nowMs - oldest.sinceMs < this.limits.ms) return;
       this.drop(oldest, 'time');
+    }
+  }
+
+  /** Resolves when no answer waits any more, or when none of those that do has been taken any further for {@link SETTLE_MS}. */
+  async settled(): Promise<void> {
+    for (let before = -1; this.waiting.size > 0 && this.goneOn !== before; ) {
+      before = this.goneOn;
+      await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
     }
   }
 
@@ -163,6 +175,7 @@ export class UnsentAnswers {
   }
 
   private goOn(waiting: Waiting): void {
+    this.goneOn++;
     const state = this.handOver(waiting.response, waiting.body);
     if (state === 'over') this.forget(waiting);
     else if (state === 'taken') this.ready.add(waiting);

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { starveOfDescriptors } from '../../bench/attack/classes/starved-descriptors.js';
+import { starveOfDescriptors } from '../../bench/attack/methods/process-limits.js';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
 import { eventually } from '../support/eventually.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';

@@ -4,9 +4,10 @@
  * ACCEPT_CLOCK=on.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Attack, type AttackClass, BrokenPromise, mustHold } from '../attack.js';
+import type { Attack, AttackClass } from '../attack.js';
 import { StartRefused } from '../exchange.js';
 import { hashesOf } from '../folder.js';
+import { BrokenPromise, mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
 
 /** On the machine's clock. */

@@ -8,16 +8,19 @@ import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import type { Random } from '../../workload/random.js';
-import { type Attack, type AttackClass, BrokenPromise, mustHold } from '../attack.js';
-import { Trader } from '../client.js';
+import type { Attack, AttackClass } from '../attack.js';
 import { type AttackedExchange, StartRefused } from '../exchange.js';
 import { filesOf, hashesOf, type Replayed, replayed } from '../folder.js';
+import { Trader } from '../methods/client.js';
+import { BrokenPromise, mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
 import type { Traffic } from '../traffic.js';
 
 const PAGE_BYTES = 4_096;
 /** On a slow machine fewer are tried, and the figure says how many. */
 const LONGEST_MS = 150_000;
+/** Folders that are tried at the same time. */
+const AT_ONCE = 4;
 /** Failures that are told word for word. */
 const TOLD = 4;
 
@@ -25,8 +28,9 @@ const TOLD = 4;
 const JOURNAL_SHARE = 0.5;
 /** So that much of the journal is older than the newest of them. */
 const SNAPSHOTS_LEAST = 2;
-const ROUND_MS = 2_000;
-const ROUNDS_MAX = 20;
+/** Short, so that a journal is short and a try takes little time. */
+const ROUND_MS = 400;
+const ROUNDS_MAX = 60;
 
 /** Until there are snapshots enough. */
 async function trade(traffic: Traffic, folder: string): Promise<void> {
@@ -140,18 +144,22 @@ const spoiled = ({ name, done, count, end }: Plan): Attack => ({
     const failures: string[] = [];
     const endMs = performance.now() + LONGEST_MS;
     let tried = 0;
-    for (; tried < count && stage.isTimeLeft && performance.now() < endMs; tried++) {
-      const folder = stage.newFolder();
-      cpSync(original, folder, { recursive: true });
-      const what = spoil(folder, stage.random);
-      try {
-        outcomes[await judge(stage, folder, good)]++;
-      } catch (error) {
-        outcomes.broken++;
-        failures.push(`${what}: ${(error as Error).message}`);
+    const tryMore = async () => {
+      while (tried < count && stage.isTimeLeft && performance.now() < endMs) {
+        tried++;
+        const folder = stage.newFolder();
+        cpSync(original, folder, { recursive: true });
+        const what = spoil(folder, stage.random);
+        try {
+          outcomes[await judge(stage, folder, good)]++;
+        } catch (error) {
+          outcomes.broken++;
+          failures.push(`${what}: ${(error as Error).message}`);
+        }
+        rmSync(folder, { recursive: true });
       }
-      rmSync(folder, { recursive: true });
-    }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, tryMore));
     const figure = `${tried} of ${count} tried: ${outcomes.refused} refused, ${outcomes.harmless} harmless`;
     mustHold(
       failures.length === 0,

@@ -3,9 +3,11 @@
  * itself: connections may be refused, trading goes on.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Attack, type AttackClass, CannotRun, mustHold } from '../attack.js';
+import type { Attack, AttackClass } from '../attack.js';
 import { StartRefused } from '../exchange.js';
-import { RawSocket } from '../raw-socket.js';
+import { type Starvation, starveOfDescriptors } from '../methods/process-limits.js';
+import { RawSocket } from '../methods/raw-socket.js';
+import { CannotRun, eventually, mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
 
 const LOAD_MS = 8_000;
@@ -48,10 +50,58 @@ async function startedWith(stage: Stage, descriptors: number): Promise<string | 
     return null;
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    const words = error.words.trim().split('\n').at(-1)!;
+    // With too few to load the program, Node.js says so in the middle of a stack.
+    const lines = error.words.trim().split('\n');
+    const words = lines.find((line) => NAMES_THE_LIMIT.test(line));
+    mustHold(words !== undefined, `the refusal does not name the limit: ${lines.at(-1)}`);
     if (words.includes('ulimit:')) throw new CannotRun(`the limit cannot be set: ${words}`);
-    mustHold(NAMES_THE_LIMIT.test(words), `the refusal does not name the limit: ${words}`);
     return `refused: ${words.slice(0, 160)}`;
+  }
+}
+
+const STARVED_MS = 5_000;
+const RECOVERY_LIMIT_MS = 30_000;
+
+const noneLeft: Attack = {
+  name: 'none left',
+  done: `under load, for ${STARVED_MS / 1_000} s, no file and no connection can be opened`,
+  run: async (stage) => {
+    const { exchange } = stage;
+    const traffic = await stage.traffic();
+    // Its connection is open before.
+    const trader = await stage.register();
+    await trader.availableMicros();
+    const load = traffic.begin(LOAD_MS);
+    await sleep(SILENT_FROM_MS);
+    const starvation = starved(exchange.pid);
+    let stakes = 0;
+    try {
+      for (const endMs = performance.now() + STARVED_MS; performance.now() < endMs; stakes++) {
+        const { status, text } = await trader.stake(1, `starved:${stakes}`);
+        mustHold(status === 201, `a stake was answered ${status}: ${text}`);
+        await sleep(20);
+      }
+    } finally {
+      starvation.relieve();
+    }
+    await load;
+    await eventually('the follower works again', RECOVERY_LIMIT_MS, async () => {
+      const { status, json } = await trader.send({ path: '/ready' });
+      return status === 200 && !('warning' in json);
+    });
+    trader.client.close();
+    await traffic.look();
+    await exchange.stop();
+    await traffic.judge(exchange.dataFolder);
+    return `${stakes} stakes meanwhile; ${traffic.acknowledged} acknowledged changes found once`;
+  },
+};
+
+function starved(pid: number): Starvation {
+  try {
+    return starveOfDescriptors(pid);
+  } catch (error) {
+    throw new CannotRun(`descriptors cannot be taken away: ${(error as Error).message}`);
   }
 }
 
@@ -60,5 +110,5 @@ export const descriptors: AttackClass = {
   isolated: true,
   // The follower opens files while it writes snapshots.
   variables: { SNAPSHOT_EVERY_COMMANDS: '1000' },
-  attacks: [64, 256, 1_024].map(atMost),
+  attacks: [...[64, 256, 1_024].map(atMost), noneLeft],
 };

@@ -5,9 +5,12 @@
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Attack, type AttackClass, CannotRun, mustHold } from '../attack.js';
-import { ConnectionLost, type Trader } from '../client.js';
+import type { Attack, AttackClass } from '../attack.js';
 import { StartRefused } from '../exchange.js';
+import { filesOf } from '../folder.js';
+import { ConnectionLost, type Trader } from '../methods/client.js';
+import { limitFileSize, type Starvation } from '../methods/process-limits.js';
+import { CannotRun, mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
 
 const DISK_MIB = 48;
@@ -122,22 +125,27 @@ async function stakesOf(trader: Trader, stage: Stage): Promise<string> {
   return statuses.join(', ');
 }
 
-/** In blocks of 512 bytes, as the shells of POSIX count. */
-const BLOCKS_LEFT = 2_000;
+/** What the largest file may still grow by. */
+const LEFT_BYTES = 65_536;
 
 const fileLimit: Attack = {
   name: 'a file may not grow',
-  done: 'ulimit -f a megabyte above what the largest file has, under load',
-  run: async (stage) => {
+  done: 'under load, no file may grow any more (RLIMIT_FSIZE)',
+  run: (stage) => {
+    let starvation: Starvation | null = null;
     const { dataFolder } = stage.exchange;
-    await stage.exchange.stop();
-    const blocks = Math.ceil(statSync(join(dataFolder, 'history.db')).size / 512) + BLOCKS_LEFT;
-    await stage.restart({ limit: `ulimit -f ${blocks}` });
-    return mustKeepAll(
-      stage,
-      () => {},
-      () => {},
-    );
+    const limit = () => {
+      const sizes = filesOf(dataFolder).map((name) => statSync(join(dataFolder, name)).size);
+      try {
+        starvation = limitFileSize(stage.exchange.pid, Math.max(...sizes) + LEFT_BYTES);
+      } catch (error) {
+        throw new CannotRun(`the size of files cannot be limited: ${(error as Error).message}`);
+      }
+    };
+    const relieve = () => {
+      if (stage.exchange.isRunning) starvation?.relieve();
+    };
+    return mustKeepAll(stage, limit, relieve);
   },
 };
 

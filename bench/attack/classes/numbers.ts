@@ -2,8 +2,9 @@
  * Numbers that are none, that no double holds, or that are out of range. What is not exactly a number within the
  * contract is refused, and what is refused changes nothing; what is accepted counts for exactly what it says.
  */
-import { type Attack, type AttackClass, mustHold } from '../attack.js';
-import { type Ask, openMarket, stakeOf, type Trader } from '../client.js';
+import type { Attack, AttackClass } from '../attack.js';
+import { type Ask, microsOf, openMarket, stakeOf, type Trader } from '../methods/client.js';
+import { mustHold } from '../promises.js';
 import { SPEED } from '../stage.js';
 
 /** Texts of JSON and of what looks like it. None is a sum of money. */
@@ -108,4 +109,43 @@ const spellings: Attack = {
   },
 };
 
-export const numbers: AttackClass = { name: 'numbers', attacks: [...REFUSED.map(refused), spellings] };
+const FEE_ROUNDS = 20;
+
+const fees: Attack = {
+  name: 'the fee of a buy',
+  done: `${FEE_ROUNDS} buys of odd amounts: half a percent of a filled amount, the same as the trades and the balance say`,
+  run: async (stage) => {
+    const trader = await stage.register();
+    let filled = 0;
+    for (let i = 0; i < FEE_ROUNDS; i++) {
+      const marketId = await openMarket(trader, 2_000 * SPEED);
+      const amountMicros = stage.random.whole(1_000_000, 50_000_000);
+      const body = { outcome: i % 2 === 0 ? 'UP' : 'DOWN', amount: amountMicros / 1_000_000 };
+      const before = await trader.availableMicros();
+      const { status, json } = await trader.send({
+        method: 'POST',
+        path: `/markets/15m/${marketId}/buy`,
+        body,
+      });
+      if (status !== 200 || json.status !== 'filled') continue;
+      filled++;
+      const feeMicros = microsOf(json.fee);
+      const dueMicros = Math.ceil(amountMicros / 200);
+      mustHold(
+        feeMicros === dueMicros,
+        `${body.amount} dollars paid a fee of ${json.fee}: ${JSON.stringify(json)}`,
+      );
+      const lacking = before - (await trader.availableMicros());
+      const spent = microsOf(json.spent);
+      mustHold(
+        lacking === spent + feeMicros,
+        `the balance lacks ${lacking}, the receipt says ${spent + feeMicros}`,
+      );
+    }
+    trader.client.close();
+    mustHold(filled > 0, 'no buy was filled');
+    return `${filled} filled buys paid exactly that`;
+  },
+};
+
+export const numbers: AttackClass = { name: 'numbers', attacks: [...REFUSED.map(refused), spellings, fees] };

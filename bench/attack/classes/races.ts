@@ -3,7 +3,7 @@
  * many requests. Each race knows how many may win; the others are told so, with the status of the contract, and
  * money and shares say the same.
  */
-import { type Attack, type AttackClass, eventually, mustHold } from '../attack.js';
+import type { Attack, AttackClass } from '../attack.js';
 import {
   type Answer,
   type Ask,
@@ -14,7 +14,8 @@ import {
   PASSWORD,
   stakeOf,
   type Trader,
-} from '../client.js';
+} from '../methods/client.js';
+import { eventually, mustHold } from '../promises.js';
 import { PARTNER_KEY, SPEED, type Stage } from '../stage.js';
 
 interface Race {

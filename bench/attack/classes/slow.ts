@@ -6,9 +6,10 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { HOST } from '../../soak/exchange.js';
-import { type Attack, type AttackClass, eventually, mustHold } from '../attack.js';
-import { Client, openMarket, requestText, stakeOf } from '../client.js';
-import { openMany, type RawSocket } from '../raw-socket.js';
+import type { Attack, AttackClass } from '../attack.js';
+import { Client, openMarket, PASSWORD, requestText, stakeOf, type Trader } from '../methods/client.js';
+import { openMany, RawSocket } from '../methods/raw-socket.js';
+import { eventually, mustHold } from '../promises.js';
 import { SPEED, type Stage } from '../stage.js';
 
 const PATIENCE_MS = 8_000;
@@ -115,6 +116,81 @@ const resets: Attack = {
     }),
 };
 
+const HANG_UPS = 4_000;
+const AT_ONCE = 100;
+/** Longer than most answers take. */
+const HANG_UP_MS_MAX = 60;
+/** Half of the clients wait for the first bytes for so long, and reset just behind them. */
+const FIRST_BYTES_MS_MAX = 1_000;
+const BEHIND_FIRST_MS_MAX = 5;
+
+/** One of each way in which an answer is written; some wait for the disk, a hash, the history, or their client. */
+function answersOf(trader: Trader): string[] {
+  const user = `/users/${trader.userId}`;
+  const stake = requestText(trader.signed(stakeOf(1, 'hang-up')));
+  const [head, body] = stake.split('\r\n\r\n') as [string, string];
+  const coding = head.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked');
+  const chunked = `${coding}\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const operations = Array.from({ length: 100 }, (_, i) => ({
+    op: 'cancel',
+    marketId: 'btc-15m-0',
+    orderId: `o${i}`,
+  }));
+  return [
+    stake,
+    chunked,
+    `${coding}\r\nContent-Length: 5\r\n\r\n${body}`,
+    requestText(trader.signed({ method: 'POST', path: '/batch', body: { operations } })),
+    requestText({
+      method: 'POST',
+      path: '/auth/login',
+      body: { username: trader.username, password: PASSWORD },
+    }),
+    requestText({ method: 'POST', path: '/auth/logout', body: {} }),
+    requestText(trader.signed({ path: `${user}/trades?limit=200` })),
+    requestText(trader.signed({ path: `${user}/balance` })),
+    requestText({ path: '/docs/swagger-ui-bundle.js' }),
+    requestText({ path: '/openapi.json' }),
+    requestText({ path: '/health' }).replace('GET', 'HEAD'),
+    requestText({ path: '/nowhere' }),
+  ];
+}
+
+const hangUps: Attack = {
+  name: 'hang-ups',
+  done: `${HANG_UPS} connections ask for answers of every kind, some for a second one, and reset at random moments`,
+  run: async (stage) => {
+    const { exchange, random } = stage;
+    const trader = await stage.register();
+    const texts = answersOf(trader);
+    let begun = 0;
+    let answered = 0;
+    const hangUp = async () => {
+      while (begun < HANG_UPS && exchange.isRunning) {
+        begun++;
+        const socket = new RawSocket(exchange);
+        socket.write(random.pick(texts));
+        if (random.chance(0.2)) socket.write(random.pick(texts));
+        if (random.chance(0.5)) await sleep(random.whole(0, HANG_UP_MS_MAX));
+        else {
+          await firstBytes(socket);
+          await sleep(random.whole(0, BEHIND_FIRST_MS_MAX));
+        }
+        if (socket.received !== '') answered++;
+        socket.reset();
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, hangUp));
+    trader.client.close();
+    return `${answered} of ${begun} heard something`;
+  },
+};
+
+async function firstBytes(socket: RawSocket): Promise<void> {
+  const untilMs = performance.now() + FIRST_BYTES_MS_MAX;
+  while (socket.received === '' && !socket.isClosed && performance.now() < untilMs) await sleep(1);
+}
+
 const pipelined: Attack = {
   name: 'pipelining',
   done: '200 connections send three stakes each in one piece',
@@ -180,5 +256,5 @@ async function deafStream(url: string): Promise<WebSocket> {
 
 export const slow: AttackClass = {
   name: 'slow',
-  attacks: [slowHeaders, slowBodies, silent, halfClosed, resets, pipelined, deafStreams],
+  attacks: [slowHeaders, slowBodies, silent, halfClosed, resets, hangUps, pipelined, deafStreams],
 };

@@ -2,9 +2,10 @@
  * SIGTERM while there is work: the exchange answers what it took, ends with status 0 and in less than five
  * seconds.
  */
-import { type Attack, type AttackClass, mustHold } from '../attack.js';
-import { Client, ConnectionLost, PASSWORD, requestText, stakeOf } from '../client.js';
-import { openMany } from '../raw-socket.js';
+import type { Attack, AttackClass } from '../attack.js';
+import { Client, ConnectionLost, PASSWORD, requestText, stakeOf } from '../methods/client.js';
+import { openMany } from '../methods/raw-socket.js';
+import { mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
 
 const LONGEST_STOP_MS = 5_000;

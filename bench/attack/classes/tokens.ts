@@ -6,8 +6,17 @@ import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'nod
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SECRET_FILE } from '../../../gateway/auth/secret.js';
-import { type Attack, type AttackClass, mustHold } from '../attack.js';
-import { type Answer, type Ask, Client, microsOf, PASSWORD, stakeOf, type Trader } from '../client.js';
+import type { Attack, AttackClass } from '../attack.js';
+import {
+  type Answer,
+  type Ask,
+  Client,
+  microsOf,
+  PASSWORD,
+  stakeOf,
+  type Trader,
+} from '../methods/client.js';
+import { mustHold } from '../promises.js';
 import { PARTNER_KEY, type Stage } from '../stage.js';
 
 /**
@@ -246,6 +255,35 @@ const CREDENTIALS: readonly Attack[] = [
     },
   },
   {
+    name: 'a partner and users of others',
+    done: 'withdraw from a user who registered alone, and from the house; pay the house; read their balances',
+    run: async (stage) => {
+      const victim = await victimOf(stage);
+      const headers = { Authorization: `Bearer ${PARTNER_KEY}` };
+      const transfer = (kind: string, userId: string): Ask => {
+        const body = { userId, amount: 1, reference: `${kind}-${userId}` };
+        return { method: 'POST', path: `/partner/${kind}`, headers, body };
+      };
+      const house = await askOnce(stage, { path: `/partner/users/${HOUSE_ID}`, headers });
+      mustHold(house.json.username === 'house', `${HOUSE_ID} is ${house.json.username}, not the house`);
+      const answers = await Promise.all(
+        [
+          transfer('withdrawals', victim.userId),
+          transfer('withdrawals', HOUSE_ID),
+          transfer('deposits', HOUSE_ID),
+        ].map((request) => askOnce(stage, request)),
+      );
+      for (const { status, text } of answers)
+        mustHold(status >= 400 && status < 500, `answered ${status} ${text}`);
+      const stranger = await askOnce(stage, { path: `/partner/users/${victim.userId}`, headers });
+      for (const { json } of [house, stranger]) {
+        mustHold(json.available === null && json.total === null, `the balance is shown: ${json.available}`);
+      }
+      await mustHaveAll(victim);
+      return `${answers.length} refused, no balance shown`;
+    },
+  },
+  {
     name: 'a cookie from another site',
     done: 'a stake with the cookie and the origin of another page',
     run: async (stage) => {
@@ -269,6 +307,8 @@ const CREDENTIALS: readonly Attack[] = [
 ];
 
 const session: Ask = { path: '/auth/session' };
+/** The house registers first. */
+const HOUSE_ID = 'u1';
 
 /** What only the owner of the account may do: read, change, and open a stream. */
 function requestsFor({ userId }: Trader): Ask[] {

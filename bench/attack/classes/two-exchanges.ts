@@ -1,8 +1,9 @@
 /** Two exchanges where there must be one: on one port, on one folder, and both started at the same moment. */
-import { type Attack, type AttackClass, BrokenPromise, mustHold } from '../attack.js';
-import { Client } from '../client.js';
+import type { Attack, AttackClass } from '../attack.js';
 import { type StartOptions, StartRefused } from '../exchange.js';
 import { hashesOf } from '../folder.js';
+import { Client } from '../methods/client.js';
+import { BrokenPromise, mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
 
 /** The words with which a second exchange was refused. */

@@ -1,6 +1,6 @@
 /**
  * Request smuggling: whatever path it is sent to, a request that two readers could read differently is refused, or is the last of its connection,
- * and what is hidden in it is never executed. The cases are those of bench/attack/classes/smuggling-cases.ts.
+ * and what is hidden in it is never executed. The cases are those of bench/attack/methods/smuggling-cases.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import {
   REQUEST_CASES,
   rawBytes,
   sendRaw,
-} from '../../../bench/attack/classes/smuggling-cases.js';
+} from '../../../bench/attack/methods/smuggling-cases.js';
 import { pageFiles } from '../../../gateway/contract/page.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';

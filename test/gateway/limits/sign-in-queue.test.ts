@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { floodSignIns, type Origin } from '../../../bench/attack/classes/sign-in-flood.js';
+import { floodSignIns, type Origin } from '../../../bench/attack/methods/sign-in-flood.js';
 import { makeUpCosts, Passwords } from '../../../gateway/auth/passwords.js';
 import { FairQueue, type FairQueueLimits } from '../../../gateway/fair-use/fair-queue.js';
 import { elapsedMs } from '../../../gateway/time/clock.js';

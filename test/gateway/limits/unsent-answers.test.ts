@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addressKey } from '../../../gateway/fair-use/addresses.js';
+import { writeLast } from '../../../gateway/http/last-answer.js';
 import { UnsentAnswers, type UnsentLimits, WAITING_BYTES } from '../../../gateway/http/unsent-answers.js';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
@@ -100,6 +101,7 @@ describe('what is kept', () => {
     at('/own', (response) => unsent.send(response, BODY, recipient(response)));
     at('/text', (response) => unsent.send(response, BODY.toString(), recipient(response)));
     at('/shared', (response) => unsent.sendShared(response, BODY, recipient(response)));
+    at('/last', (response) => writeLast(response, BODY));
     at('/small', (response) => unsent.send(response, 'small', recipient(response)));
     port = await new Promise((resolve) => {
       app.listen('127.0.0.1', 0, (socket) => resolve(uWS.us_socket_local_port(socket as never)));
@@ -132,6 +134,20 @@ describe('what is kept', () => {
     client.send('GET /small HTTP/1.1\r\nhost: x\r\n\r\n');
     await eventually(() => client.received > received);
     expect(client.body().toString('latin1').endsWith('small')).toBe(true);
+  });
+
+  test('the last answer of a connection, however late it is read, is whole, and nothing behind it is answered', async () => {
+    await serve({});
+    const client = new Silent(port);
+    clients.push(client);
+    client.send('GET /last HTTP/1.1\r\nhost: x\r\n\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    client.read();
+    await eventually(() => client.isClosed || client.received > BODY.byteLength + 2);
+    expect(client.body().equals(Buffer.concat([BODY, Buffer.from('\r\n')]))).toBe(true);
+    client.send('GET /small HTTP/1.1\r\nhost: x\r\n\r\n');
+    await eventually(() => client.isClosed);
+    expect(client.body().toString('latin1')).not.toContain('small');
   });
 
   test('a client that leaves, or asks for more before it has read, is forgotten', async () => {
@@ -183,6 +199,17 @@ describe('what is kept', () => {
     expect(unsent.dropCounts).toEqual({ total: 0, address: 1, time: 0 });
     client.read();
     await eventually(() => client.received > BODY.byteLength);
+  });
+
+  test('a stop waits for those who read, and not for those who do not', async () => {
+    await serve({});
+    const clients = [await ask('/own'), await ask('/shared')];
+    clients[0]!.read();
+    await unsent.settled();
+    expect(unsent.count).toBe(1);
+    clients[1]!.read();
+    await unsent.settled();
+    expect(unsent.count).toBe(0);
   });
 
   test('what is not taken in time is dropped', async () => {

@@ -4,7 +4,7 @@
  * new in the contract fails here until it has its cases.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { KEY_CASES } from '../../../bench/attack/classes/smuggling-cases.js';
+import { KEY_CASES } from '../../../bench/attack/methods/smuggling-cases.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
   type Answer,

@@ -51,6 +51,8 @@ export interface UnreadReadersFigures {
   attackP99Ms: number;
   /** Answers to the buys under attack, by status. */
   byStatus: Record<string, number>;
+  /** Share (0 to 1) of the time of all cores in which the machine had nothing to do, before the attack. */
+  usualIdleShare: number;
   isWithinBound: boolean;
   isWithinTwiceUsual: boolean;
 }
@@ -106,6 +108,7 @@ export async function attackWithUnreadReaders(options: UnreadReadersOptions): Pr
       attackP50Ms: attack.load.latencyP50Ms,
       attackP99Ms: attack.load.latencyP99Ms,
       byStatus: attack.load.byStatus,
+      usualIdleShare: usual.idleShare,
       isWithinBound: attack.residentMostBytes <= residentBoundBytes,
       isWithinTwiceUsual: attack.load.latencyP99Ms <= 2 * usual.latencyP99Ms,
     };

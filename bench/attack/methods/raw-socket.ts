@@ -3,7 +3,7 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { HOST } from '../soak/exchange.js';
+import { HOST } from '../../soak/exchange.js';
 import type { Door } from './client.js';
 
 export class RawSocket {

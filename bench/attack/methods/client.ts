@@ -1,9 +1,9 @@
 /** Clients for attacks: one keep-alive connection with one request at a time, and a user who is signed in. */
 
-import { HttpConnection } from '../http/connection.js';
-import type { HttpAnswer } from '../http/messages.js';
-import { HOST } from '../soak/exchange.js';
-import { BrokenPromise, eventually, mustHold } from './attack.js';
+import { HttpConnection } from '../../http/connection.js';
+import type { HttpAnswer } from '../../http/messages.js';
+import { HOST } from '../../soak/exchange.js';
+import { BrokenPromise, eventually, mustHold } from '../promises.js';
 
 export const PASSWORD = 'correct horse battery';
 
