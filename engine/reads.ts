@@ -27,7 +27,6 @@ import type {
   VaultDepositView,
   VaultView,
 } from './interface/views.js';
-import { pendingReferral } from './rules/accounts.js';
 import { walk } from './rules/place-order.js';
 import { Taker } from './rules/taker.js';
 import type { Ladder } from './state/ladder.js';
@@ -111,7 +110,7 @@ export class Reads {
       code: users.codes.of(userId),
       referredUsers: users.referredUsers.values[userId]!,
       earnedMicros: users.referralEarned.values[userId]!,
-      pendingMicros: pendingReferral(this.state, userId),
+      pendingMicros: users.pendingReferralMicros(userId),
       referrerId: users.referrer.values[userId]!,
     };
   }

@@ -3,18 +3,23 @@
  * that it waited for. The steps that touch many orders or positions are left to settlement.ts, as work.
  */
 
+import { Code } from '../interface/codes.js';
+import type { ListAsset, ObservePrice } from '../interface/commands.js';
 import { MarketStatus, marketIdOf, Resolution, WINDOW_MS } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
+import { isAssetSymbol } from '../interface/fields.js';
+import { MAX_ASSET_PRICE_MICROS, MAX_ASSETS } from '../interface/limits.js';
 import {
   LATE_OPENING_LEFT_MIN_MS,
   PAYOUT_DELAY_MS,
+  PRICE_REMEMBERED_MS,
   RESOLVE_DELAY_MS,
   VAULT_SHARE_PERCENT,
   VOID_DELAY_MS,
 } from '../interface/parameters.js';
 import { type AssetSchedule, DeadlineKind, WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
-import { mulDivFloor } from '../storage/arithmetic.js';
+import { isIntegerBetween, mulDivFloor } from '../storage/arithmetic.js';
 
 /** Does everything that is due by `atMs`, in order. */
 export function applyDeadlines(state: State, atMs: number): void {
@@ -41,16 +46,32 @@ export function applyDeadlines(state: State, atMs: number): void {
   }
 }
 
-/** Adds an asset; the window that is under way waits for its first price. */
-export function listAsset(state: State, symbol: string): number {
-  const asset = state.prices.add(symbol);
-  state.schedule.addAsset(Math.floor(state.nowMs / WINDOW_MS) * WINDOW_MS + WINDOW_MS);
-  state.events.write(EventType.assetListed, asset);
-  return asset;
+/** Adds an asset, unless it is listed. The current window waits for the asset's first price. */
+export function listAsset(state: State, command: ListAsset): number {
+  const { prices } = state;
+  if (!isAssetSymbol(command.symbol)) return Code.invalid_command;
+  const listed = prices.find(command.symbol);
+  if (listed === -1 && prices.assetCount >= MAX_ASSETS) return Code.limit_reached;
+  const asset = listed === -1 ? prices.add(command.symbol) : listed;
+  if (listed === -1) {
+    state.schedule.addAsset(Math.floor(state.nowMs / WINDOW_MS) * WINDOW_MS + WINDOW_MS);
+    state.events.write(EventType.assetListed, asset);
+  }
+  state.result.push(asset);
+  return Code.ok;
 }
 
-/** Stores a price, and does what waited for one. */
-export function observePrice(state: State, asset: number, observedAtMs: number, priceMicros: number): void {
+/** Stores a price. Opens and resolves the markets that waited for one. */
+export function observePrice(state: State, command: ObservePrice): number {
+  const { asset, priceMicros, observedAtMs } = command;
+  if (!isIntegerBetween(priceMicros, 1, MAX_ASSET_PRICE_MICROS)) return Code.invalid_command;
+  if (!isIntegerBetween(observedAtMs, 0, state.nowMs)) return Code.invalid_command;
+  if (!isIntegerBetween(asset, 0, state.prices.assetCount - 1)) return Code.asset_not_found;
+  // A refused price may forget old ones, too: no reference price looks back that far.
+  state.prices.forgetOld(asset, state.nowMs);
+  if (state.prices.isFull(asset)) return Code.limit_reached;
+  if (observedAtMs < state.nowMs - PRICE_REMEMBERED_MS) return Code.price_too_old;
+
   state.prices.insert(asset, observedAtMs, priceMicros);
   state.events.write(EventType.priceObserved, asset, priceMicros, observedAtMs);
   const schedule = state.schedule.assets[asset]!;
@@ -63,6 +84,7 @@ export function observePrice(state: State, asset: number, observedAtMs: number, 
     resolveIfPossible(state, schedule, startsAtMs, state.nowMs);
     state.schedule.findNext();
   }
+  return Code.ok;
 }
 
 /** One window ends and the next begins. */

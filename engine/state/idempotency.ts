@@ -110,7 +110,8 @@ export class Idempotency {
     this.lookedUpKey = key;
     this.lookedUpEntry = entry;
     if (entry === 0 || this.atMs.get(entry) + IDEMPOTENCY_KEPT_MS <= nowMs) return Found.NOTHING;
-    if (this.fingerprintA.get(entry) !== print.a || this.fingerprintB.get(entry) !== print.b) return Found.OTHER;
+    if (this.fingerprintA.get(entry) !== print.a || this.fingerprintB.get(entry) !== print.b)
+      return Found.OTHER;
     this.decode(entry, key.length, result);
     return Found.SAME;
   }

@@ -68,6 +68,11 @@ export class State {
     return code;
   }
 
+  /** Writes the user's balance, which ends many results. */
+  writeBalance(userId: number): void {
+    this.result.write(this.ledger.available.values[userId]!, this.ledger.held.values[userId]!);
+  }
+
   /** The answer is that of an earlier command. */
   markReplayed(sequence: number, atMs: number): void {
     this.resultSequence = sequence;

@@ -2,6 +2,7 @@
  * Who has an account: names, credentials, referral codes. User ids are 1, 2, …; nobody is ever removed. Names and
  * codes are unique without regard to case, and a code that was once somebody's leads to them for ever.
  */
+import { REFERRAL_DIVISOR } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
 import { Int32Column, Int53Column } from '../storage/columns.js';
 import { HashIndex } from '../storage/hash-index.js';
@@ -10,9 +11,6 @@ import { LongTexts, ShortTexts } from '../storage/texts.js';
 import type { UndoLog } from '../storage/undo.js';
 import { Partners } from './partners.js';
 import { ReferralCodes } from './referral-codes.js';
-
-const USERNAME = /^[A-Za-z0-9_-]{3,20}$/;
-const REFERRAL_CODE = /^[A-Za-z0-9_-]{3,20}$/;
 
 export interface NewUser {
   username: string;
@@ -99,6 +97,11 @@ export class Users {
     return userId;
   }
 
+  /** The referrer's part of the fees of markets that are not settled. */
+  pendingReferralMicros(userId: number): number {
+    return Math.floor(this.referralPendingFees.values[userId]! / REFERRAL_DIVISOR);
+  }
+
   username(userId: number): string {
     return this.usernames.get(userId);
   }
@@ -154,12 +157,4 @@ export class Users {
       this.referralPendingFees,
     ];
   }
-}
-
-export function isUsername(text: string): boolean {
-  return USERNAME.test(text);
-}
-
-export function isReferralCode(text: string): boolean {
-  return REFERRAL_CODE.test(text);
 }
