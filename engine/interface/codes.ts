@@ -1,14 +1,14 @@
 /**
- * The engine's result codes. Their order here is their precedence: if several apply to a command, the
- * first one is its result, and the rules check in this order. Their numbers are permanent, because
- * digests and remembered results contain them: a new code stands where its precedence puts it and
- * takes the next free number.
+ * The engine's result codes. Their order here is their precedence: if several apply to a command,
+ * the first one is its result, and the rules check in this order. Their numbers are permanent,
+ * because digests and remembered results contain them. A new code is inserted where its precedence
+ * puts it and takes the next free number.
  */
 export const Code = {
   ok: 0,
   /** The idempotency key was used for another command. */
   idempotency_key_reused: 1,
-  /** A field has the wrong form or is out of range. The gateway checks first: no client sees this. */
+  /** A field has the wrong form or range. The gateway checks first, so no client sees this. */
   invalid_command: 2,
   user_not_found: 3,
   market_not_found: 4,
