@@ -1,8 +1,8 @@
 /**
- * The engine: a pure state machine. Only `apply(command, atMs)` changes it. The same commands at the
- * same times give the same results, events, digest and state on any machine: the engine reads no
- * clock and no randomness, does no I/O and uses no fractions. An expected refusal is a result code. A
- * throw is a bug, after which the engine must not be used.
+ * The engine: a pure state machine. Only `apply(command, atMs)` changes it. The same commands at
+ * the same times give the same results, events, digest and state on any machine: the engine reads
+ * no clock and no randomness, does no I/O and uses no fractions. An expected refusal is a result
+ * code. A throw is a bug, after which the engine must not be used.
  *
  * RULES.md says what each command does.
  */
@@ -51,7 +51,10 @@ export class Engine extends Reads {
     return engine;
   }
 
-  /** Reserves room for the maxima, so that no command pays for a resize. Unused room takes no memory. */
+  /**
+   * Reserves room for the maxima, so that no command pays for a resize. Unused room takes no
+   * memory.
+   */
   reserve(): void {
     this.state.reserve();
   }
@@ -66,7 +69,10 @@ export class Engine extends Reads {
     return this.state.events;
   }
 
-  /** Whether the last result is that of an earlier command with the same idempotency key or reference. */
+  /**
+   * Whether the last result is that of an earlier command with the same idempotency key or
+   * reference.
+   */
   get replayed(): boolean {
     return this.state.replayed;
   }
@@ -121,7 +127,9 @@ export class Engine extends Reads {
     this.running.archive(archive);
   }
 
-  /** Replays the remembered result if the key has one; otherwise executes the command and remembers. */
+  /**
+   * Replays the remembered result if the key has one; otherwise executes the command and remembers.
+   */
   private executeOnce(command: KeyedCommand): void {
     const { state } = this;
     const { userId } = command;

@@ -1,6 +1,6 @@
 /**
- * Reading the engine's state. Nothing here changes anything, so that an engine that is read and one that is not stay
- * the same to the bit.
+ * Reading the engine's state. Nothing here changes anything, so that an engine that is read and one
+ * that is not stay the same to the bit.
  */
 
 import {
@@ -86,7 +86,9 @@ export class Reads {
     };
   }
 
-  /** What a leaderboard ranks the user by; null when nothing has counted for the user in the period. */
+  /**
+   * What a leaderboard ranks the user by; null when nothing has counted for the user in the period.
+   */
   standing(userId: number, metric: Metric, period: Period): number | null {
     const { users, userStatistics } = this.state;
     if (!users.exists(userId) || !userStatistics.isListed(userId, period)) return null;
@@ -193,7 +195,10 @@ export class Reads {
     return { bids: levelsOf(book[0], levels), asks };
   }
 
-  /** Lots that rest at one price of UP, as bids (BUY) or asks (SELL); 0 in a market that is unknown or has ended. */
+  /**
+   * Lots that rest at one price of UP, as bids (BUY) or asks (SELL); 0 in a market that is unknown
+   * or has ended.
+   */
   levelLots(marketId: number, side: Side, upTicks: number): number {
     const { markets } = this.state;
     const slot = markets.find(marketId);
@@ -277,7 +282,10 @@ export class Reads {
     };
   }
 
-  /** What the vault's deposits got of the fees of markets that ended later than `sinceMs`, of those that are known. */
+  /**
+   * What the vault's deposits got of the fees of markets that ended later than `sinceMs`, of those
+   * that are known.
+   */
   vaultShareMicros(sinceMs: number): number {
     const { markets } = this.state;
     let sharedMicros = 0;

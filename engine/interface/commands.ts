@@ -1,7 +1,7 @@
 /**
  * The commands of the engine. A command is plain data: integers and short texts. It carries every
- * fact that the engine cannot look up: prices, names, amounts, password hashes. Its time (`atMs`) is
- * not a field; the sequencer passes it to `apply` beside the command.
+ * fact that the engine cannot look up: prices, names, amounts, password hashes. Its time (`atMs`)
+ * is not a field; the sequencer passes it to `apply` beside the command.
  *
  * Fields are in engine units (limits.ts). The engine trusts no command, whether it comes from the
  * journal or from a gateway: it checks every field before it changes anything.
@@ -56,8 +56,8 @@ export interface Register {
   /** 3 to 20 of A-Z a-z 0-9 _ -; unique without regard to case. */
   username: string;
   /**
-   * Proves the user's identity; the gateway makes it (a password hash). Empty: nobody can sign in, and
-   * the account is the exchange's own.
+   * Proves the user's identity; the gateway makes it (a password hash). Empty: nobody can sign in,
+   * and the account is the exchange's own.
    */
   credential: string;
   /** The referrer's code, in any case; empty: none. */
@@ -100,10 +100,10 @@ export interface UserCommand {
 }
 
 /**
- * Buys shares of an outcome. The order ends at the first bound that it meets: `budgetMicros` (what it
- * may spend, without the fee) or `sizeLots`. A buy "for 10 dollars" has sizeLots = MAX_ORDER_LOTS. A
- * buy "of 7 shares at 0.4" has budgetMicros = sizeLots × priceTicks. An order without a price limit
- * has priceTicks = 999.
+ * Buys shares of an outcome. The order ends at the first bound that it meets: `budgetMicros` (what
+ * it may spend, without the fee) or `sizeLots`. A buy "for 10 dollars" has sizeLots =
+ * MAX_ORDER_LOTS. A buy "of 7 shares at 0.4" has budgetMicros = sizeLots × priceTicks. An order
+ * without a price limit has priceTicks = 999.
  */
 export interface Buy extends UserCommand {
   kind: 'buy';

@@ -1,6 +1,6 @@
 /**
- * The terms of the domain as numbers, so that they fit into integer columns, and the ids of markets.
- * A number never changes its meaning, because journals contain them.
+ * The terms of the domain as numbers, so that they fit into integer columns, and the ids of
+ * markets. A number never changes its meaning, because journals contain them.
  */
 import { MICROS_PER_SET } from './limits.js';
 

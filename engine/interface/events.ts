@@ -33,8 +33,8 @@ export const EVENT_FIELDS = {
   orderCancelled: ['orderId', 'marketId', 'userId', 'side', 'outcome', 'priceTicks', 'sizeLots', 'reason'],
   /**
    * Two orders trade at the maker's price. `upTicks` is the price of UP; DOWN's is 1000 - upTicks.
-   * `feeMicros` is this trade's part of the taker's fee. The profits are what the trade realizes for
-   * each side: for a sale, value less cost, and for the taker, less the fee.
+   * `feeMicros` is this trade's part of the taker's fee. The profits are what the trade realizes
+   * for each side: for a sale, value less cost, and for the taker, less the fee.
    */
   trade: [
     'tradeId',
@@ -55,8 +55,8 @@ export const EVENT_FIELDS = {
     'makerProfitMicros',
   ],
   /**
-   * Resolution closes a position. `payoutMicros` (0 for losers) and `refundMicros` (the fees, on VOID
-   * only) become claimable. `profitMicros` is payout plus refund less cost.
+   * Resolution closes a position. `payoutMicros` (0 for losers) and `refundMicros` (the fees, on
+   * VOID only) become claimable. `profitMicros` is payout plus refund less cost.
    */
   positionSettled: [
     'marketId',

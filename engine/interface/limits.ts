@@ -1,9 +1,9 @@
 /**
  * The units and the limits of the engine, and the proof that no sum or product exceeds 2^53.
  *
- * One cap makes all money safe: the exchange never holds more than {@link MAX_TOTAL_MICROS} (deposits
- * less withdrawals). No balance, hold, collateral, fee pot, payout or sum of them can exceed it. A
- * complete set costs 1,000 micros of that money, so no position can exceed 9e12 lots.
+ * One cap makes all money safe: the exchange never holds more than {@link MAX_TOTAL_MICROS}
+ * (deposits less withdrawals). No balance, hold, collateral, fee pot, payout or sum of them can
+ * exceed it. A complete set costs 1,000 micros of that money, so no position can exceed 9e12 lots.
  */
 
 import { feeOn } from './parameters.js';

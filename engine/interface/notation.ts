@@ -1,7 +1,7 @@
 /**
- * The notation of the engine's integers for clients and operators: exact decimals, ids, and names of
- * the domain's numbers. The engine itself does not use it. Everything that shows its state does, so
- * that each value has one spelling.
+ * The notation of the engine's integers for clients and operators: exact decimals, ids, and names
+ * of the domain's numbers. The engine itself does not use it. Everything that shows its state does,
+ * so that each value has one spelling.
  *
  * Ids: users "u12", orders "o12", trades "t12", vault deposits "d12", and markets
  * "btc-15m-1763700300" (asset, kind, start of the window in seconds). No other form is an id.
@@ -24,8 +24,8 @@ export const TICK_SCALE = 1_000;
 export const LOT_SCALE = 1_000;
 
 /**
- * The largest integer of fifteen digits. A decimal of up to fifteen significant digits and its nearest
- * double determine each other, so up to here `${n / scale}` is the exact decimal.
+ * The largest integer of fifteen digits. A decimal of up to fifteen significant digits and its
+ * nearest double determine each other, so up to here `${n / scale}` is the exact decimal.
  */
 export const MAX_FIFTEEN_DIGITS = 999_999_999_999_999;
 

@@ -1,7 +1,7 @@
 /**
  * The result of one command: integers that start with the command's kind, the result code, the
- * sequence and the time, followed by the fields below. Idempotency keys remember these integers, so a
- * replayed result is the same to the byte.
+ * sequence and the time, followed by the fields below. Idempotency keys remember these integers, so
+ * a replayed result is the same to the byte.
  */
 import type { CommandName } from './commands.js';
 
@@ -12,11 +12,11 @@ export const RESULT_HEAD_LENGTH = 4;
 /**
  * The fields after the head, by command, if the code is `ok`. An order's fields are followed by
  * `fillCount` triples of (tradeId, priceTicks, sizeLots), with prices of the order's own outcome. A
- * batch's field is followed by the results of its operations, each preceded by its length; their heads
- * have the batch's sequence and time.
+ * batch's field is followed by the results of its operations, each preceded by its length; their
+ * heads have the batch's sequence and time.
  *
- * `availableMicros`, `heldMicros`, `upLots` and `downLots` are the user's after the command. The lots
- * are all that the user owns in the market, including those that resting sells hold.
+ * `availableMicros`, `heldMicros`, `upLots` and `downLots` are the user's after the command. The
+ * lots are all that the user owns in the market, including those that resting sells hold.
  */
 const ORDER_FIELDS = [
   'orderId',

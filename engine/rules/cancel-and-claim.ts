@@ -1,6 +1,7 @@
 /**
- * Commands in a market besides placing orders: taking orders back, and claiming winnings. Each function checks
- * everything, then changes state, and writes the fields of its result; it returns the code.
+ * Commands in a market other than placing orders: canceling orders and claiming winnings. Each
+ * function checks everything, then changes the state and writes the fields of its result; it
+ * returns the code.
  */
 
 import { Code } from '../interface/codes.js';
@@ -40,7 +41,7 @@ export function cancelAll(state: State, command: CancelAll): number {
   return Code.ok;
 }
 
-/** The orders of a market that has ended are as good as cancelled, also those that work has not come to. */
+/** The orders of an ended market count as canceled, even while their cancellation is pending. */
 function isActive(state: State, slot: number): boolean {
   return state.markets.status.values[slot] === MarketStatus.ACTIVE;
 }

@@ -1,6 +1,7 @@
 /**
- * A market's life: windows begin and end, markets open, resolve and are paid, each at its deadline or with the price
- * that it waited for. The steps that touch many orders or positions are left to settlement.ts, as work.
+ * The life of a market: windows begin and end; markets open, resolve and are paid out, at a
+ * deadline or when the price they wait for arrives. Steps that touch many orders or positions
+ * become pending work (settlement.ts).
  */
 
 import { Code } from '../interface/codes.js';
@@ -21,7 +22,7 @@ import { type AssetSchedule, DeadlineKind, WorkKind } from '../state/schedule.js
 import type { State } from '../state/state.js';
 import { isIntegerBetween, mulDivFloor } from '../storage/arithmetic.js';
 
-/** Does everything that is due by `atMs`, in order. */
+/** Applies every deadline up to `atMs`, in order. */
 export function applyDeadlines(state: State, atMs: number): void {
   const { schedule } = state;
   while (schedule.nextAtMs <= atMs) {
@@ -79,7 +80,7 @@ export function observePrice(state: State, command: ObservePrice): number {
   if (schedule.waitsForPrice === 1 && schedule.boundaryAtMs - state.nowMs >= LATE_OPENING_LEFT_MIN_MS) {
     openMarket(state, asset, startsAtMs, state.prices.reference(asset, startsAtMs) ?? priceMicros);
   }
-  // Past the time of fixing, only a market that still has no price is left.
+  // After the reference price is fixed, only a market without an end price is left.
   if (schedule.endedSlot !== 0 && schedule.fixAtMs === Number.POSITIVE_INFINITY) {
     resolveIfPossible(state, schedule, startsAtMs, state.nowMs);
     state.schedule.findNext();
@@ -170,7 +171,7 @@ function resolve(
   state.schedule.addPayout(atMs + PAYOUT_DELAY_MS, slot);
 }
 
-/** The vault's part of a market's fees, as of the time of resolution; what it can not share out stays in escrow. */
+/** Gives the vault its part of a market's fees. What the vault cannot share stays in escrow. */
 function shareWithVault(state: State, slot: number, atMs: number): void {
   const share = mulDivFloor(state.ledger.escrow.values[slot]!, VAULT_SHARE_PERCENT, 100);
   const given = state.vault.share(share, atMs);

@@ -3,8 +3,8 @@
  *
  *   Σ available + Σ held + Σ collateral + Σ fee escrow + stake + yield due + treasury = deposits − withdrawals.
  *
- * Accounts and markets have a pot each (columns), and the sum of each kind of pot is kept beside it, so that the
- * identity can be checked after every command for the price of a few additions. Pots never go below zero.
+ * Accounts and markets have a pot each (columns), and the sum of each kind of pot is kept beside it, so that
+ * checking the identity after every command costs a few additions. Pots never go below zero.
  */
 import { MAX_TOTAL_MICROS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';

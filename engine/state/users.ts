@@ -1,6 +1,6 @@
 /**
- * Who has an account: names, credentials, referral codes. User ids are 1, 2, …; nobody is ever removed. Names and
- * codes are unique without regard to case, and a code that was once somebody's leads to them for ever.
+ * Accounts: names, credentials, referrals. User ids are 1, 2, …, and no user is ever removed. Names
+ * are unique regardless of case.
  */
 import { REFERRAL_DIVISOR } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
@@ -17,7 +17,7 @@ export interface NewUser {
   credential: string;
   /** 0: nobody. */
   referrerId: number;
-  /** Number of the one who registers the user; 0: nobody. */
+  /** Number of the partner that registers the user; 0: none. */
   partner: number;
 }
 
@@ -33,11 +33,11 @@ export class Users {
   readonly createdAtMs: Int53Column;
   /** 0: nobody. */
   readonly referrer: Int32Column;
-  /** Who registered the user, by number; 0: nobody. */
+  /** Number of the partner that registered the user; 0: none. */
   readonly partner: Int32Column;
   readonly referredUsers: Int32Column;
   readonly referralEarned: Int53Column;
-  /** Fees that referred users have paid in markets that are not settled: what a referral may yet bring. */
+  /** Fees that referred users have paid in markets that are not settled. */
   readonly referralPendingFees: Int53Column;
 
   constructor(
@@ -110,7 +110,7 @@ export class Users {
     return this.credentials.get(userId);
   }
 
-  /** Nobody signs in to it. */
+  /** Nobody can sign in to an account of the exchange. */
   isOfExchange(userId: number): boolean {
     return this.credentials.isEmpty(userId);
   }
@@ -122,7 +122,7 @@ export class Users {
     return version;
   }
 
-  /** Builds the indexes anew, for another key of the hash, or for that many users. */
+  /** Rebuilds the indexes, for a new key of the hash or for that many users. */
   rebuildIndexes(expectedUsers = 0): void {
     this.byUsername.clear(expectedUsers);
     for (let userId = 1; userId <= this.count; userId++) {
