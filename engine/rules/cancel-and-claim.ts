@@ -1,5 +1,5 @@
 /**
- * Commands in a market other than placing orders: canceling orders and claiming winnings. Each
+ * Commands in a market other than placing orders: cancelling orders and claiming winnings. Each
  * function checks everything, then changes the state and writes the fields of its result; it
  * returns the code.
  */
@@ -41,7 +41,7 @@ export function cancelAll(state: State, command: CancelAll): number {
   return Code.ok;
 }
 
-/** The orders of an ended market count as canceled, even while their cancellation is pending. */
+/** The orders of an ended market count as cancelled, even while their cancellation is pending. */
 function isActive(state: State, slot: number): boolean {
   return state.markets.status.values[slot] === MarketStatus.ACTIVE;
 }

@@ -1,5 +1,5 @@
 /**
- * The pending work of ended markets: canceling resting orders, settling positions, paying unclaimed
+ * The pending work of ended markets: cancelling resting orders, settling positions, paying unclaimed
  * winnings. Each command does a bounded number of units (one order or one position), so that no
  * market delays other commands, however large it is. Money is conserved after every unit.
  *
