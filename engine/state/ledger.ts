@@ -3,7 +3,7 @@
  *
  *   Σ available + Σ held + Σ collateral + Σ fee escrow + stake + yield due + treasury = deposits − withdrawals.
  *
- * Accounts and markets have a pot each (columns), and the sum of each kind of pot is kept beside it, so that
+ * Accounts and markets have a pot each (columns), and the sum of each kind of pot is stored, so that
  * checking the identity after every command costs a few additions. Pots never go below zero.
  */
 import { MAX_TOTAL_MICROS } from '../interface/limits.js';

@@ -22,7 +22,7 @@ export interface AssetSchedule {
   activeSlot: number;
   /** Ended, not yet resolved. */
   endedSlot: number;
-  /** 1: the current window has no market, for want of a price. */
+  /** 1: the current window has no market, because no price has arrived. */
   waitsForPrice: number;
 }
 
