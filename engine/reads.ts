@@ -1,6 +1,6 @@
 /**
- * Reading the engine's state. Nothing here changes anything, so that an engine that is read and one that is not stay
- * the same to the bit.
+ * Queries of the engine's state. They change nothing, so reading an engine never affects its digest
+ * or its archive.
  */
 
 import {
@@ -27,7 +27,6 @@ import type {
   VaultDepositView,
   VaultView,
 } from './interface/views.js';
-import { pendingReferral } from './rules/accounts.js';
 import { walk } from './rules/place-order.js';
 import { Taker } from './rules/taker.js';
 import type { Ladder } from './state/ladder.js';
@@ -36,7 +35,7 @@ import type { State } from './state/state.js';
 import { Metric, Period } from './state/user-statistics.js';
 import type { VaultDeposit } from './state/vault-deposits.js';
 
-/** What `quote` asks about; fields as in the commands Buy and Sell (a sell has no budget). */
+/** Fields as in the commands Buy and Sell; a sell has no budget. */
 export interface QuoteRequest {
   marketId: number;
   side: Side;
@@ -44,19 +43,19 @@ export interface QuoteRequest {
   budgetMicros: number;
   sizeLots: number;
   priceTicks: number;
-  /** Whose own orders are left out; 0: nobody's. */
+  /** The user whose own orders are ignored; 0: none. */
   userId: number;
 }
 
 export class Reads {
   constructor(protected readonly state: State) {}
 
-  /** Of the last applied command, 0 at first. */
+  /** The sequence of the last command, 0 before the first. */
   get sequence(): number {
     return this.state.sequence;
   }
 
-  /** Time of the last applied command. */
+  /** The time of the last command. */
   get nowMs(): number {
     return this.state.nowMs;
   }
@@ -65,7 +64,7 @@ export class Reads {
     return this.state.users.count;
   }
 
-  /** The user of a name, in any case; 0: nobody. */
+  /** The id of a user by name, in any case; 0: no such user. */
   findUser(username: string): number {
     return this.state.users.find(username);
   }
@@ -87,7 +86,7 @@ export class Reads {
     };
   }
 
-  /** What a leaderboard ranks the user by; null when nothing has counted for the user in the period. */
+  /** The number that a leaderboard ranks the user by; null if the user has none in the period. */
   standing(userId: number, metric: Metric, period: Period): number | null {
     const { users, userStatistics } = this.state;
     if (!users.exists(userId) || !userStatistics.isListed(userId, period)) return null;
@@ -111,12 +110,12 @@ export class Reads {
       code: users.codes.of(userId),
       referredUsers: users.referredUsers.values[userId]!,
       earnedMicros: users.referralEarned.values[userId]!,
-      pendingMicros: pendingReferral(this.state, userId),
+      pendingMicros: users.pendingReferralMicros(userId),
       referrerId: users.referrer.values[userId]!,
     };
   }
 
-  /** The name of a partner by the number that events have; null: nobody. */
+  /** The name of a partner by its number in events; null: none. */
   partnerName(partner: number): string | null {
     return this.state.users.partners.nameOf(partner);
   }
@@ -134,7 +133,7 @@ export class Reads {
     return this.state.prices.find(symbol);
   }
 
-  /** The price observed last; null: none yet. */
+  /** The last observed price; null: none yet. */
   assetPriceMicros(asset: number): number | null {
     return this.state.prices.last(asset);
   }
@@ -182,7 +181,7 @@ export class Reads {
     };
   }
 
-  /** Up to `levels` price levels a side; both sides are empty once the market has ended. */
+  /** Up to `levels` price levels per side; both sides are empty once the market has ended. */
   depth(marketId: number, levels: number): DepthView | null {
     const { markets } = this.state;
     const slot = markets.find(marketId);
@@ -194,7 +193,7 @@ export class Reads {
     return { bids: levelsOf(book[0], levels), asks };
   }
 
-  /** Lots that rest at one price of UP, as bids (BUY) or asks (SELL); 0 in a market that is unknown or has ended. */
+  /** Lots resting at a price of UP, as bids (BUY) or asks (SELL); 0 if the market is not active. */
   levelLots(marketId: number, side: Side, upTicks: number): number {
     const { markets } = this.state;
     const slot = markets.find(marketId);
@@ -203,7 +202,7 @@ export class Reads {
     return side === Side.BUY ? book[0].lots.values[upTicks]! : book[1].lots.values[MICROS_PER_SET - upTicks]!;
   }
 
-  /** What an order would do now; null when the market is unknown or not active. */
+  /** The effect that an order would have now; null if the market is unknown or not active. */
   quote(request: QuoteRequest): QuoteView | null {
     const { markets } = this.state;
     const slot = markets.find(request.marketId);
@@ -278,7 +277,7 @@ export class Reads {
     };
   }
 
-  /** What the vault's deposits got of the fees of markets that ended later than `sinceMs`, of those that are known. */
+  /** Fees shared with vault deposits by the known markets that ended after `sinceMs`. */
   vaultShareMicros(sinceMs: number): number {
     const { markets } = this.state;
     let sharedMicros = 0;
@@ -294,12 +293,12 @@ export class Reads {
     return deposit === null ? null : this.depositView(deposit);
   }
 
-  /** Deposits that are not closed, oldest first. */
+  /** Open deposits, oldest first. */
   vaultDeposits(userId: number): VaultDepositView[] {
     return this.vaultDepositIds(userId).map((depositId) => this.vaultDeposit(depositId)!);
   }
 
-  /** Their ids alone, for who shows a part of them. */
+  /** Ids of the open deposits, oldest first. */
   vaultDepositIds(userId: number): number[] {
     const { users, vault } = this.state;
     return users.exists(userId) ? vault.deposits.idsOf(userId) : [];
@@ -367,9 +366,9 @@ export class Reads {
   }
 }
 
-function levelsOf(ladder: Ladder, most: number): DepthLevel[] {
+function levelsOf(ladder: Ladder, maxCount: number): DepthLevel[] {
   const levels: DepthLevel[] = [];
-  for (let level = ladder.best(); level !== 0 && levels.length < most; level = ladder.nextBelow(level)) {
+  for (let level = ladder.best(); level !== 0 && levels.length < maxCount; level = ladder.nextBelow(level)) {
     levels.push({ priceTicks: level, sizeLots: ladder.lots.values[level]! });
   }
   return levels;

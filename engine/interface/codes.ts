@@ -1,53 +1,53 @@
 /**
- * The engine's result codes, in order of precedence: when several apply, the first one here is the answer.
- * `ok` is 0. The numbers are in digests and in remembered answers: whoever changes one raises the versions of journal and snapshot.
+ * The engine's result codes. Their order here is their precedence: if several apply to a command,
+ * the first one is its result, and the rules check in this order. Their numbers are permanent,
+ * because digests and remembered results contain them. A new code is inserted where its precedence
+ * puts it and takes the next free number.
  */
-export const CODES = [
-  'ok',
+export const Code = {
+  ok: 0,
   /** The idempotency key was used for another command. */
-  'idempotency_key_reused',
-  /** A field is not of its stated form or range. The gateway checks first, so a client does not see this one. */
-  'invalid_command',
-  'user_not_found',
-  'market_not_found',
-  'order_not_found',
-  'deposit_not_found',
-  'asset_not_found',
-  /** The account is the exchange's own: no partner moves its money. */
-  'exchange_account',
+  idempotency_key_reused: 1,
+  /** A field has the wrong form or range. The gateway checks first, so no client sees this. */
+  invalid_command: 2,
+  user_not_found: 3,
+  market_not_found: 4,
+  order_not_found: 5,
+  deposit_not_found: 6,
+  asset_not_found: 7,
+  /** The account is the exchange's own. Partners do not move its money. */
+  exchange_account: 8,
   /** A partner withdraws only from users whom it registered. */
-  'user_not_of_partner',
-  'deadline_passed',
-  'market_not_active',
-  'market_not_resolved',
-  'username_taken',
-  'referral_code_unknown',
-  'referral_code_taken',
-  'deposit_closed',
-  'nothing_to_claim',
-  /** A stated maximum of the exchange is met. */
-  'limit_reached',
+  user_not_of_partner: 9,
+  deadline_passed: 10,
+  market_not_active: 11,
+  market_not_resolved: 12,
+  username_taken: 13,
+  referral_code_unknown: 14,
+  referral_code_taken: 15,
+  deposit_closed: 16,
+  nothing_to_claim: 17,
+  /** A maximum of limits.ts is reached. */
+  limit_reached: 18,
   /** Details: required, available (micros). */
-  'insufficient_balance',
+  insufficient_balance: 19,
   /** Details: required, available (lots). */
-  'insufficient_shares',
-  /** A FOK or post-only order cannot be done at its price. */
-  'price_not_met',
-  /** Nothing to trade with at an acceptable price. */
-  'insufficient_liquidity',
-  /** There is something to buy, but the amount does not buy one lot of it. */
-  'amount_too_small',
-  /** The price is older than the prices that can still matter. */
-  'price_too_old',
-  /** The partner's reference was used for another transfer. */
-  'reference_reused',
-  /** An operation of an atomic batch failed, so this one was undone or not tried. */
-  'batch_aborted',
-] as const;
+  insufficient_shares: 20,
+  /** A FOK order cannot be filled, or a post-only order cannot rest, at its price. */
+  price_not_met: 21,
+  /** There is nothing to trade with at an acceptable price. */
+  insufficient_liquidity: 22,
+  /** The amount does not buy one lot at the best price. */
+  amount_too_small: 23,
+  /** The price is older than PRICE_REMEMBERED_MS. */
+  price_too_old: 24,
+  /** The partner used the reference for another transfer. */
+  reference_reused: 25,
+  /** Another operation of the atomic batch was refused, so this one was undone or not run. */
+  batch_aborted: 26,
+} as const;
 
-export type CodeName = (typeof CODES)[number];
+export type CodeName = keyof typeof Code;
 
-/** Code.ok, Code.market_not_found, …: the number of each code. */
-export const Code = Object.freeze(
-  Object.fromEntries(CODES.map((name, index) => [name, index])) as { readonly [K in CodeName]: number },
-);
+/** The name of each number. */
+export const CODES: readonly CodeName[] = (Object.keys(Code) as CodeName[]).sort((a, b) => Code[a] - Code[b]);

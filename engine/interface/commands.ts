@@ -1,14 +1,14 @@
 /**
- * Everything that can be asked of the engine. A command is plain data, holds only integers and short texts,
- * and carries every fact that the engine must not look up for itself: prices, names, amounts, password hashes.
- * The time (`atMs`) is not part of it: the sequencer gives it beside the command.
+ * The commands of the engine. A command is plain data: integers and short texts. It carries every
+ * fact that the engine cannot look up: prices, names, amounts, password hashes. Its time (`atMs`)
+ * is not a field; the sequencer passes it to `apply` beside the command.
  *
- * Fields are in engine units (see limits.ts). A command that came from the journal or from a gateway is not
- * trusted: the engine checks each field before it changes anything.
+ * Fields are in engine units (limits.ts). The engine trusts no command, whether it comes from the
+ * journal or from a gateway: it checks every field before it changes anything.
  */
 import type { Outcome, TimeInForce } from './domain.js';
 
-/** The kinds, as the journal numbers them. A number is never reused. */
+/** The numbers of the kinds in the journal. A number is never reused. */
 export const CommandKind = {
   advanceTime: 1,
   listAsset: 2,
@@ -30,19 +30,19 @@ export const CommandKind = {
 } as const;
 export type CommandName = keyof typeof CommandKind;
 
-/** Lets time pass, and a slice of the work that ended markets left. Sent at every deadline. */
+/** Lets time pass and does some of the pending work of ended markets. Sent at every deadline. */
 export interface AdvanceTime {
   kind: 'advanceTime';
 }
 
-/** Adds an asset; its markets open from the next price on. Index = number of assets before it. */
+/** Adds an asset. Its markets open from its first price on. Assets are numbered from 0. */
 export interface ListAsset {
   kind: 'listAsset';
   /** 2 to 10 of A-Z 0-9. */
   symbol: string;
 }
 
-/** A price of an asset, as a feed saw it. `observedAtMs` is at most the command's `atMs`. */
+/** A price of an asset from a feed. `observedAtMs` is at most the command's `atMs`. */
 export interface ObservePrice {
   kind: 'observePrice';
   asset: number;
@@ -50,32 +50,32 @@ export interface ObservePrice {
   observedAtMs: number;
 }
 
-/** A new account. Its user id is the number of accounts before it plus one. */
+/** Opens an account. User ids are 1, 2, … */
 export interface Register {
   kind: 'register';
   /** 3 to 20 of A-Z a-z 0-9 _ -; unique without regard to case. */
   username: string;
   /**
-   * What proves the user's identity, as the gateway made it (a password hash). Empty: nobody signs in, and the account is the
-   * exchange's own.
+   * Proves the user's identity; the gateway makes it (a password hash). Empty: nobody can sign in,
+   * and the account is the exchange's own.
    */
   credential: string;
-  /** The code that led here, in any case; empty: none. An unknown code is refused (`referral_code_unknown`). */
+  /** The referrer's code, in any case; empty: none. */
   referralCode: string;
-  /** Play money that the account starts with, 0 for none. */
+  /** Play money to start with, 0 for none. */
   grantMicros: number;
-  /** Who registers the user, and is alone to withdraw their money; null: nobody. */
+  /** The partner that registers the user, and the only one that may withdraw; null: none. */
   partner: string | null;
 }
 
-/** Replaces the credential; raises the credential version, which ends every older token. */
+/** Replaces the credential and raises its version, which ends every older token. */
 export interface SetCredential {
   kind: 'setCredential';
   userId: number;
   credential: string;
 }
 
-/** Money comes in through a partner, any one, once per partner and reference. */
+/** Money comes in through any partner, once per partner and reference. */
 export interface Deposit {
   kind: 'deposit';
   userId: number;
@@ -84,7 +84,7 @@ export interface Deposit {
   reference: string;
 }
 
-/** Money leaves through the partner who registered the user, once per partner and reference. */
+/** Money leaves through the user's own partner, once per partner and reference. */
 export interface Withdraw {
   kind: 'withdraw';
   userId: number;
@@ -93,16 +93,17 @@ export interface Withdraw {
   reference: string;
 }
 
-/** Who asks, and the key under which the answer is remembered (null: it is not). */
+/** The user, and the key under which the result is remembered (null: it is not). */
 export interface UserCommand {
   userId: number;
   idempotencyKey: string | null;
 }
 
 /**
- * Buys shares of an outcome. The order ends at whichever bound it meets first: `budgetMicros` (what it may
- * spend, without the fee) or `sizeLots`. A buy "for 10 dollars" has sizeLots = MAX_ORDER_LOTS; a buy "of 7
- * shares at 0.4" has budgetMicros = sizeLots × priceTicks. An order without a price limit has priceTicks = 999.
+ * Buys shares of an outcome. The order ends at the first bound that it meets: `budgetMicros` (what
+ * it may spend, without the fee) or `sizeLots`. A buy "for 10 dollars" has sizeLots =
+ * MAX_ORDER_LOTS. A buy "of 7 shares at 0.4" has budgetMicros = sizeLots × priceTicks. An order
+ * without a price limit has priceTicks = 999.
  */
 export interface Buy extends UserCommand {
   kind: 'buy';
@@ -110,12 +111,12 @@ export interface Buy extends UserCommand {
   outcome: Outcome;
   budgetMicros: number;
   sizeLots: number;
-  /** Worst acceptable price of the outcome. */
+  /** The worst acceptable price of the outcome. */
   priceTicks: number;
   timeInForce: TimeInForce;
-  /** With GTC only: refused instead of taking liquidity. */
+  /** With GTC only: the order is refused if it would take liquidity. */
   postOnly: boolean;
-  /** Refused when it is applied later than this; MAX_TIME_MS: never. */
+  /** The order is refused if it is applied later than this; MAX_TIME_MS: never. */
   validUntilMs: number;
 }
 
@@ -155,28 +156,28 @@ export interface Stake extends UserCommand {
   amountMicros: number;
 }
 
-/** Closes a deposit: principal and yield go back to the balance. */
+/** Closes a vault deposit: principal and yield return to the balance. */
 export interface Unstake extends UserCommand {
   kind: 'unstake';
   depositId: number;
 }
 
-/** Pays out the yield that a deposit has accrued. */
+/** Pays out the yield that a vault deposit has accrued. */
 export interface ClaimYield extends UserCommand {
   kind: 'claimYield';
   depositId: number;
 }
 
-/** 3 to 20 of A-Z 0-9 _ -, any case; stored in upper case. An old code keeps leading to its owner. */
+/** 3 to 20 of A-Z 0-9 _ -, in any case; stored in upper case. Old codes stay valid. */
 export interface SetReferralCode extends UserCommand {
   kind: 'setReferralCode';
   code: string;
 }
 
-/** What may stand in a batch. The operations' own `userId` equals the batch's; their keys are null. */
+/** The operations of a batch. Their `userId` equals the batch's and their keys are null. */
 export type BatchOperation = Buy | Sell | Cancel | Claim;
 
-/** Runs 1 to 100 operations in order, with nothing between; `atomic`: all of them or none. */
+/** Runs 1 to 100 operations in order without interruption; `atomic`: all of them or none. */
 export interface Batch extends UserCommand {
   kind: 'batch';
   operations: BatchOperation[];

@@ -1,13 +1,13 @@
 /**
- * The words of the domain as numbers, so that they fit into integer columns, and the ids of markets.
- * A value never changes its meaning: journals hold these numbers.
+ * The terms of the domain as numbers, so that they fit into integer columns, and the ids of
+ * markets. A number never changes its meaning, because journals contain them.
  */
 import { MICROS_PER_SET } from './limits.js';
 
 export const Outcome = { UP: 0, DOWN: 1 } as const;
 export type Outcome = (typeof Outcome)[keyof typeof Outcome];
 
-/** A price of UP in an outcome's own ticks, and the other way round: the two outcomes' prices add up to a dollar. */
+/** Converts a price of UP to ticks of an outcome, and back: the two prices add up to a dollar. */
 export function ticksIn(outcome: number, upTicks: number): number {
   return outcome === Outcome.UP ? upTicks : MICROS_PER_SET - upTicks;
 }
@@ -15,7 +15,7 @@ export function ticksIn(outcome: number, upTicks: number): number {
 export const Side = { BUY: 0, SELL: 1 } as const;
 export type Side = (typeof Side)[keyof typeof Side];
 
-/** IOC: take what there is, drop the rest. FOK: all or nothing. GTC: rest until the market ends. */
+/** IOC: fill now, drop the rest. FOK: all or nothing. GTC: rest until the market ends. */
 export const TimeInForce = { IOC: 0, FOK: 1, GTC: 2 } as const;
 export type TimeInForce = (typeof TimeInForce)[keyof typeof TimeInForce];
 
@@ -27,26 +27,29 @@ export const Resolution = { NONE: 0, UP: 1, DOWN: 2, VOID: 3 } as const;
 export type Resolution = (typeof Resolution)[keyof typeof Resolution];
 
 /**
- * What became of an order by the end of the command that placed it.
- * FILLED: nothing is left of it (an amount is used up when what is left of it is less than the next lot costs).
- * PARTIALLY_FILLED: some was filled; the rest was dropped, or rests (then restingLots > 0).
- * RESTING: nothing was filled, all of it rests.
+ * The state of an order at the end of the command that placed it.
+ * FILLED: nothing is left to fill (an amount is used up when it no longer buys the next lot).
+ * PARTIALLY_FILLED: some was filled; the remainder was dropped, or rests (then restingLots > 0).
+ * RESTING: nothing was filled; all of it rests.
  */
 export const OrderStatus = { FILLED: 0, PARTIALLY_FILLED: 1, RESTING: 2 } as const;
 export type OrderStatus = (typeof OrderStatus)[keyof typeof OrderStatus];
 
-/** TRANSFER: a share changes hands. MINT: two buyers pay for a new complete set. MERGE: two sellers give one up. */
+/**
+ * TRANSFER: a share changes hands. MINT: two buyers pay for a new complete set. MERGE: two sellers
+ * redeem one.
+ */
 export const MatchType = { TRANSFER: 0, MINT: 1, MERGE: 2 } as const;
 export type MatchType = (typeof MatchType)[keyof typeof MatchType];
 
 export const CancelReason = { REQUESTED: 0, SELF_TRADE: 1, MARKET_ENDED: 2 } as const;
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason];
 
-/** Why points were credited: for fees paid, or for the fees of someone referred. */
+/** Points are credited for fees paid, or for the fees of a referred user. */
 export const PointsReason = { FEES: 0, REFERRAL: 1 } as const;
 export type PointsReason = (typeof PointsReason)[keyof typeof PointsReason];
 
-/** Where money came from: GRANT is the play money of a new account. */
+/** The source of a deposit. GRANT is the play money of a new account. */
 export const DepositSource = { GRANT: 0, PARTNER: 1 } as const;
 export type DepositSource = (typeof DepositSource)[keyof typeof DepositSource];
 
@@ -56,8 +59,8 @@ export const WINDOW_MS = 900_000;
 const ASSETS_PER_WINDOW = 64;
 
 /**
- * A market's id is one integer, `window × 64 + asset`, where `window` counts the UTC quarter hours since the
- * epoch and `asset` is the index of the asset. Ids of one asset grow with time.
+ * A market's id is one integer, `window × 64 + asset`, where `window` counts the UTC quarter hours
+ * since the epoch and `asset` is the index of the asset.
  */
 export function marketIdOf(asset: number, startsAtMs: number): number {
   return Math.floor(startsAtMs / WINDOW_MS) * ASSETS_PER_WINDOW + asset;

@@ -1,6 +1,6 @@
 /**
- * A command as one 64-bit number, to tell whether an idempotency key comes back with the same command. Two commands
- * have the same fingerprint if all their fields but the key are equal.
+ * A 64-bit hash of a command, to tell whether an idempotency key returns with the same command. It
+ * covers every field but the key.
  */
 
 import { Digest } from '../storage/digest.js';
@@ -10,20 +10,20 @@ import { type Buy, type Command, CommandKind, type Sell } from './commands.js';
 /** The commands that can carry an idempotency key. */
 export type KeyedCommand = Extract<Command, { idempotencyKey: string | null }>;
 
-const tape = new NumberBuffer();
+const fields = new NumberBuffer();
 const bits = new Float64Array(1);
 const words = new Uint32Array(bits.buffer);
 
 export function fingerprint(command: KeyedCommand): Digest {
-  tape.clear();
+  fields.clear();
   writeFields(command);
   const digest = new Digest();
-  digest.add(tape);
+  digest.add(fields);
   return digest;
 }
 
 function writeFields(command: KeyedCommand): void {
-  tape.push(CommandKind[command.kind]);
+  fields.push(CommandKind[command.kind]);
   writeField(command.userId);
   switch (command.kind) {
     case 'buy':
@@ -66,12 +66,12 @@ function writeOrder(order: Buy | Sell): void {
   writeField(order.validUntilMs);
 }
 
-/** A field that is no integer is told from all others, too: by the bits of the double. A -0 is a 0, as everywhere in the engine. */
+/** Numbers that are not safe integers are hashed by the bits of the double. -0 counts as 0. */
 function writeField(value: number): void {
   if (Number.isSafeInteger(value)) {
-    tape.push(value);
+    fields.push(value);
     return;
   }
   bits[0] = value;
-  tape.write(-1, words[0]!, words[1]!);
+  fields.write(-1, words[0]!, words[1]!);
 }

@@ -1,80 +1,81 @@
 /**
- * Every stated maximum of the engine, and the proof that no sum or product passes 2^53.
+ * The units and the limits of the engine, and the proof that no sum or product exceeds 2^53.
  *
- * One cap makes all money safe: the exchange as a whole never holds more than {@link MAX_TOTAL_MICROS}
- * (deposits less withdrawals). No balance, hold, collateral, fee pot, payout or sum of them can then exceed
- * it, and since a complete set costs 1,000 micros of that money, no position can exceed 9e12 lots.
+ * One cap makes all money safe: the exchange never holds more than {@link MAX_TOTAL_MICROS}
+ * (deposits less withdrawals). No balance, hold, collateral, fee pot, payout or sum of them can
+ * exceed it. A complete set costs 1,000 micros of that money, so no position can exceed 9e12 lots.
  */
 
 import { feeOn } from './parameters.js';
 
 /** 1 US dollar in micros, the unit of all money. */
 export const MICROS_PER_DOLLAR = 1_000_000;
-/** What one lot of UP and one lot of DOWN are worth together; also the number of ticks in a dollar. */
+/** The value of one lot of UP plus one lot of DOWN; also the number of ticks in a dollar. */
 export const MICROS_PER_SET = 1_000;
 export const MIN_PRICE_TICKS = 1;
 export const MAX_PRICE_TICKS = 999;
 
 /** All money in the exchange: 9 billion dollars. */
 export const MAX_TOTAL_MICROS = 9_000_000_000_000_000;
-/** What one order may spend: a million dollars. */
+/** The most that one order may spend: a million dollars. */
 export const MAX_ORDER_MICROS = 1_000_000 * MICROS_PER_DOLLAR;
 /** One deposit, withdrawal, grant or stake: a hundred million dollars. */
 export const MAX_TRANSFER_MICROS = 100_000_000 * MICROS_PER_DOLLAR;
 /** One order: ten million shares. */
 export const MAX_ORDER_LOTS = 10_000_000_000;
 /**
- * Makers that one order, and all orders of one batch together, may trade with. What is left of an order after that is
- * dropped; further orders of the batch are refused. Bounds the time and the memory of one command.
+ * Makers that one order, or all orders of one batch together, may trade with. The remainder of the
+ * order is dropped and further orders of the batch are refused. Bounds a command's time and memory.
  */
 export const MAX_FILLS_PER_ORDER = 5_000;
 
 export const MAX_ASSETS = 64;
 export const MAX_USERS = 4_000_000;
-/** Resting orders of one user, over all markets. */
+/** Resting orders of one user in all markets. */
 export const MAX_OPEN_ORDERS_PER_USER = 1_000;
-/** Resting orders of everyone. */
+/** Resting orders of all users. */
 export const MAX_OPEN_ORDERS = 4_000_000;
-/** Positions of everyone, in markets that are not yet paid out. */
+/** Positions of all users in markets that are not paid out. */
 export const MAX_POSITIONS = 8_000_000;
-/** Referral codes that one user may ever have; all of them keep leading to the user. */
+/** Referral codes that one user may ever have; all of them stay valid. */
 export const MAX_REFERRAL_CODES_PER_USER = 20;
-/** Codes that users chose, of everyone and for ever; those that the engine made come on top. */
+/** Referral codes that users chose, in total and forever; the engine's own are not counted. */
 export const MAX_CHOSEN_REFERRAL_CODES = 2_000_000;
-/** Vault deposits of everyone that are not closed, and closed ones that are still recognised as closed. */
+/** Open vault deposits of all users. */
 export const MAX_VAULT_DEPOSITS = 5_000_000;
-/** Of one user. */
+/** Open vault deposits of one user. */
 export const MAX_VAULT_DEPOSITS_PER_USER = 10_000;
+/** Closed vault deposits that are still recognized as closed. */
 export const CLOSED_DEPOSITS_REMEMBERED = 100_000;
 export const MIN_STAKE_MICROS = MICROS_PER_DOLLAR;
-/** Partners who registered users. */
+/** Partners that registered users. */
 export const MAX_PARTNERS = 1_000;
-/** Transfers of partners, whose references are remembered for ever. */
+/** Transfers of partners, whose references are remembered forever. */
 export const MAX_TRANSFERS = 10_000_000;
 /** Operations in one batch. */
 export const MAX_BATCH_OPERATIONS = 100;
 
-/** An asset's price: ten million dollars. */
+/** The price of an asset: ten million dollars. */
 export const MAX_ASSET_PRICE_MICROS = 10_000_000 * MICROS_PER_DOLLAR;
-/** Prices remembered per asset; they cover the minutes that a reference price may still need. */
+/** Prices remembered per asset, within PRICE_REMEMBERED_MS. */
 export const MAX_REMEMBERED_PRICES = 65_536;
 
 export const MAX_TIME_MS = 8_640_000_000_000;
 
-/** Answers remembered by idempotency key: how long, how many per user, how many in all. */
+/** Results remembered by idempotency key: how long, how many per user, how many in total. */
 export const IDEMPOTENCY_KEPT_MS = 3_600_000;
 export const IDEMPOTENCY_KEPT_PER_USER = 10_000;
 export const IDEMPOTENCY_KEPT_IN_ALL = 2_000_000;
-/** And in how many blocks of 64 bytes: 16 MiB per user, 1 GiB in all. */
+/** Blocks of 64 bytes for remembered results: 16 MiB per user, 1 GiB in total. */
 export const IDEMPOTENCY_BLOCKS_PER_USER = 262_144;
 export const IDEMPOTENCY_BLOCKS_IN_ALL = 16_777_216;
 
-/** Credentials; names, codes and references are shorter. */
+/** Credentials are the longest texts; names, codes and references are shorter. */
 export const MAX_CREDENTIAL_LENGTH = 512;
 export const MAX_REFERENCE_LENGTH = 128;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 64;
 
-/** Work units (orders to cancel, positions to settle or pay) done per command while a market ends. */
+/** Units of pending work (an order to cancel, a position to settle or pay) done per command. */
 export const WORK_UNITS_PER_COMMAND = 1_000;
 
 function assertMaxima(): void {
@@ -87,7 +88,7 @@ function assertMaxima(): void {
     MAX_TIME_MS,
   ];
   for (const product of products) {
-    if (!Number.isSafeInteger(product)) throw new Error(`a stated maximum is not a safe integer: ${product}`);
+    if (!Number.isSafeInteger(product)) throw new Error(`a limit is not a safe integer: ${product}`);
   }
 }
 assertMaxima();

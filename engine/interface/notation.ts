@@ -1,10 +1,10 @@
 /**
- * How the engine's integers are written outside of it, to clients and to operators: exact decimals, ids, and the words
- * for what the domain numbers. Nothing in the engine reads this; everybody who shows its state does, so that one thing
- * has one spelling everywhere.
+ * The notation of the engine's integers for clients and operators: exact decimals, ids, and names
+ * of the domain's numbers. The engine itself does not use it. Everything that shows its state does,
+ * so that each value has one spelling.
  *
- * Ids: users "u12", orders "o12", trades "t12", vault deposits "d12", and markets "btc-15m-1763700300" (asset, kind,
- * start of the window in seconds). What is not exactly in that form is no id at all.
+ * Ids: users "u12", orders "o12", trades "t12", vault deposits "d12", and markets
+ * "btc-15m-1763700300" (asset, kind, start of the window in seconds). No other form is an id.
  */
 import {
   assetOfMarket,
@@ -24,8 +24,8 @@ export const TICK_SCALE = 1_000;
 export const LOT_SCALE = 1_000;
 
 /**
- * The largest integer of fifteen digits. Up to fifteen significant digits a decimal and the double nearest to it
- * determine each other, so that up to here n / scale, written out by the language, is the exact decimal.
+ * The largest integer of fifteen digits. A decimal of up to fifteen significant digits and its
+ * nearest double determine each other, so up to here `${n / scale}` is the exact decimal.
  */
 export const MAX_FIFTEEN_DIGITS = 999_999_999_999_999;
 
@@ -55,7 +55,7 @@ function decimalText(integer: number, scale: number, places: number): string {
 const NUMBERED_ID = /^[a-z][1-9]\d{0,14}$/;
 const MARKET_ID = /^([a-z0-9]{2,10})-15m-([1-9]\d{0,9})$/;
 
-/** What ids of markets need to know of the engine. */
+/** The part of the engine that market ids need. */
 export interface Assets {
   assetSymbol(asset: number): string;
   findAsset(symbol: string): number;
@@ -68,13 +68,13 @@ export function idNumber(letter: IdLetter, text: string): number {
   return text[0] === letter && NUMBERED_ID.test(text) ? Number(text.slice(1)) : 0;
 }
 
-/** Whether a market could have this name, whatever assets there are. */
+/** Whether the text has the form of a market id, whether or not the asset is listed. */
 export function isMarketName(text: string): boolean {
   const parts = MARKET_ID.exec(text);
   return parts !== null && (Number(parts[2]) * 1_000) % WINDOW_MS === 0;
 }
 
-/** The engine's id of the market with this name; 0 if it cannot be one, or its asset is not listed. */
+/** The engine's id of a market; 0 if the text is not a market id or the asset is not listed. */
 export function marketIdNumber(assets: Assets, text: string): number {
   const parts = MARKET_ID.exec(text);
   if (parts === null) return 0;

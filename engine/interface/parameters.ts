@@ -30,8 +30,8 @@ export const REFERENCE_WINDOW_MS = 60_000;
 /** The price in force when that time begins may be this old, in ms: an older feed has stopped. */
 export const REFERENCE_PRICE_AGE_MAX_MS = 120_000;
 /**
- * How long a price is remembered, in ms, and how old a new one may be. A reference price is computed
- * up to VOID_DELAY_MS after its time and looks back over the two times above.
+ * How long a price is remembered, in ms, and how old a new one may be. A reference price is
+ * computed up to VOID_DELAY_MS after its time and looks back over the two times above.
  */
 export const PRICE_REMEMBERED_MS = 300_000;
 
@@ -44,7 +44,9 @@ export const PAYOUT_DELAY_MS = 86_400_000;
 /** A market opens late only if this much of its window is left, in ms: less is no time to trade. */
 export const LATE_OPENING_LEFT_MIN_MS = 60_000;
 
-/** From a stake to the quarter hour it earns from, in ms: nobody stakes just to catch a known fee. */
+/**
+ * From a stake to the quarter hour it earns from, in ms: nobody stakes just to catch a known fee.
+ */
 export const VAULT_WARM_UP_MS = 900_000;
 /** Yield per staked micro is counted in 1 / this many micros, so that small shares are not lost. */
 export const YIELD_SCALE = 10n ** 18n;

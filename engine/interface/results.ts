@@ -1,21 +1,22 @@
 /**
- * The answer to one command: a run of integers that starts with the command's kind, the result code, the
- * sequence and the time, then the fields of the layout that fits. Remembered answers (idempotency) are these very
- * integers, so an answer that is replayed is the same to the byte.
+ * The result of one command: integers that start with the command's kind, the result code, the
+ * sequence and the time, followed by the fields below. Idempotency keys remember these integers, so
+ * a replayed result is the same to the byte.
  */
 import type { CommandName } from './commands.js';
 
-/** Stands before the fields of every result. */
+/** The head of every result. */
 export const ResultHead = { kind: 0, code: 1, sequence: 2, atMs: 3 } as const;
 export const RESULT_HEAD_LENGTH = 4;
 
 /**
- * Fields after the head, by command, when the code is `ok`. After an order's fields come `fillCount` triples of
- * (tradeId, priceTicks, sizeLots), prices being those of the order's own outcome. After a batch's field come its
- * operations' results, each preceded by its length; their heads carry the batch's sequence and time.
+ * The fields after the head, by command, if the code is `ok`. An order's fields are followed by
+ * `fillCount` triples of (tradeId, priceTicks, sizeLots), with prices of the order's own outcome. A
+ * batch's field is followed by the results of its operations, each preceded by its length; their
+ * heads have the batch's sequence and time.
  *
- * `availableMicros`, `heldMicros`, `upLots`, `downLots` are the user's after the command; the lots are all that
- * the user owns in the market, those that resting sells hold included.
+ * `availableMicros`, `heldMicros`, `upLots` and `downLots` are the user's after the command. The
+ * lots are all that the user owns in the market, including those that resting sells hold.
  */
 const ORDER_FIELDS = [
   'orderId',
@@ -27,7 +28,7 @@ const ORDER_FIELDS = [
   /** Spent (buy) or received (sell), without the fee. */
   'valueMicros',
   'feeMicros',
-  /** Of a buy's budget: neither spent nor held by the resting part. 0 for a sell. */
+  /** The part of a buy's budget that is neither spent nor held. 0 for a sell. */
   'unspentMicros',
   'restingLots',
   'availableMicros',
@@ -94,18 +95,18 @@ export const RESULT_FIELDS = {
   batch: ['operationCount'],
 } as const satisfies Record<CommandName, readonly string[]>;
 
-/** Where the result of a batch's first operation begins: behind the head, the number of operations, and the length of that result. */
+/** Start of the first operation's result: after head, operation count and that result's length. */
 export const FIRST_OPERATION = RESULT_HEAD_LENGTH + RESULT_FIELDS.batch.length + 1;
 
-/** Where the result of the operation after that one begins, whose own begins at `at`. */
+/** Start of the result that follows the operation's result at `at`. */
 export function nextOperation(values: Float64Array, at: number): number {
   return at + values[at - 1]! + 1;
 }
 
-/** Fields after the head when the code is not `ok`: what was needed and what there is; 0 and 0 where it says nothing. */
+/** The fields after the head if the code is not `ok`; 0 and 0 for codes without details. */
 export const REJECT_FIELDS = ['required', 'available'] as const;
 
-/** OrderResult.orderId, …: where each field of a buy's or sell's result stands, counted from the result's start. */
+/** The offset of each field from the start of a buy's or sell's result: OrderResult.orderId, … */
 export const OrderResult = Object.freeze(
   Object.fromEntries(ORDER_FIELDS.map((name, index) => [name, RESULT_HEAD_LENGTH + index])) as {
     readonly [K in (typeof ORDER_FIELDS)[number]]: number;

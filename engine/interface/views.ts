@@ -1,6 +1,6 @@
 /**
- * What the engine shows of its state: plain objects in engine units, made when they are asked for. They are copies;
- * keeping or changing one has no effect on the engine.
+ * Views of the engine's state: plain objects in engine units, made on request. They are copies, so
+ * changing one has no effect on the engine.
  */
 import type { MarketStatus, Outcome, Resolution, Side } from './domain.js';
 
@@ -10,13 +10,13 @@ export interface AccountView {
   createdAtMs: number;
   availableMicros: number;
   heldMicros: number;
-  /** Value of all trades, as taker and maker; a statistic that stops at 2^53 - 1. */
+  /** Value of all trades, as taker and maker; saturates at 2^53 - 1. */
   volumeMicros: number;
   /** Net of fees; may be negative. */
   realizedProfitMicros: number;
   tradeCount: number;
   microPoints: number;
-  /** Who registered the user; null: nobody. */
+  /** The partner that registered the user; null: none. */
   partner: string | null;
 }
 
@@ -25,7 +25,7 @@ export interface ReferralView {
   code: string;
   referredUsers: number;
   earnedMicros: number;
-  /** What the fees of markets that are not settled yet will bring, if they are not VOID. */
+  /** The referrer's part of the fees of markets that are not settled, paid unless they are VOID. */
   pendingMicros: number;
   /** 0: nobody. */
   referrerId: number;
@@ -39,12 +39,12 @@ export interface MarketView {
   startsAtMs: number;
   endsAtMs: number;
   startPriceMicros: number;
-  /** null until resolved, and on VOID. */
+  /** null until the market is resolved, and on VOID. */
   endPriceMicros: number | null;
   volumeMicros: number;
   /** Complete sets outstanding, in lots. */
   openInterestLots: number;
-  /** Of UP, null where there is none. */
+  /** Prices are of UP; null if there is none. */
   bestBidTicks: number | null;
   bestAskTicks: number | null;
   lastTradeTicks: number | null;
@@ -80,19 +80,19 @@ export interface OrderView {
   outcome: Outcome;
   /** Of the order's own outcome. */
   priceTicks: number;
-  /** Still resting. */
+  /** What still rests. */
   sizeLots: number;
   placedAtMs: number;
 }
 
-/** What an order would do now. */
+/** The effect that an order would have now. */
 export interface QuoteView {
   filledLots: number;
   /** Spent or received, without the fee. */
   valueMicros: number;
   feeMicros: number;
   unspentMicros: number;
-  /** Of the order's own outcome; null when nothing would be filled. */
+  /** Of the order's own outcome; null if nothing would be filled. */
   worstTicks: number | null;
   fillCount: number;
 }
@@ -116,7 +116,7 @@ export interface VaultDepositView {
   earnsFromMs: number;
 }
 
-/** Where all money is. The first seven are its pots; together they are `netDepositsMicros`. */
+/** All money: seven pots that add up to `netDepositsMicros`. */
 export interface FundsView {
   availableMicros: number;
   heldMicros: number;
@@ -130,10 +130,10 @@ export interface FundsView {
   netDepositsMicros: number;
 }
 
-/** What one market holds for its users. */
+/** Money that one market holds for its users. */
 export interface MarketFundsView {
-  /** A dollar per complete set, and after the resolution what winners have not been paid. */
+  /** A dollar per complete set; after resolution, what winners have not been paid. */
   collateralMicros: number;
-  /** Fees that are not shared out, or not refunded. */
+  /** Fees that are not shared or refunded yet. */
   feeEscrowMicros: number;
 }

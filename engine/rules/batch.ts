@@ -1,9 +1,9 @@
 /**
- * A batch: up to 100 operations in order, with nothing between. Its result is the number of operations, then for each
- * one the length of its result and the result.
+ * A batch: up to 100 operations in order, without interruption. Its result is the number of
+ * operations and, for each, the length of its result and the result.
  *
- * An atomic batch runs with the undo log recording. At the first refusal everything is put back, to the last id, and
- * every other operation answers `batch_aborted`.
+ * An atomic batch runs while the undo log records. The first refusal restores everything, ids
+ * included, and every other operation gets `batch_aborted`.
  */
 
 import { Code } from '../interface/codes.js';
@@ -65,12 +65,12 @@ function writeAborted(
     const isRefused = i === refused.index;
     state.result.push(REJECT_RESULT_LENGTH);
     const base = state.result.reserve(REJECT_RESULT_LENGTH);
-    const tape = state.result.values;
-    tape[base + ResultHead.kind] = CommandKind[operations[i]!.kind];
-    tape[base + ResultHead.code] = isRefused ? refused.code : Code.batch_aborted;
-    tape[base + ResultHead.sequence] = state.sequence;
-    tape[base + ResultHead.atMs] = state.nowMs;
-    tape[base + ResultHead.atMs + 1] = isRefused ? refused.required : 0;
-    tape[base + ResultHead.atMs + 2] = isRefused ? refused.available : 0;
+    const { values } = state.result;
+    values[base + ResultHead.kind] = CommandKind[operations[i]!.kind];
+    values[base + ResultHead.code] = isRefused ? refused.code : Code.batch_aborted;
+    values[base + ResultHead.sequence] = state.sequence;
+    values[base + ResultHead.atMs] = state.nowMs;
+    values[base + ResultHead.atMs + 1] = isRefused ? refused.required : 0;
+    values[base + ResultHead.atMs + 2] = isRefused ? refused.available : 0;
   }
 }

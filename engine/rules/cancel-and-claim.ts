@@ -1,13 +1,13 @@
 /**
- * Commands in a market besides placing orders: taking orders back, and claiming winnings. Each function checks
- * everything, then changes state, and writes the fields of its result; it returns the code.
+ * Commands in a market other than placing orders: cancelling orders and claiming winnings. Each
+ * function checks everything, then changes the state and writes the fields of its result; it
+ * returns the code.
  */
 
 import { Code } from '../interface/codes.js';
 import type { Cancel, CancelAll, Claim } from '../interface/commands.js';
 import { CancelReason, MarketStatus, Resolution } from '../interface/domain.js';
 import type { State } from '../state/state.js';
-import { writeBalance } from './accounts.js';
 import { cancelOrder } from './rest-order.js';
 import { cancelAllOf, claimPosition, paidLots, payoutOf, refundOf } from './settlement.js';
 
@@ -24,7 +24,7 @@ export function cancel(state: State, command: Cancel): number {
   const lots = orders.lots.values[row]!;
   cancelOrder(state, row, CancelReason.REQUESTED);
   state.result.write(command.orderId, command.marketId, command.userId, lots);
-  writeBalance(state, command.userId);
+  state.writeBalance(command.userId);
   return Code.ok;
 }
 
@@ -37,16 +37,16 @@ export function cancelAll(state: State, command: CancelAll): number {
     ? cancelAllOf(state, command.userId, slot, CancelReason.REQUESTED)
     : 0;
   state.result.write(command.marketId, command.userId, cancelled);
-  writeBalance(state, command.userId);
+  state.writeBalance(command.userId);
   return Code.ok;
 }
 
-/** The orders of a market that has ended are as good as cancelled, also those that work has not come to. */
+/** The orders of an ended market count as cancelled, even while their cancellation is pending. */
 function isActive(state: State, slot: number): boolean {
   return state.markets.status.values[slot] === MarketStatus.ACTIVE;
 }
 
-export function claimWinnings(state: State, command: Claim): number {
+export function claim(state: State, command: Claim): number {
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   const slot = state.markets.find(command.marketId);
   if (slot === 0) return Code.market_not_found;
@@ -60,6 +60,6 @@ export function claimWinnings(state: State, command: Claim): number {
 
   const resolution = state.markets.resolution.values[slot] ?? Resolution.NONE;
   state.result.write(command.marketId, command.userId, resolution, lots, payout, refund);
-  writeBalance(state, command.userId);
+  state.writeBalance(command.userId);
   return Code.ok;
 }

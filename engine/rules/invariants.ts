@@ -1,6 +1,7 @@
 /**
- * What must hold after every command. `checkTotals` is cheap enough to run after each; `checkEverything` looks at all
- * accounts, markets, positions and orders, and is for tests and audits. Both throw: a broken invariant is a bug.
+ * The invariants that hold after every command. `checkTotals` and `checkCollateral` are cheap
+ * enough for production. `checkEverything` looks at all accounts, markets, positions and orders,
+ * for tests and audits. All of them throw: a broken invariant is a bug.
  */
 
 import { MarketStatus, Resolution, Side } from '../interface/domain.js';
@@ -9,7 +10,7 @@ import { bookSideOf, outcomeOf, sideOf } from '../state/orders.js';
 import type { State } from '../state/state.js';
 import { payoutOf } from './settlement.js';
 
-/** Money is conserved: the sums of all pots are what came in less what went out. */
+/** Money is conserved: all pots together equal deposits less withdrawals. */
 export function checkTotals(state: State): void {
   const { ledger } = state;
   if (ledger.total() !== ledger.netDeposits.value) {
@@ -17,7 +18,7 @@ export function checkTotals(state: State): void {
   }
 }
 
-/** In a market that trades, collateral is 1,000 micros per complete set. */
+/** In an unresolved market, collateral is 1,000 micros per complete set. */
 export function checkCollateral(state: State, slot: number): void {
   const setLots = state.markets.setLots.values[slot]!;
   if (state.ledger.collateral.values[slot] !== setLots * MICROS_PER_SET || setLots < 0) {
@@ -48,7 +49,7 @@ export function checkEverything(state: State): void {
   expect(escrow === state.ledger.totalEscrow.value, 'the total of fee escrow is off');
 }
 
-/** Totals are sums; nothing is negative; what is held is what resting buys hold. */
+/** Totals are sums, nothing is negative, and held money is what resting buys hold. */
 function checkAccounts(state: State): void {
   const { ledger, orders } = state;
   let available = 0;
@@ -77,7 +78,7 @@ function checkAccounts(state: State): void {
   expect(ledger.treasury.value >= 0, 'the treasury has less than nothing');
 }
 
-/** The stake is that of the live deposits, and what they can claim is there. */
+/** The stake is the sum of the open deposits, and the yield due covers what they can claim. */
 function checkVault({ users, vault, ledger }: State): void {
   let staked = 0;
   let accrued = 0;
@@ -104,7 +105,7 @@ function checkVault({ users, vault, ledger }: State): void {
   expect(accrued <= ledger.yieldDue.value, 'the vault owes more yield than there is');
 }
 
-/** What a referral may yet bring is a part of the fees that referred users have paid in markets that are not settled. */
+/** Pending referral fees are the fees of referred users in markets that are not settled. */
 function checkReferrals({ users, positions, markets }: State): void {
   const pending = new Map<number, number>();
   for (const marketId of markets.ids()) {
@@ -121,7 +122,9 @@ function checkReferrals({ users, positions, markets }: State): void {
   }
 }
 
-/** UP = DOWN = collateral; shares held are those that resting sells hold. Returns the number of positions. */
+/**
+ * UP = DOWN = collateral, and held shares are what resting sells hold. Returns the position count.
+ */
 function checkPositions(state: State, slot: number): number {
   const { positions, markets } = state;
   const name = `market ${markets.id.values[slot]}`;
@@ -173,7 +176,7 @@ function checkHeldLots(state: State, row: number, outcome: number): void {
   expect(held <= positions.lots.values[row * 2 + outcome]!, 'more shares are held than owned');
 }
 
-/** The book is not crossed, its levels sum up, its bitset is right. Returns the number of orders. */
+/** The book is not crossed; its levels and bitset match its orders. Returns the order count. */
 function checkBook(state: State, slot: number): number {
   const { orders } = state;
   const book = state.markets.book(slot);

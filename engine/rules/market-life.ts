@@ -1,22 +1,28 @@
 /**
- * A market's life: windows begin and end, markets open, resolve and are paid, each at its deadline or with the price
- * that it waited for. The steps that touch many orders or positions are left to settlement.ts, as work.
+ * The life of a market: windows begin and end; markets open, resolve and are paid out, at a
+ * deadline or when the price they wait for arrives. Steps that touch many orders or positions
+ * become pending work (settlement.ts).
  */
 
+import { Code } from '../interface/codes.js';
+import type { ListAsset, ObservePrice } from '../interface/commands.js';
 import { MarketStatus, marketIdOf, Resolution, WINDOW_MS } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
+import { isAssetSymbol } from '../interface/fields.js';
+import { MAX_ASSET_PRICE_MICROS, MAX_ASSETS } from '../interface/limits.js';
 import {
   LATE_OPENING_LEFT_MIN_MS,
   PAYOUT_DELAY_MS,
+  PRICE_REMEMBERED_MS,
   RESOLVE_DELAY_MS,
   VAULT_SHARE_PERCENT,
   VOID_DELAY_MS,
 } from '../interface/parameters.js';
 import { type AssetSchedule, DeadlineKind, WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
-import { mulDivFloor } from '../storage/arithmetic.js';
+import { isIntegerBetween, mulDivFloor } from '../storage/arithmetic.js';
 
-/** Does everything that is due by `atMs`, in order. */
+/** Applies every deadline up to `atMs`, in order. */
 export function applyDeadlines(state: State, atMs: number): void {
   const { schedule } = state;
   while (schedule.nextAtMs <= atMs) {
@@ -41,16 +47,32 @@ export function applyDeadlines(state: State, atMs: number): void {
   }
 }
 
-/** Adds an asset; the window that is under way waits for its first price. */
-export function listAsset(state: State, symbol: string): number {
-  const asset = state.prices.add(symbol);
-  state.schedule.addAsset(Math.floor(state.nowMs / WINDOW_MS) * WINDOW_MS + WINDOW_MS);
-  state.events.write(EventType.assetListed, asset);
-  return asset;
+/** Adds an asset, unless it is listed. The current window waits for the asset's first price. */
+export function listAsset(state: State, command: ListAsset): number {
+  const { prices } = state;
+  if (!isAssetSymbol(command.symbol)) return Code.invalid_command;
+  const listed = prices.find(command.symbol);
+  if (listed === -1 && prices.assetCount >= MAX_ASSETS) return Code.limit_reached;
+  const asset = listed === -1 ? prices.add(command.symbol) : listed;
+  if (listed === -1) {
+    state.schedule.addAsset(Math.floor(state.nowMs / WINDOW_MS) * WINDOW_MS + WINDOW_MS);
+    state.events.write(EventType.assetListed, asset);
+  }
+  state.result.push(asset);
+  return Code.ok;
 }
 
-/** Stores a price, and does what waited for one. */
-export function observePrice(state: State, asset: number, observedAtMs: number, priceMicros: number): void {
+/** Stores a price. Opens and resolves the markets that waited for one. */
+export function observePrice(state: State, command: ObservePrice): number {
+  const { asset, priceMicros, observedAtMs } = command;
+  if (!isIntegerBetween(priceMicros, 1, MAX_ASSET_PRICE_MICROS)) return Code.invalid_command;
+  if (!isIntegerBetween(observedAtMs, 0, state.nowMs)) return Code.invalid_command;
+  if (!isIntegerBetween(asset, 0, state.prices.assetCount - 1)) return Code.asset_not_found;
+  // A refused price may forget old ones, too: no reference price looks back that far.
+  state.prices.forgetOld(asset, state.nowMs);
+  if (state.prices.isFull(asset)) return Code.limit_reached;
+  if (observedAtMs < state.nowMs - PRICE_REMEMBERED_MS) return Code.price_too_old;
+
   state.prices.insert(asset, observedAtMs, priceMicros);
   state.events.write(EventType.priceObserved, asset, priceMicros, observedAtMs);
   const schedule = state.schedule.assets[asset]!;
@@ -58,11 +80,12 @@ export function observePrice(state: State, asset: number, observedAtMs: number, 
   if (schedule.waitsForPrice === 1 && schedule.boundaryAtMs - state.nowMs >= LATE_OPENING_LEFT_MIN_MS) {
     openMarket(state, asset, startsAtMs, state.prices.reference(asset, startsAtMs) ?? priceMicros);
   }
-  // Past the time of fixing, only a market that still has no price is left.
+  // After the reference price is fixed, only a market without an end price is left.
   if (schedule.endedSlot !== 0 && schedule.fixAtMs === Number.POSITIVE_INFINITY) {
     resolveIfPossible(state, schedule, startsAtMs, state.nowMs);
     state.schedule.findNext();
   }
+  return Code.ok;
 }
 
 /** One window ends and the next begins. */
@@ -148,7 +171,7 @@ function resolve(
   state.schedule.addPayout(atMs + PAYOUT_DELAY_MS, slot);
 }
 
-/** The vault's part of a market's fees, as of the time of resolution; what it can not share out stays in escrow. */
+/** Gives the vault its part of a market's fees. What the vault cannot share stays in escrow. */
 function shareWithVault(state: State, slot: number, atMs: number): void {
   const share = mulDivFloor(state.ledger.escrow.values[slot]!, VAULT_SHARE_PERCENT, 100);
   const given = state.vault.share(share, atMs);

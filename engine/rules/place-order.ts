@@ -1,9 +1,9 @@
 /**
- * Orders meet: the checks of a buy or sell, the walk through the makers, and what the order comes to (taker.ts is the order,
- * trade.ts one trade, resting.ts what rests).
+ * Placing an order: the checks of a buy or sell, the matching with makers, and the result. taker.ts
+ * is the order, trade.ts one trade, rest-order.ts the remainder in the book.
  *
- * With the ladders of book.ts one loop serves all four kinds of match. A taker of lean d trades with the ladder of lean
- * 1 − d, best level first; at a maker's level j the taker's side of the price is 1000 − j:
+ * Book sides and levels (state/orders.ts) let one loop serve all four kinds of match. A taker trades
+ * with the opposite side, best level first, and at a maker's level j it pays or gets 1000 − j:
  *
  * | taker | maker | match | taker's money | maker's money | collateral |
  * |---|---|---|---|---|---|
@@ -36,7 +36,9 @@ import { cancelOrder, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
 import { chargeFeeRemainder, executeTrade } from './trade.js';
 
-/** Places an order; writes the fields of its result, whose head is at `base`, when the code is `ok`. */
+/**
+ * Places an order. Writes the fields of its result, whose head is at `base`, if the code is `ok`.
+ */
 export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base: number): number {
   const code = checkOrder(state, command);
   if (code !== Code.ok) return code;
@@ -53,14 +55,14 @@ export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base
   chargeFeeRemainder(state, taker, taker.orderFeeMicros(nextMakerLevel) - taker.feeMicros);
   settleTaker(state, taker);
   state.fillsLeft -= taker.fillCount;
-  // An order that stopped short of an acceptable maker does not rest: it would stand in that maker's way.
+  // An order that stops before an acceptable maker does not rest: the book would be crossed.
   const rests = command.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
   const restingLots = rests ? restOrder(state, taker) : 0;
   writeResult(state, taker, base, restingLots, done);
   return Code.ok;
 }
 
-/** All that can be said about an order without looking at the book, in the order of the codes. */
+/** The checks that need no book, in the order of the codes. */
 function checkOrder(state: State, command: Buy | Sell): number {
   if (!isWellFormed(command)) return Code.invalid_command;
   if (!state.users.exists(command.userId)) return Code.user_not_found;
@@ -123,7 +125,7 @@ function checkLiquidity(state: State, taker: Taker, command: Buy | Sell): number
   return taker.isDone(firstLevel) ? Code.amount_too_small : Code.ok;
 }
 
-/** The level of the best acceptable maker that is somebody else's; 0: none. */
+/** The level of the best acceptable maker of another user; 0: none. */
 function firstMakerLevel(state: State, taker: Taker): number {
   const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
   let level = ladder.best();
@@ -136,7 +138,10 @@ function firstMakerLevel(state: State, taker: Taker): number {
   return 0;
 }
 
-/** Whether a FOK order would be filled. Makers that it looked at in vain count as traded with: they cost as much. */
+/**
+ * Whether a FOK order would be filled. If not, its makers count against the maximum: they cost as
+ * much.
+ */
 function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
   const nextMakerLevel = walk(state, taker, state.fillsLeft);
   const done = taker.isDone(nextMakerLevel);
@@ -146,17 +151,17 @@ function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
 }
 
 /**
- * Goes through the makers as the order would, changing only the taker. Returns the level of the next acceptable
- * maker, 0 if there is none. Stops at the greatest number of fills, with the next maker's level.
+ * Simulates the matching; changes only the taker. Returns the level of the next acceptable maker, 0
+ * if there is none. Stops at `maxFills`, with the next maker's level.
  */
-export function walk(state: State, taker: Taker, mostFills: number): number {
+export function walk(state: State, taker: Taker, maxFills: number): number {
   const { orders } = state;
   const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
   let level = ladder.best();
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     for (let row = ladder.levels.first(level); row !== 0; row = orders.nextAtLevel(row)) {
       if (orders.userId.values[row] === taker.userId) continue;
-      if (taker.fillCount >= mostFills) return level;
+      if (taker.fillCount >= maxFills) return level;
       const lots = taker.lotsAt(level, orders.lots.values[row]!);
       if (lots === 0) return level;
       const priceTicks = taker.ticksAt(level);
@@ -167,7 +172,7 @@ export function walk(state: State, taker: Taker, mostFills: number): number {
   return 0;
 }
 
-/** Trades with makers, best first, until the order or the acceptable makers end. Returns as `walk` does. */
+/** Trades with makers, best first, until nothing is left to match. Returns what `walk` returns. */
 function takeLiquidity(state: State, taker: Taker): number {
   const { orders } = state;
   const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
@@ -200,24 +205,24 @@ function settleTaker(state: State, taker: Taker): void {
 }
 
 function writeResult(state: State, taker: Taker, base: number, restingLots: number, done: boolean): void {
-  const tape = state.result.values;
+  const { values } = state.result;
   const row = taker.positionRow !== 0 ? taker.positionRow : state.positions.find(taker.userId, taker.slot);
   const lots = state.positions.lots.values;
-  const partly = taker.filledLots > 0 || restingLots === 0;
-  const status = done ? OrderStatus.FILLED : partly ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
-  tape[base + OrderResult.orderId] = taker.orderId;
-  tape[base + OrderResult.marketId] = taker.marketId;
-  tape[base + OrderResult.userId] = taker.userId;
-  tape[base + OrderResult.outcome] = taker.outcome;
-  tape[base + OrderResult.status] = status;
-  tape[base + OrderResult.filledLots] = taker.filledLots;
-  tape[base + OrderResult.valueMicros] = taker.valueMicros;
-  tape[base + OrderResult.feeMicros] = taker.feeMicros;
-  tape[base + OrderResult.unspentMicros] = taker.budgetLeft;
-  tape[base + OrderResult.restingLots] = restingLots;
-  tape[base + OrderResult.availableMicros] = state.ledger.available.values[taker.userId]!;
-  tape[base + OrderResult.heldMicros] = state.ledger.held.values[taker.userId]!;
-  tape[base + OrderResult.upLots] = row === 0 ? 0 : lots[row * 2]!;
-  tape[base + OrderResult.downLots] = row === 0 ? 0 : lots[row * 2 + 1]!;
-  tape[base + OrderResult.fillCount] = taker.fillCount;
+  const isPartial = taker.filledLots > 0 || restingLots === 0;
+  const status = done ? OrderStatus.FILLED : isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
+  values[base + OrderResult.orderId] = taker.orderId;
+  values[base + OrderResult.marketId] = taker.marketId;
+  values[base + OrderResult.userId] = taker.userId;
+  values[base + OrderResult.outcome] = taker.outcome;
+  values[base + OrderResult.status] = status;
+  values[base + OrderResult.filledLots] = taker.filledLots;
+  values[base + OrderResult.valueMicros] = taker.valueMicros;
+  values[base + OrderResult.feeMicros] = taker.feeMicros;
+  values[base + OrderResult.unspentMicros] = taker.budgetLeft;
+  values[base + OrderResult.restingLots] = restingLots;
+  values[base + OrderResult.availableMicros] = state.ledger.available.values[taker.userId]!;
+  values[base + OrderResult.heldMicros] = state.ledger.held.values[taker.userId]!;
+  values[base + OrderResult.upLots] = row === 0 ? 0 : lots[row * 2]!;
+  values[base + OrderResult.downLots] = row === 0 ? 0 : lots[row * 2 + 1]!;
+  values[base + OrderResult.fillCount] = taker.fillCount;
 }

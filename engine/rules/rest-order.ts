@@ -1,6 +1,6 @@
 /**
- * Orders come to rest and leave the book otherwise than by trading. A resting buy holds its money, a resting sell its
- * shares; whatever ends an order's rest releases what is left of the hold.
+ * Orders enter the book, and leave it by cancellation. A resting buy holds its money and a resting
+ * sell its shares. Leaving the book releases the rest of the hold.
  */
 
 import { type CancelReason, Side } from '../interface/domain.js';
@@ -11,7 +11,7 @@ import type { Taker } from './taker.js';
 
 const Slot = EventSlot.orderRested;
 
-/** Puts what is left of an order into the book at its own price; returns the lots. At least one can be paid for. */
+/** Adds the remainder of an order to the book at its own price; returns its lots, at least one. */
 export function restOrder(state: State, taker: Taker): number {
   const isBuy = taker.side === Side.BUY;
   const affordable = isBuy ? Math.floor(taker.budgetLeft / taker.priceTicks) : taker.lotsLeft;
@@ -46,18 +46,18 @@ export function cancelOrder(state: State, row: number, reason: CancelReason): vo
   orders.remove(state.markets.book(slot)[bookSideOf(kind)], row);
 }
 
-/** The fields that resting and cancelling share: the order as it stands in the book. */
+/** The fields that both events share. */
 function writeOrderEvent(state: State, type: number, row: number): void {
   const { orders } = state;
   const kind = orders.kind.values[row]!;
   const at = state.events.reserve(EVENT_LENGTHS[EventType.orderRested]!);
-  const tape = state.events.values;
-  tape[at] = type;
-  tape[at + Slot.orderId] = orders.id.values[row]!;
-  tape[at + Slot.marketId] = state.markets.id.values[orders.slot.values[row]!]!;
-  tape[at + Slot.userId] = orders.userId.values[row]!;
-  tape[at + Slot.side] = sideOf(kind);
-  tape[at + Slot.outcome] = outcomeOf(kind);
-  tape[at + Slot.priceTicks] = ownTicks(kind, orders.level.values[row]!);
-  tape[at + Slot.sizeLots] = orders.lots.values[row]!;
+  const { values } = state.events;
+  values[at] = type;
+  values[at + Slot.orderId] = orders.id.values[row]!;
+  values[at + Slot.marketId] = state.markets.id.values[orders.slot.values[row]!]!;
+  values[at + Slot.userId] = orders.userId.values[row]!;
+  values[at + Slot.side] = sideOf(kind);
+  values[at + Slot.outcome] = outcomeOf(kind);
+  values[at + Slot.priceTicks] = ownTicks(kind, orders.level.values[row]!);
+  values[at + Slot.sizeLots] = orders.lots.values[row]!;
 }

@@ -1,9 +1,9 @@
 /**
- * The work that ended markets leave: cancelling the resting orders, settling the positions, paying what nobody
- * claimed. It is done in units of one order or one position, a bounded number per command, so that no market, however
- * large, holds other commands up. Money is conserved after every unit.
+ * The pending work of ended markets: cancelling resting orders, settling positions, paying unclaimed
+ * winnings. Each command does a bounded number of units (one order or one position), so that no
+ * market delays other commands, however large it is. Money is conserved after every unit.
  *
- * A claim does not wait for its turn: it cancels and settles its own user's part first.
+ * A claim does not wait: it settles its user's position first.
  */
 
 import { CancelReason, PointsReason, Resolution } from '../interface/domain.js';
@@ -34,7 +34,7 @@ export function runPendingWork(state: State, units: number): void {
   }
 }
 
-/** Cancels resting orders, best bid first, then best ask. Returns the units left; one is kept for the end. */
+/** Cancels resting orders, best bid first, then best ask. Returns the units left. */
 function cancelResting(state: State, slot: number, units: number): number {
   const book = state.markets.book(slot);
   let left = units;
@@ -139,7 +139,7 @@ function creditPoints(
   state.events.write(EventType.pointsCredited, userId, marketId, reason, microPoints);
 }
 
-/** What the vault and the referrers did not get goes to the treasury; on VOID it waits for its payers. */
+/** The rest of the fees goes to the treasury; on VOID it stays in escrow to be refunded. */
 function shareRestOfFees(state: State, slot: number): void {
   const { markets, ledger } = state;
   const isVoid = markets.resolution.values[slot] === Resolution.VOID;
@@ -155,7 +155,7 @@ function shareRestOfFees(state: State, slot: number): void {
   );
 }
 
-/** Pays whoever did not claim; then the market is forgotten. */
+/** Pays the positions that nobody claimed, then forgets the market. Returns the units left. */
 function payUnclaimed(state: State, slot: number, units: number): number {
   let left = units;
   const { positions } = state;
@@ -165,7 +165,7 @@ function payUnclaimed(state: State, slot: number, units: number): number {
     left--;
   }
   if (state.ledger.collateral.values[slot] !== 0 || state.ledger.escrow.values[slot] !== 0) {
-    throw new Error('a market is to be closed that still holds money');
+    throw new Error('a market that still holds money cannot be closed');
   }
   state.events.write(EventType.marketClosed, state.markets.id.values[slot]!);
   state.markets.close(slot);
@@ -174,8 +174,8 @@ function payUnclaimed(state: State, slot: number, units: number): number {
 }
 
 /**
- * Pays one position of a resolved market and forgets it. Returns false, and changes nothing, if there is nothing to
- * pay to this user.
+ * Pays a user's position in a resolved market and forgets it. Returns false and changes nothing if
+ * there is nothing to pay.
  */
 export function claimPosition(state: State, slot: number, userId: number): boolean {
   const row = state.positions.find(userId, slot);
@@ -232,7 +232,7 @@ export function paidLots(state: State, slot: number, row: number): number {
     case Resolution.VOID:
       return lots[row * 2]! + lots[row * 2 + 1]!;
     default:
-      throw new Error('a market is paid out that is not resolved');
+      throw new Error('a market that is not resolved cannot be paid out');
   }
 }
 
@@ -242,7 +242,7 @@ export function payoutOf(state: State, slot: number, row: number): number {
   return paidLots(state, slot, row) * (isVoid ? MICROS_PER_SET / 2 : MICROS_PER_SET);
 }
 
-/** The fees that a VOID market gives back. */
+/** The fees that a VOID market refunds. */
 export function refundOf(state: State, slot: number, row: number): number {
   return state.markets.resolution.values[slot] === Resolution.VOID
     ? state.positions.feesMicros.values[row]!

@@ -1,6 +1,6 @@
 /**
- * The order that is being placed: what it asks for, what is left of it, and what it has done so far. It is a buyer's or
- * a seller's view of the makers' levels (book.ts); nothing here touches the state of the exchange.
+ * The order that is being placed: its terms, what is left of it, and what it has filled so far.
+ * Levels are those of state/orders.ts. Nothing here touches the state of the exchange.
  */
 
 import type { Buy, Sell } from '../interface/commands.js';
@@ -9,7 +9,7 @@ import { MICROS_PER_SET } from '../interface/limits.js';
 import { feeOn } from '../interface/parameters.js';
 import { bookSideOf, kindOf, ownTicks } from '../state/orders.js';
 
-/** One object serves all orders, so that placing one allocates nothing. */
+/** One object serves all orders, so that placing an order allocates nothing. */
 export class Taker {
   userId = 0;
   marketId = 0;
@@ -26,12 +26,12 @@ export class Taker {
   lotsLeft = 0;
   filledLots = 0;
   valueMicros = 0;
-  /** The parts of its trades so far. */
+  /** The fee of its trades so far. */
   feeMicros = 0;
   fillCount = 0;
-  /** Where the event of its last trade stands on the tape. */
+  /** The offset of its last trade's event. */
   lastTradeAt = 0;
-  /** Of the last fill, in the taker's outcome; later fills are never better. */
+  /** The price of the last fill in the taker's outcome; later fills are never better. */
   worstTicks = 0;
 
   set(command: Buy | Sell, slot: number): void {
@@ -39,7 +39,7 @@ export class Taker {
     this.marketId = command.marketId;
     this.slot = slot;
     this.side = command.kind === 'buy' ? Side.BUY : Side.SELL;
-    // Not the command's own value, which might be -0.
+    // Not the command's own value, which could be -0.
     this.outcome = command.outcome === Outcome.UP ? Outcome.UP : Outcome.DOWN;
     this.kind = kindOf(this.side, this.outcome);
     this.bookSide = bookSideOf(this.kind);
@@ -57,7 +57,7 @@ export class Taker {
     this.worstTicks = 0;
   }
 
-  /** What the taker pays or gets per lot from a maker at a level. */
+  /** The price that the taker pays or gets per lot from a maker at a level. */
   ticksAt(makerLevel: number): number {
     return this.side === Side.BUY ? MICROS_PER_SET - makerLevel : makerLevel;
   }
@@ -70,18 +70,24 @@ export class Taker {
     return Math.min(affordable, lots);
   }
 
-  /** Whether nothing is left to do, when `nextMakerLevel` is the next acceptable level (0: none). */
+  /** Whether the order is complete, given the level of the next acceptable maker (0: none). */
   isDone(nextMakerLevel: number): boolean {
     return this.lotsLeft === 0 || this.isBudgetUsed(nextMakerLevel);
   }
 
-  /** The fee on the whole order, before anything of it rests: on the budget if that is used up, else on what was spent. */
+  /**
+   * The fee on the whole order before its remainder rests: on a used-up budget, else on the
+   * spending.
+   */
   orderFeeMicros(nextMakerLevel: number): number {
     if (this.side === Side.SELL || this.filledLots === 0) return 0;
     return feeOn(this.isBudgetUsed(nextMakerLevel) ? this.valueMicros + this.budgetLeft : this.valueMicros);
   }
 
-  /** Whether it is the budget that ended the order: lots are left, and what is left to spend is less than the next one costs. */
+  /**
+   * Whether the budget ended the order: lots are left, but the money left does not buy the next
+   * lot.
+   */
   private isBudgetUsed(nextMakerLevel: number): boolean {
     if (this.side === Side.SELL || this.lotsLeft === 0) return false;
     return this.budgetLeft < (nextMakerLevel === 0 ? this.priceTicks : MICROS_PER_SET - nextMakerLevel);

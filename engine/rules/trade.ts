@@ -1,6 +1,6 @@
 /**
- * One trade: an order that takes meets one that rests. Money and shares are conserved by each trade but for the taker's
- * money, which is moved once per order, when all its trades are known (matching.ts).
+ * One trade between the taker and a resting order. It moves everything but the taker's money, which
+ * place-order.ts moves once per order, after the last trade.
  */
 
 import { MatchType, type Outcome, Side, ticksIn } from '../interface/domain.js';
@@ -16,7 +16,7 @@ import type { Taker } from './taker.js';
 const TRADE_LENGTH = EVENT_LENGTHS[EventType.trade]!;
 const Slot = EventSlot.trade;
 
-/** One trade with the maker in a row: moves the shares, the maker's money and the collateral; the taker's money moves once, at the end. */
+/** Trades with the maker in a row: moves the shares, the maker's money and the collateral. */
 export function executeTrade(state: State, taker: Taker, ladder: Ladder, row: number, lots: number): void {
   const { orders } = state;
   const level = orders.level.values[row]!;
@@ -51,37 +51,37 @@ export function executeTrade(state: State, taker: Taker, ladder: Ladder, row: nu
 
   const at = state.events.reserve(TRADE_LENGTH);
   taker.lastTradeAt = at;
-  const tape = state.events.values;
-  tape[at] = EventType.trade;
-  tape[at + Slot.tradeId] = tradeId;
-  tape[at + Slot.marketId] = taker.marketId;
-  tape[at + Slot.matchType] = matchType;
-  tape[at + Slot.upTicks] = upTicks;
-  tape[at + Slot.sizeLots] = lots;
-  tape[at + Slot.takerOrderId] = taker.orderId;
-  tape[at + Slot.takerId] = taker.userId;
-  tape[at + Slot.takerSide] = taker.side;
-  tape[at + Slot.takerOutcome] = taker.outcome;
-  tape[at + Slot.makerOrderId] = makerOrderId;
-  tape[at + Slot.makerId] = makerId;
-  tape[at + Slot.makerSide] = makerSide;
-  tape[at + Slot.makerOutcome] = makerOutcome;
-  tape[at + Slot.feeMicros] = feePart;
-  tape[at + Slot.takerProfitMicros] = takerProfit;
-  tape[at + Slot.makerProfitMicros] = makerProfit;
+  const { values } = state.events;
+  values[at] = EventType.trade;
+  values[at + Slot.tradeId] = tradeId;
+  values[at + Slot.marketId] = taker.marketId;
+  values[at + Slot.matchType] = matchType;
+  values[at + Slot.upTicks] = upTicks;
+  values[at + Slot.sizeLots] = lots;
+  values[at + Slot.takerOrderId] = taker.orderId;
+  values[at + Slot.takerId] = taker.userId;
+  values[at + Slot.takerSide] = taker.side;
+  values[at + Slot.takerOutcome] = taker.outcome;
+  values[at + Slot.makerOrderId] = makerOrderId;
+  values[at + Slot.makerId] = makerId;
+  values[at + Slot.makerSide] = makerSide;
+  values[at + Slot.makerOutcome] = makerOutcome;
+  values[at + Slot.feeMicros] = feePart;
+  values[at + Slot.takerProfitMicros] = takerProfit;
+  values[at + Slot.makerProfitMicros] = makerProfit;
 }
 
-/** Adds to the fee of the order's last trade what its fee as a whole is more than the parts of its trades. */
+/** Adds the part of the order's fee that no trade was charged to the last trade. */
 export function chargeFeeRemainder(state: State, taker: Taker, restMicros: number): void {
   if (restMicros === 0) return;
   chargeFee(state, taker, taker.worstTicks, restMicros);
   state.userStatistics.addProfit(taker.userId, 0 - restMicros);
-  const tape = state.events.values;
-  tape[taker.lastTradeAt + Slot.feeMicros]! += restMicros;
-  tape[taker.lastTradeAt + Slot.takerProfitMicros]! -= restMicros;
+  const { values } = state.events;
+  values[taker.lastTradeAt + Slot.feeMicros]! += restMicros;
+  values[taker.lastTradeAt + Slot.takerProfitMicros]! -= restMicros;
 }
 
-/** A buyer who rested has paid out of what was held; a seller's shares were held, and the money is new. */
+/** A resting buy pays out of its held money. A resting sell gives up held shares and is paid. */
 function releaseHold(state: State, row: number, kind: number, lots: number, valueMicros: number): void {
   const userId = state.positions.userId.values[row]!;
   if (sideOf(kind) === Side.BUY) {
@@ -97,7 +97,7 @@ function countTrade({ markets }: State, slot: number, upTicks: number, valueMicr
   markets.volumeMicros.set(slot, addSaturating(markets.volumeMicros.values[slot]!, valueMicros));
 }
 
-/** One of the triples that follow the fields of an order's result. */
+/** Appends a fill to the order's result. */
 function writeFill({ result }: State, tradeId: number, priceTicks: number, lots: number): void {
   const at = result.reserve(3);
   result.values[at] = tradeId;
@@ -119,7 +119,7 @@ function moveShares(
   return 0;
 }
 
-/** Two buyers make complete sets, two sellers end them. */
+/** Two buyers mint complete sets; two sellers merge them. */
 function moveCollateral(state: State, taker: Taker, makerSide: Side, lots: number): MatchType {
   if (taker.side !== makerSide) return MatchType.TRANSFER;
   const minted = taker.side === Side.BUY ? lots : 0 - lots;
@@ -128,7 +128,7 @@ function moveCollateral(state: State, taker: Taker, makerSide: Side, lots: numbe
   return taker.side === Side.BUY ? MatchType.MINT : MatchType.MERGE;
 }
 
-/** Notes a trade's part of the fee where settlement will look for it. */
+/** Records a trade's part of the fee in the position, for settlement. */
 function chargeFee(state: State, taker: Taker, takerTicks: number, feePart: number): void {
   if (feePart === 0) return;
   taker.feeMicros += feePart;

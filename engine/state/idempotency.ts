@@ -1,11 +1,11 @@
 /**
- * Remembered answers: by user and idempotency key, the fingerprint of the command and the integers of its result.
+ * Remembered results: by user and idempotency key, the fingerprint of the command and its result.
  *
- * An entry is a row of columns, and its key and result are one run of blocks (byte-blocks.ts). Rows and blocks are given
- * back at once when an entry goes, so that a user who sends more than may be remembered only ever pushes out answers of
- * their own: one user has at most 10,000 of the 2,000,000 entries and 16 MiB of the 1 GiB of blocks.
+ * An entry is a row of columns, and its key and result are a run of blocks (byte-blocks.ts). A user
+ * has at most 10,000 of the 2,000,000 entries and 16 MiB of the 1 GiB of blocks, so a user who
+ * sends more evicts only their own entries.
  *
- * Always true: each entry is in the list of all entries and in that of its user, both the oldest first, and in the index.
+ * Each entry is in the list of all entries and in its user's, both oldest first, and in the index.
  */
 
 import {
@@ -26,11 +26,11 @@ import { RowPool } from '../storage/row-pool.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { NO_UNDO } from '../storage/undo.js';
 
-/** How many expired entries go per new one: expiry is paid for in small coins. */
+/** Each insert expires at most this many entries, so that no command pays for many. */
 const EXPIRED_PER_ENTRY = 4;
-/** A safe integer takes at most so many groups of 7 bits. */
-const MOST_INTEGER_BYTES = 8;
-const MOST_INT32 = 2 ** 31 - 1;
+/** A safe integer has at most this many groups of 7 bits. */
+const INTEGER_BYTES_MAX = 8;
+const INT32_MAX = 2 ** 31 - 1;
 
 /** The owner of the one list of all entries. */
 const ALL = 0;
@@ -68,7 +68,7 @@ interface EntryFields {
 export class Idempotency {
   private readonly blocks = new ByteBlocks();
   private readonly index = new HashIndex();
-  /** By entry. The lists: the entry before and after in the order of age, of all and of its user; 0: none. */
+  /** By entry. */
   private readonly userIds = new Int32Chunks();
   private readonly fingerprintA = new Int32Chunks();
   private readonly fingerprintB = new Int32Chunks();
@@ -90,7 +90,7 @@ export class Idempotency {
   /** The run of bytes of one entry, while it is written or read. */
   private bytes = new Uint8Array(1_024);
 
-  /** What was looked up last, and where: it is what is remembered next, as a rule. User 0: nothing. */
+  /** The last look-up, which is usually what is remembered next. User 0: none. */
   private lookedUpOf = 0;
   private lookedUpKey = '';
   private lookedUpHash = 0;
@@ -103,7 +103,7 @@ export class Idempotency {
     this.all.ensure(ALL + 1);
   }
 
-  /** Looks a key up; when the same command is found, its result is put on the tape. */
+  /** Looks up a key. If the command is the same, its result is appended to `result`. */
   lookUp(userId: number, key: string, print: Digest, nowMs: number, result: NumberBuffer): Found {
     const entry = this.find(userId, key);
     this.lookedUpOf = userId;
@@ -116,7 +116,7 @@ export class Idempotency {
     return Found.SAME;
   }
 
-  /** Remembers a result; the key is not remembered, or has expired. */
+  /** Remembers a result. The key must be unknown or expired. */
   remember(userId: number, key: string, print: Digest, nowMs: number, result: NumberBuffer): void {
     const isLookedUp = this.lookedUpOf === userId && this.lookedUpKey === key;
     const expired = isLookedUp ? this.lookedUpEntry : this.find(userId, key);
@@ -141,7 +141,7 @@ export class Idempotency {
     if (!this.index.hasRoomFor(entriesInAll)) this.rebuildIndex(entriesInAll);
   }
 
-  /** Builds the index anew, for another key of the hash, or for that many entries. */
+  /** Rebuilds the index, for a new key of the hash or for that many entries. */
   rebuildIndex(expectedEntries = 0): void {
     this.index.clear(expectedEntries);
     this.lookedUpOf = 0;
@@ -242,16 +242,19 @@ export class Idempotency {
     this.pool.giveBack(entry);
   }
 
-  /** Length of the key, key, number of integers, integers; each integer in groups of 7 bits, lowest first. */
+  /**
+   * Length of the key, key, number of integers, integers; each integer in groups of 7 bits, lowest
+   * first.
+   */
   private encode(key: string, result: NumberBuffer): number {
-    this.reserveBytes(1 + key.length + MOST_INTEGER_BYTES * (result.length + 1));
+    this.reserveBytes(1 + key.length + INTEGER_BYTES_MAX * (result.length + 1));
     const { bytes } = this;
     let at = 0;
     bytes[at++] = key.length;
     for (let i = 0; i < key.length; i++) bytes[at++] = key.charCodeAt(i);
     for (let i = -1; i < result.length; i++) {
       let rest = i === -1 ? result.length : result.values[i]!;
-      for (; rest > MOST_INT32; rest = Math.floor(rest / 128)) bytes[at++] = (rest % 128) | 128;
+      for (; rest > INT32_MAX; rest = Math.floor(rest / 128)) bytes[at++] = (rest % 128) | 128;
       let word = rest | 0;
       for (; word >= 128; word >>>= 7) bytes[at++] = (word & 127) | 128;
       bytes[at++] = word;

@@ -1,9 +1,10 @@
 /**
- * One half of a market's book: 999 price levels, each a first-in-first-out list of resting orders. Which levels have
- * orders is kept in a bitset of 32 words with one summary word over it, so the best (highest) level is found with two
- * count-leading-zeros. Adding, removing and finding the best are O(1).
+ * One side of a market's book: 999 price levels, each a first-in-first-out list of resting orders.
+ * A bitset of 32 words, with a summary word over it, says which levels have orders, so that two
+ * count-leading-zeros find the best (highest) level. Adding, removing and finding the best are
+ * O(1).
  *
- * Both halves are indexed so that the highest level is the best; see book.ts.
+ * The highest level is the best on both sides; see orders.ts.
  */
 import type { Archive } from '../storage/archive.js';
 import { Int32Column, Int53Column, Scalar } from '../storage/columns.js';

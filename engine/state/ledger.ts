@@ -3,9 +3,10 @@
  *
  *   Σ available + Σ held + Σ collateral + Σ fee escrow + stake + yield due + treasury = deposits − withdrawals.
  *
- * Accounts and markets have a pot each (columns), and the sum of each kind of pot is kept beside it, so that the
- * identity can be checked after every command for the price of a few additions. Pots never go below zero.
+ * Accounts and markets have a pot each (columns), and the sum of each kind of pot is stored, so that
+ * checking the identity after every command costs a few additions. Pots never go below zero.
  */
+import { MAX_TOTAL_MICROS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { Int53Column, Scalar } from '../storage/columns.js';
 import type { UndoLog } from '../storage/undo.js';
@@ -77,6 +78,11 @@ export class Ledger {
   addEscrow(slot: number, micros: number): void {
     this.escrow.add(slot, micros);
     this.totalEscrow.add(micros);
+  }
+
+  /** Whether a deposit of so much would bring the exchange above MAX_TOTAL_MICROS. */
+  exceedsTotal(depositMicros: number): boolean {
+    return depositMicros > MAX_TOTAL_MICROS - this.netDeposits.value;
   }
 
   /** Sum of all pots; equals `netDeposits`. */

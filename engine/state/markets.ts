@@ -1,9 +1,10 @@
 /**
- * The markets that the engine knows: from the opening of a market until the last of its winnings is paid. A market has
- * a slot (a row number that later markets use again) and columns by slot. Its book exists while orders can rest in it.
+ * The markets that the engine knows, from opening until all winnings are paid. A market has a slot
+ * (a row number that later markets reuse) and columns by slot. It has a book while orders can rest
+ * in it.
  *
- * UP shares outstanding equal DOWN shares outstanding (`setLots`), and its collateral is 1,000 micros per set, until
- * it is resolved.
+ * Until a market is resolved, its outstanding UP shares equal its DOWN shares (`setLots`), and its
+ * collateral is 1,000 micros per set.
  */
 
 import { assetOfMarket } from '../interface/domain.js';
@@ -102,7 +103,7 @@ export class Markets {
     return this.books[slot] !== null && this.books[slot] !== undefined;
   }
 
-  /** Gives up the book of an ended market; it must be empty. */
+  /** Drops the book of an ended market; it must be empty. */
   dropBook(slot: number): void {
     this.spareBooks.push(this.book(slot));
     this.books[slot] = null;

@@ -1,16 +1,16 @@
 /**
- * Resting orders: one pool of rows for all markets, and per market a book of two ladders.
+ * Resting orders: one pool of rows for all markets, and per market a book of two ladders, the bids
+ * and the asks of UP.
  *
- * Buying DOWN at q is selling UP at 1000 − q, so an order is fully described by the outcome it leans to (`lean`: the
- * one that it buys, or the opposite of the one that it sells) and its level (`its price if it buys, 1000 − its price
- * if it sells`), the price at which it would be a buy of that outcome. Two orders of opposite lean meet when their
- * levels sum to 1000 or more; the highest level of a ladder is its best; and a maker at level j trades with a taker at
- * 1000 − j in the taker's terms. So all four kinds of order on either side are matched by one loop.
+ * Buying DOWN at q is selling UP at 1000 − q, so every order is a bid or an ask of UP. A bid's level
+ * is its price in ticks of UP. An ask's level is the complement, 1000 − its price in ticks of UP.
+ * Therefore the highest level is the best on both sides, a bid and an ask match if their levels sum
+ * to 1000 or more, and a taker pays or gets 1000 − j from a maker at level j.
  *
- * | order | lean | level |          | order | lean | level |
- * |---|---|---|                     |---|---|---|
- * | buy UP at 400 | UP | 400 |      | buy DOWN at 600 | DOWN | 600 |
- * | sell DOWN at 600 | UP | 400 |   | sell UP at 400 | DOWN | 600 |
+ * | order            | side | level |   | order           | side | level |
+ * |------------------|------|-------|   |-----------------|------|-------|
+ * | buy UP at 400    | bid  | 400   |   | buy DOWN at 600 | ask  | 600   |
+ * | sell DOWN at 600 | bid  | 400   |   | sell UP at 400  | ask  | 600   |
  */
 
 import { type Outcome, Side } from '../interface/domain.js';
@@ -23,10 +23,10 @@ import { RowPool } from '../storage/row-pool.js';
 import type { UndoLog } from '../storage/undo.js';
 import type { Ladder } from './ladder.js';
 
-/** A market's two ladders, by lean. */
+/** A market's bids and asks. */
 export type Book = readonly [Ladder, Ladder];
 
-/** What the book must know of an order that comes to rest. */
+/** The fields of an order that enters the book. */
 export interface RestingOrder {
   orderId: number;
   userId: number;
@@ -75,7 +75,7 @@ export class Orders {
     return this.pool.used.value;
   }
 
-  /** Makes room for that many resting orders ahead. */
+  /** Makes room for that many resting orders in advance. */
   reserve(count: number): void {
     this.pool.reserve(count + 1);
   }
@@ -90,7 +90,7 @@ export class Orders {
     return this.rowOfId.get(orderId);
   }
 
-  /** The order behind this one at its level, 0: none. */
+  /** The next order at the same level, 0: none. */
   nextAtLevel(row: number): number {
     return this.levelLinks.next(row);
   }
@@ -124,7 +124,7 @@ export class Orders {
     return row;
   }
 
-  /** Takes an order out, whatever is left of it. */
+  /** Removes an order from the book. */
   remove(ladder: Ladder, row: number): void {
     const level = this.level.values[row]!;
     ladder.lots.add(level, 0 - this.lots.values[row]!);
@@ -137,7 +137,7 @@ export class Orders {
     this.pool.giveBack(row);
   }
 
-  /** Takes filled lots off an order; one with nothing left is removed. */
+  /** Takes filled lots off an order and removes it if nothing is left. */
   reduce(ladder: Ladder, row: number, lots: number): void {
     const left = this.lots.values[row]! - lots;
     ladder.lots.add(this.level.values[row]!, 0 - lots);
@@ -186,11 +186,11 @@ export function sideOf(kind: number): Side {
 export function outcomeOf(kind: number): Outcome {
   return (kind & 1) as Outcome;
 }
-/** The outcome that an order leans to: a buy to its own, a sell to the other. */
+/** 0: the order is a bid of UP; 1: it is an ask. */
 export function bookSideOf(kind: number): 0 | 1 {
   return ((kind ^ (kind >> 1)) & 1) as 0 | 1;
 }
-/** An order's price in its own outcome, from its level, and the other way round. */
+/** Converts an order's level to the price in its own outcome, and back. */
 export function ownTicks(kind: number, level: number): number {
   return sideOf(kind) === Side.BUY ? level : MICROS_PER_SET - level;
 }

@@ -1,6 +1,6 @@
 /**
- * The partners who registered users, by small numbers that the users' rows hold: 1, 2, … in the order in which each registered its
- * first user; 0 is nobody. A partner is its name; none is ever removed.
+ * The partners that registered users. Users refer to a partner by its number: 1, 2, … in the order
+ * of their first registrations; 0 is none. No partner is ever removed.
  */
 import type { Archive } from '../storage/archive.js';
 

@@ -1,8 +1,9 @@
 /**
- * What each user holds in each market: one row per user and market, made at the user's first trade there and forgotten
- * when it is settled with nothing to pay, or paid. Columns by outcome are indexed `row × 2 + outcome`.
+ * Positions: one row per user and market, added at the user's first trade in the market and
+ * forgotten when it is paid, or settled with nothing to pay. Columns by outcome are indexed `row ×
+ * 2 + outcome`.
  *
- * `lots` are all that the user owns, of which `heldLots` stand in resting sells; 0 ≤ heldLots ≤ lots.
+ * `lots` are all that the user owns; resting sells hold `heldLots` of them. 0 ≤ heldLots ≤ lots.
  */
 import type { Archive } from '../storage/archive.js';
 import { mulDivFloor } from '../storage/arithmetic.js';
@@ -12,7 +13,7 @@ import { RowIndex } from '../storage/row-index.js';
 import { RowPool } from '../storage/row-pool.js';
 import type { UndoLog } from '../storage/undo.js';
 
-/** Larger than any user id, so that slot × it + user is a key. */
+/** Larger than any user id, so that `slot × KEY_STRIDE + userId` is unique. */
 const KEY_STRIDE = 16_777_216;
 
 export class Positions {
@@ -24,7 +25,7 @@ export class Positions {
   readonly lots: Int53Column;
   readonly heldLots: Int53Column;
   readonly costMicros: Int53Column;
-  /** Taker fees paid in this market, and their part that earns points. */
+  /** Taker fees paid in the market, and the part of them that earns points. */
   readonly feesMicros: Int53Column;
   readonly pointFeesMicros: Int53Column;
   /** 1 once resolution has been applied to the row. */
@@ -100,14 +101,14 @@ export class Positions {
     return found !== 0 ? found : this.add(userId, slot);
   }
 
-  /** Shares that come in, and what they cost. */
+  /** Adds shares and their cost. */
   addShares(row: number, outcome: number, lots: number, costMicros: number): void {
     const at = row * 2 + outcome;
     this.lots.add(at, lots);
     this.costMicros.add(at, costMicros);
   }
 
-  /** Shares that go out; returns the part of the cost that goes with them, in proportion and rounded down. */
+  /** Removes shares; returns their part of the cost, in proportion and rounded down. */
   removeShares(row: number, outcome: number, lots: number): number {
     const at = row * 2 + outcome;
     const cost = mulDivFloor(this.costMicros.values[at]!, lots, this.lots.values[at]!);

@@ -1,9 +1,10 @@
 /**
- * Asset prices: the last few minutes of each asset, in the order in which they were observed, and the reference price
- * that markets start and end at.
+ * Asset prices: the last few minutes of each asset, in the order in which they were observed, and
+ * the reference price that markets start and end at.
  *
- * The reference price at T is the time-weighted average over the 60 s before T of the last known price, rounded down
- * to a micro-dollar. The price in force when the minute begins counts from there if it is at most 120 s old by then.
+ * The reference price at T is the time-weighted average over the 60 s before T of the last known
+ * price, rounded down to a micro-dollar. The price in force when the minute begins counts from
+ * there if it is at most 120 s old by then.
  */
 
 import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from '../interface/limits.js';
@@ -16,19 +17,25 @@ import type { Archive } from '../storage/archive.js';
 
 interface AssetPrices {
   symbol: string;
-  /** Ascending; equal times stand in order of arrival. Entries before `start` are forgotten. */
+  /** Ascending; equal times are in order of arrival. Entries before `start` are forgotten. */
   observedAtMs: number[];
   priceMicros: number[];
   start: number;
   lastPriceMicros: number;
   /** When the last price was observed. */
   lastObservedAtMs: number;
-  /** The reference price that was asked for last, and its time; -1 once a price came that may change it. */
+  /**
+   * The reference price that was asked for last, and its time; -1 once a price came that may change
+   * it.
+   */
   referenceAtMs: number;
   referenceMicros: number | null;
 }
 
-/** Sums of price × time are kept in two parts, price = high × this + low, so that neither passes 2^53. */
+/**
+ * Sums of price × time are kept in two parts, price = high × this + low, so that neither passes
+ * 2^53.
+ */
 const PART = 2 ** 22;
 if (Math.max(MAX_ASSET_PRICE_MICROS / PART, PART) * REFERENCE_WINDOW_MS > Number.MAX_SAFE_INTEGER) {
   throw new Error('a part of the greatest price, over a minute, is not a safe integer');
@@ -81,7 +88,7 @@ export class Prices {
     return prices.observedAtMs.length - prices.start >= MAX_REMEMBERED_PRICES;
   }
 
-  /** Forgets what no reference price can need any more: all but the last price that is older than that. */
+  /** Forgets prices that no reference price can need: all old ones but the newest of them. */
   forgetOld(asset: number, nowMs: number): void {
     const prices = this.assets[asset]!;
     const keepFromMs = nowMs - PRICE_REMEMBERED_MS;
@@ -113,8 +120,8 @@ export class Prices {
   }
 
   /**
-   * The reference price at `atMs` from the prices known so far; null: no price counts. It is asked for again and again
-   * (at a boundary, when that is fixed, for the market that ends and the one that begins), so the last one is kept.
+   * The reference price at `atMs` from the prices known so far; null: no price counts. The last one
+   * is cached, because each boundary needs it several times.
    */
   reference(asset: number, atMs: number): number | null {
     const prices = this.assets[asset]!;
@@ -142,7 +149,10 @@ export class Prices {
   }
 }
 
-/** The time-weighted average over the minute before `atMs`; null when no price was known in any of it. */
+/**
+ * The time-weighted average over the minute before `atMs`; null when no price was known in any of
+ * it.
+ */
 function average(prices: AssetPrices, atMs: number): number | null {
   const { observedAtMs: times, priceMicros } = prices;
   const fromMs = atMs - REFERENCE_WINDOW_MS;
@@ -164,7 +174,7 @@ function average(prices: AssetPrices, atMs: number): number | null {
   return Number((BigInt(highSum) * BigInt(PART) + BigInt(lowSum)) / BigInt(coveredMs));
 }
 
-/** Where the first price stands that was observed after `atMs`: in the order of observation, so by halving. */
+/** The index of the first price observed after `atMs`, by binary search. */
 function firstAfter({ observedAtMs: times, start }: AssetPrices, atMs: number): number {
   let from = start;
   let to = times.length;

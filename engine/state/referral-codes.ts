@@ -1,6 +1,6 @@
 /**
- * Referral codes: each leads to one user for ever, in any case of its letters, and the one that a user took last is the
- * current one. The first is made by the engine. Codes are kept in upper case, in rows in the order in which they were taken.
+ * Referral codes. A code refers to one user forever, regardless of case. A user's current code is
+ * the last one set; the first one is generated. Codes are stored in upper case.
  */
 import type { Archive } from '../storage/archive.js';
 import { Int32Chunks } from '../storage/chunks.js';

@@ -1,22 +1,28 @@
 /**
- * What is to happen at which time, and the work that ended markets have left. Deadlines are found by looking at each
- * asset (there are at most 64) and at the head of the queue of payouts, which is in order of time by construction.
- * Work is done in the order in which it came up.
+ * Deadlines, and the pending work of ended markets. The next deadline is found by looking at every
+ * asset (at most 64) and at the head of the queue of payouts, which is in order of time. Work is
+ * done first in, first out.
  */
 import type { Archive } from '../storage/archive.js';
 
-/** What the engine keeps per asset. Slots are of markets; 0: none. Times are Infinity when nothing is due. */
+/**
+ * What the engine keeps per asset. Slots are of markets; 0: none. Times are Infinity when nothing
+ * is due.
+ */
 export interface AssetSchedule {
   /** Start of the next window. */
   boundaryAtMs: number;
-  /** When the reference price of the last boundary is fixed, and the market that ended there resolved. */
+  /**
+   * When the reference price of the last boundary is fixed, and the market that ended there
+   * resolved.
+   */
   fixAtMs: number;
   /** When a market that ended without a price is VOID. */
   voidAtMs: number;
   activeSlot: number;
   /** Ended, not yet resolved. */
   endedSlot: number;
-  /** 1: the current window has no market, for want of a price. */
+  /** 1: the current window has no market, because no price has arrived. */
   waitsForPrice: number;
 }
 
@@ -33,7 +39,10 @@ export class Schedule {
   private workKinds: WorkKind[] = [];
   private workSlots: number[] = [];
 
-  /** The earliest deadline: time, kind and asset (or market slot, for a payout). Infinity: nothing is due. */
+  /**
+   * The earliest deadline: time, kind and asset (or market slot, for a payout). Infinity: nothing
+   * is due.
+   */
   nextAtMs = Number.POSITIVE_INFINITY;
   nextKind: DeadlineKind = DeadlineKind.BOUNDARY;
   nextSubject = 0;
@@ -82,7 +91,9 @@ export class Schedule {
     this.workSlots.shift();
   }
 
-  /** Finds the earliest deadline anew; ties go by kind, then by asset. To be called after any change of deadlines. */
+  /**
+   * Finds the earliest deadline; ties go by kind, then by asset. Call it after deadlines change.
+   */
   findNext(): void {
     this.nextAtMs = Number.POSITIVE_INFINITY;
     for (let asset = 0; asset < this.assets.length; asset++) {

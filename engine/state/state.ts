@@ -1,6 +1,6 @@
 /**
- * The whole state of the engine, in its parts, and the tapes that one command writes. Everything that decides what a
- * later command does is in here and in the archive of it; nothing else is.
+ * The whole state of the engine, and the buffers that one command writes. Everything that affects
+ * later commands is in here and in its archive.
  */
 
 import { MAX_OPEN_ORDERS, MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
@@ -21,7 +21,7 @@ import { UserStatistics } from './user-statistics.js';
 import { Users } from './users.js';
 import { Vault } from './vault.js';
 
-/** Chains of the indexes of users that are made ahead; those for more users come one by one. */
+/** Users that the indexes have chains for in advance; further chains are added one by one. */
 const INDEXED_USERS = 1_000_000;
 
 export class State {
@@ -48,27 +48,32 @@ export class State {
   sequence = 0;
   nowMs = 0;
 
-  /** What the last command answered, and what happened. */
+  /** The result and the events of the last command. */
   readonly result = new NumberBuffer();
   readonly events = new NumberBuffer();
-  /** What the head of the result says: of the first time, when an earlier answer is repeated. */
+  /** In the head of the result: those of the first time if the result is replayed. */
   resultSequence = 0;
   resultAtMs = 0;
   replayed = false;
-  /** Makers that the command under way may still trade with, or look at for a FOK order that is refused. */
+  /** Makers that the current command may still trade with, or check for a refused FOK order. */
   fillsLeft = 0;
-  /** What a refused command needed and what there was. */
+  /** Details of the current command's refusal. */
   required = 0;
   available = 0;
 
-  /** Notes what a command needed and what there was; returns the code. */
+  /** Records the details of a refusal; returns the code. */
   refuse(code: number, required: number, available: number): number {
     this.required = required;
     this.available = available;
     return code;
   }
 
-  /** The answer is that of an earlier command. */
+  /** Writes the user's balance, which ends many results. */
+  writeBalance(userId: number): void {
+    this.result.write(this.ledger.available.values[userId]!, this.ledger.held.values[userId]!);
+  }
+
+  /** The result is that of an earlier command. */
   markReplayed(sequence: number, atMs: number): void {
     this.resultSequence = sequence;
     this.resultAtMs = atMs;
@@ -76,8 +81,8 @@ export class State {
   }
 
   /**
-   * Makes room for all that the stated maxima allow, so that no command ever has to move what is there into something
-   * larger. It is room in the address space: memory is taken as it is first written to. Changes nothing else.
+   * Reserves address space for the maxima, so that no command pays for a resize. Memory is taken
+   * only when it is first written to.
    */
   reserve(): void {
     for (const part of [this.ledger, this.userStatistics, this.orders, this.positions])
@@ -98,7 +103,7 @@ export class State {
     this.positions.ensureUsers(userRows);
   }
 
-  /** The first secret that the exchange is told keys the hash; what is indexed by then is indexed anew. */
+  /** The first secret becomes the key of the hash, and the indexes are rebuilt with it. */
   learnSecret(secret: string): void {
     if (secret === '' || this.hash.hasKey) return;
     this.hash.setKey(secret);

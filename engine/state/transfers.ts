@@ -1,6 +1,6 @@
 /**
- * Transfers that partners made, by partner and reference, so that each is made once and a repeat gets the first answer.
- * Rows in the order in which they were made; none is ever removed.
+ * Transfers of partners, by partner and reference: each is made once, and a repeat gets the result
+ * of the first time. No transfer is ever removed.
  */
 
 import type { Deposit, Withdraw } from '../interface/commands.js';
@@ -14,7 +14,7 @@ interface Transfer {
   isDeposit: boolean;
   userId: number;
   amountMicros: number;
-  /** What the first answer said. */
+  /** From the first result. */
   sequence: number;
   atMs: number;
   availableMicros: number;
@@ -61,7 +61,7 @@ export class Transfers {
     this.index.add(this.hash.of(0, name), row);
   }
 
-  /** Builds the index anew, for another key of the hash. */
+  /** Rebuilds the index, for a new key of the hash. */
   rebuildIndex(): void {
     this.index.clear(this.count);
     for (let row = 1; row <= this.count; row++) this.index.add(this.names.hashOf(row, this.hash), row);

@@ -1,8 +1,8 @@
 /**
- * What the leaderboard ranks by: each user's profit, volume and points, over all time, the current UTC day and the
- * current UTC week (from Monday). A user's numbers stand in one row of 12 entries, so that a trade touches two cache
- * lines per side. The day's and week's numbers are those of the day and week that stand beside them; a reader takes
- * them as 0 when that is not the current one.
+ * User statistics, which leaderboards rank by: profit, volume and points, for all time, the current
+ * UTC day and the current UTC week (from Monday). A user has one row of 12 entries, so that a trade
+ * touches two cache lines per side. The day's and week's numbers are stored with their day and
+ * week; they count as 0 once that has passed.
  */
 import type { Archive } from '../storage/archive.js';
 import { addSaturating } from '../storage/arithmetic.js';
@@ -99,7 +99,10 @@ export class UserStatistics {
     this.rows.set(at, addSaturating(this.rows.values[at]!, change));
   }
 
-  /** Where the user's row starts, after setting the day's and week's numbers to 0 if they are of an earlier one. */
+  /**
+   * Where the user's row starts, after setting the day's and week's numbers to 0 if they are of an
+   * earlier one.
+   */
   private currentRow(userId: number): number {
     const base = userId * ROW;
     if (this.rows.values[base + DAY + 3] !== this.day) this.restart(base + DAY, this.day);

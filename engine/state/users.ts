@@ -1,7 +1,8 @@
 /**
- * Who has an account: names, credentials, referral codes. User ids are 1, 2, …; nobody is ever removed. Names and
- * codes are unique without regard to case, and a code that was once somebody's leads to them for ever.
+ * Accounts: names, credentials, referrals. User ids are 1, 2, …, and no user is ever removed. Names
+ * are unique regardless of case.
  */
+import { REFERRAL_DIVISOR } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
 import { Int32Column, Int53Column } from '../storage/columns.js';
 import { HashIndex } from '../storage/hash-index.js';
@@ -11,15 +12,12 @@ import type { UndoLog } from '../storage/undo.js';
 import { Partners } from './partners.js';
 import { ReferralCodes } from './referral-codes.js';
 
-const USERNAME = /^[A-Za-z0-9_-]{3,20}$/;
-const REFERRAL_CODE = /^[A-Za-z0-9_-]{3,20}$/;
-
 export interface NewUser {
   username: string;
   credential: string;
   /** 0: nobody. */
   referrerId: number;
-  /** Number of the one who registers the user; 0: nobody. */
+  /** Number of the partner that registers the user; 0: none. */
   partner: number;
 }
 
@@ -35,11 +33,11 @@ export class Users {
   readonly createdAtMs: Int53Column;
   /** 0: nobody. */
   readonly referrer: Int32Column;
-  /** Who registered the user, by number; 0: nobody. */
+  /** Number of the partner that registered the user; 0: none. */
   readonly partner: Int32Column;
   readonly referredUsers: Int32Column;
   readonly referralEarned: Int53Column;
-  /** Fees that referred users have paid in markets that are not settled: what a referral may yet bring. */
+  /** Fees that referred users have paid in markets that are not settled. */
   readonly referralPendingFees: Int53Column;
 
   constructor(
@@ -99,6 +97,11 @@ export class Users {
     return userId;
   }
 
+  /** The referrer's part of the fees of markets that are not settled. */
+  pendingReferralMicros(userId: number): number {
+    return Math.floor(this.referralPendingFees.values[userId]! / REFERRAL_DIVISOR);
+  }
+
   username(userId: number): string {
     return this.usernames.get(userId);
   }
@@ -107,7 +110,7 @@ export class Users {
     return this.credentials.get(userId);
   }
 
-  /** Nobody signs in to it. */
+  /** Nobody can sign in to an account of the exchange. */
   isOfExchange(userId: number): boolean {
     return this.credentials.isEmpty(userId);
   }
@@ -119,7 +122,7 @@ export class Users {
     return version;
   }
 
-  /** Builds the indexes anew, for another key of the hash, or for that many users. */
+  /** Rebuilds the indexes, for a new key of the hash or for that many users. */
   rebuildIndexes(expectedUsers = 0): void {
     this.byUsername.clear(expectedUsers);
     for (let userId = 1; userId <= this.count; userId++) {
@@ -154,12 +157,4 @@ export class Users {
       this.referralPendingFees,
     ];
   }
-}
-
-export function isUsername(text: string): boolean {
-  return USERNAME.test(text);
-}
-
-export function isReferralCode(text: string): boolean {
-  return REFERRAL_CODE.test(text);
 }

@@ -1,6 +1,6 @@
 /**
- * The vault's deposits, a row each: those that are live, linked by user, and the last 100,000 that were closed, so that
- * asking for one again can be told from asking for one that never was. Ids are 1, 2, … and never used again.
+ * The vault's deposits, one row each: the live ones, in lists by user, and the last 100,000 closed
+ * ones, so that a closed deposit can be told from an unknown one. Ids are 1, 2, … and never reused.
  */
 
 import { CLOSED_DEPOSITS_REMEMBERED } from '../interface/limits.js';
@@ -14,7 +14,7 @@ import { NO_UNDO } from '../storage/undo.js';
 /** The owner of the one list of closed deposits. */
 const ALL = 0;
 
-/** What a deposit is, as of when it was looked at. */
+/** A copy of a deposit. */
 export interface VaultDeposit {
   readonly row: number;
   readonly depositId: number;
@@ -45,7 +45,7 @@ export class VaultDeposits {
   private readonly countOfUser = new Int32Chunks();
 
   private lastId = 0;
-  /** Live deposits of everyone. */
+  /** Live deposits of all users. */
   liveCount = 0;
   private closedCount = 0;
   private readonly pool = new RowPool(NO_UNDO, this.links.afters, (rows) => {
@@ -56,7 +56,7 @@ export class VaultDeposits {
     this.closedOnes.ensure(ALL + 1);
   }
 
-  /** null: there is none, or it was closed long ago. */
+  /** null: the deposit does not exist, or was closed long ago. */
   find(depositId: number): VaultDeposit | null {
     let row = this.index.first(depositId | 0);
     while (row !== 0 && this.ids.get(row) !== depositId) row = this.index.next(row);
@@ -88,7 +88,7 @@ export class VaultDeposits {
     this.paidYields.set(deposit.row, micros);
   }
 
-  /** Ends a live deposit; when too many that are closed are remembered, the first of them is forgotten. */
+  /** Closes a live deposit. If too many closed ones are remembered, the oldest is forgotten. */
   close(deposit: VaultDeposit): void {
     const { row, userId } = deposit;
     deposit.closed = true;

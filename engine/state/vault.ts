@@ -1,13 +1,14 @@
 /**
  * The flex vault: deposits that earn a share of the trading fees.
  *
- * Yield is counted by accumulated yield per staked micro (the "reward per token" of staking contracts): when a share
- * S comes in and E micros are earning, the accumulator grows by floor(S × 10^18 / E); a deposit has accrued what the
- * accumulator grew since it began to earn, times its amount, over 10^18, floored. Sharing is O(1) for any number of
- * deposits. What the floors keep is never paid twice: it stays in the yield that is due until no deposit is left,
- * and goes to the treasury then.
+ * Yield is counted by accumulated yield per staked micro (the "reward per token" of staking
+ * contracts): when a share S comes in and E micros are earning, the accumulator grows by floor(S ×
+ * 10^18 / E); a deposit has accrued what the accumulator grew since it began to earn, times its
+ * amount, over 10^18, floored. Sharing is O(1) for any number of deposits. What rounding leaves
+ * stays in the yield due until no deposit is left, and then goes to the treasury.
  *
- * Deposits that begin to earn at the same quarter hour form a cohort, so that beginning is O(1) too.
+ * Deposits that begin to earn at the same quarter hour form a cohort, so that starting to earn is
+ * O(1) too.
  */
 
 import { WINDOW_MS } from '../interface/domain.js';
@@ -54,7 +55,7 @@ export class Vault {
     return Number(total) - deposit.paidYieldMicros;
   }
 
-  /** Notes that what is accrued has been paid; returns how much. */
+  /** Records that the accrued yield is paid; returns the amount. */
   payYield(deposit: VaultDeposit): number {
     const yieldMicros = this.accrued(deposit);
     this.deposits.setPaidYield(deposit, deposit.paidYieldMicros + yieldMicros);
@@ -72,7 +73,7 @@ export class Vault {
     this.deposits.close(deposit);
   }
 
-  /** Shares money out among the deposits that earn at `atMs`; returns what was given, the rest being nobody's. */
+  /** Shares money among the deposits that earn at `atMs`; returns how much of it was shared. */
   share(shareMicros: number, atMs: number): number {
     this.beginEarning(atMs);
     if (this.earningMicros === 0) return 0;
@@ -91,7 +92,9 @@ export class Vault {
     this.archiveCohorts(archive);
   }
 
-  /** Lets the cohorts begin whose time has come. Only a share makes a difference to them, so it does this first. */
+  /**
+   * Starts the cohorts that are due. `share` calls it first, because only shares affect cohorts.
+   */
   private beginEarning(atMs: number): void {
     while (this.warmingUp.length > 0 && this.warmingUp[0]! <= atMs) {
       const cohort = this.cohorts.get(this.warmingUp.shift()!)!;

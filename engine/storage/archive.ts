@@ -1,12 +1,13 @@
 /**
- * The archive: how state becomes bytes and bytes become state. Each part of the engine names its pieces once, in one
- * `archive` method, and the same method writes a snapshot and reads one, so the two can not drift apart.
+ * The archive turns state into bytes and back. Each part of the engine lists its pieces once, in an
+ * `archive` method that both writes and reads, so the two cannot diverge.
  *
- * Bytes are little-endian and depend on nothing but the logical state: the same commands give the same bytes. Every number is a
- * double. A text starts with twice its length, plus 1 if its code units take two bytes each, not one.
+ * Bytes are little-endian and depend only on the logical state: the same commands give the same
+ * bytes. Every number is a double. A text starts with twice its length, plus 1 if its code units
+ * take two bytes each instead of one.
  *
- * What there is a million of (columns, texts of users, remembered answers) goes as bytes, from where it stands to where it
- * will stand, and never becomes a string or an object on the way: a copy of the state is made while nothing else goes on.
+ * Bulk data (columns, texts, remembered results) is copied as bytes, without strings or objects in
+ * between, because the engine stands still while its state is written.
  */
 export interface Archive {
   /** Whether state is being replaced by what the archive holds. */
@@ -18,7 +19,7 @@ export interface Archive {
   /** The first `length` entries; when reading, the returned array has exactly what was written. */
   floats(values: Float64Array, length: number): Float64Array;
   ints(values: Int32Array, length: number): Int32Array;
-  /** `length` bytes from a place on, without their number: writes them, or puts what was written in their place. */
+  /** `length` bytes from `from` on, without a length prefix: writes them, or overwrites them. */
   span(bytes: Uint8Array, from: number, length: number): void;
 }
 
@@ -26,14 +27,14 @@ export interface Archive {
 export type ByteSink = (bytes: Uint8Array) => void;
 
 const PIECE_BYTES = 1 << 16;
-/** Longer runs of bytes are handed over as they are, shorter ones with what stands around them. */
-const MOST_GATHERED_BYTES = 1 << 12;
+/** Longer runs of bytes are passed on as they are; shorter ones are gathered in a piece. */
+const GATHERED_BYTES_MAX = 1 << 12;
 const TEXT_RUN = 1_024;
-/** So few bytes are quicker copied one by one than by a call. */
-const MOST_COPIED_SINGLY = 64;
+/** Up to this many bytes, a loop is faster than a call. */
+const SINGLE_COPY_MAX = 64;
 
 function copy(source: Uint8Array, from: number, target: Uint8Array, to: number, count: number): void {
-  if (count > MOST_COPIED_SINGLY) target.set(source.subarray(from, from + count), to);
+  if (count > SINGLE_COPY_MAX) target.set(source.subarray(from, from + count), to);
   else for (let i = 0; i < count; i++) target[to + i] = source[from + i]!;
 }
 
@@ -84,7 +85,7 @@ export class StateWriter implements Archive {
   }
 
   span(bytes: Uint8Array, from: number, length: number): void {
-    if (length > MOST_GATHERED_BYTES) {
+    if (length > GATHERED_BYTES_MAX) {
       this.finish();
       this.sink(bytes.subarray(from, from + length));
       return;
@@ -175,14 +176,14 @@ export class StateReader implements Archive {
 
   private checked(count: number, size: number): number {
     if (!Number.isSafeInteger(count) || count < 0 || this.at + count * size > this.source.length) {
-      throw new Error('the archive is cut short or garbled');
+      throw new Error('the archive is truncated or damaged');
     }
     return count;
   }
 
   private take(count: number): number {
     const start = this.at;
-    if (start + count > this.source.length) throw new Error('the archive is cut short');
+    if (start + count > this.source.length) throw new Error('the archive is truncated');
     this.at = start + count;
     return start;
   }

@@ -1,7 +1,7 @@
 /**
- * Runs of bytes of any length, each in a chain of blocks of 64 bytes from one pool: blocks that are given back serve the
- * next run, whatever its length. The pool grows by chunks and moves nothing. A run is known by its first block; block 0
- * is none. Where a run stands is no part of the state, only what is in it.
+ * Runs of bytes of any length, each a chain of 64-byte blocks from one pool. The pool grows by
+ * chunks and never moves. A run is identified by its first block; block 0 is none. The contents of
+ * a run are part of the state, its location is not.
  */
 import type { Archive } from './archive.js';
 import { Int32Chunks } from './chunks.js';
@@ -19,7 +19,7 @@ export function blocksFor(byteLength: number): number {
 
 export class ByteBlocks {
   private readonly chunks: Uint8Array[] = [];
-  /** By block: the next of the same run, or of the blocks that are free; 0: the last. */
+  /** By block: the next block of the run, or the next free block; 0: none. */
   private readonly next = new Int32Chunks();
   private readonly pool = new RowPool(NO_UNDO, this.next, (blocks) => {
     while (this.chunks.length << CHUNK_BITS < blocks)
@@ -47,7 +47,10 @@ export class ByteBlocks {
     return first;
   }
 
-  /** Writes the first `length` bytes of a run, or stores a new one of what was written; returns its first block. */
+  /**
+   * Writes the first `length` bytes of a run, or stores a new one of what was written; returns its
+   * first block.
+   */
   archive(archive: Archive, first: number, length: number): number {
     const start = archive.reading ? this.pool.take() : first;
     let block = start;

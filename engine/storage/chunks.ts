@@ -1,6 +1,7 @@
 /**
- * Columns for what is large and not on the path of an order: typed arrays in chunks of one size. Growing adds a chunk and
- * moves nothing, so that no command waits for it. Atomic batches do not touch them, so they need no undo log.
+ * Columns for large tables that orders do not touch: typed arrays in chunks of one size. Growing
+ * adds a chunk and moves nothing, so no command pays for a resize. Atomic batches do not change
+ * them, so they need no undo log.
  */
 import type { Archive } from './archive.js';
 

@@ -1,7 +1,7 @@
 /**
- * Columns: growing typed arrays that all of the engine's bulk state lives in. Row 0 is never used, so 0 means
- * "none" in a column that holds row numbers. Reads go straight to `values`; writes go through `set` and `add`, which
- * leave the old value in the undo log while that records.
+ * Columns: growing typed arrays for the state that orders touch. Row 0 is never used, so 0 means
+ * "none" in a column of row numbers. Read `values` directly; write with `set` and `add`, which
+ * record the old value in the undo log.
  */
 import type { Archive } from './archive.js';
 import type { Undoable, UndoLog } from './undo.js';

@@ -1,7 +1,8 @@
 /**
- * The running digest: 64 bits over every result and event, in order. It tells whether two engines did the same; it is
- * no defence against somebody who alters a journal on purpose (the journal's hash chain is). Mixing is by multiply and
- * rotate on two lanes, as in MurmurHash3; each value goes in as the two 32-bit halves of the integer.
+ * The running digest: 64 bits over every result and event, in order. It tells whether two engines
+ * did the same; it is no defense against deliberate changes to a journal (the journal's hash chain
+ * is). Mixing is by multiply and rotate on two lanes, as in MurmurHash3; each value goes in as the
+ * two 32-bit halves of the integer.
  */
 import type { Archive } from './archive.js';
 import type { NumberBuffer } from './number-buffer.js';
@@ -13,10 +14,10 @@ export class Digest {
   a = 0x243f6a88 | 0;
   b = 0x85a308d3 | 0;
 
-  /** Takes in the length of a tape and all that is on it. */
-  add(tape: NumberBuffer): void {
+  /** Adds the length and the entries of a buffer. */
+  add(buffer: NumberBuffer): void {
     let { a, b } = this;
-    const { values, length } = tape;
+    const { values, length } = buffer;
     a = Math.imul(a ^ length, 0xcc9e2d51);
     for (let i = 0; i < length; i++) {
       const value = values[i]!;

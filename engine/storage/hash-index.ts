@@ -1,10 +1,10 @@
 /**
- * An index from hashes to the rows of some table, in chains: linear hashing (W. Litwin, 1980), where the table of chains
- * grows by one chain per row, by splitting one, so that no command ever waits for a whole table to be arranged anew.
+ * An index from hashes to the rows of a table: linear hashing (W. Litwin, 1980). Each row added
+ * splits one chain, so no command pays for rehashing a whole table.
  *
- * There are `level` to 2 × `level` - 1 chains. A hash belongs to chain `hash mod 2 × level` if there is such a chain, else to
- * `hash mod level`; the chain that is split next is the first of the latter. Only looked up, never iterated: the layout is
- * not part of the state.
+ * There are `level` to 2 × `level` - 1 chains. A hash belongs to chain `hash mod 2 × level` if
+ * there is such a chain, else to `hash mod level`; the chain that is split next is the first of the
+ * latter. Only looked up, never iterated: the layout is not part of the state.
  */
 import { Int32Chunks } from './chunks.js';
 
@@ -23,12 +23,12 @@ export class HashIndex {
     this.heads.ensure(FIRST_LEVEL);
   }
 
-  /** The first row that may have a hash, 0: none. To be compared, and followed by `next`. */
+  /** The first row with the hash, 0: none. Hashes collide: compare, and continue with `next`. */
   first(hash: number): number {
     return this.matching(this.heads.get(this.chainOf(hash)), hash);
   }
 
-  /** The next row that may have the hash of this one. */
+  /** The next row with the hash of this one, 0: none. */
   next(row: number): number {
     return this.matching(this.links.get(row * 2 + 1), this.links.get(row * 2));
   }
@@ -61,7 +61,10 @@ export class HashIndex {
     return this.chainCount >= rows;
   }
 
-  /** Takes all rows out, and makes as many chains as that many rows have, so that adding them splits none. */
+  /**
+   * Takes all rows out, and makes as many chains as that many rows have, so that adding them splits
+   * none.
+   */
   clear(expectedRows: number): void {
     while (this.level < expectedRows) this.level *= 2;
     this.chainCount = this.level;

@@ -1,6 +1,7 @@
 /**
- * The tape: a flat, growing run of integers that the engine writes results and events to, without allocating.
- * Every entry is a safe integer and never -0, so that the bits of two equal tapes are equal.
+ * A growing buffer of integers. The engine writes results and events to it without allocating.
+ * Every entry is a safe integer and never -0, so that equal buffers have equal bits: code that
+ * writes to `values` directly must not write -0.
  */
 export class NumberBuffer {
   values: Float64Array = new Float64Array(1024);
@@ -10,7 +11,7 @@ export class NumberBuffer {
     this.length = 0;
   }
 
-  /** Makes room for `count` more entries and returns where they start; the caller writes `values` directly. */
+  /** Adds `count` entries and returns where they start; the caller writes them to `values`. */
   reserve(count: number): number {
     const start = this.length;
     const end = start + count;
@@ -25,7 +26,7 @@ export class NumberBuffer {
     this.values[at] = value + 0;
   }
 
-  /** Appends an event or a run of fields, off the hot path. */
+  /** Appends several entries. Code that is hot uses `reserve`. */
   write(...values: number[]): void {
     for (const value of values) this.push(value);
   }

@@ -1,18 +1,22 @@
 /**
- * An index from a positive integer key (up to 2^53) to a row number: open addressing with linear probing in two typed
- * arrays, at most half full, deletion by shifting back. It is only ever looked up, never iterated, so its layout is
- * not part of the state.
+ * An index from a positive integer key (up to 2^53) to a row number: open addressing with linear
+ * probing in two typed arrays, at most half full, deletion by shifting back. It is never iterated,
+ * so its layout is not part of the state.
  *
- * It grows without a stall: a table of twice the size is begun, and each insertion moves a few entries over from the old
- * one, which is gone long before the new one is full. Until then a key is in exactly one of the two; in the old one a
- * place that was emptied is marked MOVED, so that runs of it stay whole.
+ * It grows without a stall: each insertion moves a few entries from the old table to one of twice
+ * the size. The old table is empty long before the new one is full. Meanwhile a key is in exactly
+ * one of them; a place emptied in the old table is marked MOVED, so that probe sequences stay
+ * whole.
  */
 import type { Undoable, UndoLog } from './undo.js';
 
 const SMALLEST = 1024;
 /** No key: the entry has moved on, or was removed. */
 const MOVED = -1;
-/** Places of the old table that one insertion empties; more than two, to be done before the new one is half full. */
+/**
+ * Places of the old table that one insertion empties; more than two, to be done before the new one
+ * is half full.
+ */
 const MOVED_PER_INSERTION = 8;
 
 export class RowIndex implements Undoable {

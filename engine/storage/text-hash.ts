@@ -1,10 +1,11 @@
 /**
- * A keyed hash of texts that clients choose (names, codes, keys, references), so that nobody can choose many that fall
- * together: HalfSipHash-1-3 of the text's UTF-16 code units as little-endian bytes, with the key of this exchange. See
- * J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF" (2012), and the HalfSipHash of its reference code.
+ * A keyed hash of texts that clients choose (names, codes, keys, references), so that no client can
+ * construct collisions: HalfSipHash-1-3 of the UTF-16 code units as little-endian bytes. See J.-P.
+ * Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF" (2012), and its reference code.
  *
- * The key comes from the first credential that is not empty: a password hash with a random salt, which is in the journal and
- * shown to nobody. So every engine of one journal has the same key, and no client knows it. Until then it is 0.
+ * The key comes from the first credential that is not empty: a password hash with a random salt,
+ * which is in the journal and never shown. So every engine of one journal has the same key, and no
+ * client knows it. Until then the key is 0.
  */
 import type { Archive } from './archive.js';
 
@@ -17,7 +18,7 @@ const UPPER_A = 65;
 const UPPER_Z = 90;
 const TO_LOWER = 32;
 
-/** The hash of so many words under a key of two words: 32 bits, signed. */
+/** The hash of the first `count` words under a key of two words: 32 bits, signed. */
 function halfSipHash(keyLow: number, keyHigh: number, words: Int32Array, count: number): number {
   let v0 = keyLow;
   let v1 = keyHigh;
@@ -42,7 +43,7 @@ function halfSipHash(keyLow: number, keyHigh: number, words: Int32Array, count: 
   return v1 ^ v3;
 }
 
-/** The last word: how many bytes there are, modulo 256, and the code unit that has no other beside it, or 0. */
+/** The last word: the number of bytes modulo 256, and the last code unit if their number is odd. */
 function lastWord(length: number, unit: number): number {
   return ((4 + length * 2) << 24) | unit;
 }
@@ -61,20 +62,23 @@ export class TextHash {
     return this.keyLow !== 0 || this.keyHigh !== 0;
   }
 
-  /** Makes the key. Every index that holds hashes must be built anew after it. */
+  /** Sets the key. Every index of hashes must be rebuilt after it. */
   setKey(secret: string): void {
     const count = this.fill(0, secret);
     this.keyLow = halfSipHash(1, 2, this.words, count);
     this.keyHigh = halfSipHash(3, 4, this.words, count);
   }
 
-  /** 32 bits, signed. `prefix` is an integer of 32 bits that belongs to the text, such as whose it is. */
+  /**
+   * 32 bits, signed. `prefix` is an integer of 32 bits that belongs to the text, such as whose it
+   * is.
+   */
   of(prefix: number, text: string): number {
     const count = this.fill(prefix, text);
     return halfSipHash(this.keyLow, this.keyHigh, this.words, count);
   }
 
-  /** The same of a text whose code units stand there as one byte each. */
+  /** The hash of a text that is stored in one byte per code unit. */
   ofBytes(prefix: number, bytes: Uint8Array, from: number, length: number): number {
     const words = this.roomFor(length);
     const end = from + length;
@@ -86,7 +90,7 @@ export class TextHash {
     return halfSipHash(this.keyLow, this.keyHigh, words, count);
   }
 
-  /** The same of an ASCII text in lower case, in whatever case it stands there. */
+  /** The hash of an ASCII text in lower case; the stored text may have any case. */
   ofLowerAscii(prefix: number, bytes: Uint8Array, from: number, length: number): number {
     const words = this.roomFor(length);
     const end = from + length;

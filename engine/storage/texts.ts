@@ -1,6 +1,6 @@
 /**
- * Texts outside of the heap, so that a million users are no work for the garbage collector: short ones in rows of one
- * size, longer ones in runs of blocks. Both grow by chunks and move nothing.
+ * Texts outside of the heap, so that a million users cost the garbage collector nothing: short ones
+ * in rows of one size, longer ones in runs of blocks. Both grow by chunks and never move.
  */
 import type { Archive } from './archive.js';
 import { ByteBlocks } from './byte-blocks.js';
@@ -13,7 +13,10 @@ const IN_CHUNK = CHUNK - 1;
 const ROW_BYTES = 24;
 const WIDEST_NARROW_UNIT = 255;
 
-/** By row, an ASCII text of up to 23 characters: names and codes. Its length, its characters, and zeros to the end. */
+/**
+ * By row, an ASCII text of up to 23 characters: names and codes. Its length, its characters, and
+ * zeros to the end.
+ */
 export class ShortTexts {
   private readonly chunks: Uint8Array[] = [];
 
@@ -63,8 +66,8 @@ export class ShortTexts {
 }
 
 /**
- * By row, a text of up to some thousand UTF-16 code units, as a run of bytes: 0 and the units in one byte each if all are
- * below 256, else 1 and the units in two, the lower first.
+ * By row, a text of up to some thousand UTF-16 code units, as a run of bytes: 0 and the units in
+ * one byte each if all are below 256, else 1 and the units in two, the lower first.
  */
 export class LongTexts {
   private readonly blocks = new ByteBlocks();

@@ -1,6 +1,7 @@
 /**
- * The undo log: while it records, every write to engine state leaves its old value here, so that an atomic batch can
- * be taken back as if it had never been. Outside of such a batch it is off and costs one predictable branch per write.
+ * The undo log: while it records, every write to the engine's state leaves its old value here, so
+ * that an atomic batch can be undone. Otherwise it is off and costs one predictable branch per
+ * write.
  */
 
 /** A piece of state that can put an old value back. */

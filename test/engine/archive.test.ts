@@ -81,6 +81,6 @@ test('an engine restored at any point goes on as the one that wrote the archive'
 test('an archive that is cut short or too long is refused', () => {
   const { engine } = openMarket(3);
   const bytes = archiveOf(engine);
-  expect(() => Engine.restore(bytes.subarray(0, bytes.length - 1))).toThrow(/cut short/);
+  expect(() => Engine.restore(bytes.subarray(0, bytes.length - 1))).toThrow(/truncated/);
   expect(() => Engine.restore(Buffer.concat([bytes, new Uint8Array(1)]))).toThrow(/more than the state/);
 });

@@ -102,7 +102,7 @@ describe('long texts', () => {
     texts.set(5, 'x'.repeat(100));
     const bytes = bytesOf(texts);
     for (const length of [0, 100, ROWS * 4 - 1, ROWS * 4 + 1, bytes.length - 1]) {
-      expect(() => copyTo(new LongTexts(), bytes.subarray(0, length))).toThrow(/cut short/);
+      expect(() => copyTo(new LongTexts(), bytes.subarray(0, length))).toThrow(/truncated/);
     }
   });
 });

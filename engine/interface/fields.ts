@@ -1,0 +1,25 @@
+/** The forms of text fields in commands. */
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
+
+const ASSET_SYMBOL = /^[A-Z0-9]{2,10}$/;
+const NAME = /^[A-Za-z0-9_-]{3,20}$/;
+const FIRST_PRINTABLE = 32;
+const LAST_PRINTABLE = 126;
+
+export const isAssetSymbol = (text: string): boolean => ASSET_SYMBOL.test(text);
+export const isUsername = (text: string): boolean => NAME.test(text);
+export const isReferralCode = (text: string): boolean => NAME.test(text);
+
+export function isText(text: string, minLength: number, maxLength: number): boolean {
+  return typeof text === 'string' && text.length >= minLength && text.length <= maxLength;
+}
+
+/** Printable ASCII, because keys are stored in one byte per character. */
+export function isIdempotencyKey(key: string): boolean {
+  if (key.length < 1 || key.length > MAX_IDEMPOTENCY_KEY_LENGTH) return false;
+  for (let i = 0; i < key.length; i++) {
+    const unit = key.charCodeAt(i);
+    if (unit < FIRST_PRINTABLE || unit > LAST_PRINTABLE) return false;
+  }
+  return true;
+}

@@ -1,0 +1,77 @@
+/**
+ * Deposits and withdrawals: money that a partner moves into an account or out of it. A transfer is
+ * made once per partner and reference, and a repeat gets the result of the first time.
+ */
+
+import { Code } from '../interface/codes.js';
+import type { Deposit, Withdraw } from '../interface/commands.js';
+import { DepositSource } from '../interface/domain.js';
+import { EventType } from '../interface/events.js';
+import { isText } from '../interface/fields.js';
+import { MAX_REFERENCE_LENGTH, MAX_TRANSFER_MICROS, MAX_TRANSFERS } from '../interface/limits.js';
+import type { State } from '../state/state.js';
+import { isRepeatOf } from '../state/transfers.js';
+import type { Users } from '../state/users.js';
+import { isIntegerBetween } from '../storage/arithmetic.js';
+
+/**
+ * Whether the partner may make the transfer is checked before the balance, so that a refusal
+ * reveals nothing about the balance.
+ */
+export function transfer(state: State, command: Deposit | Withdraw): number {
+  const { ledger, transfers } = state;
+  const isDeposit = command.kind === 'deposit';
+  if (!isIntegerBetween(command.amountMicros, 1, MAX_TRANSFER_MICROS)) return Code.invalid_command;
+  if (!isText(command.partner, 1, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
+  if (!isText(command.reference, 1, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
+  const earlier = transfers.find(command.partner, command.reference);
+  if (earlier !== null && isRepeatOf(command, earlier)) {
+    state.markReplayed(earlier.sequence, earlier.atMs);
+    writeTransferResult(state, command, earlier.availableMicros, earlier.heldMicros);
+    return Code.ok;
+  }
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  if (state.users.isOfExchange(command.userId)) return Code.exchange_account;
+  if (command.kind === 'withdraw' && !isOfPartner(state.users, command)) return Code.user_not_of_partner;
+  if (isDeposit && ledger.exceedsTotal(command.amountMicros)) return Code.limit_reached;
+  if (transfers.count >= MAX_TRANSFERS) return Code.limit_reached;
+  const available = ledger.available.values[command.userId]!;
+  if (!isDeposit && available < command.amountMicros) {
+    return state.refuse(Code.insufficient_balance, command.amountMicros, available);
+  }
+  if (earlier !== null) return Code.reference_reused;
+
+  const change = isDeposit ? command.amountMicros : 0 - command.amountMicros;
+  ledger.addAvailable(command.userId, change);
+  ledger.netDeposits.add(change);
+  const availableMicros = available + change;
+  const heldMicros = ledger.held.values[command.userId]!;
+  transfers.add(command.partner, command.reference, {
+    isDeposit,
+    userId: command.userId,
+    amountMicros: command.amountMicros,
+    sequence: state.sequence,
+    atMs: state.nowMs,
+    availableMicros,
+    heldMicros,
+  });
+  if (isDeposit)
+    state.events.write(EventType.deposited, command.userId, DepositSource.PARTNER, command.amountMicros);
+  else state.events.write(EventType.withdrawn, command.userId, command.amountMicros);
+  writeTransferResult(state, command, availableMicros, heldMicros);
+  return Code.ok;
+}
+
+/** A partner that only deposited is not the user's partner: the one that registered the user is. */
+function isOfPartner(users: Users, { userId, partner }: Withdraw): boolean {
+  return users.partners.nameOf(users.partner.values[userId]!) === partner;
+}
+
+function writeTransferResult(
+  state: State,
+  command: Deposit | Withdraw,
+  availableMicros: number,
+  heldMicros: number,
+): void {
+  state.result.write(command.userId, command.amountMicros, availableMicros, heldMicros);
+}

@@ -1,0 +1,95 @@
+/**
+ * Commands about accounts: registration, credentials, referral codes. Each function checks
+ * everything, then changes the state and writes the fields of its result; it returns the code.
+ */
+
+import { Code } from '../interface/codes.js';
+import type { Register, SetCredential, SetReferralCode } from '../interface/commands.js';
+import { DepositSource } from '../interface/domain.js';
+import { EventType } from '../interface/events.js';
+import { isReferralCode, isText, isUsername } from '../interface/fields.js';
+import {
+  MAX_CHOSEN_REFERRAL_CODES,
+  MAX_CREDENTIAL_LENGTH,
+  MAX_PARTNERS,
+  MAX_REFERENCE_LENGTH,
+  MAX_REFERRAL_CODES_PER_USER,
+  MAX_TRANSFER_MICROS,
+  MAX_USERS,
+} from '../interface/limits.js';
+import type { Partners } from '../state/partners.js';
+import type { State } from '../state/state.js';
+import type { Users } from '../state/users.js';
+import { isIntegerBetween } from '../storage/arithmetic.js';
+
+export function register(state: State, command: Register): number {
+  const { users } = state;
+  if (!isUsername(command.username) || !isText(command.credential, 0, MAX_CREDENTIAL_LENGTH)) {
+    return Code.invalid_command;
+  }
+  if (!isText(command.referralCode, 0, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
+  if (!isIntegerBetween(command.grantMicros, 0, MAX_TRANSFER_MICROS)) return Code.invalid_command;
+  if (command.partner !== null && !isText(command.partner, 1, MAX_REFERENCE_LENGTH))
+    return Code.invalid_command;
+  if (users.find(command.username) !== 0) return Code.username_taken;
+  const referrerId = command.referralCode === '' ? 0 : users.codes.ownerOf(command.referralCode);
+  if (command.referralCode !== '' && referrerId === 0) return Code.referral_code_unknown;
+  if (users.count >= MAX_USERS || state.ledger.exceedsTotal(command.grantMicros)) return Code.limit_reached;
+  if (isOneTooMany(users.partners, command.partner)) return Code.limit_reached;
+
+  const { username, credential } = command;
+  const partner = command.partner === null ? 0 : users.partners.findOrAdd(command.partner);
+  const userId = users.add({ username, credential, referrerId, partner }, state.nowMs);
+  state.ensureUsers(userId + 1);
+  state.learnSecret(command.credential);
+  state.events.write(EventType.userRegistered, userId, referrerId, partner);
+  if (command.grantMicros > 0) {
+    state.ledger.addAvailable(userId, command.grantMicros);
+    state.ledger.netDeposits.add(command.grantMicros);
+    state.events.write(EventType.deposited, userId, DepositSource.GRANT, command.grantMicros);
+  }
+  state.result.push(userId);
+  return Code.ok;
+}
+
+/** Whether the partner would be one more than the exchange may have. */
+function isOneTooMany(partners: Partners, name: string | null): boolean {
+  return name !== null && partners.find(name) === 0 && partners.count >= MAX_PARTNERS;
+}
+
+export function setCredential(state: State, command: SetCredential): number {
+  if (!isText(command.credential, 0, MAX_CREDENTIAL_LENGTH)) return Code.invalid_command;
+  if (!state.users.exists(command.userId)) return Code.user_not_found;
+  const version = state.users.setCredential(command.userId, command.credential);
+  state.learnSecret(command.credential);
+  state.events.write(EventType.credentialSet, command.userId, version);
+  state.result.write(command.userId, version);
+  return Code.ok;
+}
+
+export function setReferralCode(state: State, command: SetReferralCode): number {
+  const { users } = state;
+  if (!isReferralCode(command.code)) return Code.invalid_command;
+  if (!users.exists(command.userId)) return Code.user_not_found;
+  const owner = users.codes.ownerOf(command.code);
+  if (owner !== 0 && owner !== command.userId) return Code.referral_code_taken;
+  if (owner === 0 && isOutOfCodes(users, command.userId)) return Code.limit_reached;
+
+  users.codes.set(command.userId, command.code);
+  state.events.write(EventType.referralCodeSet, command.userId);
+  state.result.write(
+    command.userId,
+    users.referredUsers.values[command.userId]!,
+    users.referralEarned.values[command.userId]!,
+    users.pendingReferralMicros(command.userId),
+    users.referrer.values[command.userId]!,
+  );
+  return Code.ok;
+}
+
+/** First codes do not count: a registration must never fail because the codes are used up. */
+function isOutOfCodes({ codes, count }: Users, userId: number): boolean {
+  return (
+    codes.countOf(userId) >= MAX_REFERRAL_CODES_PER_USER || codes.count - count >= MAX_CHOSEN_REFERRAL_CODES
+  );
+}
