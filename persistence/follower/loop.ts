@@ -149,7 +149,6 @@ export class FollowerLoop {
   }
 
   private disagree(error: JournalError): void {
-    if (this.disagreed) return;
     this.disagreed = true;
     const sequence = error.firstBadSequence ?? this.options.board.get('applied') + 1;
     this.report({ kind: 'disagreement', sequence, message: error.message });
