@@ -1,10 +1,11 @@
 /**
- * A data folder that this process alone holds: locked and judged, then recovered from, then written to.
+ * A data folder that this process alone holds: locked and judged, then recovered from, then written
+ * to.
  *
- * Always holds: nothing in the folder is changed before {@link DataFolder.openJournal}. The folder is judged on connections
- * that leave no trace, because closing a connection that can write folds journal.db-wal into journal.db and drops a
- * torn end. The one exception is a sync: what a killed process wrote and did not sync is synced before it counts as
- * committed.
+ * Always holds: nothing in the folder is changed before {@link DataFolder.openJournal}. The folder
+ * is judged on connections that leave no trace, because closing a connection that can write folds
+ * journal.db-wal into journal.db and drops a torn end. The one exception is a sync: what a killed
+ * process wrote and did not sync is synced before it counts as committed.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,15 +24,16 @@ export interface DataFolderOptions {
   /** Default `full`. */
   durability?: Durability;
   /**
-   * Treat a journal without journal.head as complete. Default false: without journal.head nothing shows whether the end
-   * of the journal is missing, and a copy of journal.db made without journal.db-wal looks the same.
+   * Treat a journal without journal.head as complete. Default false: without journal.head nothing
+   * shows whether the end of the journal is missing, and a copy of journal.db made without
+   * journal.db-wal looks the same.
    */
   acceptMissingMark?: boolean;
 }
 
 /**
- * Opens the journal of a folder and holds the folder's lock until the journal is closed. Creates a journal where there
- * is none.
+ * Opens the journal of a folder and holds the folder's lock until the journal is closed. Creates a
+ * journal where there is none.
  * @throws JournalError when the folder is in use or refused; then nothing has been changed.
  */
 export async function openJournal(options: DataFolderOptions): Promise<Journal> {
@@ -53,11 +55,11 @@ export class DataFolder {
     private readonly found: FoundJournal,
   ) {}
 
-  /** @throws JournalError when the folder is in use or refused; then nothing in it has been changed. */
+  /** @throws JournalError when the folder is in use or refused; it is then unchanged. */
   static async lock(options: DataFolderOptions): Promise<DataFolder> {
     const { folder, acceptMissingMark = false } = options;
     await createPrivateFolder(folder);
-    // A folder without a lock file is in nobody's use. If it is refused, it does not get a lock file either.
+    // Without a lock file the folder is not in use. If it is refused, no lock file is created.
     if (!hasLock(folder)) await judgeFolder(folder, { acceptMissingMark });
     const folderLock = await lockFolder(folder);
     try {
@@ -70,14 +72,15 @@ export class DataFolder {
     }
   }
 
-  /** What the operator should know about the state of the folder; null when all was as it was left. */
+  /** What the operator should know about the folder; null: it was as the exchange left it. */
   get notice(): string | null {
     return this.found.notice;
   }
 
   /**
    * The engine at the end of the journal. Called before {@link openJournal}.
-   * @throws JournalError when the journal leads to another state than the exchange had that wrote it.
+   * @throws JournalError when the journal leads to another state than the exchange had that wrote
+   *   it.
    */
   async recover(options: { log: RecoveryLog; elapsedMs: () => number }): Promise<Engine> {
     if (this.found.isNew) return new Engine();

@@ -1,11 +1,11 @@
 /**
- * The judgement of a data folder: whether an exchange may start on it. The start of an exchange and `replay verify` both
- * use this file, so they cannot disagree.
+ * The judgement of a data folder: whether an exchange may start on it. The start of an exchange and
+ * `replay verify` both use this file, so they cannot disagree.
  *
  * An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
- *   2. the journal is of this version, and the hash of every batch from the first to the last is right, whatever the
- *      snapshots cover;
+ *   2. the journal is of this version, and the hash of every batch from the first to the last is
+ *      right, whatever the snapshots cover;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
  *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
  *   5. journal.head can be read, or the operator has accepted that it cannot.
@@ -46,16 +46,19 @@ interface DerivedFiles {
 }
 
 /**
- * @throws JournalError that says what is wrong, from which sequence on, and what to do; FolderDisturbed when an exchange
- *   was started on the folder meanwhile, which cannot happen under the folder's lock.
+ * @throws JournalError that says what is wrong, from which sequence on, and what to do;
+ *   FolderDisturbed when an exchange was started on the folder meanwhile, which cannot happen under
+ *   the folder's lock.
  */
 export async function judgeFolder(folder: string, options: JudgementOptions): Promise<FoundJournal> {
-  // Before the journal, so that a journal that is being written is never behind the files made from it.
+  // Before the journal, so that a journal that is being written is never behind the files made from
+  // it.
   const derived = await derivedFilesOf(folder);
   if (!(await hasJournal(folder, derived, options))) {
     return { isNew: true, end: GENESIS, notice: 'a new journal was created' };
   }
-  // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this process.
+  // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this
+  // process.
   const writeVersion = writeVersionOf(join(folder, JOURNAL_FILE));
   const { reader, wasDisturbed } = await openReadOnlyJournal(folder);
   try {
@@ -94,7 +97,7 @@ async function hasJournal(
   throw new JournalError(`${path} is gone or empty, but ${what}`, 1);
 }
 
-/** A file without tables is no journal yet: a new journal gets its tables in one transaction. */
+/** A file without tables is not a journal yet: a new journal gets its tables in one transaction. */
 async function hasTables(path: string): Promise<boolean> {
   try {
     const { database } = await openReadOnly(path);
@@ -122,20 +125,21 @@ function evidenceOf(
   }
   if (newest !== undefined) {
     return (
-      `the snapshot ${newest.path} was taken at sequence ${newest.sequence}, from commands that had been committed. ` +
-      `${PUT_BACK} Only if no journal belongs here, remove the folder snapshots.`
+      `the snapshot ${newest.path} was taken at sequence ${newest.sequence}, from commands ` +
+      `that had been committed. ${PUT_BACK} Only if no journal belongs here, remove the ` +
+      'folder snapshots.'
     );
   }
   if (historySequence > 0) {
     return (
-      `${HISTORY_FILE} was made from commands up to ${historySequence}, which had been committed. ${PUT_BACK} Only if no ` +
-      `journal belongs here, remove ${HISTORY_FILE}.`
+      `${HISTORY_FILE} was made from commands up to ${historySequence}, which had been ` +
+      `committed. ${PUT_BACK} Only if no journal belongs here, remove ${HISTORY_FILE}.`
     );
   }
   if (state.state !== 'unreadable' || acceptMissingMark) return null;
   return (
-    `${HEAD_FILE} is unreadable, so it is unknown what had been committed. ${PUT_BACK} If there never was a journal here, ` +
-    'start once with ACCEPT_MISSING_MARK=on.'
+    `${HEAD_FILE} is unreadable, so it is unknown what had been committed. ${PUT_BACK} If ` +
+    'there never was a journal here, start once with ACCEPT_MISSING_MARK=on.'
   );
 }
 
@@ -165,7 +169,7 @@ async function historySequence(folder: string): Promise<number> {
   }
 }
 
-/** In the header of an SQLite file. SQLite opens a file of a later write version for reading only. */
+/** In the header of an SQLite file. SQLite does not write to files of a later write version. */
 const WRITE_VERSION_AT = 18;
 const WRITE_VERSION_MAX = 2;
 
@@ -182,8 +186,9 @@ function writeVersionOf(path: string): number {
 
 function notWritable(path: string, end: number): JournalError {
   return new JournalError(
-    `${path} has all rows up to sequence ${end} as they were written, but the structure of its header is damaged: because ` +
-      `of byte ${WRITE_VERSION_AT}, SQLite would not write to it. ${PUT_BACK}`,
+    `${path} has all rows up to sequence ${end} as they were written, but the structure of ` +
+      `its header is damaged: because of byte ${WRITE_VERSION_AT}, SQLite would not write to ` +
+      `it. ${PUT_BACK}`,
     end + 1,
   );
 }
@@ -194,9 +199,10 @@ function checkDerivedFiles({ snapshots, historySequence }: DerivedFiles, end: nu
   }
   if (historySequence <= end) return;
   throw new JournalError(
-    `the journal ends at sequence ${end}, but ${HISTORY_FILE} was made from commands up to ${historySequence}, which had ` +
-      `been committed: acknowledged commands are missing from the journal. ${PUT_BACK} Only if ${HISTORY_FILE} was copied ` +
-      'here from another folder, or to accept the loss, remove it.',
+    `the journal ends at sequence ${end}, but ${HISTORY_FILE} was made from commands up to ` +
+      `${historySequence}, which had been committed: acknowledged commands are missing from ` +
+      `the journal. ${PUT_BACK} Only if ${HISTORY_FILE} was copied here from another folder, ` +
+      'or to accept the loss, remove it.',
     end + 1,
   );
 }
@@ -212,9 +218,9 @@ function noticeOf(
       return `journal.head was ${state.state}; the journal was accepted as complete, with its end at ${end.sequence}`;
     }
     throw new UnmarkedJournal(
-      `${join(folder, HEAD_FILE)} is ${state.state}, so it is unknown whether the journal, which ends at sequence ` +
-        `${end.sequence}, is complete. ${PUT_BACK} If this journal is known to be complete, start once with ` +
-        'ACCEPT_MISSING_MARK=on.',
+      `${join(folder, HEAD_FILE)} is ${state.state}, so it is unknown whether the journal, ` +
+        `which ends at sequence ${end.sequence}, is complete. ${PUT_BACK} If this journal is ` +
+        'known to be complete, start once with ACCEPT_MISSING_MARK=on.',
       end.sequence + 1,
     );
   }

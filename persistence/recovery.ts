@@ -1,9 +1,11 @@
 /**
- * An engine fed by a journal: recovery after a stop, and the same for the follower and the replay tool.
+ * An engine fed by a journal: recovery after a stop, and the same for the follower and the replay
+ * tool.
  *
- * Always holds: after each batch the engine has the sequence and the digest that the exchange had when it wrote the
- * batch. Otherwise the journal or the program has changed since, and a {@link JournalError} says where; the engine must
- * then not be used any more. From a snapshot or from the first command, the engine at the end of the journal is the same.
+ * Always holds: after each batch the engine has the sequence and the digest that the exchange had
+ * when it wrote the batch. Otherwise the journal or the program has changed since, and a {@link
+ * JournalError} says where; the engine must then not be used any more. From a snapshot or from the
+ * first command, the engine at the end of the journal is the same.
  */
 import type { Engine } from '../engine/engine.js';
 import type { Command } from '../engine/interface/commands.js';
@@ -17,7 +19,7 @@ export interface RecoveryOptions {
   reader: JournalReader;
   /** Empty, or at `after`. */
   engine: Engine;
-  /** The engine's position when it is not empty: the end of the batch at which a snapshot was taken. */
+  /** The position of an engine that is not empty: the end of a batch. */
   after?: JournalPosition;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
@@ -52,8 +54,10 @@ export interface SnapshotRecovery {
 }
 
 /**
- * The engine at the end of the journal: from the newest usable snapshot, or else from the first command.
- * @throws JournalError when the journal is damaged, or when an undamaged snapshot shows that commands are missing from it.
+ * The engine at the end of the journal: from the newest usable snapshot, or else from the first
+ * command.
+ * @throws JournalError when the journal is damaged, or when an undamaged snapshot shows that
+ *   commands are missing from it.
  */
 export async function recoverFromSnapshot(options: {
   /** The data folder. */
@@ -90,7 +94,8 @@ export async function recoverFromSnapshot(options: {
 
 /**
  * Applies every batch of the journal that the engine has not seen.
- * @throws JournalError naming the first sequence that is missing, damaged or does not lead to the recorded digest.
+ * @throws JournalError naming the first sequence that is missing, damaged or does not lead to the
+ *   recorded digest.
  */
 export async function recover(options: RecoveryOptions): Promise<RecoveryReport> {
   const { reader, engine, after = GENESIS, elapsedMs } = options;
@@ -112,13 +117,14 @@ function checkStart(engine: Engine, after: JournalPosition): void {
   const digestFits = after.digest === null || after.digest === engine.digest();
   if (engine.sequence === after.sequence && digestFits) return;
   throw new JournalError(
-    `the engine is at sequence ${engine.sequence} with the digest ${engine.digest()}, not at ${after.sequence} with ` +
-      `${after.digest}: the snapshot that it started from does not belong to this journal`,
+    `the engine is at sequence ${engine.sequence} with the digest ${engine.digest()}, not at ` +
+      `${after.sequence} with ${after.digest}: the snapshot that it started from does not ` +
+      'belong to this journal',
     after.sequence + 1,
   );
 }
 
-/** Called before or after the engine applies a command; after, the engine has its result and events. */
+/** Called before or after a command is applied; after, the engine has its result and events. */
 export type CommandObserver = (command: Command, atMs: number) => void;
 
 /** Applies batches to one engine, in order. */
@@ -131,7 +137,7 @@ export class Replay {
     private readonly applying: CommandObserver = () => {},
   ) {}
 
-  /** @throws JournalError naming the first sequence that cannot be applied, or whose batch leads to another digest. */
+  /** @throws JournalError at the first command that cannot be applied, or at another digest. */
   apply(batch: JournalBatch): void {
     const { engine, frames } = this;
     if (batch.firstSequence !== engine.sequence + 1) {
@@ -179,8 +185,9 @@ export class Replay {
 
 function mismatch(sequence: number, what: string, cause?: unknown): JournalError {
   return new JournalError(
-    `the journal's command at sequence ${sequence} ${what}. Its row is undamaged, so it was written by another or a ` +
-      'faulty version of this program: replay it with the version that wrote it.',
+    `the journal's command at sequence ${sequence} ${what}. Its row is undamaged, so it was ` +
+      'written by another or a faulty version of this program: replay it with the version that ' +
+      'wrote it.',
     sequence,
     cause,
   );
@@ -188,9 +195,11 @@ function mismatch(sequence: number, what: string, cause?: unknown): JournalError
 
 function otherDigest(batch: JournalBatch, digest: string): JournalError {
   return new JournalError(
-    `after sequence ${batch.lastSequence} the engine's digest is ${digest}, but the exchange that wrote the journal had ` +
-      `${batch.digest}: one of the commands from ${batch.firstSequence} on had another result then. This is another ` +
-      'version of the program, or one of the two runs had faulty memory: replay it with the version that wrote it.',
+    `after sequence ${batch.lastSequence} the engine's digest is ${digest}, but the exchange ` +
+      `that wrote the journal had ${batch.digest}: one of the commands from ` +
+      `${batch.firstSequence} on had another result then. This is another version of the ` +
+      'program, or one of the two runs had faulty memory: replay it with the version that ' +
+      'wrote it.',
     batch.firstSequence,
   );
 }

@@ -1,8 +1,9 @@
 /**
- * Replies, reads and stream messages that wait until their sequence is durable, in order of sequence.
+ * Replies, reads and stream messages that wait until their sequence is durable, in order of
+ * sequence.
  *
- * Always holds: targets of one sequence are released in the order in which they were added. The queue is a ring buffer of
- * two arrays that grow and are reused, so waiting allocates nothing.
+ * Always holds: targets of one sequence are released in the order in which they were added. The
+ * queue is a ring buffer of two arrays that grow and are reused, so waiting allocates nothing.
  */
 
 export interface ReleaseTarget {

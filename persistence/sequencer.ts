@@ -1,18 +1,23 @@
 /**
- * The sequencer: gives every command its sequence and time, applies it, and releases nothing about it before it is durable.
+ * The sequencer: gives every command its sequence and time, applies it, and releases nothing about
+ * it before it is durable.
  *
  *   submit → frame → engine.apply → open batch → (one commit at a time) → durable → release
  *
- * Batches are group commits: while one is being written, the next fills, and it is written as soon as the disk is free.
- * When the disk is idle, a batch is written after the current events of the event loop, so that commands that arrived
- * together are committed together.
+ * Batches are group commits: while one is being written, the next fills, and it is written as soon
+ * as the disk is free. When the disk is idle, a batch is written after the current events of the
+ * event loop, so that commands that arrived together are committed together.
  *
  * Always holds:
- * - the frame of a command is made before the engine sees it, so a command that cannot be journalled changes nothing;
- * - a command's sequence is its place in the journal: the engine is ahead of the journal only by the batches held here;
- * - targets are released in order of sequence, and only when the journal has reported that sequence as durable;
- * - after a failure (of a commit, of the engine, of a release) nothing is committed or released any more, and `onFatal` is
- *   called, once. The process must then end: memory is ahead of the disk, and only the journal has the truth.
+ * - the frame of a command is made before the engine sees it, so a command that cannot be
+ *   journalled changes nothing;
+ * - a command's sequence is its place in the journal: the engine is ahead of the journal only by
+ *   the batches held here;
+ * - targets are released in order of sequence, and only when the journal has reported that sequence
+ *   as durable;
+ * - after a failure (of a commit, of the engine, of a release) nothing is committed or released any
+ *   more, and `onFatal` is called, once. The process must then end: memory is ahead of the disk,
+ *   and only the journal has the truth.
  */
 import type { Engine } from '../engine/engine.js';
 import type { Command } from '../engine/interface/commands.js';
@@ -26,7 +31,7 @@ export type { ReleaseTarget } from './release-queue.js';
 
 /** When the frames of a batch have this many bytes, the next command starts another batch. */
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** The most bytes of frames that wait for the disk. The gateway sheds load long before; this only bounds memory. */
+/** Bytes of frames that may wait for the disk. It bounds memory; the gateway sheds load before. */
 const BACKLOG_BYTES = 256 * 1024 * 1024;
 /** Buffers kept for reuse: one being written, one being filled. */
 const SPARE_WRITERS = 2;
@@ -161,10 +166,11 @@ export class Sequencer {
   }
 
   /**
-   * Executes a command and returns the engine's result, which is valid until the next submit. The result may leave the
-   * process when `engine.sequence` is durable ({@link releaseAt}).
-   * @throws FrameError for a command that the types do not allow, and SubmitRefused when too much waits for the disk or
-   *   the sequencer is closing; both change nothing. When the engine throws, its error, after onFatal.
+   * Executes a command and returns the engine's result, which is valid until the next submit. The
+   * result may leave the process when `engine.sequence` is durable ({@link releaseAt}).
+   * @throws FrameError for a command that the types do not allow, and SubmitRefused when too much
+   *   waits for the disk or the sequencer is closing; both change nothing. When the engine throws,
+   *   its error, after onFatal.
    */
   submit(command: Command): NumberBuffer {
     if (this.fatal !== null || this.closing || this.backlogBytes >= this.backlogLimitBytes)
@@ -187,9 +193,9 @@ export class Sequencer {
   }
 
   /**
-   * Releases the target as soon as everything up to `sequence` is durable. If it already is: before this returns, or, when
-   * called within a release, after the releases that precede it. In order of sequence, then of the calls. Never after a
-   * failure.
+   * Releases the target as soon as everything up to `sequence` is durable. If it already is: before
+   * this returns, or, when called within a release, after the releases that precede it. In order of
+   * sequence, then of the calls. Never after a failure.
    */
   releaseAt(sequence: number, target: ReleaseTarget): void {
     if (!(sequence >= 0 && sequence <= this.engine.sequence)) {
@@ -200,7 +206,7 @@ export class Sequencer {
     if (sequence <= this.durable) this.release();
   }
 
-  /** Accepts no more commands, commits and releases the rest, and closes the journal. Rejects after a failure. */
+  /** Refuses new commands, commits and releases the rest, and closes. Rejects after a failure. */
   async close(): Promise<void> {
     if (this.closing) throw new Error('the sequencer is already closing');
     this.closing = true;
@@ -226,7 +232,7 @@ export class Sequencer {
     );
   }
 
-  /** Called before the next command is applied: the batch's digest is the engine's after the batch's last command. */
+  /** Before the next command is applied: the digest is that after the batch's last command. */
   private closeBatch(): void {
     const writer = this.open;
     const lastSequence = this.engine.sequence;

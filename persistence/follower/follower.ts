@@ -1,11 +1,12 @@
 /**
- * The trading thread's side of the follower: a thread with an engine of its own, fed by the journal alone. The follower
- * checks that the journal leads to the state that the exchange had, writes snapshots, and keeps the history and the
- * leaderboards.
+ * The trading thread's side of the follower: a thread with an engine of its own, fed by the journal
+ * alone. The follower checks that the journal leads to the state that the exchange had, writes
+ * snapshots, and keeps the history and the leaderboards.
  *
- * Always holds: the trading thread never waits for the follower, and tells it only that something was committed. If the
- * journal disagrees with the exchange, `onDisagreement` is called, once. A thread that fails (out of memory, say) is
- * restarted, up to RESTARTS_MAX times within RESTARTS_WITHIN_MS: it continues where it was.
+ * Always holds: the trading thread never waits for the follower, and tells it only that something
+ * was committed. If the journal disagrees with the exchange, `onDisagreement` is called, once. A
+ * thread that fails (out of memory, say) is restarted, up to RESTARTS_MAX times within
+ * RESTARTS_WITHIN_MS: it continues where it was.
  */
 import { Worker } from 'node:worker_threads';
 import { HistoryClient } from './history-client.js';
@@ -25,15 +26,15 @@ export interface FollowerOptions {
   folder: string;
   /** Of the end of the journal. */
   durableSequence: number;
-  /** The most commands, and the most of the exchange's time, between snapshots. Defaults: 500,000; 5 minutes. */
+  /** The most commands and exchange time between snapshots. Defaults: 500,000; 5 minutes. */
   snapshotEveryCommands?: number;
   snapshotEveryMs?: number;
   log: FollowerLog;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
-  /** The journal does not lead to this exchange's state: trading must stop. `sequence` is the first bad one. */
+  /** The journal does not lead to this exchange's state, from `sequence` on: trading must stop. */
   onDisagreement: (sequence: number, message: string) => void;
-  /** The thread has failed too often: nothing checks the journal any more, and there is no history. */
+  /** The thread has failed too often: nothing checks the journal, and there is no history. */
   onFailure: (error: Error) => void;
 }
 
@@ -41,15 +42,15 @@ export interface FollowerStatus {
   /** The last sequence that was applied and agreed; the last one in the history. */
   appliedSequence: number;
   projectedSequence: number;
-  /** Commands that are durable and not in the history, and the time since the oldest of them was committed. */
+  /** Commands that are durable and not in the history, and the age of the oldest commit. */
   lagCommands: number;
   lagMs: number;
-  /** Of the newest snapshot; 0: none. The time is the exchange's, and 0 until this process has written a snapshot. */
+  /** Of the newest snapshot; 0: none. `snapshotAtMs` is 0 until this process has written one. */
   snapshotSequence: number;
   snapshotAtMs: number;
   /** Entries of lists in history.db, and markets. */
   historyEntries: number;
-  /** Why the follower cannot continue now (it retries), null while it works; and how often that has happened. */
+  /** Why the follower cannot continue now (it retries), null: it works; and the number of times. */
   trouble: string | null;
   troubleCount: number;
 }
@@ -115,8 +116,8 @@ export class Follower {
   }
 
   /**
-   * Ends the thread after the batch that it is applying, or at once while it loads a snapshot. Pending reads are answered
-   * `unavailable`.
+   * Ends the thread after the batch that it is applying, or at once while it loads a snapshot.
+   * Pending reads are answered `unavailable`.
    */
   async close(): Promise<void> {
     this.end('the exchange is closing');
@@ -208,7 +209,7 @@ export class Follower {
   }
 }
 
-/** The compiled thread, also when this file runs from source, as in tests: Node.js 20 does not run TypeScript. */
+/** The compiled thread, also when tests run this file as source: Node.js 20 runs no TypeScript. */
 function workerUrl(): URL {
   const isSource = import.meta.url.endsWith('.ts');
   return new URL(isSource ? '../../dist/persistence/follower/worker.js' : './worker.js', import.meta.url);

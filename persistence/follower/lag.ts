@@ -1,8 +1,9 @@
 /**
- * The follower's lag in time: how long the oldest commit that is not in the history has been durable.
+ * The follower's lag in time: how long the oldest commit that is not in the history has been
+ * durable.
  *
- * Commits within 100 ms share a mark with the time of the first, so the lag is never too small, and at most 100 ms too
- * large.
+ * Commits within 100 ms share a mark with the time of the first, so the lag is never too small, and
+ * at most 100 ms too large.
  */
 const MARK_MS = 100;
 /** The most marks kept. When they are full, the lag is far beyond any limit. */
@@ -29,7 +30,7 @@ export class CommitMarks {
     }
   }
 
-  /** 0 when the history has every commit. A history that is rebuilt goes back; its lag counts from the first call after. */
+  /** 0 when the history has every commit. After a rebuild begins, counts from the next call. */
   lagMs(projectedSequence: number, nowMs: number): number {
     if (this.marks.length === 0 && this.lastSequence > projectedSequence) {
       this.marks.push({ sequence: this.lastSequence, atMs: nowMs });

@@ -1,16 +1,20 @@
 /**
- * The follower's main loop: one session after another, until it is closed or the journal disagrees with the exchange.
+ * The follower's main loop: one session after another, until it is closed or the journal disagrees
+ * with the exchange.
  *
- * - Damage in history.db is logged, the file is removed, and the next session rebuilds it, after a pause if there
- *   was damage before.
- * - A journal that is damaged, or leads this engine to another digest, is reported with the sequence, and ends the loop.
- * - Anything else (a file that cannot be read now, a full disk) is reported as trouble and retried, after a quarter of a
- *   second at first and ten seconds at most. Trading does not depend on it.
+ * - Damage in history.db is logged, the file is removed, and the next session rebuilds it, after a
+ *   pause if there was damage before.
+ * - A journal that is damaged, or leads this engine to another digest, is reported with the
+ *   sequence, and ends the loop.
+ * - Anything else (a file that cannot be read now, a full disk) is reported as trouble and retried,
+ *   after a quarter of a second at first and ten seconds at most. Trading does not depend on it.
  *
- * Reads that come before the first session is open wait for it; between sessions they are `unavailable`.
+ * Reads that come before the first session is open wait for it; between sessions they are
+ * `unavailable`.
  *
- * A session does not check the batches before its snapshot: the exchange checked the hash of every batch before it
- * started (judgement.ts), and a snapshot taken since holds only batches that the follower itself has checked.
+ * A session does not check the batches before its snapshot: the exchange checked the hash of every
+ * batch before it started (judgement.ts), and a snapshot taken since holds only batches that the
+ * follower itself has checked.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HistoryRequest } from '../history/requests.js';
@@ -43,13 +47,13 @@ export class FollowerLoop {
   private disagreed = false;
   /** Whether the history has been damaged before. */
   private wasDamaged = false;
-  /** Failures since the follower last caught up with the journal; and the last of them, null: it has caught up. */
+  /** Failures since the follower last caught up, and the last of them (null: none). */
   private failures = 0;
   private problem: string | null = null;
 
   constructor(
     private readonly options: SessionOptions,
-    private readonly tell: (news: FollowerNews) => void,
+    private readonly report: (news: FollowerNews) => void,
   ) {}
 
   /** Settles when the follower is closed or has found a disagreement. */
@@ -111,7 +115,7 @@ export class FollowerLoop {
     this.problem = message;
     const problem = error instanceof JournalUnavailable ? message : String(stack);
     log.error({ problem }, 'the follower has failed and will retry');
-    this.tell({ kind: 'trouble', problem: message });
+    this.report({ kind: 'trouble', problem: message });
     await this.closeSession('the follower has failed and will retry');
     await this.pause();
   }
@@ -127,7 +131,7 @@ export class FollowerLoop {
     if (this.problem === null) return;
     this.problem = null;
     this.options.log.info({}, 'the follower works again');
-    this.tell({ kind: 'trouble', problem: null });
+    this.report({ kind: 'trouble', problem: null });
   }
 
   private async closeSession(reason: string): Promise<void> {
@@ -145,10 +149,9 @@ export class FollowerLoop {
   }
 
   private disagree(error: JournalError): void {
-    if (this.disagreed) return;
     this.disagreed = true;
     const sequence = error.firstBadSequence ?? this.options.board.get('applied') + 1;
-    this.tell({ kind: 'disagreement', sequence, message: error.message });
+    this.report({ kind: 'disagreement', sequence, message: error.message });
     this.close();
   }
 }

@@ -24,7 +24,7 @@ export type FromFollower =
   | { kind: 'log'; level: LogLevel; fields: object; message: string }
   /** The follower cannot continue now and retries; null: it works again. */
   | { kind: 'trouble'; problem: string | null }
-  /** The follower has stopped for good: the journal is damaged, or leads to another state than the exchange has. */
+  /** Final: the journal is damaged, or leads to another state than the exchange has. */
   | { kind: 'disagreement'; sequence: number; message: string };
 
 export interface FollowerLog {

@@ -1,14 +1,15 @@
 /**
- * The follower's progress in shared memory: a few numbers that the trading thread and the follower's thread exchange
- * without messages.
+ * The follower's progress in shared memory: a few numbers that the trading thread and the
+ * follower's thread exchange without messages.
  *
- * The follower sleeps when it has applied everything that is durable. Before it sleeps it sets the idle flag and checks
- * the durable sequence again. The trading thread stores the durable sequence first and then clears the flag, and sends a
- * message only if the flag was set. So no commit is missed, and under load commits cost no messages.
+ * The follower sleeps when it has applied everything that is durable. Before it sleeps it sets the
+ * idle flag and checks the durable sequence again. The trading thread stores the durable sequence
+ * first and then clears the flag, and sends a message only if the flag was set. So no commit is
+ * missed, and under load commits cost no messages.
  *
- * A thread that is busy for seconds, as the follower is while it loads a snapshot, receives no messages. So it marks such
- * work as interruptible: the trading thread may terminate it there. (A thread with SQLite calls under way must not be
- * terminated: the whole process would end.)
+ * A thread that is busy for seconds, as the follower is while it loads a snapshot, receives no
+ * messages. So it marks such work as interruptible: the trading thread may terminate it there. (A
+ * thread with SQLite calls under way must not be terminated: the whole process would end.)
  */
 
 const SLOTS = ['durable', 'applied', 'projected', 'snapshotSequence', 'snapshotAtMs', 'entryCount'] as const;
@@ -47,8 +48,9 @@ export class ProgressBoard {
   }
 
   /**
-   * Runs long work, during which the thread may be terminated; no call into SQLite may be under way. If the follower is
-   * closing before or after the work, calls `end`, which must end the thread.
+   * Runs long work, during which the thread may be terminated; no call into SQLite may be under
+   * way. If the follower is closing before or after the work, calls `end`, which must end the
+   * thread.
    */
   workInterruptibly<T>(work: () => T, end: () => void): T {
     this.setInterruptible(Interruptible.no, Interruptible.yes, end);
@@ -59,7 +61,7 @@ export class ProgressBoard {
     }
   }
 
-  /** From now on no such work begins. Returns whether some is under way, so that the thread must be terminated. */
+  /** Lets no such work begin. Returns whether some is under way: terminate the thread then. */
   close(): boolean {
     return Atomics.exchange(this.interruptible, 0, Interruptible.closing) === Interruptible.yes;
   }

@@ -1,16 +1,18 @@
 /**
- * A session of the follower: an engine fed by the journal alone, and the history, the leaderboards and the snapshots made
- * from it. It begins with history.db and the newest snapshot that is not after it, and follows the journal until it is
- * stopped or fails.
+ * A session of the follower: an engine fed by the journal alone, and the history, the leaderboards
+ * and the snapshots made from it. It begins with history.db and the newest snapshot that is not
+ * after it, and follows the journal until it is stopped or fails.
  *
  * Always holds:
- * - after each batch the engine has the digest that the exchange had (recovery.ts), and the chain is unbroken;
- * - history is written in whole batches, one transaction at a time. Waiting entries are bounded: beyond the limit the
- *   next batch is not read before the transaction is done.
+ * - after each batch the engine has the digest that the exchange had (recovery.ts), and the chain
+ *   is unbroken;
+ * - history is written in whole batches, one transaction at a time. Waiting entries are bounded:
+ *   beyond the limit the next batch is not read before the transaction is done.
  *
- * A read of the journal and a transaction cost about as much as hundreds of commands, however few they are for. So the
- * follower waits a moment for commits to collect and then follows them together, unless a read waits for them. On a
- * machine with few cores this leaves more time to the trading thread.
+ * A read of the journal and a transaction cost about as much as hundreds of commands, however few
+ * they are for. So the follower waits a moment for commits to collect and then follows them
+ * together, unless a read waits for them. On a machine with few cores this leaves more time to the
+ * trading thread.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
@@ -34,7 +36,7 @@ import { FollowerSnapshots, type SnapshotSchedule, type WriteSnapshot } from './
 
 /** How long commits collect while no read waits for them. */
 const GATHER_MS = 100;
-/** Entries, or commands, after which a transaction is begun although there are more batches to follow. */
+/** A transaction is begun after so many entries or commands, although more batches follow. */
 const TRANSACTION_ENTRIES = 50_000;
 const TRANSACTION_COMMANDS = 50_000;
 /** The most entries that wait for a transaction; beyond, the journal is not read on. */
@@ -208,7 +210,7 @@ export class FollowerSession {
     await this.serveDueReads();
   }
 
-  /** Reads of the database are served when the history is at the engine's sequence: brings it there if some wait. */
+  /** Brings the history to the engine's sequence if reads of the database wait for that. */
   private async serveDueReads(): Promise<void> {
     if (this.reads.areDue) await this.committed();
   }
@@ -235,7 +237,7 @@ export class FollowerSession {
     this.serve();
   }
 
-  /** Begins a transaction with all pending changes, unless one is under way: they are written after it. */
+  /** Begins a transaction with all pending changes; after the current one, if there is one. */
   private startCommit(): void {
     const { projection, position } = this;
     const { store } = this.opened;
@@ -301,7 +303,8 @@ export class FollowerSession {
     if (this.isEnding() || this.position.sequence > before) return;
     const durable = this.board.get('durable');
     throw new JournalError(
-      `the journal ends at sequence ${before}, but ${durable} had been committed: its end has been removed`,
+      `the journal ends at sequence ${before}, but ${durable} had been committed: its end ` +
+        'has been removed',
       before + 1,
     );
   }

@@ -1,12 +1,14 @@
 /**
- * When the follower takes snapshots: after a number of commands or a time of the exchange, one at a time, at the end of a
- * journal batch that is also in the history (and there on disk, unless a long read delays the checkpoint).
+ * When the follower takes snapshots: after a number of commands or a time of the exchange, one at a
+ * time, at the end of a journal batch that is also in the history (and there on disk, unless a long
+ * read delays the checkpoint).
  *
- * So after a crash the history is rarely behind the newest snapshot. If it is, after a power cut or because it is an older
- * copy, the session begins with an older snapshot, one not after the history, or with an empty engine, and catches up
- * before it answers.
+ * So after a crash the history is rarely behind the newest snapshot. If it is, after a power cut or
+ * because it is an older copy, the session begins with an older snapshot, one not after the
+ * history, or with an empty engine, and catches up before it answers.
  *
- * The follower takes no snapshots while it catches up with a long journal: they would be outdated before they are written.
+ * The follower takes no snapshots while it catches up with a long journal: they would be outdated
+ * before they are written.
  */
 import type { Engine } from '../../engine/engine.js';
 import type { JournalPosition } from '../journal/format.js';
@@ -25,7 +27,7 @@ export type WriteSnapshot = (folder: string, content: SnapshotContent) => Snapsh
 
 export class FollowerSnapshots {
   private writing: SnapshotWriting | null = null;
-  /** Of the last snapshot that was taken, written or not; at first, of the newest one in the folder. */
+  /** Of the last snapshot taken, written or not; at first, of the newest in the folder. */
   private lastSequence = 0;
   private lastAtMs: number | null = null;
 

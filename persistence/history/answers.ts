@@ -1,8 +1,10 @@
 /**
- * Answers from the database, completed with state of the engine: prices of assets, the book of a market, points.
+ * Answers from the database, completed with state of the engine: prices of assets, the book of a
+ * market, points.
  *
- * Always holds: an answer is true as a whole at one sequence. It is prepared when the engine and the history are both
- * there; the engine's state is read then, and the rest later, in a transaction that was begun at that sequence.
+ * Always holds: an answer is true as a whole at one sequence. It is prepared when the engine and
+ * the history are both there; the engine's state is read then, and the rest later, in a transaction
+ * that was begun at that sequence.
  */
 import type { Engine } from '../../engine/engine.js';
 import { bytesOf, marketListBytes, marketParts } from '../market-json/market.js';

@@ -1,9 +1,10 @@
 /**
  * The check of a history when it is opened, and the state that new entries are numbered from.
  *
- * Always holds: the result is consistent. Each list has the ordinals from 1 to its last, and all lists of a kind have as
- * many entries as `progress` says; every market is what was written and follows the previous one of its asset. Anything
- * else is a {@link HistoryDamage}. It reads in pages, so memory is bounded.
+ * Always holds: the result is consistent. Each list has the ordinals from 1 to its last, and all
+ * lists of a kind have as many entries as `progress` says; every market is what was written and
+ * follows the previous one of its asset. Anything else is a {@link HistoryDamage}. It reads in
+ * pages, so memory is bounded.
  */
 import type sqlite3 from 'sqlite3';
 import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
@@ -66,7 +67,7 @@ interface Counts {
   set(key: number, count: number): void;
 }
 
-/** The number of entries in each list of a table, each of which must have the ordinals from 1 on without a gap. */
+/** The number of entries in each list of a table. Ordinals must begin at 1 and have no gap. */
 async function countLists<C extends Counts = ListCounts>(
   database: sqlite3.Database,
   { name, key }: ListLayout & { name: ListName },

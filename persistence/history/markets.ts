@@ -1,9 +1,10 @@
 /**
  * Markets as the history has them, made from their events alone: a row each, and a price history.
  *
- * The price history of a market has a point at every 5 s mark from its opening to its end, both included. A point shows
- * the state after the last command before the mark; the point of the opening shows a market without a book or a trade.
- * A market that opens late, with the first price that arrives, has its first point at that time.
+ * The price history of a market has a point at every 5 s mark from its opening to its end, both
+ * included. A point shows the state after the last command before the mark; the point of the
+ * opening shows a market without a book or a trade. A market that opens late, with the first price
+ * that arrives, has its first point at that time.
  */
 import {
   assetOfMarket,
@@ -161,7 +162,7 @@ export class Markets {
     this.nextMarkMs = markAfter(engine.nowMs);
   }
 
-  /** Adds the points of all marks up to `atMs`, inclusive; called before the engine applies a command of that time. */
+  /** Adds the points of all marks up to `atMs`, inclusive; called before a command of that time. */
   advance(atMs: number): void {
     if (atMs < this.nextMarkMs) return;
     const { engine } = this;

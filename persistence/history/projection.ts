@@ -1,9 +1,10 @@
 /**
- * From the engine's events to the entries and rows of the history: a pure function of the commands. The same journal
- * makes the same entries and rows, however it is cut into transactions. (How entries are cut into runs depends on that.)
+ * From the engine's events to the entries and rows of the history: a pure function of the commands.
+ * The same journal makes the same entries and rows, however it is cut into transactions. (How
+ * entries are cut into runs depends on that.)
  *
- * `applying` is called before the engine applies a command and `applied` after it. At the end of a journal batch, `drain`
- * returns the changes, which are written in one transaction (store.ts).
+ * `applying` is called before the engine applies a command and `applied` after it. At the end of a
+ * journal batch, `drain` returns the changes, which are written in one transaction (store.ts).
  */
 import { ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
@@ -24,7 +25,7 @@ export interface ProjectedEngine extends MarketsEngine {
   readonly events: NumberBuffer;
 }
 
-/** The state of the history: what new entries are numbered from, and the markets that may still change. */
+/** What new entries are numbered from, and the markets that may still change. */
 export interface HistoryState extends MarketsState {
   userTrades: ListCounts;
   pointsCredits: ListCounts;
@@ -115,7 +116,8 @@ export class Projection {
           hasPrice = true;
           break;
         case marketOpened:
-          // What is due comes before the command itself: a market that opens after a price was opened by it, late.
+          // What is due comes before the command itself: a market that opens after a price was
+          // opened by it, late.
           markets.open(values[at + 1]!, values[at + 2]!, hasPrice);
           break;
         case startPriceFixed:

@@ -1,12 +1,12 @@
 /**
  * Reads of the history, on a connection of its own, one request at a time.
  *
- * A read is prepared when the history is at some sequence. `begin` opens a transaction at that sequence, and until `end`
- * the prepared reads can be run, whatever is written meanwhile.
+ * A read is prepared when the history is at some sequence. `begin` opens a transaction at that
+ * sequence, and until `end` the prepared reads can be run, whatever is written meanwhile.
  *
- * Always holds: an answer is what was written, and complete: the ordinals of a page follow each other without a gap from
- * the first that it must have to the last, and no market that has ended is left out. Anything else is a
- * {@link HistoryDamage}, never a shorter list.
+ * Always holds: an answer is what was written, and complete: the ordinals of a page follow each
+ * other without a gap from the first that it must have to the last, and no market that has ended is
+ * left out. Anything else is a {@link HistoryDamage}, never a shorter list.
  */
 import sqlite3 from 'sqlite3';
 import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
@@ -144,7 +144,7 @@ export class HistoryReads {
     return async () => ({ entries: (await this.marketRows(ids)).map(withoutChecksum), nextCursor });
   }
 
-  /** With price histories, as JSON without what changes with every command. A resolved market is read once. */
+  /** With price histories, as parts of JSON. A resolved market is read from the database once. */
   pastMarketParts(
     request: RequestOf<'pastMarketTexts'>,
     assets: Assets,
@@ -250,7 +250,8 @@ export class HistoryReads {
 }
 
 /**
- * The entries from the ordinal `first` down to `last`, out of the runs that hold them, the newest run first.
+ * The entries from the ordinal `first` down to `last`, out of the runs that hold them, the newest
+ * run first.
  * @throws HistoryDamage when a run is not what was written, or an entry is missing.
  */
 function cutPage<Layout extends ListLayout>(

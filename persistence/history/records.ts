@@ -1,10 +1,11 @@
 /**
  * Bulk inserts into history.db: records of fixed width in one buffer, which one statement inserts.
  *
- * A record is its columns, each as decimal text of 17 characters, right-aligned. SQLite cuts them out of the buffer with
- * substr() and casts them to integers: for fifteen columns this takes a third of the time of a JSON array, and a fraction
- * of the time of binding each value. Both parameters are blobs, because substr() of a text counts characters from the
- * start. The entries of all runs are in a second buffer, and are cut out in the same way.
+ * A record is its columns, each as decimal text of 17 characters, right-aligned. SQLite cuts them
+ * out of the buffer with substr() and casts them to integers: for fifteen columns this takes a
+ * third of the time of a JSON array, and a fraction of the time of binding each value. Both
+ * parameters are blobs, because substr() of a text counts characters from the start. The entries of
+ * all runs are in a second buffer, and are cut out in the same way.
  */
 import { columnNames, type ListLayout, type TableLayout } from './format.js';
 
@@ -62,15 +63,16 @@ export class RecordBuffer {
   }
 }
 
-/** Replaces rows with the records of a buffer, the one parameter; a record has the columns of the table, in order. */
+/** Replaces rows with the records of a buffer, its parameter: the table's columns, in order. */
 export function replaceRows(layout: TableLayout): string {
   const columns = columnNames(layout).map((_, i) => column(i));
   return `REPLACE INTO ${layout.name} ${fromRecords(columns, columns.length)}`;
 }
 
 /**
- * Inserts the runs of a buffer, the first parameter. A record has the id, the first ordinal, the count, the checksum, and
- * the offset (from 1) and length of the run's entries in the second parameter.
+ * Inserts the runs of a buffer, the first parameter. A record has the id, the first ordinal, the
+ * count, the checksum, and the offset (from 1) and length of the run's entries in the second
+ * parameter.
  */
 export function insertRuns({ name }: ListLayout): string {
   const columns = [0, 1, 2, 3].map(column);

@@ -1,7 +1,7 @@
 /**
- * Requests to the history and the leaderboards, and their answers, in engine units. Lists are newest first and in pages:
- * `cursor` is the `nextCursor` of the previous page, null for the first page. A cursor names an entry, so new entries do
- * not shift a page.
+ * Requests to the history and the leaderboards, and their answers, in engine units. Lists are
+ * newest first and in pages: `cursor` is the `nextCursor` of the previous page, null for the first
+ * page. A cursor names an entry, so new entries do not shift a page.
  */
 import {
   assetOfMarket,
@@ -34,7 +34,7 @@ export type HistoryRequest =
   | ({ kind: 'closedPositions'; userId: number } & PageRequest)
   /** The public trades of a market. */
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest)
-  /** Markets that have ended, of one asset or (null) of all: newest window first, then the asset listed last. */
+  /** Markets that have ended, of one asset or (null) all: newest window, then last asset first. */
   | ({ kind: 'pastMarkets'; asset: number | null } & PageRequest)
   /** The same as JSON, with price histories. */
   | ({ kind: 'pastMarketTexts'; asset: number | null } & PageRequest)
@@ -53,17 +53,17 @@ export type HistoryRequest =
 export type HistoryKind = HistoryRequest['kind'];
 export type RequestOf<Kind extends HistoryKind> = Extract<HistoryRequest, { kind: Kind }>;
 
-/** One side of a trade: `priceTicks` of the user's own outcome, `role` 0 taker or 1 maker, `feeMicros` 0 for makers. */
+/** One side of a trade: price of the user's outcome; role 0 taker, 1 maker; makers pay no fee. */
 export type UserTrade = EntryOf<typeof USER_TRADE>;
 export type MarketTradeEntry = EntryOf<typeof MARKET_TRADE>;
 export type PointsCredit = EntryOf<typeof POINTS_CREDIT>;
 /** A position that a resolution closed, with what it paid. */
 export type ClosedPosition = EntryOf<typeof CLOSED_POSITION>;
 
-/** As of its last event. endPriceMicros is 0 until resolved and on VOID, lastTradeTicks 0 without a trade. */
+/** As of its last event; `MARKET` (format.ts) says what zeros mean. */
 export type MarketRecord = Omit<RowOf<typeof MARKET>, 'checksum'>;
 
-/** A market of the history as the engine shows markets. It has no book, so its price is that of the last trade. */
+/** As the engine shows a market; without a book, so its price is that of the last trade. */
 export function viewOfPast(market: MarketRecord): MarketView {
   const startsAtMs = startOfMarketMs(market.marketId);
   return {
@@ -131,8 +131,8 @@ export interface HistoryAnswers {
 }
 
 /**
- * `ok`: the answer, true at `sequence`, which is at least the requested one. `unavailable`: the history is more than 2 s
- * behind, or is being rebuilt; the reason is for the log.
+ * `ok`: the answer, true at `sequence`, which is at least the requested one. `unavailable`: the
+ * history is more than 2 s behind, or is being rebuilt; the reason is for the log.
  */
 export type HistoryOutcome<Kind extends HistoryKind = HistoryKind> =
   | { outcome: 'ok'; sequence: number; answer: HistoryAnswers[Kind] }

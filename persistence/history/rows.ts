@@ -1,8 +1,9 @@
 /**
- * Rows of history.db as queries give them, each checked before it is used, and the codec of runs (format.ts).
+ * Rows of history.db as queries give them, each checked before it is used, and the codec of runs
+ * (format.ts).
  *
- * Always holds: what is read is what was written, to the last digit, or a {@link HistoryDamage} names the row; an entry
- * that could not be read back is refused (RangeError) when it is written.
+ * Always holds: what is read is what was written, to the last digit, or a {@link HistoryDamage}
+ * names the row; an entry that could not be read back is refused (RangeError) when it is written.
  */
 import { ByteReader, type ByteWriter, MalformedBytes } from '../storage/bytes.js';
 import { fileProblem } from '../storage/sqlite-codes.js';
@@ -34,7 +35,7 @@ export class HistoryDamage extends Error {
   }
 }
 
-/** An error of SQLite that shows damage, as HistoryDamage; any other error (a full disk, say) unchanged. */
+/** An error of SQLite that shows damage, as HistoryDamage; any other error unchanged. */
 export function asDamage(error: unknown): unknown {
   if (fileProblem(error) !== 'wrong') return error;
   return new HistoryDamage('(unknown)', '(unknown)', (error as Error).message, error);
@@ -49,7 +50,8 @@ export function selectRows(layout: TableLayout): string {
 export function checkRow<Layout extends TableLayout>(layout: Layout, row: RowOf<Layout>): void {
   const values = Object.values<number>(row);
   const checksum = values.pop();
-  // A damaged file may give fractions, texts and blobs, which a checksum of integers does not tell apart.
+  // A damaged file may give fractions, texts and blobs, which a checksum of integers does not tell
+  // apart.
   if (values.every(Number.isSafeInteger) && checksumOf(layout.tag, values) === checksum) return;
   const { name, key } = layout;
   throw new HistoryDamage(name, `${key} ${row[key as Layout['key']]}`, 'the row is not what was written');
@@ -113,7 +115,7 @@ export class RunWriter {
   }
 }
 
-/** The entries of a run, oldest first. @throws HistoryDamage when the run is not what was written. */
+/** The entries of a run, oldest first. @throws HistoryDamage when it is not what was written. */
 export function readRun<Layout extends ListLayout>(layout: Layout, row: RunRow): EntryOf<Layout>[] {
   if (!isWritten(layout, row)) throw damagedRun(layout, row);
   try {

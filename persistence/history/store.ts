@@ -1,8 +1,9 @@
 /**
  * The one writer of history.db: opens or creates it, then writes one transaction after another.
  *
- * Always holds: a transaction adds whole journal batches and records where they end, or changes nothing. SQLite's
- * structure is checked when the file is opened; check.ts checks markets and counts, and rows.ts each row that is read.
+ * Always holds: a transaction adds whole journal batches and records where they end, or changes
+ * nothing. SQLite's structure is checked when the file is opened; check.ts checks markets and
+ * counts, and rows.ts each row that is read.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +35,7 @@ const CHECKPOINT_PAGES = 4_000;
 const CACHE_KIBIBYTES = 65_536;
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** The end of the last journal batch in the history, and the number of entries of each kind, and of markets. */
+/** The end of the last journal batch in the history, and the number of entries of each kind. */
 export interface Progress {
   sequence: number;
   /** Of that batch. */
@@ -144,8 +145,8 @@ export class HistoryStore {
   }
 
   /**
-   * Checkpoints: puts committed transactions on disk, in history.db, except those that a reader still holds back. Never
-   * waits for readers. Not during a transaction.
+   * Checkpoints: puts committed transactions on disk, in history.db, except those that a reader
+   * still holds back. Never waits for readers. Not during a transaction.
    */
   async sync(): Promise<void> {
     try {
@@ -174,8 +175,8 @@ export class HistoryStore {
 async function configure(database: sqlite3.Database): Promise<void> {
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
   await execute(database, 'PRAGMA journal_mode = WAL');
-  // A power cut can undo transactions, whole ones only; they are rebuilt from the journal. Only `sync` and SQLite's
-  // automatic checkpoints put them on disk, on macOS too.
+  // A power cut can undo transactions, whole ones only; they are rebuilt from the journal. Only
+  // `sync` and SQLite's automatic checkpoints put them on disk, on macOS too.
   await execute(database, 'PRAGMA synchronous = NORMAL; PRAGMA checkpoint_fullfsync = ON');
   await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   await execute(database, `PRAGMA cache_size = -${CACHE_KIBIBYTES}`);
@@ -190,7 +191,9 @@ async function createTables(database: sqlite3.Database): Promise<void> {
   await execute(database, 'BEGIN');
   await execute(
     database,
-    `PRAGMA application_id = ${HISTORY_APPLICATION_ID}; PRAGMA user_version = ${HISTORY_VERSION}; ${SCHEMA.join(';')}`,
+    `PRAGMA application_id = ${HISTORY_APPLICATION_ID};
+    PRAGMA user_version = ${HISTORY_VERSION};
+    ${SCHEMA.join(';')}`,
   );
   const counts = countsOf(() => 0);
   await writeProgress(database, { sequence: 0, hash: GENESIS.hash, counts });

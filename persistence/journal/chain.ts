@@ -1,13 +1,14 @@
 /**
- * A fast check of the hash chain over many rows at once. A journal has a row per commit, most rows are short, and to
- * fetch a row from SQLite costs several times as much as to hash it.
+ * A fast check of the hash chain over many rows at once. A journal has a row per commit, most rows
+ * are short, and to fetch a row from SQLite costs several times as much as to hash it.
  *
  * SQLite concatenates the rows so that the bytes under each hash (format.ts) are contiguous:
  *
- *   hash of the previous row | 16 unused bytes | digest | frames | hash | 16 unused bytes | digest | …
+ *   hash of the previous row | 16 unused bytes | digest | frames | hash | 16 unused bytes | …
  *
- * The two sequences are written into the unused bytes. Always holds: rows that pass are valid by rules 1 to 4 of the format,
- * except for the journal's end. For rows that do not pass, JournalReader's `batches` finds out why.
+ * The two sequences are written into the unused bytes. Always holds: rows that pass are valid by
+ * rules 1 to 4 of the format, except for the journal's end. For rows that do not pass,
+ * JournalReader's `batches` finds out why.
  */
 import { hash } from 'node:crypto';
 import { putUint64 } from '../storage/bytes.js';

@@ -1,20 +1,21 @@
 /**
- * The two kinds of failure of a journal: it is damaged or unusable, or it cannot be read now. Only the first says anything
- * about its contents. The second is retried.
+ * The two kinds of failure of a journal: it is damaged or unusable, or it cannot be read now. Only
+ * the first says anything about its contents. The second is retried.
  */
 import { fileProblem } from '../storage/sqlite-codes.js';
 
 /** What the operator should do about damage; part of most messages. */
 export const PUT_BACK =
-  'Nothing was changed. Put back journal.db, journal.db-wal and journal.head as they were together, from the disk ' +
-  'or from a copy.';
+  'Nothing was changed. Restore journal.db, journal.db-wal and journal.head together, as they ' +
+  'were at one time, from the disk or from a copy.';
 
 /** The message is for the operator, and says what is wrong and what to do. */
 export class JournalError extends Error {
   override name = 'JournalError';
   /**
-   * The first sequence that cannot be trusted: everything before it is proven. null when the error is not about the
-   * journal's contents (the folder is in use, the version differs, a commit failed).
+   * The first sequence that cannot be trusted: everything before it is proven. null when the error
+   * is not about the journal's contents (the folder is in use, the version differs, a commit
+   * failed).
    */
   readonly firstBadSequence: number | null;
 
@@ -30,9 +31,10 @@ export class JournalUnavailable extends Error {
 
   constructor(path: string, cause: Error) {
     super(
-      `${path} cannot be read now: ${cause.message}. Nothing is known to be wrong with it, and nothing was changed. Check ` +
-        'that this user may read the file and write to its folder (SQLite needs this even to read), that the disk works, ' +
-        'that the process may open more files, and that no other program has locked the file.',
+      `${path} cannot be read now: ${cause.message}. Nothing is known to be wrong with it, ` +
+        'and nothing was changed. Check that this user may read the file and write to its ' +
+        'folder (SQLite needs this even to read), that the disk works, that the process may ' +
+        'open more files, and that no other program has locked the file.',
       { cause },
     );
   }

@@ -1,8 +1,8 @@
 /**
  * One exchange per data folder: an exclusive SQLite transaction on `journal.lock`, an empty file.
  *
- * Always holds: the lock is the operating system's (fcntl), so it ends with the process, however the process ends, and
- * never goes stale. It is not on journal.db itself, which others may read.
+ * Always holds: the lock is the operating system's (fcntl), so it ends with the process, however
+ * the process ends, and never goes stale. It is not on journal.db itself, which others may read.
  * The folder must be on a local file system: not every network file system supports such locks.
  */
 import { existsSync } from 'node:fs';
@@ -37,7 +37,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     await closeDatabase(database);
     if ((error as { errno?: number }).errno !== sqlite3.BUSY) throw error;
     throw new JournalError(
-      `the data folder ${folder} is in use: another exchange has it open. Stop that exchange first, or use another folder.`,
+      `the data folder ${folder} is in use: another exchange has it open. Stop that exchange ` +
+        'first, or use another folder.',
       null,
       error,
     );

@@ -2,33 +2,38 @@
  * The format of the journal, and the rules for a valid journal.
  *
  * A data folder holds
- *   journal.db        a SQLite database; beside it, while it is open or after a crash, journal.db-wal and
- *                     journal.db-shm, which are part of it and must be copied and kept with it
+ *   journal.db        a SQLite database; beside it, while it is open or after a crash,
+ *                     journal.db-wal and journal.db-shm, which are part of it and must be copied
+ *                     and kept with it
  *   journal.head      how far the journal reached (head-mark.ts)
  *   journal.lock      one exchange per folder (folder-lock.ts)
  *
- * journal.db has application_id 0x51485831 ("QHX1"), user_version 3 and one table. The version covers the format,
- * the frames, and the engine's rules, results, events and digest: everything that a replay must reproduce. It is raised
- * whenever one of them changes (versions.test.ts fails otherwise), so a journal that this program would replay to another
- * state is refused by its version, before anything is replayed.
+ * journal.db has application_id 0x51485831 ("QHX1"), user_version 3 and one table. The version
+ * covers the format, the frames, and the engine's rules, results, events and digest: everything
+ * that a replay must reproduce. It is raised whenever one of them changes (versions.test.ts fails
+ * otherwise), so a journal that this program would replay to another state is refused by its
+ * version, before anything is replayed.
  *
  *   batch             one row per group commit, never changed, never deleted
  *     firstSequence   sequence of the row's first command
  *     lastSequence    sequence of its last one
  *     frames          its commands, in order (frames.ts)
  *     digest          the engine's running digest after the last one, 16 hex digits
- *     hash            SHA-256 over: the hash of the previous row (32 bytes), firstSequence and lastSequence (8 bytes
- *                     each, little-endian), digest (16 bytes ASCII), frames. The first row's previous hash is
- *                     SHA-256("quarter-hour-exchange journal 1").
+ *     hash            SHA-256 over: the hash of the previous row (32 bytes), firstSequence and
+ *                     lastSequence (8 bytes each, little-endian), digest (16 bytes ASCII), frames.
+ *                     The first row's previous hash is SHA-256("quarter-hour-exchange journal 1").
  *
  * A journal is valid when
- *   1. firstSequence is 1 in the first row, and the lastSequence of the previous row plus 1 in every other;
+ *   1. firstSequence is 1 in the first row, and the lastSequence of the previous row plus 1 in
+ *      every other;
  *   2. lastSequence is not less than firstSequence, and frames holds exactly that many frames;
  *   3. every hash is that of its row and the previous hash;
  *   4. a row ends at the head mark's sequence, with the head mark's hash;
- *   5. an engine that starts empty and applies all frames in order has, after each row, the row's digest.
- * The reader (reader.ts) checks rules 1 to 4; recovery (recovery.ts) checks the number of frames and rule 5. The chain
- * detects damage and loss. It is not a signature: anyone who can write to the folder can write a valid journal.
+ *   5. an engine that starts empty and applies all frames in order has, after each row, the row's
+ *      digest.
+ * The reader (reader.ts) checks rules 1 to 4; recovery (recovery.ts) checks the number of frames
+ * and rule 5. The chain detects damage and loss. It is not a signature: anyone who can write to the
+ * folder can write a valid journal.
  */
 import { createHash } from 'node:crypto';
 import { putUint64 } from '../storage/bytes.js';

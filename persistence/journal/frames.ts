@@ -1,28 +1,29 @@
 /**
  * Frames: the encoding of commands in the journal, each with the time that the sequencer gave it.
  *
- * Frames follow each other without a separator. A command's sequence is its place in the journal, and is not in the
- * frame. A frame is
+ * Frames follow each other without a separator. A command's sequence is its place in the journal,
+ * and is not in the frame. A frame is
  *
  *   time    atMs, six bytes (bytes.ts has the encodings)
  *   byte    the command's kind, as {@link CommandKind} numbers it
  *   byte    flags, below
  *   ...     the fields, in the order in which {@link FrameWriter} writes them
  *
- * An operation of a batch is a frame without the time. Fields are integers and texts; fields with few values are in the
- * flags. A bit that a kind does not use is 0:
+ * An operation of a batch is a frame without the time. Fields are integers and texts; fields with
+ * few values are in the flags. A bit that a kind does not use is 0:
  *
  *   1       KEYED      the idempotency key follows the userId (else it is null)
  *   2       DOWN       the outcome is DOWN (else UP)
  *   4, 8    timeInForce, 0 to 2
  *   16      POST_ONLY
- *   32      UNBOUNDED  validUntilMs is 8,640,000,000,000, and left out (most orders have no deadline)
+ *   32      UNBOUNDED  validUntilMs is 8,640,000,000,000, and left out (most orders have none)
  *   64      ATOMIC
- *   128     OF_PARTNER the name of the partner who registers the user follows the other fields (else it is null)
+ *   128     OF_PARTNER the name of the partner who registers the user comes last (else it is null)
  *
- * Always holds: a command that was written reads back equal, field by field. A command that cannot (a fraction, a
- * negative, half a surrogate pair, an outcome that does not exist) is refused with a {@link FrameError}, and nothing is
- * written. The meaning of numbers and the order of fields never change; a new kind gets a new number.
+ * Always holds: a command that was written reads back equal, field by field. A command that cannot
+ * (a fraction, a negative, half a surrogate pair, an outcome that does not exist) is refused with a
+ * {@link FrameError}, and nothing is written. The meaning of numbers and the order of fields never
+ * change; a new kind gets a new number.
  */
 import type { BatchOperation, Buy, Command, Sell, UserCommand } from '../../engine/interface/commands.js';
 import { CommandKind } from '../../engine/interface/commands.js';
@@ -43,7 +44,7 @@ const ORDER_FLAGS = KEYED | DOWN | TIME_IN_FORCE | POST_ONLY | UNBOUNDED;
 /** Part of the format: it does not change, even if the engine's MAX_TIME_MS does. */
 const UNBOUNDED_MS = 8_640_000_000_000;
 
-/** The most operations in a frame: more than the engine accepts, so that refused batches can be journalled too. */
+/** More operations than the engine accepts, so that refused batches are journalled too. */
 export const MAX_FRAME_OPERATIONS = 1_000;
 
 if (MAX_CREDENTIAL_LENGTH * 3 > MAX_TEXT_BYTES || MAX_BATCH_OPERATIONS > MAX_FRAME_OPERATIONS) {

@@ -1,10 +1,10 @@
 /**
- * The journal that an exchange writes: one SQLite transaction per batch, on one connection, one at a time. The format
- * and its rules are in format.ts.
+ * The journal that an exchange writes: one SQLite transaction per batch, on one connection, one at
+ * a time. The format and its rules are in format.ts.
  *
  * Always holds:
- * - a batch is reported as committed only when SQLite has synced it to disk (durability `full`) and the head mark
- *   names it;
+ * - a batch is reported as committed only when SQLite has synced it to disk (durability `full`) and
+ *   the head mark names it;
  * - after the first failure nothing is written again, and every later call fails with that failure.
  */
 import { join } from 'node:path';
@@ -27,25 +27,25 @@ import {
 import { HeadMark, type Mark } from './head-mark.js';
 
 /**
- * When a commit counts. `full`: it is on disk. `normal`: the operating system has it; a power cut can undo the last
- * commits. `off`: as `normal`, and a power cut can damage the file. Only `full` keeps acknowledged commands safe; the
- * others exist to measure its cost.
+ * When a commit counts. `full`: it is on disk. `normal`: the operating system has it; a power cut
+ * can undo the last commits. `off`: as `normal`, and a power cut can damage the file. Only `full`
+ * keeps acknowledged commands safe; the others exist to measure its cost.
  */
 export type Durability = 'full' | 'normal' | 'off';
 const SYNCHRONOUS: Record<Durability, string> = { full: 'FULL', normal: 'NORMAL', off: 'OFF' };
 
-/** Pages (4 KiB) in the write-ahead log before a checkpoint. More would not be faster, only stall longer. */
+/** Pages (4 KiB) in the log before a checkpoint. More is not faster, and stalls longer. */
 const CHECKPOINT_PAGES = 1_000;
-/** How long a commit waits for another program's lock on journal.db, before it fails and the exchange stops. */
+/** How long a commit waits for another program's lock; then it fails, and the exchange stops. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** A journal that an exchange may go on with, or the start of a new one (judgement.ts). */
+/** A folder on which an exchange may start (judgement.ts). */
 export interface FoundJournal {
   /** There is no journal, and there never was one. */
   isNew: boolean;
   /** The end of the journal; the genesis of a new one. */
   end: JournalPosition;
-  /** What the operator should know about the state of the folder; null when all was as it was left. */
+  /** What the operator should know about the folder; null: it was as the exchange left it. */
   notice: string | null;
 }
 
@@ -90,7 +90,7 @@ export class Journal {
         await syncPath(folder);
         const insert = await prepare(
           database,
-          'INSERT INTO batch (firstSequence, lastSequence, frames, digest, hash) VALUES (?, ?, ?, ?, ?)',
+          'INSERT INTO batch (firstSequence, lastSequence, frames, digest, hash) ' + 'VALUES (?, ?, ?, ?, ?)',
         );
         return new Journal(folder, found.notice, found.end, database, insert, mark, lock);
       } catch (error) {
@@ -109,8 +109,9 @@ export class Journal {
   }
 
   /**
-   * Commits the next batch: its first sequence must follow the journal's end, and the previous batch must have been
-   * reported as done. `frames` may be changed again when this returns. `done` is always called later, never from within.
+   * Commits the next batch: its first sequence must follow the journal's end, and the previous
+   * batch must have been reported as done. `frames` may be changed again when this returns. `done`
+   * is always called later, never from within.
    */
   append(batch: BatchContent, done: CommitDone): void {
     this.checkNext(batch);
@@ -165,15 +166,17 @@ export async function configure(database: sqlite3.Database, durability: Durabili
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
   await execute(database, 'PRAGMA journal_mode = WAL');
   await execute(database, `PRAGMA synchronous = ${SYNCHRONOUS[durability]}`);
-  // On macOS fsync leaves the bytes in the disk's cache, which a power cut empties. Elsewhere these change nothing.
+  // On macOS fsync leaves the bytes in the disk's cache, which a power cut empties. Elsewhere these
+  // change nothing.
   const isFull = durability === 'full' ? 'ON' : 'OFF';
   await execute(database, `PRAGMA fullfsync = ${isFull}; PRAGMA checkpoint_fullfsync = ${isFull}`);
   await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 }
 
 /**
- * In one transaction, so that a journal has all of it or nothing; then moved from the write-ahead log into journal.db,
- * so that a journal whose log was deleted still differs from a folder without a journal.
+ * In one transaction, so that a journal has all of it or nothing; then moved from the write-ahead
+ * log into journal.db, so that a journal whose log was deleted still differs from a folder without
+ * a journal.
  */
 async function createTable(database: sqlite3.Database): Promise<void> {
   await execute(
@@ -189,8 +192,8 @@ function markAt(end: JournalPosition): Mark {
 
 function failed(error: Error): JournalError {
   return new JournalError(
-    `the journal could not be written: ${error.message}. What was not acknowledged may be lost; nothing that was is. ` +
-      'Free the disk or repair it, and start again.',
+    `the journal could not be written: ${error.message}. Commands that were not ` +
+      'acknowledged may be lost; no other is. Free or repair the disk, and start again.',
     null,
     error,
   );

@@ -1,17 +1,23 @@
 /**
- * Opens the databases of a data folder without leaving a trace: for the judgement before a start, and for the replay tool.
+ * Opens the databases of a data folder without leaving a trace: for the judgement before a start,
+ * and for the replay tool.
  *
- * SQLite's read-only mode is not enough. To read a database in write-ahead mode it creates the files -wal and -shm when
- * they are missing, and writes locks and marks to -shm when it exists. What is used instead depends on the files:
+ * SQLite's read-only mode is not enough. To read a database in write-ahead mode it creates the
+ * files -wal and -shm when they are missing, and writes locks and marks to -shm when it exists.
+ * What is used instead depends on the files:
  *
- *   no -wal, or an empty one    nobody has the database open and it is complete: `immutable`, no locks, no other file
- *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which uses -shm without a change,
- *                               and builds the index of -wal in memory when there is no writer
- *   -wal without -shm           a copy, or left by a killed exchange: no locks (`unix-none`), and an index of -wal in
- *                               memory. SQLite cannot checkpoint -wal on closing: the file is open for reading only
+ *   no -wal, or an empty one    nobody has the database open and it is complete: `immutable`, no
+ *                               locks, no other file
+ *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which uses
+ *                               -shm without a change, and builds the index of -wal in memory when
+ *                               there is no writer
+ *   -wal without -shm           a copy, or left by a killed exchange: no locks (`unix-none`), and
+ *                               an index of -wal in memory. SQLite cannot checkpoint -wal on
+ *                               closing: the file is open for reading only
  *
- * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. What is read without locks is
- * valid only if nobody writes meanwhile, so each handle can tell whether somebody did.
+ * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. What is
+ * read without locks is valid only if nobody writes meanwhile, so each handle can tell whether
+ * somebody did.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +33,7 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 export interface ReadOnlyDatabase {
   readonly database: sqlite3.Database;
-  /** Whether another process has written to the database since, so that what was read is not valid. */
+  /** Whether the database has been written to since, so that what was read is not valid. */
   wasDisturbed(): boolean;
 }
 
@@ -64,7 +70,7 @@ function stampOf(path: string): string {
   return stats === undefined ? 'gone' : `${stats.mtimeMs} ${stats.size}`;
 }
 
-/** An exchange was started on a folder while it was read without locks: nothing is known about the folder. */
+/** An exchange was started on a folder that was being read without locks. */
 export class FolderDisturbed extends Error {
   override name = 'FolderDisturbed';
 }
@@ -76,7 +82,8 @@ export interface ReadOnlyJournal {
 
 /**
  * A reader of the journal in a folder that must not be changed.
- * @throws JournalError when the file cannot be read as a journal of this version, JournalUnavailable when it cannot be read now.
+ * @throws JournalError when the file cannot be read as a journal of this version,
+ *   JournalUnavailable when it cannot be read now.
  */
 export async function openReadOnlyJournal(folder: string): Promise<ReadOnlyJournal> {
   const path = join(folder, JOURNAL_FILE);

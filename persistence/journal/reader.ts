@@ -1,9 +1,10 @@
 /**
- * Reads a journal, row by row, on a connection that cannot write, also while an exchange writes it. What it sees has been
- * committed and synced: SQLite shows a commit to other connections only then.
+ * Reads a journal, row by row, on a connection that cannot write, also while an exchange writes it.
+ * What it sees has been committed and synced: SQLite shows a commit to other connections only then.
  *
- * Always holds: a batch is returned only if it continues the chain of the batches before it; the first that does not is a
- * {@link JournalError} that names it. Nothing is skipped, and memory is bounded: a page of rows at a time.
+ * Always holds: a batch is returned only if it continues the chain of the batches before it; the
+ * first that does not is a {@link JournalError} that names it. Nothing is skipped, and memory is
+ * bounded: a page of rows at a time.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +38,7 @@ export interface JournalBatch extends BatchContent {
   hash: Buffer;
 }
 
-/** @throws JournalError when the folder has no journal, or one of another version; JournalUnavailable. */
+/** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
 export async function openJournalReader(folder: string): Promise<JournalReader> {
   const path = join(folder, JOURNAL_FILE);
   if (!isThere(path)) throw new JournalError(`there is no journal at ${path}`, null);
@@ -94,7 +95,8 @@ export class JournalReader {
       if (version?.user_version !== FORMAT_VERSION) throw this.otherVersion(version?.user_version);
       if (schema.length !== 1 || schema[0]?.sql !== TABLE_SQL) {
         throw new JournalError(
-          `${this.path} has other tables than a journal of version ${FORMAT_VERSION}, which has only the table batch. ` +
+          `${this.path} has other tables than a journal of version ${FORMAT_VERSION}, which ` +
+            'has only the table batch. ' +
             PUT_BACK,
           null,
         );
@@ -105,10 +107,12 @@ export class JournalReader {
   }
 
   /**
-   * The batches after `after`, oldest first, up to the last one at the time it is reached. `after` must be the end of a
-   * batch (of a snapshot, or of an earlier iteration). Default: from the first batch.
-   * @throws JournalError at the first batch that is missing, unreadable or not what was written, and at the end if the
-   *   journal ends before its head mark; JournalUnavailable when the next batch cannot be read now.
+   * The batches after `after`, oldest first, up to the last one at the time it is reached. `after`
+   * must be the end of a batch (of a snapshot, or of an earlier iteration). Default: from the first
+   * batch.
+   * @throws JournalError at the first batch that is missing, unreadable or not what was written,
+   *   and at the end if the journal ends before its head mark; JournalUnavailable when the next
+   *   batch cannot be read now.
    */
   async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
     let { sequence, hash } = after;
@@ -134,14 +138,15 @@ export class JournalReader {
   }
 
   /**
-   * The journal's end, after a check of every hash from the first batch on. Checks what {@link batches} checks, several
-   * times as fast.
+   * The journal's end, after a check of every hash from the first batch on. Checks what {@link
+   * batches} checks, several times as fast.
    * @throws JournalError as `batches` does.
    */
   async provenEnd(): Promise<JournalPosition> {
     let end = GENESIS;
     for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end)) end = next;
-    // The rest is empty, and only the head mark is checked; or it begins with a bad row, which `batches` names.
+    // The rest is empty, and only the head mark is checked; or it begins with a bad row, which
+    // `batches` names.
     for await (const { lastSequence, hash, digest } of this.batches(end)) {
       end = { sequence: lastSequence, hash, digest };
     }
@@ -190,7 +195,8 @@ export class JournalReader {
   }
 
   /**
-   * The position after the batch that ends at `sequence`; null when no batch ends there. Reads two rows.
+   * The position after the batch that ends at `sequence`; null when no batch ends there. Reads two
+   * rows.
    * @throws JournalError when the two rows are not chained.
    */
   async positionAt(sequence: number): Promise<JournalPosition | null> {
@@ -209,9 +215,11 @@ export class JournalReader {
   }
 
   /**
-   * Checks SQLite's structure around the rows. A page that is both free and in use, say, harms no read, but would damage
-   * rows when the next ones are written. Reads the whole file, several times as fast as {@link batches}.
-   * @throws JournalError naming the sequence after `end`, the journal's last, because the rows up to it are proven.
+   * Checks SQLite's structure around the rows. A page that is both free and in use, say, harms no
+   * read, but would damage rows when the next ones are written. Reads the whole file, several times
+   * as fast as {@link batches}.
+   * @throws JournalError naming the sequence after `end`, the journal's last, because the rows up
+   *   to it are proven.
    */
   async checkStructure(end: number): Promise<void> {
     let problem: string | undefined;
@@ -223,8 +231,9 @@ export class JournalReader {
     }
     if (problem === 'ok') return;
     throw new JournalError(
-      `${this.path} has all rows up to sequence ${end} as they were written, but its structure as a file of SQLite is ` +
-        `damaged (${problem}), and writing to it could damage the rows. ${PUT_BACK}`,
+      `${this.path} has all rows up to sequence ${end} as they were written, but its ` +
+        `structure as a file of SQLite is damaged (${problem}), and writing to it could damage ` +
+        `the rows. ${PUT_BACK}`,
       end + 1,
     );
   }
@@ -235,7 +244,8 @@ export class JournalReader {
 
   private async page(from: number, rowLimit: number): Promise<JournalBatch[]> {
     const sizes = await this.query<{ firstSequence: number; bytes: number }>(
-      'SELECT firstSequence, length(frames) AS bytes FROM batch WHERE firstSequence >= ? ORDER BY firstSequence LIMIT ?',
+      'SELECT firstSequence, length(frames) AS bytes FROM batch WHERE firstSequence >= ? ' +
+        'ORDER BY firstSequence LIMIT ?',
       [from, rowLimit],
     );
     let rowCount = 0;
@@ -291,10 +301,11 @@ export class JournalReader {
     const { mark } = this;
     if (mark === null || mark.sequence <= sequence) return;
     throw new JournalError(
-      `${this.path} ends at sequence ${sequence}, but ${mark.sequence} had been committed and acknowledged ` +
-        `(journal.head): ${mark.sequence - sequence} commands are lost. Their rows were removed, journal.db-wal was ` +
-        `deleted or cut short, or journal.db was copied without it. ${PUT_BACK} To accept the loss instead, remove ` +
-        'journal.head and start once with ACCEPT_MISSING_MARK=on.',
+      `${this.path} ends at sequence ${sequence}, but ${mark.sequence} had been committed ` +
+        `and acknowledged (journal.head): ${mark.sequence - sequence} commands are lost. Their ` +
+        'rows were removed, journal.db-wal was deleted or cut short, or journal.db was copied ' +
+        `without it. ${PUT_BACK} To accept the loss instead, remove journal.head and start ` +
+        'once with ACCEPT_MISSING_MARK=on.',
       sequence + 1,
     );
   }
@@ -314,9 +325,10 @@ export class JournalReader {
 
   private otherVersion(version: number | undefined): JournalError {
     return new JournalError(
-      `${this.path} is a journal of version ${version}; this program reads and writes version ${FORMAT_VERSION}. The format ` +
-        "or the engine's rules differ between versions, so a replay would not rebuild the same state. Nothing was " +
-        'changed. Use this folder with the program that wrote it; for this program, set DATA_FOLDER to a new folder.',
+      `${this.path} is a journal of version ${version}; this program reads and writes ` +
+        `version ${FORMAT_VERSION}. The format or the engine's rules differ between versions, ` +
+        'so a replay would not rebuild the same state. Nothing was changed. Use this folder ' +
+        'with the program that wrote it; for this program, set DATA_FOLDER to a new folder.',
       null,
     );
   }

@@ -1,13 +1,13 @@
 /**
- * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week, from the follower's
- * engine.
+ * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week,
+ * from the follower's engine.
  *
- * A user is listed on a period's boards after their first trade, settlement or points in it. Higher values come first;
- * equal values in order of registration. A rank is 1 plus the number of users before. Days and weeks are of the
- * exchange's time, which is the time of the last command.
+ * A user is listed on a period's boards after their first trade, settlement or points in it. Higher
+ * values come first; equal values in order of registration. A rank is 1 plus the number of users
+ * before. Days and weeks are of the exchange's time, which is the time of the last command.
  *
- * Always holds: a board is brought up to date before it answers. Before its first request a board costs nothing; after
- * it, each user who changes is noted, and moved at the next request.
+ * Always holds: a board is brought up to date before it answers. Before its first request a board
+ * costs nothing; after it, each user who changes is noted, and moved at the next request.
  */
 import { dayOf, Metric, Period, weekOf } from '../../engine/state/user-statistics.js';
 import { type Ranked, RankedUsers } from './order.js';
@@ -69,7 +69,7 @@ export class Leaderboards {
   }
 }
 
-/** When more than one user in this many has changed, sorting all users is faster than moving each. */
+/** If more than one user in this many has changed, sorting all is faster than moving each. */
 const REBUILD_DIVISOR = 16;
 const REBUILD_AT_LEAST = 1_000;
 

@@ -1,11 +1,12 @@
 /**
- * Users in order of a value, highest first, equal values by user id: a sorted list in blocks. To find a user's place is a
- * binary search, and to move a user also copies within a block, so both hardly depend on the number of users.
+ * Users in order of a value, highest first, equal values by user id: a sorted list in blocks. To
+ * find a user's place is a binary search, and to move a user also copies within a block, so both
+ * hardly depend on the number of users.
  *
- * Always holds: a user is in the list at most once, with the value that `valueOf` returns; blocks are in order, not empty,
- * and at most {@link BLOCK} long. Values are safe integers.
+ * Always holds: a user is in the list at most once, with the value that `valueOf` returns; blocks
+ * are in order, not empty, and at most {@link BLOCK} long. Values are safe integers.
  */
-/** The most users in a block; a rebuilt block is filled to three quarters, so that the next insertions fit. */
+/** The most users in a block, and in a rebuilt block, so that the next insertions fit. */
 const BLOCK = 1_024;
 const REBUILT = 768;
 
@@ -133,7 +134,7 @@ export class RankedUsers {
     if (block.count === 0) this.blocks.splice(at, 1);
   }
 
-  /** The first block that ends at this place or after it; the number of blocks if all end before it. */
+  /** The first block that ends at this place or after it; the number of blocks if none does. */
   private blockFor(userId: number, value: number): number {
     let low = 0;
     let high = this.blocks.length;
@@ -185,8 +186,8 @@ const HIGH = 2 ** 32;
 const HIGH_BIAS = 2 ** 21;
 
 /**
- * Indices in descending order of value, then in ascending order of index: a radix sort, 16 bits at a time, which takes a
- * tenth of the time of a comparison sort on a million users.
+ * Indices in descending order of value, then in ascending order of index: a radix sort, 16 bits at
+ * a time, which takes a tenth of the time of a comparison sort on a million users.
  */
 function orderDescending(values: Float64Array): Uint32Array {
   const low = new Uint32Array(values.length);
@@ -211,7 +212,7 @@ function orderDescending(values: Float64Array): Uint32Array {
   return order;
 }
 
-/** Sorts the order into `target` by one digit; false, with nothing moved, if all have the same digit. */
+/** Sorts the order into `target` by one digit; false, with nothing moved, if all are equal. */
 function sortByDigit(keys: Uint32Array, shift: number, order: Uint32Array, target: Uint32Array): boolean {
   const starts = new Uint32Array(DIGITS);
   for (let i = 0; i < keys.length; i++) starts[(keys[i]! >>> shift) & (DIGITS - 1)]!++;

@@ -1,8 +1,10 @@
 /**
- * A market as JSON of the API. It is written by two threads, and so belongs to neither: the trading thread writes what
- * its engine has; the follower's thread writes markets with a price history, which are long.
+ * A market as JSON of the API. It is written by two threads, and so belongs to neither: the trading
+ * thread writes what its engine has; the follower's thread writes markets with a price history,
+ * which are long.
  *
- * Always holds: amounts are exact decimals, and the JSON of one state is the same to the byte in both threads.
+ * Always holds: amounts are exact decimals, and the JSON of one state is the same to the byte in
+ * both threads.
  */
 import { MICROS_PER_SET } from '../../engine/interface/limits.js';
 import {
@@ -28,7 +30,7 @@ const microsTextOrNull = (micros: number | null) => (micros === null ? 'null' : 
 const ascii = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const COMMA = ascii(',');
 
-/** UP's price in half ticks: the middle of the book, else the last trade, else 0.5. DOWN's is 1 minus UP's. */
+/** UP's price in half ticks: the middle of the book, else the last trade, else 0.5. */
 export function upHalfTicks(market: MarketView): number {
   const { bestBidTicks, bestAskTicks, lastTradeTicks } = market;
   if (bestBidTicks !== null && bestAskTicks !== null) return bestBidTicks + bestAskTicks;
@@ -36,8 +38,8 @@ export function upHalfTicks(market: MarketView): number {
 }
 
 /**
- * The JSON of a market without the two values that change with every command: the asset's price and the sequence.
- * As strings or as bytes.
+ * The JSON of a market without the two values that change with every command: the asset's price and
+ * the sequence. As strings or as bytes.
  */
 export interface MarketParts<Part> {
   asset: number;
@@ -60,11 +62,12 @@ export function marketParts(
     `{"id":"${marketIdText(assets, market.marketId)}","type":"15m","asset":"${symbol}","title":"${title(symbol, market)}"` +
     `,"status":"${statusName(market.status)}","resolution":${resolution === null ? 'null' : `"${resolution}"`}` +
     `,"startsAtMs":${market.startsAtMs},"endsAtMs":${market.endsAtMs}` +
-    `,"startPrice":${microsText(market.startPriceMicros)},"endPrice":${microsTextOrNull(market.endPriceMicros)}` +
-    `,"assetPrice":`;
+    `,"startPrice":${microsText(market.startPriceMicros)}` +
+    `,"endPrice":${microsTextOrNull(market.endPriceMicros)},"assetPrice":`;
   const tail =
     `,"prices":{"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)}}` +
-    `,"volume":${microsText(market.volumeMicros)},"openInterest":${lotsText(market.openInterestLots)}` +
+    `,"volume":${microsText(market.volumeMicros)}` +
+    `,"openInterest":${lotsText(market.openInterestLots)}` +
     `,"feeRate":0.005,"tickSize":0.001,"lotSize":0.001` +
     `${points === null ? '' : `,"priceHistory":${priceHistoryText(points)}`},"sequence":`;
   return { asset: market.asset, head, tail };
@@ -94,7 +97,8 @@ export interface ListFrame {
 }
 
 /**
- * The JSON of markets, separated by commas, in a buffer of its own, which a message can move to another thread.
+ * The JSON of markets, separated by commas, in a buffer of its own, which a message can move to
+ * another thread.
  * @param assetPricesMicros by asset, as of the frame's sequence.
  */
 export function marketListBytes(
@@ -126,7 +130,7 @@ const POINT_PRICES = Array.from(
   (_, up) => `,"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)},"assetPrice":`,
 );
 
-/** Points in triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for none). */
+/** In triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for none). */
 function priceHistoryText(points: Float64Array): string {
   let text = '';
   for (let i = 0; i < points.length; i += 3) {

@@ -1,9 +1,10 @@
 /**
  * Writing and reading one snapshot file (format.ts has the format).
  *
- * Always holds: a file with a snapshot's name was written completely, is on disk, and has been read back: its checksum was
- * right, and the engine restored from it had the right digest. Until then the file has a temporary name, and a crash
- * leaves only that. Everything here blocks; nothing of it runs on the trading thread.
+ * Always holds: a file with a snapshot's name was written completely, is on disk, and has been read
+ * back: its checksum was right, and the engine restored from it had the right digest. Until then
+ * the file has a temporary name, and a crash leaves only that. Everything here blocks; nothing of
+ * it runs on the trading thread.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -50,14 +51,12 @@ export function takeSnapshot(engine: Engine, position: JournalPosition): Snapsho
     stateBytes: collector.totalBytes,
   };
   if (header.sequence !== position.sequence || header.digest !== position.digest) {
-    throw new Error(
-      `the engine is at sequence ${header.sequence}, not at the journal's position ${position.sequence}`,
-    );
+    throw new Error(`the engine is at sequence ${header.sequence}, the journal at ${position.sequence}`);
   }
   return { header, pieces: collector.finish() };
 }
 
-/** Writes the file under a temporary name, reads it back, and renames it. It is on disk when this returns. */
+/** Writes the file under a temporary name, reads it back, renames it, and syncs the folder. */
 export function writeSnapshot(path: string, content: SnapshotContent): void {
   const temporary = temporaryPath(path);
   try {

@@ -1,6 +1,6 @@
 /**
- * The snapshots of a data folder: `snapshots/snapshot-<sequence>.bin`, the sequence in 16 digits. The newest three are
- * kept, in case the newest is damaged; in the end there is the whole journal.
+ * The snapshots of a data folder: `snapshots/snapshot-<sequence>.bin`, the sequence in 16 digits.
+ * The newest three are kept, in case the newest is damaged; in the end there is the whole journal.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ export function listSnapshots(dataFolder: string): SnapshotName[] {
     .sort((a, b) => b.sequence - a.sequence);
 }
 
-/** Creates the folder, and removes temporary files that a crash left. Only the writer of snapshots does this. */
+/** Creates the folder, and removes temporary files that a crash left. For the writer only. */
 export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
   const folder = folderOf(dataFolder);
   await createPrivateFolder(folder);
@@ -44,7 +44,7 @@ export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
   for (const name of namesIn(folder)) if (TEMPORARY.test(name)) rmSync(join(folder, name), { force: true });
 }
 
-/** Removes all but the newest up to `sequence`. A snapshot ahead of the journal is useless, and does not count. */
+/** Removes all but the newest up to `sequence`; those ahead of the journal do not count. */
 export function removeOldSnapshots(dataFolder: string, sequence: number): void {
   const snapshots = listSnapshots(dataFolder).filter((snapshot) => snapshot.sequence <= sequence);
   for (const { path } of snapshots.slice(KEPT)) rmSync(path, { force: true });

@@ -1,6 +1,7 @@
 /**
- * The format of a snapshot: the whole state of the engine at the end of a journal batch, in one file, so that a start need
- * not replay the journal from its first command. Without snapshots the journal rebuilds the same state.
+ * The format of a snapshot: the whole state of the engine at the end of a journal batch, in one
+ * file, so that a start need not replay the journal from its first command. Without snapshots the
+ * journal rebuilds the same state.
  *
  *   bytes 0 to 7      "QHXSNAP1"
  *   8 to 15           format version (all integers are 8 bytes, little-endian)
@@ -12,8 +13,8 @@
  *   88 …              the state, as engine/storage/archive.ts writes it
  *   the last 32       SHA-256 over everything before them
  *
- * The version is raised whenever the engine's archive changes (versions.test.ts fails otherwise). A snapshot of another
- * version is skipped.
+ * The version is raised whenever the engine's archive changes (versions.test.ts fails otherwise). A
+ * snapshot of another version is skipped.
  */
 import { DIGEST_FORM, HASH_BYTES } from '../journal/format.js';
 import { getUint64, putUint64 } from '../storage/bytes.js';

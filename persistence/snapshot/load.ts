@@ -1,9 +1,9 @@
 /**
  * Loading the newest usable snapshot of a data folder.
  *
- * Always holds: a snapshot is used only if its hash is that of the journal's batch at its sequence, so the engine in it
- * stands where the journal stood. One that is damaged or belongs to another journal is skipped, with a warning, for the
- * next older one, and in the end for an empty engine.
+ * Always holds: a snapshot is used only if its hash is that of the journal's batch at its sequence,
+ * so the engine in it has the state after that batch. One that is damaged or belongs to another
+ * journal is skipped, with a warning, for the next older one, and in the end for an empty engine.
  */
 import { Engine } from '../../engine/engine.js';
 import { JournalError, PUT_BACK } from '../journal/errors.js';
@@ -24,8 +24,10 @@ export interface StartingPoint {
 }
 
 /**
- * The newest usable snapshot that is not after `notAfter` (default: the newest of all), or an empty engine.
- * @throws JournalError when an undamaged snapshot is ahead of the journal: its commands had been committed.
+ * The newest usable snapshot that is not after `notAfter` (default: the newest of all), or an empty
+ * engine.
+ * @throws JournalError when an undamaged snapshot is ahead of the journal: its commands had been
+ *   committed.
  */
 export async function loadNewestSnapshot(options: {
   /** The data folder. */
@@ -79,9 +81,10 @@ function warn(log: SnapshotLog, { name }: SnapshotName, problem: string): void {
 /** An undamaged snapshot proves that the commands in it had been committed. */
 export function aheadOfJournal({ path, sequence }: SnapshotName, endSequence: number): JournalError {
   return new JournalError(
-    `the journal ends at sequence ${endSequence}, but the snapshot ${path} was taken at ${sequence}, from commands that ` +
-      `had been committed: acknowledged commands are missing from the journal. ${PUT_BACK} Only if the snapshot was ` +
-      'copied here from another folder, remove it.',
+    `the journal ends at sequence ${endSequence}, but the snapshot ${path} was taken at ` +
+      `${sequence}, from commands that had been committed: acknowledged commands are missing ` +
+      `from the journal. ${PUT_BACK} Only if the snapshot was copied here from another folder, ` +
+      'remove it.',
     endSequence + 1,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Writes snapshots in a thread of their own: reading one back restores a whole engine, which takes seconds with a million
- * users, and the follower must continue meanwhile.
+ * Writes snapshots in a thread of their own: reading one back restores a whole engine, which takes
+ * seconds with a million users, and the follower must continue meanwhile.
  */
 import { Worker } from 'node:worker_threads';
 import { removeUnfinished, type SnapshotContent } from './file.js';

@@ -1,4 +1,4 @@
-/** Files and folders of the data folder: readable by their owner only, and durable (fsync) when a function says so. */
+/** Files and folders that only their owner can read, made durable with fsync. */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { mkdir, open, opendir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -8,8 +8,9 @@ export const FILE_MODE = 0o600;
 const ROOM_PIECE_BYTES = 1024 * 1024;
 
 /**
- * Creates the folder and its missing parents, durably; an existing folder keeps its mode. Not with mkdir's own recursion,
- * which never ends in a folder like /proc, which exists and accepts no entries.
+ * Creates the folder and its missing parents, durably; an existing folder keeps its mode. Not with
+ * mkdir's own recursion, which never ends in a folder like /proc, which exists and accepts no
+ * entries.
  */
 export async function createPrivateFolder(folder: string): Promise<void> {
   const missing: string[] = [];
@@ -38,8 +39,8 @@ function unlessExisting(error: NodeJS.ErrnoException): void {
 }
 
 /**
- * Proves that `bytes` can be written to the folder, by writing them to a file and removing it. The free space alone does
- * not show it: quotas and limits of the process count too.
+ * Proves that `bytes` can be written to the folder, by writing them to a file and removing it. The
+ * free space alone does not show it: quotas and limits of the process count too.
  * @throws the operating system's error
  */
 export function proveRoom(folder: string, bytes: number): void {
@@ -58,8 +59,9 @@ export function proveRoom(folder: string, bytes: number): void {
 }
 
 /**
- * Creates an empty file if there is none. An existing file is not opened: closing a file releases the locks that SQLite
- * holds on it in this process (POSIX), so a file that SQLite has open must not be opened by other means.
+ * Creates an empty file if there is none. An existing file is not opened: closing a file releases
+ * the locks that SQLite holds on it in this process (POSIX), so a file that SQLite has open must
+ * not be opened by other means.
  */
 export async function createPrivateFile(path: string): Promise<void> {
   try {

@@ -1,12 +1,14 @@
 /**
  * What each result code of SQLite means for a file that is being read.
  *
- * - `unavailable`: the file cannot be read now. Nothing is known to be wrong with its contents, so the read is retried.
+ * - `unavailable`: the file cannot be read now. Nothing is known to be wrong with its contents, so
+ *   the read is retried.
  * - `wrong`: the contents are not what was written, or not what this program expects.
  * - `misuse`: this program has called SQLite in a way that it does not allow: a bug.
  *
- * Always holds: every result code of SQLite is listed (https://www.sqlite.org/rescode.html); an unknown one is `misuse`.
- * sqlite3 returns primary codes; the low byte of an extended code is its primary code.
+ * Always holds: every result code of SQLite is listed (https://www.sqlite.org/rescode.html); an
+ * unknown one is `misuse`. sqlite3 returns primary codes; the low byte of an extended code is its
+ * primary code.
  */
 export type FileProblem = 'unavailable' | 'wrong' | 'misuse';
 
@@ -20,10 +22,10 @@ const CODES: Readonly<Record<string, readonly [code: number, problem: FileProble
   BUSY: [5, 'unavailable'],
   LOCKED: [6, 'unavailable'],
   NOMEM: [7, 'unavailable'],
-  /** Also returned to a reader that would have to rebuild the index of the write-ahead log and may not write. */
+  /** Also returned to a reader that must rebuild the index of the write-ahead log and may not. */
   READONLY: [8, 'unavailable'],
   INTERRUPT: [9, 'unavailable'],
-  /** The disk or the file system failed. The contents are unknown, and the next read may succeed. */
+  /** The disk or the file system failed. The next read may succeed. */
   IOERR: [10, 'unavailable'],
   CORRUPT: [11, 'wrong'],
   NOTFOUND: [12, 'misuse'],

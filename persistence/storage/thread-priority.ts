@@ -1,13 +1,14 @@
 /**
- * Lower priorities for background threads, so that the trading thread has a core where cores are scarce. On Linux each
- * thread has its own priority and inherits that of the thread that started it.
+ * Lower priorities for background threads, so that the trading thread has a core where cores are
+ * scarce. On Linux each thread has its own priority and inherits that of the thread that started
+ * it.
  */
 import { getPriority, setPriority } from 'node:os';
 
 /** The lowest priority; higher numbers are lower priorities. */
 const LOWEST = 19;
 
-/** Lowers the calling thread's priority by `steps` from its present one, which needs no permission. */
+/** Lowers the calling thread's priority by `steps`, which needs no permission. */
 export function lowerPriority(steps: number): void {
   if (process.platform === 'linux') setPriority(0, Math.min(LOWEST, getPriority(0) + steps));
 }

@@ -243,7 +243,7 @@ describe('the thread', () => {
     }
     expect(follower).not.toHaveProperty('thread', thread);
     expect(log.of('error').map(({ message }) => message)).toEqual(
-      Array(RESTARTS).fill("the follower's thread has ended and will be started again"),
+      Array(RESTARTS).fill("the follower's thread has ended and will be restarted"),
     );
     expect(onFailure).not.toHaveBeenCalled();
     await endThread(follower);

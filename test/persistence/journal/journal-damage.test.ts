@@ -188,8 +188,8 @@ describe('rows that are as they were written, by something else', () => {
   });
 
   it.each([
-    ['fewer frames than sequences', () => journalOf([21, 22, 23], 24, null), 24, 'holds no command'],
-    ['more frames than sequences', () => journalOf([21, 22, 23], 22, null), 23, 'ends before it'],
+    ['fewer frames than sequences', () => journalOf([21, 22, 23], 24, null), 24, 'is missing from its row'],
+    ['more frames than sequences', () => journalOf([21, 22, 23], 22, null), 23, 'should end before it'],
     ['another digest', () => journalOf([21, 22, 23], 23, DIGEST), 21, 'digest is'],
   ])('%s', async (_, make, firstBadSequence, message) => {
     expect((await expectRefusal(await make(), firstBadSequence)).message).toContain(message);

@@ -247,7 +247,7 @@ describe('a reader', () => {
       expect(message).toContain(
         `is a journal of version 1; this program reads and writes version ${FORMAT_VERSION}`,
       );
-      expect(message).toContain('Start the program that wrote it on this folder');
+      expect(message).toContain('Use this folder with the program that wrote it');
     }
     await tamper(folder, `PRAGMA user_version = ${FORMAT_VERSION}`, 'CREATE TABLE extra (a)');
     expect((await journalErrorOf(openJournal({ folder }))).message).toContain(

@@ -40,20 +40,20 @@ it('the same commands come to the same bytes as ever', async () => {
   const batches = await readAll(folder);
   const frames = batches.map((batch) => batch.frames);
 
-  expect({ FORMAT_VERSION, digest, frames: sha256(frames) }, 'FORMAT_VERSION of journal-format.ts').toEqual({
+  expect({ FORMAT_VERSION, digest, frames: sha256(frames) }, 'FORMAT_VERSION of journal/format.ts').toEqual({
     FORMAT_VERSION: 3,
     digest: 'f2840f4bf4cbe0a5',
     frames: 'd3059864a5233b63d7423a625a65ac47',
   });
   expect(
     { SNAPSHOT_VERSION, state: sha256(snapshot.pieces) },
-    'SNAPSHOT_VERSION of snapshot-format.ts',
+    'SNAPSHOT_VERSION of snapshot/format.ts',
   ).toEqual({
     SNAPSHOT_VERSION: 5,
     state: 'd43f89a80019d1154f7c51262d5aa698',
   });
   const runs = sha256(runsOf(batches));
-  expect({ HISTORY_VERSION, schema: sha256(SCHEMA), runs }, 'HISTORY_VERSION of history-format.ts').toEqual({
+  expect({ HISTORY_VERSION, schema: sha256(SCHEMA), runs }, 'HISTORY_VERSION of history/format.ts').toEqual({
     HISTORY_VERSION: 2,
     schema: '1c0d71fc5b76b4aacd50c18f87f37ce2',
     runs: 'e2ad2544ebeb61960823c5be559a79ae',
