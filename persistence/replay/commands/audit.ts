@@ -1,9 +1,9 @@
 /**
- * `audit`: whether money was conserved and every market covered after each batch, and where the money of each market
- * went. The engine is held against books that are kept from its events alone (books.ts); its own full check of
- * everything runs every so many commands, and at the end.
+ * `audit`: checks after each batch that money is conserved and every market is covered, and shows
+ * where the money of each market went. The engine is compared with books kept from its events alone
+ * (books.ts). Its own full check runs every {@link COMMANDS_PER_FULL_CHECK} commands and at the
+ * end.
  */
-
 import type { Engine } from '../../../engine/engine.js';
 import { type MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
@@ -33,7 +33,7 @@ export interface AuditRequest {
   progress: Progress;
 }
 
-/** A full check looks at every account and order, so it is not made after each batch. */
+/** A full check reads every account and order, too much for each batch. */
 const COMMANDS_PER_FULL_CHECK = 10_000;
 
 export class Auditor implements Visitor {
@@ -50,7 +50,7 @@ export class Auditor implements Visitor {
     for (const event of decodeEvents(this.engine.events)) this.books.add(event);
   }
 
-  /** Stops at the first batch after which something does not add up: what follows would only repeat it. */
+  /** Stops at the first batch with a finding: later batches would only repeat it. */
   proven(): boolean {
     const { sequence } = this.engine;
     this.batchChecks++;
@@ -160,11 +160,11 @@ function auditText(auditor: Auditor, { engine, batches }: Replayed, limit: numbe
   return [
     `Audit up to sequence ${engine.sequence}, ${timeText(engine.nowMs)}, digest ${engine.digest()}\n\n`,
     fundsText(engine.funds()),
-    `\n${tableText({ title: `Markets (${books.length}), the newest first`, heads, rows, limit })}\n`,
-    `The exchange's profit, its treasury: ${dollarsText(engine.funds().treasuryMicros)}\n`,
+    `\n${tableText({ title: `Markets (${books.length}), newest first`, heads, rows, limit })}\n`,
+    `Profit of the exchange (its treasury): ${dollarsText(engine.funds().treasuryMicros)}\n`,
     isGood
-      ? `After each of ${batches} batches money was conserved and every market covered; the engine's full check (${auditor.fullChecks} times) found nothing.\n`
-      : `${auditor.findings.length} things do not add up.\n`,
+      ? `After each of ${batches} batches, money was conserved and every market was covered. The engine's full check ran ${auditor.fullChecks} times and found nothing.\n`
+      : `Findings: ${auditor.findings.length}.\n`,
   ].join('');
 }
 
@@ -235,7 +235,7 @@ function totalRow(books: MarketBook[]): string[] {
   return ['all', '', '', '', '', ...cells];
 }
 
-/** A market that is closed is resolved, and all of it is paid. */
+/** A closed market is resolved and fully paid. */
 function statusText(book: MarketBook): string {
   return book.closed ? 'paid' : statusName(book.status as MarketStatus);
 }
