@@ -33,17 +33,19 @@ interface Common {
 const DEFAULT_ROWS = 20;
 
 const HELP = `
-Every command replays the journal from its first entry and verifies it on the way. The first damage ends the command with
-a message that names the sequence, and exit status 1. The tool only reads, and the exchange may be running. A command that
-stops early (--at, --to) has verified what it read, not what follows.
+Every command replays the journal from its first entry and verifies it on the
+way. The first damage ends the command with a message that names the sequence,
+and exit status 1. A command that stops early (--at, --to) has verified what it
+read, not what follows. The tool only reads, and the exchange may be running.
 
-Snapshots and history.db are derived from the journal. Only verify reads them and finds damage in them; damage in them
-does not affect the other commands.
+Snapshots and history.db are derived from the journal. Only verify reads them,
+so damage in them does not affect the other commands.
 
-A point is a sequence (1042), a time (2025-11-21T04:45:00Z; UTC unless it has an offset), or milliseconds since the epoch
-(1763700300000).
+A point is a sequence (1042), a time (2025-11-21T04:45:00Z; UTC unless it has an
+offset), or milliseconds since the epoch (1763700300000).
 
-Exit status: 0 no damage, 1 damage was found, 2 the request is invalid or the files cannot be read now.
+Exit status: 0 no damage, 1 damage was found, 2 the request is invalid or the
+files cannot be read now.
 
 Examples:
   npm run replay -- --data data verify
