@@ -22,14 +22,14 @@ const SECTIONS = ['engine', 'journal', 'recovery', 'follower', 'http', 'stream']
 type SectionName = (typeof SECTIONS)[number];
 
 const USAGE = `npm run bench -- [options]
-  --only <list>      sections to run, of ${SECTIONS.join(',')} (default: all)
-  --seed <text>      seed of the workload (default: 1)
-  --commands <n>     length of the workload (default: 500000)
-  --seconds <n>      duration of each loop of journal, follower, http and stream (default: 3)
-  --connections <list>  numbers of connections for http, figures from the first (default: ${CONNECTIONS.join(',')})
-  --folder <path>    parent of temporary data folders (default: the system's)
-  --profile <path>   folder for a CPU profile of the exchange in the http section
-  --json <file>      also write the results as JSON`;
+  --only <list>         sections to run, of ${SECTIONS.join(',')} (default: all)
+  --seed <text>         seed of the workload (default: 1)
+  --commands <n>        length of the workload (default: 500000)
+  --seconds <n>         duration of each loop of journal, follower, http and stream (default: 3)
+  --connections <list>  numbers of connections for http; figures use the first (default: ${CONNECTIONS.join(',')})
+  --folder <path>       parent of temporary data folders (default: the system's)
+  --profile <path>      folder for a CPU profile of the exchange in the http section
+  --json <file>         also write the results as JSON`;
 
 interface Settings {
   sections: readonly SectionName[];

@@ -6,7 +6,7 @@ import { Bench } from 'tinybench';
 import type { Engine } from '../../engine/engine.js';
 import { CommandKind, type CommandName } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import { percent, type Section, type Table } from '../measure/report.js';
+import { type Part, percent, type Section } from '../measure/report.js';
 import { Samples } from '../measure/samples.js';
 import { prepareEngine, type Workload } from '../workload/workload.js';
 import { growth } from './growth.js';
@@ -33,11 +33,6 @@ export async function benchEngine(workload: Workload): Promise<Section> {
     tables: [rate.table, latency.table, single.table, ends.table, grown.table],
     figures: { ...rate.figures, ...latency.figures, ...single.figures, ...ends.figures, ...grown.figures },
   };
-}
-
-interface Part {
-  table: Table;
-  figures: Record<string, number>;
 }
 
 /** Feeds the commands to an engine that has run the setup. */

@@ -5,7 +5,7 @@
  */
 import { TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_OPEN_ORDERS_PER_USER, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
-import type { Table } from '../measure/report.js';
+import type { Part } from '../measure/report.js';
 import { buyOrder, mustApply, openMarket, WINDOW_START_MS } from '../workload/open-market.js';
 
 const ORDERS = 1_100_000;
@@ -14,7 +14,7 @@ const ROUNDS = 2;
 /** The bounds of the table's rows. */
 const BOUNDS = [10_000, 100_000, 200_000, 400_000, 800_000, ORDERS];
 
-export function growth(): { table: Table; figures: Record<string, number> } {
+export function growth(): Part {
   const least = new Float64Array(ORDERS).fill(Number.POSITIVE_INFINITY);
   const last = new Float64Array(ORDERS);
   for (let round = 0; round < ROUNDS; round++) {

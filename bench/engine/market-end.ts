@@ -7,7 +7,7 @@ import type { Engine } from '../../engine/engine.js';
 import { Outcome, TimeInForce, WINDOW_MS } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventType } from '../../engine/interface/events.js';
 import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
-import type { Table } from '../measure/report.js';
+import type { Part } from '../measure/report.js';
 import { Samples } from '../measure/samples.js';
 import {
   buyOrder,
@@ -30,7 +30,7 @@ export const LONGEST_ALLOWED_MS = 5;
 /** The same market each time. The first one runs cold code. */
 const ROUNDS = 4;
 
-export function endOfMarket(): { table: Table; figures: Record<string, number> } {
+export function endOfMarket(): Part {
   const rounds: Phase[][] = [];
   for (let round = 0; round < ROUNDS; round++) rounds.push(endOne());
   const phases = rounds[0]!.map((first, i) =>

@@ -7,7 +7,7 @@ import type { Buy, Cancel } from '../../engine/interface/commands.js';
 import { Outcome, Side, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { OrderResult } from '../../engine/interface/results.js';
-import type { Table } from '../measure/report.js';
+import type { Part } from '../measure/report.js';
 import {
   buyOrder,
   mustApply,
@@ -25,7 +25,7 @@ const FUNDS_MICROS = 10_000_000 * MICROS_PER_DOLLAR;
 const AT_MS = WINDOW_START_MS + 1_000;
 const LOTS = 10;
 
-export async function singleOperations(): Promise<{ table: Table; figures: Record<string, number> }> {
+export async function singleOperations(): Promise<Part> {
   const book = new SteadyBook(openMarket(MAKERS + 1, FUNDS_MICROS));
   const bench = new Bench({ time: 500, warmupTime: 300, throws: true });
   const add = (

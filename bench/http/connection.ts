@@ -103,10 +103,7 @@ export class HttpConnection {
   }
 }
 
-/**
- * Sends a request that is not part of a load. @throws Error when there is no answer, or another
- * status.
- */
+/** Sends a request outside of a load. @throws Error without an answer or with another status. */
 export async function ask(
   connection: HttpConnection,
   request: Uint8Array,

@@ -13,7 +13,7 @@ import { Follower } from '../../persistence/follower/follower.js';
 import type { HistoryAnswers, RequestOf } from '../../persistence/history/requests.js';
 import { Sequencer } from '../../persistence/sequencer.js';
 import { makeFolder, removeFolder } from '../measure/machine.js';
-import { percent, type Section, type Table, textOf } from '../measure/report.js';
+import { type Part, percent, type Section, textOf } from '../measure/report.js';
 import { median, Samples, spread } from '../measure/samples.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 import type { Workload } from '../workload/workload.js';
@@ -36,11 +36,6 @@ const PAGE = 50;
 const REQUESTS = 2_000;
 /** The time that a request may take on the trading thread. */
 const ALLOWED_MS = 1;
-
-interface Part {
-  table: Table;
-  figures: Record<string, number>;
-}
 
 export async function benchFollower(workload: Workload, options: FollowerBenchOptions): Promise<Section> {
   const trading = await tradingBeside(workload, options);

@@ -5,7 +5,7 @@
 import type { Command } from '../../engine/interface/commands.js';
 import { marketIdOf, Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
-import { buyOrder, observedPrice, WINDOW_START_MS } from '../workload/open-market.js';
+import { buyOrder, observedPrice, registration, WINDOW_START_MS } from '../workload/open-market.js';
 
 export const LARGE_USERS = 1_000_000;
 /** The time of all commands. */
@@ -19,14 +19,7 @@ export function* largeExchange(): Generator<Command> {
   yield { kind: 'listAsset', symbol: 'BTC' };
   yield observedPrice(LARGE_AT_MS);
   for (let userId = 1; userId <= LARGE_USERS; userId++) {
-    yield {
-      kind: 'register',
-      username: `trader-${userId}`,
-      credential: CREDENTIAL,
-      referralCode: '',
-      grantMicros: FUNDS_MICROS,
-      partner: null,
-    };
+    yield { ...registration(userId, FUNDS_MICROS), credential: CREDENTIAL, referralCode: '' };
   }
   const marketId = marketIdOf(0, WINDOW_START_MS);
   for (let userId = 1; userId <= LARGE_USERS; userId += 2) {

@@ -9,7 +9,7 @@ import { Replay, recover, recoverFromSnapshot } from '../../persistence/recovery
 import { readSnapshot, takeSnapshot, writeSnapshot } from '../../persistence/snapshot/file.js';
 import { prepareSnapshotFolder, snapshotNameOf } from '../../persistence/snapshot/folder.js';
 import { folderBytes, makeFolder, removeFolder } from '../measure/machine.js';
-import { type Section, type Table, textOf } from '../measure/report.js';
+import { type Part, type Section, textOf } from '../measure/report.js';
 import { median, spread } from '../measure/samples.js';
 import { runClosedLoop } from '../workload/closed-loop.js';
 import { mustApply } from '../workload/open-market.js';
@@ -23,11 +23,6 @@ const SNAPSHOT_AT = 0.5;
 const OUTSTANDING = 1_024;
 
 const elapsedMs = () => performance.now();
-
-interface Part {
-  table: Table;
-  figures: Record<string, number>;
-}
 
 export async function benchRecovery(options: { parent: string; seed: string }): Promise<Section> {
   const recovery = await recoveries(options);

@@ -1,10 +1,11 @@
-/** Reads the command lines of the programs in this folder. */
+/** The command lines of the benchmark and the soak. */
 
-/**
- * Returns what `read` returns. If `read` throws, prints the reason and the usage, and exits with
- * status 2.
- */
+/** Returns what `read` returns. If it throws, prints the reason and the usage, and exits with 2. */
 export function readOrExit<Settings>(read: () => Settings, usage: string): Settings {
+  if (process.argv.includes('--help')) {
+    console.log(usage);
+    process.exit(0);
+  }
   try {
     return read();
   } catch (error) {

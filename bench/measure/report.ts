@@ -11,6 +11,12 @@ export interface Table {
   rows: readonly (readonly Cell[])[];
 }
 
+/** A table and figures of a section. */
+export interface Part {
+  table: Table;
+  figures: Record<string, number>;
+}
+
 export interface Section {
   name: string;
   /** What was measured, and how. */

@@ -1,7 +1,7 @@
 /** An engine with one open market and funded users, and orders for benchmarks and tests. */
 import { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
-import type { Buy, Command, Sell } from '../../engine/interface/commands.js';
+import type { Buy, Command, Register, Sell } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
@@ -15,29 +15,30 @@ export interface OpenMarket {
   marketId: number;
 }
 
-/** User 1 referred every second one of the others. */
 export function openMarket(users: number, fundsMicros: number): OpenMarket {
   const engine = new Engine();
   const atMs = WINDOW_START_MS;
   mustApply(engine, { kind: 'listAsset', symbol: 'BTC' }, atMs);
   mustApply(engine, observedPrice(atMs), atMs);
   for (let user = 1; user <= users; user++) {
-    const referralCode = user > 1 && user % 2 === 0 ? 'Q000001' : '';
-    const name = `trader-${user}`;
-    mustApply(
-      engine,
-      {
-        kind: 'register',
-        username: name,
-        credential: '',
-        referralCode,
-        grantMicros: fundsMicros,
-        partner: null,
-      },
-      atMs,
-    );
+    mustApply(engine, registration(user, fundsMicros), atMs);
   }
   return { engine, marketId: engine.activeMarket(0) };
+}
+
+/** The code that the engine makes for user 1 (RULES.md, Accounts), who refers every second user. */
+const FIRST_CODE = 'Q000001';
+
+export function registration(user: number, grantMicros: number): Register {
+  const referralCode = user > 1 && user % 2 === 0 ? FIRST_CODE : '';
+  return {
+    kind: 'register',
+    username: `trader-${user}`,
+    credential: '',
+    referralCode,
+    grantMicros,
+    partner: null,
+  };
 }
 
 /** Applies a command that must succeed. */

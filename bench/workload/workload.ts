@@ -19,7 +19,7 @@ import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { OrderResult, ResultHead } from '../../engine/interface/results.js';
 import { CommandList, type WorkloadCommand } from './command-list.js';
 import { type EventCounts, follow, LiveOrders } from './live-orders.js';
-import { buyOrder, mustApply, WINDOW_START_MS as START_MS, sellOrder } from './open-market.js';
+import { buyOrder, mustApply, registration, WINDOW_START_MS as START_MS, sellOrder } from './open-market.js';
 import { Random } from './random.js';
 
 export interface WorkloadOptions {
@@ -71,8 +71,6 @@ const TAIL_MS = 15_000;
 const PRICE_EVERY_MS = 1_000;
 const FUNDS_MICROS = 500_000 * MICROS_PER_DOLLAR;
 const MAKERS = 500;
-/** The referral code that the engine makes for user 1 (RULES.md, Accounts). */
-const FIRST_CODE = 'Q000001';
 /** The move of the asset, as a share of its price, that makes an outcome nearly certain. */
 const CERTAIN_AT = 0.004;
 
@@ -88,18 +86,7 @@ export function setupOf(options: WorkloadOptions): TimedCommand[] {
     setup.push({ command: { kind: 'listAsset', symbol: `ASSET${asset}` }, atMs: START_MS });
   }
   for (let user = 1; user <= options.users; user++) {
-    setup.push({
-      command: {
-        kind: 'register',
-        username: `trader-${user}`,
-        credential: '',
-        // The first user referred every second one.
-        referralCode: user > 1 && user % 2 === 0 ? FIRST_CODE : '',
-        grantMicros: FUNDS_MICROS,
-        partner: null,
-      },
-      atMs: START_MS,
-    });
+    setup.push({ command: registration(user, FUNDS_MICROS), atMs: START_MS });
   }
   return setup;
 }

@@ -1,7 +1,7 @@
 /**
- * The command line of the replay tool: which verbs there are, what they take, and the exit status that says how it
- * ended. 0: all is well. 1: damage was found, and named on standard error. 2: the request makes no
- * sense, or what it needs cannot be read now.
+ * The command line of the replay tool: its subcommands, their options and the exit status. 0: no
+ * damage. 1: damage was found and is named on standard error. 2: the request is invalid, or the
+ * files cannot be read now.
  */
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
@@ -22,7 +22,7 @@ export interface Streams {
   notices: NodeJS.WriteStream;
 }
 
-/** What every verb gets. */
+/** The options of every subcommand. */
 interface Common {
   folder: string;
   json: boolean;
@@ -33,17 +33,19 @@ interface Common {
 const DEFAULT_ROWS = 20;
 
 const HELP = `
-Everything is read from the journal alone, from its first command on, and proven on the way: the first damage ends
-any verb with a message that names the sequence, and exit status 1. Only reads; an exchange may be running. A verb that
-stops early (--at, --to) has proven what it read, not what comes after.
+Every command replays the journal from its first entry and verifies it on the
+way. The first damage ends the command with a message that names the sequence,
+and exit status 1. A command that stops early (--at, --to) has verified what it
+read, not what follows. The tool only reads, and the exchange may be running.
 
-Snapshots and history.db are made from the journal. Damage in them is found by verify; the other verbs do not read
-them, so what they say is right all the same.
+Snapshots and history.db are derived from the journal. Only verify reads them,
+so damage in them does not affect the other commands.
 
-Places in the journal are a sequence (1042), a time (2025-11-21T04:45:00Z; UTC unless it says otherwise), or
-milliseconds since the epoch (1763700300000).
+A point is a sequence (1042), a time (2025-11-21T04:45:00Z; UTC unless it has an
+offset), or milliseconds since the epoch (1763700300000).
 
-Exit status: 0 all is well, 1 damage was found, 2 the request makes no sense, or the files cannot be read now.
+Exit status: 0 no damage, 1 damage was found, 2 the request is invalid or the
+files cannot be read now.
 
 Examples:
   npm run replay -- --data data verify
@@ -54,7 +56,7 @@ Examples:
   npm run replay -- --data data audit --limit 0
 `;
 
-/** Runs the program; `argv` without the names of node and the script. */
+/** Runs the program. `argv` does not include the names of node and the script. */
 export async function run(argv: readonly string[], streams: Streams): Promise<ExitStatus> {
   const output = new Output(streams.answers, streams.notices);
   let status: ExitStatus = ExitStatus.GOOD;
@@ -65,7 +67,7 @@ export async function run(argv: readonly string[], streams: Streams): Promise<Ex
     await output.flush();
     return status;
   } catch (error) {
-    // What was proven before the damage; the damage then explains why there is no more.
+    // The verified output comes before the error that explains why it ends.
     await output.flush();
     return statusOf(error, output);
   }
@@ -88,18 +90,18 @@ function statusOf(error: unknown, output: Output): ExitStatus {
   throw error;
 }
 
-/** What the operating system refuses: no permission, no space for a temporary file. */
+/** An error of the operating system, such as no permission or no space for a temporary file. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }
 
 function programOf(streams: Streams, output: Output, end: (status: ExitStatus) => void): Command {
   const program = new Command('replay')
-    .description('Looks into the journal of an exchange, after a crash or in a dispute.')
-    .usage('--data <folder> <verb> [options]')
+    .description('Inspects the journal of an exchange, after a crash or in a dispute.')
+    .usage('--data <folder> <command> [options]')
     .requiredOption('--data <folder>', "the exchange's data folder")
     .addHelpText('after', HELP)
-    .showHelpAfterError('(--help shows how it is used)')
+    .showHelpAfterError('(--help shows the usage)')
     .configureOutput({
       writeOut: (text) => void streams.answers.write(text),
       writeErr: (text) => void streams.notices.write(text),
@@ -110,7 +112,7 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     folder: program.opts<{ data: string }>().data,
     json,
     output,
-    // A bar would stand between the lines of a verb that prints as it goes.
+    // No bar between lines that a subcommand prints on the way to a terminal.
     progress: progressBar(streams.notices, !streams.answers.isTTY),
   });
   const quiet = (json: boolean): Common => ({
@@ -120,22 +122,22 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
 
   program
     .command('verify')
-    .description('is everything in the folder what the exchange wrote?')
-    .option('--json', 'for machines', false)
+    .description('check that everything in the folder is what the exchange wrote')
+    .option('--json', 'print JSON', false)
     .action(async ({ json }: { json: boolean }) => end(await verify(quiet(json))));
 
   program
     .command('state')
-    .description('the whole exchange as it was after a command or at a time')
-    .option('--at <place>', 'sequence or time; left out: the end', refusing(parsePoint))
-    .option('--user <id>', 'one user and what is theirs', refusing(parseUser))
-    .option('--market <id>', 'one market, and orders and positions in it', refusing(parseMarket))
+    .description('show the whole exchange after a sequence or at a time')
+    .option('--at <point>', 'sequence or time (default: the end)', refusing(parsePoint))
+    .option('--user <id>', 'only this user, with orders, positions and deposits', refusing(parseUser))
+    .option('--market <id>', 'only this market, with the orders and positions in it', refusing(parseMarket))
     .option(
       '--limit <rows>',
       `rows per table, 0 for all (default: ${DEFAULT_ROWS}, all with --json)`,
       refusing(parseLimit),
     )
-    .option('--json', 'for machines', false)
+    .option('--json', 'print JSON', false)
     .action(async (options: StateOptions) => {
       const { at = null, user = null, market = null, json } = options;
       const limit = options.limit ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_ROWS);
@@ -144,12 +146,12 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
 
   program
     .command('events')
-    .description('commands, what each was answered, and what it made happen')
-    .option('--from <place>', 'the first one (default: sequence 1)', refusing(parsePoint))
-    .option('--to <place>', 'the last one; left out: the end', refusing(parsePoint))
-    .option('--user <id>', 'only what concerns this user', refusing(parseUser))
-    .option('--market <id>', 'only what concerns this market', refusing(parseMarket))
-    .option('--json', 'for machines: one JSON object per line and command', false)
+    .description('list commands with their results and events')
+    .option('--from <point>', 'the first command (default: sequence 1)', refusing(parsePoint))
+    .option('--to <point>', 'the last command (default: the end)', refusing(parsePoint))
+    .option('--user <id>', 'only commands and events of this user', refusing(parseUser))
+    .option('--market <id>', 'only commands and events in this market', refusing(parseMarket))
+    .option('--json', 'print one JSON object per command and line', false)
     .action(async (options: EventsOptions) => {
       const from = options.from ?? { sequence: 1 };
       const { to = null, user = null, market = null, json } = options;
@@ -158,22 +160,22 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
 
   program
     .command('explain')
-    .description("every change of an account's money, adding up to its balance")
-    .requiredOption('--user <id>', 'whose money', refusing(parseUser))
-    .option('--json', 'for machines: one JSON object per line and change, the last one is the sum', false)
+    .description("list every change of an account's money, and check that they add up to the balance")
+    .requiredOption('--user <id>', 'the account', refusing(parseUser))
+    .option('--json', 'print one JSON object per change and line, and a summary in the last line', false)
     .action(async ({ user, json }: { user: number; json: boolean }) =>
       end(await explain({ ...common(json), userId: user })),
     );
 
   program
     .command('audit')
-    .description('was money conserved and every market covered, after every batch?')
+    .description('check that money is conserved and every market is covered after every batch')
     .option(
       '--limit <rows>',
       `rows of the table of markets, 0 for all (default: ${DEFAULT_ROWS})`,
       refusing(parseLimit),
     )
-    .option('--json', 'for machines', false)
+    .option('--json', 'print JSON', false)
     .action(async ({ limit = DEFAULT_ROWS, json }: { limit?: number; json: boolean }) =>
       end(await audit({ ...quiet(json), limit })),
     );
@@ -197,7 +199,7 @@ interface EventsOptions {
   json: boolean;
 }
 
-/** So that a bad value is reported with the option that it was given to. */
+/** Makes commander report an invalid value with its option. */
 function refusing<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => {
     try {

@@ -1,10 +1,10 @@
-/** The replay tool as a program. `npm run replay -- --help` says what it does. */
+/** The replay tool as a program: `npm run replay -- --help`. */
 import { run } from './command-line.js';
 
-/** What a shell reports for a program whose reader went away. */
+/** The status that a shell reports for a program that SIGPIPE ended. */
 const READER_GONE = 141;
 
-/** By way of `exit`, so that temporary files are removed. */
+// Exits through `exit`, whose listeners remove temporary files.
 for (const [signal, number] of [
   ['SIGINT', 2],
   ['SIGTERM', 15],

@@ -1,9 +1,9 @@
 /**
- * `audit`: whether money was conserved and every market covered after each batch, and where the money of each market
- * went. The engine is held against books that are kept from its events alone (books.ts); its own full check of
- * everything runs every so many commands, and at the end.
+ * `audit`: checks after each batch that money is conserved and every market is covered, and shows
+ * where the money of each market went. The engine is compared with books kept from its events alone
+ * (books.ts). Its own full check runs every {@link COMMANDS_PER_FULL_CHECK} commands and at the
+ * end.
  */
-
 import type { Engine } from '../../../engine/engine.js';
 import { type MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
@@ -33,7 +33,7 @@ export interface AuditRequest {
   progress: Progress;
 }
 
-/** A full check looks at every account and order, so it is not made after each batch. */
+/** A full check reads every account and order, too much for each batch. */
 const COMMANDS_PER_FULL_CHECK = 10_000;
 
 export class Auditor implements Visitor {
@@ -50,7 +50,7 @@ export class Auditor implements Visitor {
     for (const event of decodeEvents(this.engine.events)) this.books.add(event);
   }
 
-  /** Stops at the first batch after which something does not add up: what follows would only repeat it. */
+  /** Stops at the first batch with a finding: later batches would only repeat it. */
   proven(): boolean {
     const { sequence } = this.engine;
     this.batchChecks++;
@@ -129,7 +129,7 @@ function bookObject(book: MarketBook, names: Names): JsonValue {
     mostSets: shares(book.mostSetLots),
     claimed: dollars(book.claimedMicros),
     automatic: dollars(book.automaticMicros),
-    unpaid: dollars(book.resolution === Resolution.NONE ? 0 : book.collateralMicros),
+    unpaid: dollars(unpaidMicros(book)),
     collateral: dollars(book.collateralMicros),
   };
 }
@@ -142,17 +142,7 @@ function auditText(auditor: Auditor, { engine, batches }: Replayed, limit: numbe
     'result',
     '>start price',
     '>end price',
-    '>trades',
-    '>volume',
-    '>fees',
-    '>vault',
-    '>referrers',
-    '>treasury',
-    '>refunded',
-    '>sets',
-    '>claimed',
-    '>automatic',
-    '>unpaid',
+    ...SUMS.map(([head]) => `>${head}`),
   ];
   const rows = books.map((book) => bookRow(book, engine));
   if (rows.length > 1) rows.unshift(totalRow(books));
@@ -160,11 +150,11 @@ function auditText(auditor: Auditor, { engine, batches }: Replayed, limit: numbe
   return [
     `Audit up to sequence ${engine.sequence}, ${timeText(engine.nowMs)}, digest ${engine.digest()}\n\n`,
     fundsText(engine.funds()),
-    `\n${tableText({ title: `Markets (${books.length}), the newest first`, heads, rows, limit })}\n`,
-    `The exchange's profit, its treasury: ${dollarsText(engine.funds().treasuryMicros)}\n`,
+    `\n${tableText({ title: `Markets (${books.length}), newest first`, heads, rows, limit })}\n`,
+    `Profit of the exchange (its treasury): ${dollarsText(engine.funds().treasuryMicros)}\n`,
     isGood
-      ? `After each of ${batches} batches money was conserved and every market covered; the engine's full check (${auditor.fullChecks} times) found nothing.\n`
-      : `${auditor.findings.length} things do not add up.\n`,
+      ? `After each of ${batches} batches, money was conserved and every market was covered. The engine's full check found nothing (runs: ${auditor.fullChecks}).\n`
+      : `Findings: ${auditor.findings.length}.\n`,
   ].join('');
 }
 
@@ -176,66 +166,35 @@ function bookRow(book: MarketBook, names: Names): string[] {
     resolutionName(book.resolution) ?? '-',
     dollarsText(book.startPriceMicros),
     isPriced ? dollarsText(book.endPriceMicros) : '-',
-    ...moneyCells(book),
-  ];
-}
-
-type Summed = Pick<
-  MarketBook,
-  | 'trades'
-  | 'volumeMicros'
-  | 'feesMicros'
-  | 'vaultMicros'
-  | 'referrersMicros'
-  | 'treasuryMicros'
-  | 'refundedMicros'
-  | 'setLots'
-  | 'claimedMicros'
-  | 'automaticMicros'
-> & { unpaidMicros: number };
-
-function moneyCells(book: MarketBook): string[] {
-  return cellsOf({
-    ...book,
-    unpaidMicros: book.resolution === Resolution.NONE ? 0 : book.collateralMicros,
-  });
-}
-
-function cellsOf(sums: Summed): string[] {
-  return [
-    `${sums.trades}`,
-    dollarsText(sums.volumeMicros),
-    dollarsText(sums.feesMicros),
-    dollarsText(sums.vaultMicros),
-    dollarsText(sums.referrersMicros),
-    dollarsText(sums.treasuryMicros),
-    dollarsText(sums.refundedMicros),
-    lotsText(sums.setLots),
-    dollarsText(sums.claimedMicros),
-    dollarsText(sums.automaticMicros),
-    dollarsText(sums.unpaidMicros),
+    ...SUMS.map(([, of, text]) => text(of(book))),
   ];
 }
 
 function totalRow(books: MarketBook[]): string[] {
   const sum = (of: (book: MarketBook) => number) => books.reduce((total, book) => total + of(book), 0);
-  const cells = cellsOf({
-    trades: sum((book) => book.trades),
-    volumeMicros: sum((book) => book.volumeMicros),
-    feesMicros: sum((book) => book.feesMicros),
-    vaultMicros: sum((book) => book.vaultMicros),
-    referrersMicros: sum((book) => book.referrersMicros),
-    treasuryMicros: sum((book) => book.treasuryMicros),
-    refundedMicros: sum((book) => book.refundedMicros),
-    setLots: sum((book) => book.setLots),
-    claimedMicros: sum((book) => book.claimedMicros),
-    automaticMicros: sum((book) => book.automaticMicros),
-    unpaidMicros: sum((book) => (book.resolution === Resolution.NONE ? 0 : book.collateralMicros)),
-  });
-  return ['all', '', '', '', '', ...cells];
+  return ['all', '', '', '', '', ...SUMS.map(([, of, text]) => text(sum(of)))];
 }
 
-/** A market that is closed is resolved, and all of it is paid. */
+/** The columns of the table of markets that have a total. */
+const SUMS: readonly [head: string, of: (book: MarketBook) => number, text: (sum: number) => string][] = [
+  ['trades', (book) => book.trades, String],
+  ['volume', (book) => book.volumeMicros, dollarsText],
+  ['fees', (book) => book.feesMicros, dollarsText],
+  ['vault', (book) => book.vaultMicros, dollarsText],
+  ['referrers', (book) => book.referrersMicros, dollarsText],
+  ['treasury', (book) => book.treasuryMicros, dollarsText],
+  ['refunded', (book) => book.refundedMicros, dollarsText],
+  ['sets', (book) => book.setLots, lotsText],
+  ['claimed', (book) => book.claimedMicros, dollarsText],
+  ['automatic', (book) => book.automaticMicros, dollarsText],
+  ['unpaid', unpaidMicros, dollarsText],
+];
+
+function unpaidMicros(book: MarketBook): number {
+  return book.resolution === Resolution.NONE ? 0 : book.collateralMicros;
+}
+
+/** A closed market is resolved and fully paid. */
 function statusText(book: MarketBook): string {
   return book.closed ? 'paid' : statusName(book.status as MarketStatus);
 }

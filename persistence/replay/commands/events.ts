@@ -1,5 +1,4 @@
-/** `events`: commands in a part of the journal, what each was answered, and what it made happen. */
-
+/** `events`: the commands of a part of the journal, with their results and events. */
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
@@ -59,7 +58,7 @@ class EventsVisitor implements Visitor {
     return !this.isPast && !isLast;
   }
 
-  /** What was asked for must be there by the end of what was read. */
+  /** @throws UsageError if the user or the market does not exist at the end of what was read. */
   checkRequest(): void {
     const { engine, request } = this;
     if (request.userId !== null && engine.account(request.userId) === null)

@@ -1,8 +1,7 @@
 /**
- * `explain`: every change of one account's money, the command that caused it, and the proof that the changes add up to
- * the balance, after each command and at the end.
+ * `explain`: every change of one account's money with the command that caused it. The changes must
+ * add up to the balance after each command.
  */
-
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
@@ -39,7 +38,10 @@ interface Sum {
   heldMicros: number;
 }
 
-/** Where an account stands by its changes alone. A command that does not touch it may be left out. */
+/**
+ * The balance of an account by its changes alone. Commands that do not touch the account may be
+ * omitted.
+ */
 export class ExplainedAccount implements Visitor {
   private readonly byCause = new Map<Cause, Sum>();
   private readonly sum: Sum = { count: 0, availableMicros: 0, heldMicros: 0 };
@@ -106,7 +108,7 @@ export class ExplainedAccount implements Visitor {
     );
   }
 
-  /** Tells the sum at the end of the journal, or where the changes do not add up. */
+  /** Writes the summary at the end of the journal, or where the changes do not add up. */
   conclude(replayed: Replayed): ExitStatus {
     const { engine, mismatch } = this;
     const { output, userId, json } = this.request;
@@ -122,7 +124,7 @@ export class ExplainedAccount implements Visitor {
     return ExitStatus.GOOD;
   }
 
-  /** The changes so far are the balance that the engine, which knows nothing of changes, has now. */
+  /** The sum of the changes must be the engine's balance, which does not depend on them. */
   private compare(): void {
     const account = this.engine.account(this.request.userId);
     const availableMicros = account?.availableMicros ?? 0;
@@ -132,7 +134,7 @@ export class ExplainedAccount implements Visitor {
     this.mismatch ??= {
       sequence: this.engine.sequence,
       what:
-        `the changes of u${this.request.userId}'s money add up to ${dollarsText(sum.availableMicros)} available and ` +
+        `the changes of the account u${this.request.userId} add up to ${dollarsText(sum.availableMicros)} available and ` +
         `${dollarsText(sum.heldMicros)} held, but the balance is ${dollarsText(availableMicros)} and ${dollarsText(heldMicros)}`,
     };
   }
@@ -178,7 +180,7 @@ export class ExplainedAccount implements Visitor {
     const heads = ['cause', '>changes', '>available', '>held'];
     output.text(tableText({ title, heads, rows, limit: rows.length }));
     const staked = stakedBy(userId, engine);
-    if (staked > 0) output.line(`In the vault, besides: ${dollarsText(staked)} and its yield.`);
+    if (staked > 0) output.line(`Also in the vault: ${dollarsText(staked)} and its yield.`);
     output.line(
       `The changes add up to the balance: ${dollarsText(availableMicros)} available, ${dollarsText(heldMicros)} held.`,
     );
@@ -201,10 +203,10 @@ const HEADS = columns([
   'held change',
   'available',
   'held',
-  'what happened <- the command that it came with',
+  'event <- command',
 ]);
 
-/** Negative widths are aligned to the right. */
+/** A negative width aligns to the right. */
 function columns(texts: readonly string[]): string {
   return texts
     .map((text, i) => (WIDTHS[i]! < 0 ? text.padStart(-WIDTHS[i]!) : text.padEnd(WIDTHS[i]!)))

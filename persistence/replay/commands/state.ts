@@ -1,5 +1,4 @@
-/** `state`: the whole exchange as it was after a command, or at a time. */
-
+/** `state`: the whole exchange after a command or at a time. */
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { checkPoint, type Point, unknownUser } from '../input/arguments.js';
@@ -20,7 +19,7 @@ export interface StateRequest extends StateViewFilter {
   progress: Progress;
 }
 
-/** Goes to the place that was asked for, takes the view there, and lets the batch that it is in prove itself. */
+/** Copies the state at the requested point, and reads on until its batch is verified. */
 class StateVisitor implements Visitor {
   view: StateView | null = null;
   private readonly targetSequence: number;
@@ -34,7 +33,6 @@ class StateVisitor implements Visitor {
     if (this.targetSequence === 0) this.takeView();
   }
 
-  /** Before a command: whether it is the first one that is too late. */
   applying(_command: Command, atMs: number): void {
     const { at } = this.request;
     if (this.view === null && at !== null && 'atMs' in at && atMs > at.atMs) this.takeView();
@@ -80,6 +78,6 @@ function checkRequest({ userId, market }: StateRequest, view: StateView): void {
   if (userId !== null && userId > view.userCount) throw unknownUser(userId, view.userCount, view.sequence);
   if (market !== null && !view.hasMarket)
     throw new UsageError(
-      `there is no market ${market} at sequence ${view.sequence}: it has not opened yet, or all of it has been paid out`,
+      `there is no market ${market} at sequence ${view.sequence}: it has not opened yet or is fully paid out`,
     );
 }

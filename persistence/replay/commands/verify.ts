@@ -1,10 +1,9 @@
 /**
- * `verify`: whether everything in the data folder is what the exchange wrote. First the judgement that an exchange makes
- * at its start (judgement.ts): whatever the exchange would refuse is damage here, in the same words. Then a replay from the
- * first command: frames, and the engine's digest after every batch. What was made from the journal, the snapshots and the
- * history, is held against the replay.
+ * `verify`: checks that everything in the data folder is what the exchange wrote. First, the
+ * judgement that an exchange makes when it starts (judgement.ts): what the exchange would refuse is
+ * damage, with the same message. Then a replay from the first command, with the digest after every
+ * batch. Snapshots and history are compared with the replay.
  */
-
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { HISTORY_FILE } from '../../history/format.js';
@@ -27,16 +26,16 @@ export interface VerifyRequest {
   progress: Progress;
 }
 
-/** What was found out about the whole folder. */
+/** The result for the whole folder. */
 interface Report {
-  /** Up to where the journal is proven. */
+  /** The last verified sequence of the journal. */
   sequence: number;
   atMs: number;
   digest: string | null;
   batches: number;
   journalIsWhole: boolean;
   snapshots: readonly SnapshotVerdict[];
-  /** null: there is none. */
+  /** null: there is no history. */
   history: HistoryVerdict | null;
   findings: readonly Finding[];
 }
@@ -44,7 +43,10 @@ interface Report {
 interface HistoryVerdict {
   sequence: number;
   good: boolean;
-  /** Entries of lists, and rows of other tables, that were compared; null: the journal is damaged before the history's end. */
+  /**
+   * The number of compared list entries and rows; null: the journal is damaged before the end of
+   * the history.
+   */
   entries: number | null;
 }
 
@@ -59,7 +61,7 @@ export async function verify(request: VerifyRequest): Promise<ExitStatus> {
 
 class Verification implements Visitor {
   private snapshots: SnapshotComparison | null = null;
-  /** A finding when it cannot be read at all. */
+  /** A finding if the history cannot be read. */
   private history: HistoryComparison | Finding | null = null;
   private readonly findings: Finding[] = [];
   private engine: Engine | null = null;
@@ -79,7 +81,7 @@ class Verification implements Visitor {
 
   private async verifyAll(): Promise<Report> {
     const journalIsWhole = await this.replay();
-    // Of a journal that cannot even be opened there is still this to be said.
+    // Without a readable journal, snapshots are still checked by themselves.
     const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);
     comparison.finish();
     const history = this.judgeHistory(journalIsWhole);
@@ -107,7 +109,9 @@ class Verification implements Visitor {
     return true;
   }
 
-  /** Whether the journal is whole: no exchange would refuse it, and it leads to the digests that it says. */
+  /**
+   * Whether the journal is whole: an exchange would accept it, and the replay reaches its digests.
+   */
   private async replay(): Promise<boolean> {
     const refusal = await journalErrorOf(this.judge());
     const damage = await journalErrorOf(this.replayAll());
@@ -116,7 +120,7 @@ class Verification implements Visitor {
     return damage === null && (refusal === null || refusal instanceof UnmarkedJournal);
   }
 
-  /** What the start of an exchange says of the folder. */
+  /** Judges the folder as a starting exchange does. */
   private async judge(): Promise<void> {
     const { folder } = this.request;
     await checkFolder(folder);
@@ -184,7 +188,7 @@ function reportObject(report: Report): JsonValue {
 
 function reportText(report: Report): string {
   const { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings } = report;
-  const upTo = sequence === 0 ? 'nothing in it' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
+  const upTo = sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
   const rows = [
     [
       JOURNAL_FILE,
@@ -197,15 +201,13 @@ function reportText(report: Report): string {
   const count = findings.length;
   const verdict =
     count === 0
-      ? 'All is as it was written.'
+      ? 'No damage was found.'
       : `Damage was found: ${count} ${count === 1 ? 'finding' : 'findings'}.`;
   return `${tableText({ title: 'Verified by replaying the journal', heads: ['file', '', ''], rows, limit: rows.length })}${verdict}\n`;
 }
 
 function snapshotRow({ snapshot, problem, compared }: SnapshotVerdict): string[] {
-  const outcome = compared
-    ? 'is what the replay gives'
-    : 'whole; the journal ends before it, so it was not compared';
+  const outcome = compared ? 'matches the replay' : 'whole, but not compared: the journal ends before it';
   const at = `sequence ${snapshot.sequence}`;
   const row = problem === null ? ['good', `${at}, ${outcome}`] : ['DAMAGED', `${at}, ${problem}`];
   return [`snapshots/${snapshot.name}`, ...row];
@@ -214,7 +216,7 @@ function snapshotRow({ snapshot, problem, compared }: SnapshotVerdict): string[]
 function historyRow({ sequence, good, entries }: HistoryVerdict): string[] {
   const compared =
     entries === null
-      ? 'not compared: the journal is good only up to a place before its end'
-      : `${entries} entries are what the replay gives`;
+      ? 'not compared: the journal is damaged before the end of the history'
+      : `${entries} entries match the replay`;
   return [HISTORY_FILE, good ? 'good' : 'DAMAGED', good ? `sequence ${sequence}, ${compared}` : 'see below'];
 }

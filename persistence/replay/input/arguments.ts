@@ -1,18 +1,21 @@
-/** What the operator types, read strictly: places in the journal, ids, counts. Anything else is a {@link UsageError}. */
+/**
+ * The values of options, parsed strictly: points in the journal, ids, counts. An invalid value is a
+ * {@link UsageError}.
+ */
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { idNumber, isMarketName } from '../../../engine/interface/notation.js';
 import { UsageError } from './errors.js';
 
-/** A command by its sequence, or the time of commands. */
+/** A point in the journal. */
 export type Point = { readonly sequence: number } | { readonly atMs: number };
 
-/** From here on a number is a time: 3 March 1973, or a hundred billion commands. */
+/** A number from here on is a time. It is 3 March 1973, or a hundred billion commands. */
 const LEAST_TIME_MS = 100_000_000_000;
 const NUMBER = /^\d{1,15}$/;
 const ISO_TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(Z|[+-]\d{2}:\d{2})?)?$/;
 
-/** A sequence, milliseconds since the epoch, or an ISO 8601 time, which is UTC if it does not say otherwise. */
+/** A sequence, milliseconds since the epoch, or an ISO 8601 time (UTC unless it has an offset). */
 export function parsePoint(text: string): Point {
   if (NUMBER.test(text)) {
     const number = Number(text);
@@ -33,7 +36,7 @@ function isoTime(text: string): number | null {
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '0', zone = 'Z'] = parts;
   const millisecond = fraction.padEnd(3, '0');
   const utc = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}Z`);
-  // The language takes the 30th of February for the 1st or 2nd of March.
+  // Date turns 30 February into the 1st or 2nd of March.
   const isReal = !Number.isNaN(utc.getTime()) && utc.getUTCDate() === Number(day) && hour !== '24';
   const atMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}${zone}`);
   return isReal && atMs >= 0 && atMs <= MAX_TIME_MS ? atMs : null;
@@ -46,13 +49,13 @@ export function parseUser(text: string): number {
   return userId;
 }
 
-/** The name, which only an engine that has the asset can turn into a number. */
+/** Returns the name. Only an engine that has the asset can turn it into a number. */
 export function parseMarket(text: string): string {
   if (!isMarketName(text)) throw new UsageError(`"${text}" is not a market id (such as btc-15m-1763700300)`);
   return text;
 }
 
-/** A count; 0 means without bound. */
+/** 0 means no limit. */
 export function parseLimit(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new UsageError(`"${text}" is not a number of rows (0 for all)`);
   return Number(text) === 0 ? Number.POSITIVE_INFINITY : Number(text);
@@ -63,7 +66,7 @@ export function unknownUser(userId: number, userCount: number, sequence: number)
   return new UsageError(`there is no user u${userId}: at sequence ${sequence} ${known}`);
 }
 
-/** @throws UsageError for a sequence that the journal does not have; `endSequence` null: nobody knows. */
+/** @throws UsageError for a sequence beyond the end; `endSequence` null: the end is unknown. */
 export function checkPoint(point: Point | null, endSequence: number | null): void {
   if (point === null || endSequence === null || 'atMs' in point || point.sequence <= endSequence) return;
   throw new UsageError(`sequence ${point.sequence} is beyond the end: the journal ends at ${endSequence}`);

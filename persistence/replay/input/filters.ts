@@ -1,4 +1,4 @@
-/** Whom and which market a command or an event is about. */
+/** The user and the market that a command or an event concerns. */
 import type { Command } from '../../../engine/interface/commands.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
 

@@ -1,9 +1,9 @@
 /**
- * The one way in which every verb of the replay tool reads a journal: from its first batch, through the exchange's own
- * reader and the exchange's own recovery code, into an engine that starts empty.
+ * Replays a journal from its first batch into an empty engine, with the exchange's own reader and
+ * recovery code. Every subcommand reads the journal this way.
  *
- * Always holds: what a verb is shown of a batch is only to be told when the batch is proven, which is when `proven` is
- * called: its chain, its frames and the engine's digest after it are what the exchange had.
+ * Always holds: `proven` is called after each batch whose hash chain, frames and digest are
+ * verified. What a visitor learns of a batch may be printed only then.
  */
 
 import { statSync } from 'node:fs';
@@ -18,17 +18,17 @@ import { findJournal } from '../../judgement.js';
 import { Replay } from '../../recovery.js';
 import { UsageError } from './errors.js';
 
-/** What a verb wants to see on the way. Each may be left out. */
+/** The callbacks of a subcommand. */
 export interface Visitor {
-  /** Before each command: what the engine shows is what was before it. Must not throw. */
+  /** Before each command, with the engine in the state before it. Must not throw. */
   applying?(command: Command, atMs: number): void;
-  /** After each command: the engine's result and events are those of this command. Must not throw. */
+  /** After each command, with its result and events in the engine. Must not throw. */
   applied?(command: Command, atMs: number): void;
-  /** After each batch, when it is proven; false: enough has been seen. */
+  /** After each verified batch. Returns false to stop. */
   proven?(position: JournalPosition): boolean | Promise<boolean>;
 }
 
-/** How far the replay is, in sequences. */
+/** Shows the progress, in sequences. */
 export interface Progress {
   start(total: number): void;
   reached(sequence: number): void;
@@ -38,23 +38,26 @@ export interface Progress {
 export interface ReplayRequest {
   folder: string;
   progress: Progress;
-  /** `endSequence` is where the journal ends now; null: its end is damaged. A UsageError from here ends the replay. */
+  /**
+   * Makes the visitor; may throw a UsageError. `endSequence` is the end of the journal; null: the
+   * end is damaged.
+   */
   visit: (engine: Engine, endSequence: number | null) => Visitor | Promise<Visitor>;
 }
 
 export interface Replayed {
   engine: Engine;
-  /** The last batch that was proven. */
+  /** The end of the last verified batch. */
   position: JournalPosition;
   batches: number;
-  /** Whether the journal was read to its end, and its end is where the head mark says. */
+  /** Whether the journal was read to its end, which is where the head mark says. */
   atEnd: boolean;
   markState: MarkState;
 }
 
 /**
- * @throws JournalError naming the first sequence that is not as the exchange wrote it, UsageError when there is no
- *   journal or when an exchange was started on a folder that was being read as a stopped one.
+ * @throws JournalError that names the first damaged sequence, UsageError when there is no journal
+ * or when an exchange was started while the tool read the folder.
  */
 export async function replayJournal(request: ReplayRequest): Promise<Replayed> {
   const { folder, progress } = request;
@@ -68,7 +71,7 @@ export async function replayJournal(request: ReplayRequest): Promise<Replayed> {
     return { ...(await walk(reader, engine, visitor, progress)), markState: reader.markState };
   } catch (error) {
     if (error instanceof JournalError && wasDisturbed()) {
-      throw new UsageError(`an exchange was started on ${folder} meanwhile: run this again`);
+      throw new UsageError(`an exchange was started on ${folder} meanwhile: run the command again`);
     }
     throw error;
   } finally {
@@ -77,18 +80,16 @@ export async function replayJournal(request: ReplayRequest): Promise<Replayed> {
   }
 }
 
-/** @throws UsageError when there is no journal to look at, JournalError when it is gone. */
+/** @throws UsageError when there is no journal, JournalError when there was one. */
 export async function checkFolder(folder: string): Promise<void> {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats === undefined) throw new UsageError(`there is no folder ${folder}`);
   if (!stats.isDirectory()) throw new UsageError(`${folder} is not a folder`);
   if (await findJournal(folder)) return;
-  throw new UsageError(
-    `${folder} holds no journal (${JOURNAL_FILE}). Name the folder that the exchange keeps its data in.`,
-  );
+  throw new UsageError(`${folder} holds no journal (${JOURNAL_FILE}). Name the data folder of the exchange.`);
 }
 
-/** null when the end is damaged: the replay then finds the first damage, which may be an earlier one. */
+/** null: the end is damaged. The replay then finds the first damage, which may come earlier. */
 async function endOf(reader: JournalReader): Promise<JournalPosition | null> {
   try {
     return await reader.end();
@@ -122,14 +123,9 @@ async function walk(
   return { engine, position, batches, atEnd: true };
 }
 
-/** What the operator should know about how the end of the journal was found; null: nothing. */
+/** A notice for the operator if nothing confirms the end of the journal; null: none. */
 export function markNotice({ markState, position }: Replayed): string | null {
-  switch (markState.state) {
-    case 'read':
-      return null;
-    case 'missing':
-      return `journal.head is missing, so nobody can tell whether the journal, read up to sequence ${position.sequence}, is complete`;
-    case 'unreadable':
-      return `journal.head is unreadable, so nobody can tell whether the journal, read up to sequence ${position.sequence}, is complete`;
-  }
+  if (markState.state === 'read') return null;
+  const { sequence } = position;
+  return `journal.head is ${markState.state}, so it is unknown whether the journal, read up to sequence ${sequence}, is complete`;
 }

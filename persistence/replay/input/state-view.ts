@@ -1,4 +1,4 @@
-/** A picture of the exchange: a copy of all that the engine shows, which stays when the engine goes on. */
+/** A copy of the exchange's state, which does not change when the engine goes on. */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import type {
@@ -29,17 +29,17 @@ export interface StateView {
   orders: OrderView[];
   positions: HeldPosition[];
   deposits: VaultDepositView[];
-  /** Whether the market that was asked for is known. */
+  /** Whether the engine has the market of the filter. */
   hasMarket: boolean;
 }
 
 export interface StateViewFilter {
   userId: number | null;
-  /** The name of one. */
+  /** A market id such as btc-15m-1763700300. */
   market: string | null;
 }
 
-/** Takes it now. `null` of a filter: everybody, every market. */
+/** null in a filter: all users, all markets. */
 export function stateViewOf(engine: Engine, { userId, market }: StateViewFilter): StateView {
   const marketId = market === null ? null : marketIdNumber(engine, market);
   const isWanted = (id: number) => marketId === null || id === marketId;

@@ -1,8 +1,7 @@
 /**
- * Commands and events as machines get them: the engine's own field by field, with the units and ids of the API. Each
- * field of each command and event has its line in a table here; one that has none does not compile.
+ * Commands, results and events as JSON: the engine's, field by field, with the units and ids of the
+ * API. Every field has its row in a table here; a field without one does not compile.
  */
-
 import type { Engine } from '../../../engine/engine.js';
 import { CODES } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
@@ -24,11 +23,11 @@ import {
 } from '../../../engine/interface/results.js';
 import { dollars, type JsonValue, price, shares } from './json-values.js';
 
-/** What names of assets, markets and partners need to know of the engine. */
+/** The names of assets, markets and partners. */
 export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'partnerName'>;
 
 type EventField = (typeof EVENT_FIELDS)[EventName][number];
-/** The field's name in JSON, and its value. */
+/** The field's name and value in JSON. */
 type EventJson = readonly [name: string, toJson: (value: number, names: Names) => JsonValue];
 
 const number = (value: number) => value;
@@ -120,7 +119,7 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   priceMicros: ['price', dollars],
   observedAtMs: ['observedAtMs', number],
   username: ['username', unchanged],
-  // What proves an identity is nobody's business here.
+  // Credentials are secret.
   credential: ['hasCredential', (credential: string) => credential !== ''],
   referralCode: ['referralCode', unchanged],
   grantMicros: ['grant', dollars],
@@ -156,14 +155,14 @@ export function commandObject(command: Command, names: Names): JsonValue {
   return Object.fromEntries(fields);
 }
 
-/** What the engine answered to the last command: the code, and what a refusal says about it. */
+/** The result of the last command: the code and its details. */
 export interface Answer {
   code: string;
-  /** The answer is that of an earlier command. */
+  /** The idempotency key replayed the answer to an earlier command. */
   replayed: boolean;
-  /** Of a batch: the operations' codes. */
+  /** The codes of a batch's operations. */
   operationCodes: string[];
-  /** What was needed and what there was, where the code is about one of them. */
+  /** The amounts of insufficient_balance and insufficient_shares. */
   required: JsonValue;
   available: JsonValue;
 }
@@ -196,7 +195,7 @@ export function answerObject({ code, replayed, operationCodes, required, availab
   return { code, replayed, operationCodes, required, available };
 }
 
-/** A command may name an asset that there is not; it is refused, and shown by its number. */
+/** A refused command may name an unknown asset, which is shown by its number. */
 export function symbolOf(asset: number, names: Names): string {
   return asset < names.assetCount ? names.assetSymbol(asset) : `asset ${asset}`;
 }

@@ -1,4 +1,6 @@
-/** Commands and events as people read them: one line each, in dollars, shares and the ids of the API. */
+/**
+ * Commands, results and events as text: one line each, in dollars, shares and the ids of the API.
+ */
 import type { Buy, Command, Sell } from '../../../engine/interface/commands.js';
 import { Side, TimeInForce } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
@@ -20,13 +22,13 @@ export function dollarsText(micros: number): string {
   return `${micros < 0 ? '-' : ''}$${grouped}.${fraction.padEnd(2, '0')}`;
 }
 
-/** "+$10.00", "-$0.05"; nothing for no change. */
+/** "+$10.00", "-$0.05", or "" without a change. */
 export function changeText(micros: number): string {
   if (micros === 0) return '';
   return micros > 0 ? `+${dollarsText(micros)}` : dollarsText(micros);
 }
 
-/** Who sent a command. */
+/** The sender of a command. */
 export function senderText(command: Command): string {
   switch (command.kind) {
     case 'advanceTime':
@@ -53,12 +55,11 @@ export function senderText(command: Command): string {
   }
 }
 
-/** Nothing for a user of nobody. */
 function ofPartnerText(partner: string | null): string {
   return partner === null ? '' : `, of partner ${quoted(partner)}`;
 }
 
-/** What was asked, without who asked. */
+/** A command without its sender. */
 export function commandText(command: Command, names: Names): string {
   switch (command.kind) {
     case 'advanceTime':
@@ -69,7 +70,7 @@ export function commandText(command: Command, names: Names): string {
       return `observePrice ${symbolOf(command.asset, names)} ${dollarsText(command.priceMicros)} of ${timeText(command.observedAtMs)}`;
     case 'register': {
       const grant = command.grantMicros === 0 ? '' : `, starts with ${dollarsText(command.grantMicros)}`;
-      const referral = command.referralCode === '' ? '' : `, led by ${quoted(command.referralCode)}`;
+      const referral = command.referralCode === '' ? '' : `, referral code ${quoted(command.referralCode)}`;
       return `register ${quoted(command.username)}${grant}${referral}${ofPartnerText(command.partner)}`;
     }
     case 'setCredential':
@@ -112,9 +113,9 @@ function orderCommandText(order: Buy | Sell): string {
   return `${order.kind} ${bounds.join(' ')}`;
 }
 
-/** "ok", or why not. */
+/** The code, with its details. */
 export function answerText({ code, replayed, operationCodes, required, available }: Answer): string {
-  const repeated = replayed ? ' (the answer of an earlier command)' : '';
+  const repeated = replayed ? ' (replayed answer to an earlier command)' : '';
   const operations = operationCodes.length === 0 ? '' : ` (${operationCodes.join(', ')})`;
   const shortage = required === null ? '' : ` (needs ${valueText(required)}, has ${valueText(available)})`;
   return `${code}${operations}${shortage}${repeated}`;
@@ -216,7 +217,7 @@ function partText(userId: number, orderId: number, side: number, outcome: number
   return `u${userId} (o${orderId}) ${verb} ${outcomeName(outcome)} at ${ticksText(ticks)}`;
 }
 
-/** Names and references are anybody's: nothing in them may reach the terminal as a control character. */
+/** Users choose names and references: JSON keeps control characters from the terminal. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

@@ -29,7 +29,10 @@ export function findingOf(error: JournalError): Finding {
   };
 }
 
-/** The accounts do not balance although the journal is sound: a fault of the program, not of the disk. */
+/**
+ * The accounts do not balance although the journal is sound: a fault of the program, not of the
+ * disk.
+ */
 export function bookFinding(place: string, what: string): Finding {
   const remedy =
     'The journal is intact, so this is a fault of the program. Stop trading, keep a copy of the folder, and report ' +

@@ -1,10 +1,10 @@
 /**
- * Values as machines get them: JSON whose numbers are exact decimals. A double can not hold every sum of money with six
- * decimals, so a decimal goes into the text as it is and never through a double.
+ * JSON values whose numbers are exact decimals. A double cannot hold every amount with six
+ * decimals, so decimals are written as text and never become doubles.
  */
 import { lotsText, microsText, ticksText } from '../../../engine/interface/notation.js';
 
-/** A number that is written as it stands. */
+/** A number, written as its text. */
 export class Decimal {
   constructor(readonly text: string) {}
 }

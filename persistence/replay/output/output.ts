@@ -1,8 +1,9 @@
 /**
- * Where the replay tool writes: answers to standard output, findings and notices to standard error. Text is gathered
- * and written in large pieces, at the reader's pace, so that a slow reader bounds memory and not the other way round.
+ * The output of the replay tool: answers go to standard output, findings and notices to standard
+ * error. Text is written in large pieces at the reader's pace, which bounds memory.
  *
- * Always holds: nothing of an answer goes out before it is released, which is when what it says is proven.
+ * Always holds: an answer is written only after its release, when the journal behind it is
+ * verified.
  */
 import type { Writable } from 'node:stream';
 import Table from 'cli-table3';
@@ -32,19 +33,19 @@ export class Output {
     this.unproven += `${jsonText(value)}\n`;
   }
 
-  /** To standard error, at once. */
+  /** Writes to standard error, at once. */
   notice(text: string): void {
     this.notices.write(`${text}\n`);
   }
 
-  /** All so far may go out; it does if enough has gathered. */
+  /** Releases the text so far, and writes it if there is enough. */
   async release(): Promise<void> {
     this.released += this.unproven;
     this.unproven = '';
     if (this.released.length >= PIECE_LENGTH) await this.flush();
   }
 
-  /** Writes all that is released. */
+  /** Writes the released text. */
   async flush(): Promise<void> {
     const text = this.released;
     this.released = '';
@@ -57,10 +58,12 @@ export class Output {
 
 export interface TableText {
   title: string;
-  /** Heads that begin with ">" stand over columns of numbers, which are aligned at the decimal point. */
+  /**
+   * A head that begins with ">" marks a column of numbers, which is aligned at the decimal point.
+   */
   heads: readonly string[];
   rows: readonly (readonly string[])[];
-  /** Rows beyond this are only counted. */
+  /** Further rows are only counted. */
   limit: number;
 }
 
@@ -83,7 +86,7 @@ export function tableText({ title, heads, rows, limit }: TableText): string {
   return `${title}\n${rows.length === 0 ? '(none)' : table.toString()}\n${more}`;
 }
 
-/** Characters from the decimal point on. */
+/** The number of characters from the decimal point on. */
 function placesOf(cell: string): number {
   const pointAt = cell.indexOf('.');
   return pointAt < 0 ? 0 : cell.length - pointAt;

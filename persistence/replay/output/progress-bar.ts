@@ -1,4 +1,4 @@
-/** How far the replay is, as a bar on standard error; nothing when nobody is looking at it. */
+/** The progress of the replay as a bar on standard error, if that is a terminal. */
 import { SingleBar } from 'cli-progress';
 import type { Progress } from '../input/replay-journal.js';
 
@@ -8,12 +8,12 @@ export function progressBar(stream: NodeJS.WriteStream, wanted: boolean): Progre
     stream,
     format: 'replaying [{bar}] {percentage}% | {value} of {total} commands | {eta_formatted} left',
     clearOnComplete: true,
-    // It would take the first Ctrl-C for itself.
+    // The bar would intercept the first Ctrl-C.
     gracefulExit: false,
   });
   return {
     start: (total) => bar.start(total, 0),
-    // A running exchange goes on while it is read.
+    // A running exchange appends to its journal meanwhile.
     reached: (sequence) => {
       if (sequence > bar.getTotal()) bar.setTotal(sequence);
       bar.update(sequence);

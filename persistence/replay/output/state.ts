@@ -1,4 +1,4 @@
-/** The state of the exchange as machines and as people get it. */
+/** The state of the exchange as JSON and as tables. */
 import {
   lotsText,
   outcomeName,

@@ -1,12 +1,12 @@
 /**
- * A second set of books, kept from events alone: what each market took in and paid out, and what is in each pot of the
- * exchange. The engine's own pots, which it keeps without events, must say the same after every batch.
+ * A second set of books, kept from events alone: what each market took in and paid out, and the
+ * exchange's funds. The engine keeps its funds without events, and they must agree after every
+ * batch.
  *
- * One thing is told late: the vault's part of a market's fees leaves its escrow when the market is resolved, but the
- * event (`feesShared`) comes when its last position is settled. Between the two the escrow of the market, and the yield
- * that is due, are only known up to that part.
+ * One event is late: the vault's part of a market's fees leaves the escrow at the resolution, but
+ * `feesShared` comes when the last position is settled. Between the two, the market's escrow and
+ * the yield due are known only up to that part.
  */
-
 import type { Engine } from '../../../engine/engine.js';
 import { MarketStatus, MatchType, Resolution, ticksIn } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
@@ -19,7 +19,7 @@ import { changesOf } from './money-changes.js';
 
 export interface MarketBook {
   marketId: number;
-  /** All is paid, and the engine has forgotten the market. */
+  /** Everything is paid, and the engine has removed the market. */
   closed: boolean;
   status: MarketStatus;
   resolution: Resolution;
@@ -28,19 +28,19 @@ export interface MarketBook {
   trades: number;
   volumeMicros: number;
   feesMicros: number;
-  /** Whether the split below is final. */
+  /** Whether the three parts below are final. */
   feesShared: boolean;
   vaultMicros: number;
   referrersMicros: number;
   treasuryMicros: number;
   refundedMicros: number;
-  /** Complete sets: outstanding until the resolution, and the most there ever were. */
+  /** Complete sets: outstanding until the resolution, and their maximum. */
   setLots: number;
   mostSetLots: number;
   claimedMicros: number;
   automaticMicros: number;
   collateralMicros: number;
-  /** Fees less what left the escrow, the vault's part only once it is told. */
+  /** Fees less what left the escrow; the vault's part leaves with `feesShared`. */
   escrowMicros: number;
 }
 
@@ -130,7 +130,7 @@ export class Books {
     }
   }
 
-  /** What is wrong now, in words; empty: nothing. Markets that were found empty at their close are not looked at again. */
+  /** Compares the books with the engine. A market that is closed and empty is not checked again. */
   problems(engine: Engine): string[] {
     const funds = engine.funds();
     return [...this.fundProblems(funds), ...this.marketProblems(engine, funds)];
@@ -141,22 +141,22 @@ export class Books {
     const expect = (name: string, actualMicros: number, expectedMicros: number) => {
       if (actualMicros === expectedMicros) return;
       problems.push(
-        `${name}: ${dollarsText(actualMicros)}, but the events make it ${dollarsText(expectedMicros)}`,
+        `${name}: ${dollarsText(actualMicros)}, but the events give ${dollarsText(expectedMicros)}`,
       );
     };
-    expect('money of users', funds.availableMicros, this.availableMicros);
-    expect('held money of users', funds.heldMicros, this.heldMicros);
-    expect('stake in the vault', funds.stakedMicros, this.stakedMicros);
+    expect('available funds of users', funds.availableMicros, this.availableMicros);
+    expect('held funds of users', funds.heldMicros, this.heldMicros);
+    expect('stakes in the vault', funds.stakedMicros, this.stakedMicros);
     expect('treasury', funds.treasuryMicros, this.treasuryMicros);
     expect('deposits less withdrawals', funds.netDepositsMicros, this.depositedMicros - this.withdrawnMicros);
     const pots = Object.entries(funds).filter(([name]) => name !== 'netDepositsMicros');
     const sum = pots.reduce((total, [, micros]) => total + micros, 0);
     if (sum !== funds.netDepositsMicros) {
       problems.push(
-        `money is not conserved: all pots hold ${dollarsText(sum)}, deposits less withdrawals are ${dollarsText(funds.netDepositsMicros)}`,
+        `money is not conserved: all funds are ${dollarsText(sum)}, deposits less withdrawals are ${dollarsText(funds.netDepositsMicros)}`,
       );
     }
-    for (const [name, micros] of pots) if (micros < 0) problems.push(`less than nothing in ${name}`);
+    for (const [name, micros] of pots) if (micros < 0) problems.push(`${name} is negative`);
     return problems;
   }
 
@@ -175,12 +175,14 @@ export class Books {
       escrow += held.feeEscrowMicros;
       unshared += market.escrowMicros - held.feeEscrowMicros;
     }
-    if (collateral !== funds.collateralMicros) problems.push('the markets do not hold all collateral');
-    if (escrow !== funds.feeEscrowMicros) problems.push('the markets do not hold all fees in escrow');
+    if (collateral !== funds.collateralMicros)
+      problems.push("the markets' collateral does not add up to the total");
+    if (escrow !== funds.feeEscrowMicros)
+      problems.push("the markets' fee escrow does not add up to the total");
     const yieldDue = this.vaultSharesMicros + unshared - this.yieldPaidMicros - this.vaultRemainderMicros;
     if (yieldDue !== funds.yieldDueMicros) {
       problems.push(
-        `yield due: ${dollarsText(funds.yieldDueMicros)}, but the events make it ${dollarsText(yieldDue)}`,
+        `yield due: ${dollarsText(funds.yieldDueMicros)}, but the events give ${dollarsText(yieldDue)}`,
       );
     }
     return problems;
@@ -253,20 +255,20 @@ export class Books {
   }
 }
 
-/** The engine's pots of one market against its book, and the book against itself. */
+/** Compares the engine's funds of one market with its book, and the book with itself. */
 function marketProblem(engine: Engine, book: MarketBook): string | null {
   if (book.closed) return closedProblem(book);
   const held = engine.marketFunds(book.marketId);
   const view = engine.market(book.marketId);
-  if (held === null || view === null) return 'the engine has forgotten it before it was closed';
+  if (held === null || view === null) return 'the engine has removed it before it was closed';
   if (held.collateralMicros !== book.collateralMicros)
-    return `collateral is ${dollarsText(held.collateralMicros)}, but the events make it ${dollarsText(book.collateralMicros)}`;
+    return `collateral is ${dollarsText(held.collateralMicros)}, but the events give ${dollarsText(book.collateralMicros)}`;
   if (book.resolution === Resolution.NONE && book.collateralMicros !== view.openInterestLots * MICROS_PER_SET)
-    return 'collateral is not what its complete sets are worth';
+    return 'collateral is not the value of its complete sets';
   const unsharedMicros = book.escrowMicros - held.feeEscrowMicros;
   const mayBeUnshared = book.resolution !== Resolution.NONE && !book.feesShared;
   if (unsharedMicros !== 0 && !(mayBeUnshared && unsharedMicros > 0))
-    return `fee escrow is ${dollarsText(held.feeEscrowMicros)}, but the events make it ${dollarsText(book.escrowMicros)}`;
+    return `fee escrow is ${dollarsText(held.feeEscrowMicros)}, but the events give ${dollarsText(book.escrowMicros)}`;
   return null;
 }
 
@@ -277,9 +279,9 @@ function closedProblem(book: MarketBook): string | null {
     return `it was closed with fees of ${dollarsText(book.escrowMicros)} in escrow`;
   const shared = book.vaultMicros + book.referrersMicros + book.treasuryMicros + book.refundedMicros;
   if (shared !== book.feesMicros)
-    return `fees of ${dollarsText(book.feesMicros)} were paid, and ${dollarsText(shared)} shared out or refunded`;
+    return `fees of ${dollarsText(book.feesMicros)} were paid, but ${dollarsText(shared)} were shared or refunded`;
   const paid = book.claimedMicros + book.automaticMicros;
   if (paid !== book.setLots * MICROS_PER_SET)
-    return `${dollarsText(paid)} were paid out for sets worth ${dollarsText(book.setLots * MICROS_PER_SET)}`;
+    return `${dollarsText(paid)} were paid out, but its sets are worth ${dollarsText(book.setLots * MICROS_PER_SET)}`;
   return null;
 }

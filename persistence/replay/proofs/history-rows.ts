@@ -1,6 +1,6 @@
 /**
- * The tables of a history.db as the comparison with a replay reads them (verify-history.ts): rows in the order of their keys, and in
- * place of runs their entries, in the order of their lists. It reads a page at a time, so that memory is bounded.
+ * Reads the tables of a history.db for the comparison with a replay (history.ts): rows in key
+ * order, and the entries of runs in list order. It reads a page at a time, which bounds memory.
  */
 import type sqlite3 from 'sqlite3';
 import { LISTS, type ListLayout, MARKET, RUN_ENTRIES } from '../../history/format.js';
@@ -8,13 +8,14 @@ import { HistoryDamage, type RunRow, readRun, selectRuns } from '../../history/r
 import { query } from '../../storage/sqlite.js';
 
 const PAGE_ROWS = 2_000;
-/** Runs are longer than rows. */
 const PAGE_RUNS = 100;
 
-/** Values of an entry, or of a row, by column. */
+/** The values of a list entry or a table row, by column. */
 export type Row = Record<string, number | Buffer>;
 
-/** An entry of a run that is not what was written: what to say of it; '' where it was said of an entry before. */
+/**
+ * An entry of a damaged run. `what` is '' after the run's first entry, so the run is reported once.
+ */
 export class DamagedEntry {
   constructor(
     readonly entry: Row,
@@ -25,7 +26,7 @@ export class DamagedEntry {
 export interface ComparedTable {
   name: string;
   keys: readonly string[];
-  /** Of what it is made: to be named in findings. */
+  /** The word for findings. */
   of: 'entry' | 'row';
   open(database: sqlite3.Database): RowReader;
 }
@@ -48,14 +49,14 @@ function tableOf(name: string, keys: readonly string[]): ComparedTable {
   return { name, keys, of: 'row', open };
 }
 
-/** What comes a page at a time, one by one. */
+/** Reads the rows of the pages one by one. */
 export class RowReader {
   private page: (Row | DamagedEntry)[] = [];
   private at = 0;
 
   constructor(private readonly pages: AsyncIterator<(Row | DamagedEntry)[], void>) {}
 
-  /** null: there are no more. */
+  /** The next row; null: there is none. */
   async head(): Promise<Row | DamagedEntry | null> {
     while (this.at === this.page.length) {
       const { done, value } = await this.pages.next();
@@ -71,7 +72,7 @@ export class RowReader {
   }
 }
 
-/** The rows of a table in the order of their keys. */
+/** The rows of a table in key order. */
 async function* pagesOfRows(
   database: sqlite3.Database,
   name: string,
@@ -89,7 +90,7 @@ async function* pagesOfRows(
   }
 }
 
-/** The entries of all lists of a table in the order of their keys and ordinals. */
+/** The entries of all lists of a table, by key and ordinal. */
 async function* pagesOfEntries(
   database: sqlite3.Database,
   layout: ListLayout,
@@ -106,7 +107,7 @@ async function* pagesOfEntries(
   }
 }
 
-/** Of a run that is not what was written: as many entries as it says it has, the first of which is to be named. */
+/** The entries of a run. A damaged run gives as many damaged entries as it claims to have. */
 function entriesOf(layout: ListLayout, run: RunRow): (Row | DamagedEntry)[] {
   try {
     return readRun(layout, run);

@@ -1,11 +1,12 @@
 /**
- * The history against the replay: history.db must hold, entry by entry and row by row, what the projection makes of the journal
- * up to the sequence that it says it reached. The projection is the exchange's own; it writes into a temporary folder elsewhere,
- * and the two databases are compared table by table. Lists are compared by their entries: how these are cut into runs depends on
- * when the exchange wrote them.
+ * Compares the history with the replay: entry by entry and row by row, history.db must be what the
+ * projection makes of the journal up to the history's sequence. The exchange's own projection
+ * writes a second history into a temporary folder, and the two databases are compared table by
+ * table. Lists are compared by entry, because their runs depend on when the exchange wrote them.
  *
- * A running exchange goes on writing. So the history is read in one transaction, which begins when the replay has come
- * to where the history was when it began, and sees the history as it is then; the replay goes on to there.
+ * A running exchange goes on writing. So the history is read in one transaction, which begins when
+ * the replay has reached the sequence that the history had at the start. The replay then goes on to
+ * the sequence of the transaction.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,19 +23,22 @@ import { UsageError } from '../input/errors.js';
 import type { Finding } from '../output/findings.js';
 import { COMPARED, type ComparedTable, DamagedEntry, type Row } from './history-rows.js';
 
-/** Entries of the projection that may wait for its database. */
+/** Entries that the projection keeps in memory before it writes them. */
 const PENDING_ENTRIES = 100_000;
-/** Differing entries and rows that are named, per table; the others are counted. Also how many faults of SQLite's structure are named. */
+/**
+ * Differences to name per table, and faults of SQLite's structure; further differences are only
+ * counted.
+ */
 const NAMED = 5;
 
 export class HistoryComparison {
   readonly findings: Finding[] = [];
-  /** Entries of lists, and rows of other tables, that were compared; null: it has not come to that. */
+  /** The number of compared entries and rows; null: nothing was compared. */
   entries: number | null = null;
-  /** Where the history says that it ends. */
+  /** The sequence that the history has reached, by its own account. */
   sequence = 0;
   private readonly projection: Projection;
-  /** Also when the replay is interrupted. */
+  /** Runs at the exit of the process, too. */
   private readonly removeTemporary = (): void => rmSync(this.temporary, { recursive: true, force: true });
   private inTransaction = false;
   private isDone = false;
@@ -49,7 +53,7 @@ export class HistoryComparison {
     process.once('exit', this.removeTemporary);
   }
 
-  /** null: there is no history, which is nothing bad. A history that cannot be read is a finding. */
+  /** null: there is no history, which is not damage. An unreadable history is a finding. */
   static async open(folder: string, engine: Engine): Promise<HistoryComparison | Finding | null> {
     const path = historyPath(folder);
     if (!existsSync(path)) return null;
@@ -60,7 +64,7 @@ export class HistoryComparison {
       history = await openReadOnly(path);
       const comparison = new HistoryComparison(engine, temporary, store, history);
       await comparison.readSequence();
-      // Made, and nothing in it yet.
+      // The history is new and empty.
       if (comparison.sequence === 0) await comparison.compare(GENESIS);
       return comparison;
     } catch (error) {
@@ -90,18 +94,21 @@ export class HistoryComparison {
       if (position.sequence >= this.sequence) await this.compare(position);
     } catch (error) {
       if (this.history.wasDisturbed())
-        throw new UsageError('an exchange was started meanwhile: run this again');
+        throw new UsageError('an exchange was started meanwhile: run the command again');
       this.isDone = true;
       this.findings.push(unreadable(error));
     }
   }
 
-  /** When there is no more of the journal. The judgement of the folder refuses it for a history that is ahead and undamaged. */
+  /**
+   * At the end of the journal. A history that is ahead of the journal and undamaged fails the
+   * judgement of the folder.
+   */
   finish(endSequence: number, journalIsWhole: boolean): void {
     if (this.isDone || !journalIsWhole) return;
     this.find(
       'table progress, id 1',
-      `it says that it reaches sequence ${this.sequence}, but the journal ends at ${endSequence}: it is not what was written`,
+      `it claims sequence ${this.sequence}, but the journal ends at ${endSequence}`,
     );
   }
 
@@ -129,7 +136,7 @@ export class HistoryComparison {
       await this.store.commit(this.projection.drain(), { sequence, hash });
     } catch (error) {
       throw new UsageError(
-        `the history cannot be made anew in ${this.temporary}, to compare with it: ${(error as Error).message}`,
+        `the history for the comparison cannot be written to ${this.temporary}: ${(error as Error).message}`,
       );
     }
   }
@@ -137,10 +144,7 @@ export class HistoryComparison {
   private async compare(position: JournalPosition): Promise<void> {
     this.isDone = true;
     if (position.sequence !== this.sequence) {
-      this.find(
-        'table progress, id 1',
-        `it says that it reaches sequence ${this.sequence}, where no batch ends`,
-      );
+      this.find('table progress, id 1', `it claims sequence ${this.sequence}, where no batch ends`);
       return;
     }
     await this.compareSchema();
@@ -161,7 +165,7 @@ export class HistoryComparison {
     if (found !== expected) this.find('sqlite_schema', 'its tables are not those of this version');
   }
 
-  /** Both in the order of their keys, side by side. */
+  /** Merges both tables in key order. */
   private async compareTable(table: ComparedTable): Promise<void> {
     const found = table.open(this.history.database);
     const expected = table.open(this.store.database);
@@ -174,12 +178,14 @@ export class HistoryComparison {
       const [left, right] = [await found.head(), await expected.head()];
       if (left === null && right === null) break;
       if (right instanceof DamagedEntry)
-        throw new UsageError(`the history made anew in ${this.temporary} cannot be read back: ${right.what}`);
+        throw new UsageError(
+          `the history for the comparison in ${this.temporary} cannot be read back: ${right.what}`,
+        );
       const leftRow = left instanceof DamagedEntry ? left.entry : left;
       const order = compareKeys(table, leftRow, right);
       if (left instanceof DamagedEntry && order <= 0) {
         if (left.what !== '') differs(left.entry, left.what);
-      } else if (order < 0) differs(leftRow!, `the ${table.of} is not one that the journal leads to`);
+      } else if (order < 0) differs(leftRow!, `the journal does not lead to this ${table.of}`);
       else if (order > 0) differs(right!, `the ${table.of} is missing`);
       else {
         this.entries!++;
@@ -194,8 +200,8 @@ export class HistoryComparison {
   }
 
   /**
-   * SQLite takes the keys of runs from their index and never looks at those in the table, so the comparison does not see
-   * damage to these.
+   * SQLite reads the keys of runs from their index and not from the table, so the comparison does
+   * not find damage to the keys in the table.
    */
   private async checkStructure(): Promise<void> {
     const problems = await query<{ integrity_check: string }>(
@@ -214,30 +220,30 @@ export class HistoryComparison {
 
 function historyFinding(place: string, what: string): Finding {
   const remedy =
-    'Nothing is lost: stop the exchange and remove history.db, history.db-wal and history.db-shm. The history is made ' +
-    'again from the journal at the next start.';
+    'Nothing is lost. Stop the exchange and remove history.db, history.db-wal and history.db-shm. The next start rebuilds ' +
+    'the history from the journal.';
   return { file: HISTORY_FILE, place, what, remedy };
 }
 
-/** What SQLite says about a database that is damaged, as a finding; anything else is passed on. */
+/** Turns SQLite's error about a damaged database into a finding. Throws any other error. */
 function unreadable(error: unknown): Finding {
   if (error instanceof UsageError || !(error instanceof Error) || 'syscall' in error) throw error;
   return historyFinding('as a whole', `it cannot be read: ${error.message}`);
 }
 
-/** Below 0: the left one comes first, or alone. */
+/** Below 0: the left row comes first or is alone. */
 function compareKeys({ keys }: ComparedTable, left: Row | null, right: Row | null): number {
   if (left === null) return 1;
   if (right === null) return -1;
   for (const key of keys) {
     const difference = Number(left[key]) - Number(right[key]);
-    // A key that is no number can only be damage, and is of the history.
+    // A key that is not a number is damage in the history.
     if (difference !== 0) return Number.isNaN(difference) ? -1 : difference;
   }
   return 0;
 }
 
-/** The first column in which two rows differ, in words; null: they are equal. */
+/** Names the first column that differs; null: the rows are equal. */
 function differenceOf(found: Row, expected: Row): string | null {
   for (const [column, value] of Object.entries(expected)) {
     const other = found[column];

@@ -1,7 +1,8 @@
 /**
- * What an event does to accounts: every micro-dollar that an account gains or loses, or that becomes held or available,
- * is in exactly one change of exactly one event. That is checked, not assumed: `explain` compares the running sum with
- * the engine's balance after each command, and `audit` the sum over all accounts.
+ * The effect of events on accounts. Every micro-dollar that an account gains or loses, or that
+ * becomes held or available, is in exactly one change of one event. This is checked: `explain`
+ * compares the running sum with the engine's balance after each command, and `audit` compares the
+ * sum over all accounts.
  */
 import { DepositSource, Side, ticksIn } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
@@ -35,7 +36,7 @@ export interface MoneyChange {
   heldMicros: number;
 }
 
-/** The changes that an event makes, none for most kinds. */
+/** The changes of an event; most kinds have none. */
 export function changesOf(event: EventRecord): MoneyChange[] {
   switch (event.type) {
     case 'deposited': {
@@ -86,7 +87,7 @@ export function changesOf(event: EventRecord): MoneyChange[] {
   }
 }
 
-/** The taker pays or gets available money; a maker who buys pays what the order held. */
+/** The taker pays or receives available money. A maker who buys pays from the order's hold. */
 function changesOfTrade(trade: EventRecord<'trade'>): MoneyChange[] {
   const takerMicros = trade.sizeLots * ticksIn(trade.takerOutcome, trade.upTicks);
   const makerMicros = trade.sizeLots * ticksIn(trade.makerOutcome, trade.upTicks);

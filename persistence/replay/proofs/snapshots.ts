@@ -1,6 +1,6 @@
 /**
- * Snapshots against the replay: each file must be, byte for byte, the one that the engine would write at its sequence.
- * A file that is compared so is right in every part, its checksum included; nothing of it is believed.
+ * Compares snapshots with the replay: each file must be, byte for byte, what the engine would write
+ * at its sequence. The comparison includes the checksum and trusts nothing in the file.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
@@ -13,15 +13,15 @@ import type { Finding } from '../output/findings.js';
 
 export interface SnapshotVerdict {
   snapshot: SnapshotName;
-  /** null: good. */
+  /** null: no problem. */
   problem: string | null;
-  /** Whether the replay came to its sequence, so that it could be compared. */
+  /** Whether the replay reached its sequence and compared it. */
   compared: boolean;
 }
 
 export class SnapshotComparison {
   readonly verdicts: SnapshotVerdict[] = [];
-  /** Oldest first: the next one to come at the head. */
+  /** Oldest first. */
   private readonly waiting: SnapshotName[];
 
   constructor(folder: string) {
@@ -35,17 +35,21 @@ export class SnapshotComparison {
       this.judge(snapshot, true, () =>
         snapshot.sequence === position.sequence
           ? problemWith(snapshot, engine, position)
-          : 'no batch of the journal ends at its sequence: it is not of this journal',
+          : 'no batch of the journal ends at its sequence, so it belongs to another journal',
       );
     }
   }
 
-  /** When there is no more of the journal. Of a snapshot that is ahead of its end the judgement of the folder speaks. */
+  /**
+   * At the end of the journal. A snapshot that is ahead of it fails the judgement of the folder.
+   */
   finish(): void {
     for (const snapshot of this.waiting.splice(0)) this.judge(snapshot, false, () => ownProblem(snapshot));
   }
 
-  /** A running exchange removes old snapshots, at any moment: of one that is gone there is nothing to be said. */
+  /**
+   * A running exchange removes old snapshots at any time. A snapshot that is gone has no verdict.
+   */
   private judge(snapshot: SnapshotName, compared: boolean, problemOf: () => string | null): void {
     if (!existsSync(snapshot.path)) return;
     try {
@@ -63,8 +67,8 @@ export class SnapshotComparison {
         place: `sequence ${snapshot.sequence}`,
         what: problem!,
         remedy:
-          'Remove the file, or move it away. The exchange starts from an older snapshot or from the whole journal, which ' +
-          'takes longer and gives the same.',
+          'Remove the file or move it away. The exchange then starts from an older snapshot or from the whole journal, ' +
+          'which takes longer and has the same result.',
       }));
   }
 }
@@ -76,17 +80,17 @@ function problemWith(snapshot: SnapshotName, engine: Engine, position: JournalPo
   for (const piece of expected) hash.update(piece);
   const differsAt = firstDifference(snapshot.path, [...expected, hash.digest()]);
   if (differsAt === null) return null;
-  // A damaged file says more about itself than where it differs.
-  return ownProblem(snapshot) ?? `it is whole, but from byte ${differsAt} on it is not what the replay gives`;
+  // The file's own damage says more than the first differing byte.
+  return ownProblem(snapshot) ?? `it is whole, but differs from the replay from byte ${differsAt} on`;
 }
 
-/** What is wrong with the file by itself; null: nothing. */
+/** Checks the file by itself; null: no problem. */
 function ownProblem({ path, sequence }: SnapshotName): string | null {
   try {
     const { header } = readSnapshot(path);
     return header.sequence === sequence
       ? null
-      : `it is of sequence ${header.sequence}, not of the one in its name`;
+      : `its content is of sequence ${header.sequence}, not of the one in its name`;
   } catch (error) {
     if (error instanceof SnapshotError) return error.message;
     const { code } = error as NodeJS.ErrnoException;
@@ -95,7 +99,10 @@ function ownProblem({ path, sequence }: SnapshotName): string | null {
   }
 }
 
-/** The first byte in which a file is not these pieces, one after another; null: it is them and nothing more. */
+/**
+ * The offset of the first byte that differs from these pieces in a row; null: the file is exactly
+ * them.
+ */
 function firstDifference(path: string, pieces: readonly Uint8Array[]): number | null {
   const file = openSync(path, 'r');
   try {

@@ -43,11 +43,11 @@ it('agrees with a sound engine', () => {
 
 describe('a pot that is a micro-dollar off', () => {
   const POTS: [keyof FundsView, RegExp][] = [
-    ['availableMicros', /money of users/],
-    ['heldMicros', /held money/],
-    ['collateralMicros', /do not hold all collateral/],
-    ['feeEscrowMicros', /do not hold all fees/],
-    ['stakedMicros', /stake in the vault/],
+    ['availableMicros', /available funds of users/],
+    ['heldMicros', /held funds/],
+    ['collateralMicros', /collateral does not add up/],
+    ['feeEscrowMicros', /fee escrow does not add up/],
+    ['stakedMicros', /stakes in the vault/],
     ['yieldDueMicros', /yield due/],
     ['treasuryMicros', /treasury/],
     ['netDepositsMicros', /deposits less withdrawals/],
@@ -83,7 +83,7 @@ describe('a pot that is a micro-dollar off', () => {
   it('a market that the engine forgets while money is in it', () => {
     const { engine, books } = scene();
     engine.marketFunds = () => null;
-    expect(books.problems(engine)[0]).toContain('forgotten');
+    expect(books.problems(engine)[0]).toContain('the engine has removed it');
   });
 });
 

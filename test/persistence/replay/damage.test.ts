@@ -309,7 +309,7 @@ describe('snapshots', () => {
     truncateSync(first!, 1_000);
     copyFileSync(third!, second!);
     const run = await replayTool(folder, 'verify');
-    expectDamage(run, 'it has 1000 bytes', `it is of sequence ${lastSequence()}`);
+    expectDamage(run, 'it has 1000 bytes', `its content is of sequence ${lastSequence()}`);
   });
 
   it('that are whole but not of this state are found', async () => {
@@ -324,7 +324,7 @@ describe('snapshots', () => {
     content.pieces[0] = new Uint8Array(piece);
     await write(folder, content);
     const run = await replayTool(folder, 'verify');
-    expectDamage(run, 'it is whole, but from byte', 'not what the replay gives');
+    expectDamage(run, 'it is whole, but differs from the replay from byte');
   });
 
   it('that a running exchange removes while they are looked at are no matter', async () => {

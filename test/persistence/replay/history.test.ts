@@ -121,7 +121,7 @@ describe('a history that is what the journal leads to', () => {
     expect(entries).toBeGreaterThan(300);
     expect(traceOf(folder)).toEqual(before);
     const people = await replayTool(folder, 'verify');
-    expect(people.out).toContain(`sequence ${lastSequence}, ${entries} entries are what the replay gives`);
+    expect(people.out).toContain(`sequence ${lastSequence}, ${entries} entries match the replay`);
   });
 
   it('is good when it is behind the journal, or has hardly begun', async () => {
@@ -339,7 +339,7 @@ describe('a history that is not', () => {
     await expectFinding(
       folder,
       `table userTrade, userId 2, ordinal ${lost!.firstOrdinal}: the entry is missing`,
-      'table pointsCredit, userId 1, ordinal 9999: the entry is not one that the journal leads to',
+      'table pointsCredit, userId 1, ordinal 9999: the journal does not lead to this entry',
       'table closedPosition, userId ',
       'more differ',
     );

@@ -58,7 +58,7 @@ describe('verify', () => {
     expect(report.journal).toEqual({ whole: true, sequence, digest, batches, atMs: exchange.nowMs });
     const people = await replayTool(folder, 'verify');
     expect(people).toMatchObject({ status: 0, err: '' });
-    expect(people.out).toContain('All is as it was written.');
+    expect(people.out).toContain('No damage was found.');
     expect(people.out).toContain(digest);
   });
 });
@@ -393,7 +393,7 @@ describe('the built program', () => {
 
 describe('a request that makes no sense', () => {
   const cases: [string, string[], RegExp][] = [
-    ['no verb', [], /Usage|verb/],
+    ['no command', [], /Usage|command/],
     ['an unknown verb', ['rebuild'], /unknown command 'rebuild'/],
     ['an unknown option', ['state', '--when', '3'], /unknown option '--when'/],
     ['a garbled time', ['state', '--at', '2025-13-41'], /"2025-13-41" is neither a sequence .* nor a time/],
