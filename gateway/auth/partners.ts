@@ -1,6 +1,6 @@
 /**
- * Partner keys. The configuration contains only their SHA-256 digests. The digest of a received key is
- * compared with all of them in constant time, so that the response time reveals nothing.
+ * Partner keys. The configuration contains only their SHA-256 digests. The digest of a received key
+ * is compared with all of them in constant time, so that the response time reveals nothing.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 

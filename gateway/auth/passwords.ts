@@ -1,10 +1,10 @@
 /**
- * Password hashes (scrypt). Hashing runs on libuv's thread pool, which the journal's commits also use,
- * so only one hash is computed at a time. Waiting requests are served fairly by address
+ * Password hashes (scrypt). Hashing runs on libuv's thread pool, which the journal's commits also
+ * use, so only one hash is computed at a time. Waiting requests are served fairly by address
  * (fair-queue.ts) and refused after {@link WAIT_MS}.
  *
- * A credential is `scrypt$<log2 of N>$<r>$<p>$<salt>$<key>` (base64url), so that the cost can be raised
- * without invalidating passwords.
+ * A credential is `scrypt$<log2 of N>$<r>$<p>$<salt>$<key>` (base64url), so that the cost can be
+ * raised without invalidating passwords.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { type Asker, FairQueue, type FairQueueLimits } from '../fair-use/fair-queue.js';
@@ -67,7 +67,10 @@ export class Passwords {
     this.queue.close();
   }
 
-  /** Stops waiting for the current hash, which can take seconds at a high cost and cannot be interrupted. */
+  /**
+   * Stops waiting for the current hash, which can take seconds at a high cost and cannot be
+   * interrupted.
+   */
   giveUp(): void {
     this.queue.giveUp();
   }
@@ -82,8 +85,8 @@ export class Passwords {
 
 /**
  * The costs of additional hashes that make a check take as long as one of the highest cost, so that
- * after a change of cost the time does not distinguish an old account from an unknown name. Costs are
- * powers of two: c plus c, c + 1, ..., max - 1 add up to max.
+ * after a change of cost the time does not distinguish an old account from an unknown name. Costs
+ * are powers of two: c plus c, c + 1, ..., max - 1 add up to max.
  */
 export function makeUpCosts(costLog2: number, maxLog2: number): number[] {
   return Array.from({ length: maxLog2 - costLog2 }, (_, i) => costLog2 + i);

@@ -1,7 +1,7 @@
 /**
  * Whether a request authenticated by a browser's cookie comes from the site itself. Browsers send
- * `Origin` with all changes, and `Sec-Fetch-Site`. A client that sends neither is not a browser, so it
- * cannot be tricked into sending a cookie.
+ * `Origin` with all changes, and `Sec-Fetch-Site`. A client that sends neither is not a browser, so
+ * it cannot be tricked into sending a cookie.
  *
  * Without an Origin, only `same-origin` is accepted: `same-site` is another host of the domain, and
  * `none` (an address typed by the user) makes no changes.
@@ -15,7 +15,10 @@ export interface RequestOrigin {
   host: string;
 }
 
-/** `siteOrigins`: further origins of the site, such as https://example.com, when a proxy in front changes the host. */
+/**
+ * `siteOrigins`: further origins of the site, such as https://example.com, when a proxy in front
+ * changes the host.
+ */
 export function isSameSite(request: RequestOrigin, siteOrigins: readonly string[]): boolean {
   const { origin, secFetchSite } = request;
   if (secFetchSite === 'cross-site') return false;

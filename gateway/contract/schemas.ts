@@ -1,6 +1,6 @@
 /**
- * JSON Schemas, generated from the zod schemas that check requests and describe answers. A schema that
- * a module exports is a component named after its export; any other is inlined.
+ * JSON Schemas, generated from the zod schemas that check requests and describe answers. A schema
+ * that a module exports is a component named after its export; any other is inlined.
  *
  * Requests are described as clients send them: a price as dollars, although the gateway uses ticks.
  */
@@ -68,7 +68,9 @@ interface Written {
   jsonSchema: JsonSchema;
 }
 
-/** Removes what zod adds without need, and restores defaults that it loses in conversions of units. */
+/**
+ * Removes what zod adds without need, and restores defaults that it loses in conversions of units.
+ */
 function mend({ zodSchema, jsonSchema }: Written): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.type === 'number' && jsonSchema.multipleOf === 1) {

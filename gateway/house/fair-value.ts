@@ -4,8 +4,8 @@
  * here; prices become integers when quotes are planned.
  *
  * The end price is the average over the market's last minute. Before that minute, the average of a
- * Brownian motion over [T - W, T] has the variance of the motion up to T - W, plus W / 3. Within it,
- * the elapsed part is known, and the remaining time r has the weight r / W.
+ * Brownian motion over [T - W, T] has the variance of the motion up to T - W, plus W / 3. Within
+ * it, the elapsed part is known, and the remaining time r has the weight r / W.
  */
 
 /** The last minute of a window, over which the end price is averaged. */
@@ -58,8 +58,8 @@ const DENOMINATOR = [
 ];
 
 /**
- * Probability that a standard normal number is at most x, to about 1e-15.
- * Source: J. F. Hart, Computer Approximations (1968), no. 5666, as given by G. West, "Better approximations to
+ * Probability that a standard normal number is at most x, to about 1e-15. Source: J. F. Hart,
+ * Computer Approximations (1968), no. 5666, as given by G. West, "Better approximations to
  * cumulative normal functions" (2005).
  */
 export function normalCdf(x: number): number {

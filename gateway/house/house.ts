@@ -1,14 +1,14 @@
 /**
- * The house: an ordinary account that quotes both sides of every active market around a fair value, so
- * that every order finds liquidity. It has no privileges: it acts through commands of its user.
+ * The house: an ordinary account that quotes both sides of every active market around a fair value,
+ * so that every order finds liquidity. It has no privileges: it acts through commands of its user.
  *
- * Always holds: it never takes liquidity (all its orders are post-only). It has no quotes in a market's
- * last seconds or while prices are stale. Its loss in a market is limited by a cap on its exposure and
- * by the money that it commits there. Its orders and positions are read from the engine, so it
- * continues after a crash as after a pause.
+ * Always holds: it never takes liquidity (all its orders are post-only). It has no quotes in a
+ * market's last seconds or while prices are stale. Its loss in a market is limited by a cap on its
+ * exposure and by the money that it commits there. Its orders and positions are read from the
+ * engine, so it continues after a crash as after a pause.
  *
- * It submits commands only from its own turns of the event loop, never within `observe`, `wake` or a
- * response, so callers can rely on the engine's result buffer.
+ * It submits commands only from its own turns of the event loop, never within `observe`, `wake` or
+ * a response, so callers can rely on the engine's result buffer.
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../../engine/engine.js';
@@ -52,17 +52,25 @@ export interface HouseOptions {
 const PULL_BEFORE_END_MS = 20_000;
 /** The house has no quotes if the last price is older. */
 const MAX_PRICE_AGE_MS = 120_000;
-/** Minimum exchange time between two changes of a market's quotes, and between two reviews of them. */
+/**
+ * Minimum exchange time between two changes of a market's quotes, and between two reviews of them.
+ */
 const REQUOTE_MS = 1_000;
 const LOOK_MS = 100;
 /** Exchange time between reviews without a price, and the minimum real time between them. */
 const REVIEW_MS = 1_000;
 const REVIEW_REAL_MS = 25;
 
-/** Fractions of its funds: the most to commit to a market, and the most to lose in one (a lot costs 1,000 micros). */
+/**
+ * Fractions of its funds: the most to commit to a market, and the most to lose in one (a lot costs
+ * 1,000 micros).
+ */
 const MARKET_SHARE_OF_FUNDS = 1 / 10;
 const EXPOSURE_SHARE_OF_FUNDS = 1 / 40;
-/** Fraction of the available balance; the rest covers the fee that the engine requires for every buy. */
+/**
+ * Fraction of the available balance; the rest covers the fee that the engine requires for every
+ * buy.
+ */
 const SPENDABLE_SHARE = 0.99;
 
 interface AssetState {
@@ -113,7 +121,9 @@ export class House {
     this.wake(asset);
   }
 
-  /** Reviews the asset's quotes after the current events: a market opened, or a quote was filled. */
+  /**
+   * Reviews the asset's quotes after the current events: a market opened, or a quote was filled.
+   */
   wake(asset: number): void {
     if (!this.running) return;
     this.awake.add(asset);
@@ -125,7 +135,10 @@ export class House {
     });
   }
 
-  /** Cancels all quotes, if the sequencer still accepts commands. No command is submitted after this call. */
+  /**
+   * Cancels all quotes, if the sequencer still accepts commands. No command is submitted after this
+   * call.
+   */
   stop(): void {
     if (!this.running) return;
     this.running = false;
@@ -228,7 +241,10 @@ export class House {
     return { plan, half };
   }
 
-  /** For all buys in a market: the limit per market less the cost of its shares, if the balance allows it. */
+  /**
+   * For all buys in a market: the limit per market less the cost of its shares, if the balance
+   * allows it.
+   */
   private spendableMicros(position: PositionView | null, resting: readonly OrderView[]): number {
     const committed = position === null ? 0 : position.upCostMicros + position.downCostMicros;
     const buys = resting.filter((order) => order.side === Side.BUY);
@@ -238,7 +254,9 @@ export class House {
     return Math.floor(Math.max(0, Math.min(cap, available * SPENDABLE_SHARE)));
   }
 
-  /** The best price of UP at which another user would sell to (BUY) or buy from (SELL) the house. */
+  /**
+   * The best price of UP at which another user would sell to (BUY) or buy from (SELL) the house.
+   */
   private othersBest(marketId: number, side: Side): number | null {
     const priceTicks = side === Side.BUY ? MICROS_PER_SET - 1 : 1;
     const quote = this.engine.quote({

@@ -1,6 +1,6 @@
 /**
- * One asset's recent prices: the last minutes, for the average that becomes a market's end price, and
- * the volatility. Lost at a restart and rebuilt from the first prices.
+ * One asset's recent prices: the last minutes, for the average that becomes a market's end price,
+ * and the volatility. Lost at a restart and rebuilt from the first prices.
  */
 
 const KEPT_MS = 180_000;
@@ -18,7 +18,10 @@ export class RecentPrices {
   private readonly prices: { priceMicros: number; observedAtMs: number }[] = [];
   private sampledMicros = 0;
   private sampledAtMs = 0;
-  /** Sums of squared moves of the logarithm and of their durations, both decaying from the initial value. */
+  /**
+   * Sums of squared moves of the logarithm and of their durations, both decaying from the initial
+   * value.
+   */
   private squares = ASSUMED_ANNUAL ** 2 * (HALF_LIFE_MS / YEAR_MS);
   private squaresMs = HALF_LIFE_MS;
 

@@ -1,20 +1,22 @@
 /**
- * The house's quotes for one market: which orders should rest, and how to reach them from the current
- * ones. Pure functions.
+ * The house's quotes for one market: which orders should rest, and how to reach them from the
+ * current ones. Pure functions.
  *
- * Always holds for a plan: no bid is above the fair value and no ask below it; filling all bids or all
- * asks takes the exposure no further than its cap; sells are of shares that the house has; buys cost
- * no more than it may spend.
+ * Always holds for a plan: no bid is above the fair value and no ask below it; filling all bids or
+ * all asks takes the exposure no further than its cap; sells are of shares that the house has; buys
+ * cost no more than it may spend.
  *
- * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP. An ask is a sell of UP
- * while it has UP, else a buy of DOWN. So shares that are traded back free their money, and no
+ * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP. An ask is a sell of
+ * UP while it has UP, else a buy of DOWN. So shares that are traded back free their money, and no
  * inventory is needed.
  */
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS, MICROS_PER_SET, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
 import type { OrderView } from '../../engine/interface/views.js';
 
-/** One price level per side. Its size is in the taker's money, so that cheap shares are not scarce. */
+/**
+ * One price level per side. Its size is in the taker's money, so that cheap shares are not scarce.
+ */
 interface QuoteLevel {
   /** Distance from the best level. */
   offsetTicks: number;
@@ -30,7 +32,9 @@ const QUOTE_LEVELS: readonly QuoteLevel[] = [
   { offsetTicks: 50, takerMicros: 300_000_000 },
 ];
 
-/** Sizes use the price rounded up to this, so that a move of one tick does not change all of them. */
+/**
+ * Sizes use the price rounded up to this, so that a move of one tick does not change all of them.
+ */
 const SIZED_BY_TICKS = 25;
 
 const BASE_HALF_SPREAD_TICKS = 5;
@@ -39,8 +43,9 @@ const MAX_HALF_SPREAD_TICKS = 100;
 const MAX_SKEW_TICKS = 30;
 
 /**
- * Half the distance between bid and ask: a base, plus half of the fair value's standard deviation per
- * second. So quotes are wider when the fair value moves fast, as near the end of an undecided market.
+ * Half the distance between bid and ask: a base, plus half of the fair value's standard deviation
+ * per second. So quotes are wider when the fair value moves fast, as near the end of an undecided
+ * market.
  */
 export function halfSpreadTicks(perSecond: number): number {
   return Math.min(BASE_HALF_SPREAD_TICKS + perSecond * MICROS_PER_SET * 0.5, MAX_HALF_SPREAD_TICKS);
@@ -113,7 +118,10 @@ function sideLevels(bestTicks: number, capacityLots: number): Level[] {
   return levels.map((level) => ({ ...level, sizeLots: Math.floor(level.sizeLots * scale) }));
 }
 
-/** Bids for an outcome: sells of the other outcome while the house has shares, best level first; then buys. */
+/**
+ * Bids for an outcome: sells of the other outcome while the house has shares, best level first;
+ * then buys.
+ */
 function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: number): Quote[] {
   const quotes: Quote[] = [];
   const other = outcome === Outcome.UP ? Outcome.DOWN : Outcome.UP;
@@ -161,8 +169,8 @@ interface SideSummary {
 type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
 
 /**
- * Whether the resting orders must be replaced: a best price is off by more than a quarter of the half
- * spread, or a side is more than 30% smaller or larger than planned.
+ * Whether the resting orders must be replaced: a best price is off by more than a quarter of the
+ * half spread, or a side is more than 30% smaller or larger than planned.
  */
 export function needsRequote(plan: readonly Quote[], resting: readonly Resting[], half: number): boolean {
   const toleratedTicks = Math.max(1, Math.floor(half / 4));
@@ -194,7 +202,9 @@ function isBid(order: Resting): boolean {
   return (order.side === Side.BUY) === (order.outcome === Outcome.UP);
 }
 
-/** Which resting orders to cancel and which quotes to place. An order that matches a quote is kept. */
+/**
+ * Which resting orders to cancel and which quotes to place. An order that matches a quote is kept.
+ */
 export function changesTo<T extends Resting>(
   plan: readonly Quote[],
   resting: readonly T[],

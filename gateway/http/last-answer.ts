@@ -2,18 +2,19 @@
  * The last answer on a connection: one without a body, or one after which the start of the next
  * request is unknown.
  *
- * uWebSockets.js only reports how much of an answer is unsent if the answer has a body. Without one,
- * it would buffer any number of heads for a client that does not read; and it considers an answer to
- * HEAD never finished, so its connection would stay open forever. These answers are therefore written
- * by hand, as the value of a header, and the connection is closed after them, with any unread rest.
+ * uWebSockets.js only reports how much of an answer is unsent if the answer has a body. Without
+ * one, it would buffer any number of heads for a client that does not read; and it considers an
+ * answer to HEAD never finished, so its connection would stay open forever. These answers are
+ * therefore written by hand, as the value of a header, and the connection is closed after them,
+ * with any unread rest.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { httpDate } from '../time/clock.js';
 
 /**
- * Ends the head, writes the body (empty: none), and closes the connection once this turn's writes are
- * with the operating system. To be called corked, after the other headers. `length`: the value of
- * Content-Length if there is no body; null: no such header.
+ * Ends the head, writes the body (empty: none), and closes the connection once this turn's writes
+ * are with the operating system. To be called corked, after the other headers. `length`: the value
+ * of Content-Length if there is no body; null: no such header.
  */
 export function writeLast(
   response: HttpResponse,

@@ -2,8 +2,8 @@
  * The scheduler: submits `advanceTime` when something is due and no other command has triggered it,
  * and repeats it, once per turn of the event loop, while ended markets have work left.
  *
- * Always holds: it never submits early; at most one timer is set; a command that does not change the
- * next deadline, as nearly all do not, costs nothing.
+ * Always holds: it never submits early; at most one timer is set; a command that does not change
+ * the next deadline, as nearly all do not, costs nothing.
  */
 import { SubmitRefused } from '../../persistence/sequencer.js';
 import type { Submitter } from '../observe/watched-sequencer.js';

@@ -8,11 +8,16 @@ import type { Metric, Registry } from 'prom-client';
 export interface DistributionOptions {
   name: string;
   help: string;
-  /** The smallest bound, in the unit of the values. Each further bound is twice the previous one; the last is infinity. */
+  /**
+   * The smallest bound, in the unit of the values. Each further bound is twice the previous one;
+   * the last is infinity.
+   */
   smallest: number;
   /** Number of bounds, without infinity. */
   bounds: number;
-  /** Factor from the unit of the values to that of the metric: 0.001 from milliseconds to seconds. */
+  /**
+   * Factor from the unit of the values to that of the metric: 0.001 from milliseconds to seconds.
+   */
   scale: number;
 }
 
@@ -28,7 +33,8 @@ export class Distribution {
   /** A value equal to a bound counts below it. */
   observe(value: number): void {
     const { smallest, bounds } = this.options;
-    // ceil(log2) of the multiple of the smallest bound, from the number of leading zeros of a 32-bit integer.
+    // ceil(log2) of the multiple of the smallest bound, from the number of leading zeros of a
+    // 32-bit integer.
     const multiple = Math.ceil(value / smallest);
     const place = multiple <= 1 ? 0 : 32 - Math.clz32(Math.min(multiple, 0x8000_0000) - 1);
     this.counts[Math.min(place, bounds)]!++;

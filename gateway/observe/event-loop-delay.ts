@@ -1,6 +1,7 @@
 /**
- * The recent delay of the event loop: the larger of the current window, of a minute or more, and the
- * previous one. So a stall is visible for at least a minute, however often the metrics are read.
+ * The recent delay of the event loop: the larger of the current window, of a minute or more, and
+ * the previous one. So a stall is visible for at least a minute, however often the metrics are
+ * read.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { elapsedMs } from '../time/clock.js';

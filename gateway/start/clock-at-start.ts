@@ -1,14 +1,15 @@
 /**
- * Whether the exchange's clock is plausible at the start. Its times go into the journal and cannot be
- * undone: a clock that is years ahead ends every market, pays out and forgets idempotency keys; one
- * that is behind runs at half speed until it has caught up.
+ * Whether the exchange's clock is plausible at the start. Its times go into the journal and cannot
+ * be undone: a clock that is years ahead ends every market, pays out and forgets idempotency keys;
+ * one that is behind runs at half speed until it has caught up.
  *
  * The exchange's time is not always the machine's:
  * - with live prices, and a simulation at speed 1, it is, so it is checked in both directions;
- * - a simulation at another speed continues from the later of the journal's and the machine's time. At
- *   speed 300 the journal is hours ahead of the machine after minutes, so only a jump ahead is checked;
- * - a price file has its own time and continues from the journal's, so only a jump ahead to its first
- *   price is checked.
+ * - a simulation at another speed continues from the later of the journal's and the machine's time.
+ *   At speed 300 the journal is hours ahead of the machine after minutes, so only a jump ahead is
+ *   checked;
+ * - a price file has its own time and continues from the journal's, so only a jump ahead to its
+ *   first price is checked.
  */
 export interface ClockAtStart {
   /** Time of the journal's last command; null: the journal is empty. */

@@ -1,9 +1,11 @@
 /**
- * Checks the operating system's limits for this process before the start. Two of them would otherwise
- * end the process later without a message: open files, which include connections, and address space.
+ * Checks the operating system's limits for this process before the start. Two of them would
+ * otherwise end the process later without a message: open files, which include connections, and
+ * address space.
  *
- * Always holds: connections never use the descriptors that the journal, the follower and the snapshots
- * need. Node.js raises the soft limit on open files to the hard limit before this file is loaded.
+ * Always holds: connections never use the descriptors that the journal, the follower and the
+ * snapshots need. Node.js raises the soft limit on open files to the hard limit before this file is
+ * loaded.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionLimits } from '../fair-use/connections.js';
@@ -25,8 +27,8 @@ export const CONNECTIONS_MIN = 64;
 const GIBIBYTE = 2 ** 30;
 /**
  * A start takes 3.5 GiB of address space, 4.1 GiB while a snapshot is written (2.9 GiB without a
- * follower): reservations of the engines for their limits and of Node.js for each thread. The rest is
- * a reserve.
+ * follower): reservations of the engines for their limits and of Node.js for each thread. The rest
+ * is a reserve.
  */
 export const ADDRESS_SPACE_GIBIBYTES = { withFollower: 6, withoutFollower: 4 } as const;
 
@@ -34,7 +36,10 @@ interface Report {
   userLimits?: { open_files?: { soft: number | 'unlimited' } };
 }
 
-/** Windows has no limit on open files. Only Linux reports address space in known units and enforces it. */
+/**
+ * Windows has no limit on open files. Only Linux reports address space in known units and enforces
+ * it.
+ */
 export function processLimits(): ProcessLimits {
   const { userLimits } = process.report.getReport() as Report;
   const openFiles = userLimits?.open_files?.soft ?? 'unlimited';

@@ -3,8 +3,8 @@
  * assets.
  *
  * Always holds: at most one connection is open or being opened. When it ends, is refused or falls
- * silent, the feed reconnects after a delay that doubles with each failure and is reset by a price. A
- * price is delivered at most `MAX_TICKS_PER_SECOND` times a second per asset, always the newest.
+ * silent, the feed reconnects after a delay that doubles with each failure and is reset by a price.
+ * A price is delivered at most `MAX_TICKS_PER_SECOND` times a second per asset, always the newest.
  */
 import type { Logger } from 'pino';
 import WebSocket from 'ws';
@@ -24,7 +24,10 @@ export interface CoinbaseFeedOptions {
   url?: string;
   /** Real milliseconds of silence after which the connection counts as lost. */
   idleTimeoutMs?: number;
-  /** The longest first delay before a reconnection, in real milliseconds. It doubles up to `backoffMaxMs`. */
+  /**
+   * The longest first delay before a reconnection, in real milliseconds. It doubles up to
+   * `backoffMaxMs`.
+   */
   backoffFirstMs?: number;
   backoffMaxMs?: number;
 }

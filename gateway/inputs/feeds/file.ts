@@ -19,12 +19,16 @@ export interface FileFeedOptions {
   /** The assets of the exchange. */
   symbols: readonly string[];
   /**
-   * The journal's last time at a restart; null at the first start. Earlier prices are skipped. Those of
-   * the same millisecond are repeated, because a crash may have separated them; a repeat has no effect.
+   * The journal's last time at a restart; null at the first start. Earlier prices are skipped.
+   * Those of the same millisecond are repeated, because a crash may have separated them; a repeat
+   * has no effect.
    */
   resumeAtMs: number | null;
   log: Logger;
-  /** Called if the file, which was valid at the start, can no longer be read. The exchange must stop. */
+  /**
+   * Called if the file, which was valid at the start, can no longer be read. The exchange must
+   * stop.
+   */
   onFailure: (error: Error) => void;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Simulated prices: a geometric random walk per asset, for running the exchange offline. The same seed
- * and clock give the same prices. Floats are safe here: each price is rounded to a cent on delivery.
+ * Simulated prices: a geometric random walk per asset, for running the exchange offline. The same
+ * seed and clock give the same prices. Floats are safe here: each price is rounded to a cent on
+ * delivery.
  */
 import type { Clock } from '../../time/clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';

@@ -1,6 +1,6 @@
 /**
- * A price file: CSV with the header `observedAtMs,asset,price`, one price per line, oldest first, prices
- * in dollars with at most 6 decimal places. It is read as a stream, so it may have any size.
+ * A price file: CSV with the header `observedAtMs,asset,price`, one price per line, oldest first,
+ * prices in dollars with at most 6 decimal places. It is read as a stream, so it may have any size.
  *
  * An invalid line ends the reading with a `TickFileError` that names it. No line is skipped.
  */
@@ -31,7 +31,8 @@ const HEADER = ['observedAtMs', 'asset', 'price'];
 /**
  * The prices in the file, in order.
  * @param symbols the assets that the file may contain
- * @throws TickFileError that names the line; the error of the file system if the file cannot be read
+ * @throws TickFileError that names the line; the error of the file system if the file cannot be
+ * read
  */
 export async function* readTicks(path: string, symbols: ReadonlySet<string>): AsyncGenerator<Tick> {
   const parser = parse({ info: true, bom: true, relax_column_count: true });
@@ -59,8 +60,8 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
 }
 
 /**
- * Validates the whole file, so that an error in its last line stops the start, not the exchange hours
- * later.
+ * Validates the whole file, so that an error in its last line stops the start, not the exchange
+ * hours later.
  * @throws what `readTicks` throws, and TickFileError if the file has no prices
  */
 export async function checkTickFile(path: string, symbols: ReadonlySet<string>): Promise<TickFileSummary> {
