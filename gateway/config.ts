@@ -1,6 +1,6 @@
 /**
- * The configuration: environment variables in, validated values in engine units out. Every variable is
- * optional. An invalid value is an error that names the variable, never replaced by a default.
+ * The configuration: environment variables in, validated values in engine units out. Every variable
+ * is optional. An invalid value is an error that names the variable, never replaced by a default.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -225,7 +225,9 @@ function fairUseRates(variables: Variables): FairUseRates {
   };
 }
 
-/** Behind a proxy, all connections come from its address. It reports the address of each WebSocket. */
+/**
+ * Behind a proxy, all connections come from its address. It reports the address of each WebSocket.
+ */
 function connectionLimits(variables: Variables): ConnectionLimits {
   const perAddress = variables.TRUST_PROXY ? 0 : variables.CONNECTIONS_PER_ADDRESS;
   const streamsPerAddress = variables.CONNECTIONS_PER_ADDRESS;

@@ -1,11 +1,11 @@
 /**
  * A running exchange: creates and connects its parts, starts and stops them.
  *
- * Start: checks that need nothing created; the data folder, locked and checked; recovery; the clock;
- * the journal; assets and house; prices; and, once all of that is durable, the HTTP server. Stop: new
- * connections, waiting password hashes and incomplete requests are refused; then the senders of
- * commands, the requests in flight and the journal are finished. After a fatal error nothing is
- * answered: `onFatal` is called, and the process must end.
+ * Start: checks that need nothing created; the data folder, locked and checked; recovery; the
+ * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
+ * Stop: new connections, waiting password hashes and incomplete requests are refused; then the
+ * senders of commands, the requests in flight and the journal are finished. After a fatal error
+ * nothing is answered: `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
 import { DataFolder } from '../persistence/data-folder.js';
@@ -65,7 +65,9 @@ const STOP_MS = { requests: 2_500, stream: 1_000 };
 const FOLLOWER_WARNING =
   'the follower has failed and is retrying: meanwhile the journal is not checked, and history is unavailable';
 
-/** @throws JournalError if the data folder is in use or its journal is not as the exchange left it. */
+/**
+ * @throws JournalError if the data folder is in use or its journal is not as the exchange left it.
+ */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
   const started = new Started(options.log);
   try {
@@ -88,8 +90,8 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   if (options.inputs === undefined) {
     checkClock({ config, ticks, log, journalMs: engine.sequence === 0 ? null : engine.nowMs });
   }
-  const outside = options.inputs ?? openInputs({ config, ticks, engine, log, onFailure: fail });
-  const { clock } = outside;
+  const inputs = options.inputs ?? openInputs({ config, ticks, engine, log, onFailure: fail });
+  const { clock } = inputs;
   // Nothing in the folder has been changed up to here, so a refused folder is left as it was.
   await withVariable('DATA_FOLDER', () => checkRoom(folder));
   const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
@@ -113,7 +115,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   follower = startFollower(options, sequencer);
   const secret = await withVariable('DATA_FOLDER', () => sessionSecret(folder));
   const sessions = new Sessions(secret);
-  return open({ config, log, fail, sequencer, follower, metrics, sessions, inputs: outside }, started);
+  return open({ config, log, fail, sequencer, follower, metrics, sessions, inputs }, started);
 }
 
 /** The parts that have been started, so that a failed start can stop them. */
@@ -126,7 +128,10 @@ class Started {
     this.stops.push(stop);
   }
 
-  /** Stops everything, the last part first. Errors are only logged: the caller reports why the start failed. */
+  /**
+   * Stops everything, the last part first. Errors are only logged: the caller reports why the start
+   * failed.
+   */
   async undo(): Promise<void> {
     for (const stop of this.stops.reverse()) {
       try {
@@ -158,7 +163,9 @@ async function recoverEngine(data: DataFolder, log: Log): Promise<Engine> {
   return engine;
 }
 
-/** Reserves memory now, which fails where the system does not overcommit (vm.overcommit_memory=2). */
+/**
+ * Reserves memory now, which fails where the system does not overcommit (vm.overcommit_memory=2).
+ */
 function makeRoom(engine: Engine): void {
   try {
     engine.reserve();
@@ -173,8 +180,8 @@ function makeRoom(engine: Engine): void {
 }
 
 /**
- * Trading is halted if the follower fails for good or disagrees with the engine: further commands might
- * be executed on a wrong state. The process stays up for inspection.
+ * Trading is halted if the follower fails for good or disagrees with the engine: further commands
+ * might be executed on a wrong state. The process stays up for inspection.
  */
 function startFollower({ config, log }: ExchangeOptions, sequencer: WatchedSequencer): Follower | null {
   if (!config.follower) return null;
@@ -259,14 +266,17 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   return { address, port, sequencer, stop };
 }
 
-/** Resolves when all commands of the start are durable. Never settles on failure: `onFatal` is called. */
+/**
+ * Resolves when all commands of the start are durable. Never settles on failure: `onFatal` is
+ * called.
+ */
 function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
   return new Promise((resolve) => sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }));
 }
 
 function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
-  const { config, log, fail, sequencer, follower, metrics, sessions, inputs: outside } = parts;
-  const { clock } = outside;
+  const { config, log, fail, sequencer, follower, metrics, sessions, inputs } = parts;
+  const { clock } = inputs;
   return {
     sequencer,
     history: follower?.history ?? null,

@@ -1,7 +1,7 @@
 /**
- * The program: reads the environment, starts the exchange, prints how to make a first trade, and stops
- * cleanly on SIGTERM or SIGINT. The only file that reads the environment. Logs go to standard error,
- * text for people to standard output.
+ * The program: reads the environment, starts the exchange, prints how to make a first trade, and
+ * stops cleanly on SIGTERM or SIGINT. The only file that reads the environment. Logs go to standard
+ * error, text for people to standard output.
  */
 import { JournalError } from '../persistence/journal/errors.js';
 import { type Config, readConfig } from './config.js';

@@ -1,13 +1,20 @@
-/** The session cookie: reading it from a request and setting it in an answer. Scripts of the site never see it. */
+/**
+ * The session cookie: reads it from a request and sets it in an answer. It is hidden from scripts
+ * (HttpOnly).
+ */
 
 const SESSION_COOKIE = 'service-session';
 
-/** Browsers cut longer lifetimes to 400 days; the token itself ends only with the credentials. */
+/**
+ * The longest lifetime that browsers accept. The token itself ends only when the credentials
+ * change.
+ */
 const LIFETIME_SECONDS = 400 * 86_400;
 
 /**
- * The value of the session cookie in the header Cookie; empty if it is not there. Of two that differ (another host of the domain can set one)
- * nobody can tell which is the site's: both together are returned, which is no token.
+ * The value of the session cookie in the header Cookie; empty if absent. Another host of the domain
+ * can set a second cookie. If the two differ, both are returned together, which is not a valid
+ * token.
  */
 export function readSessionCookie(header: string): string {
   let found: string | null = null;

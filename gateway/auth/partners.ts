@@ -1,6 +1,6 @@
 /**
- * Partner keys. Only their SHA-256 digests are configured; a key that is sent is digested and compared with each of them,
- * all of them every time and in constant time, so that an answer's delay tells nothing.
+ * Partner keys. The configuration contains only their SHA-256 digests. The digest of a received key
+ * is compared with all of them in constant time, so that the response time reveals nothing.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
@@ -10,10 +10,10 @@ export interface PartnerKey {
   sha256: Buffer;
 }
 
-/** Bytes beyond ASCII do not come through the server library as they were sent. */
+/** ASCII only: uWebSockets.js does not pass on other bytes unchanged. */
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
-/** The partner whose key stands in the header Authorization; null if it is nobody's. */
+/** The partner whose key is in the header Authorization; null: not a valid key. */
 export function partnerOf(keys: readonly PartnerKey[], authorization: string): string | null {
   const key = BEARER.exec(authorization)?.[1];
   if (key === undefined) return null;

@@ -1,16 +1,16 @@
 /**
- * Password hashes (scrypt). Hashing runs on libuv's thread pool, which the journal's commits use too, so at most one hash
- * is under way at a time. Those who wait for one have fair shares by address (fair-queue.ts); whoever gets none within
- * {@link WAIT_MS} is told so.
+ * Password hashes (scrypt). Hashing runs on libuv's thread pool, which the journal's commits also
+ * use, so only one hash is computed at a time. Waiting requests are served fairly by address
+ * (fair-queue.ts) and refused after {@link WAIT_MS}.
  *
- * A credential is `scrypt$<log2 of N>$<r>$<p>$<salt>$<key>` (base64url), so that the cost can be raised later without
- * ending anybody's password.
+ * A credential is `scrypt$<log2 of N>$<r>$<p>$<salt>$<key>` (base64url), so that the cost can be
+ * raised without invalidating passwords.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { type Asker, FairQueue, type FairQueueLimits } from '../fair-use/fair-queue.js';
 import { elapsedMs } from '../time/clock.js';
 
-/** Some 80 hashes of the default cost: less than most clients wait for an answer. */
+/** About 80 hashes at the default cost; most clients wait longer for an answer. */
 const WAIT_MS = 5_000;
 const LIMITS: FairQueueLimits = { perLane: 500, perAddress: 100, waitMs: WAIT_MS };
 const BLOCK_SIZE = 8;
@@ -20,22 +20,22 @@ const KEY_BYTES = 32;
 
 export class Passwords {
   readonly queue: FairQueue;
-  /** Fits no password. Checked in place of a missing user's, so that both answers take the same time. */
-  private readonly nobody: string;
-  /** The cost of every check: the highest of all costs that were met. */
+  /** Matches no password. Used for an unknown user, so that both answers take the same time. */
+  private readonly dummy: string;
+  /** The cost of every check: the highest cost seen so far. */
   private checkCostLog2: number;
 
-  /** `costLog2`: scrypt's N is 2 to this power; 15 takes some 60 ms and 32 MiB. */
+  /** `costLog2`: scrypt's N is 2 to this power; 15 takes about 60 ms and 32 MiB. */
   constructor(
     private readonly costLog2: number,
     limits = LIMITS,
   ) {
     this.queue = new FairQueue(limits, elapsedMs);
-    this.nobody = format(costLog2, randomBytes(SALT_BYTES), randomBytes(KEY_BYTES));
+    this.dummy = format(costLog2, randomBytes(SALT_BYTES), randomBytes(KEY_BYTES));
     this.checkCostLog2 = costLog2;
   }
 
-  /** null: the asker got no turn, or the exchange stops; there is no hash. */
+  /** null: the request got no turn, or the exchange stops. */
   hash(password: string, asker: Asker): Promise<string | null> {
     return this.queue.run(asker, async () => {
       const salt = randomBytes(SALT_BYTES);
@@ -44,30 +44,33 @@ export class Passwords {
   }
 
   /**
-   * Whether the password is the one that the credential was made from; an empty credential fits none. null: as above. An
-   * address from which the right one came is known to the queue from then on.
+   * Whether the password matches the credential; an empty credential matches none. null: as for
+   * {@link hash}. After a match, the queue treats the address as known.
    */
   async verify(password: string, credential: string, asker: Asker): Promise<boolean | null> {
-    const [scheme, costLog2, blockSize, parallelism, salt, key] = (credential || this.nobody).split('$');
+    const [scheme, costLog2, blockSize, parallelism, salt, key] = (credential || this.dummy).split('$');
     if (scheme !== 'scrypt' || Number(blockSize) !== BLOCK_SIZE || Number(parallelism) !== PARALLELISM) {
-      throw new Error('a credential is not in the form that this version writes');
+      throw new Error('a credential is not in the format of this version');
     }
-    // Of a client that leaves meanwhile, it cannot be asked any more.
+    // Read now: once the client has left, the address is not available.
     const { address } = asker;
-    const fits = await this.queue.run(asker, async () => {
+    const matches = await this.queue.run(asker, async () => {
       const derived = await this.deriveEvenly(password, Buffer.from(salt!, 'base64url'), Number(costLog2));
       return timingSafeEqual(derived, Buffer.from(key!, 'base64url'));
     });
-    if (fits === true) this.queue.know(address);
-    return fits;
+    if (matches === true) this.queue.know(address);
+    return matches;
   }
 
-  /** Nobody gets a turn any more; the hash under way is finished, unless {@link giveUp} follows. */
+  /** Refuses all further work. The current hash is finished, unless {@link giveUp} follows. */
   close(): void {
     this.queue.close();
   }
 
-  /** Whoever waits for the hash under way waits no longer. Of high costs one takes seconds, and none can be interrupted. */
+  /**
+   * Stops waiting for the current hash, which can take seconds at a high cost and cannot be
+   * interrupted.
+   */
   giveUp(): void {
     this.queue.giveUp();
   }
@@ -81,8 +84,9 @@ export class Passwords {
 }
 
 /**
- * What is hashed besides, for nothing, so that a check takes as long as one of the highest cost: after the cost was changed, the time
- * does not tell an old account from a name that is nobody's. Costs are powers of two: c, and c, c + 1 ... max - 1, make max.
+ * The costs of additional hashes that make a check take as long as one of the highest cost, so that
+ * after a change of cost the time does not distinguish an old account from an unknown name. Costs
+ * are powers of two: c plus c, c + 1, ..., max - 1 add up to max.
  */
 export function makeUpCosts(costLog2: number, maxLog2: number): number[] {
   return Array.from({ length: maxLog2 - costLog2 }, (_, i) => costLog2 + i);

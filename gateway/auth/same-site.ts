@@ -1,21 +1,24 @@
 /**
- * Whether a request that a browser's cookie authenticates was made by the site itself. Browsers say so in `Origin` (all
- * changing requests) and `Sec-Fetch-Site`; a client that sends neither is no browser, and nobody can make it send a
- * cookie against its will.
+ * Whether a request authenticated by a browser's cookie comes from the site itself. Browsers send
+ * `Origin` with all changes, and `Sec-Fetch-Site`. A client that sends neither is not a browser, so
+ * it cannot be tricked into sending a cookie.
  *
- * Without an Origin only `same-origin` will do: `same-site` is a page of another host of the domain, and `none` (what somebody types) changes nothing
- * here.
+ * Without an Origin, only `same-origin` is accepted: `same-site` is another host of the domain, and
+ * `none` (an address typed by the user) makes no changes.
  */
 
 export interface RequestOrigin {
-  /** Headers, empty if absent. */
+  /** Headers; empty if absent. */
   origin: string;
   secFetchSite: string;
-  /** The host and port that the client asked for. */
+  /** The host and port that the client requested. */
   host: string;
 }
 
-/** `siteOrigins`: further origins of the site, such as https://example.com, when a proxy in front changes the host. */
+/**
+ * `siteOrigins`: further origins of the site, such as https://example.com, when a proxy in front
+ * changes the host.
+ */
 export function isSameSite(request: RequestOrigin, siteOrigins: readonly string[]): boolean {
   const { origin, secFetchSite } = request;
   if (secFetchSite === 'cross-site') return false;

@@ -1,6 +1,7 @@
 /**
- * The secret that signs session tokens: 32 random bytes in a file of the data folder, made at the first start, readable
- * by its owner only. It is on disk before it is used, so a power cut cannot end the tokens signed with it.
+ * The secret that signs session tokens: 32 random bytes in a file of the data folder, created at
+ * the first start and readable by its owner only. It is on disk before it is used, so a power
+ * failure cannot invalidate tokens.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -18,7 +19,7 @@ import { join } from 'node:path';
 export const SECRET_FILE = 'session-secret';
 const SECRET_BYTES = 32;
 
-/** Reads the secret, or makes it. Throws if the file is there but is not one, or if others may read it. */
+/** Reads or creates the secret. Throws if the file is invalid or accessible to others. */
 export function sessionSecret(dataFolder: string): Buffer {
   const found = readSecret(dataFolder);
   if (found !== null) return found;
@@ -26,23 +27,25 @@ export function sessionSecret(dataFolder: string): Buffer {
   return readSecret(dataFolder)!;
 }
 
-/** null: there is none yet. Throws as {@link sessionSecret} does, and changes nothing. */
+/** null: there is none yet. Throws as {@link sessionSecret} does. */
 export function readSecret(dataFolder: string): Buffer | null {
   const path = join(dataFolder, SECRET_FILE);
   if (!existsSync(path)) return null;
   if ((statSync(path).mode & 0o077) !== 0) {
-    throw new Error(`${path} can be read or written by others. Run: chmod 600 ${path}`);
+    throw new Error(`${path} is accessible to other users. Run: chmod 600 ${path}`);
   }
   const text = readFileSync(path, 'utf8').trim();
   const secret = Buffer.from(text, 'base64url');
-  // The decoder passes over what it does not know: only what it would write itself is a secret.
+  // The decoder ignores invalid characters, so the secret must also encode back to the same text.
   if (secret.length !== SECRET_BYTES || secret.toString('base64url') !== text) {
-    throw new Error(`${path} does not hold a session secret. Restore it, or delete it to end all sessions.`);
+    throw new Error(
+      `${path} does not contain a session secret. Restore it, or delete it to end all sessions.`,
+    );
   }
   return secret;
 }
 
-/** Written beside and renamed, so that no start ever finds half a secret. */
+/** Writes a temporary file and renames it, so that the secret is never incomplete. */
 function writeSecret(dataFolder: string, path: string): void {
   const temporary = `${path}.new`;
   const file = openSync(temporary, 'w', 0o600);

@@ -1,6 +1,7 @@
 /**
- * The errors of a route: the codes that it can return, and one response per status. The codes follow
- * from the route: who may use it, what it accepts, and what the state of the exchange can refuse.
+ * The errors of a route: the codes that it can return, and one response per status. The codes
+ * follow from the route: who may use it, what it accepts, and what the state of the exchange can
+ * refuse.
  */
 import {
   ERROR_CODES,
@@ -39,7 +40,10 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   return ERROR_CODES.filter((code) => codes.has(code));
 }
 
-/** All routes except signing out and those for operators and load balancers, which must always answer. */
+/**
+ * All routes except signing out and those for operators and load balancers, which must always
+ * answer.
+ */
 export function isRateLimited(route: Route): boolean {
   return quotaOf(route) !== null;
 }

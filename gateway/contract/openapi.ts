@@ -1,4 +1,7 @@
-/** The parts of an OpenAPI 3.1 document that are used here (https://spec.openapis.org/oas/v3.1.1.html). */
+/**
+ * The parts of an OpenAPI 3.1 document that are used here
+ * (https://spec.openapis.org/oas/v3.1.1.html).
+ */
 import type { z } from 'zod';
 
 /** JSON Schema, draft 2020-12. */

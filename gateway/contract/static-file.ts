@@ -1,5 +1,6 @@
 /**
- * A static file: bytes in memory for the life of the process, with an ETag for conditional requests.
+ * A static file: bytes in memory for the life of the process, with an ETag for conditional
+ * requests.
  *
  * The bytes are never copied for a connection, however slowly it reads. For fair use, a file counts
  * as a number of reads of its address that grows with its size.

@@ -1,9 +1,11 @@
 /**
  * Fair use: rate limits per user and per address, so that no client slows down the others. Orders,
- * reads and sign-ins are counted separately, each in a token bucket of the user and one of the address.
+ * reads and sign-ins are counted separately, each in a token bucket of the user and one of the
+ * address.
  *
- * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user, tokens of
- * the address are taken in advance, and the address is not read again until they are used up.
+ * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user,
+ * tokens of the address are taken in advance, and the address is not read again until they are used
+ * up.
  *
  * Only requests of clients are counted, not commands of the house or of the exchange itself.
  */
@@ -26,9 +28,9 @@ export type PartyKey = AddressKey;
 const NAME_LENGTH_MAX = 21;
 
 /**
- * The key for attempts to sign in: the name as sent, whether or not it exists, so that the remaining
- * count reveals nothing about accounts; and the address, so that wrong passwords from elsewhere do not
- * lock the owner out.
+ * The key for attempts to sign in: the name as sent, whether or not it exists, so that the
+ * remaining count reveals nothing about accounts; and the address, so that wrong passwords from
+ * elsewhere do not lock the owner out.
  */
 export function signInKey(address: AddressKey, username: string): PartyKey {
   return `${address} ${username.toLowerCase().slice(0, NAME_LENGTH_MAX)}`;
@@ -87,8 +89,8 @@ export class FairUse {
   }
 
   /**
-   * Like {@link take}, for the address of a session, which `addressOf` reads if needed. null: no limit,
-   * or enough tokens were taken in advance.
+   * Like {@link take}, for the address of a session, which `addressOf` reads if needed. null: no
+   * limit, or enough tokens were taken in advance.
    */
   takeFromAddress(
     session: object,

@@ -1,7 +1,7 @@
 /**
  * Overload: whether requests arrive faster than the disk can store commands. If so, changes are
- * refused before they are executed, instead of being queued until clients time out. Accepted commands
- * are answered. Reads also wait for the disk and are refused when too many do.
+ * refused before they are executed, instead of being queued until clients time out. Accepted
+ * commands are answered. Reads also wait for the disk and are refused when too many do.
  */
 import type { Sequencer } from '../../persistence/sequencer.js';
 import type { ElapsedMs } from './token-buckets.js';

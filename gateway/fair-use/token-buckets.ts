@@ -4,8 +4,8 @@
  * A bucket is stored as one number, the time at which it is full again (the generic cell rate
  * algorithm, ITU-T I.371). A full bucket needs no entry, so it is forgotten.
  *
- * Always holds: at most `keysMax` buckets are stored. If that many are in use, a new one replaces the
- * oldest, so a flood of keys costs accuracy, never memory.
+ * Always holds: at most `keysMax` buckets are stored. If that many are in use, a new one replaces
+ * the oldest, so a flood of keys costs accuracy, never memory.
  */
 
 export interface Rate {
@@ -71,7 +71,10 @@ export class TokenBuckets<Key> {
     return Math.max(0, this.lackMs);
   }
 
-  /** The last bucket asked for, as the values of `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`. */
+  /**
+   * The last bucket asked for, as the values of `RateLimit-Limit`, `RateLimit-Remaining` and
+   * `RateLimit-Reset`.
+   */
   get state(): { limit: number; remaining: number; resetSeconds: number } {
     const remaining = Math.floor((this.capacityMs - this.debtMs) / this.tokenMs + ROUNDING);
     return {

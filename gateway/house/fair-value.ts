@@ -1,11 +1,11 @@
 /**
- * What a share of UP is worth: the probability that a market's end price is at least its start price, for a price
- * that moves as a Brownian motion without drift. Pure functions of numbers; floats are fine, the house's prices
- * become integers where its quotes are made.
+ * The fair value of a share of UP: the probability that a market's end price is at least its start
+ * price, for a price that follows a Brownian motion without drift. Pure functions. Floats are safe
+ * here; prices become integers when quotes are planned.
  *
- * The end price is the average over the market's last minute. Seen from before that minute, the average of a
- * Brownian motion over [T - W, T] has the variance of the motion up to T - W, plus W / 3. Seen from within it, the
- * part that has passed is known, and what is left, r, weighs r / W.
+ * The end price is the average over the market's last minute. Before that minute, the average of a
+ * Brownian motion over [T - W, T] has the variance of the motion up to T - W, plus W / 3. Within
+ * it, the elapsed part is known, and the remaining time r has the weight r / W.
  */
 
 /** The last minute of a window, over which the end price is averaged. */
@@ -14,9 +14,9 @@ export const AVERAGED_MS = 60_000;
 export interface FairValueInput {
   priceMicros: number;
   startPriceMicros: number;
-  /** Until the market ends, at least 0. */
+  /** Time until the market ends, at least 0. */
   remainingMs: number;
-  /** The average so far over the market's last minute; read only when that has begun. */
+  /** The average so far over the market's last minute; only read once that has begun. */
   averageMicros: number;
   /** Standard deviation of the price's logarithm over a millisecond. */
   volatility: number;
@@ -31,7 +31,7 @@ export interface FairValue {
 
 export function fairValue(input: FairValueInput): FairValue {
   const { priceMicros, startPriceMicros, remainingMs, volatility } = input;
-  /** How much of the end price the price from now on still decides. */
+  /** The weight of future prices in the end price. */
   const weight = Math.min(remainingMs / AVERAGED_MS, 1);
   const varianceMs = weight === 1 ? remainingMs - (AVERAGED_MS * 2) / 3 : (weight * weight * remainingMs) / 3;
   const mean = weight === 1 ? priceMicros : weight * priceMicros + (1 - weight) * input.averageMicros;
@@ -58,8 +58,8 @@ const DENOMINATOR = [
 ];
 
 /**
- * Probability that a standard normal number is at most x, to about 1e-15.
- * Source: J. F. Hart, Computer Approximations (1968), no. 5666, as given by G. West, "Better approximations to
+ * Probability that a standard normal number is at most x, to about 1e-15. Source: J. F. Hart,
+ * Computer Approximations (1968), no. 5666, as given by G. West, "Better approximations to
  * cumulative normal functions" (2005).
  */
 export function normalCdf(x: number): number {

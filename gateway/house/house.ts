@@ -1,14 +1,14 @@
 /**
- * The house: an ordinary account that quotes both sides of every active market around a fair value, so that a buy
- * always finds something to buy. It has no privilege: all it does goes through the sequencer as commands of its user.
+ * The house: an ordinary account that quotes both sides of every active market around a fair value,
+ * so that every order finds liquidity. It has no privileges: it acts through commands of its user.
  *
- * What always holds: it never takes liquidity (all its orders are post-only); it has no quotes in a market's last
- * seconds, nor while prices are stale; what it can lose in a market is bounded by the cap on its exposure and by the
- * money that it commits there. It keeps nothing of its own that matters: what rests and what it owns, it reads from
- * the engine, so after a crash it goes on like after any pause.
+ * Always holds: it never takes liquidity (all its orders are post-only). It has no quotes in a
+ * market's last seconds or while prices are stale. Its loss in a market is limited by a cap on its
+ * exposure and by the money that it commits there. Its orders and positions are read from the
+ * engine, so it continues after a crash as after a pause.
  *
- * It submits only from its own turns of the event loop, never from within `observe`, `wake` or a response: whoever
- * holds the engine's result tape can rely on it.
+ * It submits commands only from its own turns of the event loop, never within `observe`, `wake` or
+ * a response, so callers can rely on the engine's result buffer.
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../../engine/engine.js';
@@ -44,30 +44,38 @@ export interface HouseOptions {
   sequencer: Submitter;
   clock: Clock;
   log: Logger;
-  /** What the account is registered with at the first start; also what its caps are measured by. */
+  /** The starting balance of the account, and the base of its limits. */
   fundsMicros: number;
 }
 
-/** Exchange time before the end of a market from which on the house has no quotes in it. */
+/** The house has no quotes in a market for this much exchange time before its end. */
 const PULL_BEFORE_END_MS = 20_000;
-/** Age of the last price from which on the house has no quotes. */
+/** The house has no quotes if the last price is older. */
 const MAX_PRICE_AGE_MS = 120_000;
-/** Least exchange time between two changes of the quotes of a market, and between two looks at them. */
+/**
+ * Minimum exchange time between two changes of a market's quotes, and between two reviews of them.
+ */
 const REQUOTE_MS = 1_000;
 const LOOK_MS = 100;
-/** Exchange time between reviews when no price comes, and the least real time between them. */
+/** Exchange time between reviews without a price, and the minimum real time between them. */
 const REVIEW_MS = 1_000;
 const REVIEW_REAL_MS = 25;
 
-/** Of its funds: what it may commit to one market, and what it may lose in one at most (a lot costs 1,000 micros). */
+/**
+ * Fractions of its funds: the most to commit to a market, and the most to lose in one (a lot costs
+ * 1,000 micros).
+ */
 const MARKET_SHARE_OF_FUNDS = 1 / 10;
 const EXPOSURE_SHARE_OF_FUNDS = 1 / 40;
-/** Of what is available: the rest covers the fee that the engine wants to see covered on every buy. */
+/**
+ * Fraction of the available balance; the rest covers the fee that the engine requires for every
+ * buy.
+ */
 const SPENDABLE_SHARE = 0.99;
 
 interface AssetState {
   readonly prices: RecentPrices;
-  /** The market that was looked at last, and until when there is no need to look again. */
+  /** The last market reviewed, and until when it needs no further review. */
   marketId: number;
   restsUntilMs: number;
   short: boolean;
@@ -95,8 +103,8 @@ export class House {
   }
 
   /**
-   * Registers the account if it does not exist, and cancels what a crash left resting: those prices are old.
-   * @throws when the name belongs to somebody who can sign in, or the account cannot be made
+   * Registers the account if it does not exist, and cancels outdated orders left by a crash.
+   * @throws if the name belongs to a user who can sign in, or if the account cannot be created
    */
   start(): void {
     const isTaken = this.engine.findUser(HOUSE_USERNAME) !== 0;
@@ -107,13 +115,15 @@ export class House {
     this.arm();
   }
 
-  /** Takes note of a price that the engine accepted, and reviews the asset's quotes soon after. */
+  /** Records a price that the engine accepted, and reviews the asset's quotes soon after. */
   observe(asset: number, priceMicros: number, observedAtMs: number): void {
     this.stateOf(asset).prices.add(priceMicros, observedAtMs);
     this.wake(asset);
   }
 
-  /** Reviews the asset's quotes after the events that are being handled now: a market opened, or a quote was hit. */
+  /**
+   * Reviews the asset's quotes after the current events: a market opened, or a quote was filled.
+   */
   wake(asset: number): void {
     if (!this.running) return;
     this.awake.add(asset);
@@ -125,7 +135,10 @@ export class House {
     });
   }
 
-  /** Cancels all quotes, if the sequencer still takes commands; nothing is sent after this call. */
+  /**
+   * Cancels all quotes, if the sequencer still accepts commands. No command is submitted after this
+   * call.
+   */
   stop(): void {
     if (!this.running) return;
     this.running = false;
@@ -145,7 +158,7 @@ export class House {
       partner: null,
     });
     const code = CODES[this.engine.result.values[ResultHead.code]!];
-    if (code !== 'ok') throw new Error(`the house's account cannot be made: ${code}`);
+    if (code !== 'ok') throw new Error(`the house's account cannot be created: ${code}`);
     return this.engine.findUser(HOUSE_USERNAME);
   }
 
@@ -158,7 +171,7 @@ export class House {
     return Math.max(this.engine.nowMs, this.clock.nowMs());
   }
 
-  /** For what no price brings about: quotes that were used up, the time to pull, winnings to claim. */
+  /** For what no price triggers: filled quotes, quotes to withdraw, winnings to claim. */
   private arm(): void {
     const nowMs = this.nowMs();
     let delayMs = Math.max(REVIEW_REAL_MS, this.clock.delayUntilMs(nowMs + REVIEW_MS));
@@ -228,7 +241,10 @@ export class House {
     return { plan, half };
   }
 
-  /** For all buys in a market: what it may commit there, less what its shares cost, as far as it has the money. */
+  /**
+   * For all buys in a market: the limit per market less the cost of its shares, if the balance
+   * allows it.
+   */
   private spendableMicros(position: PositionView | null, resting: readonly OrderView[]): number {
     const committed = position === null ? 0 : position.upCostMicros + position.downCostMicros;
     const buys = resting.filter((order) => order.side === Side.BUY);
@@ -238,7 +254,9 @@ export class House {
     return Math.floor(Math.max(0, Math.min(cap, available * SPENDABLE_SHARE)));
   }
 
-  /** The best price of UP at which somebody else would sell to (BUY) or buy from (SELL) the house. */
+  /**
+   * The best price of UP at which another user would sell to (BUY) or buy from (SELL) the house.
+   */
   private othersBest(marketId: number, side: Side): number | null {
     const priceTicks = side === Side.BUY ? MICROS_PER_SET - 1 : 1;
     const quote = this.engine.quote({
@@ -258,18 +276,18 @@ export class House {
     state.short = short;
     const symbol = this.engine.assetSymbol(market.asset);
     const { availableMicros } = this.engine.account(this.userId)!;
-    if (short) this.log.warn({ symbol, availableMicros }, 'house: short of money, the quotes are smaller');
-    else this.log.info({ symbol, availableMicros }, 'house: quotes are of full size again');
+    if (short) this.log.warn({ symbol, availableMicros }, 'house: short of money; quotes are reduced');
+    else this.log.info({ symbol, availableMicros }, 'house: quotes have their full size again');
   }
 
-  /** All in one command, so that nobody meets a book that is half replaced. */
+  /** One command, so that no order meets a half-replaced set of quotes. */
   private requote(marketId: number, quotes: readonly Quote[], resting: readonly OrderView[]): void {
     const { cancel, place } = changesTo(quotes, resting);
     const operations: BatchOperation[] = [
       ...cancel.map((order) => this.cancelOf(order)),
       ...place.map((quote) => this.orderOf(marketId, quote)),
     ];
-    // Cannot be of its own making; should it be, the next review starts from an empty book.
+    // The house never has this many orders. If it does, the next review starts from none.
     if (operations.length > MAX_BATCH_OPERATIONS) this.cancelAll(marketId);
     else if (operations.length > 0) this.submitBatch(operations);
   }
@@ -305,7 +323,7 @@ export class House {
       atomic: false,
     });
     if (result === null) return;
-    // The market may have ended at this very command; anything else says that the plan was wrong.
+    // The market may have ended with this command. Any other refusal is a bug in the plan.
     const refused = refusals(result).filter((code) => code !== 'market_not_active');
     if (refused.length > 0) this.log.warn({ refused }, 'house: quotes were refused');
   }
@@ -322,22 +340,22 @@ export class House {
     }
   }
 
-  /** null: the sequencer takes no command now. The next review tries again. */
+  /** null: the sequencer accepts no command now. The next review tries again. */
   private submit(command: Command): NumberBuffer | null {
     try {
       return this.sequencer.submit(command);
     } catch (error) {
       if (!(error instanceof SubmitRefused)) throw error;
-      this.log.warn({ reason: error.message }, 'house: a command was not taken');
+      this.log.warn({ reason: error.message }, 'house: a command was refused');
       return null;
     }
   }
 }
 
 /**
- * Cancels whatever the house left resting, if it ever ran on this journal. For a start, with a house or without: the
- * prices are old, and without a house nobody would look after them.
- * @throws SubmitRefused when the sequencer takes no command
+ * Cancels the orders that the house left resting in an earlier run. For every start, even without a
+ * house: their prices are outdated.
+ * @throws SubmitRefused if the sequencer accepts no command
  */
 export function cancelHouseOrders(sequencer: Submitter): void {
   const userId = houseUserId(sequencer.engine);
@@ -346,7 +364,7 @@ export function cancelHouseOrders(sequencer: Submitter): void {
     sequencer.submit({ kind: 'cancelAll', userId, idempotencyKey: null, marketId });
 }
 
-/** 0 when there is none, also when the name is that of a user who can sign in. */
+/** 0: none, or the name belongs to a user who can sign in. */
 function houseUserId(engine: Engine): number {
   const userId = engine.findUser(HOUSE_USERNAME);
   return engine.credential(userId) === '' ? userId : 0;
@@ -365,7 +383,7 @@ function paysOut(market: MarketView, position: PositionView): boolean {
   }
 }
 
-/** The codes of the operations of a batch that were refused; or of the batch itself. */
+/** The codes of a batch's refused operations, or of the refused batch. */
 function refusals({ values }: NumberBuffer): string[] {
   const batchCode = values[ResultHead.code]!;
   if (batchCode !== Code.ok) return [CODES[batchCode]!];

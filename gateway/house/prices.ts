@@ -1,15 +1,15 @@
 /**
- * What the house remembers of one asset's prices: the last minutes themselves, for the average that becomes a market's
- * end price, and how much the price moves. Lost at a restart; the first prices bring it back.
+ * One asset's recent prices: the last minutes, for the average that becomes a market's end price,
+ * and the volatility. Lost at a restart and rebuilt from the first prices.
  */
 
 const KEPT_MS = 180_000;
-/** Closer moves say more of the order book's noise than of the price. */
+/** Moves over a shorter time reflect the order book's noise rather than the price. */
 const SAMPLE_MS = 1_000;
 const HALF_LIFE_MS = 300_000;
 const YEAR_MS = 365.25 * 86_400_000;
 
-/** Standard deviations of the price's logarithm over a year: what is assumed at first, at least and at most. */
+/** Standard deviation of the price's logarithm over a year: initial, minimum and maximum. */
 const ASSUMED_ANNUAL = 0.6;
 const MIN_ANNUAL = 0.25;
 const MAX_ANNUAL = 5;
@@ -18,16 +18,19 @@ export class RecentPrices {
   private readonly prices: { priceMicros: number; observedAtMs: number }[] = [];
   private sampledMicros = 0;
   private sampledAtMs = 0;
-  /** Squared moves of the logarithm and the time they took, both fading; the first minutes lean on the assumption. */
+  /**
+   * Sums of squared moves of the logarithm and of their durations, both decaying from the initial
+   * value.
+   */
   private squares = ASSUMED_ANNUAL ** 2 * (HALF_LIFE_MS / YEAR_MS);
   private squaresMs = HALF_LIFE_MS;
 
-  /** A price older than the last one is left out. */
+  /** Ignores a price that is older than the last one. */
   add(priceMicros: number, observedAtMs: number): void {
     const { last } = this;
     if (last !== null && observedAtMs < last.observedAtMs) return;
     this.prices.push({ priceMicros, observedAtMs });
-    // The one in force when the kept time begins stays.
+    // Keeps the price that was in force at the start of the kept time.
     while (this.prices.length > 1 && this.prices[1]!.observedAtMs <= observedAtMs - KEPT_MS)
       this.prices.shift();
     this.sample(priceMicros, observedAtMs);
@@ -43,7 +46,7 @@ export class RecentPrices {
     return Math.min(Math.max(annual, MIN_ANNUAL), MAX_ANNUAL) / Math.sqrt(YEAR_MS);
   }
 
-  /** Time-weighted average of the price in force over [fromMs, toMs); null when no price was. */
+  /** Time-weighted average price over [fromMs, toMs); null: no price was in force. */
   averageMicros(fromMs: number, toMs: number): number | null {
     let sum = 0;
     let covered = 0;

@@ -1,21 +1,26 @@
 /**
- * The house's quotes for one market: which orders should rest, and how to get there from those that do. Pure functions.
+ * The house's quotes for one market: which orders should rest, and how to reach them from the
+ * current ones. Pure functions.
  *
- * What always holds of a plan: no bid is above the fair value and no ask is below it; filling all bids or all asks takes the
- * exposure no further than its cap; sells are of shares that the house has; buys cost no more than it may spend.
+ * Always holds for a plan: no bid is above the fair value and no ask below it; filling all bids or
+ * all asks takes the exposure no further than its cap; sells are of shares that the house has; buys
+ * cost no more than it may spend.
  *
- * A bid (for UP) is a sell of DOWN as far as the house has DOWN, else a buy of UP; an ask is a sell of UP as far as it
- * has UP, else a buy of DOWN. So shares that come back free the money that they hold, and no inventory is needed.
+ * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP. An ask is a sell of
+ * UP while it has UP, else a buy of DOWN. So shares that are traded back free their money, and no
+ * inventory is needed.
  */
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS, MICROS_PER_SET, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
 import type { OrderView } from '../../engine/interface/views.js';
 
-/** One price level a side. What it offers is stated from the taker's side, so that cheap shares are not scarce. */
+/**
+ * One price level per side. Its size is in the taker's money, so that cheap shares are not scarce.
+ */
 interface QuoteLevel {
-  /** Behind the best level. */
+  /** Distance from the best level. */
   offsetTicks: number;
-  /** What a taker can spend on a buy that takes this level whole. */
+  /** What a taker spends to buy the whole level. */
   takerMicros: number;
 }
 
@@ -27,17 +32,20 @@ const QUOTE_LEVELS: readonly QuoteLevel[] = [
   { offsetTicks: 50, takerMicros: 300_000_000 },
 ];
 
-/** Sizes go by the price rounded up to this, so that a move of a tick does not change them all. */
+/**
+ * Sizes use the price rounded up to this, so that a move of one tick does not change all of them.
+ */
 const SIZED_BY_TICKS = 25;
 
 const BASE_HALF_SPREAD_TICKS = 5;
 const MAX_HALF_SPREAD_TICKS = 100;
-/** How far the quotes are moved at the cap of the exposure. */
+/** Shift of the quotes at the cap of the exposure. */
 const MAX_SKEW_TICKS = 30;
 
 /**
- * Half the distance between bid and ask: a base, and half of what the fair value moves in a second, so that the
- * quotes are wider the faster it moves: near the end of a market that is still open.
+ * Half the distance between bid and ask: a base, plus half of the fair value's standard deviation
+ * per second. So quotes are wider when the fair value moves fast, as near the end of an undecided
+ * market.
  */
 export function halfSpreadTicks(perSecond: number): number {
   return Math.min(BASE_HALF_SPREAD_TICKS + perSecond * MICROS_PER_SET * 0.5, MAX_HALF_SPREAD_TICKS);
@@ -49,11 +57,11 @@ export interface QuoteInput {
   halfSpreadTicks: number;
   upLots: number;
   downLots: number;
-  /** The most that UP lots may exceed DOWN lots, or DOWN lots UP lots. */
+  /** The largest difference between UP lots and DOWN lots, either way. */
   maxExposureLots: number;
-  /** For all buys together. */
+  /** Limit for all buys together. */
   spendableMicros: number;
-  /** Others' best bid and ask, of UP; null where there is none. The house never takes. */
+  /** Best bid and ask of other users, for UP; null: none. The house never takes. */
   othersBidTicks: number | null;
   othersAskTicks: number | null;
 }
@@ -62,27 +70,27 @@ export interface QuoteInput {
 export interface Quote {
   side: Side;
   outcome: Outcome;
-  /** Of the order's own outcome. */
+  /** The price of the order's outcome. */
   priceTicks: number;
   sizeLots: number;
-  /** How far from `priceTicks` an order that rests already may be to do as well. */
+  /** A resting order within this distance of `priceTicks` is kept. */
   toleranceTicks: number;
 }
 
 export interface QuotePlan {
   quotes: Quote[];
-  /** The money was not enough for quotes of the full size. */
+  /** There is not enough money for quotes of full size. */
   short: boolean;
 }
 
 export function planQuotes(input: QuoteInput): QuotePlan {
   const { fairTicks, halfSpreadTicks: half, upLots, downLots, maxExposureLots } = input;
   const exposureLots = upLots - downLots;
-  const lean = maxExposureLots === 0 ? 0 : exposureLots / maxExposureLots;
-  const center = fairTicks - MAX_SKEW_TICKS * Math.min(Math.max(lean, -1), 1);
+  const skew = maxExposureLots === 0 ? 0 : exposureLots / maxExposureLots;
+  const center = fairTicks - MAX_SKEW_TICKS * Math.min(Math.max(skew, -1), 1);
   const bid = Math.floor(Math.min(center - half, fairTicks - 1, (input.othersAskTicks ?? 1_000) - 1));
   const ask = Math.ceil(Math.max(center + half, fairTicks + 1, (input.othersBidTicks ?? 0) + 1));
-  // An ask for UP at p is a bid for DOWN at 1000 - p, so one function makes both sides.
+  // An ask for UP at p is a bid for DOWN at 1000 - p, so one function plans both sides.
   const bids = sideLevels(bid, Math.max(0, maxExposureLots - exposureLots));
   const asks = sideLevels(MICROS_PER_SET - ask, Math.max(0, maxExposureLots + exposureLots));
   const wanted = [...sideQuotes(bids, Outcome.UP, downLots), ...sideQuotes(asks, Outcome.DOWN, upLots)];
@@ -110,7 +118,10 @@ function sideLevels(bestTicks: number, capacityLots: number): Level[] {
   return levels.map((level) => ({ ...level, sizeLots: Math.floor(level.sizeLots * scale) }));
 }
 
-/** Bids for an outcome: sells of the other one, best level first, while the house has some; then buys. */
+/**
+ * Bids for an outcome: sells of the other outcome while the house has shares, best level first;
+ * then buys.
+ */
 function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: number): Quote[] {
   const quotes: Quote[] = [];
   const other = outcome === Outcome.UP ? Outcome.DOWN : Outcome.UP;
@@ -136,7 +147,7 @@ function fitToMoney(wanted: readonly Quote[], spendableMicros: number): QuotePla
   const cost = wanted.reduce((sum, quote) => sum + costMicros(quote), 0);
   if (cost <= spendableMicros) return { quotes: wanted.filter((quote) => quote.sizeLots > 0), short: false };
   const scale = Math.max(0, spendableMicros) / cost;
-  // An order at a slightly higher price than planned would cost more than there is.
+  // An order above the planned price would cost more than is available, so no tolerance.
   const scaled = wanted.map((quote) =>
     quote.side === Side.SELL
       ? quote
@@ -149,7 +160,7 @@ function costMicros(quote: Quote): number {
   return quote.side === Side.BUY ? quote.priceTicks * quote.sizeLots : 0;
 }
 
-/** A side's best price and size, in ticks of UP; price 0 when it is empty. */
+/** A side's best price, in ticks of UP, and size; the price is 0 if the side is empty. */
 interface SideSummary {
   bestTicks: number;
   totalLots: number;
@@ -158,8 +169,8 @@ interface SideSummary {
 type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
 
 /**
- * Whether the resting orders are far enough from the planned ones to be replaced: a best price off by a quarter of the
- * half spread, or a side that is mostly used up, or much too large.
+ * Whether the resting orders must be replaced: a best price is off by more than a quarter of the
+ * half spread, or a side is more than 30% smaller or larger than planned.
  */
 export function needsRequote(plan: readonly Quote[], resting: readonly Resting[], half: number): boolean {
   const toleratedTicks = Math.max(1, Math.floor(half / 4));
@@ -191,7 +202,9 @@ function isBid(order: Resting): boolean {
   return (order.side === Side.BUY) === (order.outcome === Outcome.UP);
 }
 
-/** Which resting orders to cancel and which quotes to place. Orders that do as well as a quote stay where they are. */
+/**
+ * Which resting orders to cancel and which quotes to place. An order that matches a quote is kept.
+ */
 export function changesTo<T extends Resting>(
   plan: readonly Quote[],
   resting: readonly T[],
@@ -199,15 +212,15 @@ export function changesTo<T extends Resting>(
   const left = new Set(resting);
   const place: Quote[] = [];
   for (const quote of plan) {
-    const kept = resting.find((order) => left.has(order) && doesAsWell(order, quote));
+    const kept = resting.find((order) => left.has(order) && matches(order, quote));
     if (kept === undefined) place.push(quote);
     else left.delete(kept);
   }
   return { cancel: [...left], place };
 }
 
-function doesAsWell(order: Resting, quote: Quote): boolean {
-  // Never more than planned: the plan may use the last share, the last dollar and the whole exposure.
+function matches(order: Resting, quote: Quote): boolean {
+  // Never larger than planned: the plan may use all shares, all money and the whole exposure.
   return (
     order.side === quote.side &&
     order.outcome === quote.outcome &&

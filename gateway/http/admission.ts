@@ -1,6 +1,6 @@
 /**
- * Checks a request and runs its handler. The checks have a fixed order: route, token, user, body; and
- * then, in the handler and the engine, the state.
+ * Checks a request and runs its handler. The checks have a fixed order: route, token, user, body;
+ * and then, in the handler and the engine, the state.
  */
 import { readSessionCookie } from '../auth/cookie.js';
 import { partnerOf } from '../auth/partners.js';
@@ -27,7 +27,10 @@ class Admission {
     readonly body: ReceivedBody,
   ) {}
 
-  /** The body's JSON; undefined if invalid. Parsed on first use, once the request has been counted for fair use. */
+  /**
+   * The body's JSON; undefined if invalid. Parsed on first use, once the request has been counted
+   * for fair use.
+   */
   get json(): unknown {
     this.parsed ??= { json: parseJson(this.body) };
     return this.parsed.json;

@@ -1,6 +1,6 @@
 /**
- * Receives a request's body, up to a limit. The rest of a larger body is read and dropped, so that the
- * client still receives the answer; a client that sends far too much is cut off.
+ * Receives a request's body, up to a limit. The rest of a larger body is read and dropped, so that
+ * the client still receives the answer; a client that sends far too much is cut off.
  */
 
 import type { HttpResponse } from 'uWebSockets.js';
@@ -23,7 +23,10 @@ export interface ReceivedBody {
   unread: boolean;
 }
 
-/** Calls `done` once the body is complete, within uWebSockets.js's callback; never if the client leaves. */
+/**
+ * Calls `done` once the body is complete, within uWebSockets.js's callback; never if the client
+ * leaves.
+ */
 export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) => void): void {
   // Doubles when full, so a body in tiny pieces costs no more than one in large pieces.
   let kept = EMPTY;

@@ -1,6 +1,6 @@
 /**
- * Every error that the API returns, with its code, status and message. The list is closed. A message
- * says what happened and, if possible, what to do.
+ * Every error that the API returns, with its code, status and message. The list is closed. A
+ * message says what happened and, if possible, what to do.
  *
  * Messages depend only on the request and the engine's result, never on other state: an answer that
  * is replayed for an idempotency key must be identical to the byte.
@@ -122,7 +122,10 @@ export function errorAnswer(code: ErrorCode, details: object = {}, message = '')
   };
 }
 
-/** 429, to be retried after `waitMs`. `retryAfter` is the header Retry-After, in whole seconds, at least 1. */
+/**
+ * 429, to be retried after `waitMs`. `retryAfter` is the header Retry-After, in whole seconds, at
+ * least 1.
+ */
 export function rateLimited(waitMs: number): { error: ErrorAnswer; retryAfter: string } {
   const retryAfterMs = Math.ceil(waitMs);
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
@@ -186,7 +189,9 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
   return code;
 }
 
-/** `required` and `available` are from the engine's result, in micros or lots depending on the code. */
+/**
+ * `required` and `available` are from the engine's result, in micros or lots depending on the code.
+ */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
   if (typeof known !== 'string') return known;
@@ -195,8 +200,8 @@ export function rejection(code: CodeName, required: number, available: number): 
 }
 
 /**
- * Why an atomic batch was not executed: the error of one operation, with its zero-based index as the
- * detail `operation`. Status and code are those of the operation.
+ * Why an atomic batch was not executed: the error of one operation, with its zero-based index as
+ * the detail `operation`. Status and code are those of the operation.
  */
 export function batchRejection(
   operation: number,

@@ -2,10 +2,11 @@
  * The last answer on a connection: one without a body, or one after which the start of the next
  * request is unknown.
  *
- * uWebSockets.js only reports how much of an answer is unsent if the answer has a body. Without one,
- * it would buffer any number of heads for a client that does not read; and it considers an answer to
- * HEAD never finished, so its connection would stay open forever. These answers are therefore written
- * by hand, as the value of a header, and the connection is closed after them, with any unread rest.
+ * uWebSockets.js only reports how much of an answer is unsent if the answer has a body. Without
+ * one, it would buffer any number of heads for a client that does not read; and it considers an
+ * answer to HEAD never finished, so its connection would stay open forever. These answers are
+ * therefore written by hand, as the value of a header, and the connection is closed after them,
+ * with any unread rest.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { httpDate } from '../time/clock.js';

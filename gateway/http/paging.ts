@@ -27,7 +27,10 @@ export interface Page<Entry> {
   nextCursor: string | null;
 }
 
-/** A page of `entries`, which are in the list's order; null: invalid cursor, the client has been answered. */
+/**
+ * A page of `entries`, which are in the list's order; null: invalid cursor, the client has been
+ * answered.
+ */
 export function pageOf<Entry>(
   context: RequestContext<unknown, PageRequest>,
   entries: Entry[],
@@ -54,7 +57,10 @@ export function cursorOf(list: string, position: number): string {
   return Buffer.from(`${list}\n${position}`).toString('base64url');
 }
 
-/** The position that the page starts after; null: the first page; undefined: invalid cursor, the client has been answered. */
+/**
+ * The position that the page starts after; null: the first page; undefined: invalid cursor, the
+ * client has been answered.
+ */
 export function startOf(
   context: RequestContext<unknown, PageRequest>,
   list: string,

@@ -30,8 +30,8 @@ import type { Recipient } from './unsent-answers.js';
 /** The part of a route that its answers depend on. */
 export interface AnsweredRoute extends RouteName {
   /**
-   * What a request counts as for fair use. Default: a GET as a read, any other as an order. null: it
-   * is not counted.
+   * What a request counts as for fair use. Default: a GET as a read, any other as an order. null:
+   * it is not counted.
    */
   quota?: Quota | null;
   /** Content type of successful answers. Default: application/json. */
@@ -106,8 +106,8 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
   }
 
   /**
-   * Counts `count` requests against the address. Returns false if that exceeds its limit; the client
-   * has then been answered.
+   * Counts `count` requests against the address. Returns false if that exceeds its limit; the
+   * client has then been answered.
    */
   allowsFromAddress(count: number): boolean {
     const { quota } = this;
@@ -204,7 +204,10 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     else this.answerRejected(result);
   }
 
-  /** Returns the result, valid until the next command; null: refused, and the client has been answered. */
+  /**
+   * Returns the result, valid until the next command; null: refused, and the client has been
+   * answered.
+   */
   submit(command: Command): NumberBuffer | null {
     if (this.gateway.halted() !== null) {
       this.refuseUnavailable();
@@ -221,8 +224,8 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
       return result;
     } catch (error) {
       if (error instanceof FrameError) {
-        // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but not
-        // a reason to stop.
+        // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but
+        // not a reason to stop.
         const { route } = this;
         this.gateway.log.error(
           { route: route?.path, reason: error.message },

@@ -15,7 +15,9 @@ export const BODY_BYTES_MAX = 65_536;
 /** uWebSockets.js accepts up to 18 digits. */
 const LENGTH = /^\d{1,18}$/;
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
-/** Distinguishes this process from earlier and parallel ones in the request ids that it generates. */
+/**
+ * Distinguishes this process from earlier and parallel ones in the request ids that it generates.
+ */
 const PROCESS_ID = randomBytes(6).toString('base64url');
 let generatedIds = 0;
 
@@ -74,7 +76,9 @@ export class Request {
     return this.assignedId;
   }
 
-  /** The client's address, or the one that a trusted proxy reports. The response must still be open. */
+  /**
+   * The client's address, or the one that a trusted proxy reports. The response must still be open.
+   */
   addressFrom(response: HttpResponse): AddressKey {
     return forwardedKey(this.forwardedFor) ?? addressKey(response.getRemoteAddress());
   }
@@ -142,7 +146,10 @@ export class Request {
     this.contentLength = value;
   }
 
-  /** uWebSockets.js uses the first one, ignores an empty one, and treats almost any other as chunked. */
+  /**
+   * uWebSockets.js uses the first one, ignores an empty one, and treats almost any other as
+   * chunked.
+   */
   private readCoding(value: string): void {
     if (value !== 'chunked') this.add('Transfer-Encoding', 'must be chunked');
     else if (this.isChunked) this.add('Transfer-Encoding', 'is duplicated');

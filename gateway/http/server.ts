@@ -169,8 +169,8 @@ export class HttpServer {
   }
 
   /**
-   * The end of the request is unknown, so no other may follow it. The answer is sent in a later turn:
-   * uWebSockets.js closes the connection if it meets further bytes before that.
+   * The end of the request is unknown, so no other may follow it. The answer is sent in a later
+   * turn: uWebSockets.js closes the connection if it meets further bytes before that.
    */
   private readonly refuseAmbiguous = (
     response: uWS.HttpResponse,

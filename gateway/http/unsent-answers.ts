@@ -1,51 +1,60 @@
 /**
- * Answers that their clients have not taken whole: what is kept for clients that read slowly, or do not read at all.
+ * Answers that clients have not fully read, with limits on their memory.
  *
- * uWebSockets.js has two ways to end an answer. `end` copies whatever the operating system does not take, for each connection anew
- * and without a limit. `tryEnd` hands over what the operating system takes and leaves the rest to us. So every answer with a body
- * leaves by `tryEnd`, and one without a body ends its connection (last-answer.ts).
+ * uWebSockets.js can end an answer in two ways. `end` copies what the operating system does not
+ * take, per connection and without a limit. `tryEnd` passes on what the operating system takes and
+ * leaves the rest to the caller. So every answer with a body uses `tryEnd`, and one without a body
+ * ends its connection (last-answer.ts).
  *
  * Always holds:
- * - one answer waits on a connection at most, because uWebSockets.js closes a connection on which the next request comes before
- *   that; uWebSockets.js itself keeps at most 16 KiB of an answer and its head for a connection;
- * - the answers that wait are within the limits, in all and for each address, but for a single answer that is larger than they are.
- *   What is too much costs the address that has the most waiting its oldest answers: their connections are closed;
- * - in one turn of the event loop no more is handed over of large answers than {@link TURN_BYTES}, piece by piece and in turn, so that
- *   nobody else's answer waits for longer than that takes, however many ask for how much;
- * - an answer of which nothing is taken for some 10 s is dropped by uWebSockets.js with its connection, and one that is not taken
- *   whole within {@link UnsentLimits.ms} is dropped here.
+ * - at most one answer waits per connection, because uWebSockets.js closes a connection that
+ *   receives the next request earlier. uWebSockets.js itself buffers at most 16 KiB of an answer
+ *   and its head;
+ * - the waiting answers are within the total limit and the limit per address, except for a single
+ *   answer that is larger. Above a limit, the oldest answers of the address with the most are
+ *   dropped: their connections are closed;
+ * - in one turn of the event loop, at most {@link TURN_BYTES} of large answers are written, in
+ *   pieces and in turn, so no other answer is delayed longer, however many large ones there are;
+ * - an answer of which nothing is read for about 10 s is dropped by uWebSockets.js, and one that is
+ *   not fully read within {@link UnsentLimits.ms} is dropped here, each with its connection.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import type { ElapsedMs } from '../fair-use/token-buckets.js';
 
 export interface UnsentLimits {
-  /** Of all answers that wait. */
+  /** For all waiting answers. */
   bytes: number;
-  /** Of those to one address; 0: no limit. */
+  /** For the waiting answers of one address; 0: no limit. */
   bytesPerAddress: number;
-  /** Real milliseconds within which an answer must be taken whole. */
+  /** Real milliseconds within which an answer must be fully read. */
   ms: number;
 }
 
-/** Who is answered. */
+/** The client that is answered. */
 export interface Recipient {
-  /** Only asked for while the answer is not over. */
+  /** Only read while the response is open. */
   readonly address: AddressKey;
 }
 
-/** Why an answer was dropped: too much for all, too much for one address, or too slow. */
+/** Why an answer was dropped: the total limit, the limit per address, or the time limit. */
 export type DropReason = 'total' | 'address' | 'time';
 
-/** What an answer that waits counts besides its own bytes: what uWebSockets.js may keep of it, which is most of it, and objects. */
+/**
+ * Counted per waiting answer besides its own bytes: mostly the buffer of uWebSockets.js, and
+ * objects.
+ */
 export const WAITING_BYTES = 20 * 1024;
-/** Fits the buffer of uWebSockets.js, so that head and body leave together. */
+/** Fits the buffer of uWebSockets.js, so that head and body are sent together. */
 const SMALL_LENGTH = 14 * 1024;
-/** What is handed over of one answer at once: uWebSockets.js may reserve as much for a connection that takes nothing. */
+/**
+ * Written of one answer at a time: uWebSockets.js may allocate as much for a connection that reads
+ * nothing.
+ */
 const PIECE_BYTES = 64 * 1024;
-/** Copying that to the operating system takes some 0.1 ms. */
+/** Copying this to the operating system takes about 0.1 ms. */
 const TURN_BYTES = 4 * PIECE_BYTES;
-/** Of a client that reads, something is heard in this time. */
+/** A client that reads takes more of an answer within this time. */
 const SETTLE_MS = 300;
 
 interface Waiting {
@@ -56,7 +65,7 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
-/** What waits for one address, the oldest first. */
+/** The waiting answers of one address, the oldest first. */
 interface Account {
   bytes: number;
   readonly waiting: Set<Waiting>;
@@ -67,13 +76,13 @@ export class UnsentAnswers {
   private readonly waiting = new Set<Waiting>();
   private readonly accounts = new Map<AddressKey, Account>();
   private bytesInAll = 0;
-  /** Of those that wait: they have not been told that the operating system takes no more. */
+  /** Waiting answers of which the operating system may take more. */
   private readonly ready = new Set<Waiting>();
-  /** What is left of {@link TURN_BYTES}. */
+  /** The rest of {@link TURN_BYTES} in this turn. */
   private turnBytes = TURN_BYTES;
   private isTurnPlanned = false;
-  /** How often somebody who waits was handed more. */
-  private goneOn = 0;
+  /** Pieces that were written of waiting answers. */
+  private continuations = 0;
   private readonly drops: Record<DropReason, number> = { total: 0, address: 0, time: 0 };
 
   constructor(
@@ -81,7 +90,7 @@ export class UnsentAnswers {
     private readonly elapsedMs: ElapsedMs,
   ) {}
 
-  /** Of all answers that wait. */
+  /** Bytes of all waiting answers. */
   get bytes(): number {
     return this.bytesInAll;
   }
@@ -90,24 +99,27 @@ export class UnsentAnswers {
     return this.waiting.size;
   }
 
-  /** Answers that were dropped, since the start. */
+  /** Answers dropped since the start. */
   get dropCounts(): Readonly<Record<DropReason, number>> {
     return this.drops;
   }
 
-  /** Ends an answer with its body, which is not empty. To be called corked, after the head; `body` may be used again at once. */
+  /**
+   * Ends an answer with a non-empty body. To be called corked, after the head. `body` can be reused
+   * at once.
+   */
   send(response: HttpResponse, body: string | Uint8Array, recipient: Recipient): void {
     if (body.length <= SMALL_LENGTH && response.tryEnd(body, 0)[1]) return;
     const own = typeof body === 'string' ? Buffer.from(body) : new Uint8Array(body);
     this.begin(response, own, own.byteLength, recipient);
   }
 
-  /** The same with a body that stays in memory anyway, and of which nothing is copied. */
+  /** Like {@link send}, for a permanent body, which is not copied. */
   sendShared(response: HttpResponse, body: Uint8Array, recipient: Recipient): void {
     this.begin(response, body, 0, recipient);
   }
 
-  /** Drops what has waited for too long. To be called every now and then. */
+  /** Drops answers that have waited too long. To be called regularly. */
   sweep(): void {
     const nowMs = this.elapsedMs();
     for (const oldest of this.waiting) {
@@ -116,32 +128,32 @@ export class UnsentAnswers {
     }
   }
 
-  /** Resolves when no answer waits any more, or when none of those that do has been taken any further for {@link SETTLE_MS}. */
+  /** Resolves when no answer waits, or when no client took more of one within {@link SETTLE_MS}. */
   async settled(): Promise<void> {
-    for (let before = -1; this.waiting.size > 0 && this.goneOn !== before; ) {
-      before = this.goneOn;
+    for (let before = -1; this.waiting.size > 0 && this.continuations !== before; ) {
+      before = this.continuations;
       await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
     }
   }
 
-  /** `ownBytes`: what the body takes in memory because it waits. */
+  /** `ownBytes`: memory that the body uses only while it waits. */
   private begin(response: HttpResponse, body: Uint8Array, ownBytes: number, recipient: Recipient): void {
-    const state = this.turnBytes > 0 ? this.handOver(response, body) : headOnly(response, body);
+    const state = this.turnBytes > 0 ? this.writePiece(response, body) : headOnly(response, body);
     if (state === 'over') return;
     const bytes = ownBytes + WAITING_BYTES;
     const waiting = { response, body, address: recipient.address, bytes, sinceMs: this.elapsedMs() };
     response.onAborted(() => this.forget(waiting));
     response.onWritable(() => {
-      this.getReady(waiting);
+      this.addReady(waiting);
       return true;
     });
     this.remember(waiting);
-    if (state === 'taken') this.getReady(waiting);
+    if (state === 'taken') this.addReady(waiting);
     this.makeRoom(waiting);
   }
 
-  /** Hands over a piece of what is left. To be called corked. */
-  private handOver(response: HttpResponse, body: Uint8Array): State {
+  /** Writes the next piece. To be called corked. */
+  private writePiece(response: HttpResponse, body: Uint8Array): State {
     const offset = response.getWriteOffset();
     const piece = body.subarray(offset, offset + PIECE_BYTES);
     const [isTaken, isOver] = response.tryEnd(piece, body.byteLength);
@@ -151,7 +163,7 @@ export class UnsentAnswers {
     return isTaken ? 'taken' : 'full';
   }
 
-  private getReady(waiting: Waiting): void {
+  private addReady(waiting: Waiting): void {
     this.ready.add(waiting);
     this.planTurn();
   }
@@ -162,21 +174,21 @@ export class UnsentAnswers {
     setImmediate(() => this.turn());
   }
 
-  /** A piece of each answer that is ready, in turn, until the turn's bytes are used up. */
+  /** Writes a piece of each ready answer, in turn, until the turn's bytes are used up. */
   private turn(): void {
     this.isTurnPlanned = false;
     this.turnBytes = TURN_BYTES;
     for (const waiting of this.ready) {
       if (this.turnBytes <= 0) break;
       this.ready.delete(waiting);
-      waiting.response.cork(() => this.goOn(waiting));
+      waiting.response.cork(() => this.writeMore(waiting));
     }
     if (this.ready.size > 0) this.planTurn();
   }
 
-  private goOn(waiting: Waiting): void {
-    this.goneOn++;
-    const state = this.handOver(waiting.response, waiting.body);
+  private writeMore(waiting: Waiting): void {
+    this.continuations++;
+    const state = this.writePiece(waiting.response, waiting.body);
     if (state === 'over') this.forget(waiting);
     else if (state === 'taken') this.ready.add(waiting);
   }
@@ -205,7 +217,7 @@ export class UnsentAnswers {
     if (account.waiting.size === 0) this.accounts.delete(address);
   }
 
-  /** Never at the cost of the newest: its connection is being written to. */
+  /** Never drops the newest: its connection is being written to. */
   private makeRoom(newest: Waiting): void {
     const { bytes, bytesPerAddress } = this.limits;
     const account = this.accounts.get(newest.address)!;
@@ -222,7 +234,7 @@ export class UnsentAnswers {
     }
   }
 
-  /** There is one. */
+  /** The address with the most waiting bytes; there must be one. */
   private heaviest(): Account {
     let heaviest: Account | null = null;
     for (const account of this.accounts.values()) {
@@ -238,10 +250,13 @@ export class UnsentAnswers {
   }
 }
 
-/** What has become of an answer: it is over, and may not be touched; a piece was taken; or the operating system takes no more. */
+/**
+ * State of a response: finished, and no longer valid; a piece was written; or the operating system
+ * takes no more.
+ */
 type State = 'over' | 'taken' | 'full';
 
-/** Writes the head, and what the length of the body is. */
+/** Writes the head and the length of the body. */
 function headOnly(response: HttpResponse, body: Uint8Array): State {
   response.tryEnd('', body.byteLength);
   return 'taken';

@@ -1,4 +1,6 @@
-/** Errors on paths that are not routes: a refused WebSocket, an unsupported method of a static file. */
+/**
+ * Errors on paths that are not routes: a refused WebSocket, an unsupported method of a static file.
+ */
 import type { HttpResponse } from 'uWebSockets.js';
 import { addressKey } from '../fair-use/addresses.js';
 import type { ErrorAnswer } from './errors.js';

@@ -1,17 +1,17 @@
 /**
- * The scheduler: sends `advanceTime` when something is due that no customer's command has brought about, and goes on
- * sending it, one per turn of the event loop, while ended markets have left work.
+ * The scheduler: submits `advanceTime` when something is due and no other command has triggered it,
+ * and repeats it, once per turn of the event loop, while ended markets have work left.
  *
- * What always holds: it never sends one early; at most one timer is set; setting it costs nothing while the next
- * deadline stays the same, which is the case for all but a few commands.
+ * Always holds: it never submits early; at most one timer is set; a command that does not change
+ * the next deadline, as nearly all do not, costs nothing.
  */
 import { SubmitRefused } from '../../persistence/sequencer.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
 import type { Clock } from '../time/clock.js';
 
-/** The longest sleep, in real time: after it the clock is looked at again, should it have been set. */
+/** The longest sleep, in real time, in case the clock was set meanwhile. */
 const MAX_SLEEP_MS = 1_000;
-/** How long to leave a sequencer alone that took no command. */
+/** Delay after the sequencer has refused a command. */
 const REFUSED_SLEEP_MS = 10;
 
 export class Scheduler {
@@ -32,13 +32,13 @@ export class Scheduler {
     this.afterSubmit();
   }
 
-  /** To be called after every submit, by whomever: a command may have made something due earlier. */
+  /** To be called after every command, which may have moved the deadline. */
   afterSubmit(): void {
     const dueAtMs = this.sequencer.engine.nextDueMs();
     if (dueAtMs < this.armedForMs && this.running) this.arm(dueAtMs);
   }
 
-  /** Nothing is sent after this call. */
+  /** No command is submitted after this call. */
   stop(): void {
     this.running = false;
     this.disarm();
@@ -81,7 +81,7 @@ export class Scheduler {
     this.armedForMs = Number.POSITIVE_INFINITY;
   }
 
-  /** The time that a command sent now gets. */
+  /** The time that a command submitted now would get. */
   private nowMs(): number {
     return Math.max(this.sequencer.engine.nowMs, this.clock.nowMs());
   }

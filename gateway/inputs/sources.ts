@@ -34,12 +34,12 @@ export class Sources {
    * @throws if an asset cannot be listed, or if the house cannot have its account
    */
   start(): void {
-    const { config, log, sequencer, inputs: outside } = this.options;
+    const { config, log, sequencer, inputs } = this.options;
     listAssets(sequencer, config.assets, log);
     sequencer.watch(() => this.scheduler.afterSubmit());
     this.house = openHouse(this.options);
     this.scheduler.start();
-    outside.feed.start(
+    inputs.feed.start(
       priceSink(sequencer, log, (asset, priceMicros, observedAtMs) => {
         this.house?.observe(asset, priceMicros, observedAtMs);
       }),
@@ -70,12 +70,12 @@ function listAssets(sequencer: WatchedSequencer, symbols: readonly string[], log
 }
 
 /** null: turned off. Orders that the house left resting in an earlier run are cancelled anyway. */
-function openHouse({ config, log, sequencer, inputs: outside }: SourcesOptions): House | null {
+function openHouse({ config, log, sequencer, inputs }: SourcesOptions): House | null {
   if (config.houseFundsMicros === 0) {
     cancelHouseOrders(sequencer);
     return null;
   }
-  const house = new House({ sequencer, clock: outside.clock, log, fundsMicros: config.houseFundsMicros });
+  const house = new House({ sequencer, clock: inputs.clock, log, fundsMicros: config.houseFundsMicros });
   house.start();
   const userId = sequencer.engine.findUser(HOUSE_USERNAME);
   sequencer.watch(() => wakeHouse(sequencer.engine, house, userId));

@@ -1,4 +1,4 @@
-/** How many commands of each kind came to each result, those of the exchange itself included; and the operations of batches. */
+/** Numbers of commands, and of operations of batches, by kind and result code. */
 import { CODES, Code } from '../../engine/interface/codes.js';
 import { CommandKind } from '../../engine/interface/commands.js';
 import {
@@ -9,7 +9,7 @@ import {
 } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 
-/** By kind and code; a kind's number is less than this. */
+/** Greater than every number of a kind. */
 const KINDS = Math.max(...Object.values(CommandKind)) + 1;
 
 class Counts {
@@ -19,12 +19,12 @@ class Counts {
     this.counts[kind * CODES.length + code]!++;
   }
 
-  /** Tells of those that are not zero. */
-  each(tell: (labels: { kind: string; code: string }, count: number) => void): void {
+  /** Calls `add` for each count that is not zero. */
+  each(add: (labels: { kind: string; code: string }, count: number) => void): void {
     for (const [kind, number] of Object.entries(CommandKind)) {
       for (const [index, code] of CODES.entries()) {
         const count = this.counts[number * CODES.length + index]!;
-        if (count > 0) tell({ kind, code }, count);
+        if (count > 0) add({ kind, code }, count);
       }
     }
   }

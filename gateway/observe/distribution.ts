@@ -1,18 +1,23 @@
 /**
- * How often values fell below each of some bounds, counted in a plain array: what a histogram costs while nobody looks at it.
+ * A histogram that costs only an array increment per value until it is read.
  *
- * The bounds are powers of two of a unit, so that the place of a value is found without a search.
+ * The bounds are powers of two of a unit, so that the bucket of a value is found without a search.
  */
 import type { Metric, Registry } from 'prom-client';
 
 export interface DistributionOptions {
   name: string;
   help: string;
-  /** The smallest bound, in the unit of what is observed. The others are twice the one before, and the last is infinity. */
+  /**
+   * The smallest bound, in the unit of the values. Each further bound is twice the previous one;
+   * the last is infinity.
+   */
   smallest: number;
-  /** How many bounds, besides infinity. */
+  /** Number of bounds, without infinity. */
   bounds: number;
-  /** What a unit of what is observed is in the unit of the metric: 0.001 for milliseconds as seconds. */
+  /**
+   * Factor from the unit of the values to that of the metric: 0.001 from milliseconds to seconds.
+   */
   scale: number;
 }
 
@@ -25,10 +30,11 @@ export class Distribution {
     this.counts = new Float64Array(options.bounds + 1);
   }
 
-  /** A value up to a bound counts below it. */
+  /** A value equal to a bound counts below it. */
   observe(value: number): void {
     const { smallest, bounds } = this.options;
-    // ceil(log2) of the multiple of the smallest bound, from the number of leading zeros of a 32-bit integer.
+    // ceil(log2) of the multiple of the smallest bound, from the number of leading zeros of a
+    // 32-bit integer.
     const multiple = Math.ceil(value / smallest);
     const place = multiple <= 1 ? 0 : 32 - Math.clz32(Math.min(multiple, 0x8000_0000) - 1);
     this.counts[Math.min(place, bounds)]!++;
@@ -36,12 +42,12 @@ export class Distribution {
     this.sum += value;
   }
 
-  /** Values observed, since the start. */
+  /** Number of values since the start. */
   get count(): number {
     return this.total;
   }
 
-  /** Has the registry show it as a histogram. */
+  /** Adds it to the registry as a histogram. */
   register(registry: Registry): void {
     const { name, help } = this.options;
     const metric = {
@@ -49,14 +55,14 @@ export class Distribution {
       help,
       type: 'histogram',
       aggregator: 'sum',
-      get: () => this.shown(),
+      get: () => this.values(),
       reset: () => {},
     };
-    // A registry only ever asks a metric for its values; the type knows the four kinds that count by themselves.
+    // A registry only reads a metric's values, but its type allows only the built-in kinds.
     registry.registerMetric(metric as unknown as Metric);
   }
 
-  private shown(): unknown {
+  private values(): unknown {
     const { name, help, scale, smallest } = this.options;
     const values: { metricName: string; labels: object; value: number }[] = [];
     let below = 0;

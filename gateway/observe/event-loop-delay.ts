@@ -1,6 +1,7 @@
 /**
- * By how much the event loop was late lately: in the current window of a minute or more, or in the one before it, whichever was worse. So
- * a stall is to be seen for a minute at least, however often and by whomever the metrics are asked for, and not for ever.
+ * The recent delay of the event loop: the larger of the current window, of a minute or more, and
+ * the previous one. So a stall is visible for at least a minute, however often the metrics are
+ * read.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { elapsedMs } from '../time/clock.js';

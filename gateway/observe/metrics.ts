@@ -1,6 +1,6 @@
 /**
- * Everything that the exchange counts and measures, for Prometheus. Counting costs additions to plain
- * numbers and arrays; all other values are read from their owners on request.
+ * Everything that the exchange counts and measures, for Prometheus. Counting costs additions to
+ * plain numbers and arrays; all other values are read from their owners on request.
  */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';

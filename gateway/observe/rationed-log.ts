@@ -1,6 +1,6 @@
 /**
- * Warnings about what anybody outside can cause as often as they like: of each kind one line a second at most, which says how many were left
- * out before it, so that a flood of requests is no flood of writes.
+ * Warnings about events that clients can cause at any rate: at most one line per second of each
+ * kind, with the number of lines left out, so that a flood of requests does not flood the log.
  */
 import { elapsedMs } from '../time/clock.js';
 import type { Log } from './log.js';
@@ -8,7 +8,7 @@ import type { Log } from './log.js';
 const INTERVAL_MS = 1_000;
 
 export class RationedLog {
-  /** By message; there are only as many as the code has. */
+  /** By message, all of which are constants in the code. */
   private readonly kinds = new Map<string, { lastMs: number; leftOut: number }>();
 
   constructor(
@@ -16,7 +16,7 @@ export class RationedLog {
     private readonly nowMs: () => number = elapsedMs,
   ) {}
 
-  /** `message`: a constant, which is the kind. */
+  /** `message`: a constant, which identifies the kind. */
   warn(fields: Record<string, unknown>, message: string): void {
     const nowMs = this.nowMs();
     let kind = this.kinds.get(message);

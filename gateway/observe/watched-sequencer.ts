@@ -1,6 +1,6 @@
 /**
- * The sequencer of a running exchange. It notifies watchers after each command, whoever sent it, and
- * can halt trading.
+ * The sequencer of a running exchange. It notifies watchers after each command, whoever sent it,
+ * and can halt trading.
  *
  * Watchers run before the sender sees the result. They may read the engine, its result and its
  * events, but must not submit commands: the sender relies on the result buffer.

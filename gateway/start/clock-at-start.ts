@@ -1,20 +1,22 @@
 /**
- * Whether the exchange's clock can be believed at a start. What it shows goes into the journal and cannot be taken back: a
- * clock that is years ahead ends every market, pays out and forgets what may be retried; one that is behind makes the
- * exchange's time go at half speed until it has caught up.
+ * Whether the exchange's clock is plausible at the start. Its times go into the journal and cannot
+ * be undone: a clock that is years ahead ends every market, pays out and forgets idempotency keys;
+ * one that is behind runs at half speed until it has caught up.
  *
  * The exchange's time is not always the machine's:
- * - live prices, and a simulation at speed 1: it is, so it is judged both ways;
- * - a simulation at another speed goes on from the journal's last time or from the machine's, whichever is later. At speed
- *   300 the journal is hours ahead of the machine after minutes, and that is as it should be: only a leap ahead is judged;
- * - a file of prices has its own time and goes on from the journal's last: only a leap ahead is judged, to its first price.
+ * - with live prices, and a simulation at speed 1, it is, so it is checked in both directions;
+ * - a simulation at another speed continues from the later of the journal's and the machine's time.
+ *   At speed 300 the journal is hours ahead of the machine after minutes, so only a jump ahead is
+ *   checked;
+ * - a price file has its own time and continues from the journal's, so only a jump ahead to its
+ *   first price is checked.
  */
 export interface ClockAtStart {
-  /** The time of the journal's last command; null: it has none. */
+  /** Time of the journal's last command; null: the journal is empty. */
   journalMs: number | null;
-  /** What the source of the exchange's time says. */
+  /** The current time of the source. */
   sourceMs: number;
-  /** For the operator: where that comes from, such as "the clock of the machine". */
+  /** The source of the time, for messages, such as "the clock of the machine". */
   source: string;
   /** Whether the journal may be ahead of the source. */
   mayBeBehind: boolean;
@@ -22,12 +24,12 @@ export interface ClockAtStart {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** An outage is ordinary; one of more than a month is not. */
+/** Longer than an ordinary outage. */
 export const AHEAD_MS_MAX = 31 * DAY_MS;
-/** Two machines whose clocks are kept by the network differ by less. */
+/** The clocks of two machines with network time differ by less. */
 export const BEHIND_MS_MAX = MINUTE_MS;
 
-/** What is wrong, for the operator; null: it can be believed. */
+/** The problem, for the operator; null: none. */
 export function clockProblem({ journalMs, sourceMs, source, mayBeBehind }: ClockAtStart): string | null {
   if (journalMs === null) return null;
   const says = `${source} says ${timeText(sourceMs)}`;
@@ -35,14 +37,14 @@ export function clockProblem({ journalMs, sourceMs, source, mayBeBehind }: Clock
   const aheadMs = sourceMs - journalMs;
   if (aheadMs > AHEAD_MS_MAX) {
     return (
-      `${says}, ${spanText(aheadMs)} after ${last}. Everything that is due by then would happen at once, and what is in the ` +
-      'journal cannot be taken back. Set it right. If it is right, start once with ACCEPT_CLOCK=on.'
+      `${says}, ${spanText(aheadMs)} after ${last}. Everything due until then would happen at once, and the journal ` +
+      'cannot be undone. Correct the clock. If it is correct, start once with ACCEPT_CLOCK=on.'
     );
   }
   if (-aheadMs > BEHIND_MS_MAX && !mayBeBehind) {
     return (
-      `${says}, ${spanText(-aheadMs)} before ${last}. Set it right, or start with the FEED_SPEED that the folder was traded ` +
-      "with. If it is right, start once with ACCEPT_CLOCK=on: the exchange's time then goes at half speed until the two agree."
+      `${says}, ${spanText(-aheadMs)} before ${last}. Correct the clock, or start with the FEED_SPEED that was used before. ` +
+      "If it is correct, start once with ACCEPT_CLOCK=on: the exchange's clock then runs at half speed until the two agree."
     );
   }
   return null;

@@ -8,7 +8,8 @@ type ErrorClass = new (...given: never[]) => Error;
 
 /**
  * Runs code that uses the file or folder that a variable names. Errors of the operating system, of
- * SQLite and of the given classes become a ConfigError that names the variable; others pass through.
+ * SQLite and of the given classes become a ConfigError that names the variable; others pass
+ * through.
  * @throws ConfigError
  */
 export async function withVariable<T>(

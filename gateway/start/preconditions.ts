@@ -7,7 +7,10 @@ import { createPrivateFolder, proveRoom } from '../../persistence/storage/files.
 import { readSecret } from '../auth/secret.js';
 import { withVariable } from './config-error.js';
 
-/** What the journal may write before it frees space: its log up to the next fold, and current batches. */
+/**
+ * What the journal may write before it frees space: its log up to the next fold, and current
+ * batches.
+ */
 const ROOM_BYTES = 8 * 1024 * 1024;
 
 interface Preconditions {
@@ -36,8 +39,8 @@ function checkAddress(host: string, port: number): Promise<void> {
 }
 
 /**
- * Checks that the folder has room for the start of a journal, by writing and removing a file. Only for
- * a folder that has been checked, because this changes its modification time.
+ * Checks that the folder has room for the start of a journal, by writing and removing a file. Only
+ * for a folder that has been checked, because this changes its modification time.
  * @throws an Error for the operator if there is no room; other errors pass through.
  */
 export function checkRoom(folder: string): void {

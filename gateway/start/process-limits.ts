@@ -1,32 +1,34 @@
 /**
- * What the operating system lets this process have, held against what an exchange needs, before it begins. Two limits
- * would otherwise end it later and without a word: descriptors (files and connections are the same to the operating system)
- * and address space.
+ * Checks the operating system's limits for this process before the start. Two of them would
+ * otherwise end the process later without a message: open files, which include connections, and
+ * address space.
  *
- * Always holds: connections never take the descriptors that the journal, the follower and the snapshots need.
- * Node.js raises the limit of descriptors to the hard one before this file is loaded.
+ * Always holds: connections never use the descriptors that the journal, the follower and the
+ * snapshots need. Node.js raises the soft limit on open files to the hard limit before this file is
+ * loaded.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionLimits } from '../fair-use/connections.js';
 
-/** Each is Infinity where there is no limit. */
+/** Infinity: no limit. */
 export interface ProcessLimits {
   openFiles: number;
   addressSpaceBytes: number;
 }
 
 /**
- * Descriptors that are no connection's. An exchange without clients has 35 open; a snapshot, a check of the journal and a price
- * feed take some ten more while they last.
+ * Descriptors reserved for other uses than connections. An exchange without clients has 35 open. A
+ * snapshot, a check of the journal and a price feed take about ten more.
  */
 export const RESERVED_FILES = 128;
-/** An exchange for fewer is of no use. */
+/** The minimum number of connections for a useful exchange. */
 export const CONNECTIONS_MIN = 64;
 
 const GIBIBYTE = 2 ** 30;
 /**
- * A start takes 3.5 GiB of address space, 4.1 while a snapshot is written (2.9 without a follower): the engines' room for their
- * maxima, and what Node.js sets aside for each thread. The rest is to grow in.
+ * A start takes 3.5 GiB of address space, 4.1 GiB while a snapshot is written (2.9 GiB without a
+ * follower): reservations of the engines for their limits and of Node.js for each thread. The rest
+ * is a reserve.
  */
 export const ADDRESS_SPACE_GIBIBYTES = { withFollower: 6, withoutFollower: 4 } as const;
 
@@ -34,7 +36,10 @@ interface Report {
   userLimits?: { open_files?: { soft: number | 'unlimited' } };
 }
 
-/** Reads them. Windows has no limit on open files; only Linux tells of address space in known units, and holds to it. */
+/**
+ * Windows has no limit on open files. Only Linux reports address space in known units and enforces
+ * it.
+ */
 export function processLimits(): ProcessLimits {
   const { userLimits } = process.report.getReport() as Report;
   const openFiles = userLimits?.open_files?.soft ?? 'unlimited';
@@ -44,7 +49,7 @@ export function processLimits(): ProcessLimits {
   };
 }
 
-/** The smaller of the two limits that hold for memory that is set aside: of all of it, and of what is private and writable. */
+/** The smaller of the two limits on reservations: all memory, and private writable memory. */
 function addressSpaceBytes(): number {
   const limits = readFileSync('/proc/self/limits', 'utf8');
   const soft = [...limits.matchAll(/^Max (?:address space|data size) +(\d+|unlimited)/gm)].map(([, value]) =>
@@ -53,22 +58,22 @@ function addressSpaceBytes(): number {
   return Math.min(...soft);
 }
 
-/** @throws saying how much is needed, when there is too little address space. */
+/** @throws if there is too little address space, with the amount needed */
 export function checkAddressSpace({ addressSpaceBytes }: ProcessLimits, follower: boolean): void {
   const { withFollower, withoutFollower } = ADDRESS_SPACE_GIBIBYTES;
   const needed = follower ? withFollower : withoutFollower;
   if (addressSpaceBytes >= needed * GIBIBYTE) return;
   throw new Error(
-    `the process may have ${(addressSpaceBytes / GIBIBYTE).toFixed(1)} GiB of address space, and needs ${needed} GiB: room ` +
-      'for the maxima is set aside at the start, and memory is only taken as it is used. Raise the limit (ulimit -v, ' +
-      'ulimit -d; LimitAS= and LimitDATA= of systemd), or lift it.',
+    `the process may have ${(addressSpaceBytes / GIBIBYTE).toFixed(1)} GiB of address space but needs ${needed} GiB: space ` +
+      'for all limits is reserved at the start, but memory is only used as needed. Raise or remove the limit (ulimit -v, ' +
+      'ulimit -d; LimitAS= and LimitDATA= in systemd).',
   );
 }
 
 /**
- * The limits on connections that the descriptors allow: those that are configured, or fewer, each in proportion, so that one
- * address still cannot take them all.
- * @throws saying how many descriptors are needed, when there are too few for {@link CONNECTIONS_MIN}
+ * The limits on connections that the descriptors allow: the configured ones, or all reduced in
+ * proportion, so that one address still cannot use all connections.
+ * @throws if there are too few descriptors for {@link CONNECTIONS_MIN}, with the number needed
  */
 export function affordableConnections(
   { openFiles }: ProcessLimits,
@@ -79,8 +84,8 @@ export function affordableConnections(
   if (affordable < CONNECTIONS_MIN) {
     const needed = RESERVED_FILES + Math.min(CONNECTIONS_MIN, asked.total);
     throw new Error(
-      `the process may open ${openFiles} files, and needs ${needed} at least: ${RESERVED_FILES} for the journal, the ` +
-        'follower and the snapshots, and one for each connection. Raise the limit (ulimit -n; LimitNOFILE= of systemd).',
+      `the process may open ${openFiles} files but needs at least ${needed}: ${RESERVED_FILES} for the journal, the ` +
+        'follower and the snapshots, and one per connection. Raise the limit (ulimit -n; LimitNOFILE= in systemd).',
     );
   }
   const scaled = (count: number) =>

@@ -1,4 +1,4 @@
-/** The version of this program, from the package.json nearest above this file, compiled or not. */
+/** The version of this program, from the nearest package.json above this file, compiled or not. */
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 

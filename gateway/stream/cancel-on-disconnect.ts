@@ -1,10 +1,11 @@
 /**
- * Cancels the resting orders of users whose connection has ended, if they asked for it.
+ * Cancels the resting orders of users whose connection with cancelOnDisconnect has ended.
  *
- * Always holds: the orders that rest when the connection ends are cancelled, those and no others: one that the user places
- * right after it, on a new connection, stays. Also when the sequencer takes nothing at that moment: it is tried again until
- * it does, unless trading has been stopped altogether. Commands are sent from a turn of their own, never from within whatever
- * closed the connection. A process that is killed cannot do this; what its users had resting is there after the restart.
+ * Always holds: exactly the orders that rest when the connection ends are cancelled. An order that
+ * the user places right after that, on a new connection, stays. If the sequencer refuses a command,
+ * it is retried until it succeeds or trading is halted. Commands are submitted in a turn of their
+ * own, never within the code that closed the connection. If the process is killed, the orders
+ * remain.
  */
 import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../observe/log.js';
@@ -14,7 +15,7 @@ import { TradingHalted } from '../observe/watched-sequencer.js';
 const RETRY_MS = 10;
 
 export class CancelOnDisconnect {
-  /** Users, with their youngest order that is to be cancelled. */
+  /** User → the newest order to cancel. */
   private readonly lastOrders = new Map<number, number>();
   private immediate: NodeJS.Immediate | null = null;
   private timer: NodeJS.Timeout | null = null;
@@ -27,7 +28,7 @@ export class CancelOnDisconnect {
     private readonly fail: (error: unknown) => void,
   ) {}
 
-  /** The user's orders of this moment are to be cancelled. */
+  /** Schedules the cancellation of the user's current orders. */
   add(userId: number): void {
     const lastOrder = this.sequencer.engine.orders(userId).at(-1);
     if (lastOrder === undefined) return;
@@ -35,17 +36,17 @@ export class CancelOnDisconnect {
     if (this.timer === null) this.immediate ??= setImmediate(this.run);
   }
 
-  /** Tries no more: the exchange is about to end. */
+  /** Stops retrying, because the exchange is about to end. */
   stop(): void {
     if (this.immediate !== null) clearImmediate(this.immediate);
     if (this.timer !== null) clearTimeout(this.timer);
   }
 
-  /** Resolves when all are cancelled. */
+  /** Resolves when all scheduled orders are cancelled. */
   finish(): Promise<void> {
     return new Promise((resolve) => {
       this.done = resolve;
-      this.tellIfDone();
+      this.resolveIfDone();
     });
   }
 
@@ -62,10 +63,10 @@ export class CancelOnDisconnect {
       else if (error instanceof SubmitRefused) this.timer = setTimeout(this.run, RETRY_MS);
       else this.fail(error);
     }
-    this.tellIfDone();
+    this.resolveIfDone();
   }
 
-  /** The orders stay where they are, and nobody can trade with them either. */
+  /** The orders remain, but no order can trade while trading is halted. */
   private giveUp(error: TradingHalted): void {
     this.log.warn(
       { users: [...this.lastOrders.keys()], reason: error.message },
@@ -79,12 +80,12 @@ export class CancelOnDisconnect {
     const old = orders.filter(({ orderId }) => orderId <= lastOrderId);
     if (old.length === 0) return;
     const command = { userId, idempotencyKey: null };
-    const withYounger = new Set(orders.slice(old.length).map(({ marketId }) => marketId));
+    const withNewer = new Set(orders.slice(old.length).map(({ marketId }) => marketId));
     for (const marketId of new Set(old.map((order) => order.marketId))) {
-      if (!withYounger.has(marketId)) this.sequencer.submit({ kind: 'cancelAll', ...command, marketId });
+      if (!withNewer.has(marketId)) this.sequencer.submit({ kind: 'cancelAll', ...command, marketId });
     }
     for (const { marketId, orderId } of old) {
-      if (withYounger.has(marketId)) this.sequencer.submit({ kind: 'cancel', ...command, marketId, orderId });
+      if (withNewer.has(marketId)) this.sequencer.submit({ kind: 'cancel', ...command, marketId, orderId });
     }
     const release = () => {
       this.log.info({ user: userId, orders: old.length }, 'orders were cancelled on disconnect');
@@ -92,7 +93,7 @@ export class CancelOnDisconnect {
     this.sequencer.releaseAt(this.sequencer.engine.sequence, { release });
   }
 
-  private tellIfDone(): void {
+  private resolveIfDone(): void {
     if (this.lastOrders.size === 0) this.done?.();
   }
 }

@@ -3,8 +3,8 @@
  *
  * A connection may come without a credential, with the header x-user-token, or with the session
  * cookie, which is ignored if the header is present; never with a credential in the URL. An invalid
- * credential is refused, not ignored. The cookie is accepted only from the site's own pages, because
- * browsers let any page open a WebSocket to any host.
+ * credential is refused, not ignored. The cookie is accepted only from the site's own pages,
+ * because browsers let any page open a WebSocket to any host.
  *
  * For fair use, a handshake is a read of its address.
  */
@@ -61,7 +61,9 @@ export class Handshake {
     });
   }
 
-  /** Checks the credential and calls `open`, or refuses. To be called within the request's callback. */
+  /**
+   * Checks the credential and calls `open`, or refuses. To be called within the request's callback.
+   */
   begin(open: Open): void {
     if (this.gateway.isStopping()) this.refuseUnavailable();
     else if (!this.isAllowed()) return;
@@ -104,7 +106,9 @@ export class Handshake {
     else open(this, session);
   }
 
-  /** A token's validity is part of the exchange's state, so the answer waits until that is durable. */
+  /**
+   * A token's validity is part of the exchange's state, so the answer waits until that is durable.
+   */
   private refuse(error: ErrorAnswer, header: readonly [string, string] | null = null): void {
     const { sequencer } = this.gateway;
     const release = () => {

@@ -4,8 +4,8 @@
  *
  * Always holds:
  * - a message shows the state as of its own command, because it is made before the next is applied;
- * - messages are sent in the order of their commands, none before its command is durable, and those of
- *   a channel in the order of their numbers;
+ * - messages are sent in the order of their commands, none before its command is durable, and those
+ *   of a channel in the order of their numbers;
  * - a channel exists from the first request for it until its market is closed or it has had no
  *   subscriber for a while. Events without a channel are skipped.
  */
@@ -37,7 +37,9 @@ const MARKET_CHANGES = new Map<number, MarketChange>([
 
 export interface HubOptions {
   engine: Engine;
-  /** {@link Sequencer.releaseAt}: releases the target when everything up to `sequence` is durable. */
+  /**
+   * {@link Sequencer.releaseAt}: releases the target when everything up to `sequence` is durable.
+   */
   releaseAt(sequence: number, target: ReleaseTarget): void;
   /** Sends a message to the current subscribers of the topic. */
   publish(topic: string, text: string): void;
@@ -86,7 +88,9 @@ export class Hub {
     }
   }
 
-  /** Forgets the channels that have had no subscriber for a while. To be called between commands. */
+  /**
+   * Forgets the channels that have had no subscriber for a while. To be called between commands.
+   */
   forgetIdle(nowMs: number): void {
     const { keptMs } = this.options.limits;
     const isIdle = (channel: Channel): boolean => {
@@ -216,7 +220,10 @@ export class Hub {
     releaseAt(stamp.sequence, { release });
   }
 
-  /** Closes the channels of a market that the engine forgets; after a jump in time, perhaps as it ends. */
+  /**
+   * Closes the channels of a market that the engine forgets; after a jump in time, perhaps as it
+   * ends.
+   */
   private close(marketId: number): void {
     const { stamp } = this;
     for (const channels of [this.books, this.trades]) {

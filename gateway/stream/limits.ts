@@ -1,37 +1,37 @@
-/**
- * The limits of the stream, and the codes with which it closes a connection. All in one place, so that a client's author and an
- * operator can read them off; tests set smaller ones.
- */
+/** The limits of the stream and its close codes, in one place for client authors and operators. */
 
 export interface StreamLimits {
-  /** Connections at a time; one more is refused with 503 `unavailable`. */
+  /** Open connections; one more is refused with 503 `unavailable`. */
   connections: number;
-  /** Connections of one user; one more is refused with `limit_reached`. Those of one address are configured. */
+  /** Open connections of one user; one more is refused with `limit_reached`. */
   connectionsPerUser: number;
-  /** Bytes of one message of a client; a larger one is answered with `body_too_large`. */
+  /** Bytes of a client's message; a larger one is answered with `body_too_large`. */
   messageBytes: number;
-  /** Channels that one connection is subscribed to; one more is answered with `limit_reached`. */
+  /** Subscriptions of one connection; one more is answered with `limit_reached`. */
   subscriptions: number;
   /**
-   * What a connection may ask for: a message costs 1, a message that names several channels 1 for each. So many at once, and
-   * so many per second in the long run; beyond that it is told `rate_limited` and closed.
+   * Operations of one connection, as a burst and per second. A message costs one operation per
+   * channel that it names, at least one. A connection above the limit gets `rate_limited` and is
+   * closed.
    */
   operationsBurst: number;
   operationsPerSecond: number;
   /** Real milliseconds between two heartbeats of a connection. */
   heartbeatMs: number;
-  /** Pings, one with each heartbeat, that may be left unanswered before the connection counts as lost. */
+  /** Unanswered pings, one per heartbeat, after which the connection counts as lost. */
   unansweredPings: number;
-  /** Bytes that may wait for a reader. One that is further behind is closed. */
+  /** Bytes waiting for one client. A connection above the limit is closed. */
   backlogBytes: number;
-  /** Bytes that may wait for all readers together. Beyond that those that are furthest behind are cut off, without a code. */
+  /**
+   * Bytes waiting for all clients. Above the limit, the slowest ones are cut off without a code.
+   */
   backlogBytesInAll: number;
   /** Messages that a channel keeps for `resume`, and their characters. */
   keptMessages: number;
   keptCharacters: number;
-  /** Characters that all channels together keep; beyond that, each new message pushes out more than its own size. */
+  /** Characters that all channels keep. Above the limit, each new message removes two old ones. */
   keptCharactersInAll: number;
-  /** Real milliseconds for which a channel goes on keeping messages after its last subscriber has left. */
+  /** Real milliseconds for which a channel without subscribers keeps its messages. */
   keptMs: number;
 }
 
@@ -53,16 +53,16 @@ export const STREAM_LIMITS: StreamLimits = {
 };
 
 /**
- * Why the server closed a connection. Apart from these a client sees 1006 (no code at all): for a frame that is no
- * WebSocket frame, is not UTF-8 or is larger than 64 KiB; when the exchange was killed; and when it does not read what waited for
- * it, and the code behind that, within some ten seconds.
+ * Why the exchange closed a connection. A client sees 1006 (no code) instead if its frame was
+ * invalid, not UTF-8 or larger than 64 KiB; if the exchange was killed; or if the client does not
+ * read its waiting messages, and the code after them, within about ten seconds.
  */
 export const CLOSE = {
-  /** The exchange stops. Connect again, and resume. */
+  /** The exchange is stopping. Connect again and resume. */
   goingAway: { code: 1001, reason: 'going_away' },
-  /** The credentials changed, so the token has ended. Sign in again. */
+  /** The credentials have changed. Sign in again. */
   tokenRevoked: { code: 4001, reason: 'token_revoked' },
-  /** The reader was too far behind. Connect again, and resume. */
+  /** The client was too far behind. Connect again and resume. */
   slowReader: { code: 4008, reason: 'slow_reader' },
   /** Pings were not answered. */
   notAnswering: { code: 4010, reason: 'not_answering' },

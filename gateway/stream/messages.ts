@@ -1,10 +1,11 @@
 /**
- * What the server sends, as zod schemas: one JSON object per text message. The messages are written as text elsewhere; these
- * describe them, for the description of the API and for the tests, which hold every message against them.
+ * The messages of the server, as zod schemas. The messages are written as text elsewhere; the
+ * schemas document them, and the tests check every message against them.
  *
- * Every message that shows the exchange's state carries `sequence`, the journal sequence that it is true at, and `atMs`, the
- * exchange's time then. The messages of a channel carry `channelSequence`: one more than that of the message before, from
- * the snapshot on. A snapshot replaces whatever the reader has; a delta changes it.
+ * Every message that shows the exchange's state has `sequence`, the journal sequence that it is
+ * true at, and `atMs`, the exchange's time then. The messages of a channel have `channelSequence`,
+ * which increases by one from the snapshot on. A snapshot replaces the client's state; a delta
+ * changes it.
  */
 import { z } from 'zod';
 import { Positions } from '../resources/accounts/schemas.js';
@@ -98,7 +99,7 @@ const account = {
   positions: z.array(z.strictObject({ marketId, outcomes: Positions.shape.positions })),
 };
 
-/** The data of each channel's snapshots and deltas, by the kind of the channel. */
+/** The data of snapshots and deltas, by kind of channel. */
 const CHANNEL_DATA = {
   markets: {
     snapshot: z.strictObject({ markets: z.array(Market) }),
@@ -116,7 +117,7 @@ const CHANNEL_DATA = {
 const channel = { channel: z.string(), channelSequence: count, ...stamp };
 const KINDS = Object.keys(CHANNEL_DATA) as (keyof typeof CHANNEL_DATA)[];
 
-/** Snapshots and deltas of all channels, and what else the server says. */
+/** All messages of the server. */
 export const ServerMessage = z.union([
   ...KINDS.flatMap((kind) =>
     (['snapshot', 'delta'] as const).map((type) =>
@@ -128,7 +129,7 @@ export const ServerMessage = z.union([
       }),
     ),
   ),
-  /** The market is closed, and with it the channel. */
+  /** The market is closed, and so is the channel. */
   z.strictObject({ type: z.literal('closed'), ...channel }),
   z.strictObject({ type: z.enum(['resumed', 'gap']), ...channel, after: count }),
   z.strictObject({ type: z.literal('unsubscribed'), channels: z.array(z.string()) }),

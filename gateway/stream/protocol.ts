@@ -2,12 +2,12 @@
  * Handles the messages of clients.
  *
  * Always holds:
- * - every message gets at least one answer, in the order of the messages. An invalid message gets an
- *   `error` with a code of the API and changes nothing;
+ * - every message gets at least one answer, in the order of the messages. An invalid message gets
+ *   an `error` with a code of the API and changes nothing;
  * - every answer waits until the state that it shows is durable, so answers and channel messages
  *   have one order;
- * - for fair use, every message is a read of its address and its user, and so is each further channel
- *   that it names, and every {@link MESSAGES_PER_READ} messages that a `resume` replays.
+ * - for fair use, every message is a read of its address and its user, and so is each further
+ *   channel that it names, and every {@link MESSAGES_PER_READ} messages that a `resume` replays.
  */
 import type { Session } from '../auth/sessions.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest, rateLimited } from '../http/errors.js';
@@ -124,7 +124,9 @@ export class Protocol {
     return connection.userId === 0 && connections.countOfUser(userId) >= limits.connectionsPerUser;
   }
 
-  /** Returns false if the address or user exceeds its rate; the client is then told when to retry. */
+  /**
+   * Returns false if the address or user exceeds its rate; the client is then told when to retry.
+   */
   private allows(connection: Connection, reads: number): boolean {
     const { fairUse } = this.options.gateway;
     const { address, userId } = connection;
@@ -198,7 +200,10 @@ export class Protocol {
     return ids.map((id) => hub.channel(id));
   }
 
-  /** Later messages of the channels follow these, because both are sent in the order of their commands. */
+  /**
+   * Later messages of the channels follow these, because both are sent in the order of their
+   * commands.
+   */
   private begin(connection: Connection, begun: { subscription: Subscription; texts: string[] }[]): void {
     this.whenDurable(() => {
       for (const { subscription, texts } of begun) connection.start(subscription, texts);

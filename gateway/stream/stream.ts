@@ -1,11 +1,11 @@
 /**
- * The stream, WebSocket /api/stream: its connections, heartbeats and stop. The hub makes the messages,
- * uWebSockets.js sends each to the subscribers of its topic, and protocol.ts handles what clients
- * send.
+ * The stream, WebSocket /api/stream: its connections, heartbeats and stop. The hub makes the
+ * messages, uWebSockets.js sends each to the subscribers of its topic, and protocol.ts handles what
+ * clients send.
  *
- * Every 10 s of real time, each connection gets a WebSocket ping, and a heartbeat with the number of
- * the last message of each of its channels. A connection that answers no pings, or does not read, is
- * closed.
+ * Every 10 s of real time, each connection gets a WebSocket ping, and a heartbeat with the number
+ * of the last message of each of its channels. A connection that answers no pings, or does not
+ * read, is closed.
  *
  * A plain HTTP GET of the path is answered with 400 `invalid_request`, any other method with 405.
  */
@@ -28,7 +28,10 @@ import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 import { Protocol, userLimitMessage } from './protocol.js';
 
 const PATH = '/api/stream';
-/** A larger frame closes the connection without an error; smaller ones above the message limit get one. */
+/**
+ * A larger frame closes the connection without an error; smaller ones above the message limit get
+ * one.
+ */
 const FRAME_BYTES = 64 * 1024;
 /** Heartbeats are spread over this many moments of an interval. */
 const HEARTBEAT_SLOTS = 10;
@@ -158,10 +161,10 @@ export class StreamServer {
   }
 
   /**
-   * Closes all connections with 1001, after everything durable was sent. First, orders are cancelled
-   * for connections with cancelOnDisconnect, which see the cancellations. To be called while the
-   * sequencer still accepts commands, after all other senders have stopped. Resolves when the
-   * connections are closed, at the latest after `limitMs`.
+   * Closes all connections with 1001, after everything durable was sent. First, orders are
+   * cancelled for connections with cancelOnDisconnect, which see the cancellations. To be called
+   * while the sequencer still accepts commands, after all other senders have stopped. Resolves when
+   * the connections are closed, at the latest after `limitMs`.
    */
   async stop(limitMs: number): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);

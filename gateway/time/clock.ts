@@ -1,49 +1,52 @@
 /**
- * The only file that reads the clock. Everything else asks a `Clock` for the exchange's time or is handed a
- * source of elapsed time; the engine gets its time as data.
+ * The only file that reads the clock. Other files use a `Clock` for the exchange's time, or a
+ * source of elapsed time; the engine receives its time as data.
  *
- * What always holds: the exchange's time never goes back, and is never set by whoever sets the machine's. A `FeedClock` never passes the next price of its
- * file that is not delivered yet, so that no load on the machine can make a price late.
+ * Always holds: the exchange's time never goes back, and does not follow changes of the machine's
+ * clock at once. A `FeedClock` never passes the next undelivered price of its file, so load on the
+ * machine cannot make a price late.
  */
 export interface Clock {
   /** The exchange's time, integer milliseconds since the epoch. Never goes back. */
   nowMs(): number;
   /**
-   * Real milliseconds until the clock shows `atMs` at the earliest, 0 if it does already. For setting timers:
-   * they may fire a little early, and a feed's clock may be held, so look at the clock again on waking.
+   * Real milliseconds until the clock can show `atMs`; 0 if it already does. For timers: they may
+   * fire early and a feed's clock may be held, so check the clock again when one fires.
    */
   delayUntilMs(atMs: number): number;
 }
 
-/** Real milliseconds since some moment in the past, with fractions; never goes back, knows no date. */
+/** Real milliseconds since an arbitrary moment, with fractions; never goes back. */
 export function elapsedMs(): number {
   return performance.now();
 }
 
-/** What the machine's clock shows, which anybody may have set: milliseconds since the epoch. */
+/** The machine's clock, which may be wrong: milliseconds since the epoch. */
 export function machineMs(): number {
   return Date.now();
 }
 
-/** The machine's date as HTTP writes it: for the header Date, where uWebSockets.js does not write it. */
+/** The machine's date for the HTTP header Date, where uWebSockets.js does not write it. */
 export function httpDate(): string {
   return new Date().toUTCString();
 }
 
-/** How often the machine's clock is looked at, in real milliseconds. */
+/** Real milliseconds between two comparisons with the machine's clock. */
 const LOOK_MS = 1_000;
-/** Up to here the clock is brought to the machine's bit by bit; beyond it, somebody or something has set the machine's. */
+/**
+ * Smaller differences are corrected gradually; a larger one means that the machine's clock was set.
+ */
 const STEP_MS = 1_000;
-/** How much faster or slower than real time the clock goes meanwhile. */
+/** Change of speed during a gradual correction. */
 const SLEW = 0.05;
-/** How much slower it goes while it is ahead by more. */
+/** Change of speed while the clock is ahead by more. */
 const SLOWING = 0.5;
-/** For how long the machine's clock must stay where it was set before it is followed. */
+/** Time for which the machine's clock must stay at its new setting before it is followed. */
 const CONFIRM_MS = 60_000;
-/** The farthest that the clock jumps while it runs. */
+/** The longest jump of a running clock. */
 const JUMP_MS_MAX = 3_600_000;
 
-/** Where the clock tells of what it does about the machine's. */
+/** Receives reports about the machine's clock. */
 export interface ClockLog {
   warn(fields: object, text: string): void;
   error(fields: object, text: string): void;
@@ -51,7 +54,7 @@ export interface ClockLog {
 
 export interface SystemClockOptions {
   log: ClockLog;
-  /** The last time that was shown before, by the journal; default: none. */
+  /** The last time in the journal; default: none. */
   notBeforeMs?: number;
   /** Sources of time, for tests. */
   wall?: () => number;
@@ -59,27 +62,30 @@ export interface SystemClockOptions {
 }
 
 /**
- * The time of day. It is taken from the machine's clock at the start, and from there on counted in real time that passes, so that
- * whoever sets the machine's clock does not set the exchange's: what is in the journal cannot be taken back.
+ * The time of day. It starts at the machine's time and then counts elapsed real time, so that
+ * setting the machine's clock does not set the exchange's: what is in the journal cannot be undone.
  *
- * The two are compared each second. A difference of up to a second is made up for at 5% of the speed. A greater one is followed
- * if it is still there after a minute: forward by a jump, backward by going at half speed until the other has caught up. A jump
- * of more than an hour is not made at all: a wrong date would end every market. Then the exchange must be started again, when
- * the machine's clock is right. All of that is logged.
+ * The two are compared every second. A difference of up to a second is corrected at 5% of the
+ * speed. A larger one is corrected if it persists for a minute: forward by a jump, backward by
+ * running at half speed. The clock never jumps more than an hour, because a wrong date would end
+ * every market; the exchange must then be restarted with a correct clock. All of this is logged.
  *
- * Always holds: it never goes back, and never stands.
+ * Always holds: the time never goes back and never stops.
  */
 export class SystemClock implements Clock {
   private readonly log: ClockLog;
   private readonly wall: () => number;
   private readonly elapsed: () => number;
-  /** The time shown at `anchorElapsedMs`; since then real time has passed, and `rate` of it until `correctionMs` is made up for. */
+  /**
+   * The time at `anchorElapsedMs`. Since then real time has passed, adjusted by `rate` until
+   * `correctionMs` is reached.
+   */
   private anchorMs: number;
   private anchorElapsedMs: number;
   private correctionMs = 0;
   private rate = 0;
   private shownMs = 0;
-  /** How far the machine's clock was set, and when that was seen first; null: it was not. */
+  /** How far the machine's clock was set, and when that was first seen; null: it was not set. */
   private step: { aheadMs: number; sinceMs: number; isTold: boolean } | null = null;
   private isSlowed = false;
 
@@ -97,7 +103,7 @@ export class SystemClock implements Clock {
   nowMs(): number {
     const elapsedMs = this.elapsed();
     if (elapsedMs - this.anchorElapsedMs >= LOOK_MS) this.look(elapsedMs);
-    // What is lost in rounding must not be seen.
+    // Rounding must not make the time go back.
     this.shownMs = Math.max(this.shownMs, Math.floor(this.runningMs(elapsedMs)));
     return this.shownMs;
   }
@@ -131,13 +137,13 @@ export class SystemClock implements Clock {
     this.rate = rate;
   }
 
-  /** The machine's clock is elsewhere: has been for long enough, or may be back in a moment. */
+  /** Handles a large difference, which is followed only if it persists. */
   private meetStep(aheadMs: number, elapsedMs: number): void {
     if (this.step === null || Math.abs(aheadMs - this.step.aheadMs) > STEP_MS) {
       this.step = { aheadMs, sinceMs: elapsedMs, isTold: false };
       this.log.warn(
         { aheadMs: Math.round(aheadMs) },
-        'the clock of the machine was set; followed if it stays so',
+        'the clock of the machine was set; it is followed if the change persists',
       );
     } else if (elapsedMs - this.step.sinceMs >= CONFIRM_MS) this.follow(aheadMs, this.step);
   }
@@ -149,14 +155,14 @@ export class SystemClock implements Clock {
     } else if (aheadMs <= JUMP_MS_MAX) {
       this.log.warn(
         { aheadMs: Math.round(aheadMs) },
-        'the time of the exchange jumps to that of the machine',
+        'the clock of the exchange jumps to the time of the machine',
       );
       this.anchorMs += aheadMs;
       this.step = null;
     } else if (!step.isTold) {
       step.isTold = true;
       const text =
-        'the machine is more than an hour ahead, and is not followed: start again when its clock is right';
+        'the clock of the machine is more than an hour ahead and is not followed: correct it, then restart the exchange';
       this.log.error({ aheadMs: Math.round(aheadMs) }, text);
     }
   }
@@ -167,31 +173,31 @@ export class SystemClock implements Clock {
     const fields = { behindMs: Math.round(-aheadMs) };
     this.log.warn(
       fields,
-      'the machine is behind the exchange, whose time goes at half speed until it is not',
+      'the clock of the machine is behind; the clock of the exchange runs at half speed until the two agree',
     );
   }
 }
 
 /**
- * How much real time the clock makes up for after it was held at a price, so that timers which fire some
- * milliseconds late do not slow the exchange down. More than that is let go: after a long stall, traders
- * must not see minutes pass in one turn.
+ * Maximum real time that the clock makes up for after it was held at a price, so that late timers
+ * do not slow the exchange down. After a long stall the rest is skipped: traders must not see
+ * minutes pass in one turn.
  */
 const CATCH_UP_MS = 100;
 
 /**
- * Time that goes `speed` times as fast as real time and waits for a feed: for each price of a file. A simulation at
- * another speed lets it `runTo(Infinity)` at once.
+ * A clock that runs at `speed` times real time and waits for a feed at each price of a file. A
+ * simulation lets it `runTo(Infinity)` at once.
  */
 export class FeedClock implements Clock {
   private readonly speed: number;
   private readonly elapsed: () => number;
-  /** The time that would be shown if nothing held the clock is `anchorMs` plus speed × elapsed since then. */
+  /** If nothing holds the clock, it shows `anchorMs` plus speed × elapsed time since then. */
   private anchorMs: number;
   private anchorElapsedMs: number;
   private heldAtMs: number;
 
-  /** Stands at `startsAtMs` until the first `runTo`. `speed` is a positive number. */
+  /** Stays at `startsAtMs` until the first `runTo`. `speed` is a positive number. */
   constructor(options: { startsAtMs: number; speed: number; elapsed?: () => number }) {
     if (!Number.isInteger(options.startsAtMs)) throw new Error(`not a time: ${options.startsAtMs}`);
     if (!(options.speed > 0 && Number.isFinite(options.speed)))
@@ -213,11 +219,12 @@ export class FeedClock implements Clock {
   }
 
   /**
-   * Lets the clock go on as far as `atMs`, the time of the next price that is not delivered; Infinity when
-   * there is none. Never before the time that it was allowed before.
+   * Lets the clock run up to `atMs`, the time of the next undelivered price; Infinity if there is
+   * none. Never earlier than in the previous call.
    */
   runTo(atMs: number): void {
-    if (atMs < this.heldAtMs) throw new Error(`the clock was let run to ${this.heldAtMs} before ${atMs}`);
+    if (atMs < this.heldAtMs)
+      throw new Error(`the clock may already run to ${this.heldAtMs}, which is after ${atMs}`);
     const latestMs = this.heldAtMs + CATCH_UP_MS * this.speed;
     if (this.runningMs() > latestMs) {
       this.anchorMs = latestMs;

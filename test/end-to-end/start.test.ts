@@ -248,7 +248,7 @@ describe('few descriptors', () => {
   test('too few for anything are refused, with what is needed', async () => {
     await expectRefused(
       start({}, { limits: ['--nofile=191:191'] }),
-      'may open 191 files, and needs 192 at least',
+      'may open 191 files but needs at least 192',
     );
     expect(existsSync(folder)).toBe(false);
   });
@@ -327,7 +327,7 @@ describe('the clock', () => {
     await expectRefused(start(), 'cannot start', 'minutes before', 'ACCEPT_CLOCK=on', 'FEED_SPEED');
     const { status, stderr } = await start({ ACCEPT_CLOCK: 'on' });
     expect(status).toBe(null);
-    expect(stderr).toContain('time goes at half speed');
+    expect(stderr).toContain('the clock of the exchange runs at half speed');
   });
 
   test("a folder that was traded at 300 times the machine's speed goes on at that speed", async () => {

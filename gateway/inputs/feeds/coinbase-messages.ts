@@ -1,5 +1,5 @@
 /**
- * The messages of the Coinbase Exchange WebSocket feed that the live feed sends and understands
+ * The messages of the Coinbase Exchange WebSocket feed that the live feed uses
  * (docs.cdp.coinbase.com/exchange/websocket-feed, channel `ticker`). Reading never throws.
  */
 import { z } from 'zod';
@@ -9,7 +9,7 @@ export type FeedMessage =
   | { type: 'ticker'; productId: string; sequence: number; priceMicros: number; tradedAtMs: number }
   | { type: 'subscriptions'; productIds: string[] }
   | { type: 'error'; message: string }
-  /** Of a kind that the feed did not ask for and need not read. */
+  /** A message that the feed does not need. */
   | { type: 'other' }
   | { type: 'malformed'; reason: string };
 
@@ -20,11 +20,11 @@ export function subscribeMessage(productIds: readonly string[]): string {
 const priceMicros = z.string().transform((text, context) => {
   const micros = parsePriceMicros(text);
   if (micros !== null) return micros;
-  context.addIssue({ code: 'custom', message: 'no positive price with at most 6 decimals' });
+  context.addIssue({ code: 'custom', message: 'not a positive price with at most 6 decimal places' });
   return z.NEVER;
 });
 
-/** "2025-11-21T06:30:00.123456Z": milliseconds, the microseconds cut off. */
+/** "2025-11-21T06:30:00.123456Z": milliseconds, truncated. */
 const timeMs = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 const ticker = z.object({

@@ -1,9 +1,10 @@
 /**
- * Live prices: the ticker channel of the Coinbase Exchange WebSocket feed, one connection for all assets.
+ * Live prices: the ticker channel of the Coinbase Exchange WebSocket feed, one connection for all
+ * assets.
  *
- * What always holds: at most one connection is open or being opened; when it ends, is refused or falls silent,
- * another is tried, after a wait that doubles with each failure and starts over once a price has come; a price is
- * delivered at most `MAX_TICKS_PER_SECOND` times a second per asset, always the newest one.
+ * Always holds: at most one connection is open or being opened. When it ends, is refused or falls
+ * silent, the feed reconnects after a delay that doubles with each failure and is reset by a price.
+ * A price is delivered at most `MAX_TICKS_PER_SECOND` times a second per asset, always the newest.
  */
 import type { Logger } from 'pino';
 import WebSocket from 'ws';
@@ -14,23 +15,26 @@ import type { PriceFeed, PriceSink } from './price-feed.js';
 export const COINBASE_URL = 'wss://ws-feed.exchange.coinbase.com';
 
 export interface CoinbaseFeedOptions {
-  /** "BTC" is followed as the product BTC-USD. */
+  /** "BTC" is the product BTC-USD. */
   symbols: readonly string[];
   clock: Clock;
   log: Logger;
-  /** Evenly spread over [0, 1); spreads the reconnections of many exchanges. */
+  /** Uniform on [0, 1); spreads the reconnections of many exchanges. */
   random: () => number;
   url?: string;
-  /** Silence after which a connection counts as dead, in real milliseconds. */
+  /** Real milliseconds of silence after which the connection counts as lost. */
   idleTimeoutMs?: number;
-  /** The longest first wait before a reconnection, in real milliseconds; it doubles up to `backoffMaxMs`. */
+  /**
+   * The longest first delay before a reconnection, in real milliseconds. It doubles up to
+   * `backoffMaxMs`.
+   */
   backoffFirstMs?: number;
   backoffMaxMs?: number;
 }
 
-/** How the feed has done since the start. */
+/** Statistics since the start. */
 export interface CoinbaseFeedStatus {
-  /** A price has come on the connection that is open now. */
+  /** The current connection has delivered a price. */
   live: boolean;
   connections: number;
   delivered: number;
@@ -44,7 +48,7 @@ const MAX_MESSAGE_BYTES = 65_536;
 
 interface Product {
   readonly symbol: string;
-  /** Of the last ticker on this connection; the numbers of another connection say nothing about it. */
+  /** Of the last ticker on this connection; each connection has its own numbers. */
   sequence: number;
   tradedAtMs: number;
   deliveredElapsedMs: number;
@@ -77,7 +81,7 @@ export class CoinbaseFeed implements PriceFeed {
   }
 
   start(sink: PriceSink): void {
-    if (this.sink !== null) throw new Error('the feed is started once only');
+    if (this.sink !== null) throw new Error('the feed can only be started once');
     this.sink = sink;
     this.connect();
   }
@@ -110,7 +114,7 @@ export class CoinbaseFeed implements PriceFeed {
       socket.send(subscribeMessage([...this.products.keys()]));
     });
     socket.on('message', (data) => {
-      // A message may still come after the connection was given up.
+      // A message may still arrive after the connection was dropped.
       if (socket.readyState === WebSocket.OPEN) this.receive(readFeedMessage(data.toString()));
     });
     socket.on('error', (error) => this.options.log.warn({ err: error }, 'price feed: connection failed'));
@@ -136,7 +140,7 @@ export class CoinbaseFeed implements PriceFeed {
     const { backoffFirstMs, backoffMaxMs, random, log } = this.options;
     const longestMs = Math.min(backoffMaxMs, backoffFirstMs * 2 ** Math.min(this.failures, 30));
     this.failures++;
-    // At least half of it, so that a server in trouble is never hammered.
+    // At least half of the delay, so that a failing server is not flooded.
     const delayMs = (longestMs * (1 + random())) / 2;
     log.warn({ code, delayMs: Math.round(delayMs) }, 'price feed: disconnected');
     this.reconnectTimer = setTimeout(() => this.connect(), delayMs);
@@ -144,7 +148,7 @@ export class CoinbaseFeed implements PriceFeed {
 
   private receive(message: FeedMessage): void {
     const { log } = this.options;
-    // Garbage is no sign of life.
+    // A malformed message does not count as activity.
     if (message.type !== 'malformed') this.idleTimer?.refresh();
     switch (message.type) {
       case 'ticker':
@@ -174,7 +178,7 @@ export class CoinbaseFeed implements PriceFeed {
   private receiveTicker(ticker: Extract<FeedMessage, { type: 'ticker' }>): void {
     const product = this.products.get(ticker.productId);
     if (product === undefined) {
-      this.countMalformed(`a product not asked for: ${ticker.productId}`);
+      this.countMalformed(`a product that was not subscribed: ${ticker.productId}`);
       return;
     }
     if (ticker.sequence <= product.sequence || ticker.tradedAtMs < product.tradedAtMs) return;

@@ -1,8 +1,8 @@
 /**
- * A feed that plays a file of prices and drives the exchange's clock with it, `speed` times as fast as real time.
+ * A feed that plays a price file and drives the exchange's clock, at `speed` times real time.
  *
- * What always holds: each price is delivered when the clock shows its very time, in the order of the file; the
- * clock waits for the price, never the other way round. After the last price the clock goes on alone.
+ * Always holds: each price is delivered when the clock shows exactly its time, in the order of the
+ * file. The clock waits for prices, never the reverse. After the last price, the clock runs freely.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -12,32 +12,36 @@ import { readTicks, type Tick, type TickFileSummary } from './tick-file.js';
 
 export interface FileFeedOptions {
   path: string;
-  /** What `checkTickFile` says of it. */
+  /** The result of `checkTickFile`. */
   ticks: TickFileSummary;
-  /** How many times as fast as real time, more than 0. */
+  /** Relative to real time; greater than 0. */
   speed: number;
   /** The assets of the exchange. */
   symbols: readonly string[];
   /**
-   * The journal's last time at a restart; null at a first boot. Prices before it are left out. Those of this very
-   * millisecond come again: a crash may have come between two of them, and the same price once more changes nothing.
+   * The journal's last time at a restart; null at the first start. Earlier prices are skipped.
+   * Those of the same millisecond are repeated, because a crash may have separated them; a repeat
+   * has no effect.
    */
   resumeAtMs: number | null;
   log: Logger;
-  /** Called when the file cannot be read on (it was whole at the start). The exchange must stop. */
+  /**
+   * Called if the file, which was valid at the start, can no longer be read. The exchange must
+   * stop.
+   */
   onFailure: (error: Error) => void;
 }
 
-/** What may be delivered without letting others have a turn: this many prices, and this much exchange time. */
+/** Limits of one turn of the event loop: this many prices, and this much exchange time. */
 const MAX_BATCH_TICKS = 64;
 const MAX_BATCH_MS = 1_000;
 
-/** Makes the clock that follows the file, standing at the first price or at `resumeAtMs`. */
+/** Creates the feed and its clock, which starts at the first price or at `resumeAtMs`. */
 export function openFileFeed(options: FileFeedOptions): { clock: FeedClock; feed: PriceFeed } {
   const { path, ticks, resumeAtMs, speed, log } = options;
   log.info({ path, ...ticks }, 'prices come from a file');
   if (resumeAtMs !== null && resumeAtMs > ticks.lastAtMs)
-    log.warn({ resumeAtMs }, 'the file has no price later than the journal');
+    log.warn({ resumeAtMs }, 'the price file has no price after the end of the journal');
   const startsAtMs = Math.max(ticks.firstAtMs, resumeAtMs ?? 0);
   const clock = new FeedClock({ startsAtMs, speed });
   return { clock, feed: new FileFeed(options, clock, startsAtMs) };
@@ -54,7 +58,7 @@ class FileFeed implements PriceFeed {
   ) {}
 
   start(sink: PriceSink): void {
-    if (this.playing !== null) throw new Error('the feed is started once only');
+    if (this.playing !== null) throw new Error('the feed can only be started once');
     this.playing = this.play(sink).catch((error: Error) => {
       if (!this.aborter.signal.aborted) this.options.onFailure(error);
     });
@@ -82,10 +86,10 @@ class FileFeed implements PriceFeed {
       }
     }
     this.clock.runTo(Number.POSITIVE_INFINITY);
-    this.options.log.info('the file has no more prices; time goes on');
+    this.options.log.info('the price file has ended; time goes on');
   }
 
-  /** Waits until the clock shows the tick's time; true when it had to. */
+  /** Waits until the clock shows the tick's time; true if it had to wait. */
   private async waitFor(tick: Tick): Promise<boolean> {
     let waited = false;
     while (this.clock.nowMs() < tick.observedAtMs) {

@@ -1,9 +1,9 @@
 /**
- * A price feed: something outside the exchange that says what an asset is worth. It hands each price to a sink,
- * which turns it into an `observePrice` command. A feed knows assets by symbol and nothing of the engine.
+ * A price feed: an external source of asset prices. It passes each price to a sink, which submits
+ * an `observePrice` command. A feed identifies assets by symbol and does not depend on the engine.
  *
- * What always holds of each feed: prices are positive integers within the engine's limits, and `observedAtMs` is
- * never later than the exchange's clock and never goes back for one asset.
+ * Always holds: prices are positive integers within the engine's limits, and `observedAtMs` is
+ * never later than the exchange's clock and never decreases for one asset.
  */
 import { Big } from 'big.js';
 import { MAX_ASSET_PRICE_MICROS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
@@ -11,15 +11,18 @@ import { MAX_ASSET_PRICE_MICROS, MICROS_PER_DOLLAR } from '../../../engine/inter
 export type PriceSink = (symbol: string, priceMicros: number, observedAtMs: number) => void;
 
 export interface PriceFeed {
-  /** Begins to deliver, never from within this call. Once only. */
+  /** Starts to deliver, never within this call. May be called once. */
   start(sink: PriceSink): void;
-  /** No price is delivered after this call. Resolves when nothing of the feed is left open. */
+  /** No price is delivered after this call. Resolves when all resources are closed. */
   stop(): Promise<void>;
 }
 
 const DECIMAL = /^\d{1,12}(\.\d{1,12})?$/;
 
-/** "20375.76" → 20,375,760,000 micros, exactly; null when it is no positive price with at most 6 decimals. */
+/**
+ * "20375.76" → 20,375,760,000 micros, exactly; null: not a positive price with at most 6 decimal
+ * places.
+ */
 export function parsePriceMicros(text: string): number | null {
   if (!DECIMAL.test(text)) return null;
   const micros = new Big(text).times(MICROS_PER_DOLLAR);

@@ -1,9 +1,10 @@
 /**
- * Random numbers for the simulated feed: sfc32 (Chris Doty-Humphrey's "small fast counter", 32 bit, from
- * PractRand), and normal ones from it by the polar method of Marsaglia. The same seed gives the same numbers.
+ * Random numbers for the simulated feed: sfc32 (Chris Doty-Humphrey's "small fast counter", 32 bit,
+ * from PractRand), and Marsaglia's polar method for normal ones. The same seed gives the same
+ * numbers.
  */
 
-/** Numbers evenly spread over [0, 1), in steps of 2^-32. The seed is any text. */
+/** Uniform numbers on [0, 1), in steps of 2^-32. The seed is any text. */
 export function uniformRandom(seed: string): () => number {
   const mix = seedWords(seed);
   let a = mix();
@@ -18,12 +19,12 @@ export function uniformRandom(seed: string): () => number {
     c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return (sum >>> 0) / 4_294_967_296;
   };
-  // The first outputs of neighbouring seeds are alike; the generator's author drops twelve.
+  // The first outputs of similar seeds are similar; the generator's author drops twelve.
   for (let i = 0; i < 12; i++) next();
   return next;
 }
 
-/** Numbers of the standard normal distribution. */
+/** Numbers with a standard normal distribution. */
 export function normalRandom(uniform: () => number): () => number {
   let spare: number | null = null;
   return () => {

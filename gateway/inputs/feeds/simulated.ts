@@ -1,7 +1,7 @@
 /**
- * Prices made up on the spot: a geometric random walk per asset, for running the exchange without the world.
- * The same seed and the same clock give the same prices. Floats are fine here; a price is rounded to the cent as
- * it leaves.
+ * Simulated prices: a geometric random walk per asset, for running the exchange offline. The same
+ * seed and clock give the same prices. Floats are safe here: each price is rounded to a cent on
+ * delivery.
  */
 import type { Clock } from '../../time/clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
@@ -9,13 +9,13 @@ import { normalRandom, uniformRandom } from './random.js';
 
 export interface SimulatedAsset {
   symbol: string;
-  /** Where the walk starts: the last price that the exchange knows, else some round number. */
+  /** Start of the walk: the last known price, or else a round number. */
   startPriceMicros: number;
   /** Standard deviation of the price's logarithm over a year: 0.5 is 50%. */
   annualVolatility: number;
 }
 
-/** Where the well-known assets start at a first boot. */
+/** Start prices of well-known assets at the first start. */
 export const SIMULATED_ASSETS: readonly SimulatedAsset[] = [
   { symbol: 'BTC', startPriceMicros: 95_000_000_000, annualVolatility: 0.5 },
   { symbol: 'ETH', startPriceMicros: 3_300_000_000, annualVolatility: 0.6 },
@@ -25,7 +25,7 @@ export const SIMULATED_ASSETS: readonly SimulatedAsset[] = [
 export interface SimulatedFeedOptions {
   assets: readonly SimulatedAsset[];
   clock: Clock;
-  /** Any text. At a restart, one that differs from the last, or the prices move as they did before. */
+  /** Any text. It must differ at each restart, or the prices repeat their moves. */
   seed: string;
   /** Exchange time between two prices of an asset. */
   intervalMs?: number;
@@ -33,9 +33,9 @@ export interface SimulatedFeedOptions {
 
 const YEAR_MS = 365.25 * 86_400_000;
 const MICROS_PER_CENT = 10_000;
-/** The walk is kept between a dollar cent and a million dollars, well within what the engine accepts. */
+/** The walk stays between a cent and a million dollars, well within the engine's limits. */
 const MAX_CENTS = 100_000_000;
-/** A walk that was held up (a suspended machine) makes up for at most this much time in one step. */
+/** One step covers at most this much time, even after a pause such as a suspended machine. */
 const MAX_STEP_MS = 60_000;
 
 interface Walk {
@@ -64,7 +64,7 @@ export class SimulatedFeed implements PriceFeed {
   }
 
   start(sink: PriceSink): void {
-    if (this.timer !== null) throw new Error('the feed is started once only');
+    if (this.timer !== null) throw new Error('the feed can only be started once');
     this.steppedAtMs = this.clock.nowMs();
     const step = (): void => {
       this.step(sink);
@@ -91,7 +91,7 @@ export class SimulatedFeed implements PriceFeed {
   }
 }
 
-/** Without drift: the expected price is the last one, hence the half variance that is taken off. */
+/** Without drift: the expected price is the last one, so half the variance is subtracted. */
 function nextCents(walk: Walk, stepMs: number): number {
   const deviation = walk.volatilityPerMs * Math.sqrt(stepMs);
   const logCents = walk.logCents + deviation * walk.normal() - (deviation * deviation) / 2;

@@ -1,8 +1,8 @@
 /**
- * A file of prices: CSV with the header `observedAtMs,asset,price`, one price per line, oldest first, prices in
- * dollars with at most 6 decimals. It is read as a stream, so it may be of any size.
+ * A price file: CSV with the header `observedAtMs,asset,price`, one price per line, oldest first,
+ * prices in dollars with at most 6 decimal places. It is read as a stream, so it may have any size.
  *
- * A line that is not of this form ends the reading with a `TickFileError` that names it. Nothing is skipped.
+ * An invalid line ends the reading with a `TickFileError` that names it. No line is skipped.
  */
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
@@ -30,12 +30,13 @@ const HEADER = ['observedAtMs', 'asset', 'price'];
 
 /**
  * The prices in the file, in order.
- * @param symbols the assets that may stand in it
- * @throws TickFileError naming the line; the error of the file system when the file cannot be read
+ * @param symbols the assets that the file may contain
+ * @throws TickFileError that names the line; the error of the file system if the file cannot be
+ * read
  */
 export async function* readTicks(path: string, symbols: ReadonlySet<string>): AsyncGenerator<Tick> {
   const parser = parse({ info: true, bom: true, relax_column_count: true });
-  // An error of either stream ends the other, and comes out of the iteration below.
+  // An error of either stream ends the other and is thrown by the iteration below.
   pipeline(createReadStream(path), parser, () => {});
   let headerSeen = false;
   let lastAtMs = 0;
@@ -59,8 +60,9 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
 }
 
 /**
- * Reads the file through once, so that a fault in its last line stops the start and not the exchange hours later.
- * @throws what `readTicks` throws, and TickFileError when there is no price in it
+ * Validates the whole file, so that an error in its last line stops the start, not the exchange
+ * hours later.
+ * @throws what `readTicks` throws, and TickFileError if the file has no prices
  */
 export async function checkTickFile(path: string, symbols: ReadonlySet<string>): Promise<TickFileSummary> {
   let tickCount = 0;
@@ -71,7 +73,7 @@ export async function checkTickFile(path: string, symbols: ReadonlySet<string>):
     lastAtMs = tick.observedAtMs;
     tickCount++;
   }
-  if (tickCount === 0) throw new TickFileError(`${path}: there is no price in this file`);
+  if (tickCount === 0) throw new TickFileError(`${path}: there is no price in the file`);
   return { tickCount, firstAtMs, lastAtMs };
 }
 
@@ -80,7 +82,7 @@ interface CsvRow {
   info: { lines: number };
 }
 
-/** The tick of one line, or what is wrong with the line. */
+/** The tick of a line, or its problem. */
 function toTick(record: readonly string[], symbols: ReadonlySet<string>, lastAtMs: number): Tick | string {
   if (record.length !== HEADER.length) return `${record.length} columns, must be ${HEADER.length}`;
   const [timeText, symbol, priceText] = record as [string, string, string];
@@ -90,6 +92,6 @@ function toTick(record: readonly string[], symbols: ReadonlySet<string>, lastAtM
   if (observedAtMs < lastAtMs) return `the time goes back, from ${lastAtMs} to ${observedAtMs}`;
   if (!symbols.has(symbol)) return `the exchange has no asset "${symbol}"`;
   const priceMicros = parsePriceMicros(priceText);
-  if (priceMicros === null) return `price must be dollars with at most 6 decimals, not "${priceText}"`;
+  if (priceMicros === null) return `price must be dollars with at most 6 decimal places, not "${priceText}"`;
   return { observedAtMs, symbol, priceMicros };
 }

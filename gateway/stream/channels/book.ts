@@ -1,12 +1,11 @@
 /**
- * `book:<marketId>`: the order book of a market, every price level of both outcomes.
+ * `book:<marketId>`: the order book of a market, with every price level of both outcomes.
  *
- * A snapshot has the form of GET /markets/15m/:marketId/orderbook at full depth. A delta has the same form and names only the
- * levels that the command touched, each with the shares that rest there now, 0: none do. Levels of a delta stand in no
- * particular order. When the market ends, the book's last message is a snapshot of an empty book; like every snapshot, it
- * replaces what the reader has.
+ * A snapshot has the format of GET /markets/15m/:marketId/orderbook at full depth. A delta has the
+ * same format and contains only the changed levels, in no particular order, each with its current
+ * shares (0: the level is empty). When the market ends, the last message is a snapshot of an empty
+ * book.
  */
-
 import type { Engine } from '../../../engine/engine.js';
 import { Outcome, Side, ticksIn } from '../../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS, MICROS_PER_SET } from '../../../engine/interface/limits.js';
@@ -18,7 +17,7 @@ const PRICE_TEXTS = Array.from({ length: MICROS_PER_SET }, (_, ticks) => ticksTe
 
 export class BookChannel extends Channel {
   private readonly marketName: string;
-  /** Levels that the command touched: the price of UP for bids, 1,000 more for asks. Each stands there once. */
+  /** Levels that the command changed, each once: the price of UP for bids, plus 1,000 for asks. */
   private readonly levels: number[] = [];
   private readonly isMarked = new Uint8Array(2 * MICROS_PER_SET);
 
@@ -32,12 +31,12 @@ export class BookChannel extends Channel {
     this.marketName = marketName;
   }
 
-  /** Whether the command can change what readers see: the orders of an ended market are out of the book already. */
+  /** Whether the book can still change: an ended market has no orders. */
   get isOpen(): boolean {
     return !this.hasEnded;
   }
 
-  /** Orders of one price came or went. The price is that of `outcome`. */
+  /** Marks a price level as changed. The price is that of `outcome`. */
   touchLevel(side: Side, outcome: Outcome, priceTicks: number): void {
     const upTicks = ticksIn(outcome, priceTicks);
     const isBid = (side === Side.BUY) === (outcome === Outcome.UP);
@@ -57,7 +56,7 @@ export class BookChannel extends Channel {
     return orderbookText(engine, marketId, engine.depth(marketId, MAX_PRICE_TICKS)!, engine.sequence);
   }
 
-  /** Once ended, a book is not touched again, so this is the message of the end itself. */
+  /** An ended book does not change, so this is the message of the end itself. */
   protected override get sendsSnapshot(): boolean {
     return this.hasEnded;
   }

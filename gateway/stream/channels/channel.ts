@@ -1,20 +1,21 @@
 /**
- * A channel: a numbered run of messages. The parts that all channels share: the numbers, the messages that are kept for those
- * who were away for a moment, and who gets them.
+ * A channel: a numbered sequence of messages. This base class keeps the numbers, the messages for
+ * `resume`, and the subscribers.
  *
  * Always holds:
- * - at most one message per command, and each has the number after that of the one before: `channelSequence` has no gaps;
- * - the numbers begin with the engine's sequence of the moment at which the channel was made, so with one message per
- *   command at most, a channel's number is never higher than the engine's sequence. A number from before a restart, or from
- *   an earlier channel of the same name, is therefore at most the sequence at which this one began: it is never taken
- *   for one of this channel. (Equal to it, it can only be if nothing at all has happened since, and then it is right.)
- * - what is kept is without gaps and ends with the last message;
- * - a channel that nobody has been subscribed to for a while is forgotten (see {@link Channel.isIdle}), so there are no more
- *   channels than what connections were subscribed to a moment ago.
+ * - a command adds at most one message, and `channelSequence` has no gaps;
+ * - the numbers start at the engine's sequence when the channel is created, so a number is never
+ *   higher than the engine's sequence. A number from before a restart, or from an earlier channel
+ *   of the same name, is at most the sequence at which this one started, so it is never mistaken
+ *   for one of this channel. (It can only be equal if nothing has happened since, and then it is
+ *   right.);
+ * - the kept messages have no gaps and end with the last message;
+ * - a channel without subscribers is forgotten after a while (see {@link Channel.isIdle}), so the
+ *   number of channels is limited by recent subscriptions.
  */
 import { channelText, type Stamp } from './message-text.js';
 
-/** What the kept messages of all channels take together. */
+/** The size of the kept messages of all channels. */
 export interface KeptTotal {
   characters: number;
 }
@@ -25,26 +26,26 @@ export interface KeptLimits {
   keptCharactersInAll: number;
 }
 
-/** Someone who gets a channel's messages. */
+/** Receives a channel's messages. */
 export interface Subscriber {
-  /** The channel has ended: passes its last message on, and nothing after it. */
+  /** The channel has ended; `text` is its last message. */
   channelClosed(text: string): void;
 }
 
 export abstract class Channel {
-  /** Those who get the messages, and those who will as soon as their snapshot may leave. */
+  /** Includes subscribers whose snapshot has not been sent yet. */
   readonly subscribers = new Set<Subscriber>();
-  /** Whether the command that is being looked at changed something here. */
+  /** Whether the current command changed the channel. */
   isTouched = false;
   private idleSinceMs = 0;
   private kept: string[] = [];
-  /** Where the kept messages begin; what stands before is forgotten and taken out now and then. */
+  /** Index of the first kept message; the entries before it are removed from time to time. */
   private keptFrom = 0;
   private keptCharacters = 0;
 
   /**
-   * `name`: as clients call it. `topic`: as the connections of all users call it. `lastSequence`: number of the last message;
-   * begins as the engine's sequence.
+   * `name`: for clients. `topic`: for uWebSockets.js, unique across users. `lastSequence`: number
+   * of the last message, initially the engine's sequence.
    */
   constructor(
     readonly name: string,
@@ -55,10 +56,13 @@ export abstract class Channel {
   /** The whole state as of the last command, as JSON. */
   abstract snapshotData(): string;
 
-  /** What the last command changed, as JSON; forgets it. Called once per command that touched the channel. */
+  /**
+   * The changes of the last command, as JSON, which are then cleared. Called once per changing
+   * command.
+   */
   protected abstract takeChanges(): string;
 
-  /** Whether the message of the last command is the whole state rather than the changes. */
+  /** Whether the last command's message is a snapshot instead of a delta. */
   protected get sendsSnapshot(): boolean {
     return false;
   }
@@ -76,17 +80,17 @@ export abstract class Channel {
     if (this.subscribers.size === 0) this.idleSinceMs = nowMs;
   }
 
-  /** Whether nobody has been subscribed for `keptMs`. */
+  /** Whether the channel has had no subscriber for `keptMs`. */
   isIdle(nowMs: number, keptMs: number): boolean {
     return this.subscribers.size === 0 && nowMs - this.idleSinceMs >= keptMs;
   }
 
-  /** Forgets the messages that were kept: they have no use any more. */
+  /** Removes all kept messages. */
   drop(total: KeptTotal): void {
     this.forget(this.kept.length, total);
   }
 
-  /** The command that touched the channel is over: its message gets its number. */
+  /** Numbers and returns the message of the last command. */
   complete(stamp: Stamp, limits: KeptLimits, total: KeptTotal): string {
     this.isTouched = false;
     this.lastSequence++;
@@ -95,14 +99,14 @@ export abstract class Channel {
       this.keep(text, limits, total);
       return text;
     }
-    // It replaces all that came before.
+    // A snapshot replaces all earlier messages.
     this.drop(total);
     const text = this.snapshot(stamp);
     this.keep(text, limits, total);
     return text;
   }
 
-  /** The messages after the one with the number `after`; null if not all of them are kept, or there is no such number. */
+  /** The messages after number `after`; null: not all are kept, or there is no such number. */
   since(after: number): string[] | null {
     const missed = this.lastSequence - after;
     const count = this.kept.length - this.keptFrom;
@@ -115,12 +119,12 @@ export abstract class Channel {
     total.characters += text.length;
     const messages = this.kept.length - this.keptFrom;
     if (messages > limits.keptMessages) this.forget(this.keptFrom + 1, total);
-    // Two for one, so that what all channels keep together shrinks again.
+    // Removes two messages per new one, so that the total shrinks again.
     if (total.characters > limits.keptCharactersInAll) this.forget(this.keptFrom + 2, total);
     while (this.keptCharacters > limits.keptCharacters) this.forget(this.keptFrom + 1, total);
   }
 
-  /** Forgets the messages before `end`. */
+  /** Removes the messages before index `end`. */
   private forget(end: number, total: KeptTotal): void {
     const last = Math.min(end, this.kept.length);
     for (let i = this.keptFrom; i < last; i++) {

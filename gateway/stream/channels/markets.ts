@@ -1,7 +1,7 @@
 /**
- * `markets`: markets open, end, are resolved and, a day later, closed; and a start price is fixed. The snapshot has the active
- * markets; a delta has what happened in one command, in order, each with the market as it is after the command: null if it is
- * closed by then.
+ * `markets`: markets open, get a start price, end, are resolved and, a day later, closed. The
+ * snapshot contains the active markets. A delta contains the changes of one command, in order, each
+ * with the market after the command, which is null if the market is closed.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';

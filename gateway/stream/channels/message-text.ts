@@ -1,7 +1,7 @@
-/** The messages of the server, as JSON text. What each looks like is in messages.ts. */
+/** The messages of the server, as JSON text. messages.ts has their schemas. */
 import type { ErrorAnswer } from '../../http/errors.js';
 
-/** The command after which something is true. */
+/** The command after which a message is true. */
 export interface Stamp {
   sequence: number;
   atMs: number;
@@ -12,7 +12,7 @@ export interface ChannelState {
   readonly lastSequence: number;
 }
 
-/** `data`: JSON of the channel's whole state (snapshot), or of what one command changed (delta). */
+/** `data`: JSON of the channel's whole state (snapshot) or of one command's changes (delta). */
 export function channelText(
   type: 'snapshot' | 'delta',
   channel: ChannelState,
@@ -33,7 +33,7 @@ export function closedText(channel: ChannelState, { sequence, atMs }: Stamp): st
   );
 }
 
-/** Before the messages that were missed (`resumed`), or before a snapshot in their place (`gap`). */
+/** Sent before the missed messages (`resumed`), or before a snapshot instead of them (`gap`). */
 export function resumeText(
   type: 'resumed' | 'gap',
   channel: ChannelState,
@@ -63,7 +63,7 @@ export function pongText({ sequence, atMs }: Stamp): string {
   return `{"type":"pong","sequence":${sequence},"atMs":${atMs}}`;
 }
 
-/** An error of the API's table, with the same code, message and details as over HTTP. */
+/** An error with the same code, message and details as over HTTP. */
 export function errorText(error: ErrorAnswer): string {
   return JSON.stringify({ type: 'error', ...JSON.parse(error.text).error });
 }

@@ -1,4 +1,6 @@
-/** Names of channels: "markets", "book:<marketId>", "trades:<marketId>", "prices:<asset>", "user". */
+/**
+ * Names of channels: "markets", "book:<marketId>", "trades:<marketId>", "prices:<asset>", "user".
+ */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';

@@ -1,6 +1,6 @@
 /**
- * `prices:<asset>`: the price of an asset, the one that was observed last, with the time of that observation. A message comes
- * with every price that the exchange takes; one that arrives late does not change the last price, and is sent all the same.
+ * `prices:<asset>`: the latest price of an asset by time of observation. Every accepted price sends
+ * a message; a late one does not change the latest price but sends a message too.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { microsTextOrNull } from '../../json/decimal.js';

@@ -1,8 +1,8 @@
 /**
- * `trades:<marketId>`: the trades of a market, as they happen, in the words of the taker. Nobody is named.
+ * `trades:<marketId>`: the trades of a market, from the taker's point of view, without users.
  *
- * The snapshot is an empty list: it says from where on trades come. Those before are at GET /markets/15m/:marketId/trades. A
- * delta has the trades of one command, in order.
+ * The snapshot is an empty list and marks where the trades start. Earlier ones are at GET
+ * /markets/15m/:marketId/trades. A delta contains the trades of one command, in order.
  */
 
 import type { Engine } from '../../../engine/engine.js';
@@ -33,7 +33,7 @@ export class TradesChannel extends Channel {
     this.marketName = marketName;
   }
 
-  /** A trade whose event begins at `at`. */
+  /** Adds the trade whose event starts at `at`. */
   addTrade(values: Float64Array, at: number): void {
     const outcome = values[at + TRADE.takerOutcome]!;
     const priceTicks = ticksIn(outcome, values[at + TRADE.upTicks]!);

@@ -1,6 +1,6 @@
 /**
- * What happens to an account, one text per event. Money and shares that the account gains or loses are all in them: from a
- * snapshot on, they add up to the balance and the orders of every later message.
+ * The text of each event of an account. Together they contain all money and shares that the account
+ * gains or loses: from a snapshot on, they add up to the balance and orders of every later message.
  */
 import { CancelReason, DepositSource, ticksIn } from '../../../engine/interface/domain.js';
 import { EventSlot, EventType } from '../../../engine/interface/events.js';
@@ -28,7 +28,7 @@ type EventText = (assets: Assets, values: Float64Array, at: number) => string;
 const { orderCancelled, positionSettled, claimed, pointsCredited, referralEarned } = EventSlot;
 const { deposited, withdrawn, staked, unstaked, yieldClaimed, trade } = EventSlot;
 
-/** Fields of orderRested and, one more behind them, of orderCancelled. */
+/** The fields of orderRested, with which orderCancelled starts too. */
 function orderFields(assets: Assets, values: Float64Array, at: number): string {
   const field = (name: keyof typeof EventSlot.orderRested) => values[at + EventSlot.orderRested[name]]!;
   return (
@@ -38,7 +38,10 @@ function orderFields(assets: Assets, values: Float64Array, at: number): string {
   );
 }
 
-/** Events of one user, by number: where the user stands in the event, and its text. Trades have two users; see below. */
+/**
+ * Events of one user: the user's position in the event, and the text. Trades have two users; see
+ * below.
+ */
 const ONE_USER = new Map<number, { userAt: number; text: EventText }>([
   [
     EventType.orderRested,
@@ -106,7 +109,7 @@ const ONE_USER = new Map<number, { userAt: number; text: EventText }>([
   [
     EventType.referralEarned,
     {
-      // Not whose fees they were a part of: what others trade is their own business.
+      // Without the user who paid the fees: their trades are private.
       userAt: referralEarned.referrerId,
       text: (assets, values, at) =>
         `{"type":"referral_earned","marketId":"${marketIdText(assets, values[at + referralEarned.marketId]!)}"` +
@@ -125,20 +128,20 @@ const ONE_USER = new Map<number, { userAt: number; text: EventText }>([
   ],
 ]);
 
-/** Where the user stands in an event of this number, counted from its start; 0: the event is not about one user's account. */
+/** By type of event: the offset of the user; 0: the event is not about one user's account. */
 export const USER_AT: readonly number[] = Array.from(
   { length: Math.max(...Object.values(EventType)) + 1 },
   (_, type) => ONE_USER.get(type)?.userAt ?? 0,
 );
 
-/** Where a market stands in events that change a position, 0: they do not. */
+/** The offset of the market in events that change a position; 0: they do not. */
 export function positionMarketAt(type: number): number {
   if (type === EventType.trade) return trade.marketId;
   if (type === EventType.positionSettled) return positionSettled.marketId;
   return type === EventType.claimed ? claimed.marketId : 0;
 }
 
-/** An event that concerns the user, as text. */
+/** The text of an event of the user. */
 export function userEventText(assets: Assets, userId: number, values: Float64Array, at: number): string {
   const type = values[at]!;
   return type === EventType.trade
@@ -146,7 +149,7 @@ export function userEventText(assets: Assets, userId: number, values: Float64Arr
     : ONE_USER.get(type)!.text(assets, values, at);
 }
 
-/** A trade from the side of one of the two. */
+/** A trade from the point of view of one of its two users. */
 function fillText(assets: Assets, userId: number, values: Float64Array, at: number): string {
   const field = (name: keyof typeof trade) => values[at + trade[name]]!;
   const isTaker = field('takerId') === userId;
@@ -162,7 +165,7 @@ function fillText(assets: Assets, userId: number, values: Float64Array, at: numb
   );
 }
 
-/** The payout and the refund become claimable; `claimed` tells when they are paid. */
+/** The payout and the refund become claimable; `claimed` follows when they are paid. */
 function settledText(assets: Assets, values: Float64Array, at: number): string {
   const field = (name: keyof typeof positionSettled) => values[at + positionSettled[name]]!;
   return (

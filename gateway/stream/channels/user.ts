@@ -1,11 +1,11 @@
 /**
- * `user`: everything that concerns the account of the user who is signed in, as taker and as maker.
+ * `user`: everything about the signed-in user's account, as taker and as maker.
  *
- * The snapshot has the balance, the resting orders and the positions. A delta has the balance after the command, what
- * happened, in order (see user-event-text.ts), and the positions of each market in which they changed, as they are now; none
- * left is an empty list. An order that rests appears with `order_rested`, shrinks with each `fill` that names it, and is gone when
- * nothing is left of it or with `order_cancelled`. The price, value and status of a position are those of the moment of
- * the message.
+ * The snapshot contains the balance, the resting orders and the positions. A delta contains the
+ * balance after the command, the events in order (user-event-text.ts), and the current positions of
+ * each market in which they changed (an empty list: none). An order appears with `order_rested`,
+ * shrinks with each `fill` that names it, and is gone when it is filled or with `order_cancelled`.
+ * The price, value and status of a position are current as of the message.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
@@ -25,7 +25,7 @@ export class UserChannel extends Channel {
     super('user', `user:${userId}`, engine.sequence);
   }
 
-  /** An event that begins at `at` and concerns the user. */
+  /** Adds the user's event that starts at `at`. */
   addEvent(values: Float64Array, at: number): void {
     this.texts.push(userEventText(this.engine, this.userId, values, at));
     const marketAt = positionMarketAt(values[at]!);
