@@ -55,7 +55,10 @@ export function operationOf(route: Route, schemas: Schemas): Operation {
   };
 }
 
-/** "getMarkets15mOrderbook"; where the path ends in a parameter, it tells by which, as in "getUsersById". */
+/**
+ * "getMarkets15mOrderbook"; where the path ends in a parameter, it tells by which, as in
+ * "getUsersById".
+ */
 function operationId({ method, path }: Route): string {
   const parts = path.split('/').slice(1);
   const last = parts.at(-1)!;
@@ -113,7 +116,10 @@ const RATE_LIMIT: Record<string, Header> = {
   },
 };
 
-/** Answers that the engine gives are those that can be replayed; those that the gateway gives before it never are. */
+/**
+ * Answers that the engine gives are those that can be replayed; those that the gateway gives before
+ * it never are.
+ */
 const REPLAYABLE = ['200', '201', '400', '404', '409', '422'];
 
 function withHeaders(route: Route, responses: Record<string, Response>): Record<string, Response> {

@@ -1,8 +1,10 @@
 /**
- * JSON Schemas from the zod schemas that check requests and write responses. A schema with a name (json/components.ts)
- * is a component, and others refer to it; any other is written out where it is used.
+ * JSON Schemas from the zod schemas that check requests and write responses. A schema with a name
+ * (json/components.ts) is a component, and others refer to it; any other is written out where it is
+ * used.
  *
- * Requests are described as they come in: a price as a number of dollars, although the gateway works with ticks.
+ * Requests are described as they come in: a price as a number of dollars, although the gateway
+ * works with ticks.
  */
 import { z } from 'zod';
 import { ErrorBody } from '../http/error-body.js';
@@ -55,7 +57,10 @@ interface Written {
   jsonSchema: JsonSchema;
 }
 
-/** What zod writes and no reader needs, and what it leaves out because the value behind is in other units. */
+/**
+ * What zod writes and no reader needs, and what it leaves out because the value behind is in other
+ * units.
+ */
 function mend({ zodSchema, jsonSchema }: Written): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.type === 'number' && jsonSchema.multipleOf === 1) {
