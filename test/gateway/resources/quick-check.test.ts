@@ -128,6 +128,8 @@ test('one operation too many, and one field too many', () => {
 test('a schema that JSON Schema cannot express is refused', () => {
   expect(() => quickCheck(StakeBody)).toThrow('JSON Schema cannot express a schema of type');
   expect(() => quickCheck(z.number().refine((value) => value !== 3))).toThrow('JSON Schema cannot express');
-  expect(() => quickCheck(z.strictObject({ a: z.string().transform(Number) }))).toThrow('JSON Schema cannot express');
+  expect(() => quickCheck(z.strictObject({ a: z.string().transform(Number) }))).toThrow(
+    'JSON Schema cannot express',
+  );
   expect(() => quickCheck(z.array(z.string().default('x')))).toThrow('JSON Schema cannot express');
 });
