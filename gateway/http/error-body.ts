@@ -8,10 +8,10 @@ export const ErrorBody = responseSchema(
   z.strictObject({
     error: z.strictObject({
       code: z.enum(ERROR_CODES),
-      message: z.string().meta({ description: 'For a person' }),
+      message: z.string().meta({ description: 'For people' }),
       details: z.record(z.string(), z.unknown()).meta({
         description:
-          'With invalid_request each field and what is wrong with it; with insufficient_balance and insufficient_shares required and available; with unavailable executed: false',
+          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for unavailable: executed, which is false',
       }),
     }),
   }),

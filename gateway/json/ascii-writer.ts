@@ -1,20 +1,22 @@
 /**
- * Writes ASCII text as bytes: fixed pieces, and behind them whole numbers and exact decimals. For the answers of the hot path, where strings put
- * together from forty pieces cost several times as much, most of it in the garbage collector.
+ * Writes ASCII text as bytes: fixed pieces, each followed by an integer or an exact decimal. For
+ * hot responses, where concatenating forty strings costs several times as much, mostly in the
+ * garbage collector.
  *
- * Always holds: what is written is ASCII, and equal to the byte to what the functions of engine/interface/notation.ts give as strings.
+ * Always holds: the text is ASCII, and the same to the byte as the strings of
+ * engine/interface/notation.ts.
  */
 import { LOT_SCALE, MICRO_SCALE } from '../../engine/interface/notation.js';
 
 const POINT = 46;
-/** The digits of the largest safe integer, a point, and some. */
+/** Enough for the digits of the largest safe integer and a point. */
 const NUMBER_BYTES = 24;
 const THOUSAND = 1_000;
 const MILLION = 1_000_000;
-/** Below this a number is printed in 32-bit steps. */
+/** Numbers below this are printed with 32-bit arithmetic. */
 const BILLION = 1_000_000_000;
 
-/** For each number below a thousand its three digits, and how many of them are left without the zeros at the end. */
+/** The three digits of each number below a thousand, and their count without trailing zeros. */
 const THREES = Uint8Array.from({ length: THOUSAND * 4 }, (_, i) => {
   const text = `${i >> 2}`.padStart(3, '0');
   return (i & 3) === 3 ? text.replace(/0+$/, '').length : text.charCodeAt(i & 3);
@@ -23,7 +25,10 @@ const THREES = Uint8Array.from({ length: THOUSAND * 4 }, (_, i) => {
 /** A fixed piece of ASCII text, made once. */
 export interface Piece {
   readonly length: number;
-  /** Its bytes, eight in each number. Eight bytes of ASCII are never a NaN, so they are moved as they are. */
+  /**
+   * Its bytes, eight to a double. Eight bytes of ASCII are never a NaN, so they are copied
+   * unchanged.
+   */
   readonly eights: Float64Array;
 }
 
@@ -44,19 +49,19 @@ export class AsciiWriter {
     this.length = 0;
   }
 
-  /** Bytes written since the last clear. */
+  /** Bytes written since the last `clear`. */
   get position(): number {
     return this.length;
   }
 
-  /** Writes once more what was written from one position up to another. */
+  /** Repeats what was written from one position up to another. */
   repeat(from: number, to: number): void {
     this.reserve(to - from);
     this.bytes.copyWithin(this.length, from, to);
     this.length += to - from;
   }
 
-  /** A copy, for an answer that has to wait. */
+  /** A copy, for a response that has to wait. */
   toBytes(): Uint8Array {
     return Buffer.from(this.bytes.subarray(0, this.length));
   }
@@ -74,36 +79,42 @@ export class AsciiWriter {
     this.bytes[this.length++] = code;
   }
 
-  /** Short text that differs from answer to answer. */
+  /** Writes short text that is not a fixed piece. */
   text(text: string): void {
     this.reserve(text.length);
     for (let i = 0; i < text.length; i++) this.bytes[this.length++] = text.charCodeAt(i);
   }
 
-  /** A piece, and behind it a safe integer that is not negative. */
+  /** Writes a piece and a safe integer that is not negative. */
   integer(piece: Piece, value: number): void {
     const at = this.place(piece);
     this.length = putInteger(this.bytes, at, value);
   }
 
-  /** A piece, and behind it micro-dollars as dollars: 1500000 → 1.5 */
+  /** Writes a piece and micro-dollars as dollars: 1500000 → 1.5 */
   micros(piece: Piece, micros: number): void {
     const at = this.place(piece);
     this.length = putMicros(this.bytes, at, micros);
   }
 
-  /** A piece, and behind it lots as shares: 2500 → 2.5 */
+  /** Writes a piece and lots as shares: 2500 → 2.5 */
   lots(piece: Piece, lots: number): void {
     const at = this.place(piece);
     this.length = putLots(this.bytes, at, lots);
   }
 
-  /** A piece, and behind it ticks as a price: 495 → 0.495. A dollar has as many ticks as a share has lots. */
+  /**
+   * Writes a piece and ticks as a price: 495 → 0.495. A dollar has as many ticks as a share has
+   * lots.
+   */
   ticks(piece: Piece, ticks: number): void {
     this.lots(piece, ticks);
   }
 
-  /** Puts it at the end, and makes room for a number behind it (in another buffer, if need be); returns the place behind it. */
+  /**
+   * Appends a piece and reserves space for a number, in a larger buffer if needed. Returns the
+   * position after the piece.
+   */
   private place({ eights, length }: Piece): number {
     const start = this.length;
     const { length: count } = eights;
@@ -123,7 +134,7 @@ export class AsciiWriter {
   }
 }
 
-/** Each of these writes at a place and returns the place behind. */
+/** Each function writes at a position and returns the position after. */
 function putMicros(bytes: Uint8Array, start: number, micros: number): number {
   const whole = quotient(micros, MICRO_SCALE);
   const fraction = micros - whole * MICRO_SCALE;
@@ -187,13 +198,13 @@ function putThree(bytes: Uint8Array, at: number, value: number): number {
   return at + 3;
 }
 
-/** Without the zeros at the end; the number is not 0. */
+/** Without trailing zeros; the number is not 0. */
 function putWithoutEnd(bytes: Uint8Array, at: number, value: number): number {
   putThree(bytes, at, value);
   return at + THREES[(value << 2) + 3]!;
 }
 
-/** Without the zeros in front. */
+/** Without leading zeros. */
 function putWithoutStart(bytes: Uint8Array, at: number, value: number): number {
   const from = value << 2;
   let to = at;

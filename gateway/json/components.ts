@@ -1,6 +1,6 @@
 /**
- * The schemas that have a name in the description of the API, as its `components.schemas`. Where such a schema is part of
- * another, the description refers to it by name.
+ * The schemas that have a name in the description of the API, as its `components.schemas`. Where
+ * such a schema is part of another, the description refers to it by name.
  */
 import { z } from 'zod';
 

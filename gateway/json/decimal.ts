@@ -1,9 +1,10 @@
 /**
- * Decimals at the edge: JSON numbers in dollars, prices and shares become the engine's integers, and the engine's
- * integers become exact decimal text. Nothing here ever rounds a number that a client sent.
+ * Decimals: JSON numbers of dollars, prices and shares become the engine's integers, and the
+ * integers become exact decimal text. A number from a client is never rounded.
  *
- * Why a double is enough on the way in: up to fifteen significant digits, a decimal and the double nearest to it
- * determine each other. So a double is the decimal n / scale exactly if dividing n by scale gives it back.
+ * Why a double suffices for requests: up to fifteen significant digits, a decimal and its nearest
+ * double determine each other. So a double is the decimal n / scale exactly if n divided by scale
+ * gives that double.
  */
 import { Big } from 'big.js';
 import type { z } from 'zod';
@@ -44,20 +45,22 @@ export function microsOrNull(integer: number | null): Decimal | null {
   return integer === null ? null : micros(integer);
 }
 
-/** value × scale, if that is an integer of at most fifteen digits; else NaN: more places than the scale has. */
+/**
+ * value × scale if that is an integer of at most fifteen digits; otherwise NaN: the value has too
+ * many places.
+ */
 export function scaledInteger(value: number, scale: number): number {
   const scaled = Math.round(value * scale);
   return Math.abs(scaled) <= MAX_FIFTEEN_DIGITS && scaled / scale === value ? scaled : Number.NaN;
 }
 
-/** The same for what may be absent. */
 export function microsTextOrNull(micros: number | null): string {
   return micros === null ? 'null' : microsText(micros);
 }
 
 /**
- * Micro-dollars per share of lots that are worth `valueMicros` together, rounded half up; null when there are none.
- * A share is 1,000 lots.
+ * Micro-dollars per share of lots that are worth `valueMicros` together, rounded half up; null if
+ * there are no lots. A share is 1,000 lots.
  */
 export function averagePriceMicros(valueMicros: number, lots: number): number | null {
   if (lots === 0) return null;
@@ -70,7 +73,7 @@ export function averagePriceMicros(valueMicros: number, lots: number): number | 
   return Number((BigInt(valueMicros) * 2_000n + divisor) / (divisor * 2n));
 }
 
-/** A run of digits and points of this length is one that a double might not hold. */
+/** A double may be unable to hold a run of this many digits and points. */
 const LONG = 16;
 const LONG_NUMBER = new RegExp(`[\\d.]{${LONG}}`);
 const [POINT, SLASH, NINE] = [46, 47, 57];
@@ -78,9 +81,9 @@ const [POINT, SLASH, NINE] = [46, 47, 57];
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
- * The first number in a JSON text that a double cannot hold, or null: 1.00000000000000000001 would silently become 1.
- * The text must be valid JSON. Numbers beyond every double (1e309), or
- * below (1e-400, which is read as 0), are left to the range checks.
+ * The first number in a JSON text that a double cannot hold, or null: 1.00000000000000000001 would
+ * silently become 1. The text must be valid JSON. Numbers beyond every double (1e309), or below
+ * (1e-400, which is read as 0), are left to the range checks.
  */
 export function inexactNumber(json: string): string | null {
   if (!hasLongNumber(json)) return null;
@@ -92,7 +95,10 @@ export function inexactNumber(json: string): string | null {
   return null;
 }
 
-/** The same as a test with LONG_NUMBER, in a tenth of the time: a run covers one of the places that are looked at. */
+/**
+ * The same as a test with LONG_NUMBER in a tenth of the time: a long run covers one of the
+ * positions that are tested.
+ */
 function hasLongNumber(json: string): boolean {
   for (let at = LONG - 1; at < json.length; ) {
     let back = at;

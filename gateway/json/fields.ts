@@ -1,6 +1,7 @@
 /**
- * The fields that requests are made of, as zod schemas: each checks the form and the range that the engine would, says in
- * plain words what is wrong, and turns the value into engine units. Query parameters are the same fields as text.
+ * The fields of requests, as zod schemas. Each checks the form and the range that the engine
+ * requires, says in plain words what is wrong, and converts the value to engine units. Query
+ * parameters are the same fields as text.
  */
 import { z } from 'zod';
 import { Outcome, Side } from '../../engine/interface/domain.js';
@@ -14,14 +15,17 @@ interface Range {
   max: number;
 }
 
-/** A positive JSON number; how many places it has is looked at when it is scaled. */
+/** A positive JSON number. Its decimal places are checked when it is scaled. */
 export function decimalNumber(scale: number, { min = 0, max }: Range) {
   const number = z.number().gt(0, 'must be greater than 0').max(max, `must be at most ${max}`);
   const ranged = min === 0 ? number : number.min(min, `must be at least ${min}`);
   return ranged.meta({ multipleOf: 1 / scale });
 }
 
-/** A positive JSON number with at most as many places as `scale` has zeros → an integer of that scale. */
+/**
+ * A positive JSON number with at most as many places as `scale` has zeros → an integer of that
+ * scale.
+ */
 function decimal(scale: number, range: Range) {
   return decimalNumber(scale, range).transform((value, context) => scaled(value, scale, context));
 }
@@ -33,7 +37,7 @@ function scaled(value: number, scale: number, context: z.core.$RefinementCtx): n
   return z.NEVER;
 }
 
-/** What is said of a number with more places than its scale has. */
+/** The message about a number with more places than its scale. */
 export function placesProblem(scale: number): string {
   return `must have at most ${Math.round(Math.log10(scale))} decimal places`;
 }
@@ -48,9 +52,10 @@ export const PRICES = { min: MIN_PRICE_TICKS / TICK_SCALE, max: MAX_PRICE_TICKS 
 /** A price in dollars → ticks. */
 export const price = decimal(TICK_SCALE, PRICES);
 
-/** What the two outcomes mean. */
+/** The description of an outcome. */
 export const OUTCOME_TEXT = {
-  description: 'UP wins if the price of the asset at the end is at least that at the start, else DOWN',
+  description:
+    'UP wins if the price of the asset at the end is at least the price at the start; otherwise DOWN wins',
 };
 export const outcome = z
   .enum(['UP', 'DOWN'])
@@ -58,18 +63,18 @@ export const outcome = z
   .meta(OUTCOME_TEXT);
 export const side = z.enum(['BUY', 'SELL']).transform((name) => Side[name]);
 
-/** A user's id, such as "u12". Whether it is the right one is asked elsewhere. */
+/** The id of a user, such as "u12". Admission checks that it is the right one. */
 export const userId = z.string().meta({ description: 'The id of a user, such as u12' });
 
 export const username = z
   .string()
   .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z a-z 0-9 _ -')
-  .meta({ description: 'In upper and lower case as it is to be shown; no two names differ in case only' });
+  .meta({ description: 'Shown in this case; no two names differ only in case' });
 const PASSWORD_LENGTH = { min: 8, max: 128 };
 const atMostLong = (value: string) => characterCount(value) <= PASSWORD_LENGTH.max;
 const TOO_LONG = `must have at most ${PASSWORD_LENGTH.max} characters`;
 
-/** As JSON Schema counts: a character beyond the first 65,536 is one, although JavaScript has two halves of it. */
+/** Counts code points, as JSON Schema does: a surrogate pair is one character. */
 function characterCount(text: string): number {
   let count = 0;
   for (const _ of text) count++;
@@ -84,7 +89,7 @@ export const password = z
   )
   .refine(atMostLong, TOO_LONG)
   .meta({ minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max });
-/** For the password that is checked: any text may be tried, only not an endless one. */
+/** A password to verify: any text of limited length may be tried. */
 export const triedPassword = z.string().refine(atMostLong, TOO_LONG).meta({ maxLength: PASSWORD_LENGTH.max });
 export const referralCode = z
   .string()
@@ -92,9 +97,12 @@ export const referralCode = z
 export const partnerReference = z
   .string()
   .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .')
-  .meta({ description: 'Names the transfer; each is made once for each partner and reference' });
+  .meta({ description: 'Identifies the transfer; each reference of a partner is executed once' });
 
-/** A query parameter that is a decimal number → the field of the body that it stands for, and is described like. */
+/**
+ * A query parameter that is a decimal number, with the checks and the description of a body's
+ * field.
+ */
 export function queryNumber<Field extends z.ZodType<number, number>>(field: Field) {
   const { $schema, ...form } = z.toJSONSchema(field, { io: 'input' });
   return z
@@ -109,7 +117,7 @@ export function queryNumber<Field extends z.ZodType<number, number>>(field: Fiel
 interface WholeNumber {
   min: number;
   max: number;
-  /** Of a query that does not have it. */
+  /** The default. */
   standard: number;
   description: string;
 }

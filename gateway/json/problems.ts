@@ -1,10 +1,10 @@
-/** What is wrong with a request, field by field, in words for the person who wrote the client. */
+/** What is wrong with a request, field by field, in words for client authors. */
 import type { z } from 'zod';
 
 /** Field or parameter → what is wrong with it. */
 export type FieldProblems = Record<string, string>;
 
-/** Characters of something that is repeated to whoever sent it. */
+/** Characters of a client's text that an error message repeats. */
 const REPEATED_CHARACTERS_MAX = 40;
 
 /** The beginning of a text that may be long. */
@@ -12,7 +12,7 @@ export function cut(text: string, max = REPEATED_CHARACTERS_MAX): string {
   return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
 }
 
-/** The words for the problems that zod finds by itself; those with words of their own in the schema keep them. */
+/** Messages for zod's own checks. A message in a schema takes precedence. */
 export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required';
   if (issue.code === 'invalid_type') {
@@ -23,14 +23,17 @@ export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
     const { values } = issue as { values?: unknown[] };
     return `must be ${values?.join(' or ')}`;
   }
-  // The field that says which of several forms an object has.
+  // The field that selects one of several forms of an object.
   if (issue.code === 'invalid_union' && Array.isArray(issue.options)) {
     return `must be ${issue.options.join(' or ')}`;
   }
   return undefined;
 }
 
-/** Field → its first problem. `whole` names the request part itself, for problems that are not those of a field. */
+/**
+ * Field → its first problem. `whole` names the part of the request, for problems that belong to no
+ * field.
+ */
 export function fieldProblems(error: z.ZodError, whole: string): FieldProblems {
   const problems: FieldProblems = {};
   for (const issue of error.issues) {
@@ -46,6 +49,6 @@ export function fieldProblems(error: z.ZodError, whole: string): FieldProblems {
 
 function add(problems: FieldProblems, name: string, problem: string): void {
   if (Object.hasOwn(problems, name)) return;
-  // A field may be called anything, also __proto__, which a plain assignment would lose.
+  // A plain assignment would lose a field named __proto__.
   Object.defineProperty(problems, name, { value: problem, enumerable: true });
 }

@@ -1,24 +1,28 @@
 /**
- * A key that stands in one JSON object twice. JSON.parse takes the last in silence, another reader (a proxy, a log, the client's own library) may
- * take the first; so nobody can tell which was meant.
+ * Finds a key that is duplicated in a JSON object. JSON.parse silently takes the last; another
+ * reader (a proxy, a log, the client's own library) may take the first, so the meaning of such a
+ * text is unclear.
  *
- * A text without repeated keys has as many colons outside its strings as its objects have members. So the colons of the bytes are counted, strings
- * included, and the members of what was parsed: when the numbers agree, nothing is repeated, and no string has a colon. Only when they do not is the
- * text read once more, key by key. Both counts together take about a fifteenth of the time that JSON.parse takes.
+ * A text without duplicate keys has as many colons outside its strings as its objects have members.
+ * If the count of all colons, strings included, equals the count of all members, no key is
+ * duplicated and no string has a colon. Only if the counts differ is the text read again, key by
+ * key. Both counts take about a fifteenth of the time of JSON.parse.
  */
 
 const COLON = 58;
 /** The same in each byte of a word. */
 const COLONS = 0x3a3a3a3a;
 const LOW_BITS = 0x7f7f7f7f;
-/** Below, to make a view of words costs more than it saves. */
+/** Below this length, a view of words costs more than it saves. */
 const WORDWISE_BYTES = 256;
-/** Words after which the four counts that are kept in one word are added up: a count of one byte holds no more. */
+/**
+ * Words after which the four one-byte counts in a word are added up, before one of them overflows.
+ */
 const WORDS_AT_ONCE = 255;
-/** What is nested more deeply is not counted, but read. */
+/** More deeply nested values are read key by key instead of counted. */
 const DEPTH_MAX = 8;
 
-/** How many of the bytes are colons. */
+/** The number of colons among the bytes. */
 export function colonCount(bytes: Uint8Array): number {
   if (bytes.length < WORDWISE_BYTES || bytes.byteOffset % 4 !== 0) return colonsFrom(bytes, 0);
   const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
@@ -44,14 +48,14 @@ function colonsFrom(bytes: Uint8Array, start: number): number {
 }
 
 /**
- * The path of a key that is repeated, such as `operations.3.price`; null: none is.
- * `colons`: how many the text has. `text`: the valid JSON that `value` was parsed from.
+ * The path of a duplicate key, such as `operations.3.price`; null if there is none.
+ * `colons`: the number of colons in `text`, the valid JSON that `value` was parsed from.
  */
 export function repeatedKey(value: unknown, text: string, colons: number): string | null {
   return memberCount(value, 0) === colons ? null : findRepeatedKey(text);
 }
 
-/** Of all objects in it; NaN, which equals nothing, when it is nested too deeply. */
+/** The number of members of all objects; NaN, which equals no number, if nested too deeply. */
 function memberCount(value: unknown, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (depth === DEPTH_MAX) return Number.NaN;
@@ -61,7 +65,7 @@ function memberCount(value: unknown, depth: number): number {
     return count;
   }
   const members = value as Record<string, unknown>;
-  // What was parsed inherits nothing that is enumerable.
+  // Parsed objects inherit nothing enumerable.
   for (const key in members) {
     count++;
     const member = members[key];
@@ -70,14 +74,14 @@ function memberCount(value: unknown, depth: number): number {
   return count;
 }
 
-/** The strings and the marks of a JSON text. */
+/** The strings and the punctuation of a JSON text. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
 
-/** An object or a list that is being read. */
+/** An object or an array that is being read. */
 interface Frame {
-  /** Of an object; null: a list. */
+  /** The keys of an object; null for an array. */
   keys: Set<string> | null;
-  /** Where in it the reader is: the last key, or the place. */
+  /** The position of the reader: the last key, or the index. */
   key: string;
   place: number;
   expectsKey: boolean;

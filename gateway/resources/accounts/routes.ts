@@ -1,4 +1,4 @@
-/** What belongs to a user: profile, balance, positions, referral. */
+/** Accounts: profile, balance, positions, referral. */
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { AccountView } from '../../../engine/interface/views.js';
 import { errorAnswer } from '../../http/errors.js';
@@ -6,7 +6,6 @@ import { pageOf } from '../../http/paging.js';
 import { type ReceiptWriter, resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { micros } from '../../json/decimal.js';
 import { NoQuery, PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
@@ -19,7 +18,14 @@ import {
   Referral,
   ReferralCodeBody,
 } from './schemas.js';
-import { balanceFieldsOf, type OpenPosition, openPositions, positionOf } from './views.js';
+import {
+  balanceFieldsOf,
+  type OpenPosition,
+  openPositions,
+  ownReferralOf,
+  positionOf,
+  profileOf,
+} from './views.js';
 
 const balanceText = serializer(Balance);
 const positionsText = serializer(Positions);
@@ -46,7 +52,7 @@ export const userRoutes: Route[] = [
       const { userId } = account;
       const request = { kind: 'rank', userId, metric: 'profit', period: 'all' } as const;
       readHistory(call, request, ({ account: shown, rank }, sequence) => {
-        // Who has just registered may not be durable yet.
+        // The registration of a new account may not be durable yet.
         if (shown !== null)
           call.answerAt(sequence, 200, profileText({ ...profileOf(shown), rank, sequence }));
         else call.answerError(errorAnswer('user_not_found'));
@@ -58,7 +64,7 @@ export const userRoutes: Route[] = [
     method: 'GET',
     path: '/users/:id/balance',
     access: 'session',
-    summary: 'The own balance',
+    summary: 'Your balance',
     userParameter: 'id',
     query: NoQuery,
     responses: { 200: Balance },
@@ -74,7 +80,7 @@ export const userRoutes: Route[] = [
     method: 'GET',
     path: '/users/:id/positions',
     access: 'public',
-    summary: 'The open and the claimable positions of a user, newest market first',
+    summary: 'The open and claimable positions of a user, newest market first',
     userParameter: 'id',
     query: PagedQuery,
     responses: { 200: Positions },
@@ -100,7 +106,7 @@ export const userRoutes: Route[] = [
     method: 'GET',
     path: '/users/:id/referral',
     access: 'public',
-    summary: 'The referral data of a user; what it earns is shown to the user only',
+    summary: 'The referral data of a user; earnings are shown only to that user',
     userParameter: 'id',
     query: NoQuery,
     responses: { 200: Referral },
@@ -121,7 +127,7 @@ export const userRoutes: Route[] = [
     method: 'PUT',
     path: '/users/:id/referral/code',
     access: 'session',
-    summary: 'Change the own referral code; the old one keeps leading to the same user',
+    summary: 'Change your referral code; the old code still refers to you',
     userParameter: 'id',
     query: NoQuery,
     body: ReferralCodeBody,
@@ -141,46 +147,14 @@ export const userRoutes: Route[] = [
   }),
 ];
 
-function profileOf(account: AccountView) {
-  return {
-    userId: `u${account.userId}`,
-    username: account.username,
-    createdAtMs: account.createdAtMs,
-    volume: micros(account.volumeMicros),
-    realizedProfit: micros(account.realizedProfitMicros),
-    trades: account.tradeCount,
-  };
-}
-
-interface ReferralFields {
-  userId: number;
-  code: string;
-  referredUsers: number;
-  earnedMicros: number;
-  pendingMicros: number;
-  referrerId: number;
-}
-
-function ownReferralOf(referral: ReferralFields) {
-  const { userId, code, referredUsers, earnedMicros, pendingMicros, referrerId } = referral;
-  return {
-    userId: `u${userId}`,
-    code,
-    referredUsers,
-    earned: micros(earnedMicros),
-    pending: micros(pendingMicros),
-    referredBy: referrerId === 0 ? null : `u${referrerId}`,
-  };
-}
-
-/** The account that the path names, or null after telling the client that there is none. */
+/** The account that the path names; null if there is none, and the client has been told. */
 function findAccount(call: RequestContext<unknown, unknown>): AccountView | null {
   const account = call.engine.account(idNumber('u', call.parameter('id')));
   if (account === null) call.answerError(errorAnswer('user_not_found'));
   return account;
 }
 
-/** UP before DOWN in one market; the number keeps this order. */
+/** Orders positions by market, UP before DOWN. */
 function placeOf(position: OpenPosition): number {
   return position.marketId * 2 + (1 - position.outcome);
 }

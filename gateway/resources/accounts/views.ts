@@ -8,7 +8,7 @@ import { HALVES_PER_SET, halfTicksText, upHalfTicks } from '../../../persistence
 import { averagePriceMicros, type Decimal, lots, micros } from '../../json/decimal.js';
 import { balanceFields } from '../../json/response-fields.js';
 import { serializer, type Writable } from '../../json/serializer.js';
-import { Position } from './schemas.js';
+import { type OwnReferral, Position, type Profile } from './schemas.js';
 
 export function balanceFieldsOf({ availableMicros, heldMicros }: AccountView): {
   currency: 'USD';
@@ -41,8 +41,8 @@ export interface OpenPosition {
 }
 
 /**
- * The outcomes that the user holds shares of in one market. The losing outcome of a resolved market is not a position:
- * it is worth nothing and there is nothing to claim.
+ * The outcomes that the user holds shares of in one market. The losing outcome of a resolved market
+ * is not a position: it is worth nothing and there is nothing to claim.
  */
 export function openPositions(position: PositionView, market: MarketView): OpenPosition[] {
   const { marketId, upLots, downLots, upCostMicros, downCostMicros } = position;
@@ -94,4 +94,38 @@ const writePosition = serializer(Position);
 
 export function positionText(assets: Assets, position: OpenPosition): string {
   return writePosition(positionOf(assets, position));
+}
+
+/** All of a profile that does not come from the history. */
+export function profileOf(account: AccountView): Omit<Writable<typeof Profile>, 'rank' | 'sequence'> {
+  return {
+    userId: `u${account.userId}`,
+    username: account.username,
+    createdAtMs: account.createdAtMs,
+    volume: micros(account.volumeMicros),
+    realizedProfit: micros(account.realizedProfitMicros),
+    trades: account.tradeCount,
+  };
+}
+
+interface ReferralFields {
+  userId: number;
+  code: string;
+  referredUsers: number;
+  earnedMicros: number;
+  pendingMicros: number;
+  referrerId: number;
+}
+
+/** What the user sees of their referral data. Others see less. */
+export function ownReferralOf(referral: ReferralFields): Omit<Writable<typeof OwnReferral>, 'sequence'> {
+  const { userId, code, referredUsers, earnedMicros, pendingMicros, referrerId } = referral;
+  return {
+    userId: `u${userId}`,
+    code,
+    referredUsers,
+    earned: micros(earnedMicros),
+    pending: micros(pendingMicros),
+    referredBy: referrerId === 0 ? null : `u${referrerId}`,
+  };
 }

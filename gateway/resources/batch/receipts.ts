@@ -1,6 +1,6 @@
 /**
- * The answer to POST /batch, as JSON in ASCII, written straight from the engine's result: for each operation the receipt or
- * the error that its own route would answer with.
+ * The response to POST /batch, as JSON in ASCII, written from the engine's result: for each
+ * operation the receipt or the error that its own route would send.
  */
 import { CODES, Code, type CodeName } from '../../../engine/interface/codes.js';
 import { CommandKind } from '../../../engine/interface/commands.js';
@@ -23,7 +23,7 @@ const COMMA = 44;
 const BRACE = 125;
 const out = new AsciiWriter();
 
-/** Of a batch that is `ok`: its operations may have been refused one by one. */
+/** The receipt of a batch that is `ok`. Single operations may have been refused. */
 export function batchReceipt(assets: Assets, result: NumberBuffer): Uint8Array {
   const { values } = result;
   const count = values[RESULT_HEAD_LENGTH]!;
@@ -59,20 +59,20 @@ function writeOperation(parts: ReceiptParts, assets: Assets, result: NumberBuffe
       out.text(claimReceipt(assets, result, at));
       break;
     default:
-      throw new Error('a batch holds a result of an operation that it cannot hold');
+      throw new Error('a batch cannot contain a result of this kind');
   }
 }
 
-/** The operation for which an atomic batch was not carried out. */
+/** The operation that stopped an atomic batch. */
 export interface RefusedOperation {
-  /** Its place in the batch; 0 is the first. */
+  /** Its index in the batch. */
   operation: number;
   code: CodeName;
   required: number;
   available: number;
 }
 
-/** null: all of it was carried out. The other operations of a batch that was not are `batch_aborted`. */
+/** null: the whole batch was executed. Otherwise the other operations are `batch_aborted`. */
 export function refusedOperation(result: NumberBuffer): RefusedOperation | null {
   const { values } = result;
   const count = values[RESULT_HEAD_LENGTH]!;
@@ -90,7 +90,7 @@ function codeName({ values }: NumberBuffer, at: number): CodeName {
   return CODES[values[at + ResultHead.code]!]!;
 }
 
-/** Of a result that is not `ok`. */
+/** The fields of a result that is not `ok`. */
 function rejectFields({ values }: NumberBuffer, at: number): [required: number, available: number] {
   return [values[at + RESULT_HEAD_LENGTH]!, values[at + RESULT_HEAD_LENGTH + 1]!];
 }

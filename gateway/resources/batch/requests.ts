@@ -1,4 +1,7 @@
-/** The body of POST /batch: its schema, and the operations as the engine takes them. The rules are those of the single routes. */
+/**
+ * The body of POST /batch: its schema, and the commands made from it. The rules are those of the
+ * single routes.
+ */
 import { z } from 'zod';
 import type { BatchOperation } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
@@ -35,11 +38,14 @@ export const BatchBody = bodySchema(
   z.strictObject({
     ...own,
     operations: z.array(Operation).min(1, COUNT).max(MAX_BATCH_OPERATIONS, COUNT),
-    atomic: z.boolean().optional().meta({ description: 'All operations or none; default: each for itself' }),
+    atomic: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Execute all operations or none; default: each on its own' }),
   }),
 );
 
-/** Whether an operation names another user. The body need not be valid. */
+/** Whether an operation names another user. The body may be invalid. */
 export function operationNamesAnother(body: object, subject: string): boolean {
   const { operations } = body as { operations?: unknown };
   if (!Array.isArray(operations)) return false;
@@ -51,13 +57,16 @@ export function operationNamesAnother(body: object, subject: string): boolean {
   return false;
 }
 
-/** A batch on its way to commands. */
+/** The state of reading one batch. */
 class Reading {
-  /** Of the operation that is being read. */
+  /** The index of the operation that is being read. */
   index = 0;
   /** `operations.3.price` → what is wrong with it. */
   problems: FieldProblems | null = null;
-  /** The markets that were named; and the one that was named last, which the next is again, as a rule. */
+  /**
+   * The markets named so far. The last one is kept apart, because the next operation usually names
+   * it again.
+   */
   private readonly markets = new Map<string, number>();
   private lastName = '';
   private lastMarketId = 0;
@@ -67,7 +76,7 @@ class Reading {
     readonly userId: number,
   ) {}
 
-  /** 0 for a name that no market can have. */
+  /** 0 for a name that cannot be a market's. */
   marketOf(name: string): number {
     if (name !== this.lastName) {
       this.lastName = name;
@@ -82,14 +91,14 @@ class Reading {
     return marketId;
   }
 
-  /** The first problem of a field counts. */
+  /** Keeps the first problem of each field. */
   readonly problem: Problem = (name, message) => {
     this.problems ??= {};
     this.problems[`operations.${this.index}.${name}`] ??= message;
   };
 }
 
-/** The operations for the engine, in order; or what is wrong with them. */
+/** The commands of the operations, in order, and the problems of all operations. */
 export function readOperations(
   assets: Assets,
   userId: number,
@@ -104,7 +113,7 @@ export function readOperations(
   return { commands, problems: reading.problems };
 }
 
-/** An id that none can have becomes 0, which the engine does not find. */
+/** An impossible id becomes 0, which the engine does not find. */
 function readOperation(reading: Reading, operation: Operation): BatchOperation {
   const { userId } = reading;
   const marketId = reading.marketOf(operation.marketId);

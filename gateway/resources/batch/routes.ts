@@ -1,10 +1,12 @@
 /**
- * Batches: up to 100 operations of one user in one request and one command, run in order with nothing between.
+ * Batches: up to 100 operations of one user in one request and one command, executed in order
+ * without interruption.
  *
- * Each for itself, the answer is 200 with a receipt or an error for each operation. With `atomic`, a batch that one operation
- * stops has failed as a whole: the answer is that operation's error, status and code, with its place as a detail.
+ * Without `atomic` the response is 200 with a receipt or an error for each operation. With
+ * `atomic`, one refused operation fails the whole batch: the response is the error of that
+ * operation, with its index as a detail.
  *
- * For fair use each operation counts; the request itself has counted as one already.
+ * Each operation counts toward fair use. The request itself has already counted as one.
  */
 import { Code } from '../../../engine/interface/codes.js';
 import { ResultHead } from '../../../engine/interface/results.js';
@@ -23,14 +25,14 @@ export const batchRoutes: Route[] = [
     path: '/batch',
     access: 'session',
     summary:
-      'Up to 100 orders, cancels and claims, in order and with nothing between; each for itself, or all or none',
+      'Up to 100 orders, cancels and claims, executed in order without interruption; each on its own, or all or none',
     query: NoQuery,
     body: BatchBody,
     quickCheck: quickCheck(BatchBody),
     namesAnother: operationNamesAnother,
     idempotent: true,
     responses: { 200: BatchReceipt },
-    // What stops one of its operations stops an atomic batch.
+    // An atomic batch fails with the error of its operation.
     errors: [
       'market_not_found',
       'order_not_found',

@@ -1,11 +1,11 @@
-/** What routes have in common that read the history or name an asset. */
+/** Reading the history, and checking the asset that a query names. */
 import type { HistoryAnswers, HistoryKind, RequestOf } from '../../../persistence/history/requests.js';
 import { invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 
 /**
- * Asks the history; `respond` answers the call with what it says. An answer is true as a whole at its sequence, which is not
- * before what was durable when the call came.
+ * Reads the history and passes the answer to `respond`. An answer is consistent at its sequence,
+ * which is not before the sequence that was durable when the request came.
  */
 export function readHistory<Kind extends HistoryKind>(
   call: RequestContext<unknown, unknown>,
@@ -32,7 +32,7 @@ export function readHistory<Kind extends HistoryKind>(
   });
 }
 
-/** Whether an asset is listed; if not, the client has been told. */
+/** Whether the asset is listed. If not, the client has been told. */
 export function isListed(call: RequestContext<unknown, unknown>, symbol: string): boolean {
   const { engine } = call;
   if (engine.findAsset(symbol) >= 0) return true;

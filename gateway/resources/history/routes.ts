@@ -1,7 +1,8 @@
 /**
- * What the follower remembers: past markets with their price history, trades, points, the leaderboard. Such a read waits
- * until the history has what was durable when it came, so that a trade that was acknowledged is in it; where the history
- * is behind for longer, the answer is `unavailable`, never an old list.
+ * The follower's history: past markets with their price history, trades, points, the leaderboard. A
+ * read waits until the history has everything that was durable when the request came, so an
+ * acknowledged trade is in it. If the history is behind for longer, the response is `unavailable`,
+ * never an old list.
  */
 
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
@@ -62,7 +63,7 @@ export const historyRoutes: Route[] = [
     method: 'GET',
     path: '/markets/15m/:marketId/trades',
     access: 'public',
-    summary: 'The public tape of a market: its trades, newest first, as the taker saw them',
+    summary: 'The public trades of a market, newest first; outcome, side and price are the taker’s',
     query: PagedQuery,
     responses: { 200: MarketTrades },
     errors: ['market_not_found', 'unavailable'],
@@ -118,7 +119,7 @@ export const historyRoutes: Route[] = [
     method: 'GET',
     path: '/users/:id/points',
     access: 'session',
-    summary: 'The own points, and how they came about, newest first',
+    summary: 'Your points and how you earned them, newest first',
     userParameter: 'id',
     query: PagedQuery,
     responses: { 200: Points },
@@ -181,7 +182,7 @@ function leaderboardStart(
   const isWhole = /^\d{1,9}$/.test(userId ?? '') && /^-?\d{1,16}$/.test(value ?? '') && rest.length === 0;
   if (name !== list || !isWhole) return refuseCursor(call);
   const position = { userId: Number(userId), value: Number(value) };
-  // Only as it was given: base64url is decoded whatever else stands in it.
+  // Only in the form that was given out: decoding base64url skips invalid characters.
   return leaderboardCursor(list, position) === cursor ? position : refuseCursor(call);
 }
 
@@ -198,7 +199,7 @@ function pageEnd(nextCursor: string | null, sequence: number): string {
   return `,"nextCursor":${JSON.stringify(nextCursor)},"sequence":${sequence}}`;
 }
 
-/** The bytes with `end` written into the room that they have for it. */
+/** The bytes with `end` written into the space reserved for it. */
 function withPageEnd(bytes: Uint8Array, end: string): Uint8Array {
   const at = bytes.length - PAGE_END_BYTES;
   if (end.length > PAGE_END_BYTES) throw new Error(`the end of a page has ${end.length} characters`);

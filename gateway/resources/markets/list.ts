@@ -1,10 +1,11 @@
 /**
- * The list of all markets that ever were: those that the engine knows, merged with those that it has forgotten and the history
- * has.
+ * The list of all markets, past ones included: the engine's markets merged with those of the
+ * history, which the engine has forgotten.
  *
- * Always holds: no market is left out and none comes twice, whichever source has it, also when the engine forgets one while a
- * client is paging: both are in one order, by window and asset, and a cursor names a place in it. What the engine knows counts,
- * because it is newer. The engine forgets a market a day after its end at the earliest, so the newest pages need no history.
+ * Always holds: each market is listed exactly once, even if the engine forgets it while a client is
+ * paging: both sources have one order, by window and asset, and a cursor is a place in that order.
+ * If both have a market, the engine's is used, because it is newer. The engine keeps a market for
+ * at least a day after its end, so the newest pages need no history.
  */
 
 import { type MarketStatusName, statusName } from '../../../engine/interface/notation.js';
@@ -25,11 +26,13 @@ export interface MarketsWanted extends PageRequest {
 
 interface MarketsPage {
   markets: MarketView[];
-  /** The market that the next page starts after; null: this is the last page. */
+  /** The last market before the next page; null: this is the last page. */
   nextAfter: number | null;
 }
 
-/** Answers with a page of markets; `after`: the market that it starts after, null for the first page. */
+/**
+ * Responds with a page of markets. `after`: the market before the page; null for the first page.
+ */
 export function answerMarkets(call: RequestContext<unknown, MarketsWanted>, after: number | null): void {
   const { engine, gateway, query } = call;
   const known = knownMarkets(call, after);
@@ -45,7 +48,7 @@ export function answerMarkets(call: RequestContext<unknown, MarketsWanted>, afte
   });
 }
 
-/** Those of the engine that are asked for, newest window first. */
+/** The requested markets of the engine, newest window first. */
 function knownMarkets(
   { engine, query }: RequestContext<unknown, MarketsWanted>,
   after: number | null,
@@ -62,7 +65,7 @@ function knownMarkets(
   return markets;
 }
 
-/** Whether no market that the engine has forgotten can be on the page. Only those that are resolved are ever forgotten. */
+/** Whether the engine has every market of the page. It forgets only resolved markets. */
 function isAllKnown(
   { engine, query }: RequestContext<unknown, MarketsWanted>,
   known: readonly MarketView[],
@@ -73,7 +76,10 @@ function isAllKnown(
   return isFollowed && last !== undefined && last.endsAtMs > engine.nowMs - PAYOUT_DELAY_MS;
 }
 
-/** `known` and those of the page that the engine does not know, newest first, as far down as the page reaches. */
+/**
+ * `known` and the page's markets that the engine has forgotten, newest first, down to the end of
+ * the page.
+ */
 function merged(
   { engine }: RequestContext<unknown, MarketsWanted>,
   known: readonly MarketView[],
@@ -86,7 +92,7 @@ function merged(
   );
 }
 
-/** `reachesTo`: the market that the list was read down to; null: to its end. */
+/** `reachesTo`: the last market that was read; null: the list was read to its end. */
 function cutPage(markets: readonly MarketView[], limit: number, reachesTo: number | null): MarketsPage {
   if (markets.length <= limit) return { markets: [...markets], nextAfter: reachesTo };
   return { markets: markets.slice(0, limit), nextAfter: markets[limit - 1]!.marketId };
@@ -102,7 +108,7 @@ function pageText(
   return `{"markets":[${texts.join(',')}],"nextCursor":${next},"sequence":${sequence}}`;
 }
 
-/** The list that a cursor belongs to. */
+/** The name of the list in its cursors. */
 export function listName({ status, asset }: MarketsWanted): string {
   return `markets?status=${status ?? ''}&asset=${asset ?? ''}`;
 }

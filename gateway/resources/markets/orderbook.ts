@@ -1,6 +1,7 @@
 /**
- * An order book as JSON, written as bytes, because a book is long and read often. The engine keeps one book, in prices of UP; a bid for
- * UP at p is an offer of DOWN at 1 - p, and the other way round.
+ * An order book as JSON, written by hand as bytes, because a book is long and read often. The
+ * engine keeps one book, in prices of UP: a bid for UP at p is an offer of DOWN at 1 - p, and vice
+ * versa.
  */
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Assets, marketIdText, ticksText } from '../../../engine/interface/notation.js';

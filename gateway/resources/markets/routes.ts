@@ -30,7 +30,7 @@ export const marketRoutes: Route[] = [
     method: 'GET',
     path: '/markets',
     access: 'public',
-    summary: 'All markets, newest first, past ones too',
+    summary: 'All markets, past ones included, newest first',
     query: MarketsQuery,
     responses: { 200: Markets },
     errors: ['unavailable'],
@@ -73,7 +73,7 @@ export const marketRoutes: Route[] = [
     method: 'GET',
     path: '/markets/:id',
     access: 'public',
-    summary: 'One market, also a past one, with its price history',
+    summary: 'One market, active or past, with its price history',
     query: NoQuery,
     responses: { 200: MarketWithHistory },
     errors: ['market_not_found', 'unavailable'],
@@ -110,7 +110,7 @@ export const marketRoutes: Route[] = [
     method: 'GET',
     path: '/markets/15m/:marketId/quote',
     access: 'public',
-    summary: 'What an order would do now; the own resting orders of a user who is signed in are left out',
+    summary: 'What an order would do now; your own resting orders are left out',
     query: QuoteQuery,
     responses: { 200: Quote },
     errors: ['market_not_found', 'market_not_active'],
@@ -139,7 +139,7 @@ export const marketRoutes: Route[] = [
   }),
 ];
 
-/** The market, or null after telling the client that there is none. */
+/** The market; null if there is none, and the client has been told. */
 function findMarket(call: RequestContext<unknown, unknown>, id: string): MarketView | null {
   const marketId = marketIdNumber(call.engine, id);
   const market = marketId === 0 ? null : call.engine.market(marketId);

@@ -16,7 +16,7 @@ import {
 } from '../../json/response-fields.js';
 import { LIMIT_TEXTS, MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, SIZE_TEXTS } from '../orders/requests.js';
 
-/** Assets are named in any case. */
+/** The filter by asset, in any case. */
 export const asset = z
   .string()
   .regex(/^[A-Za-z0-9]{2,10}$/, 'must be the symbol of an asset, such as BTC')
@@ -85,7 +85,9 @@ const marketFields = {
   lotSize: z.literal(0.001),
 };
 export const Market = responseSchema('Market', z.strictObject({ ...marketFields, sequence }));
-/** The price of each outcome and of the asset, every 5 s and at both ends of the market's window. */
+/**
+ * The price of each outcome and of the asset, every 5 s and at both ends of the market's window.
+ */
 const PricePoint = z.strictObject({ atMs: timeMs, UP: price, DOWN: price, assetPrice: money.nullable() });
 export const MarketWithHistory = responseSchema(
   'MarketWithHistory',

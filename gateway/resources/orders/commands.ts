@@ -1,6 +1,6 @@
 /**
- * Orders as clients ask for them, in engine units, and the commands that they become. One place for what is left out
- * means, for single orders and for those in a batch.
+ * Orders in engine units, and the commands made from them. The defaults of omitted fields are here,
+ * for single orders and for batches.
  */
 import type { Buy, Sell, UserCommand } from '../../../engine/interface/commands.js';
 import { type Outcome, TimeInForce } from '../../../engine/interface/domain.js';
@@ -11,9 +11,9 @@ import {
   MIN_PRICE_TICKS,
 } from '../../../engine/interface/limits.js';
 
-/** What any order may say besides its size. */
+/** The optional fields of every order. */
 export interface LimitFields {
-  /** Ticks: the worst acceptable. */
+  /** Ticks: the worst acceptable price. */
   price?: number | undefined;
   timeInForce?: TimeInForce | undefined;
   postOnly?: boolean | undefined;
@@ -35,7 +35,7 @@ export interface SellOrder extends LimitFields {
   shares: number;
 }
 
-/** Whose order, and where. */
+/** The user and the market of an order. */
 export interface OrderPlace extends UserCommand {
   marketId: number;
 }

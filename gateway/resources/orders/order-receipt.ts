@@ -1,5 +1,6 @@
 /**
- * The receipt of a buy or a sell, as JSON. Written as bytes, because batches are full of them.
+ * The receipt of a buy or a sell, as JSON. Written by hand as bytes, because batches are full of
+ * them.
  */
 import { CommandKind } from '../../../engine/interface/commands.js';
 import { OrderStatus } from '../../../engine/interface/domain.js';
@@ -16,7 +17,7 @@ const STATUS_NAMES = {
 } as const;
 const STATUSES = Object.keys(STATUS_NAMES).length;
 
-/** From the side to the field "shares", for each side, outcome and status. */
+/** From the side to the name of the field "shares", for each side, outcome and status. */
 const KINDS = ['BUY', 'SELL'].flatMap((side) =>
   [0, 1].flatMap((outcome) =>
     Object.values(STATUS_NAMES).map((status) =>
@@ -53,8 +54,8 @@ const COMMA = 44;
 const BRACE = 125;
 
 /**
- * A part of a receipt that depends on two numbers alone, and where it was written last: the receipts of a batch are alike in much, and to
- * copy a part takes a fraction of the time that writing it does.
+ * A part of a receipt that depends only on two numbers, and where it was last written. The receipts
+ * of a batch have such parts in common, and copying one takes a fraction of the time of writing it.
  */
 class Part {
   private first = Number.NaN;
@@ -62,7 +63,10 @@ class Part {
   private from = 0;
   private to = 0;
 
-  /** Whether it was written for these numbers before, and has been written again now. If not: write it, then `end`. */
+  /**
+   * Repeats the part if it was last written for these numbers. If it returns false: write the part,
+   * then call `end`.
+   */
   repeat(out: AsciiWriter, first: number, second: number): boolean {
     if (this.first === first && this.second === second) {
       out.repeat(this.from, this.to);
@@ -79,13 +83,13 @@ class Part {
   }
 }
 
-/** The parts that receipts in one text have in common. For one text only. */
+/** The common parts of the receipts in one text. */
 export class ReceiptParts {
   readonly place = new Part();
   readonly time = new Part();
 }
 
-/** Writes the receipt of the result that is `ok` and begins at `at` on the tape. `parts`: of this text. */
+/** Writes the receipt of the result that is `ok` and begins at `at`. `parts`: of this text. */
 export function writeOrderReceipt(
   out: AsciiWriter,
   parts: ReceiptParts,
@@ -122,7 +126,7 @@ function writePlace(out: AsciiWriter, part: Part, assets: Assets, marketId: numb
   part.end(out);
 }
 
-/** Also the end. */
+/** Writes the sequence, the time and the closing brace. */
 function writeTime(out: AsciiWriter, part: Part, sequence: number, atMs: number): void {
   if (part.repeat(out, sequence, atMs)) return;
   out.integer(SEQUENCE, sequence);
@@ -131,7 +135,7 @@ function writeTime(out: AsciiWriter, part: Part, sequence: number, atMs: number)
   part.end(out);
 }
 
-/** From what comes before the filled shares, of which there are some, to what is unspent. */
+/** Writes the fields from side to unspent of an order that traded. */
 function writeTraded(out: AsciiWriter, values: Float64Array, at: number, kind: Piece): void {
   const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
   const filledLots = values[at + OrderResult.filledLots]!;
@@ -145,7 +149,10 @@ function writeTraded(out: AsciiWriter, values: Float64Array, at: number, kind: P
   out.micros(UNSPENT, values[at + OrderResult.unspentMicros]!);
 }
 
-/** Triples of trade id, ticks and lots, at least one. The closing bracket is the next piece's. */
+/**
+ * Writes fills from triples of trade id, ticks and lots. The next piece begins with the closing
+ * bracket.
+ */
 function writeFills(out: AsciiWriter, values: Float64Array, start: number, count: number): void {
   out.put(FILLS);
   for (let i = 0; i < count; i++) {
@@ -158,7 +165,7 @@ function writeFills(out: AsciiWriter, values: Float64Array, start: number, count
   }
 }
 
-/** The last market that was written: most orders are for the same few. */
+/** The market that was written last: most orders are for the same few. */
 const last = { assets: null as Assets | null, marketId: 0, name: '' };
 
 function marketName(assets: Assets, marketId: number): string {

@@ -1,9 +1,10 @@
 /**
- * Orders as clients write them, single ones and those in a batch: the fields, as zod schemas, and how they become orders in engine units.
+ * Orders in requests, single or in a batch: the fields as zod schemas, and their conversion to
+ * engine units.
  *
- * The schemas only check: they have no transforms and no refinements of their own, which would cost several times as much as all the rest,
- * and which quick-check.ts could not compile. The numbers are scaled, and what they or several fields show then is looked at, in one plain
- * pass after them.
+ * The schemas have no transforms and no refinements: those would cost several times as much as all
+ * other checks, and batch/quick-check.ts could not compile them. One pass after the schemas scales
+ * the numbers and checks the rest.
  */
 import { z } from 'zod';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
@@ -16,21 +17,21 @@ import type { BuyOrder, LimitFields, SellOrder } from './commands.js';
 export const MAX_ORDER_DOLLARS = MAX_ORDER_MICROS / MICRO_SCALE;
 export const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
 
-/** What the size of an order means. */
+/** Descriptions of the size of an order. */
 export const SIZE_TEXTS = {
   amount: {
     description:
-      'US dollars to spend, at most 6 decimal places. The fee comes on top: 0.5% of the amount, rounded up to a micro-dollar; of what was spent, if the order runs out of offers or meets its price with enough left for 0.001 share. 10,000,000 shares are bought at most',
+      'US dollars to spend, at most 6 decimal places. The fee is added: 0.5% of the amount, rounded up to a micro-dollar; or of what was spent, if the order runs out of offers or reaches its price limit with enough left for 0.001 share. At most 10,000,000 shares are bought',
   },
   shares: { description: 'Shares, at most 3 decimal places' },
 };
 
-/** What the optional fields of an order mean. */
+/** Descriptions of the optional fields of an order. */
 export const LIMIT_TEXTS = {
-  price: { description: 'US dollars per share: the worst that is acceptable; without it, any price is' },
+  price: { description: 'US dollars per share: the worst acceptable price; without it, any price' },
   timeInForce: {
     description:
-      'IOC, as without it: what cannot be done at once is dropped; FOK: all at once or nothing; GTC: the rest stays in the book until the market ends',
+      'IOC (default): what cannot be filled at once is cancelled; FOK: all at once or nothing; GTC: the rest stays in the book until the market ends',
   },
   postOnly: { description: 'If true, the order is refused instead of trading at once; needs GTC' },
   validUntilMs: {
@@ -38,7 +39,10 @@ export const LIMIT_TEXTS = {
   },
 };
 
-/** What no single field shows, for the description of the API. The product of shares and price is left to words. */
+/**
+ * Rules across fields, for the description of the API. JSON Schema cannot state the limit of shares
+ * times price.
+ */
 const REST_NEEDS_PRICE = {
   if: { properties: { timeInForce: { const: 'GTC' } }, required: ['timeInForce'] },
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
@@ -63,7 +67,7 @@ export const SELL_RULES = { allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS] };
 const outcome = z.enum(['UP', 'DOWN']).meta(field.OUTCOME_TEXT);
 const amount = field.decimalNumber(MICRO_SCALE, { max: MAX_ORDER_DOLLARS }).meta(SIZE_TEXTS.amount);
 const shares = field.decimalNumber(LOT_SCALE, { max: MAX_ORDER_SHARES }).meta(SIZE_TEXTS.shares);
-/** A moment in integer milliseconds since the epoch. */
+/** Integer milliseconds since the epoch. */
 const timeMs = z
   .number()
   .min(0, 'must not be negative')
@@ -87,15 +91,15 @@ export const SellBody = bodySchema(
 
 type Fields<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 
-/** Tells of a field, and of what is wrong with it. */
+/** Reports what is wrong with a field. */
 export type Problem = (name: string, message: string) => void;
 
-/** What no single field of a buy shows. */
+/** Checks the rules across the fields of a buy. */
 function checkBuy(order: BuyOrder, problem: Problem): void {
   const { amount, shares, price } = order;
   if (amount === undefined && shares === undefined)
     problem('amount', 'is required (or shares, with a price)');
-  if (amount !== undefined && shares !== undefined) problem('shares', 'cannot stand beside amount');
+  if (amount !== undefined && shares !== undefined) problem('shares', 'cannot be combined with amount');
   if (amount === undefined && shares !== undefined && price === undefined) {
     problem('price', 'is required with shares');
   }
@@ -105,7 +109,7 @@ function checkBuy(order: BuyOrder, problem: Problem): void {
   checkLimit(order, problem);
 }
 
-/** What no single field of an order shows. */
+/** Checks the rules across the fields that every order has. */
 function checkLimit(order: LimitFields, problem: Problem): void {
   const rests = order.timeInForce === TimeInForce.GTC;
   if (rests && order.price === undefined) problem('price', 'is required with timeInForce GTC');
@@ -115,11 +119,11 @@ function checkLimit(order: LimitFields, problem: Problem): void {
 
 function checkTime(timeMs: number, problem: Problem): void {
   if (!Number.isInteger(timeMs)) problem('validUntilMs', 'must be a whole number of milliseconds');
-  // JSON has a -0, and it is no time.
+  // JSON has -0, which is not a time.
   if (Object.is(timeMs, -0)) problem('validUntilMs', 'must not be negative');
 }
 
-/** Tells of every problem; an order that has one is not to be used. */
+/** Reports every problem; an order with a problem must not be used. */
 export function readBuy(fields: Fields<typeof buyFields>, problem: Problem): BuyOrder {
   const { amount, shares, price, timeInForce, postOnly, validUntilMs } = fields;
   const order: BuyOrder = {
@@ -158,7 +162,7 @@ interface Decimals {
   price?: number | undefined;
 }
 
-/** What has too many places was scaled to NaN. */
+/** A number with too many places was scaled to NaN. */
 function checkPlaces({ amount, shares, price }: Decimals, problem: Problem): void {
   if (Number.isNaN(amount)) problem('amount', field.placesProblem(MICRO_SCALE));
   if (Number.isNaN(shares)) problem('shares', field.placesProblem(LOT_SCALE));

@@ -1,4 +1,4 @@
-/** Trading: buy, sell, claim, cancel, and the orders that rest. Session required. */
+/** Orders: buy, sell, cancel, claim, and the list of resting orders. All need a session. */
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { pageOf } from '../../http/paging.js';
@@ -17,7 +17,7 @@ import { orderOf } from './views.js';
 
 const ordersText = serializer(Orders);
 
-/** Of every order, besides what it lacks: money or shares. */
+/** Errors of every order, besides a lack of money or shares. */
 const ORDER_ERRORS = [
   'market_not_found',
   'market_not_active',
@@ -118,7 +118,7 @@ export const tradingRoutes: Route[] = [
     method: 'DELETE',
     path: '/markets/15m/:marketId/orders',
     access: 'session',
-    summary: 'Cancel all own resting orders in a market',
+    summary: 'Cancel all your resting orders in a market',
     query: NoQuery,
     body: EmptyBody,
     idempotent: true,
@@ -137,7 +137,7 @@ export const tradingRoutes: Route[] = [
     method: 'GET',
     path: '/users/:id/orders',
     access: 'session',
-    summary: 'The own resting orders, oldest first',
+    summary: 'Your resting orders, oldest first',
     userParameter: 'id',
     query: PagedQuery,
     responses: { 200: Orders },
@@ -157,7 +157,7 @@ export const tradingRoutes: Route[] = [
   }),
 ];
 
-/** null after telling the client what is wrong with it. */
+/** The order in the body; null if it is invalid, and the client has been told. */
 function orderFrom<Fields, Order>(
   call: RequestContext<Fields, unknown>,
   read: (fields: Fields, problem: Problem) => Order,
@@ -173,8 +173,8 @@ function orderFrom<Fields, Order>(
 }
 
 /**
- * null after telling the client that no market can have this id. Under an idempotency key the engine says so, which does not
- * find 0: so that this refusal, too, is remembered. Whether there is a market is the engine's to say.
+ * null if no market can have this id; the client has been told. With an idempotency key the id is 0
+ * instead, which the engine does not find, so that the refusal is remembered.
  */
 function marketOf(call: RequestContext<unknown, unknown>): number | null {
   const marketId = marketIdNumber(call.engine, call.parameter('marketId'));

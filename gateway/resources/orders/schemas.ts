@@ -24,7 +24,7 @@ const traded = {
   outcome,
   status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled']).meta({
     description:
-      'filled: all shares are, or what is left of the amount is less than 0.001 share costs next, or at the price of the order (0.999 without one) where nothing is offered',
+      'filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered: at the price of the order, or at 0.999 without one)',
   }),
   shares: shares.meta({ description: 'Shares traded at once' }),
   averagePrice: price.nullable().meta({ description: 'US dollars per share; null when nothing was traded' }),
@@ -32,7 +32,7 @@ const traded = {
 const settled = {
   fee: money.meta({
     description:
-      'US dollars: 0.5% of the amount of a buy that is filled, else of what was spent; the fees of the trades add up to it',
+      'US dollars: 0.5% of the amount of a filled buy, otherwise of what was spent; the sum of the fees of the trades',
   }),
   total: money.meta({ description: 'US dollars: spent plus fee, or received' }),
   unspent: money.meta({ description: 'US dollars of the amount that were neither spent nor held' }),

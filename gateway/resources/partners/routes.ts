@@ -1,7 +1,8 @@
 /**
- * Partners: money in and out of accounts, once per partner and reference. Anybody can be paid but the exchange itself; money is
- * withdrawn from, and balances are shown of, the users whom the partner registered. A partner is its name in the configuration:
- * another key under the same name is the same partner.
+ * Partners: deposits and withdrawals, each executed once per partner and reference. A partner can
+ * deposit for any user but the exchange itself. It can withdraw from, and see the balances of, only
+ * the users that it registered. A partner is a name in the configuration: two keys under one name
+ * are the same partner.
  */
 import type { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
@@ -25,7 +26,7 @@ export const partnerRoutes: Route[] = [
     path: '/partner/deposits',
     access: 'partner',
     summary:
-      'Money comes in, for any user; the same reference again gets the first answer. Accounts of the exchange take none',
+      'Deposit money for any user; the same reference again gets the first response. Accounts of the exchange take no deposits',
     query: PartnerQuery,
     body: TransferBody,
     responses: { 200: TransferReceipt },
@@ -41,7 +42,7 @@ export const partnerRoutes: Route[] = [
     path: '/partner/withdrawals',
     access: 'partner',
     summary:
-      'Money goes out, of a user who was registered with this key; the same reference again gets the first answer',
+      'Withdraw money of a user who was registered with this key; the same reference again gets the first response',
     query: PartnerQuery,
     body: TransferBody,
     responses: { 200: TransferReceipt },
@@ -56,7 +57,7 @@ export const partnerRoutes: Route[] = [
     method: 'GET',
     path: '/partner/users/:id',
     access: 'partner',
-    summary: 'A user, and the balance of one who was registered with this key',
+    summary: 'A user, with the balance if the user was registered with this key',
     query: PartnerQuery,
     responses: { 200: PartnerUser },
     errors: ['user_not_found'],

@@ -1,8 +1,8 @@
 /**
  * Accounts and sessions: register, sign in and out, change the password.
  *
- * A token leaves the process only when the registration or the password change that it belongs to is durable: it goes
- * out as part of an answer, and that waits for its sequence like every other.
+ * A token leaves the process only when its registration or password change is durable: it is part
+ * of a response, and every response waits for its sequence.
  */
 import { Code } from '../../../engine/interface/codes.js';
 import { ResultHead } from '../../../engine/interface/results.js';
@@ -27,7 +27,8 @@ export const signInRoutes: Route[] = [
     path: '/auth/register',
     access: 'open',
     takesPartnerKey: true,
-    summary: 'Make an account and sign in; with a partner’s key, an account of that partner for good',
+    summary:
+      'Create an account and sign in; with a partner’s key, the account permanently belongs to that partner',
     quota: 'signIns',
     query: NoQuery,
     body: RegisterBody,
@@ -104,7 +105,7 @@ export const signInRoutes: Route[] = [
     method: 'PUT',
     path: '/auth/password',
     access: 'session',
-    summary: 'Change the own password; every older token ends at once',
+    summary: 'Change your password; all older tokens are revoked at once',
     quota: 'signIns',
     query: NoQuery,
     body: PasswordBody,
@@ -119,7 +120,7 @@ export const signInRoutes: Route[] = [
       if (!(await isPasswordOf(call, userId, currentPassword))) return;
       const credential = await hashOrRefuse(call, newPassword);
       if (credential === null) return;
-      // While this waited, another change may have ended the session that asked for it.
+      // Meanwhile another change may have revoked this session.
       if (engine.credentialVersion(userId) !== before) {
         call.answerError(errorAnswer('token_revoked'));
         return;
@@ -149,7 +150,7 @@ export const signInRoutes: Route[] = [
   }),
 ];
 
-/** Null if the client has left meanwhile, or after telling it that there is no hash to be had now. */
+/** null if the client has left, or has been told that the exchange is too busy. */
 async function hashOrRefuse(
   call: RequestContext<unknown, unknown>,
   password: string,
@@ -161,8 +162,8 @@ async function hashOrRefuse(
 }
 
 /**
- * Whether the password is the user's. If not, the client has been told; a user who does not exist (0) takes the same
- * time as a wrong password.
+ * Whether the password is the user's. If not, the client has been told. A user who does not exist
+ * (0) takes as long as a wrong password.
  */
 async function isPasswordOf(
   call: RequestContext<unknown, unknown>,
@@ -182,7 +183,7 @@ async function isPasswordOf(
   return false;
 }
 
-/** Too many work on passwords, or the exchange stops: there is no hash to be had. */
+/** Refuses because too many passwords are being hashed, or the exchange is stopping. */
 function refuseBusy(call: RequestContext<unknown, unknown>): void {
   call.addHeader('Retry-After', '1');
   call.refuseUnavailable();

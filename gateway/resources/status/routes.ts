@@ -1,4 +1,4 @@
-/** For operators and load balancers: is the process alive, may it get traffic, and where does it stand. */
+/** For operators and load balancers: health, readiness, status, metrics. */
 
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -32,7 +32,7 @@ export const operationRoutes: Route[] = [
     path: '/ready',
     access: 'open',
     quota: null,
-    summary: 'Ready for traffic; else 503',
+    summary: 'Ready for traffic, or 503',
     query: NoQuery,
     responses: { 200: Ready },
     example: examples.ready,
@@ -73,7 +73,7 @@ export const operationRoutes: Route[] = [
     path: '/metrics',
     access: 'open',
     quota: null,
-    summary: 'Metrics, in the text form of Prometheus',
+    summary: 'Metrics in the Prometheus text format',
     query: NoQuery,
     produces: METRICS_TYPE,
     responses: { 200: MetricsText },

@@ -1,4 +1,6 @@
-/** Vault deposits as responses show them, and the receipts of staking, unstaking and claiming yield. */
+/**
+ * Vault deposits as responses show them, and the receipts of staking, unstaking and claiming yield.
+ */
 import { balanceOf, type ReceiptWriter, resultFields } from '../../http/receipt.js';
 import { micros } from '../../json/decimal.js';
 import { serializer, type Unwritten } from '../../json/serializer.js';

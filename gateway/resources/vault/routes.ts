@@ -67,7 +67,7 @@ export const vaultRoutes: Route[] = [
     method: 'POST',
     path: '/vaults/deposits/:depositId/unstake',
     access: 'session',
-    summary: 'Close a vault deposit: principal and yield go back to the balance',
+    summary: 'Close a vault deposit; principal and yield return to the balance',
     query: NoQuery,
     body: EmptyBody,
     idempotent: true,
@@ -136,8 +136,8 @@ const DAY_MS = PAYOUT_DELAY_MS;
 const DAYS_PER_YEAR = 365;
 
 /**
- * What a dollar that is staked now would earn in a year if every day were like the last 24 hours, rounded down to 6
- * places; null when nothing is staked.
+ * What a dollar that is staked now would earn in a year if every day were like the last 24 hours,
+ * rounded down to 6 places; null when nothing is staked.
  */
 function aprOf(engine: Engine): Decimal | null {
   const { stakedMicros } = engine.vault();
@@ -147,8 +147,8 @@ function aprOf(engine: Engine): Decimal | null {
 }
 
 /**
- * null if no deposit can have this id; the client has been told. With an idempotency key the id is 0 instead, which the
- * engine does not find, so that the refusal is remembered.
+ * null if no deposit can have this id; the client has been told. With an idempotency key the id is
+ * 0 instead, which the engine does not find, so that the refusal is remembered.
  */
 function depositIdOf(call: RequestContext<unknown, unknown>): number | null {
   const depositId = idNumber('d', call.parameter('depositId'));

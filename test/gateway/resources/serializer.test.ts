@@ -1,4 +1,7 @@
-/** Responses as they are written from their schemas: exact decimals, the fields of the schema and its order. */
+/**
+ * Responses as they are written from their schemas: exact decimals, the fields of the schema and
+ * its order.
+ */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { MAX_TOTAL_MICROS } from '../../../engine/interface/limits.js';
