@@ -1,5 +1,5 @@
 /**
- * The attacks that take seconds, as `npm run attack` runs them: forged tokens, races, and numbers that are none.
+ * The attacks that take seconds, as `npm run attack` runs them: forged tokens, races, and invalid numbers.
  * And the runner itself, which would be worthless if it took a broken promise for one that held.
  */
 import { execFile } from 'node:child_process';
@@ -35,7 +35,7 @@ function attack(folder: string, ...given: string[]): Promise<Ended> {
   });
 }
 
-test('forged tokens, races and numbers that are none break nothing', async () => {
+test('forged tokens, races and invalid numbers break nothing', async () => {
   const classes = ['tokens', 'races', 'numbers'];
   const all = await Promise.all(classes.map((name) => attack(parent, '--only', name)));
   for (const { exitCode, output } of all) {
