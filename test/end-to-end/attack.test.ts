@@ -1,6 +1,6 @@
 /**
- * The attacks that take seconds, as `npm run attack` runs them, and the runner itself: it must not take a broken
- * promise for one that held.
+ * The attacks that take seconds, as `npm run attack` runs them, and the runner itself, which must not
+ * count a broken promise as held.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';

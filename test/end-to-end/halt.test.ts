@@ -133,7 +133,7 @@ describe('a start that fails', () => {
     return (taken.address() as { port: number }).port;
   }
 
-  test('says why, and leaves the folder to whoever comes next', async () => {
+  test('says why, and leaves the folder to the next process', async () => {
     const folder = await newFolder();
     const feed: PriceFeed = {
       start: () => {

@@ -178,7 +178,7 @@ function tokensFor(path: string, { security = [] }: Operation): (string | undefi
 }
 
 describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
-  test('is from a snapshot and the rest, or from the whole journal, and comes to the same', async () => {
+  test('from a snapshot and the rest of the journal, or from the whole journal, leads to the same state', async () => {
     const [rest, , whole] = recoveries.map(({ commands }) => commands);
     expect(recoveries.map(({ commands }) => commands)).toEqual([rest, rest, whole, whole]);
     expect(rest).toBeGreaterThan(300);

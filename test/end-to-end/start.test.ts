@@ -143,7 +143,7 @@ describe('the configuration is judged before anything is made', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('a folder that has a journal is left as it is, also when its secret is no secret', async () => {
+  test('a folder that has a journal is left as it is, even if its secret is invalid', async () => {
     await expectOpen(start());
     const before = trace();
     await expectRefused(start({ PRICE_FEED: 'file:missing.csv' }), 'PRICE_FEED');

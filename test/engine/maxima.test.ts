@@ -10,7 +10,7 @@ import { Metric, Period, UserStatistics } from '../../engine/state/user-statisti
 import { UndoLog } from '../../engine/storage/undo.js';
 import { at, registration } from '../support/engine-support.js';
 
-test('as many codes as users may choose, of everyone: then nobody chooses more, but people still register', () => {
+test('once the maximum of chosen codes is reached nobody can choose another, but people still register', () => {
   const engine = new Engine();
   const register = (name: string): number => {
     engine.apply(registration(name, 0), at(0));
@@ -36,7 +36,7 @@ test('as many codes as users may choose, of everyone: then nobody chooses more, 
   const { userCount } = engine;
   expect(choose(userCount, 'one-more')).toBe(Code.limit_reached);
   expect(engine.referral(userCount)!.code).toBe(`Q${userCount.toString(36).toUpperCase().padStart(6, '0')}`);
-  // Back to an earlier one is no new one.
+  // Going back to an earlier code is not a new code.
   expect(choose(1, 'CODE-3')).toBe(Code.ok);
   expect(engine.referral(1)!.code).toBe('CODE-3');
   engine.checkInvariants();

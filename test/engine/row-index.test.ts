@@ -1,6 +1,6 @@
 /**
  * The index of rows against a plain map: growth that is under way for many operations, removal from either table,
- * keys that are none, and the undo log taking back what was done while it grew.
+ * invalid keys, and the undo log taking back what was done while it grew.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';

@@ -256,7 +256,7 @@ describe('one connection', () => {
     client.leave();
   });
 
-  test('a key that stands there twice, or is empty, is refused', async () => {
+  test('a key that is duplicated or empty is refused', async () => {
     const before = await server.state();
     for (const keys of [
       { 'idempotency-key': 'a', 'Idempotency-Key': 'a' },
@@ -363,7 +363,7 @@ describe('many connections', () => {
     });
   }
 
-  test('one address may open so many within ten seconds', async () => {
+  test('one address may open a limited number within ten seconds', async () => {
     await startWith({ total: 1_000, perAddress: 8 });
     expect(await seen('exchange_connections{kind="http"}')).toBe(1);
     const clients: RawConnection[] = [];

@@ -122,7 +122,7 @@ describe('a body in chunks that readers could cut differently', () => {
   );
 });
 
-test.each(REQUEST_CASES.map((raw) => [raw.name, raw] as const))('%s is no request', async (_name, raw) => {
+test.each(REQUEST_CASES.map((raw) => [raw.name, raw] as const))('%s is not a request', async (_name, raw) => {
   const before = ordersOfAda();
   judge(raw.name, raw.expected, await sendRaw(server.exchange.port, [raw.bytes(hidden)], true));
   expect(ordersOfAda()).toBe(before);
@@ -171,7 +171,7 @@ test.each(HONEST)('%s is taken by each route that takes one', async (_what, head
   }
 });
 
-test('a GET, a HEAD or an OPTIONS with a body of a known length is answered, and its body is no request', async () => {
+test('a GET, a HEAD or an OPTIONS with a body of a known length is answered, and its body is not a request', async () => {
   for (const method of ['GET', 'HEAD', 'OPTIONS']) {
     const before = ordersOfAda();
     const bytes = `${method} /api/health HTTP/1.1\r\nHost: x\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`;

@@ -61,7 +61,7 @@ describe('the feed clock', () => {
     expect(clock.delayUntilMs(START_MS + 20_001)).toBe(1);
   });
 
-  test('refuses to go back, and a speed that is none', () => {
+  test('refuses to go back, and an invalid speed', () => {
     const { clock } = feedClock(1);
     clock.runTo(START_MS + 10);
     expect(() => clock.runTo(START_MS + 9)).toThrow(/before/);

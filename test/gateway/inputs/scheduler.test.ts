@@ -167,7 +167,7 @@ describe('work', () => {
   });
 });
 
-describe('manners', () => {
+describe('restraint', () => {
   test('a submit that moves no deadline sets no timer', async () => {
     const { exchange } = await withMarket();
     exchange.scheduler.start();

@@ -108,7 +108,7 @@ describe('tokens', () => {
       'another user in place': `${header}.${part({ ...claims, sub: bob.userId })}.${signature}`,
       'a changed signature': `${header}.${payload}.${signature.slice(0, -2)}AA`,
       'without a subject': signed(OURS, { ver: 1, iat: IAT }, secret),
-      'a subject that is no id': signed(OURS, { ...claims, sub: 'ada' }, secret),
+      'a subject that is not an id': signed(OURS, { ...claims, sub: 'ada' }, secret),
       'a subject that is a number': signed(OURS, { ...claims, sub: 1 }, secret),
       'a user who does not exist': signed(OURS, { ...claims, sub: 'u99' }, secret),
       'without a version': signed(OURS, { sub: ada.userId, iat: IAT }, secret),
@@ -284,7 +284,7 @@ describe('the cookie', () => {
     }
   });
 
-  test('that stands there twice, with two values, signs nobody in', async () => {
+  test('sent twice with two values signs nobody in', async () => {
     const sessions = [`service-session=${ada.token}`, `service-session=${bob.token}`];
     for (const pairs of [sessions, sessions.toReversed(), [sessions[0]!, 'service-session=']]) {
       expect(error(await balanceWith({ cookie: pairs.join('; ') })), pairs.join()).toEqual([

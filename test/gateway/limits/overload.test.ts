@@ -55,7 +55,7 @@ test('the disk makes no progress', () => {
   expect(overload.refusesChange()).toBe(false);
 });
 
-test('a long time without commands is no stall', () => {
+test('a long time without commands is not a stall', () => {
   const { backlog, time, overload } = overloadOf();
   expect(overload.refusesChange()).toBe(false);
   time.nowMs = 10_000;

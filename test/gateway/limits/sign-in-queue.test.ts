@@ -1,6 +1,6 @@
 /**
- * Who works on a password next: fair shares by address, bounds, and what becomes of those who get no turn. What counts is the
- * order in which tasks are done, not how long they take.
+ * Whose password is checked next: fair shares by address, bounds, and what happens to requests that get no turn. What counts
+ * is the order in which tasks are done, not how long they take.
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -114,7 +114,7 @@ describe('turns', () => {
     expect(served.filter((name) => name.startsWith('known'))).toHaveLength(10);
   });
 
-  test('are lost by those who do not wait any more', async () => {
+  test('are lost by clients that no longer wait', async () => {
     const line = new Line();
     line.flood('a', 1);
     const gone = { isOver: false };
@@ -137,7 +137,7 @@ describe('turns', () => {
 });
 
 describe('bounds', () => {
-  test('on one address: what is more is refused at once, and nobody else is', async () => {
+  test('on one address: the excess is refused at once, and nobody else is', async () => {
     const line = new Line({ perAddress: 3 });
     line.flood('a', 6);
     line.flood('b', 3);
@@ -147,7 +147,7 @@ describe('bounds', () => {
     expect(line.queue.refusedCount).toBe(2);
   });
 
-  test('on all: a newcomer takes a place of whoever has most, not of those who have as little', async () => {
+  test('in total: a newcomer takes a place from the address with the most, not from one with as few', async () => {
     const line = new Line({ perLane: 4 });
     line.flood('busy', 1);
     line.flood('a', 3);
@@ -163,7 +163,7 @@ describe('bounds', () => {
     expect(line.refused).toEqual(['a/2', 'a/1', 'e/0']);
   });
 
-  test('count nobody who has gone', async () => {
+  test('do not count clients that have gone', async () => {
     const line = new Line({ perAddress: 2 });
     line.flood('busy', 1);
     const gone = { isOver: false };
@@ -178,7 +178,7 @@ describe('bounds', () => {
     ]);
   });
 
-  test('on time: whoever has waited so long is refused, though the task under way does not end', async () => {
+  test('on time: a request that has waited too long is refused, even if the task under way does not end', async () => {
     const line = new Line({ waitMs: 20 });
     line.flood('a', 3);
     await eventually(() => line.refused.length === 2);

@@ -120,7 +120,7 @@ describe('what is kept', () => {
 
   const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((a, b) => a + b, 0);
 
-  test.each(['/own', '/text', '/shared'])('%s: whoever reads late gets all of it', async (path) => {
+  test.each(['/own', '/text', '/shared'])('%s: a late reader gets all of it', async (path) => {
     await serve({});
     const client = await ask(path);
     expect(unsent.bytes).toBe(path === '/shared' ? WAITING_BYTES : WAITING);
@@ -180,7 +180,7 @@ describe('what is kept', () => {
       await eventually(() => client.received > BODY.byteLength && !client.isClosed);
   });
 
-  test('too much in all: the oldest of whoever has the most waiting are dropped', async () => {
+  test('too much in total: the oldest answers of the client with the most waiting are dropped', async () => {
     await serve({ bytes: 3 * WAITING });
     const [single, first, second] = [await ask('/own', '127.0.0.2'), await ask('/own'), await ask('/own')];
     expect(sum(unsent.dropCounts)).toBe(0);

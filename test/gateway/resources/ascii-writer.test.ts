@@ -36,7 +36,7 @@ test('numbers are those of the plain notation', () => {
   expect(written((out) => out.micros(NOTHING, largest - 740_992))).toBe('9007199253.999999');
 });
 
-test('what is no count is a bug', () => {
+test('a value that is not a count is a bug', () => {
   for (const value of [-1, Number.NaN, 2 ** 53]) {
     expect(() => written((out) => out.integer(NOTHING, value)), `${value}`).toThrow(RangeError);
   }

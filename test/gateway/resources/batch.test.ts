@@ -222,7 +222,7 @@ describe('what is not valid', () => {
     ['no list', good, 'operations'],
     ['an unknown op', [good, { ...good, op: 'hold' }], 'operations.1.op'],
     ['no op', [{ marketId: MARKET, outcome: 'UP', amount: 1 }], 'operations.0.op'],
-    ['what is no object', [good, 5], 'operations.1'],
+    ['an operation that is not an object', [good, 5], 'operations.1'],
     ['an unknown field', [good, { ...good, limit: 0.4 }], 'operations.1.limit'],
     ['a field of another op', [{ ...good, orderId: 'o1' }], 'operations.0.orderId'],
     ['no market', [good, { op: 'buy', outcome: 'UP', amount: 1 }], 'operations.1.marketId'],

@@ -172,7 +172,7 @@ describe('a refusal comes back byte for byte, and the key is used up', () => {
   });
 });
 
-describe('a key that is none', () => {
+describe('an invalid key', () => {
   test.each(KEYED)('is refused on %s', async (name) => {
     const [method, template] = name.split(' ') as [Change, string];
     const path = template
@@ -297,7 +297,7 @@ test('a success comes back byte for byte, on every operation that takes a key', 
 });
 
 describe('without a key', () => {
-  test('a partner’s reference brings back the first answer just so', async () => {
+  test('a partner’s reference replays the first answer in the same way', async () => {
     const rich = await server.registerByPartner('rich');
     for (const path of ['/partner/deposits', '/partner/withdrawals']) {
       const body = { userId: rich.userId, amount: 2.5, reference: `wire:${path.length}` };

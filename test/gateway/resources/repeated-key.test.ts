@@ -91,7 +91,7 @@ function repeats(node: Tree): boolean {
   return new Set(keys).size < keys.length || node.members.some(([, value]) => repeats(value));
 }
 
-test('of any JSON it is known whether it repeats a key', () => {
+test('a duplicated key is found in any JSON', () => {
   let repeated = 0;
   fc.assert(
     fc.property(tree, (drawn) => {
@@ -155,7 +155,7 @@ describe('over the API', () => {
     ROUTES.filter((route) => route.body !== undefined).map(
       (route) => [`${route.method} ${route.path}`, route] as const,
     ),
-  )('%s refuses a key that stands there twice', async (name, route) => {
+  )('%s refuses a duplicated key', async (name, route) => {
     const before = await server.state();
     const [raw, field] = RAW[name] ?? ['{"userId":"u1","userId":"u1"}', 'userId'];
     const path = route.path.replace(':marketId', MARKET).replace(':id', ada.userId).replace(/:\w+/g, 'o1');

@@ -112,7 +112,7 @@ describe('markets', () => {
     expect((await api.get(`${quote}?outcome=UP&amount=4`, maker.token)).json.shares).toBe(0);
   });
 
-  test('depth cuts the book after so many levels', async () => {
+  test('depth limits the number of levels in the book', async () => {
     const { json } = await api.get(`/markets/15m/${MARKET}/orderbook?depth=1`);
     expect(json.UP.bids).toHaveLength(1);
     expect((await api.get(`/markets/15m/${MARKET}/orderbook?depth=999`)).status).toBe(200);
@@ -427,7 +427,7 @@ describe('whose money a partner moves, and whose balance it sees', () => {
     expect((await api.get(`/users/${nobodys.userId}/balance`, nobodys.token)).json.available).toBe(10_001);
   });
 
-  test('money is withdrawn from the own users only, whoever paid them', async () => {
+  test('a partner withdraws only from its own users, whoever paid them', async () => {
     expect((await move('deposits', ours.userId, 5, OTHER)).json.balance).toBe(null);
     expect((await move('withdrawals', ours.userId)).status).toBe(200);
     for (const [userId, options] of [
@@ -463,7 +463,7 @@ describe('whose money a partner moves, and whose balance it sees', () => {
     expect(theirView.json).toMatchObject({ available: 10_001, held: 0, total: 10_001 });
   });
 
-  test('a key that is none registers nobody, and is told so before the body is looked at', async () => {
+  test('an invalid key registers nobody, and is refused before the body is read', async () => {
     const before = await server.state();
     for (const authorization of ['Bearer nonsense', 'Bearer', `Basic ${PARTNER_KEY}`, PARTNER_KEY]) {
       for (const body of [{ username: 'eve', password: PASSWORD }, { nothing: 'right' }]) {

@@ -71,7 +71,7 @@ test('an order that comes after the connection has ended stays, next to one that
   engine.checkInvariants();
 });
 
-test('a user without orders is no command', async () => {
+test('a user without orders causes no command', async () => {
   const { engine, add } = setUp(0);
   add(2);
   await cancels.finish();
@@ -81,7 +81,7 @@ test('a user without orders is no command', async () => {
   expect(engine.sequence).toBe(sequence);
 });
 
-test('after stop it tries no more; what is not a refusal is a bug, and ends the process', async () => {
+test('after stop it does not try again; an error that is not a refusal ends the process', async () => {
   const { seen, add } = setUp(Number.POSITIVE_INFINITY);
   add(1);
   await eventually(() => seen.refused > 2);

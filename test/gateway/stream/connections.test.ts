@@ -50,7 +50,7 @@ describe('what may be said', () => {
     ['a misspelt field', '{"op":"subscribe","channel":"markets"}', 'invalid_request', /channels is required/],
     ['no channels', '{"op":"subscribe","channels":[]}', 'invalid_request', /must name a channel/],
     ['channels of another type', '{"op":"subscribe","channels":"markets"}', 'invalid_request', /must be a/],
-    ['a channel that is no text', '{"op":"subscribe","channels":[7]}', 'invalid_request', /must be a string/],
+    ['a channel that is not a string', '{"op":"subscribe","channels":[7]}', 'invalid_request', /must be a string/],
     ['a channel twice', '{"op":"subscribe","channels":["markets","markets"]}', 'invalid_request', /contains a duplicate channel/],
     [
       'too many',
@@ -103,9 +103,9 @@ describe('what may be said', () => {
       'invalid_request',
       /markets is not subscribed/,
     ],
-    ['a token that is no text', '{"op":"auth","token":1}', 'invalid_request', /token must be a string/],
+    ['a token that is not a string', '{"op":"auth","token":1}', 'invalid_request', /token must be a string/],
     [
-      'a wish that is no yes or no',
+      'a flag that is not a boolean',
       '{"op":"auth","token":"","cancelOnDisconnect":"yes"}',
       'invalid_request',
       /boolean/,
@@ -150,7 +150,7 @@ describe('what may be said', () => {
     expect(ErrorBody.parse(await posted.json()).error.code).toBe('method_not_allowed');
   });
 
-  test('a fresh snapshot for who asks again, nothing any more for who has left', async () => {
+  test('a fresh snapshot for a client that asks again, nothing for one that has left', async () => {
     const client = await connect();
     await client.subscribe('prices:BTC', 'markets');
     server.feed.deliver('BTC', 100_001);

@@ -173,7 +173,7 @@ describe('durability', () => {
     expect(bench.tokensEnded).toEqual([]);
   });
 
-  test('tokens are told to have ended when that is durable', async () => {
+  test('the end of tokens is announced once it is durable', async () => {
     const bench = new Bench();
     bench.do({ kind: 'setCredential', userId: 2, credential: 'x' });
     expect(bench.tokensEnded).toEqual([]);
@@ -183,7 +183,7 @@ describe('durability', () => {
 });
 
 describe('numbers', () => {
-  test("they begin at the engine's sequence, have no gaps, and begin anew when nobody was subscribed for a while", async () => {
+  test("they begin at the engine's sequence, have no gaps, and start afresh when nobody was subscribed for a while", async () => {
     const bench = new Bench({ keptMs: 1_000 });
     const { channel, subscriber } = bench.follow(`book:${MARKET}`);
     const first = bench.engine.sequence;
@@ -221,7 +221,7 @@ describe('numbers', () => {
     expect(again.since(again.lastSequence - 1)).toHaveLength(1);
   });
 
-  test('a channel of an earlier run that begins anew at its own last number has missed nothing', async () => {
+  test('a channel of an earlier run that starts again at its own last number has missed nothing', async () => {
     const bench = new Bench({ keptMs: 0 });
     const { channel, subscriber } = bench.follow(`book:${MARKET}`);
     bench.do(bench.rest(1, 400));
@@ -280,7 +280,7 @@ describe('numbers', () => {
     ]);
   });
 
-  test('the last messages are kept for who was away: so many, and so many characters', async () => {
+  test('the last messages are kept for a client that was away, up to a count and a size', async () => {
     const bench = new Bench({ keptMessages: 5, keptCharacters: 2_000 });
     const { channel } = bench.follow('prices:BTC');
     const first = channel.lastSequence;

@@ -1,4 +1,4 @@
-/** Limits of the stream, over real sockets: what one connection, address or user may have, and what becomes of readers that are too slow. */
+/** Limits of the stream, over real sockets: what one connection, address or user may have, and what happens to slow readers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
 import type { Config } from '../../../gateway/config.js';

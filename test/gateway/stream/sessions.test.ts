@@ -69,7 +69,7 @@ test("another site's page gets nothing out of the cookie", async () => {
   });
 });
 
-test('a token that is none, is of nobody here, or has ended, is refused', async () => {
+test('a token that is invalid, of no user here, or ended is refused', async () => {
   expect(await refusal({ 'x-user-token': 'x.y.z' })).toEqual([401, 'invalid_token']);
   expect(await refusal({ cookie: 'service-session=nonsense' })).toEqual([401, 'invalid_token']);
   const eve = await server.register('eve');
@@ -154,7 +154,7 @@ test('after a restart tokens are verified first; what is sent at once with auth 
   expect(await refusal({ 'x-user-token': `${bob.token.slice(0, -2)}xx` })).toEqual([401, 'invalid_token']);
 });
 
-test('whoever hangs up in the middle of the handshake is no harm', async () => {
+test('a client that hangs up during the handshake does no harm', async () => {
   await server.close();
   server = await TestServer.start({}, server.folder);
   for (let i = 0; i < 20; i++) {

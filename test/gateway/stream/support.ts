@@ -44,7 +44,7 @@ export class StreamClient {
   private readonly joined = new Set<string>();
   readonly closed: Promise<Closing>;
   closing: Closing | null = null;
-  /** What was wrong with a message; thrown by whoever waits next. */
+  /** What was wrong with a message; thrown by the next wait. */
   private fault: unknown = null;
   private read = 0;
 
@@ -150,7 +150,7 @@ export class StreamClient {
     this.check();
   }
 
-  /** Leaves without a word, as when a machine or a network dies. */
+  /** Leaves without closing, as when a machine or a network dies. */
   async hangUp(): Promise<void> {
     this.socket.terminate();
     await this.closed;

@@ -95,18 +95,15 @@ describe('disagreement', () => {
     await journal.close();
   });
 
-  it.each(['frames', 'digest', 'hash'])(
-    'a byte flipped in the %s of a row that it comes to',
-    async (column) => {
-      const folder = folders.make();
-      await journalOf(folder, commands.slice(0, 2_000));
-      const at = await firstSequenceAfter(folder, 1_500);
-      await flip(folder, at, column);
-      const follower = start(folder, 2_000);
-      await eventually(() => expect(follower.disagreements.length).toBe(1));
-      expect(follower.disagreements[0]!.sequence).toBe(at);
-    },
-  );
+  it.each(['frames', 'digest', 'hash'])('a byte flipped in the %s of a row that it reads', async (column) => {
+    const folder = folders.make();
+    await journalOf(folder, commands.slice(0, 2_000));
+    const at = await firstSequenceAfter(folder, 1_500);
+    await flip(folder, at, column);
+    const follower = start(folder, 2_000);
+    await eventually(() => expect(follower.disagreements.length).toBe(1));
+    expect(follower.disagreements[0]!.sequence).toBe(at);
+  });
 
   it.each(['frames', 'digest', 'hash'])(
     'a byte flipped in the %s of a row that nobody replays, because a snapshot covers it, stops the start',
@@ -157,7 +154,7 @@ describe('disagreement', () => {
 });
 
 describe('snapshots', () => {
-  it('come after so many commands, the last three stay, and the history is never behind them', async () => {
+  it('come every given number of commands, the last three stay, and the history is never behind them', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -260,7 +257,7 @@ describe('snapshots', () => {
   });
 });
 
-describe('failures that are none of the journal', () => {
+describe('failures outside the journal', () => {
   it('a history that somebody else has locked is tried again, and goes on where it was', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });

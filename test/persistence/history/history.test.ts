@@ -443,7 +443,7 @@ describe('damage', () => {
     expect(follower.log.of('error').length).toBe(1);
   });
 
-  it('a byte flipped anywhere in the file: either every answer is right, or it is named and made again', async () => {
+  it('a byte flipped anywhere in the file: either every answer is right, or the damage is named and the history rebuilt', async () => {
     const folder = folders.copy(complete);
     const path = historyPath(folder);
     const bytes = readFileSync(path);
@@ -472,7 +472,7 @@ describe('damage', () => {
     expect(noticed).toBeGreaterThan(tries / 4);
   });
 
-  it('a file that is no database, and one that is cut short', async () => {
+  it('a file that is not a database, and one that is cut short', async () => {
     for (const make of [
       () => Buffer.from('not a database at all'.repeat(400)),
       (good: Buffer) => good.subarray(0, good.length >> 1),
@@ -486,7 +486,7 @@ describe('damage', () => {
     }
   });
 
-  it('a history of the version before is made anew', async () => {
+  it('a history of an earlier version is rebuilt', async () => {
     const folder = folders.copy(complete);
     const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
     await execute(database, `PRAGMA user_version = ${HISTORY_VERSION - 1}`);

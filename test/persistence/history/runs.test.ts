@@ -472,7 +472,7 @@ describe('entries that wait for a transaction', () => {
   }
 });
 
-it('a journal comes to the same entries however it is cut into transactions', async () => {
+it('a journal gives the same entries however it is cut into transactions', async () => {
   const commands = dayOfCommands();
   const cut = async (commandsAtOnce: number): Promise<{ entries: object[][]; runs: number }> => {
     const folder = folders.make();

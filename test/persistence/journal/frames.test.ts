@@ -243,7 +243,7 @@ describe('bytes that are no frame', () => {
     );
   });
 
-  it('never does anything but refuse, or read another command that is written just so', () => {
+  it('only ever refuses, or reads another command that is written in exactly this way', () => {
     let refusals = 0;
     fc.assert(
       fc.property(anyCommand, time, fc.nat(), fc.integer({ min: 1, max: 255 }), (command, atMs, at, flip) => {

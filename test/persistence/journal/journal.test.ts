@@ -1,5 +1,5 @@
 /**
- * The journal: what is committed is read back, in every way of reading, by whoever reads.
+ * The journal: what is committed is read back, in every way of reading and by every reader.
  */
 import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

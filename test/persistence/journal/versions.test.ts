@@ -27,7 +27,7 @@ function sha256(pieces: Iterable<string | Uint8Array>): string {
   return hash.digest('hex').slice(0, 32);
 }
 
-it('the same commands come to the same bytes as ever', async () => {
+it('the same commands give the same bytes as in every earlier version', async () => {
   const folder = folders.make();
   const exchange = await ReplayExchange.open(folder, 'versions');
   await exchange.run(900);

@@ -89,7 +89,7 @@ describe('a flipped bit in the journal', () => {
     expect((await replayTool(folder, 'state', '--json')).out).toBe('');
   });
 
-  it('is no matter to what does not read so far', async () => {
+  it('does not matter to a command that does not read that far', async () => {
     const folder = folders.copy(stopped);
     const { firstSequence } = batches[17]!;
     await flip(folder, firstSequence, 'frames');
@@ -205,7 +205,7 @@ describe('a journal that is whole but not true', () => {
     expect(out.trimEnd().split('\n').length).toBe(lastSequence());
   });
 
-  it('frames that are none', async () => {
+  it('invalid frames', async () => {
     const folder = folders.copy(stopped);
     const firstSequence = lastSequence() + 1;
     const journal = await openJournal({ folder });

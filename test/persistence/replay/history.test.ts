@@ -393,7 +393,7 @@ describe('a history that is not', () => {
     expect(found).toBeGreaterThan(flips / 2);
   });
 
-  it('a file that is cut short, and one that is no database', async () => {
+  it('a file that is cut short, and one that is not a database', async () => {
     const folder = folders.copy(whole);
     const path = join(folder, 'history.db');
     truncateSync(path, 9_000);

@@ -412,9 +412,9 @@ describe('a request that makes no sense', () => {
     ['an unknown user of events', ['events', '--user', 'u999'], /no user u999/],
     ['an unknown user of state', ['state', '--user', 'u999'], /no user u999/],
     ['a user that had not come yet', ['state', '--at', '4', '--user', 'u9'], /no user u9: at sequence 4/],
-    ['what is no user', ['explain', '--user', '12'], /"12" is not a user id/],
+    ['an invalid user', ['explain', '--user', '12'], /"12" is not a user id/],
     ['nobody to explain', ['explain'], /--user <id>' not specified/],
-    ['what is no market', ['events', '--market', 'btc'], /"btc" is not a market id/],
+    ['an invalid market', ['events', '--market', 'btc'], /"btc" is not a market id/],
     [
       'a market of another asset',
       ['events', '--market', 'doge-15m-1763700300'],
@@ -425,7 +425,7 @@ describe('a request that makes no sense', () => {
       ['state', '--market', 'btc-15m-1763000100'],
       /no market btc-15m-1763000100/,
     ],
-    ['what is no number of rows', ['audit', '--limit', 'x'], /"x" is not a number of rows/],
+    ['an invalid number of rows', ['audit', '--limit', 'x'], /"x" is not a number of rows/],
     ['too many arguments', ['verify', 'it'], /too many arguments/],
   ];
   it.each(cases)('%s: says so, prints nothing else, and ends with 2', async (_name, args, message) => {
@@ -448,7 +448,7 @@ describe('a request that makes no sense', () => {
     expect(unsaid.err).toContain("'--data <folder>' not specified");
   });
 
-  it('help is no error, and has examples', async () => {
+  it('help is not an error, and has examples', async () => {
     for (const args of [['--help'], ['help'], ['state', '--help'], ['help', 'events']]) {
       const { status, out, err } = await runTool(...args);
       expect([status, err]).toEqual([0, '']);

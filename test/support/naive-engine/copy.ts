@@ -10,7 +10,7 @@ export function copyOf(state: NaiveState): NaiveState {
   return { ...state, ...deepCopy({ users: state.users, markets: state.markets, events: state.events }) };
 }
 
-/** The command in the words of a tape, which knows no -0. */
+/** The command as the journal holds it, which has no -0. */
 export function withoutMinusZero(command: Command): Command {
   return deepCopy(command);
 }
