@@ -281,7 +281,7 @@ describe('few descriptors', () => {
   test('what a start needs at least is less for fewer connections', () => {
     expect(() => within(191)).toThrow('needs at least 192');
     expect(() => within(147, { total: 20, perAddress: 0, streamsPerAddress: 0 })).toThrow(
-      'needs 148 at least',
+      'needs at least 148',
     );
   });
 });
