@@ -276,7 +276,7 @@ describe('the configuration', () => {
     expect(readConfig({})).toEqual({
       host: '127.0.0.1',
       port: 3_000,
-      dataFolder: '../data',
+      dataFolder: './data',
       assets: ['BTC', 'ETH', 'SOL'],
       feed: { kind: 'simulated', seed: 1, speed: 1 },
       startingBalanceMicros: 10_000_000_000,

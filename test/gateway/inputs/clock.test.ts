@@ -64,7 +64,7 @@ describe('the feed clock', () => {
   test('refuses to go back, and an invalid speed', () => {
     const { clock } = feedClock(1);
     clock.runTo(START_MS + 10);
-    expect(() => clock.runTo(START_MS + 9)).toThrow(/before/);
+    expect(() => clock.runTo(START_MS + 9)).toThrow(/which is after/);
     for (const speed of [0, -1, Number.NaN, Number.POSITIVE_INFINITY])
       expect(() => new FeedClock({ startsAtMs: START_MS, speed })).toThrow(/positive number/);
     expect(() => new FeedClock({ startsAtMs: 1.5, speed: 1 })).toThrow(/not a time/);
@@ -180,7 +180,7 @@ describe('the system clock', () => {
     expect(clock.nowMs()).toBe(START_MS + 30 * MINUTE);
     expect(words).toEqual([
       expect.stringContaining('was set'),
-      expect.stringMatching(/^error: .*start again/),
+      expect.stringMatching(/^error: .*restart the exchange/),
     ]);
     // Put right.
     set(-HOUR - SECOND);

@@ -51,7 +51,12 @@ describe('what may be said', () => {
     ['no channels', '{"op":"subscribe","channels":[]}', 'invalid_request', /must name a channel/],
     ['channels of another type', '{"op":"subscribe","channels":"markets"}', 'invalid_request', /must be a/],
     ['a channel that is not a string', '{"op":"subscribe","channels":[7]}', 'invalid_request', /must be a string/],
-    ['a channel twice', '{"op":"subscribe","channels":["markets","markets"]}', 'invalid_request', /contains a duplicate channel/],
+    [
+      'a channel twice',
+      '{"op":"subscribe","channels":["markets","markets"]}',
+      'invalid_request',
+      /contains a duplicate channel/,
+    ],
     [
       'too many',
       { op: 'subscribe', channels: Array.from({ length: 51 }, (_, i) => `book:${i}`) },
