@@ -50,7 +50,12 @@ describe('what may be said', () => {
     ['a misspelt field', '{"op":"subscribe","channel":"markets"}', 'invalid_request', /channels is required/],
     ['no channels', '{"op":"subscribe","channels":[]}', 'invalid_request', /must name a channel/],
     ['channels of another type', '{"op":"subscribe","channels":"markets"}', 'invalid_request', /must be a/],
-    ['a channel that is not a string', '{"op":"subscribe","channels":[7]}', 'invalid_request', /must be a string/],
+    [
+      'a channel that is not a string',
+      '{"op":"subscribe","channels":[7]}',
+      'invalid_request',
+      /must be a string/,
+    ],
     [
       'a channel twice',
       '{"op":"subscribe","channels":["markets","markets"]}',
