@@ -2,13 +2,13 @@
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { AccountView } from '../../../engine/interface/views.js';
 import { errorAnswer } from '../../http/errors.js';
-import { pageOf } from '../../http/paging.js';
 import { type ReceiptWriter, resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { NoQuery, PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
+import { pageOf } from '../paging.js';
 import {
   Balance,
   OwnReferral,

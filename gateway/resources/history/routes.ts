@@ -9,12 +9,12 @@ import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js'
 import { PAGE_END_BYTES } from '../../../persistence/history/requests.js';
 import type { LeaderboardCursor } from '../../../persistence/leaderboard/leaderboard.js';
 import { errorAnswer } from '../../http/errors.js';
-import { cursorOf, type PageRequest, refuseCursor, startOf } from '../../http/paging.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
+import { cursorOf, type PageRequest, refuseCursor, startOf } from '../paging.js';
 import * as examples from './examples.js';
 import { isListed, readHistory } from './read.js';
 import {

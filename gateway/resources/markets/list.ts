@@ -13,9 +13,9 @@ import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import type { MarketRecord, Page } from '../../../persistence/history/requests.js';
 import { viewOfPast } from '../../../persistence/history/requests.js';
-import { cursorOf, type PageRequest } from '../../http/paging.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { readHistory } from '../history/read.js';
+import { cursorOf, type PageRequest } from '../paging.js';
 import { marketText } from './views.js';
 
 export interface MarketsWanted extends PageRequest {

@@ -4,11 +4,11 @@ import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../../engin
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import { errorAnswer } from '../../http/errors.js';
-import { startOf } from '../../http/paging.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { NoQuery } from '../../json/fields.js';
 import { isListed, readHistory } from '../history/read.js';
+import { startOf } from '../paging.js';
 import * as examples from './examples.js';
 import { answerMarkets, listName } from './list.js';
 import { orderbookBytes } from './orderbook.js';

@@ -1,12 +1,12 @@
 /** Orders: buy, sell, cancel, claim, and the list of resting orders. All need a session. */
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
-import { pageOf } from '../../http/paging.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody, NoQuery, PagedQuery } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
 import { serializer } from '../../json/serializer.js';
+import { pageOf } from '../paging.js';
 import { buyCommand, sellCommand } from './commands.js';
 import * as examples from './examples.js';
 import { orderReceipt } from './order-receipt.js';

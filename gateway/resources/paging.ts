@@ -4,8 +4,8 @@
  * by count, so new entries do not shift a page.
  */
 
-import { invalidRequest } from './errors.js';
-import type { RequestContext } from './request-context.js';
+import { invalidRequest } from '../http/errors.js';
+import type { RequestContext } from '../http/request-context.js';
 
 export interface PageRequest {
   limit: number;
