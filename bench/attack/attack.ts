@@ -1,8 +1,8 @@
 /**
  * What an attack is. It does something to an exchange that a client, a disk or an operator could do, and holds
- * the exchange to its promises. An attack resolves to a figure for the report, or rejects: with {@link
- * BrokenPromise} when a promise did not hold, with {@link CannotRun} when this machine does not offer what the
- * attack needs. Any other error counts as a broken promise.
+ * the exchange to its promises. An attack resolves to a figure for the report, or rejects (promises.ts): with
+ * BrokenPromise when a promise did not hold, with CannotRun when this machine does not offer what the attack needs.
+ * Any other error counts as a broken promise.
  */
 import type { Stage } from './stage.js';
 

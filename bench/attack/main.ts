@@ -40,8 +40,9 @@ const CLASSES: readonly AttackClass[] = [
   stop,
   kill,
   fullDisk,
-  damage,
   unread,
+  // The last, because it tries as much as the time allows.
+  damage,
 ];
 
 interface Settings {
