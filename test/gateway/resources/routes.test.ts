@@ -469,7 +469,7 @@ describe('whose money a partner moves, and whose balance it sees', () => {
       for (const body of [{ username: 'eve', password: PASSWORD }, { nothing: 'right' }]) {
         const answer = await api.send('POST', '/auth/register', body, { headers: { authorization } });
         expect([answer.status, answer.json.error.code]).toEqual([403, 'partner_key_required']);
-        expect(answer.json.error.message).toMatch(/Leave it out/);
+        expect(answer.json.error.message).toMatch(/Omit it/);
       }
     }
     expect(await server.state()).toEqual(before);
