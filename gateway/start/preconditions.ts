@@ -3,7 +3,7 @@
  * succeed creates no journal and does not touch an existing one.
  */
 import { createServer } from 'node:net';
-import { createPrivateFolder, proveRoom } from '../../persistence/storage/files.js';
+import { proveRoom } from '../../persistence/storage/files.js';
 import { readSecret } from '../auth/secret.js';
 import { withVariable } from './config-error.js';
 
@@ -20,13 +20,12 @@ interface Preconditions {
 }
 
 /**
- * Checks the address and the secret. Last, creates the data folder if there is none.
+ * Checks the secret and the address. Creates nothing.
  * @throws ConfigError that names the variable; an Error for the address. Both are for the operator.
  */
 export async function checkPreconditions({ dataFolder, host, port }: Preconditions): Promise<void> {
   await withVariable('DATA_FOLDER', () => readSecret(dataFolder));
   if (port !== 0) await checkAddress(host, port);
-  await withVariable('DATA_FOLDER', () => createPrivateFolder(dataFolder));
 }
 
 /** Listens for a moment with the exclusive use that the exchange needs. */

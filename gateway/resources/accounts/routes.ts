@@ -1,4 +1,5 @@
 /** Accounts: profile, balance, positions, referral. */
+
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { AccountView } from '../../../engine/interface/views.js';
 import { errorAnswer } from '../../http/errors.js';
@@ -9,6 +10,7 @@ import { NoQuery, PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import { readHistory } from '../history/read.js';
 import { pageOf } from '../paging.js';
+import * as examples from './examples.js';
 import {
   Balance,
   OwnReferral,
@@ -32,8 +34,6 @@ const positionsText = serializer(Positions);
 const profileText = serializer(Profile);
 const ownReferralText = serializer(OwnReferral);
 const publicReferralText = serializer(PublicReferral);
-
-import * as examples from './examples.js';
 
 export const userRoutes: Route[] = [
   defineRoute({
