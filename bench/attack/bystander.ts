@@ -33,7 +33,7 @@ export class Bystander {
     return bystander;
   }
 
-  /** What an attack did to it. Measuring starts anew. @throws BrokenPromise */
+  /** What an attack did to it. Starts a new measurement. @throws BrokenPromise */
   judge(): Samples {
     const { latencies } = this;
     this.latencies = new Samples();

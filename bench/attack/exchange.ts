@@ -1,7 +1,7 @@
 /**
  * The built exchange as a process of its own, to be attacked. Its log is in a file beside its data folder.
  *
- * Always holds: it has no environment variable but those that it is given; whoever starts it ends it.
+ * Always holds: it has no environment variable but those that it is given; the caller that starts it ends it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';

@@ -28,7 +28,7 @@ export function filesOf(folder: string): string[] {
 
 /**
  * Hashes of all files, to see whether any was changed. Left out are empty files, which say nothing, and SQLite's
- * index of a -wal file, which every reader makes anew.
+ * index of a -wal file, which every reader rebuilds.
  */
 export function hashesOf(folder: string): string {
   const hash = (name: string) =>

@@ -36,7 +36,7 @@ export class RowIndex implements Undoable {
     let slot = this.slotOf(key);
     for (;;) {
       const found = this.keys[slot]!;
-      // Before the comparison: 0 marks an empty slot, whose row is stale, and is no key.
+      // Before the comparison: 0 marks an empty slot, whose row is stale, and is not a key.
       if (found === 0) return this.oldKeys === null ? 0 : this.getOld(this.oldKeys, key);
       if (found === key) return this.rows[slot]!;
       slot = (slot + 1) & this.mask;
@@ -111,7 +111,7 @@ export class RowIndex implements Undoable {
 
   private getOld(oldKeys: Float64Array, key: number): number {
     const place = this.placeInOld(oldKeys, key);
-    // What is no key must not be taken for a mark.
+    // A number that is not a key must not be taken for a mark.
     return place === -1 || !(key > 0) ? 0 : this.oldRows[place]!;
   }
 

@@ -20,7 +20,7 @@ export const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'A partner key. A user who is registered with it belongs to that partner permanently, whoever makes deposits',
+      'A partner key. A user who is registered with it belongs to that partner permanently, even if other partners make deposits',
   },
 };
 

@@ -242,7 +242,7 @@ export class RandomCommands {
     return null;
   }
 
-  /** A command with a key, half the time of a kind that is as likely as any other. */
+  /** A command with a key. Half of them are of any kind with equal probability. */
   private earlierKeyed(): KeyedCommand {
     const { random } = this;
     if (random.chance(0.5)) return random.pick(random.chance(0.7) ? this.keyed.slice(-20) : this.keyed);

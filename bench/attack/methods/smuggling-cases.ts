@@ -136,7 +136,7 @@ export const CHUNK_CASES: readonly RawCase[] = [
   oddChunks('a space before the size', (hidden) => ` 2\r\n{}\r\n${LAST}${hidden}`),
 ];
 
-/** What is no request, whatever it asks for. */
+/** Bytes that are not a valid request. */
 export interface RawRequest {
   name: string;
   expected: 'refused' | 'ignored';
