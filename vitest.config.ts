@@ -1,7 +1,7 @@
 /**
- * Two projects. `quick` (npm run test:quick) has the tests that start no process and no thread: they need no build.
- * `built` has the others, whose threads and processes run dist/. What a test imports, directly or through other files,
- * decides where it belongs.
+ * Two projects. `quick` (npm run test:quick) has the tests that start no process and no thread:
+ * they need no build. `built` has the others, whose threads and processes run dist/. What a test
+ * imports, directly or through other files, decides where it belongs.
  */
 import { defineConfig } from 'vitest/config';
 import { reachableFrom, sourcesOf } from './test/support/sources.js';
@@ -20,10 +20,14 @@ export default defineConfig({
   test: {
     testTimeout: 120_000,
     hookTimeout: 60_000,
-    // One more than two cores: a file that waits for a clock or a child process leaves its core to another.
+    // One more than two cores: a file that waits for a clock or a child process leaves its core to
+    // another.
     maxWorkers: 3,
     projects: [
-      { extends: true, test: { name: 'quick', include: tests.filter((path) => !startsAnother(path)) } },
+      {
+        extends: true,
+        test: { name: 'quick', include: tests.filter((path) => !startsAnother(path)) },
+      },
       { extends: true, test: { name: 'built', include: tests.filter(startsAnother) } },
     ],
   },

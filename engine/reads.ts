@@ -199,7 +199,9 @@ export class Reads {
     const slot = markets.find(marketId);
     if (slot === 0 || markets.status.values[slot] !== Status.ACTIVE) return 0;
     const book = markets.book(slot);
-    return side === Side.BUY ? book[0].lots.values[upTicks]! : book[1].lots.values[MICROS_PER_SET - upTicks]!;
+    return side === Side.BUY
+      ? book[0].lots.values[upTicks]!
+      : book[1].lots.values[MICROS_PER_SET - upTicks]!;
   }
 
   /** The effect that an order would have now; null if the market is unknown or not active. */
@@ -368,7 +370,11 @@ export class Reads {
 
 function levelsOf(ladder: Ladder, maxCount: number): DepthLevel[] {
   const levels: DepthLevel[] = [];
-  for (let level = ladder.best(); level !== 0 && levels.length < maxCount; level = ladder.nextBelow(level)) {
+  for (
+    let level = ladder.best();
+    level !== 0 && levels.length < maxCount;
+    level = ladder.nextBelow(level)
+  ) {
     levels.push({ priceTicks: level, sizeLots: ladder.lots.values[level]! });
   }
   return levels;

@@ -73,7 +73,8 @@ function dollars(standard: number, maxMicros: number) {
   const max = maxMicros / MICRO_SCALE;
   return number({ standard, min: 0, max, integer: false }).transform((value, context) => {
     const micros = scaledInteger(value, MICRO_SCALE);
-    if (Number.isNaN(micros)) context.addIssue({ code: 'custom', message: 'has more than 6 decimal places' });
+    if (Number.isNaN(micros))
+      context.addIssue({ code: 'custom', message: 'has more than 6 decimal places' });
     return micros;
   });
 }
@@ -161,8 +162,14 @@ const Variables = z.object({
     `${STREAM_LIMITS.operationsPerSecond}/${STREAM_LIMITS.operationsBurst}`,
     CHANNELS_PER_MESSAGE,
   ),
-  STREAM_BACKLOG_BYTES: number({ standard: STREAM_LIMITS.backlogBytes, min: 65_536, max: 1_000_000_000 }),
-  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  STREAM_BACKLOG_BYTES: number({
+    standard: STREAM_LIMITS.backlogBytes,
+    min: 65_536,
+    max: 1_000_000_000,
+  }),
+  LOG_LEVEL: z
+    .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
+    .default('info'),
 });
 type Variables = z.output<typeof Variables>;
 
@@ -275,6 +282,8 @@ function readKeyFile(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new ConfigError(`PARTNER_KEYS names a file that cannot be read: ${(error as Error).message}`);
+    throw new ConfigError(
+      `PARTNER_KEYS names a file that cannot be read: ${(error as Error).message}`,
+    );
   }
 }

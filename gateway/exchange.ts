@@ -55,9 +55,9 @@ export interface ExchangeOptions {
 }
 
 /**
- * Time that a stop allows the requests in flight, with the clients that read their answers, and then
- * the stream. The rest of the stop has no limit: accepted commands become durable however slow the
- * disk is, and the follower ends its batch.
+ * Time that a stop allows the requests in flight, with the clients that read their answers, and
+ * then the stream. The rest of the stop has no limit: accepted commands become durable however slow
+ * the disk is, and the follower ends its batch.
  */
 const STOP_MS = { requests: 2_500, stream: 1_000 };
 
@@ -84,7 +84,9 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { dataFolder: folder, acceptMissingMark } = config;
   const ticks = options.inputs === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
-  const data = await withVariable('DATA_FOLDER', () => DataFolder.lock({ folder, acceptMissingMark }));
+  const data = await withVariable('DATA_FOLDER', () =>
+    DataFolder.lock({ folder, acceptMissingMark }),
+  );
   started.add(() => data.release());
   const engine = await recoverEngine(data, log);
   if (options.inputs === undefined) {
@@ -183,7 +185,10 @@ function makeRoom(engine: Engine): void {
  * Trading is halted if the follower fails for good or disagrees with the engine: further commands
  * might be executed on a wrong state. The process stays up for inspection.
  */
-function startFollower({ config, log }: ExchangeOptions, sequencer: WatchedSequencer): Follower | null {
+function startFollower(
+  { config, log }: ExchangeOptions,
+  sequencer: WatchedSequencer,
+): Follower | null {
   if (!config.follower) return null;
   return new Follower({
     folder: config.dataFolder,
@@ -271,7 +276,9 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
  * called.
  */
 function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
-  return new Promise((resolve) => sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }));
+  return new Promise((resolve) =>
+    sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }),
+  );
 }
 
 function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
@@ -294,7 +301,8 @@ function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
     startedAtMs: clock.nowMs(),
     isStopping,
     notReady: () => (isStopping() ? 'stopping' : sequencer.halted),
-    warning: () => (follower === null || follower.status.trouble === null ? null : FOLLOWER_WARNING),
+    warning: () =>
+      follower === null || follower.status.trouble === null ? null : FOLLOWER_WARNING,
     halted: () => sequencer.halted,
     fail,
   };

@@ -23,7 +23,8 @@ async function main(): Promise<void> {
   // No client is answered: only the journal says what happened.
   const onFatal = () => process.exit(1);
   const exchange = await startExchange({ config, log, onFatal });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void shutDown(exchange));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => void shutDown(exchange));
   console.log(firstTrade(exchange.port, config.host, config.assets[0]!));
 }
 

@@ -50,7 +50,10 @@ interface DerivedFiles {
  *   FolderDisturbed when an exchange was started on the folder meanwhile, which cannot happen under
  *   the folder's lock.
  */
-export async function judgeFolder(folder: string, options: JudgementOptions): Promise<FoundJournal> {
+export async function judgeFolder(
+  folder: string,
+  options: JudgementOptions,
+): Promise<FoundJournal> {
   // Before the journal, so that a journal that is being written is never behind the files made from
   // it.
   const derived = await derivedFilesOf(folder);
@@ -64,9 +67,14 @@ export async function judgeFolder(folder: string, options: JudgementOptions): Pr
   try {
     const end = await reader.provenEnd();
     await reader.checkStructure(end.sequence);
-    if (writeVersion > WRITE_VERSION_MAX) throw notWritable(join(folder, JOURNAL_FILE), end.sequence);
+    if (writeVersion > WRITE_VERSION_MAX)
+      throw notWritable(join(folder, JOURNAL_FILE), end.sequence);
     checkDerivedFiles(derived, end.sequence);
-    return { isNew: false, end, notice: noticeOf(folder, reader.markState, end, options.acceptMissingMark) };
+    return {
+      isNew: false,
+      end,
+      notice: noticeOf(folder, reader.markState, end, options.acceptMissingMark),
+    };
   } catch (error) {
     if (error instanceof JournalError && wasDisturbed()) {
       throw new FolderDisturbed(`an exchange was started on ${folder} meanwhile: run this again`);
@@ -163,7 +171,8 @@ async function historySequence(folder: string): Promise<number> {
       await closeDatabase(database);
     }
   } catch (error) {
-    const isDamage = error instanceof HistoryDamage || (error as { errno?: number }).errno !== undefined;
+    const isDamage =
+      error instanceof HistoryDamage || (error as { errno?: number }).errno !== undefined;
     if (!isDamage) throw error;
     return 0;
   }

@@ -77,7 +77,13 @@ export async function recoverFromSnapshot(options: {
     after: position,
     elapsedMs,
   });
-  const figures = { snapshotSequence: position.sequence, loadMs, replayMs: durationMs, batches, commands };
+  const figures = {
+    snapshotSequence: position.sequence,
+    loadMs,
+    replayMs: durationMs,
+    batches,
+    commands,
+  };
   log.info(
     {
       sequence: engine.sequence,
@@ -150,7 +156,10 @@ export class Replay {
     for (let sequence = batch.firstSequence; sequence <= batch.lastSequence; sequence++) {
       const command = this.read(sequence);
       if (command === null)
-        throw mismatch(sequence, `is missing from its row, which should end at ${batch.lastSequence}`);
+        throw mismatch(
+          sequence,
+          `is missing from its row, which should end at ${batch.lastSequence}`,
+        );
       this.applyOne(command, sequence);
     }
     if (this.read(batch.lastSequence + 1) !== null) {
@@ -176,7 +185,11 @@ export class Replay {
       this.engine.apply(command, atMs);
       this.applied(command, atMs);
     } catch (error) {
-      throw mismatch(sequence, `(${command.kind}) cannot be applied: ${(error as Error).message}`, error);
+      throw mismatch(
+        sequence,
+        `(${command.kind}) cannot be applied: ${(error as Error).message}`,
+        error,
+      );
     }
     if (this.engine.sequence !== sequence)
       throw mismatch(sequence, `has the sequence ${this.engine.sequence} in the engine`);

@@ -225,7 +225,9 @@ export class Sequencer {
 
   private refusal(): SubmitRefused {
     if (this.fatal !== null) {
-      return new SubmitRefused(`the exchange has stopped: ${this.fatal.message}`, { cause: this.fatal });
+      return new SubmitRefused(`the exchange has stopped: ${this.fatal.message}`, {
+        cause: this.fatal,
+      });
     }
     return new SubmitRefused(
       this.closing ? 'the exchange is closing' : 'too many commands wait for the disk',

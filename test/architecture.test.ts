@@ -1,15 +1,18 @@
 /**
- * The rules of the architecture, checked against the source: which folders there are, which may import which, and what
- * the engine must never call.
+ * The rules of the architecture, checked against the source: which folders there are, which may
+ * import which, and what the engine must never call.
  */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT, reachableFrom, type Source, sourcesOf } from './support/sources.js';
 
 /** The folders at the top, lowest first. Each imports from itself and from those below it. */
 const FOLDERS = ['engine', 'persistence', 'gateway', 'bench', 'test'];
-/** What else stands at the top: the checks that run on every change, and what a checkout does not hold. */
+/**
+ * What else stands at the top: the checks that run on every change, and what a checkout does not
+ * hold.
+ */
 const OTHER_FOLDERS = ['.ci', '.git', 'node_modules', 'dist', 'data', 'coverage'];
 /** The engine's rooms, lowest first; the last two are files. */
 const ENGINE_ROOMS = ['storage', 'interface', 'state', 'rules', 'reads', 'engine'];
@@ -32,7 +35,10 @@ function floorOf(path: string): number {
   return ENGINE_ROOMS.indexOf(path.split('/')[1]!.replace(/\.ts$/, ''));
 }
 
-/** Files that import each other, directly or by way of others: each group is a cycle, types included. */
+/**
+ * Files that import each other, directly or by way of others: each group is a cycle, types
+ * included.
+ */
 function cycles(sources: readonly Source[]): string[][] {
   const targetsOf = new Map(sources.map((source) => [source.path, source.targets]));
   const reached = new Map(
@@ -60,7 +66,8 @@ describe('folders', () => {
 
   test(`none holds more than ${MAX_FILES_PER_FOLDER} source files`, () => {
     const counts = new Map<string, number>();
-    for (const { path } of everything) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+    for (const { path } of everything)
+      counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
     expect([...counts].filter(([, count]) => count > MAX_FILES_PER_FOLDER)).toEqual([]);
   });
 });
@@ -126,13 +133,15 @@ describe('the engine is pure', () => {
 
   test.each(BANNED)('it never says %s', (word) => {
     const pattern = new RegExp(`\\b${word.replace('.', '\\.')}\\b`);
-    expect(engine.filter((source) => pattern.test(codeOf(source))).map((source) => source.path)).toEqual([]);
+    expect(
+      engine.filter((source) => pattern.test(codeOf(source))).map((source) => source.path),
+    ).toEqual([]);
   });
 
   test('it has no fractional number', () => {
-    expect(engine.filter((source) => /\b\d+\.\d/.test(codeOf(source))).map((source) => source.path)).toEqual(
-      [],
-    );
+    expect(
+      engine.filter((source) => /\b\d+\.\d/.test(codeOf(source))).map((source) => source.path),
+    ).toEqual([]);
   });
 });
 
@@ -146,15 +155,29 @@ describe('the environment', () => {
 
   test('only gateway/time/clock.ts reads the clock', () => {
     const readers = all.filter((source) => /\b(Date\.now|performance\.now)\b/.test(codeOf(source)));
-    expect(readers.filter((source) => source.folder !== 'bench').map((source) => source.path)).toEqual([
-      'gateway/time/clock.ts',
-    ]);
+    expect(
+      readers.filter((source) => source.folder !== 'bench').map((source) => source.path),
+    ).toEqual(['gateway/time/clock.ts']);
   });
 });
 
 test('only gateway/http/router.ts registers with uWebSockets.js; what anybody else imports of it are types', () => {
   const users = all.filter(
-    ({ folder, text }) => folder === 'gateway' && /^import (?!type )[^;]*from 'uWebSockets\.js'/m.test(text),
+    ({ folder, text }) =>
+      folder === 'gateway' && /^import (?!type )[^;]*from 'uWebSockets\.js'/m.test(text),
   );
   expect(users.map((source) => source.path)).toEqual(['gateway/http/router.ts']);
+});
+
+test('no comment is wider than a line of code may be', () => {
+  const { formatter } = JSON.parse(readFileSync(`${ROOT}/biome.json`, 'utf8'));
+  const isWide = (line: string) => line.length > formatter.lineWidth;
+  const isComment = (line: string) => /^\s*(\/\/(?! biome-ignore)|\/?\*)/.test(line);
+  const wide = everything.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .filter((line) => isComment(line) && isWide(line))
+      .map((line) => `${path}: ${line}`),
+  );
+  expect(wide).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
- * A client that has nothing to do with the attack: it stakes a dollar again and again, and trading must go on for
- * it.
+ * A client that has nothing to do with the attack: it stakes a dollar again and again, and trading
+ * must go on for it.
  *
  * Always holds: what it was told was staked is exactly what its balance lacks.
  */
@@ -9,7 +9,10 @@ import { type Door, microsOf, Trader } from './methods/client.js';
 import { mustHold } from './promises.js';
 
 const EVERY_MS = 50;
-/** The longest that one of its stakes may take. Generous: client, attackers and exchange may share two cores. */
+/**
+ * The longest that one of its stakes may take. Generous: client, attackers and exchange may share
+ * two cores.
+ */
 export const LONGEST_WAIT_MS = 5_000;
 
 export class Bystander {

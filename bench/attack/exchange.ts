@@ -1,7 +1,9 @@
 /**
- * The built exchange as a process of its own, to be attacked. Its log is in a file beside its data folder.
+ * The built exchange as a process of its own, to be attacked. Its log is in a file beside its data
+ * folder.
  *
- * Always holds: it has no environment variable but those that it is given; the caller that starts it ends it.
+ * Always holds: it has no environment variable but those that it is given; the caller that starts
+ * it ends it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -94,7 +96,10 @@ process.on('exit', () => {
 function spawnProgram({ dataFolder, variables, limit }: StartOptions): ChildProcess {
   const log = openSync(logFile(dataFolder), 'a');
   try {
-    const shell = ['/bin/sh', ['-c', `${limit} && exec "$0" "$@"`, process.execPath, MAIN]] as const;
+    const shell = [
+      '/bin/sh',
+      ['-c', `${limit} && exec "$0" "$@"`, process.execPath, MAIN],
+    ] as const;
     const [program, given] = limit === undefined ? ([process.execPath, [MAIN]] as const) : shell;
     const child = spawn(program, given, {
       env: { ...variables, DATA_FOLDER: dataFolder },

@@ -1,6 +1,6 @@
 /**
- * A data folder as it is on disk: its files and their hashes, what the replay tool says of it, and where its
- * journal ends.
+ * A data folder as it is on disk: its files and their hashes, what the replay tool says of it, and
+ * where its journal ends.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -27,8 +27,8 @@ export function filesOf(folder: string): string[] {
 }
 
 /**
- * Hashes of all files, to see whether any was changed. Left out are empty files, which say nothing, and SQLite's
- * index of a -wal file, which every reader rebuilds.
+ * Hashes of all files, to see whether any was changed. Left out are empty files, which say nothing,
+ * and SQLite's index of a -wal file, which every reader rebuilds.
  */
 export function hashesOf(folder: string): string {
   const hash = (name: string) =>
@@ -39,12 +39,14 @@ export function hashesOf(folder: string): string {
   return names.map((name) => `${name} ${hash(name)}`).join('\n');
 }
 
-/** @throws BrokenPromise when the replay tool finds damage in the folder, or money that was not conserved. */
+/** @throws BrokenPromise when the replay tool finds damage, or money that was not conserved. */
 export async function mustBeGood(folder: string): Promise<void> {
   if (!existsSync(folder)) return;
   for (const verb of ['verify', 'audit']) {
     try {
-      await run(process.execPath, [REPLAY, '--data', folder, verb, '--json'], { maxBuffer: 2 ** 28 });
+      await run(process.execPath, [REPLAY, '--data', folder, verb, '--json'], {
+        maxBuffer: 2 ** 28,
+      });
     } catch (error) {
       const { stderr, message } = error as Error & { stderr?: string };
       throw new BrokenPromise(`replay ${verb}: ${(stderr || message).trim().slice(-500)}`);

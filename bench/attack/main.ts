@@ -1,6 +1,7 @@
 /**
- * `npm run attack`: attacks the built exchange in every way that is known here, and prints what held. Exit status
- * 0: every attack that ran held; 1: a promise was broken; 2: the arguments make no sense.
+ * `npm run attack`: attacks the built exchange in every way that is known here, and prints what
+ * held. Exit status 0: every attack that ran held; 1: a promise was broken; 2: the arguments make
+ * no sense.
  */
 import { tmpdir } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
@@ -55,7 +56,9 @@ interface Settings {
 function readArguments(): Settings {
   const names = CLASSES.map(({ name }) => name).join(', ');
   return new Command('attack')
-    .description('Attacks the built exchange, each time a process of its own in a temporary folder.')
+    .description(
+      'Attacks the built exchange, each time a process of its own in a temporary folder.',
+    )
     .option('--only <classes>', `of ${names}`, classesOf, CLASSES)
     .option('--seed <text>', 'of all random choices', '1')
     .option('--minutes <n>', 'no attack begins later than this', minutesOf, 10)
@@ -75,7 +78,8 @@ function classesOf(text: string): AttackClass[] {
 
 function minutesOf(text: string): number {
   const minutes = Number(text);
-  if (!(minutes > 0 && minutes <= 1_440)) throw new InvalidArgumentError('It must be a number up to 1440.');
+  if (!(minutes > 0 && minutes <= 1_440))
+    throw new InvalidArgumentError('It must be a number up to 1440.');
   return minutes;
 }
 

@@ -1,4 +1,7 @@
-/** How an attack tells that a promise of the exchange did not hold, or that this machine cannot run the attack. */
+/**
+ * How an attack tells that a promise of the exchange did not hold, or that this machine cannot run
+ * the attack.
+ */
 
 export class BrokenPromise extends Error {}
 

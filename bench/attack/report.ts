@@ -15,7 +15,12 @@ const HEAD = ['attack', 'what was done', 'verdict', 'figure', 'seconds'];
 const WIDTHS = [34, 52, 15, 60, 9];
 
 export function reportText(rows: readonly Row[]): string {
-  const table = new Table({ head: HEAD, colWidths: WIDTHS, wordWrap: true, style: { head: [], border: [] } });
+  const table = new Table({
+    head: HEAD,
+    colWidths: WIDTHS,
+    wordWrap: true,
+    style: { head: [], border: [] },
+  });
   for (const { attack, done, verdict, figure, seconds } of rows) {
     table.push([attack, done, verdict, figure, { content: seconds.toFixed(1), hAlign: 'right' }]);
   }

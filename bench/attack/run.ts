@@ -1,7 +1,7 @@
 /**
- * Runs attacks and judges what they leave behind. After each attack the process is alive and ready, and a new
- * client can trade; all the while, a bystander trades. At the end, the replay tool verifies and audits the
- * folder.
+ * Runs attacks and judges what they leave behind. After each attack the process is alive and ready,
+ * and a new client can trade; all the while, a bystander trades. At the end, the replay tool
+ * verifies and audits the folder.
  */
 import type { Random } from '../workload/random.js';
 import type { Attack, AttackClass } from './attack.js';
@@ -32,7 +32,11 @@ export async function runClass(attackClass: AttackClass, options: RunOptions): P
   } else await runShared(attackClass, options);
 }
 
-async function runIsolated(attackClass: AttackClass, attack: Attack, options: RunOptions): Promise<void> {
+async function runIsolated(
+  attackClass: AttackClass,
+  attack: Attack,
+  options: RunOptions,
+): Promise<void> {
   await toRow(attackClass, attack, options, async () => {
     const stage = await Stage.open(stageOptions(attackClass, options));
     try {
@@ -108,7 +112,10 @@ async function toRow(
 
 async function mustBeWell(stage: Stage): Promise<void> {
   const { exchange } = stage;
-  mustHold(exchange.isRunning, `the process has ended: ${exchange.words.trim().split('\n').at(-1)}`);
+  mustHold(
+    exchange.isRunning,
+    `the process has ended: ${exchange.words.trim().split('\n').at(-1)}`,
+  );
   const client = new Client(exchange);
   await eventually('the exchange is ready', READY_LIMIT_MS, async () => {
     return (await client.ask({ path: '/ready' })).status === 200;
@@ -131,7 +138,10 @@ async function mustStop(exchange: AttackedExchange): Promise<void> {
 async function atMost<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it did not end within ${limitMs / 1_000} s`)), limitMs);
+    timer = setTimeout(
+      () => reject(new Error(`it did not end within ${limitMs / 1_000} s`)),
+      limitMs,
+    );
   });
   try {
     return await Promise.race([work, limit]);

@@ -1,7 +1,9 @@
 /**
- * Where attacks take place: a temporary folder, an exchange in it, and whatever else an attack starts.
+ * Where attacks take place: a temporary folder, an exchange in it, and whatever else an attack
+ * starts.
  *
- * Always holds: when a stage is closed, every process that was started on it has ended and its folder is gone.
+ * Always holds: when a stage is closed, every process that was started on it has ended and its
+ * folder is gone.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
@@ -66,7 +68,10 @@ export class Stage {
     return performance.now() < this.options.deadlineMs;
   }
 
-  /** Another exchange; in a new folder unless one is named. Resolves when it is open. @throws StartRefused */
+  /**
+   * Another exchange; in a new folder unless one is named. Resolves when it is open. @throws
+   * StartRefused
+   */
   async start(options: Partial<StartOptions>): Promise<AttackedExchange> {
     if (this.isClosed) throw new Error('the stage is closed');
     const exchange = await AttackedExchange.start({
@@ -82,7 +87,10 @@ export class Stage {
     return exchange;
   }
 
-  /** The attacked exchange again, after its end: on the same port and, unless another is named, the same folder. */
+  /**
+   * The attacked exchange again, after its end: on the same port and, unless another is named, the
+   * same folder.
+   */
   async restart(options: Partial<StartOptions> = {}): Promise<void> {
     const { dataFolder, port } = this.exchange;
     const variables = { ...options.variables, PORT: `${port}` };
@@ -129,8 +137,8 @@ export class Stage {
 }
 
 /**
- * Below the ports that systems give to clients, so that no client of an exchange that is gone for a moment takes
- * its port.
+ * Below the ports that systems give to clients, so that no client of an exchange that is gone for a
+ * moment takes its port.
  */
 const PORTS = { first: 20_000, count: 10_000 };
 let portsTried = process.pid;

@@ -1,6 +1,7 @@
 /**
- * The mixed load of the soak, for exchanges that are killed, stopped or starved under it. Every change that was
- * acknowledged is looked for in the journal afterwards: it must be there once, with the bytes of the answer.
+ * The mixed load of the soak, for exchanges that are killed, stopped or starved under it. Every
+ * change that was acknowledged is looked for in the journal afterwards: it must be there once, with
+ * the bytes of the answer.
  */
 
 import { HOST } from '../soak/exchange.js';
@@ -19,7 +20,8 @@ const USERS = 12;
 const CONNECTIONS = 16;
 
 /**
- * Here the exchange may close a connection before it answers. What became of the request is judged by the journal.
+ * Here the exchange may close a connection before it answers. What became of the request is judged
+ * by the journal.
  */
 class PatientTally extends Tally {
   override problem(what: string): void {
@@ -92,8 +94,8 @@ export class Traffic {
   }
 
   /**
-   * @throws BrokenPromise when something acknowledged is missing, doubled or different in the journal of a stopped
-   * exchange.
+   * @throws BrokenPromise when something acknowledged is missing, doubled or different in the
+   * journal of a stopped exchange.
    */
   async judge(dataFolder: string): Promise<void> {
     const users = new Set(this.traders.map(({ userId }) => Number(userId.slice(1))));

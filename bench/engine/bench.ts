@@ -31,7 +31,13 @@ export async function benchEngine(workload: Workload): Promise<Section> {
       'The engine alone, one thread, in memory: commands decoded from columns into reused objects and applied; the digest is checked after each run.',
     ],
     tables: [rate.table, latency.table, single.table, ends.table, grown.table],
-    figures: { ...rate.figures, ...latency.figures, ...single.figures, ...ends.figures, ...grown.figures },
+    figures: {
+      ...rate.figures,
+      ...latency.figures,
+      ...single.figures,
+      ...ends.figures,
+      ...grown.figures,
+    },
   };
 }
 
@@ -43,7 +49,9 @@ function runCommands(engine: Engine, workload: Workload): void {
 
 export function checkDigest(engine: Engine, workload: Workload): void {
   if (engine.digest() === workload.digest) return;
-  throw new Error(`the engine ended with the digest ${engine.digest()}, the plan with ${workload.digest}`);
+  throw new Error(
+    `the engine ended with the digest ${engine.digest()}, the plan with ${workload.digest}`,
+  );
 }
 
 async function mixedRate(workload: Workload): Promise<Part> {
@@ -148,5 +156,10 @@ function latencyRow(
     floor.add(least[i]! * 1_000);
   }
   const { count } = samples;
-  return [name, count, ...[0.5, 0.99, 0.999, 1].map((share) => samples.percentile(share)), floor.max()];
+  return [
+    name,
+    count,
+    ...[0.5, 0.99, 0.999, 1].map((share) => samples.percentile(share)),
+    floor.max(),
+  ];
 }

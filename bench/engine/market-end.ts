@@ -39,7 +39,9 @@ export function endOfMarket(): Part {
       rounds.slice(1).map((round) => round[i]!),
     ),
   );
-  const longestMs = Math.max(...phases.map((phase) => Math.max(phase.coldLongestMs, phase.longestMs)));
+  const longestMs = Math.max(
+    ...phases.map((phase) => Math.max(phase.coldLongestMs, phase.longestMs)),
+  );
   return {
     table: {
       title: `End of a market with ${USERS.toLocaleString('en-US')} resting orders and as many positions, ${ROUNDS} times: how long one command takes, in milliseconds`,
@@ -89,7 +91,9 @@ function summaryOf(cold: Phase, later: readonly Phase[]): PhaseSummary {
   const all = new Samples();
   for (const phase of later) all.addAll(phase.latencyMs);
   const floor = new Samples();
-  floor.addAll(cold.latencyMs.map((ms, i) => Math.min(ms, ...later.map((phase) => phase.latencyMs[i]!))));
+  floor.addAll(
+    cold.latencyMs.map((ms, i) => Math.min(ms, ...later.map((phase) => phase.latencyMs[i]!))),
+  );
   return {
     name: cold.name,
     units: cold.units,
@@ -140,7 +144,13 @@ function largeMarket(): OpenMarket {
   const { engine, marketId } = market;
   const atMs = WINDOW_START_MS + 1_000;
   for (let userId = 1; userId < USERS; userId += 2) {
-    const offer = { userId, marketId, sizeLots: LOTS, priceTicks: 500, timeInForce: TimeInForce.GTC };
+    const offer = {
+      userId,
+      marketId,
+      sizeLots: LOTS,
+      priceTicks: 500,
+      timeInForce: TimeInForce.GTC,
+    };
     mustApply(engine, buyOrder(offer), atMs);
     const taken = { userId: userId + 1, marketId, outcome: Outcome.DOWN, budgetMicros: LOTS * 500 };
     mustApply(engine, buyOrder(taken), atMs);
@@ -176,6 +186,7 @@ function runWork(engine: Engine, name: string, dueAtMs: number, unit: number): P
 function countEvents(engine: Engine, wanted: number): number {
   const { values, length } = engine.events;
   let count = 0;
-  for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) if (values[at] === wanted) count++;
+  for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!)
+    if (values[at] === wanted) count++;
   return count;
 }

@@ -46,7 +46,13 @@ export async function singleOperations(): Promise<Part> {
     const { p50, p99, rme } = task.result.latency;
     const perSecond = (OPERATIONS / p50) * 1_000;
     figures[`${task.name.replace(' o', 'O')}PerSecond`] = perSecond;
-    return [task.name, perSecond, (p50 / OPERATIONS) * 1e6, (p99 / OPERATIONS) * 1e6, `± ${rme.toFixed(1)}%`];
+    return [
+      task.name,
+      perSecond,
+      (p50 / OPERATIONS) * 1e6,
+      (p99 / OPERATIONS) * 1e6,
+      `± ${rme.toFixed(1)}%`,
+    ];
   });
   return {
     table: {
@@ -74,7 +80,12 @@ class SteadyBook {
       priceTicks: 400,
       timeInForce: TimeInForce.GTC,
     });
-    this.taking = buyOrder({ userId: TAKER, marketId, budgetMicros: LOTS * 500, outcome: Outcome.DOWN });
+    this.taking = buyOrder({
+      userId: TAKER,
+      marketId,
+      budgetMicros: LOTS * 500,
+      outcome: Outcome.DOWN,
+    });
     this.cancelling = { kind: 'cancel', userId: 1, idempotencyKey: null, marketId, orderId: 0 };
     for (let i = 0; i < DEPTH; i++) {
       const order = buyOrder({

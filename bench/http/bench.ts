@@ -62,13 +62,16 @@ export async function benchHttp(options: HttpBenchOptions): Promise<Section> {
     const runner = new Runner(generator, exchange, bare.port, options);
 
     const closed: Compared[] = [];
-    for (const connections of options.connections) closed.push(await runner.compare(loads.buys, connections));
+    for (const connections of options.connections)
+      closed.push(await runner.compare(loads.buys, connections));
     for (const connections of BATCH_CONNECTIONS)
       closed.push(await runner.compare(loads.batches, connections));
     closed.push(await runner.compare(loads.books, READ_CONNECTIONS));
     const open: Scheduled[] = [];
-    for (const perSecond of BUYS_PER_SECOND) open.push(await runner.schedule(loads.buys, perSecond));
-    for (const perSecond of BATCHES_PER_SECOND) open.push(await runner.schedule(loads.batches, perSecond));
+    for (const perSecond of BUYS_PER_SECOND)
+      open.push(await runner.schedule(loads.buys, perSecond));
+    for (const perSecond of BATCHES_PER_SECOND)
+      open.push(await runner.schedule(loads.batches, perSecond));
     while (running.length > 0) await running.pop()!.stop();
     const commits = await commitCounts(exchange.dataFolder, closed);
     return report({ closed, open, commits, disk, loads, options });
@@ -106,7 +109,14 @@ class Runner {
   ) {}
 
   async compare(load: HttpLoad, connections: number): Promise<Compared> {
-    const compared: Compared = { load, connections, bare: [], exchange: [], sequences: [], behindMs: [] };
+    const compared: Compared = {
+      load,
+      connections,
+      bare: [],
+      exchange: [],
+      sequences: [],
+      behindMs: [],
+    };
     const pace: LoadPace = { kind: 'closed' };
     for (let round = 0; round < ROUNDS; round++) {
       const timing = { connections, warmUpMs: round === 0 ? FIRST_WARM_UP_MS : WARM_UP_MS };
@@ -206,7 +216,13 @@ function closedTable(closed: readonly Compared[], commits: readonly number[]): T
     const orders = (results: readonly LoadResult[]) =>
       load.orders === 0 ? '' : medianRate(results) * load.orders;
     return [
-      [...closedRow(`bare handler: ${load.name}, ${connections} connections`, bare), '', '', '', ''],
+      [
+        ...closedRow(`bare handler: ${load.name}, ${connections} connections`, bare),
+        '',
+        '',
+        '',
+        '',
+      ],
       [
         ...closedRow(`${load.name}, ${connections} connections`, exchange),
         orders(exchange),
@@ -255,7 +271,17 @@ function closedRow(name: string, results: readonly LoadResult[]): (number | stri
 function openTable(open: readonly Scheduled[]): Table {
   return {
     title: 'Open loop; latency from when a request was due, in milliseconds',
-    columns: ['load', 'intended/s', 'answered/s', 'p50', 'p99', 'p99.9', 'max', 'client CPU', 'idle cores'],
+    columns: [
+      'load',
+      'intended/s',
+      'answered/s',
+      'p50',
+      'p99',
+      'p99.9',
+      'max',
+      'client CPU',
+      'idle cores',
+    ],
     rows: open.map(({ load, perSecond, result }) => [
       load.name,
       perSecond,

@@ -65,7 +65,12 @@ export class HttpConnection {
       if (this.socket === socket) this.receive(readBuffer.subarray(0, length));
       return true;
     };
-    const socket = connect({ host, port, noDelay: true, onread: { buffer: readBuffer, callback: read } });
+    const socket = connect({
+      host,
+      port,
+      noDelay: true,
+      onread: { buffer: readBuffer, callback: read },
+    });
     // Events of a socket that was dropped do not concern the one that replaced it.
     const ended = (error: Error) => {
       if (this.socket === socket) this.ended(error);
@@ -110,9 +115,12 @@ export async function ask(
   expectedStatus: number,
   // biome-ignore lint/suspicious/noExplicitAny: the caller knows the answer's shape
 ): Promise<any> {
-  const answer = await new Promise<HttpAnswer | null>((resolve) => connection.send(request, resolve));
+  const answer = await new Promise<HttpAnswer | null>((resolve) =>
+    connection.send(request, resolve),
+  );
   if (answer === null) throw new Error('the exchange closed a connection');
   const text = answer.body.toString('utf8');
-  if (answer.status !== expectedStatus) throw new Error(`the exchange answered ${answer.status}: ${text}`);
+  if (answer.status !== expectedStatus)
+    throw new Error(`the exchange answered ${answer.status}: ${text}`);
   return text.startsWith('{') ? JSON.parse(text) : text;
 }

@@ -157,7 +157,8 @@ async function openMarket(port: number): Promise<string> {
 function environmentIn(folder: string) {
   const prices = join(folder, 'prices.csv');
   const lines = ['observedAtMs,asset,price'];
-  for (let second = 0; second <= 900; second++) lines.push(`${WINDOW_START_MS + second * 1_000},BTC,90000`);
+  for (let second = 0; second <= 900; second++)
+    lines.push(`${WINDOW_START_MS + second * 1_000},BTC,90000`);
   writeFileSync(prices, `${lines.join('\n')}\n`);
   return {
     PORT: '0',

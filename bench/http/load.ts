@@ -92,8 +92,12 @@ abstract class Load {
           reject(new Error('answers did not come')),
         );
         const settings = { keepsBodies: false, onFailure: reject };
-        for (let i = 0; i < connections; i++) this.connections.push(new HttpConnection(host, port, settings));
-        Promise.all(this.connections.map((connection) => connection.open())).then(() => this.start(), reject);
+        for (let i = 0; i < connections; i++)
+          this.connections.push(new HttpConnection(host, port, settings));
+        Promise.all(this.connections.map((connection) => connection.open())).then(
+          () => this.start(),
+          reject,
+        );
       });
     } finally {
       for (const timer of this.timers) clearTimeout(timer);
@@ -140,8 +144,8 @@ abstract class Load {
   }
 
   private result(measuredMs: number): LoadResult {
-    const [latencyP50Ms, latencyP99Ms, latencyP999Ms, latencyMaxMs] = [0.5, 0.99, 0.999, 1].map((share) =>
-      this.samples.percentile(share),
+    const [latencyP50Ms, latencyP99Ms, latencyP999Ms, latencyMaxMs] = [0.5, 0.99, 0.999, 1].map(
+      (share) => this.samples.percentile(share),
     ) as [number, number, number, number];
     const { byStatus, clientCpuMs, idleShare } = this;
     return {

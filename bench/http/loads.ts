@@ -36,12 +36,23 @@ export async function buys(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
  */
 export async function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const { marketId } = exchange;
-  const resting = { op: 'buy', marketId, outcome: 'DOWN', shares: 0.1, price: 0.5, timeInForce: 'GTC' };
+  const resting = {
+    op: 'buy',
+    marketId,
+    outcome: 'DOWN',
+    shares: 0.1,
+    price: 0.5,
+    timeInForce: 'GTC',
+  };
   const taking = { op: 'buy', marketId, outcome: 'UP', amount: 0.05 };
   const bodies = Array.from({ length: TRADERS }, (_, i) => ({
     operations: new Array(OPERATIONS).fill(i % 2 === 0 ? resting : taking),
   }));
-  const kind = { name: `batches of ${OPERATIONS} durable orders`, path: '/batch', orders: OPERATIONS };
+  const kind = {
+    name: `batches of ${OPERATIONS} durable orders`,
+    path: '/batch',
+    orders: OPERATIONS,
+  };
   return postedBy(exchange, kind, 'batcher', bodies);
 }
 
@@ -49,7 +60,9 @@ export async function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
 export async function books(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const path = `/markets/15m/${exchange.marketId}/orderbook`;
   const answer = await exchange.send('GET', path);
-  const requests = [requestBytes({ method: 'GET', path: `/api${path}`, host: `${HOST}:${exchange.port}` })];
+  const requests = [
+    requestBytes({ method: 'GET', path: `/api${path}`, host: `${HOST}:${exchange.port}` }),
+  ];
   return { name: 'order book reads', path, orders: 0, requests, answer };
 }
 

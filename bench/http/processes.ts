@@ -24,7 +24,10 @@ export async function startBareServer(answers: Record<string, string>): Promise<
 
 /** A process that generates load. */
 export class LoadGenerator {
-  private readonly child = fork(fileOf('./load-generator.js'), [], { env: {}, serialization: 'advanced' });
+  private readonly child = fork(fileOf('./load-generator.js'), [], {
+    env: {},
+    serialization: 'advanced',
+  });
 
   run(options: LoadOptions): Promise<LoadResult> {
     return this.result({ kind: 'http', options });
@@ -52,7 +55,10 @@ async function messageFrom<T>(child: ChildProcess): Promise<T> {
   try {
     const message = once(child, 'message', { signal: ended.signal });
     const exit = once(child, 'exit', { signal: ended.signal });
-    const [first] = await Promise.race([message, exit.then(([code]) => [new Error(`ended with ${code}`)])]);
+    const [first] = await Promise.race([
+      message,
+      exit.then(([code]) => [new Error(`ended with ${code}`)]),
+    ]);
     if (first instanceof Error) throw new Error(`a process of the benchmark ${first.message}`);
     return first as T;
   } finally {

@@ -68,7 +68,8 @@ async function buyRequest(exchange: ExchangeUnderLoad): Promise<Buffer> {
 }
 
 function report(results: readonly StreamLoadResult[]): Section {
-  const perSecond = (count: number, { measuredMs }: StreamLoadResult) => (count / measuredMs) * 1_000;
+  const perSecond = (count: number, { measuredMs }: StreamLoadResult) =>
+    (count / measuredMs) * 1_000;
   const rows = results.map((result, i) => {
     const { answer, reader, lastReader } = result;
     return [

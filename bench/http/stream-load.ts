@@ -183,7 +183,8 @@ class StreamLoad {
   /** When the next order is due. */
   private nextMs(nowMs: number): number {
     const { perSecond, warmUpMs } = this.options;
-    if (perSecond !== null) return this.measureFromMs - warmUpMs + (this.orders.length / perSecond) * 1_000;
+    if (perSecond !== null)
+      return this.measureFromMs - warmUpMs + (this.orders.length / perSecond) * 1_000;
     const isFull = this.orders.length - this.deliveredOrders >= MAX_IN_FLIGHT;
     return isFull && nowMs < this.endMs ? nowMs + 1 : nowMs;
   }
@@ -214,7 +215,9 @@ class Reader {
       perMessageDeflate: false,
       skipUTF8Validation: true,
     });
-    this.socket.on('open', () => this.socket.send(JSON.stringify({ op: 'subscribe', channels: [channel] })));
+    this.socket.on('open', () =>
+      this.socket.send(JSON.stringify({ op: 'subscribe', channels: [channel] })),
+    );
     this.socket.on('error', (error) => load.failed(error));
     this.socket.on('close', (code) => load.failed(new Error(`the stream ended with ${code}`)));
     this.isSubscribed = new Promise((resolve) => {
@@ -240,7 +243,9 @@ class Reader {
     const n = this.received++;
     if (channelSequence === this.first + 1 + n) load.received(n);
     else
-      load.failed(new Error(`a reader got message ${channelSequence} where ${this.first + 1 + n} was due`));
+      load.failed(
+        new Error(`a reader got message ${channelSequence} where ${this.first + 1 + n} was due`),
+      );
   }
 }
 

@@ -36,7 +36,10 @@ interface SettingResult {
   loop: LoopResult;
 }
 
-export async function benchJournal(workload: Workload, options: JournalBenchOptions): Promise<Section> {
+export async function benchJournal(
+  workload: Workload,
+  options: JournalBenchOptions,
+): Promise<Section> {
   const folder = makeFolder(options.parent);
   try {
     const disk = await describeDisk(folder);

@@ -37,7 +37,10 @@ const REQUESTS = 2_000;
 /** The time that a request may take on the trading thread. */
 const ALLOWED_MS = 1;
 
-export async function benchFollower(workload: Workload, options: FollowerBenchOptions): Promise<Section> {
+export async function benchFollower(
+  workload: Workload,
+  options: FollowerBenchOptions,
+): Promise<Section> {
   const trading = await tradingBeside(workload, options);
   const boards = await leaderboards(options.parent);
   return {
@@ -193,7 +196,9 @@ async function writeLargeJournal(folder: string): Promise<number> {
 }
 
 function durable(sequencer: Sequencer): Promise<void> {
-  return new Promise((resolve) => sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }));
+  return new Promise((resolve) =>
+    sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }),
+  );
 }
 
 type BoardRequest = RequestOf<'leaderboard'> | RequestOf<'rank'>;

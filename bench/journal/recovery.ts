@@ -64,7 +64,11 @@ async function recoveries({ parent, seed }: { parent: string; seed: string }): P
       times.wholeMs.push(await recoverWhole(folder, written.digest));
     const snapshotSequence = await writeSnapshotAt(folder, commands * SNAPSHOT_AT);
     for (let round = 0; round < ROUNDS; round++) {
-      const { loadMs, replayMs } = await recoverFromNewest(folder, written.digest, snapshotSequence);
+      const { loadMs, replayMs } = await recoverFromNewest(
+        folder,
+        written.digest,
+        snapshotSequence,
+      );
       times.loadMs.push(loadMs);
       times.replayMs.push(replayMs);
     }
@@ -122,7 +126,8 @@ async function recoverFromNewest(folder: string, digest: string, snapshotSequenc
     };
     const recovery = await recoverFromSnapshot({ folder, reader, log, elapsedMs });
     mustBe(recovery.engine.digest(), digest);
-    if (recovery.snapshotSequence !== snapshotSequence) throw new Error('the snapshot was not used');
+    if (recovery.snapshotSequence !== snapshotSequence)
+      throw new Error('the snapshot was not used');
     return recovery;
   } finally {
     await reader.close();
@@ -194,7 +199,12 @@ async function snapshots(parent: string): Promise<Part> {
   }
 }
 
-function snapshotPart(of: { bytes: number; takeMs: number[]; writeMs: number[]; loadMs: number[] }): Part {
+function snapshotPart(of: {
+  bytes: number;
+  takeMs: number[];
+  writeMs: number[];
+  loadMs: number[];
+}): Part {
   const { bytes, takeMs, writeMs, loadMs } = of;
   const row = (name: string, ms: readonly number[]) => [name, median(ms), spread(ms, textOf)];
   return {
@@ -204,7 +214,10 @@ function snapshotPart(of: { bytes: number; takeMs: number[]; writeMs: number[]; 
       rows: [
         row('copy in memory; the follower is blocked meanwhile', takeMs),
         row('write, sync, read back and restore an engine, in its own thread', writeMs),
-        row('read back and restore an engine with checksum and digest checked, as at a start', loadMs),
+        row(
+          'read back and restore an engine with checksum and digest checked, as at a start',
+          loadMs,
+        ),
       ],
     },
     figures: {

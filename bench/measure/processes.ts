@@ -23,7 +23,8 @@ export async function startExchangeProcess(
   environment: Record<string, string>,
   profileFolder: string | null,
 ): Promise<ServerProcess> {
-  const nodeOptions = profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
+  const nodeOptions =
+    profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
   const child = spawn(process.execPath, [...nodeOptions, EXCHANGE_MAIN], {
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -38,10 +38,14 @@ export function printSection(section: Section, print: (line: string) => void): v
 /** The lines of a table: the first column is aligned to the left, the others to the right. */
 export function layOut(table: Table): string[] {
   const rows = [table.columns, ...table.rows.map((row) => row.map(textOf))];
-  const widths = table.columns.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const widths = table.columns.map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  );
   const lines = rows.map((row) =>
     row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+      )
       .join('  ')
       .trimEnd(),
   );

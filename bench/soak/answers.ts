@@ -7,8 +7,16 @@ import { batchRejection, rejection } from '../../gateway/http/errors.js';
 import type { ReceiptWriter } from '../../gateway/http/receipt.js';
 import { batchReceipt, refusedOperation } from '../../gateway/resources/batch/receipts.js';
 import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
-import { cancelAllReceipt, cancelReceipt, claimReceipt } from '../../gateway/resources/orders/receipts.js';
-import { claimYieldReceipt, stakeReceipt, unstakeReceipt } from '../../gateway/resources/vault/receipts.js';
+import {
+  cancelAllReceipt,
+  cancelReceipt,
+  claimReceipt,
+} from '../../gateway/resources/orders/receipts.js';
+import {
+  claimYieldReceipt,
+  stakeReceipt,
+  unstakeReceipt,
+} from '../../gateway/resources/vault/receipts.js';
 
 export interface ExpectedAnswer {
   status: number;
@@ -20,11 +28,18 @@ export function answerOf(engine: Engine, command: Command): ExpectedAnswer {
   const { values } = engine.result;
   const code = CODES[values[ResultHead.code]!]!;
   if (code !== 'ok') {
-    const { status, text } = rejection(code, values[RESULT_HEAD_LENGTH]!, values[RESULT_HEAD_LENGTH + 1]!);
+    const { status, text } = rejection(
+      code,
+      values[RESULT_HEAD_LENGTH]!,
+      values[RESULT_HEAD_LENGTH + 1]!,
+    );
     return { status, body: text };
   }
   if (command.kind === 'batch') return batchAnswer(engine, command.atomic);
-  return { status: command.kind === 'stake' ? 201 : 200, body: writerOf(command)(engine, engine.result, 0) };
+  return {
+    status: command.kind === 'stake' ? 201 : 200,
+    body: writerOf(command)(engine, engine.result, 0),
+  };
 }
 
 function batchAnswer(engine: Engine, isAtomic: boolean): ExpectedAnswer {

@@ -19,7 +19,11 @@ export interface Shown {
   trades: Map<string, ListedTrades>;
 }
 
-export async function readAll(host: string, port: number, traders: readonly Trader[]): Promise<Shown> {
+export async function readAll(
+  host: string,
+  port: number,
+  traders: readonly Trader[],
+): Promise<Shown> {
   const shown: Shown = { accounts: [], trades: new Map() };
   const left = [...traders];
   const work = async () => {

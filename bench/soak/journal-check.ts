@@ -97,7 +97,8 @@ class Check {
       executed++;
       if (record.answers(attempt) === 0) unacknowledged++;
     }
-    for (const [sequence] of this.seenAt) this.problem(`the journal does not reach the sequence ${sequence}`);
+    for (const [sequence] of this.seenAt)
+      this.problem(`the journal does not reach the sequence ${sequence}`);
     this.engine.checkInvariants();
     const { repeated, trades, unseen } = this;
     const more = this.problemCount - this.problems.length;
@@ -143,7 +144,8 @@ class Check {
     const { record } = this;
     const [executions, entries] = [this.executions[attempt]!, this.entries[attempt]!];
     const answers = record.answers(attempt);
-    if (executions > 1) this.problem(`duplicated: attempt ${attempt} was executed ${executions} times`);
+    if (executions > 1)
+      this.problem(`duplicated: attempt ${attempt} was executed ${executions} times`);
     if (answers > 0 && executions === 0)
       this.problem(`lost: attempt ${attempt} was answered but is not in the journal`);
     if (entries < answers || entries > answers + record.losses(attempt)) {
@@ -167,7 +169,11 @@ class Check {
   }
 
   private readTrade(values: Float64Array, at: number): void {
-    const [tradeId, lots, upTicks] = [values[at + TRADE_ID]!, values[at + LOTS]!, values[at + UP_TICKS]!];
+    const [tradeId, lots, upTicks] = [
+      values[at + TRADE_ID]!,
+      values[at + LOTS]!,
+      values[at + UP_TICKS]!,
+    ];
     for (const { user, order, outcome } of SIDES) {
       const sum = this.trades.get(values[at + user]!);
       const ticks = values[at + outcome] === 0 ? upTicks : 1_000 - upTicks;
@@ -186,7 +192,9 @@ class Check {
       const shown = `${availableMicros} ${heldMicros} ${orders}`;
       const due = `${account.availableMicros} ${account.heldMicros} ${resting}`;
       if (shown !== due)
-        this.problem(`u${userId} at ${engine.sequence} was shown ${shown}, but the journal has ${due}`);
+        this.problem(
+          `u${userId} at ${engine.sequence} was shown ${shown}, but the journal has ${due}`,
+        );
     }
   }
 

@@ -134,7 +134,9 @@ export class Load {
   }
 
   private isDue(nowMs: number): boolean {
-    return this.ratePerMs === null ? nowMs < this.endMs : this.nextDueMs <= Math.min(nowMs, this.endMs);
+    return this.ratePerMs === null
+      ? nowMs < this.endMs
+      : this.nextDueMs <= Math.min(nowMs, this.endMs);
   }
 
   private nextSending(nowMs: number): Sending | null {
@@ -196,7 +198,11 @@ export class Load {
   }
 
   /** Takes in the answer to a change that was executed. */
-  private acknowledged({ operation, kind }: Sending, { status, head, body }: HttpAnswer, json: object): void {
+  private acknowledged(
+    { operation, kind }: Sending,
+    { status, head, body }: HttpAnswer,
+    json: object,
+  ): void {
     const { record, tally } = this.options;
     const isReplay = head.includes(REPLAYED);
     if (isReplay) tally.replays++;

@@ -11,7 +11,13 @@ import { describeMachine, machineLine, makeFolder, removeFolder } from '../measu
 import { layOut, textOf } from '../measure/report.js';
 import { STANDARD_SPEED } from './exchange.js';
 import { ALLOWED_BYTES, type Level, SLOPE_ERRORS } from './memory.js';
-import { CAPACITY_SHARE, JUDGED_FROM_MINUTES, type SoakOptions, type SoakResult, soak } from './run.js';
+import {
+  CAPACITY_SHARE,
+  JUDGED_FROM_MINUTES,
+  type SoakOptions,
+  type SoakResult,
+  soak,
+} from './run.js';
 
 const USAGE = `npm run soak -- [options]
   --minutes <n>      how long the load runs (default: 10)
@@ -56,7 +62,9 @@ function readArguments(): Settings {
 
 function report(result: SoakResult, print: (line: string) => void): void {
   const { tally, streamTally, record, journal } = result;
-  print('\nLatency in milliseconds from when a request was due, the wait for a connection included');
+  print(
+    '\nLatency in milliseconds from when a request was due, the wait for a connection included',
+  );
   const rows = [...tally.latencies]
     .sort(([, a], [, b]) => b.count - a.count)
     .map(([kind, samples]) => [
@@ -73,7 +81,9 @@ function report(result: SoakResult, print: (line: string) => void): void {
       `${textOf(journal.unacknowledged)} of them never answered; ${textOf(journal.repeated)} repetitions of a key; ` +
       `${textOf(journal.lastSequence)} commands in total`,
   );
-  print(`hang-ups       ${textOf(tally.hangUps)} over HTTP, ${textOf(streamTally.hangUps)} on the stream`);
+  print(
+    `hang-ups       ${textOf(tally.hangUps)} over HTTP, ${textOf(streamTally.hangUps)} on the stream`,
+  );
   print(
     `stream         ${textOf(streamTally.messages)} messages, ${textOf(streamTally.resumed)} channels resumed, ${textOf(streamTally.gaps)} gaps, ` +
       `${textOf(streamTally.slowReadersClosed)} slow readers closed`,

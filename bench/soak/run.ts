@@ -81,7 +81,12 @@ const run = promisify(execFile);
 export async function soak(options: SoakOptions): Promise<SoakResult> {
   mkdirSync(dataFolder(options.folder), { recursive: true });
   const { folder, seed, speed } = options;
-  const exchange = await startExchange({ folder, seed, speed, minutes: options.minutes + MINUTES_AFTER });
+  const exchange = await startExchange({
+    folder,
+    seed,
+    speed,
+    minutes: options.minutes + MINUTES_AFTER,
+  });
   try {
     return await new Soak(options, exchange).run();
   } finally {
@@ -168,7 +173,11 @@ class Soak {
     let referralCode: string | null = null;
     for (let i = 0; i < users; i++) {
       const username = `soak-${i}`;
-      const body = { username, password: PASSWORD, ...(referralCode === null ? {} : { referralCode }) };
+      const body = {
+        username,
+        password: PASSWORD,
+        ...(referralCode === null ? {} : { referralCode }),
+      };
       const request = requestBytes({ method: 'POST', path: '/api/auth/register', host, body });
       const account = await ask(connection, request, 201);
       referralCode = i % 2 === 0 ? account.referralCode : null;
@@ -176,7 +185,17 @@ class Soak {
       const claims = !random.chance(LAZY_SHARE);
       const { userId, token } = account;
       this.traders.push(
-        new Trader({ username, password: PASSWORD, userId, token, claims, host, floor, record, random }),
+        new Trader({
+          username,
+          password: PASSWORD,
+          userId,
+          token,
+          claims,
+          host,
+          floor,
+          record,
+          random,
+        }),
       );
     }
     connection.hangUp();
@@ -192,7 +211,8 @@ class Soak {
       const cancelOnDisconnect = this.userReaders.length % 4 === 3;
       this.userReaders.push(new UserReader(options, userId, { token, cancelOnDisconnect }));
     }
-    for (let i = 0; i < MARKET_READERS; i++) this.otherReaders.push(new MarketReader(options, i, ASSETS));
+    for (let i = 0; i < MARKET_READERS; i++)
+      this.otherReaders.push(new MarketReader(options, i, ASSETS));
     for (let i = 0; i < SLOW_READERS; i++) this.otherReaders.push(new SlowReader(options, i));
     const all = [...this.userReaders, ...this.otherReaders];
     await Promise.all(all.map((reader) => reader.start()));
@@ -262,20 +282,29 @@ class Soak {
     const deadlineMs = performance.now() + LAST_MESSAGES_MS;
     while (differing().length > 0 && performance.now() < deadlineMs) await sleep(100);
     for (const { userId, fills } of differing()) {
-      this.tally.problem(`${userId}: the stream sent ${fills}, the list has ${trades.get(userId)!.all}`);
+      this.tally.problem(
+        `${userId}: the stream sent ${fills}, the list has ${trades.get(userId)!.all}`,
+      );
     }
   }
 
   private async checkEverything(shown: Shown): Promise<JournalCheck> {
     const { options, tally } = this;
     const users = new Set(this.traders.map(({ userId }) => Number(userId.slice(1))));
-    const journal = await checkJournal(dataFolder(options.folder), this.record, users, shown.accounts);
+    const journal = await checkJournal(
+      dataFolder(options.folder),
+      this.record,
+      users,
+      shown.accounts,
+    );
     for (const { userId, taken } of this.traders) {
       const number = Number(userId.slice(1));
       const { all, asTaker } = shown.trades.get(userId)!;
       const acknowledged = taken.plus(journal.unseen.get(number)!);
       if (!acknowledged.equals(asTaker)) {
-        tally.problem(`${userId}: the receipts have ${acknowledged} as taker, the list has ${asTaker}`);
+        tally.problem(
+          `${userId}: the receipts have ${acknowledged} as taker, the list has ${asTaker}`,
+        );
       }
       const inJournal = journal.trades.get(number)!;
       if (!inJournal.equals(all))
@@ -311,7 +340,9 @@ class Soak {
     const tool = fileURLToPath(new URL('../../persistence/replay/main.js', import.meta.url));
     const data = dataFolder(this.options.folder);
     try {
-      await run(process.execPath, [tool, '--data', data, command, '--json'], { maxBuffer: 2 ** 28 });
+      await run(process.execPath, [tool, '--data', data, command, '--json'], {
+        maxBuffer: 2 ** 28,
+      });
       this.options.print(`replay ${command}: ok`);
     } catch (error) {
       const { stderr, message } = error as Error & { stderr?: string };

@@ -11,7 +11,8 @@ import type { Floor } from './floor.js';
 import { TradeSum } from './record.js';
 import type { Tally } from './tally.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: messages are read field by field; the exchange's tests check their shape
+// tests check their shape
+// biome-ignore lint/suspicious/noExplicitAny: messages are read field by field; the exchange's
 type Message = any;
 
 /** The close code for a reader that is too far behind. */
@@ -205,7 +206,9 @@ abstract class StreamClient {
     // The client has unsubscribed meanwhile.
     if (last === undefined) return;
     if (type !== 'snapshot' && channelSequence !== (last ?? 0) + 1) {
-      this.options.tally.problem(`${this.name}: ${channel} went from ${last} to ${channelSequence}`);
+      this.options.tally.problem(
+        `${this.name}: ${channel} went from ${last} to ${channelSequence}`,
+      );
       this.missed();
     }
     if (type === 'closed') this.wanted.delete(channel);

@@ -47,7 +47,8 @@ export interface Operation {
   isKeyed: boolean;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field; the exchange's tests check their shape
+// check their shape
+// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field; the exchange's tests
 type Json = any;
 /** The fields of a request body. */
 type Fields = Record<string, unknown>;
@@ -183,7 +184,13 @@ export class Trader {
       case 'buy all or nothing':
         return { outcome, shares, price: price(random.whole(0, 20)), timeInForce: 'FOK' };
       case 'buy post-only':
-        return { outcome, shares, price: price(-random.whole(3, 40)), timeInForce: 'GTC', postOnly: true };
+        return {
+          outcome,
+          shares,
+          price: price(-random.whole(3, 40)),
+          timeInForce: 'GTC',
+          postOnly: true,
+        };
       default:
         return { outcome, shares, price: price(random.whole(-25, 6)), timeInForce: 'GTC' };
     }
@@ -206,7 +213,12 @@ export class Trader {
     const shares = random.whole(1, lots) / 1_000;
     return kind === 'sell at market'
       ? { outcome, shares }
-      : { outcome, shares, price: this.price(market, outcome, random.whole(-6, 25)), timeInForce: 'GTC' };
+      : {
+          outcome,
+          shares,
+          price: this.price(market, outcome, random.whole(-6, 25)),
+          timeInForce: 'GTC',
+        };
   }
 
   private cancel(market: OpenMarket): Operation {
@@ -216,7 +228,8 @@ export class Trader {
     const path = `/markets/15m/${order.marketId}/orders/${order.orderId}`;
     const isKeyed = this.options.random.chance(0.5);
     const operation = this.change('cancel', 'DELETE', path, undefined, isKeyed);
-    if (!isKeyed) this.options.record.cancelsWithoutKey(operation.attempt, Number(order.orderId.slice(1)));
+    if (!isKeyed)
+      this.options.record.cancelsWithoutKey(operation.attempt, Number(order.orderId.slice(1)));
     return operation;
   }
 

@@ -50,7 +50,10 @@ export class Watch {
     await Promise.all(this.rounds);
   }
 
-  private async repeat(everyMs: number, read: (connection: HttpConnection) => Promise<void>): Promise<void> {
+  private async repeat(
+    everyMs: number,
+    read: (connection: HttpConnection) => Promise<void>,
+  ): Promise<void> {
     const connection = new HttpConnection(this.host, this.port);
     while (!this.isOver) {
       await read(connection);

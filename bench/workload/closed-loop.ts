@@ -92,7 +92,14 @@ class ClosedLoop {
       throw new Error('the engine ended with another digest than the plan');
     }
     const endSequence = sequencer.engine.sequence;
-    return { commands: this.next, batches, seconds, latencyMs: this.latencyMs, endSequence, digest };
+    return {
+      commands: this.next,
+      batches,
+      seconds,
+      latencyMs: this.latencyMs,
+      endSequence,
+      digest,
+    };
   }
 
   released(outstanding: Outstanding): void {

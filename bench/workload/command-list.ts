@@ -96,7 +96,8 @@ export class CommandList {
   }
 
   append(command: WorkloadCommand, atMs: number): void {
-    if (this.length === this.capacity) throw new RangeError(`the list holds ${this.capacity} commands`);
+    if (this.length === this.capacity)
+      throw new RangeError(`the list holds ${this.capacity} commands`);
     const i = this.length++;
     this.kinds[i] = CommandKind[command.kind];
     this.atMs[i] = atMs;
@@ -134,7 +135,8 @@ export class CommandList {
     this.marketIds[i] = command.marketId;
     this.numbers[i] = command.sizeLots;
     this.ticks[i] = command.priceTicks;
-    this.flags[i] = command.outcome | (command.timeInForce << 1) | (command.postOnly ? POST_ONLY : 0);
+    this.flags[i] =
+      command.outcome | (command.timeInForce << 1) | (command.postOnly ? POST_ONLY : 0);
   }
 
   /** The i-th command, valid until the next read of the same kind. */

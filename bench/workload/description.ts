@@ -37,6 +37,9 @@ export function describeWorkload({ options, commands, digest, statistics }: Work
         rows: [...events.byEvent].sort((a, b) => b[1] - a[1]),
       },
     ],
-    figures: { crossingShare: crossing / orders, tradesPerCommand: events.trades / commands.length },
+    figures: {
+      crossingShare: crossing / orders,
+      tradesPerCommand: events.trades / commands.length,
+    },
   };
 }

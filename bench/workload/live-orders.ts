@@ -2,7 +2,12 @@
  * The resting orders and their lots, from the engine's events alone, as a trader's client knows
  * them. The workload chooses the orders to cancel from here.
  */
-import { EVENT_FIELDS, EVENT_LENGTHS, EVENT_NAMES, EventType } from '../../engine/interface/events.js';
+import {
+  EVENT_FIELDS,
+  EVENT_LENGTHS,
+  EVENT_NAMES,
+  EventType,
+} from '../../engine/interface/events.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 
 export interface LiveOrder {
@@ -56,7 +61,8 @@ export class LiveOrders {
 
   filled(orderId: number, lots: number): void {
     const place = this.placeOf.get(orderId);
-    if (place === undefined) throw new Error(`a trade names the order ${orderId}, which does not rest`);
+    if (place === undefined)
+      throw new Error(`a trade names the order ${orderId}, which does not rest`);
     place.order.lots -= lots;
     if (place.order.lots === 0) this.remove(orderId);
   }
@@ -78,8 +84,10 @@ export class LiveOrders {
   }
 }
 
-const offset = <N extends keyof typeof EVENT_FIELDS>(event: N, field: (typeof EVENT_FIELDS)[N][number]) =>
-  1 + (EVENT_FIELDS[event] as readonly string[]).indexOf(field);
+const offset = <N extends keyof typeof EVENT_FIELDS>(
+  event: N,
+  field: (typeof EVENT_FIELDS)[N][number],
+) => 1 + (EVENT_FIELDS[event] as readonly string[]).indexOf(field);
 
 const RESTED = {
   orderId: offset('orderRested', 'orderId'),

@@ -68,7 +68,9 @@ export function buyOrder(fields: Partial<Buy> & Pick<Buy, 'userId' | 'marketId'>
   };
 }
 
-export function sellOrder(fields: Partial<Sell> & Pick<Sell, 'userId' | 'marketId' | 'sizeLots'>): Sell {
+export function sellOrder(
+  fields: Partial<Sell> & Pick<Sell, 'userId' | 'marketId' | 'sizeLots'>,
+): Sell {
   return {
     kind: 'sell',
     idempotencyKey: null,

@@ -19,7 +19,13 @@ import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { OrderResult, ResultHead } from '../../engine/interface/results.js';
 import { CommandList, type WorkloadCommand } from './command-list.js';
 import { type EventCounts, follow, LiveOrders } from './live-orders.js';
-import { buyOrder, mustApply, registration, WINDOW_START_MS as START_MS, sellOrder } from './open-market.js';
+import {
+  buyOrder,
+  mustApply,
+  registration,
+  WINDOW_START_MS as START_MS,
+  sellOrder,
+} from './open-market.js';
 import { Random } from './random.js';
 
 export interface WorkloadOptions {
@@ -132,7 +138,9 @@ class Planner {
     this.observePrices(START_MS);
     while (commands.length < options.commands) {
       this.nowMs =
-        START_MS + FIRST_COMMAND_AFTER_MS + Math.floor((commands.length / options.commands) * spanMs);
+        START_MS +
+        FIRST_COMMAND_AFTER_MS +
+        Math.floor((commands.length / options.commands) * spanMs);
       if (this.nextPricesAtMs <= this.nowMs) this.observePrices(this.nextPricesAtMs);
       else if (this.engine.nextDueMs() <= this.nowMs) this.give({ kind: 'advanceTime' });
       else this.trade();
@@ -160,7 +168,10 @@ class Planner {
       asset++
     ) {
       const step = (this.random.next() - 0.5) * 0.0001;
-      const priceMicros = Math.max(MICROS_PER_DOLLAR, Math.round(this.pricesMicros[asset]! * (1 + step)));
+      const priceMicros = Math.max(
+        MICROS_PER_DOLLAR,
+        Math.round(this.pricesMicros[asset]! * (1 + step)),
+      );
       this.pricesMicros[asset] = priceMicros;
       this.give({ kind: 'observePrice', asset, priceMicros, observedAtMs });
     }
@@ -332,6 +343,10 @@ class Planner {
 function labelOf(command: WorkloadCommand): string {
   if (command.kind !== 'buy' && command.kind !== 'sell') return command.kind;
   const how =
-    command.timeInForce === TimeInForce.IOC ? 'IOC' : command.timeInForce === TimeInForce.FOK ? 'FOK' : 'GTC';
+    command.timeInForce === TimeInForce.IOC
+      ? 'IOC'
+      : command.timeInForce === TimeInForce.FOK
+        ? 'FOK'
+        : 'GTC';
   return `${command.kind} ${how}${command.postOnly ? ' post-only' : ''}`;
 }

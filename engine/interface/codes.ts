@@ -50,4 +50,6 @@ export const Code = {
 export type CodeName = keyof typeof Code;
 
 /** The name of each number. */
-export const CODES: readonly CodeName[] = (Object.keys(Code) as CodeName[]).sort((a, b) => Code[a] - Code[b]);
+export const CODES: readonly CodeName[] = (Object.keys(Code) as CodeName[]).sort(
+  (a, b) => Code[a] - Code[b],
+);

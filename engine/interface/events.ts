@@ -30,7 +30,16 @@ export const EVENT_FIELDS = {
   withdrawn: ['userId', 'amountMicros'],
   /** An order, or the remainder of one, rests in the book. */
   orderRested: ['orderId', 'marketId', 'userId', 'side', 'outcome', 'priceTicks', 'sizeLots'],
-  orderCancelled: ['orderId', 'marketId', 'userId', 'side', 'outcome', 'priceTicks', 'sizeLots', 'reason'],
+  orderCancelled: [
+    'orderId',
+    'marketId',
+    'userId',
+    'side',
+    'outcome',
+    'priceTicks',
+    'sizeLots',
+    'reason',
+  ],
   /**
    * Two orders trade at the maker's price. `upTicks` is the price of UP; DOWN's is 1000 - upTicks.
    * `feeMicros` is this trade's part of the taker's fee. The profits are what the trade realizes
@@ -98,7 +107,9 @@ export const EventSlot = Object.freeze(
   Object.fromEntries(
     EVENT_NAMES.map((name) => [
       name,
-      Object.freeze(Object.fromEntries(EVENT_FIELDS[name].map((field, index) => [field, index + 1]))),
+      Object.freeze(
+        Object.fromEntries(EVENT_FIELDS[name].map((field, index) => [field, index + 1])),
+      ),
     ]),
   ) as {
     readonly [Name in keyof typeof EVENT_FIELDS]: Readonly<
@@ -108,7 +119,9 @@ export const EventSlot = Object.freeze(
 );
 
 /** By event number: the entries that the event takes, its number included. */
-export const EVENT_LENGTHS: readonly number[] = EVENT_NAMES.map((name) => EVENT_FIELDS[name].length + 1);
+export const EVENT_LENGTHS: readonly number[] = EVENT_NAMES.map(
+  (name) => EVENT_FIELDS[name].length + 1,
+);
 
 /** One event as an object, for code that is not hot. */
 export type EventRecord<K extends EventName = EventName> = {

@@ -88,7 +88,8 @@ function assertMaxima(): void {
     MAX_TIME_MS,
   ];
   for (const product of products) {
-    if (!Number.isSafeInteger(product)) throw new Error(`a limit is not a safe integer: ${product}`);
+    if (!Number.isSafeInteger(product))
+      throw new Error(`a limit is not a safe integer: ${product}`);
   }
 }
 assertMaxima();

@@ -106,7 +106,10 @@ const MATCH_TYPE_NAMES = {
   [MatchType.MINT]: 'mint',
   [MatchType.MERGE]: 'merge',
 } as const;
-const POINTS_REASON_NAMES = { [PointsReason.FEES]: 'fees', [PointsReason.REFERRAL]: 'referral' } as const;
+const POINTS_REASON_NAMES = {
+  [PointsReason.FEES]: 'fees',
+  [PointsReason.REFERRAL]: 'referral',
+} as const;
 export type MarketStatusName = (typeof STATUS_NAMES)[MarketStatus];
 
 export const outcomeName = (outcome: number) => OUTCOME_NAMES[outcome as Outcome];

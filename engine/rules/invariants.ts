@@ -14,7 +14,9 @@ import { payoutOf } from './settlement.js';
 export function checkTotals(state: State): void {
   const { ledger } = state;
   if (ledger.total() !== ledger.netDeposits.value) {
-    throw new Error(`money is not conserved: ${ledger.total()} micros for ${ledger.netDeposits.value}`);
+    throw new Error(
+      `money is not conserved: ${ledger.total()} micros for ${ledger.netDeposits.value}`,
+    );
   }
 }
 
@@ -22,13 +24,18 @@ export function checkTotals(state: State): void {
 export function checkCollateral(state: State, slot: number): void {
   const setLots = state.markets.setLots.values[slot]!;
   if (state.ledger.collateral.values[slot] !== setLots * MICROS_PER_SET || setLots < 0) {
-    throw new Error(`market ${state.markets.id.values[slot]} has other collateral than its sets are worth`);
+    throw new Error(
+      `market ${state.markets.id.values[slot]} has other collateral than its sets are worth`,
+    );
   }
 }
 
 export function checkEverything(state: State): void {
   checkTotals(state);
-  expect(state.ledger.netDeposits.value <= MAX_TOTAL_MICROS, 'there is more money than the stated maximum');
+  expect(
+    state.ledger.netDeposits.value <= MAX_TOTAL_MICROS,
+    'there is more money than the stated maximum',
+  );
   checkAccounts(state);
   checkVault(state);
   checkReferrals(state);
@@ -85,7 +92,10 @@ function checkVault({ users, vault, ledger }: State): void {
   let live = 0;
   for (let userId = 1; userId <= users.count; userId++) {
     const ids = vault.deposits.idsOf(userId);
-    expect(ids.length === vault.deposits.countOf(userId), `user ${userId}'s deposits are miscounted`);
+    expect(
+      ids.length === vault.deposits.countOf(userId),
+      `user ${userId}'s deposits are miscounted`,
+    );
     for (const depositId of ids) {
       const deposit = vault.deposits.find(depositId);
       expect(
@@ -151,13 +161,19 @@ function checkPositions(state: State, slot: number): number {
     expect(payouts === collateral, `${name} does not hold what it owes`);
     const isVoid = markets.resolution.values[slot] === Resolution.VOID;
     if (isVoid)
-      expect(fees === state.ledger.escrow.values[slot], `${name} does not hold the fees that it owes`);
+      expect(
+        fees === state.ledger.escrow.values[slot],
+        `${name} does not hold the fees that it owes`,
+      );
     return count;
   }
   expect(lots[0] === lots[1], `${name} has other UP than DOWN shares`);
   expect(lots[0] === markets.setLots.values[slot], `${name} has other shares than complete sets`);
   expect(lots[0]! * MICROS_PER_SET === collateral, `${name} has other collateral than shares`);
-  expect(fees === state.ledger.escrow.values[slot], `${name} has other fees in escrow than were paid`);
+  expect(
+    fees === state.ledger.escrow.values[slot],
+    `${name} has other fees in escrow than were paid`,
+  );
   return count;
 }
 
@@ -168,11 +184,18 @@ function checkHeldLots(state: State, row: number, outcome: number): void {
   let order = orders.firstOfUser(positions.userId.values[row]!);
   for (; order !== 0; order = orders.nextOfUser(order)) {
     const kind = orders.kind.values[order]!;
-    if (orders.slot.values[order] !== slot || sideOf(kind) !== Side.SELL || outcomeOf(kind) !== outcome)
+    if (
+      orders.slot.values[order] !== slot ||
+      sideOf(kind) !== Side.SELL ||
+      outcomeOf(kind) !== outcome
+    )
       continue;
     held += orders.lots.values[order]!;
   }
-  expect(positions.heldLots.values[row * 2 + outcome] === held, 'held shares are not what orders hold');
+  expect(
+    positions.heldLots.values[row * 2 + outcome] === held,
+    'held shares are not what orders hold',
+  );
   expect(held <= positions.lots.values[row * 2 + outcome]!, 'more shares are held than owned');
 }
 
@@ -180,7 +203,10 @@ function checkHeldLots(state: State, row: number, outcome: number): void {
 function checkBook(state: State, slot: number): number {
   const { orders } = state;
   const book = state.markets.book(slot);
-  expect(book[0].best() + book[1].best() < MICROS_PER_SET || isEnded(state, slot), 'the book is crossed');
+  expect(
+    book[0].best() + book[1].best() < MICROS_PER_SET || isEnded(state, slot),
+    'the book is crossed',
+  );
   let count = 0;
   for (const bookSide of [0, 1] as const) {
     const ladder = book[bookSide];

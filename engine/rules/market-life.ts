@@ -77,7 +77,10 @@ export function observePrice(state: State, command: ObservePrice): number {
   state.events.write(EventType.priceObserved, asset, priceMicros, observedAtMs);
   const schedule = state.schedule.assets[asset]!;
   const startsAtMs = schedule.boundaryAtMs - WINDOW_MS;
-  if (schedule.waitsForPrice === 1 && schedule.boundaryAtMs - state.nowMs >= LATE_OPENING_LEFT_MIN_MS) {
+  if (
+    schedule.waitsForPrice === 1 &&
+    schedule.boundaryAtMs - state.nowMs >= LATE_OPENING_LEFT_MIN_MS
+  ) {
     openMarket(state, asset, startsAtMs, state.prices.reference(asset, startsAtMs) ?? priceMicros);
   }
   // After the reference price is fixed, only a market without an end price is left.
@@ -102,7 +105,12 @@ function passBoundary(state: State, asset: number, boundaryAtMs: number): void {
   openMarket(state, asset, boundaryAtMs, reference);
 }
 
-function openMarket(state: State, asset: number, startsAtMs: number, startPriceMicros: number): void {
+function openMarket(
+  state: State,
+  asset: number,
+  startsAtMs: number,
+  startPriceMicros: number,
+): void {
   const marketId = marketIdOf(asset, startsAtMs);
   const slot = state.markets.open(marketId, startPriceMicros);
   const schedule = state.schedule.assets[asset]!;
@@ -138,7 +146,12 @@ function fixReference(state: State, asset: number, dueAtMs: number): void {
   state.events.write(EventType.startPriceFixed, markets.id.values[active]!, reference);
 }
 
-function resolveIfPossible(state: State, schedule: AssetSchedule, endedAtMs: number, atMs: number): void {
+function resolveIfPossible(
+  state: State,
+  schedule: AssetSchedule,
+  endedAtMs: number,
+  atMs: number,
+): void {
   const slot = schedule.endedSlot;
   const endPriceMicros = state.prices.reference(state.markets.asset(slot), endedAtMs);
   if (endPriceMicros === null) return;
@@ -165,7 +178,12 @@ function resolve(
   markets.resolution.set(slot, resolution);
   markets.endPriceMicros.set(slot, endPriceMicros);
   markets.settleCursor.set(slot, state.positions.firstInMarket(slot));
-  state.events.write(EventType.marketResolved, markets.id.values[slot]!, resolution, endPriceMicros);
+  state.events.write(
+    EventType.marketResolved,
+    markets.id.values[slot]!,
+    resolution,
+    endPriceMicros,
+  );
   if (resolution !== Resolution.VOID) shareWithVault(state, slot, atMs);
   state.schedule.addWork(WorkKind.SETTLE, slot);
   state.schedule.addPayout(atMs + PAYOUT_DELAY_MS, slot);

@@ -2,8 +2,9 @@
  * Placing an order: the checks of a buy or sell, the matching with makers, and the result. taker.ts
  * is the order, trade.ts one trade, rest-order.ts the remainder in the book.
  *
- * Book sides and levels (state/orders.ts) let one loop serve all four kinds of match. A taker trades
- * with the opposite side, best level first, and at a maker's level j it pays or gets 1000 − j:
+ * Book sides and levels (state/orders.ts) let one loop serve all four kinds of match. A taker
+ * trades with the opposite side, best level first, and at a maker's level j it pays or gets 1000 −
+ * j:
  *
  * | taker | maker | match | taker's money | maker's money | collateral |
  * |---|---|---|---|---|---|
@@ -15,7 +16,14 @@
 
 import { Code } from '../interface/codes.js';
 import type { Buy, Sell } from '../interface/commands.js';
-import { CancelReason, MarketStatus, OrderStatus, Outcome, Side, TimeInForce } from '../interface/domain.js';
+import {
+  CancelReason,
+  MarketStatus,
+  OrderStatus,
+  Outcome,
+  Side,
+  TimeInForce,
+} from '../interface/domain.js';
 import {
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS,
@@ -100,7 +108,9 @@ function checkMoney(state: State, command: Buy): number {
   const fee = command.postOnly ? 0 : feeOn(command.budgetMicros);
   const required = command.budgetMicros + fee;
   const available = state.ledger.available.values[command.userId]!;
-  return available < required ? state.refuse(Code.insufficient_balance, required, available) : Code.ok;
+  return available < required
+    ? state.refuse(Code.insufficient_balance, required, available)
+    : Code.ok;
 }
 
 function checkShares(state: State, command: Sell, slot: number): number {
@@ -204,12 +214,23 @@ function settleTaker(state: State, taker: Taker): void {
   if (referrer !== 0) state.users.referralPendingFees.add(referrer, taker.feeMicros);
 }
 
-function writeResult(state: State, taker: Taker, base: number, restingLots: number, done: boolean): void {
+function writeResult(
+  state: State,
+  taker: Taker,
+  base: number,
+  restingLots: number,
+  done: boolean,
+): void {
   const { values } = state.result;
-  const row = taker.positionRow !== 0 ? taker.positionRow : state.positions.find(taker.userId, taker.slot);
+  const row =
+    taker.positionRow !== 0 ? taker.positionRow : state.positions.find(taker.userId, taker.slot);
   const lots = state.positions.lots.values;
   const isPartial = taker.filledLots > 0 || restingLots === 0;
-  const status = done ? OrderStatus.FILLED : isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
+  const status = done
+    ? OrderStatus.FILLED
+    : isPartial
+      ? OrderStatus.PARTIALLY_FILLED
+      : OrderStatus.RESTING;
   values[base + OrderResult.orderId] = taker.orderId;
   values[base + OrderResult.marketId] = taker.marketId;
   values[base + OrderResult.userId] = taker.userId;

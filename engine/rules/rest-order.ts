@@ -23,7 +23,12 @@ export function restOrder(state: State, taker: Taker): number {
     const row = state.positions.find(taker.userId, taker.slot);
     state.positions.heldLots.add(row * 2 + taker.outcome, lots);
   }
-  const row = state.orders.add(state.markets.book(taker.slot)[taker.bookSide], taker, lots, state.nowMs);
+  const row = state.orders.add(
+    state.markets.book(taker.slot)[taker.bookSide],
+    taker,
+    lots,
+    state.nowMs,
+  );
   writeOrderEvent(state, EventType.orderRested, row);
   return lots;
 }

@@ -1,7 +1,7 @@
 /**
- * The pending work of ended markets: cancelling resting orders, settling positions, paying unclaimed
- * winnings. Each command does a bounded number of units (one order or one position), so that no
- * market delays other commands, however large it is. Money is conserved after every unit.
+ * The pending work of ended markets: cancelling resting orders, settling positions, paying
+ * unclaimed winnings. Each command does a bounded number of units (one order or one position), so
+ * that no market delays other commands, however large it is. Money is conserved after every unit.
  *
  * A claim does not wait: it settles its user's position first.
  */
@@ -53,11 +53,16 @@ function cancelResting(state: State, slot: number, units: number): number {
 function settlePositions(state: State, slot: number, units: number): number {
   const { markets } = state;
   let left = units;
-  for (let row = markets.settleCursor.values[slot]!; row !== 0; row = markets.settleCursor.values[slot]!) {
+  for (
+    let row = markets.settleCursor.values[slot]!;
+    row !== 0;
+    row = markets.settleCursor.values[slot]!
+  ) {
     if (left === 0) return 0;
     markets.settleCursor.set(slot, state.positions.nextInMarket(row));
     if (state.positions.settled.values[row] === 0) settlePosition(state, slot, row);
-    if (payoutOf(state, slot, row) === 0 && refundOf(state, slot, row) === 0) state.positions.forget(row);
+    if (payoutOf(state, slot, row) === 0 && refundOf(state, slot, row) === 0)
+      state.positions.forget(row);
     left--;
   }
   shareRestOfFees(state, slot);
@@ -192,7 +197,12 @@ export function claimPosition(state: State, slot: number, userId: number): boole
 }
 
 /** Cancels all resting orders of a user in a market, oldest first; returns how many. */
-export function cancelAllOf(state: State, userId: number, slot: number, reason: CancelReason): number {
+export function cancelAllOf(
+  state: State,
+  userId: number,
+  slot: number,
+  reason: CancelReason,
+): number {
   const { orders } = state;
   let cancelled = 0;
   let row = orders.firstOfUser(userId);

@@ -81,7 +81,9 @@ export class Taker {
    */
   orderFeeMicros(nextMakerLevel: number): number {
     if (this.side === Side.SELL || this.filledLots === 0) return 0;
-    return feeOn(this.isBudgetUsed(nextMakerLevel) ? this.valueMicros + this.budgetLeft : this.valueMicros);
+    return feeOn(
+      this.isBudgetUsed(nextMakerLevel) ? this.valueMicros + this.budgetLeft : this.valueMicros,
+    );
   }
 
   /**
@@ -90,7 +92,9 @@ export class Taker {
    */
   private isBudgetUsed(nextMakerLevel: number): boolean {
     if (this.side === Side.SELL || this.lotsLeft === 0) return false;
-    return this.budgetLeft < (nextMakerLevel === 0 ? this.priceTicks : MICROS_PER_SET - nextMakerLevel);
+    return (
+      this.budgetLeft < (nextMakerLevel === 0 ? this.priceTicks : MICROS_PER_SET - nextMakerLevel)
+    );
   }
 
   fill(lots: number, priceTicks: number, valueMicros: number): void {

@@ -17,7 +17,13 @@ const TRADE_LENGTH = EVENT_LENGTHS[EventType.trade]!;
 const Slot = EventSlot.trade;
 
 /** Trades with the maker in a row: moves the shares, the maker's money and the collateral. */
-export function executeTrade(state: State, taker: Taker, ladder: Ladder, row: number, lots: number): void {
+export function executeTrade(
+  state: State,
+  taker: Taker,
+  ladder: Ladder,
+  row: number,
+  lots: number,
+): void {
   const { orders } = state;
   const level = orders.level.values[row]!;
   const makerId = orders.userId.values[row]!;
@@ -29,9 +35,18 @@ export function executeTrade(state: State, taker: Taker, ladder: Ladder, row: nu
   const takerValue = lots * takerTicks;
   const makerValue = lots * ownTicks(makerKind, level);
 
-  if (taker.positionRow === 0) taker.positionRow = state.positions.findOrAdd(taker.userId, taker.slot);
-  const feePart = taker.side === Side.BUY ? feeOn(taker.valueMicros + takerValue) - taker.feeMicros : 0;
-  const takerSale = moveShares(state, taker.positionRow, taker.side, taker.outcome, lots, takerValue);
+  if (taker.positionRow === 0)
+    taker.positionRow = state.positions.findOrAdd(taker.userId, taker.slot);
+  const feePart =
+    taker.side === Side.BUY ? feeOn(taker.valueMicros + takerValue) - taker.feeMicros : 0;
+  const takerSale = moveShares(
+    state,
+    taker.positionRow,
+    taker.side,
+    taker.outcome,
+    lots,
+    takerValue,
+  );
   const takerProfit = takerSale - feePart;
   const makerRow = state.positions.findOrAdd(makerId, taker.slot);
   const makerProfit = moveShares(state, makerRow, makerSide, makerOutcome, lots, makerValue);
@@ -82,7 +97,13 @@ export function chargeFeeRemainder(state: State, taker: Taker, restMicros: numbe
 }
 
 /** A resting buy pays out of its held money. A resting sell gives up held shares and is paid. */
-function releaseHold(state: State, row: number, kind: number, lots: number, valueMicros: number): void {
+function releaseHold(
+  state: State,
+  row: number,
+  kind: number,
+  lots: number,
+  valueMicros: number,
+): void {
   const userId = state.positions.userId.values[row]!;
   if (sideOf(kind) === Side.BUY) {
     state.ledger.addHeld(userId, 0 - valueMicros);

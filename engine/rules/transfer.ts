@@ -32,7 +32,8 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
   }
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   if (state.users.isOfExchange(command.userId)) return Code.exchange_account;
-  if (command.kind === 'withdraw' && !isOfPartner(state.users, command)) return Code.user_not_of_partner;
+  if (command.kind === 'withdraw' && !isOfPartner(state.users, command))
+    return Code.user_not_of_partner;
   if (isDeposit && ledger.exceedsTotal(command.amountMicros)) return Code.limit_reached;
   if (transfers.count >= MAX_TRANSFERS) return Code.limit_reached;
   const available = ledger.available.values[command.userId]!;
@@ -56,7 +57,12 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
     heldMicros,
   });
   if (isDeposit)
-    state.events.write(EventType.deposited, command.userId, DepositSource.PARTNER, command.amountMicros);
+    state.events.write(
+      EventType.deposited,
+      command.userId,
+      DepositSource.PARTNER,
+      command.amountMicros,
+    );
   else state.events.write(EventType.withdrawn, command.userId, command.amountMicros);
   writeTransferResult(state, command, availableMicros, heldMicros);
   return Code.ok;

@@ -34,7 +34,8 @@ export function register(state: State, command: Register): number {
   if (users.find(command.username) !== 0) return Code.username_taken;
   const referrerId = command.referralCode === '' ? 0 : users.codes.ownerOf(command.referralCode);
   if (command.referralCode !== '' && referrerId === 0) return Code.referral_code_unknown;
-  if (users.count >= MAX_USERS || state.ledger.exceedsTotal(command.grantMicros)) return Code.limit_reached;
+  if (users.count >= MAX_USERS || state.ledger.exceedsTotal(command.grantMicros))
+    return Code.limit_reached;
   if (isOneTooMany(users.partners, command.partner)) return Code.limit_reached;
 
   const { username, credential } = command;
@@ -90,6 +91,7 @@ export function setReferralCode(state: State, command: SetReferralCode): number 
 /** First codes do not count: a registration must never fail because the codes are used up. */
 function isOutOfCodes({ codes, count }: Users, userId: number): boolean {
   return (
-    codes.countOf(userId) >= MAX_REFERRAL_CODES_PER_USER || codes.count - count >= MAX_CHOSEN_REFERRAL_CODES
+    codes.countOf(userId) >= MAX_REFERRAL_CODES_PER_USER ||
+    codes.count - count >= MAX_CHOSEN_REFERRAL_CODES
   );
 }

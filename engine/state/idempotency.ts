@@ -173,7 +173,10 @@ export class Idempotency {
     this.atMs.set(entry, archive.number(this.atMs.get(entry)));
     const byteLength = archive.number(this.byteLength.get(entry));
     this.byteLength.set(entry, byteLength);
-    this.firstBlock.set(entry, this.blocks.archive(archive, this.firstBlock.get(entry), byteLength));
+    this.firstBlock.set(
+      entry,
+      this.blocks.archive(archive, this.firstBlock.get(entry), byteLength),
+    );
   }
 
   private get oldest(): number {
@@ -204,7 +207,8 @@ export class Idempotency {
       this.countOfUser.get(userId) >= entriesPerUser ||
       this.blocksOfUser.get(userId) + blocks > blocksPerUser;
     while (this.ofUser.first(userId) !== 0 && isTooMuch()) this.forget(this.ofUser.first(userId));
-    const isFull = () => this.pool.used.value >= entriesInAll || this.blocks.used + blocks > blocksInAll;
+    const isFull = () =>
+      this.pool.used.value >= entriesInAll || this.blocks.used + blocks > blocksInAll;
     while (this.oldest !== 0 && isFull()) this.forget(this.oldest);
   }
 
@@ -228,7 +232,10 @@ export class Idempotency {
     this.links.append(this.all, ALL, entry);
     this.userLinks.append(this.ofUser, userId, entry);
     this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
-    this.blocksOfUser.set(userId, this.blocksOfUser.get(userId) + blocksFor(this.byteLength.get(entry)));
+    this.blocksOfUser.set(
+      userId,
+      this.blocksOfUser.get(userId) + blocksFor(this.byteLength.get(entry)),
+    );
   }
 
   private forget(entry: number): void {
@@ -236,7 +243,10 @@ export class Idempotency {
     this.index.remove(entry);
     this.blocks.free(this.firstBlock.get(entry));
     this.countOfUser.set(userId, this.countOfUser.get(userId) - 1);
-    this.blocksOfUser.set(userId, this.blocksOfUser.get(userId) - blocksFor(this.byteLength.get(entry)));
+    this.blocksOfUser.set(
+      userId,
+      this.blocksOfUser.get(userId) - blocksFor(this.byteLength.get(entry)),
+    );
     this.userLinks.remove(this.ofUser, userId, entry);
     this.links.remove(this.all, ALL, entry);
     this.pool.giveBack(entry);

@@ -1,10 +1,11 @@
 /**
  * All money. Every micro-dollar is in exactly one of these pots, and after every command
  *
- *   Σ available + Σ held + Σ collateral + Σ fee escrow + stake + yield due + treasury = deposits − withdrawals.
+ *   Σ available + Σ held + Σ collateral + Σ fee escrow + stake + yield due + treasury = deposits −
+ *   withdrawals.
  *
- * Accounts and markets have a pot each (columns), and the sum of each kind of pot is stored, so that
- * checking the identity after every command costs a few additions. Pots never go below zero.
+ * Accounts and markets have a pot each (columns), and the sum of each kind of pot is stored, so
+ * that checking the identity after every command costs a few additions. Pots never go below zero.
  */
 import { MAX_TOTAL_MICROS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';

@@ -95,7 +95,8 @@ export class Markets {
 
   book(slot: number): Book {
     const book = this.books[slot];
-    if (book === null || book === undefined) throw new Error(`the market in slot ${slot} has no book`);
+    if (book === null || book === undefined)
+      throw new Error(`the market in slot ${slot} has no book`);
     return book;
   }
 

@@ -2,10 +2,10 @@
  * Resting orders: one pool of rows for all markets, and per market a book of two ladders, the bids
  * and the asks of UP.
  *
- * Buying DOWN at q is selling UP at 1000 − q, so every order is a bid or an ask of UP. A bid's level
- * is its price in ticks of UP. An ask's level is the complement, 1000 − its price in ticks of UP.
- * Therefore the highest level is the best on both sides, a bid and an ask match if their levels sum
- * to 1000 or more, and a taker pays or gets 1000 − j from a maker at level j.
+ * Buying DOWN at q is selling UP at 1000 − q, so every order is a bid or an ask of UP. A bid's
+ * level is its price in ticks of UP. An ask's level is the complement, 1000 − its price in ticks of
+ * UP. Therefore the highest level is the best on both sides, a bid and an ask match if their levels
+ * sum to 1000 or more, and a taker pays or gets 1000 − j from a maker at level j.
  *
  * | order            | side | level |   | order           | side | level |
  * |------------------|------|-------|   |-----------------|------|-------|

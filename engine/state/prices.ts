@@ -93,7 +93,8 @@ export class Prices {
     const prices = this.assets[asset]!;
     const keepFromMs = nowMs - PRICE_REMEMBERED_MS;
     const times = prices.observedAtMs;
-    while (prices.start + 1 < times.length && times[prices.start + 1]! <= keepFromMs) prices.start++;
+    while (prices.start + 1 < times.length && times[prices.start + 1]! <= keepFromMs)
+      prices.start++;
     if (prices.start >= 4_096 && prices.start * 2 > times.length) {
       prices.observedAtMs = times.slice(prices.start);
       prices.priceMicros = prices.priceMicros.slice(prices.start);
@@ -142,8 +143,12 @@ export class Prices {
       prices.lastObservedAtMs = archive.number(prices.lastObservedAtMs);
       const length = archive.number(prices.observedAtMs.length - prices.start);
       for (let i = 0; i < length; i++) {
-        prices.observedAtMs[prices.start + i] = archive.number(prices.observedAtMs[prices.start + i] ?? 0);
-        prices.priceMicros[prices.start + i] = archive.number(prices.priceMicros[prices.start + i] ?? 0);
+        prices.observedAtMs[prices.start + i] = archive.number(
+          prices.observedAtMs[prices.start + i] ?? 0,
+        );
+        prices.priceMicros[prices.start + i] = archive.number(
+          prices.priceMicros[prices.start + i] ?? 0,
+        );
       }
     }
   }
@@ -159,7 +164,8 @@ function average(prices: AssetPrices, atMs: number): number | null {
   const inside = firstAfter(prices, fromMs);
   // The price in force at the beginning is the one before the first inside.
   const inForce = inside - 1;
-  const hasInForce = inForce >= prices.start && times[inForce]! >= fromMs - REFERENCE_PRICE_AGE_MAX_MS;
+  const hasInForce =
+    inForce >= prices.start && times[inForce]! >= fromMs - REFERENCE_PRICE_AGE_MAX_MS;
   const first = hasInForce ? inForce : inside;
   const coveredMs = atMs - Math.max(fromMs, times[first] ?? atMs);
   if (coveredMs <= 0) return null;

@@ -56,7 +56,8 @@ export class ReferralCodes {
 
   rebuildIndex(expectedCodes: number): void {
     this.index.clear(Math.max(expectedCodes, this.count));
-    for (let row = 1; row <= this.count; row++) this.index.add(this.texts.hashOf(row, this.hash), row);
+    for (let row = 1; row <= this.count; row++)
+      this.index.add(this.texts.hashOf(row, this.hash), row);
   }
 
   /** All but the index, which is the caller's to build. */

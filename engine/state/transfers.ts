@@ -64,7 +64,8 @@ export class Transfers {
   /** Rebuilds the index, for a new key of the hash. */
   rebuildIndex(): void {
     this.index.clear(this.count);
-    for (let row = 1; row <= this.count; row++) this.index.add(this.names.hashOf(row, this.hash), row);
+    for (let row = 1; row <= this.count; row++)
+      this.index.add(this.names.hashOf(row, this.hash), row);
   }
 
   archive(archive: Archive): void {
@@ -87,7 +88,15 @@ export class Transfers {
   }
 
   private columns(): (Int32Chunks | Int53Chunks)[] {
-    return [this.isDeposit, this.userIds, this.amounts, this.sequences, this.atMs, this.available, this.held];
+    return [
+      this.isDeposit,
+      this.userIds,
+      this.amounts,
+      this.sequences,
+      this.atMs,
+      this.available,
+      this.held,
+    ];
   }
 }
 

@@ -83,7 +83,8 @@ export class Users {
     this.createdAtMs.set(userId, atMs);
     this.referrer.set(userId, referrerId);
     this.partner.set(userId, partner);
-    if (referrerId !== 0) this.referredUsers.set(referrerId, this.referredUsers.values[referrerId]! + 1);
+    if (referrerId !== 0)
+      this.referredUsers.set(referrerId, this.referredUsers.values[referrerId]! + 1);
     this.codes.addFirst(userId);
     return userId;
   }

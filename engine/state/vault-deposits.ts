@@ -124,7 +124,8 @@ export class VaultDeposits {
   private rowsInOrder(userRows: number): number[] {
     const rows: number[] = [];
     for (let userId = 1; userId < userRows; userId++) {
-      for (let row = this.ofUser.first(userId); row !== 0; row = this.links.next(row)) rows.push(row);
+      for (let row = this.ofUser.first(userId); row !== 0; row = this.links.next(row))
+        rows.push(row);
     }
     return rows;
   }

@@ -110,7 +110,12 @@ export class Vault {
       cohort.depositCount++;
       return;
     }
-    this.cohorts.set(earnsFromMs, { earnsFromMs, amountMicros, depositCount: 1, startPerMicro: null });
+    this.cohorts.set(earnsFromMs, {
+      earnsFromMs,
+      amountMicros,
+      depositCount: 1,
+      startPerMicro: null,
+    });
     this.warmingUp.push(earnsFromMs);
   }
 

@@ -33,7 +33,13 @@ const TEXT_RUN = 1_024;
 /** Up to this many bytes, a loop is faster than a call. */
 const SINGLE_COPY_MAX = 64;
 
-function copy(source: Uint8Array, from: number, target: Uint8Array, to: number, count: number): void {
+function copy(
+  source: Uint8Array,
+  from: number,
+  target: Uint8Array,
+  to: number,
+  count: number,
+): void {
   if (count > SINGLE_COPY_MAX) target.set(source.subarray(from, from + count), to);
   else for (let i = 0; i < count; i++) target[to + i] = source[from + i]!;
 }
@@ -141,7 +147,9 @@ export class StateReader implements Archive {
       const units: number[] = [];
       const to = Math.min(length, from + TEXT_RUN);
       for (let i = from; i < to; i++) {
-        units.push(unitBytes === 1 ? this.source[start + i]! : this.view.getUint16(start + i * 2, true));
+        units.push(
+          unitBytes === 1 ? this.source[start + i]! : this.view.getUint16(start + i * 2, true),
+        );
       }
       text += String.fromCharCode(...units);
     }

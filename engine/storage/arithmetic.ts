@@ -3,8 +3,8 @@
 /** floor(a × b / c) for a, b ≥ 0 and c > 0, exact even if a × b exceeds 2^53. */
 export function mulDivFloor(a: number, b: number, c: number): number {
   const product = a * b;
-  // A product x < 2^53 is exact, and so is floor(x / c): a quotient that is not an integer is at least
-  // 1/c away from the next integer, more than half an ulp.
+  // A product x < 2^53 is exact, and so is floor(x / c): a quotient that is not an integer is at
+  // least 1/c away from the next integer, more than half an ulp.
   if (product <= Number.MAX_SAFE_INTEGER) return Math.floor(product / c);
   return Number((BigInt(a) * BigInt(b)) / BigInt(c));
 }

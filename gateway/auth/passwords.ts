@@ -48,14 +48,24 @@ export class Passwords {
    * {@link hash}. After a match, the queue treats the address as known.
    */
   async verify(password: string, credential: string, asker: Asker): Promise<boolean | null> {
-    const [scheme, costLog2, blockSize, parallelism, salt, key] = (credential || this.dummy).split('$');
-    if (scheme !== 'scrypt' || Number(blockSize) !== BLOCK_SIZE || Number(parallelism) !== PARALLELISM) {
+    const [scheme, costLog2, blockSize, parallelism, salt, key] = (credential || this.dummy).split(
+      '$',
+    );
+    if (
+      scheme !== 'scrypt' ||
+      Number(blockSize) !== BLOCK_SIZE ||
+      Number(parallelism) !== PARALLELISM
+    ) {
       throw new Error('a credential is not in the format of this version');
     }
     // Read now: once the client has left, the address is not available.
     const { address } = asker;
     const matches = await this.queue.run(asker, async () => {
-      const derived = await this.deriveEvenly(password, Buffer.from(salt!, 'base64url'), Number(costLog2));
+      const derived = await this.deriveEvenly(
+        password,
+        Buffer.from(salt!, 'base64url'),
+        Number(costLog2),
+      );
       return timingSafeEqual(derived, Buffer.from(key!, 'base64url'));
     });
     if (matches === true) this.queue.know(address);
@@ -78,7 +88,8 @@ export class Passwords {
   private async deriveEvenly(password: string, salt: Buffer, costLog2: number): Promise<Buffer> {
     this.checkCostLog2 = Math.max(this.checkCostLog2, costLog2);
     const key = await derive(password, salt, costLog2);
-    for (const more of makeUpCosts(costLog2, this.checkCostLog2)) await derive(password, salt, more);
+    for (const more of makeUpCosts(costLog2, this.checkCostLog2))
+      await derive(password, salt, more);
     return key;
   }
 }

@@ -6,7 +6,13 @@ import type { ErrorCode } from '../http/errors.js';
 import type { Route } from '../http/route.js';
 import { errorResponses } from './error-responses.js';
 import type { JsonSchema, OpenApiDocument, Operation, PathItem, Response } from './openapi.js';
-import { NO_CREDENTIAL, operationOf, RETRY_AFTER, SECURITY_SCHEMES, SESSION_OR_NONE } from './operations.js';
+import {
+  NO_CREDENTIAL,
+  operationOf,
+  RETRY_AFTER,
+  SECURITY_SCHEMES,
+  SESSION_OR_NONE,
+} from './operations.js';
 import { pathTemplate } from './parameters.js';
 import { ALL_TAGS, DESCRIPTION, TITLE } from './prose.js';
 import { Schemas } from './schemas.js';

@@ -30,7 +30,11 @@ const BODY_CODES = ['invalid_json', 'body_too_large', 'unsupported_media_type'] 
 
 /** Every code that the route can return, in the order of the table. */
 export function errorCodesOf(route: Route): ErrorCode[] {
-  const codes = new Set<ErrorCode>(['invalid_request', 'unavailable', ...CODES_OF_ACCESS[route.access]]);
+  const codes = new Set<ErrorCode>([
+    'invalid_request',
+    'unavailable',
+    ...CODES_OF_ACCESS[route.access],
+  ]);
   for (const code of route.errors ?? []) codes.add(code);
   if (route.method !== 'GET' && route.access !== 'partner') codes.add('cross_site_request');
   if (route.takesPartnerKey === true) codes.add('partner_key_required');
@@ -77,7 +81,8 @@ function errorResponse(codes: readonly ErrorCode[], errorBody: JsonSchema, own: 
   const narrowed: JsonSchema = { type: 'object', properties: { error }, required: ['error'] };
   const schema: JsonSchema = { allOf: [errorBody, narrowed] };
   const examples: Record<string, Example> = {};
-  for (const code of codes) examples[code] = { value: JSON.parse((own[code] ?? exampleOf(code)).text) };
+  for (const code of codes)
+    examples[code] = { value: JSON.parse((own[code] ?? exampleOf(code)).text) };
   const messageOf = (code: ErrorCode): string =>
     own[code] === undefined ? ERRORS[code].message : JSON.parse(own[code].text).error.message;
   return {

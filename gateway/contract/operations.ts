@@ -59,9 +59,13 @@ export function operationOf(route: Route, schemas: Schemas): Operation {
 function operationId({ method, path }: Route): string {
   const parts = path.split('/').slice(1);
   const last = parts.at(-1)!;
-  const words = parts.filter((part) => !part.startsWith(':')).flatMap((part) => part.split(/[^A-Za-z0-9]/));
+  const words = parts
+    .filter((part) => !part.startsWith(':'))
+    .flatMap((part) => part.split(/[^A-Za-z0-9]/));
   if (last.startsWith(':')) words.push('by', last.slice(1));
-  return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
+  return (
+    method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')
+  );
 }
 
 /** A body is only required if `{}` is not valid. */
@@ -71,13 +75,18 @@ function requestBody(body: z.ZodType, schemas: Schemas, example: RouteExample): 
   return { required: !body.safeParse({}).success, content: { 'application/json': content } };
 }
 
-function successes(route: Route, schemas: Schemas, example: RouteExample): Record<string, Response> {
+function successes(
+  route: Route,
+  schemas: Schemas,
+  example: RouteExample,
+): Record<string, Response> {
   const responses: Record<string, Response> = {};
   for (const [status, schema] of Object.entries(route.responses)) {
     responses[status] = { description: status === '201' ? 'Created' : 'OK' };
     if (schema === null) continue;
     const content: MediaType = { schema: schemas.of(schema, 'output') };
-    if (example.response !== undefined) content.examples = { response: { value: example.response } };
+    if (example.response !== undefined)
+      content.examples = { response: { value: example.response } };
     responses[status].content = { [route.produces ?? 'application/json']: content };
   }
   return responses;
@@ -118,7 +127,8 @@ const REPLAYABLE = ['200', '201', '400', '404', '409', '422'];
 
 function withHeaders(route: Route, responses: Record<string, Response>): Record<string, Response> {
   // A partner's reference replays the answer like an idempotency key.
-  const replays = route.idempotent === true || (route.access === 'partner' && route.body !== undefined);
+  const replays =
+    route.idempotent === true || (route.access === 'partner' && route.body !== undefined);
   for (const [status, response] of Object.entries(responses)) {
     const headers: Record<string, Header> = isRateLimited(route) ? { ...RATE_LIMIT } : {};
     if (status === '429') headers['Retry-After'] = RETRY_AFTER;

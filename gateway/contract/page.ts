@@ -8,7 +8,9 @@ import { dirname, join } from 'node:path';
 import { TITLE } from './prose.js';
 import type { StaticFile } from './static-file.js';
 
-const PACKAGE_FOLDER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+const PACKAGE_FOLDER = dirname(
+  createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'),
+);
 
 /** Swagger UI uses inline styles, and its style sheet contains images. */
 const POLICY = [

@@ -65,7 +65,8 @@ function pathParameter(route: Route, name: string): Parameter {
   const parts = route.path.split('/');
   const before = parts[parts.indexOf(`:${name}`) - 1]!;
   const known = PATH_PARAMETERS[before];
-  if (known === undefined) throw new Error(`the parameter ${name} of ${route.path} is not described`);
+  if (known === undefined)
+    throw new Error(`the parameter ${name} of ${route.path} is not described`);
   const own = route.userParameter === name ? '; must be the signed-in user' : '';
   return { name, in: 'path', required: true, ...known, description: known.description + own };
 }

@@ -1,6 +1,6 @@
 /**
- * JSON Schemas, generated from the zod schemas that check requests and write responses. A schema with a
- * name (json/components.ts) is a component; any other is inlined.
+ * JSON Schemas, generated from the zod schemas that check requests and write responses. A schema
+ * with a name (json/components.ts) is a component; any other is inlined.
  *
  * Requests are described as clients send them: a price as dollars, although the gateway uses ticks.
  */

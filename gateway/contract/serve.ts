@@ -10,6 +10,11 @@ import { serveFile } from './static-file.js';
 /** @throws if a file of swagger-ui-dist is missing. */
 export function serveContract(router: Router, routes: readonly Route[], gateway: Gateway): void {
   const bytes = Buffer.from(JSON.stringify(buildDocument(routes, gateway.version)));
-  serveFile(router, '/api/openapi.json', { contentType: 'application/json', bytes, headers: [] }, gateway);
+  serveFile(
+    router,
+    '/api/openapi.json',
+    { contentType: 'application/json', bytes, headers: [] },
+    gateway,
+  );
   for (const [path, file] of pageFiles()) serveFile(router, `/api${path}`, file, gateway);
 }

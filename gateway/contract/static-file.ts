@@ -58,7 +58,12 @@ export function serveFile(router: Router, path: string, file: StaticFile, gatewa
   });
 }
 
-function writeFileHead(response: uWS.HttpResponse, file: StaticFile, etag: string, isKnown: boolean): void {
+function writeFileHead(
+  response: uWS.HttpResponse,
+  file: StaticFile,
+  etag: string,
+  isKnown: boolean,
+): void {
   if (isKnown) response.writeStatus('304 Not Modified');
   else response.writeHeader('Content-Type', file.contentType);
   response.writeHeader('ETag', etag);
@@ -69,5 +74,7 @@ function writeFileHead(response: uWS.HttpResponse, file: StaticFile, etag: strin
 
 /** Whether If-None-Match contains the ETag, which a proxy may have made weak. */
 function names(header: string, etag: string): boolean {
-  return header === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === etag);
+  return (
+    header === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === etag)
+  );
 }

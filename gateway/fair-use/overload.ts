@@ -18,7 +18,10 @@ export interface OverloadLimits {
 }
 
 /** The part of the sequencer that is needed here. */
-export type Backlog = Pick<Sequencer, 'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'>;
+export type Backlog = Pick<
+  Sequencer,
+  'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'
+>;
 
 export class Overload {
   private durableSequence = -1;

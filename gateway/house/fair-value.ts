@@ -33,8 +33,10 @@ export function fairValue(input: FairValueInput): FairValue {
   const { priceMicros, startPriceMicros, remainingMs, volatility } = input;
   /** The weight of future prices in the end price. */
   const weight = Math.min(remainingMs / AVERAGED_MS, 1);
-  const varianceMs = weight === 1 ? remainingMs - (AVERAGED_MS * 2) / 3 : (weight * weight * remainingMs) / 3;
-  const mean = weight === 1 ? priceMicros : weight * priceMicros + (1 - weight) * input.averageMicros;
+  const varianceMs =
+    weight === 1 ? remainingMs - (AVERAGED_MS * 2) / 3 : (weight * weight * remainingMs) / 3;
+  const mean =
+    weight === 1 ? priceMicros : weight * priceMicros + (1 - weight) * input.averageMicros;
   const deviation = priceMicros * volatility * Math.sqrt(varianceMs);
   const distance = mean - startPriceMicros;
   if (deviation === 0) return { probability: distance >= 0 ? 1 : 0, perSecond: 0 };
@@ -53,8 +55,8 @@ const NUMERATOR = [
   221.213596169931, 220.206867912376,
 ];
 const DENOMINATOR = [
-  0.0883883476483184, 1.75566716318264, 16.064177579207, 86.7807322029461, 296.564248779674, 637.333633378831,
-  793.826512519948, 440.413735824752,
+  0.0883883476483184, 1.75566716318264, 16.064177579207, 86.7807322029461, 296.564248779674,
+  637.333633378831, 793.826512519948, 440.413735824752,
 ];
 
 /**
@@ -70,7 +72,8 @@ export function normalCdf(x: number): number {
 
 function upperTail(x: number): number {
   const exponential = Math.exp((-x * x) / 2);
-  if (x < 7.07106781186547) return (exponential * polynomial(NUMERATOR, x)) / polynomial(DENOMINATOR, x);
+  if (x < 7.07106781186547)
+    return (exponential * polynomial(NUMERATOR, x)) / polynomial(DENOMINATOR, x);
   const fraction = x + 1 / (x + 2 / (x + 3 / (x + 4 / (x + 0.65))));
   return exponential / fraction / Math.sqrt(2 * Math.PI);
 }

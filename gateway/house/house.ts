@@ -14,8 +14,18 @@ import type { Logger } from 'pino';
 import type { Engine } from '../../engine/engine.js';
 import { CODES, Code } from '../../engine/interface/codes.js';
 import type { BatchOperation, Command } from '../../engine/interface/commands.js';
-import { MarketStatus, Outcome, Resolution, Side, TimeInForce } from '../../engine/interface/domain.js';
-import { MAX_BATCH_OPERATIONS, MAX_TIME_MS, MICROS_PER_SET } from '../../engine/interface/limits.js';
+import {
+  MarketStatus,
+  Outcome,
+  Resolution,
+  Side,
+  TimeInForce,
+} from '../../engine/interface/domain.js';
+import {
+  MAX_BATCH_OPERATIONS,
+  MAX_TIME_MS,
+  MICROS_PER_SET,
+} from '../../engine/interface/limits.js';
 import {
   FIRST_OPERATION,
   nextOperation,
@@ -109,7 +119,8 @@ export class House {
   start(): void {
     const isTaken = this.engine.findUser(HOUSE_USERNAME) !== 0;
     this.userId = isTaken ? houseUserId(this.engine) : this.register();
-    if (this.userId === 0) throw new Error(`the name "${HOUSE_USERNAME}" belongs to a user who can sign in`);
+    if (this.userId === 0)
+      throw new Error(`the name "${HOUSE_USERNAME}" belongs to a user who can sign in`);
     cancelHouseOrders(this.sequencer);
     this.running = true;
     this.arm();
@@ -163,7 +174,12 @@ export class House {
   }
 
   private stateOf(asset: number): AssetState {
-    this.assets[asset] ??= { prices: new RecentPrices(), marketId: 0, restsUntilMs: 0, short: false };
+    this.assets[asset] ??= {
+      prices: new RecentPrices(),
+      marketId: 0,
+      restsUntilMs: 0,
+      short: false,
+    };
     return this.assets[asset];
   }
 
@@ -198,13 +214,19 @@ export class House {
       price !== null &&
       nowMs - price.observedAtMs <= MAX_PRICE_AGE_MS;
     if (isQuotable && state.marketId === market.marketId && nowMs < state.restsUntilMs) return;
-    const resting = this.engine.orders(this.userId).filter((order) => order.marketId === market.marketId);
+    const resting = this.engine
+      .orders(this.userId)
+      .filter((order) => order.marketId === market.marketId);
     if (!isQuotable) {
       state.restsUntilMs = 0;
       if (resting.length > 0) this.cancelAll(market.marketId);
       return;
     }
-    const { plan, half } = this.plan(market, state, { resting, priceMicros: price.priceMicros, nowMs });
+    const { plan, half } = this.plan(market, state, {
+      resting,
+      priceMicros: price.priceMicros,
+      nowMs,
+    });
     this.noteShortage(state, market, plan.short);
     const isDue = needsRequote(plan.quotes, resting, half);
     state.marketId = market.marketId;
@@ -276,7 +298,8 @@ export class House {
     state.short = short;
     const symbol = this.engine.assetSymbol(market.asset);
     const { availableMicros } = this.engine.account(this.userId)!;
-    if (short) this.log.warn({ symbol, availableMicros }, 'house: short of money; quotes are reduced');
+    if (short)
+      this.log.warn({ symbol, availableMicros }, 'house: short of money; quotes are reduced');
     else this.log.info({ symbol, availableMicros }, 'house: quotes have their full size again');
   }
 
@@ -336,7 +359,12 @@ export class House {
     for (const position of this.engine.positions(this.userId)) {
       const market = this.engine.market(position.marketId);
       if (market?.status !== MarketStatus.RESOLVED || !paysOut(market, position)) continue;
-      this.submit({ kind: 'claim', userId: this.userId, idempotencyKey: null, marketId: market.marketId });
+      this.submit({
+        kind: 'claim',
+        userId: this.userId,
+        idempotencyKey: null,
+        marketId: market.marketId,
+      });
     }
   }
 

@@ -88,12 +88,17 @@ export function planQuotes(input: QuoteInput): QuotePlan {
   const exposureLots = upLots - downLots;
   const skew = maxExposureLots === 0 ? 0 : exposureLots / maxExposureLots;
   const center = fairTicks - MAX_SKEW_TICKS * Math.min(Math.max(skew, -1), 1);
-  const bid = Math.floor(Math.min(center - half, fairTicks - 1, (input.othersAskTicks ?? 1_000) - 1));
+  const bid = Math.floor(
+    Math.min(center - half, fairTicks - 1, (input.othersAskTicks ?? 1_000) - 1),
+  );
   const ask = Math.ceil(Math.max(center + half, fairTicks + 1, (input.othersBidTicks ?? 0) + 1));
   // An ask for UP at p is a bid for DOWN at 1000 - p, so one function plans both sides.
   const bids = sideLevels(bid, Math.max(0, maxExposureLots - exposureLots));
   const asks = sideLevels(MICROS_PER_SET - ask, Math.max(0, maxExposureLots + exposureLots));
-  const wanted = [...sideQuotes(bids, Outcome.UP, downLots), ...sideQuotes(asks, Outcome.DOWN, upLots)];
+  const wanted = [
+    ...sideQuotes(bids, Outcome.UP, downLots),
+    ...sideQuotes(asks, Outcome.DOWN, upLots),
+  ];
   return fitToMoney(wanted, input.spendableMicros);
 }
 
@@ -145,7 +150,8 @@ function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: numbe
 
 function fitToMoney(wanted: readonly Quote[], spendableMicros: number): QuotePlan {
   const cost = wanted.reduce((sum, quote) => sum + costMicros(quote), 0);
-  if (cost <= spendableMicros) return { quotes: wanted.filter((quote) => quote.sizeLots > 0), short: false };
+  if (cost <= spendableMicros)
+    return { quotes: wanted.filter((quote) => quote.sizeLots > 0), short: false };
   const scale = Math.max(0, spendableMicros) / cost;
   // An order above the planned price would cost more than is available, so no tolerance.
   const scaled = wanted.map((quote) =>
@@ -172,7 +178,11 @@ type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
  * Whether the resting orders must be replaced: a best price is off by more than a quarter of the
  * half spread, or a side is more than 30% smaller or larger than planned.
  */
-export function needsRequote(plan: readonly Quote[], resting: readonly Resting[], half: number): boolean {
+export function needsRequote(
+  plan: readonly Quote[],
+  resting: readonly Resting[],
+  half: number,
+): boolean {
   const toleratedTicks = Math.max(1, Math.floor(half / 4));
   return [true, false].some((bids) => {
     const want = summarize(plan, bids);

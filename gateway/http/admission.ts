@@ -87,7 +87,11 @@ function parseJson(body: ReceivedBody): unknown {
 /** Even where no session is required, a request with the cookie must not come from another site. */
 function admitAnybody(admission: Admission): void {
   const { context, route } = admission;
-  if (route.method !== 'GET' && readSessionCookie(context.request.cookie) !== '' && isCrossSite(context)) {
+  if (
+    route.method !== 'GET' &&
+    readSessionCookie(context.request.cookie) !== '' &&
+    isCrossSite(context)
+  ) {
     context.refuse(errorAnswer('cross_site_request'));
     return;
   }
@@ -146,7 +150,8 @@ function admitSession(admission: Admission, session: Session): void {
     return;
   }
   context.session = session;
-  if (namesAnotherUser(admission, `u${session.userId}`)) context.refuse(errorAnswer('user_mismatch'));
+  if (namesAnotherUser(admission, `u${session.userId}`))
+    context.refuse(errorAnswer('user_mismatch'));
   else runHandler(admission);
 }
 
@@ -157,7 +162,8 @@ function isCrossSite(context: RequestContext): boolean {
 /** Checks the path, the query and the body. The schemas refuse a `userId` that is not a string. */
 function namesAnotherUser({ context, route, json }: Admission, subject: string): boolean {
   const { request } = context;
-  if (route.userParameter !== undefined && request.parameter(route.userParameter) !== subject) return true;
+  if (route.userParameter !== undefined && request.parameter(route.userParameter) !== subject)
+    return true;
   if (userIdsInQuery(request).some((id) => id !== subject)) return true;
   if (route.body === undefined || typeof json !== 'object' || json === null) return false;
   const userId = userIdIn(json);
@@ -167,7 +173,9 @@ function namesAnotherUser({ context, route, json }: Admission, subject: string):
 
 /** The unvalidated `userId` of a body; undefined: none. */
 function userIdIn(json: unknown): unknown {
-  return typeof json === 'object' && json !== null ? (json as { userId?: unknown }).userId : undefined;
+  return typeof json === 'object' && json !== null
+    ? (json as { userId?: unknown }).userId
+    : undefined;
 }
 
 function userIdsInQuery({ rawQuery }: Request): string[] {
@@ -190,7 +198,11 @@ function readBody({ context, route, body, json }: Admission): boolean {
     return false;
   }
   const isEmpty = body.fault === null && body.text === '';
-  if (contentType === '' ? !isEmpty : contentType !== 'application/json' && !JSON_IN_UTF8.test(contentType)) {
+  if (
+    contentType === ''
+      ? !isEmpty
+      : contentType !== 'application/json' && !JSON_IN_UTF8.test(contentType)
+  ) {
     context.refuse(errorAnswer('unsupported_media_type'));
     return false;
   }
@@ -232,7 +244,9 @@ function parseBody(
   }
   const inexact = inexactNumber(text);
   if (inexact !== null) {
-    context.refuse(invalidRequest({ body: `contains a number with too many digits: ${cut(inexact)}` }));
+    context.refuse(
+      invalidRequest({ body: `contains a number with too many digits: ${cut(inexact)}` }),
+    );
     return false;
   }
   if (route.quickCheck?.(json) === true) {

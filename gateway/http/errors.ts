@@ -27,7 +27,10 @@ export const ERRORS = {
     message:
       'This route requires a session. Send the token in the x-user-token header or the service-session cookie. Authorization: Bearer does not authenticate users.',
   },
-  invalid_token: { status: 401, message: 'The token was not issued by this exchange. Sign in again.' },
+  invalid_token: {
+    status: 401,
+    message: 'The token was not issued by this exchange. Sign in again.',
+  },
   token_revoked: {
     status: 401,
     message: 'The token was revoked when the password was changed. Sign in again.',
@@ -51,7 +54,8 @@ export const ERRORS = {
   user_not_found: { status: 404, message: 'There is no user with this id.' },
   order_not_found: {
     status: 404,
-    message: 'You have no resting order with this id in this market. It may have been filled or cancelled.',
+    message:
+      'You have no resting order with this id in this market. It may have been filled or cancelled.',
   },
   deposit_not_found: { status: 404, message: 'You have no vault deposit with this id.' },
   method_not_allowed: {
@@ -89,11 +93,13 @@ export const ERRORS = {
   insufficient_shares: { status: 422, message: 'Not enough shares are available to sell.' },
   idempotency_key_reused: {
     status: 422,
-    message: 'The key or reference was already used for a different request. Use a new one for each request.',
+    message:
+      'The key or reference was already used for a different request. Use a new one for each request.',
   },
   limit_reached: {
     status: 422,
-    message: 'A limit of the exchange has been reached: accounts, resting orders, positions, or total money.',
+    message:
+      'A limit of the exchange has been reached: accounts, resting orders, positions, or total money.',
   },
   rate_limited: {
     status: 429,
@@ -118,7 +124,9 @@ export function errorAnswer(code: ErrorCode, details: object = {}, message = '')
   const entry = ERRORS[code];
   return {
     status: entry.status,
-    text: JSON.stringify({ error: { code, message: message === '' ? entry.message : message, details } }),
+    text: JSON.stringify({
+      error: { code, message: message === '' ? entry.message : message, details },
+    }),
   };
 }
 

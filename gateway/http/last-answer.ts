@@ -13,14 +13,17 @@ import { httpDate } from '../time/clock.js';
 
 /** The operating system takes as much at once, whatever the client reads. */
 const SMALL_BYTES = 14 * 1024;
-/** How long a client may take to read more than that. One that has read it all closes the connection itself. */
+/**
+ * How long a client may take to read more than that. One that has read it all closes the connection
+ * itself.
+ */
 const LARGE_MS = 10_000;
 
 /**
- * Ends the head, writes the body (empty: none), and closes the connection once this turn's writes are
- * with the operating system; after a large body, when the client closes it, or after {@link LARGE_MS}.
- * To be called corked, after the other headers. `length`: the value of Content-Length if there is no
- * body; null: no such header.
+ * Ends the head, writes the body (empty: none), and closes the connection once this turn's writes
+ * are with the operating system; after a large body, when the client closes it, or after {@link
+ * LARGE_MS}. To be called corked, after the other headers. `length`: the value of Content-Length if
+ * there is no body; null: no such header.
  */
 export function writeLast(
   response: HttpResponse,
@@ -30,7 +33,8 @@ export function writeLast(
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const close = () => response.close();
   if (bytes.byteLength > SMALL_BYTES) {
-    // uWebSockets.js goes on writing. To it the answer never ends, so it takes no other request meanwhile.
+    // uWebSockets.js goes on writing. To it the answer never ends, so it takes no other request
+    // meanwhile.
     const timer = setTimeout(close, LARGE_MS);
     response.onAborted(() => clearTimeout(timer));
   } else {

@@ -12,10 +12,17 @@ import { type Decimal, micros } from '../json/decimal.js';
 /** Writes the receipt of the result that is `ok` and begins at `at`. */
 export type ReceiptWriter = (assets: Assets, result: NumberBuffer, at: number) => string;
 
-type Fields<K extends CommandName> = Record<(typeof RESULT_FIELDS)[K][number] | 'sequence' | 'atMs', number>;
+type Fields<K extends CommandName> = Record<
+  (typeof RESULT_FIELDS)[K][number] | 'sequence' | 'atMs',
+  number
+>;
 
 /** The fields of a result that is `ok`, by name. For receipts that are not hot. */
-export function resultFields<K extends CommandName>(command: K, result: NumberBuffer, at = 0): Fields<K> {
+export function resultFields<K extends CommandName>(
+  command: K,
+  result: NumberBuffer,
+  at = 0,
+): Fields<K> {
   const fields: Record<string, number> = {
     sequence: result.values[at + ResultHead.sequence]!,
     atMs: result.values[at + ResultHead.atMs]!,

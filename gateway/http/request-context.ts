@@ -129,7 +129,9 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
   /** Counts `count` more requests, for a request that costs more than one. */
   allowsMore(count: number): boolean {
     const { session } = this;
-    return session === null ? this.allowsFromAddress(count) : this.allowsFromSession(session, count);
+    return session === null
+      ? this.allowsFromAddress(count)
+      : this.allowsFromSession(session, count);
   }
 
   /** Counts an attempt to sign in with this username from this address. */
@@ -200,7 +202,8 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
   execute(command: Command, status: number, receipt: ReceiptWriter): void {
     const result = this.submit(command);
     if (result === null) return;
-    if (result.values[ResultHead.code] === Code.ok) this.answer(status, receipt(this.engine, result, 0));
+    if (result.values[ResultHead.code] === Code.ok)
+      this.answer(status, receipt(this.engine, result, 0));
     else this.answerRejected(result);
   }
 
@@ -285,7 +288,8 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     writeStatus(response, this.status);
     writeHead(response, this.text === '' ? '' : this.contentType, this.isSecure);
     response.writeHeader('X-Request-Id', this.request.id);
-    if (this.rateLimitHeaders !== '') response.writeHeader('RateLimit-Limit', this.rateLimitHeaders);
+    if (this.rateLimitHeaders !== '')
+      response.writeHeader('RateLimit-Limit', this.rateLimitHeaders);
     for (let i = 0; headers !== null && i < headers.length; i += 2) {
       response.writeHeader(headers[i]!, headers[i + 1]!);
     }
@@ -311,7 +315,14 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
       const { id, method } = this.request;
       const tookMs = Math.round((elapsedMs() - this.receivedMs) * 1_000) / 1_000;
       log.debug(
-        { request: id, method, route: this.route?.path, user: this.userId, status: this.status, tookMs },
+        {
+          request: id,
+          method,
+          route: this.route?.path,
+          user: this.userId,
+          status: this.status,
+          tookMs,
+        },
         this.isAborted ? 'the client left before the answer' : 'answered',
       );
     }

@@ -23,7 +23,11 @@ import { Request } from './request.js';
 /** `raw` is only valid within the call. */
 export type Handler = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) => void;
 /** Answers 400 with the problems, in a later turn, and closes the connection. */
-export type Refuse = (response: uWS.HttpResponse, request: Request, problems: FieldProblems) => void;
+export type Refuse = (
+  response: uWS.HttpResponse,
+  request: Request,
+  problems: FieldProblems,
+) => void;
 type Verb = 'get' | 'head' | 'post' | 'put' | 'del' | 'any';
 type Upgrade = (
   response: uWS.HttpResponse,
@@ -42,7 +46,9 @@ type ListenSocket = Parameters<typeof uWS.us_listen_socket_close>[0];
 /** Missing from the types of uWebSockets.js. */
 const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
-const NO_CHUNKS: FieldProblems = { 'Transfer-Encoding': 'is not allowed on a request without a body' };
+const NO_CHUNKS: FieldProblems = {
+  'Transfer-Encoding': 'is not allowed on a request without a body',
+};
 const NO_BODY: FieldProblems = { 'Content-Length': 'must be 0: a handshake has no body' };
 
 export class Router {
@@ -102,7 +108,9 @@ export class Router {
       listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
         if (socket === false) {
           reject(
-            new Error(`cannot listen on ${host}:${port}: is the port in use, or is the address not local?`),
+            new Error(
+              `cannot listen on ${host}:${port}: is the port in use, or is the address not local?`,
+            ),
           );
           return;
         }

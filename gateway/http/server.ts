@@ -113,7 +113,9 @@ export class HttpServer {
   }
 
   private refuseOtherMethods(path: string, methods: Method[]): void {
-    const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+    const allowed = methods
+      .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+      .join(', ');
     this.router.on('any', BASE + path, (response, request) => {
       const context = this.begin(response, request, null);
       context.addHeader('Allow', allowed);
@@ -148,7 +150,9 @@ export class HttpServer {
       if (nowMs - context.receivedMs < BODY_MS_MAX) break;
       this.slow++;
       context.closeAfterAnswer();
-      context.refuse(invalidRequest({ body: `was not received within ${BODY_MS_MAX / 1_000} seconds` }));
+      context.refuse(
+        invalidRequest({ body: `was not received within ${BODY_MS_MAX / 1_000} seconds` }),
+      );
     }
   }
 

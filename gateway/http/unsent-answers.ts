@@ -137,11 +137,22 @@ export class UnsentAnswers {
   }
 
   /** `ownBytes`: memory that the body uses only while it waits. */
-  private begin(response: HttpResponse, body: Uint8Array, ownBytes: number, recipient: Recipient): void {
+  private begin(
+    response: HttpResponse,
+    body: Uint8Array,
+    ownBytes: number,
+    recipient: Recipient,
+  ): void {
     const state = this.turnBytes > 0 ? this.writePiece(response, body) : headOnly(response, body);
     if (state === 'over') return;
     const bytes = ownBytes + WAITING_BYTES;
-    const waiting = { response, body, address: recipient.address, bytes, sinceMs: this.elapsedMs() };
+    const waiting = {
+      response,
+      body,
+      address: recipient.address,
+      bytes,
+      sinceMs: this.elapsedMs(),
+    };
     response.onAborted(() => this.forget(waiting));
     response.onWritable(() => {
       this.addReady(waiting);

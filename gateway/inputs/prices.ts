@@ -50,9 +50,14 @@ export interface InputOptions {
  * Validates the whole price file; null if prices do not come from a file.
  * @throws ConfigError if the file cannot be read or is invalid
  */
-export async function checkPriceFile({ feed, assets }: InputConfig): Promise<TickFileSummary | null> {
+export async function checkPriceFile({
+  feed,
+  assets,
+}: InputConfig): Promise<TickFileSummary | null> {
   if (feed.kind !== 'file') return null;
-  return withVariable('PRICE_FEED', () => checkTickFile(feed.path, new Set(assets)), [TickFileError]);
+  return withVariable('PRICE_FEED', () => checkTickFile(feed.path, new Set(assets)), [
+    TickFileError,
+  ]);
 }
 
 export function openInputs({ config, ticks, engine, log, onFailure }: InputOptions): Inputs {
@@ -68,7 +73,15 @@ export function openInputs({ config, ticks, engine, log, onFailure }: InputOptio
     case 'file': {
       const { path, speed } = feed;
       const resumeAtMs = engine.sequence === 0 ? null : engine.nowMs;
-      return openFileFeed({ path, ticks: ticks!, speed, symbols: assets, resumeAtMs, log, onFailure });
+      return openFileFeed({
+        path,
+        ticks: ticks!,
+        speed,
+        symbols: assets,
+        resumeAtMs,
+        log,
+        onFailure,
+      });
     }
     case 'coinbase': {
       const clock = new SystemClock({ log, notBeforeMs: engine.nowMs });

@@ -70,7 +70,8 @@ export class Scheduler {
     this.disarm();
     this.armedForMs = dueAtMs;
     if (dueAtMs <= this.nowMs()) this.immediate = setImmediate(this.wake);
-    else this.timer = setTimeout(this.wake, Math.min(this.clock.delayUntilMs(dueAtMs), MAX_SLEEP_MS));
+    else
+      this.timer = setTimeout(this.wake, Math.min(this.clock.delayUntilMs(dueAtMs), MAX_SLEEP_MS));
   }
 
   private disarm(): void {

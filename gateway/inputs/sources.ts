@@ -75,7 +75,12 @@ function openHouse({ config, log, sequencer, inputs }: SourcesOptions): House | 
     cancelHouseOrders(sequencer);
     return null;
   }
-  const house = new House({ sequencer, clock: inputs.clock, log, fundsMicros: config.houseFundsMicros });
+  const house = new House({
+    sequencer,
+    clock: inputs.clock,
+    log,
+    fundsMicros: config.houseFundsMicros,
+  });
   house.start();
   const userId = sequencer.engine.findUser(HOUSE_USERNAME);
   sequencer.watch(() => wakeHouse(sequencer.engine, house, userId));

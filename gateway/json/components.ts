@@ -19,7 +19,11 @@ export function bodySchema<Schema extends z.ZodType>(name: string, schema: Schem
   return named(BODIES, name, schema);
 }
 
-function named<Schema extends z.ZodType>(components: Components, name: string, schema: Schema): Schema {
+function named<Schema extends z.ZodType>(
+  components: Components,
+  name: string,
+  schema: Schema,
+): Schema {
   if (names.has(name)) throw new Error(`two schemas are named ${name}`);
   names.add(name);
   components.add(schema, { id: name });

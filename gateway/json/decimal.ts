@@ -8,7 +8,12 @@
  */
 import { Big } from 'big.js';
 import type { z } from 'zod';
-import { lotsText, MAX_FIFTEEN_DIGITS, microsText, ticksText } from '../../engine/interface/notation.js';
+import {
+  lotsText,
+  MAX_FIFTEEN_DIGITS,
+  microsText,
+  ticksText,
+} from '../../engine/interface/notation.js';
 
 export {
   LOT_SCALE,

@@ -90,7 +90,10 @@ export const password = z
   .refine(atMostLong, TOO_LONG)
   .meta({ minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max });
 /** A password to verify: any text of limited length may be tried. */
-export const triedPassword = z.string().refine(atMostLong, TOO_LONG).meta({ maxLength: PASSWORD_LENGTH.max });
+export const triedPassword = z
+  .string()
+  .refine(atMostLong, TOO_LONG)
+  .meta({ maxLength: PASSWORD_LENGTH.max });
 export const referralCode = z
   .string()
   .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z 0-9 _ -');
@@ -153,7 +156,8 @@ export const PartnerQuery = z.strictObject({
 export const paging = {
   limit: queryInteger({ min: 1, max: 200, standard: 50, description: 'Entries in one page' }),
   cursor: z.string().optional().meta({
-    description: 'The `nextCursor` of the previous page, with the same filters; without it, the first page',
+    description:
+      'The `nextCursor` of the previous page, with the same filters; without it, the first page',
   }),
 };
 export const PagedQuery = z.strictObject({ ...own, ...paging });

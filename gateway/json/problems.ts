@@ -16,7 +16,8 @@ export function cut(text: string, max = REPEATED_CHARACTERS_MAX): string {
 export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required';
   if (issue.code === 'invalid_type') {
-    if (issue.expected === 'number' && typeof issue.input === 'number') return 'must be a finite number';
+    if (issue.expected === 'number' && typeof issue.input === 'number')
+      return 'must be a finite number';
     return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`;
   }
   if (issue.code === 'invalid_value') {

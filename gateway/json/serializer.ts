@@ -21,7 +21,9 @@ export type Unwritten<Value> = Value extends DecimalBrand
 export type Writable<Schema extends z.ZodType> = Unwritten<z.output<Schema>>;
 
 /** The function that writes values of the schema. */
-export function serializer<Schema extends z.ZodType>(schema: Schema): (value: Writable<Schema>) => string {
+export function serializer<Schema extends z.ZodType>(
+  schema: Schema,
+): (value: Writable<Schema>) => string {
   return fastJsonStringify(compilable(z.toJSONSchema(schema)) as CompilableSchema);
 }
 

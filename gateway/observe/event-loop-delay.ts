@@ -22,7 +22,9 @@ export class EventLoopDelay {
   /** Each quantile, in seconds. */
   quantiles(): (readonly [quantile: number, seconds: number])[] {
     const current = QUANTILES.map((quantile) => this.histogram.percentile(quantile * 100) / 1e9);
-    const worst = QUANTILES.map((quantile, i) => [quantile, Math.max(current[i]!, this.before[i]!)] as const);
+    const worst = QUANTILES.map(
+      (quantile, i) => [quantile, Math.max(current[i]!, this.before[i]!)] as const,
+    );
     if (elapsedMs() - this.windowFromMs >= WINDOW_MS) {
       this.before = current;
       this.histogram.reset();

@@ -10,7 +10,15 @@ export type Log = Logger;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-const SECRETS = ['token', 'password', 'currentPassword', 'newPassword', 'credential', 'key', 'secret'];
+const SECRETS = [
+  'token',
+  'password',
+  'currentPassword',
+  'newPassword',
+  'credential',
+  'key',
+  'secret',
+];
 const SECRET_HEADERS = ['cookie', 'authorization', '["x-user-token"]', '["set-cookie"]'];
 
 /** `stream`: the destination; default: standard error. */

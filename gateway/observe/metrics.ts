@@ -32,7 +32,9 @@ export interface RouteName {
 /** Reads a number on request; null: it is not known now. */
 export type Reading = () => number | null;
 /** Reads several numbers, each with its labels. */
-export type Readings<Label extends string> = () => Iterable<readonly [Record<Label, string>, number]>;
+export type Readings<Label extends string> = () => Iterable<
+  readonly [Record<Label, string>, number]
+>;
 
 export class Metrics {
   readonly receiveMs = new Distribution({
@@ -180,7 +182,11 @@ export class Metrics {
   private *answerCounts(): Generator<[Record<'method' | 'route' | 'status', string>, number]> {
     for (const [route, counts] of this.answers) {
       for (const [status, count] of counts) {
-        const labels = { method: route?.method ?? '', route: route?.path ?? '', status: `${status}` };
+        const labels = {
+          method: route?.method ?? '',
+          route: route?.path ?? '',
+          status: `${status}`,
+        };
         yield [labels, count];
       }
     }
@@ -191,7 +197,10 @@ export class Metrics {
       'exchange_event_loop_delay_seconds',
       'Event loop delay over the last one to two minutes',
       ['quantile'],
-      () => this.eventLoopDelay.quantiles().map(([quantile, value]) => [{ quantile: `${quantile}` }, value]),
+      () =>
+        this.eventLoopDelay
+          .quantiles()
+          .map(([quantile, value]) => [{ quantile: `${quantile}` }, value]),
     );
     this.gauges('exchange_memory_bytes', 'Memory of the process', ['kind'], () =>
       Object.entries(memoryUsage()).map(([kind, bytes]) => [{ kind }, bytes] as const),
@@ -216,7 +225,9 @@ function memoryUsage(): Partial<NodeJS.MemoryUsage> {
   }
 }
 
-function listed<Labels>(each: (add: (labels: Labels, count: number) => void) => void): [Labels, number][] {
+function listed<Labels>(
+  each: (add: (labels: Labels, count: number) => void) => void,
+): [Labels, number][] {
   const list: [Labels, number][] = [];
   each((labels, count) => list.push([labels, count]));
   return list;

@@ -37,8 +37,10 @@ export function registerReadings(metrics: Metrics, observed: Observed): void {
   registerRefusals(metrics, observed);
   registerUnsent(metrics, observed.unsent);
   const { follower, connections, signIns, http, stream } = observed;
-  metrics.gauge('exchange_follower_lag_commands', 'Durable commands that the follower has not applied', () =>
-    follower === null ? null : follower.status.lagCommands,
+  metrics.gauge(
+    'exchange_follower_lag_commands',
+    'Durable commands that the follower has not applied',
+    () => (follower === null ? null : follower.status.lagCommands),
   );
   metrics.gauge('exchange_follower_lag_seconds', 'Age of the oldest of these commands', () =>
     follower === null ? null : follower.status.lagMs / 1_000,
@@ -55,18 +57,28 @@ export function registerReadings(metrics: Metrics, observed: Observed): void {
     [{ kind: 'stream' }, stream.connectionCount],
   ]);
   metrics.gauges('exchange_stream_subscriptions', 'Stream subscriptions', ['channel'], () =>
-    Object.entries(stream.subscriberCounts()).map(([channel, count]) => [{ channel }, count] as const),
+    Object.entries(stream.subscriberCounts()).map(
+      ([channel, count]) => [{ channel }, count] as const,
+    ),
   );
-  metrics.gauge('exchange_stream_backlog_bytes', 'Bytes waiting to be read by stream clients', () => {
-    return stream.backlogBytes;
-  });
+  metrics.gauge(
+    'exchange_stream_backlog_bytes',
+    'Bytes waiting to be read by stream clients',
+    () => {
+      return stream.backlogBytes;
+    },
+  );
   metrics.counter(
     'exchange_stream_closed_total',
     'Stream connections closed by the exchange',
     ['reason'],
     () => Array.from(stream.endingCounts(), ([reason, count]) => [{ reason }, count] as const),
   );
-  metrics.gauge('exchange_sign_ins_waiting', 'Passwords waiting to be hashed', () => signIns.waitingCount);
+  metrics.gauge(
+    'exchange_sign_ins_waiting',
+    'Passwords waiting to be hashed',
+    () => signIns.waitingCount,
+  );
   metrics.gauge('exchange_calls_under_way', 'Requests in flight', () => http.requestsInFlight);
 }
 
@@ -87,7 +99,9 @@ function registerSequencer(metrics: Metrics, sequencer: WatchedSequencer): void 
   metrics.gauge('exchange_waiting_answers', 'Answers and messages waiting for the disk', () => {
     return sequencer.waitingTargets;
   });
-  metrics.gauge('exchange_halted', '1: trading is halted', () => (sequencer.halted === null ? 0 : 1));
+  metrics.gauge('exchange_halted', '1: trading is halted', () =>
+    sequencer.halted === null ? 0 : 1,
+  );
   metrics.gauge('exchange_users', 'Accounts', () => engine.userCount);
 }
 
@@ -110,10 +124,14 @@ function registerUnsent(metrics: Metrics, unsent: Observed['unsent']): void {
 
 function registerRefusals(metrics: Metrics, observed: Observed): void {
   const { fairUse, overload, connections, signIns, http } = observed;
-  metrics.counter('exchange_rate_limited_total', 'Requests refused by rate limits', ['quota', 'party'], () =>
-    QUOTAS.flatMap((quota) =>
-      PARTIES.map((party) => [{ quota, party }, fairUse.refusedCount(quota, party)] as const),
-    ),
+  metrics.counter(
+    'exchange_rate_limited_total',
+    'Requests refused by rate limits',
+    ['quota', 'party'],
+    () =>
+      QUOTAS.flatMap((quota) =>
+        PARTIES.map((party) => [{ quota, party }, fairUse.refusedCount(quota, party)] as const),
+      ),
   );
   metrics.counter(
     'exchange_overload_refused_total',
@@ -140,7 +158,10 @@ function registerRefusals(metrics: Metrics, observed: Observed): void {
     [],
     () => [[{}, signIns.refusedCount]],
   );
-  metrics.counter('exchange_slow_bodies_total', 'Requests whose body did not arrive in time', [], () => [
-    [{}, http.slowBodies],
-  ]);
+  metrics.counter(
+    'exchange_slow_bodies_total',
+    'Requests whose body did not arrive in time',
+    [],
+    () => [[{}, http.slowBodies]],
+  );
 }

@@ -30,7 +30,12 @@ export const AHEAD_MS_MAX = 31 * DAY_MS;
 export const BEHIND_MS_MAX = MINUTE_MS;
 
 /** The problem, for the operator; null: none. */
-export function clockProblem({ journalMs, sourceMs, source, mayBeBehind }: ClockAtStart): string | null {
+export function clockProblem({
+  journalMs,
+  sourceMs,
+  source,
+  mayBeBehind,
+}: ClockAtStart): string | null {
   if (journalMs === null) return null;
   const says = `${source} says ${timeText(sourceMs)}`;
   const last = `the journal's last command, at ${timeText(journalMs)}`;

@@ -22,7 +22,9 @@ export async function withVariable<T>(
   } catch (error) {
     const isExpected =
       error instanceof Error &&
-      ('syscall' in error || fileProblem(error) !== null || classes.some((kind) => error instanceof kind));
+      ('syscall' in error ||
+        fileProblem(error) !== null ||
+        classes.some((kind) => error instanceof kind));
     if (!isExpected) throw error;
     throw new ConfigError(`${name} cannot be used: ${error.message}`, { cause: error });
   }

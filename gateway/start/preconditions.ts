@@ -32,7 +32,9 @@ export async function checkPreconditions({ dataFolder, host, port }: Preconditio
 function checkAddress(host: string, port: number): Promise<void> {
   const server = createServer();
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(new Error(`cannot listen on ${host}:${port}: ${error.message}`)));
+    server.once('error', (error) =>
+      reject(new Error(`cannot listen on ${host}:${port}: ${error.message}`)),
+    );
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()));
   });
 }

@@ -45,15 +45,16 @@ export function processLimits(): ProcessLimits {
   const openFiles = userLimits?.open_files?.soft ?? 'unlimited';
   return {
     openFiles: openFiles === 'unlimited' ? Number.POSITIVE_INFINITY : openFiles,
-    addressSpaceBytes: process.platform === 'linux' ? addressSpaceBytes() : Number.POSITIVE_INFINITY,
+    addressSpaceBytes:
+      process.platform === 'linux' ? addressSpaceBytes() : Number.POSITIVE_INFINITY,
   };
 }
 
 /** The smaller of the two limits on reservations: all memory, and private writable memory. */
 function addressSpaceBytes(): number {
   const limits = readFileSync('/proc/self/limits', 'utf8');
-  const soft = [...limits.matchAll(/^Max (?:address space|data size) +(\d+|unlimited)/gm)].map(([, value]) =>
-    value === 'unlimited' ? Number.POSITIVE_INFINITY : Number(value),
+  const soft = [...limits.matchAll(/^Max (?:address space|data size) +(\d+|unlimited)/gm)].map(
+    ([, value]) => (value === 'unlimited' ? Number.POSITIVE_INFINITY : Number(value)),
   );
   return Math.min(...soft);
 }

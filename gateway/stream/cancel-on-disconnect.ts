@@ -82,10 +82,12 @@ export class CancelOnDisconnect {
     const command = { userId, idempotencyKey: null };
     const withNewer = new Set(orders.slice(old.length).map(({ marketId }) => marketId));
     for (const marketId of new Set(old.map((order) => order.marketId))) {
-      if (!withNewer.has(marketId)) this.sequencer.submit({ kind: 'cancelAll', ...command, marketId });
+      if (!withNewer.has(marketId))
+        this.sequencer.submit({ kind: 'cancelAll', ...command, marketId });
     }
     for (const { marketId, orderId } of old) {
-      if (withNewer.has(marketId)) this.sequencer.submit({ kind: 'cancel', ...command, marketId, orderId });
+      if (withNewer.has(marketId))
+        this.sequencer.submit({ kind: 'cancel', ...command, marketId, orderId });
     }
     const release = () => {
       this.log.info({ user: userId, orders: old.length }, 'orders were cancelled on disconnect');

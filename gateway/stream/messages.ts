@@ -79,7 +79,11 @@ const UserEvent = z.discriminatedUnion('type', [
     refundedFees: money,
     automatic: z.boolean(),
   }),
-  z.strictObject({ type: z.literal('deposited'), amount: money, source: z.enum(['grant', 'partner']) }),
+  z.strictObject({
+    type: z.literal('deposited'),
+    amount: money,
+    source: z.enum(['grant', 'partner']),
+  }),
   z.strictObject({ type: z.literal('withdrawn'), amount: money }),
   z.strictObject({ type: z.literal('staked'), depositId, amount: money, earnsFromMs: count }),
   z.strictObject({ type: z.literal('unstaked'), depositId, amount: money, yield: money }),
@@ -95,7 +99,12 @@ const UserEvent = z.discriminatedUnion('type', [
 
 const account = {
   userId,
-  balance: z.strictObject({ currency: z.literal('USD'), available: money, held: money, total: money }),
+  balance: z.strictObject({
+    currency: z.literal('USD'),
+    available: money,
+    held: money,
+    total: money,
+  }),
   positions: z.array(z.strictObject({ marketId, outcomes: Positions.shape.positions })),
 };
 

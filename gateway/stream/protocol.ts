@@ -60,7 +60,9 @@ export class Protocol {
   /** Returns false if the connection exceeds its rate; it is then told and closed. */
   afford(connection: Connection, operations: number): boolean {
     if (connection.takeOperations(operations)) return true;
-    connection.send(errorText(errorAnswer('rate_limited', {}, 'Too many messages. Connect again later.')));
+    connection.send(
+      errorText(errorAnswer('rate_limited', {}, 'Too many messages. Connect again later.')),
+    );
     connection.end(CLOSE.rateLimited);
     return false;
   }
@@ -111,7 +113,10 @@ export class Protocol {
     } else if (connection.userId !== 0 && connection.userId !== session.userId) {
       this.refuse(connection, errorAnswer('user_mismatch'));
     } else if (this.exceedsUserLimit(connection, session)) {
-      this.refuse(connection, errorAnswer('limit_reached', {}, userLimitMessage(this.options.limits)));
+      this.refuse(
+        connection,
+        errorAnswer('limit_reached', {}, userLimitMessage(this.options.limits)),
+      );
     } else {
       this.options.connections.signIn(connection, session);
       connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
@@ -132,7 +137,9 @@ export class Protocol {
     const { address, userId } = connection;
     const ofAddress = fairUse.take('reads', 'address', address, reads);
     const result =
-      userId === 0 || ofAddress?.granted === false ? ofAddress : fairUse.take('reads', 'user', userId, reads);
+      userId === 0 || ofAddress?.granted === false
+        ? ofAddress
+        : fairUse.take('reads', 'user', userId, reads);
     if (result === null || result.granted) return true;
     this.refuse(connection, rateLimited(result.waitMs).error);
     return false;
@@ -204,7 +211,10 @@ export class Protocol {
    * Later messages of the channels follow these, because both are sent in the order of their
    * commands.
    */
-  private begin(connection: Connection, begun: { subscription: Subscription; texts: string[] }[]): void {
+  private begin(
+    connection: Connection,
+    begun: { subscription: Subscription; texts: string[] }[],
+  ): void {
     this.whenDurable(() => {
       for (const { subscription, texts } of begun) connection.start(subscription, texts);
     });

@@ -34,7 +34,10 @@ export const ClientMessage = z.discriminatedUnion('op', [
   z.strictObject({
     op: z.literal('resume'),
     channel,
-    after: z.number().refine(Number.isSafeInteger, 'must be a whole number').min(0, 'must not be negative'),
+    after: z
+      .number()
+      .refine(Number.isSafeInteger, 'must be a whole number')
+      .min(0, 'must not be negative'),
   }),
   z.strictObject({ op: z.literal('ping') }),
 ]);

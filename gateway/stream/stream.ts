@@ -155,7 +155,11 @@ export class StreamServer {
     });
     router.on('any', PATH, (response, request) => {
       const isHead = request.method === 'head';
-      writeError(response, errorAnswer('method_not_allowed'), { unsent, isHead, header: ['Allow', 'GET'] });
+      writeError(response, errorAnswer('method_not_allowed'), {
+        unsent,
+        isHead,
+        header: ['Allow', 'GET'],
+      });
     });
     this.timer = setInterval(() => this.tick(), this.limits.heartbeatMs / HEARTBEAT_SLOTS);
   }
@@ -186,16 +190,27 @@ export class StreamServer {
 
   private accept(handshake: Handshake, session: Session | null): void {
     if (this.connections.count >= this.limits.connections) {
-      this.gateway.warnings.warn({ connections: this.connections.count }, 'a stream connection was refused');
+      this.gateway.warnings.warn(
+        { connections: this.connections.count },
+        'a stream connection was refused',
+      );
       handshake.refuseUnavailable();
       return;
     }
     const { streamsPerAddress } = this.gateway.config.connections;
-    if (streamsPerAddress > 0 && this.connections.countFrom(handshake.address) >= streamsPerAddress) {
-      handshake.refuseLimitReached(`The address has ${streamsPerAddress} connections, which is the limit.`);
+    if (
+      streamsPerAddress > 0 &&
+      this.connections.countFrom(handshake.address) >= streamsPerAddress
+    ) {
+      handshake.refuseLimitReached(
+        `The address has ${streamsPerAddress} connections, which is the limit.`,
+      );
       return;
     }
-    if (session !== null && this.connections.countOfUser(session.userId) >= this.limits.connectionsPerUser) {
+    if (
+      session !== null &&
+      this.connections.countOfUser(session.userId) >= this.limits.connectionsPerUser
+    ) {
       handshake.refuseLimitReached(userLimitMessage(this.limits));
       return;
     }
@@ -244,7 +259,8 @@ export class StreamServer {
   private tick(): void {
     this.guard(() => {
       const slot = this.ticks++ % HEARTBEAT_SLOTS;
-      for (const connection of this.connections) if (connection.slot === slot) this.sendHeartbeat(connection);
+      for (const connection of this.connections)
+        if (connection.slot === slot) this.sendHeartbeat(connection);
       this.checkBacklogs();
       this.hub.forgetIdle(elapsedMs());
     });

@@ -201,7 +201,9 @@ export class FeedClock implements Clock {
   constructor(options: { startsAtMs: number; speed: number; elapsed?: () => number }) {
     if (!Number.isInteger(options.startsAtMs)) throw new Error(`not a time: ${options.startsAtMs}`);
     if (!(options.speed > 0 && Number.isFinite(options.speed)))
-      throw new Error(`the speed of a feed's clock must be a positive number, not ${options.speed}`);
+      throw new Error(
+        `the speed of a feed's clock must be a positive number, not ${options.speed}`,
+      );
     this.speed = options.speed;
     this.elapsed = options.elapsed ?? elapsedMs;
     this.anchorMs = options.startsAtMs;

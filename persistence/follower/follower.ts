@@ -88,7 +88,8 @@ export class Follower {
       send: (id, request, minSequence) => this.send({ kind: 'read', id, request, minSequence }),
       lagMs: () => this.lagMs(),
       elapsedMs,
-      problem: () => this.ended ?? (this.restart === null ? null : 'the follower is being restarted'),
+      problem: () =>
+        this.ended ?? (this.restart === null ? null : 'the follower is being restarted'),
     });
   }
 
@@ -193,9 +194,13 @@ export class Follower {
       onFailure(error);
       return;
     }
-    log.error({ problem: String(error.stack) }, "the follower's thread has ended and will be restarted");
+    log.error(
+      { problem: String(error.stack) },
+      "the follower's thread has ended and will be restarted",
+    );
     // A thread that could not start has not failed: there was no file descriptor for it, say.
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED') this.restartedAtMs.push(nowMs);
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED')
+      this.restartedAtMs.push(nowMs);
     this.history.end('the follower is being restarted');
     this.restart = setTimeout(() => {
       this.restart = null;
@@ -212,5 +217,8 @@ export class Follower {
 /** The compiled thread, also when tests run this file as source: Node.js 20 runs no TypeScript. */
 function workerUrl(): URL {
   const isSource = import.meta.url.endsWith('.ts');
-  return new URL(isSource ? '../../dist/persistence/follower/worker.js' : './worker.js', import.meta.url);
+  return new URL(
+    isSource ? '../../dist/persistence/follower/worker.js' : './worker.js',
+    import.meta.url,
+  );
 }

@@ -6,7 +6,12 @@
  * than 2 s behind, or an answer takes longer, the outcome is `unavailable`. Every request is
  * answered once.
  */
-import type { HistoryKind, HistoryOutcome, HistoryRequest, RequestOf } from '../history/requests.js';
+import type {
+  HistoryKind,
+  HistoryOutcome,
+  HistoryRequest,
+  RequestOf,
+} from '../history/requests.js';
 
 /** The longest lag of the follower, and the longest time to an answer. */
 export const HISTORY_LAG_MAX_MS = 2_000;

@@ -12,7 +12,14 @@
  * thread with SQLite calls under way must not be terminated: the whole process would end.)
  */
 
-const SLOTS = ['durable', 'applied', 'projected', 'snapshotSequence', 'snapshotAtMs', 'entryCount'] as const;
+const SLOTS = [
+  'durable',
+  'applied',
+  'projected',
+  'snapshotSequence',
+  'snapshotAtMs',
+  'entryCount',
+] as const;
 type Slot = (typeof SLOTS)[number];
 
 const FLAG_BYTES = 8;

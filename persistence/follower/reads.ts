@@ -71,7 +71,9 @@ export class FollowerReads {
   get areDue(): boolean {
     if (this.group !== null) return false;
     const { sequence } = this.options.engine;
-    return this.waiting.some(({ request, minSequence }) => minSequence <= sequence && isStored(request));
+    return this.waiting.some(
+      ({ request, minSequence }) => minSequence <= sequence && isStored(request),
+    );
   }
 
   /** Serves the reads that can be served now. */
@@ -87,8 +89,10 @@ export class FollowerReads {
       const { request, minSequence, done } = read;
       const isLong = request.kind === 'pastMarketTexts';
       if (minSequence > sequence) this.waiting.push(read);
-      else if (!isStored(request)) done({ outcome: 'ok', sequence, answer: this.fromEngine(request) });
-      else if (!isGroupTime || (isLong && group.some((other) => other.isLong))) this.waiting.push(read);
+      else if (!isStored(request))
+        done({ outcome: 'ok', sequence, answer: this.fromEngine(request) });
+      else if (!isGroupTime || (isLong && group.some((other) => other.isLong)))
+        this.waiting.push(read);
       else group.push({ run: prepareAnswer(engine, database, request), isLong, done });
     }
     if (group.length === 0) return;
@@ -99,7 +103,8 @@ export class FollowerReads {
   /** Answers all waiting and all later reads with `unavailable`. */
   end(reason: string): void {
     this.ended = reason;
-    for (const { done } of [...this.waiting, ...(this.group ?? [])]) done({ outcome: 'unavailable', reason });
+    for (const { done } of [...this.waiting, ...(this.group ?? [])])
+      done({ outcome: 'unavailable', reason });
     this.waiting = [];
     this.group?.splice(0);
   }
@@ -112,7 +117,11 @@ export class FollowerReads {
     void this.readGroup(group, begun, sequence);
   }
 
-  private async readGroup(group: PreparedRead[], begun: Promise<void>, sequence: number): Promise<void> {
+  private async readGroup(
+    group: PreparedRead[],
+    begun: Promise<void>,
+    sequence: number,
+  ): Promise<void> {
     const { database, failed, groupEnded } = this.options;
     let reading: PreparedRead | undefined;
     try {
@@ -149,7 +158,12 @@ export class FollowerReads {
     }
   }
 
-  private leaderboard({ metric, period, limit, cursor }: RequestOf<'leaderboard'>): LeaderboardPage {
+  private leaderboard({
+    metric,
+    period,
+    limit,
+    cursor,
+  }: RequestOf<'leaderboard'>): LeaderboardPage {
     const { boards, engine } = this.options;
     const page = boards.page(metric, period, limit + 1, cursor);
     const entries = page
@@ -157,7 +171,9 @@ export class FollowerReads {
       .map((entry) => ({ ...entry, username: engine.account(entry.userId)!.username }));
     const last = entries.at(-1);
     const nextCursor =
-      last === undefined || page.length <= limit ? null : { userId: last.userId, value: last.value };
+      last === undefined || page.length <= limit
+        ? null
+        : { userId: last.userId, value: last.value };
     return { entries, nextCursor, atMs: engine.nowMs };
   }
 }

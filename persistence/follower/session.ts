@@ -196,7 +196,8 @@ export class FollowerSession {
       this.apply(batch);
       const pendingEntries = this.projection?.pendingEntries ?? 0;
       const pendingCommands = batch.lastSequence - this.opened.store.progress.sequence;
-      const isMuch = pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS;
+      const isMuch =
+        pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS;
       if (isMuch) this.startCommit();
       if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
       if (this.projection !== null && this.snapshots.isDue(this.engine)) await this.takeSnapshot();
@@ -231,9 +232,15 @@ export class FollowerSession {
       const count = this.engine.account(userId)!.tradeCount;
       const found = checked.state.userTrades.of(userId);
       if (found === count) continue;
-      throw new HistoryDamage('userTrade', `userId ${userId}`, `the list has ${found} entries, not ${count}`);
+      throw new HistoryDamage(
+        'userTrade',
+        `userId ${userId}`,
+        `the list has ${found} entries, not ${count}`,
+      );
     }
-    this.projection = new Projection(this.engine, checked.state, (userId) => this.boards.changed(userId));
+    this.projection = new Projection(this.engine, checked.state, (userId) =>
+      this.boards.changed(userId),
+    );
     this.serve();
   }
 

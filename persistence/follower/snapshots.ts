@@ -40,7 +40,8 @@ export class FollowerSnapshots {
   ) {
     // A snapshot ahead of the journal is damaged, and no reason to wait.
     const durable = board.get('durable');
-    this.lastSequence = listSnapshots(folder).find(({ sequence }) => sequence <= durable)?.sequence ?? 0;
+    this.lastSequence =
+      listSnapshots(folder).find(({ sequence }) => sequence <= durable)?.sequence ?? 0;
     board.set('snapshotSequence', this.lastSequence);
   }
 
@@ -51,7 +52,10 @@ export class FollowerSnapshots {
     if (this.board.get('durable') - engine.sequence >= everyCommands) return false;
     // Time counts from the first batch applied: the last snapshot may be much older.
     this.lastAtMs ??= engine.nowMs;
-    return engine.sequence - this.lastSequence >= everyCommands || engine.nowMs - this.lastAtMs >= everyMs;
+    return (
+      engine.sequence - this.lastSequence >= everyCommands ||
+      engine.nowMs - this.lastAtMs >= everyMs
+    );
   }
 
   /** Copies the engine's state and starts to write it. */
@@ -85,6 +89,7 @@ export class FollowerSnapshots {
   private failed(sequence: number, error: Error): void {
     const wasCancelled = this.writing === null;
     this.writing = null;
-    if (!wasCancelled) this.log.error({ sequence, err: error.message }, 'a snapshot could not be written');
+    if (!wasCancelled)
+      this.log.error({ sequence, err: error.message }, 'a snapshot could not be written');
   }
 }

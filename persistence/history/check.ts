@@ -35,12 +35,20 @@ export interface CheckedHistory {
 }
 
 /** @throws HistoryDamage, or another error of SQLite. */
-export async function checkHistory(database: sqlite3.Database, progress: Progress): Promise<CheckedHistory> {
+export async function checkHistory(
+  database: sqlite3.Database,
+  progress: Progress,
+): Promise<CheckedHistory> {
   try {
     const userTrades = await countLists(database, USER_TRADE, progress);
     const pointsCredits = await countLists(database, POINTS_CREDIT, progress);
     const closedPositions = await countLists(database, CLOSED_POSITION, progress);
-    const marketTradeCounts = await countLists(database, MARKET_TRADE, progress, new Map<number, number>());
+    const marketTradeCounts = await countLists(
+      database,
+      MARKET_TRADE,
+      progress,
+      new Map<number, number>(),
+    );
     const markets = await readMarkets(database, progress, marketTradeCounts);
     return {
       state: {
@@ -80,9 +88,11 @@ async function countLists<C extends Counts = ListCounts>(
   let total = 0;
   let after = 0;
   for (;;) {
-    const lists = await query<{ id: number; count: number; first: number; last: number }>(database, sql, [
-      after,
-    ]);
+    const lists = await query<{ id: number; count: number; first: number; last: number }>(
+      database,
+      sql,
+      [after],
+    );
     for (const { id, count, first, last } of lists) {
       if (first !== 1 || last !== count) {
         const what = `the list has ${count} entries, numbered from ${first} to ${last}`;
@@ -100,7 +110,8 @@ async function countLists<C extends Counts = ListCounts>(
 
 function checkTotal(name: CountedName, progress: Progress, total: number): void {
   const expected = progress.counts[name];
-  if (total !== expected) throw new HistoryDamage(name, '(unknown)', `it holds ${total}, not ${expected}`);
+  if (total !== expected)
+    throw new HistoryDamage(name, '(unknown)', `it holds ${total}, not ${expected}`);
 }
 
 interface Markets {
@@ -152,7 +163,11 @@ function checkMarket(
   }
   const entryCount = marketTradeCounts.get(marketId) ?? 0;
   if (tradeCount !== entryCount) {
-    throw new HistoryDamage('marketTrade', name, `the list has ${entryCount} entries, not ${tradeCount}`);
+    throw new HistoryDamage(
+      'marketTrade',
+      name,
+      `the list has ${entryCount} entries, not ${tradeCount}`,
+    );
   }
   marketTradeCounts.delete(marketId);
   markets.lastIds[asset] = marketId;
@@ -160,11 +175,17 @@ function checkMarket(
   if (status !== MarketStatus.ACTIVE) markets.pastIds.push(marketId);
 }
 
-async function withPoints(database: sqlite3.Database, row: RowOf<typeof MARKET>): Promise<MarketHistory> {
+async function withPoints(
+  database: sqlite3.Database,
+  row: RowOf<typeof MARKET>,
+): Promise<MarketHistory> {
   const { marketId } = row;
-  const [prices] = await query<PricesRow>(database, 'SELECT * FROM marketPrices WHERE marketId = ?', [
-    marketId,
-  ]);
-  if (prices === undefined) throw new HistoryDamage('marketPrices', `marketId ${marketId}`, 'it is missing');
+  const [prices] = await query<PricesRow>(
+    database,
+    'SELECT * FROM marketPrices WHERE marketId = ?',
+    [marketId],
+  );
+  if (prices === undefined)
+    throw new HistoryDamage('marketPrices', `marketId ${marketId}`, 'it is missing');
   return MarketHistory.fromRow(row, pointsOf(prices), prices.sequence);
 }

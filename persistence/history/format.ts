@@ -92,7 +92,16 @@ export const MARKET_TRADE = {
   name: 'marketTrade',
   tag: 2,
   key: 'marketId',
-  columns: ['tradeId', 'matchType', 'upTicks', 'sizeLots', 'takerSide', 'takerOutcome', 'atMs', 'sequence'],
+  columns: [
+    'tradeId',
+    'matchType',
+    'upTicks',
+    'sizeLots',
+    'takerSide',
+    'takerOutcome',
+    'atMs',
+    'sequence',
+  ],
   negatives: [],
 } as const satisfies ListLayout;
 

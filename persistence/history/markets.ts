@@ -96,7 +96,11 @@ export class MarketHistory {
     records.put(checksumOf(MARKET.tag, row));
   }
 
-  static fromRow(row: RowOf<typeof MARKET>, points: Iterable<number>, pointsSequence: number): MarketHistory {
+  static fromRow(
+    row: RowOf<typeof MARKET>,
+    points: Iterable<number>,
+    pointsSequence: number,
+  ): MarketHistory {
     const { marketId, checksum: _, ...fields } = row;
     const market = Object.assign(new MarketHistory(marketId), fields, { pointsSequence });
     market.points.push(...points);
@@ -205,7 +209,12 @@ export class Markets {
     this.openedIds.push(marketId);
     this.change(marketId);
     if (isLate)
-      this.addPoint(market, market.openedAtMs, EVEN_HALF_TICKS, engine.assetPriceMicros(asset) ?? 0);
+      this.addPoint(
+        market,
+        market.openedAtMs,
+        EVEN_HALF_TICKS,
+        engine.assetPriceMicros(asset) ?? 0,
+      );
     else this.addPoints(market, startsAtMs, engine.nowMs, EVEN_HALF_TICKS);
   }
 
@@ -263,7 +272,12 @@ export class Markets {
     }
   }
 
-  private addPoint(market: MarketHistory, atMs: number, halfTicks: number, assetPriceMicros: number): void {
+  private addPoint(
+    market: MarketHistory,
+    atMs: number,
+    halfTicks: number,
+    assetPriceMicros: number,
+  ): void {
     market.points.push(atMs, halfTicks, assetPriceMicros);
     market.pointsSequence = this.engine.sequence;
     this.changedPoints.add(market);

@@ -48,7 +48,8 @@ export interface HistoryChanges extends MarketChanges {
 }
 
 const { trade, positionSettled, pointsCredited, feesShared } = EventType;
-const { priceObserved, marketOpened, startPriceFixed, marketEnded, marketResolved, marketClosed } = EventType;
+const { priceObserved, marketOpened, startPriceFixed, marketEnded, marketResolved, marketClosed } =
+  EventType;
 
 /** The offset of each field from the start of its event. */
 const Trade = EventSlot.trade;
@@ -57,7 +58,10 @@ const Credited = EventSlot.pointsCredited;
 
 /** The offset of each column from the start of its entry. */
 function columnsOf<Layout extends ListLayout>({ columns }: Layout) {
-  return Object.fromEntries(columns.map((name, i) => [name, i])) as Record<Layout['columns'][number], number>;
+  return Object.fromEntries(columns.map((name, i) => [name, i])) as Record<
+    Layout['columns'][number],
+    number
+  >;
 }
 const UserTrade = columnsOf(USER_TRADE);
 const MarketTrade = columnsOf(MARKET_TRADE);
@@ -180,7 +184,8 @@ export class Projection {
     const to = this.userTrades.add(userId, this.state.userTrades.next(userId));
     const entries = this.userTrades.values;
     entries[to + UserTrade.tradeId] = values[at + Trade.tradeId]!;
-    entries[to + UserTrade.orderId] = values[at + (isTaker ? Trade.takerOrderId : Trade.makerOrderId)]!;
+    entries[to + UserTrade.orderId] =
+      values[at + (isTaker ? Trade.takerOrderId : Trade.makerOrderId)]!;
     entries[to + UserTrade.marketId] = values[at + Trade.marketId]!;
     entries[to + UserTrade.role] = role;
     entries[to + UserTrade.side] = values[at + (isTaker ? Trade.takerSide : Trade.makerSide)]!;

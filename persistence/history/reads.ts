@@ -121,7 +121,11 @@ export class HistoryReads {
   }
 
   /** null: there never was such a market. */
-  marketTrades({ marketId, limit, cursor }: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
+  marketTrades({
+    marketId,
+    limit,
+    cursor,
+  }: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
     const isKnown = this.lists.knownMarketIds.has(marketId);
     return async () => {
       const market = await this.marketRow(marketId, isKnown);
@@ -152,7 +156,9 @@ export class HistoryReads {
     const { ids, nextCursor } = this.pastPage(request);
     return async () => {
       const found = new Map(ids.map((marketId) => [marketId, this.cache.get(marketId)]));
-      const rows = await this.marketRows(ids.filter((marketId) => found.get(marketId) === undefined));
+      const rows = await this.marketRows(
+        ids.filter((marketId) => found.get(marketId) === undefined),
+      );
       for (const { market, points } of await this.withPoints(rows)) {
         const parts = bytesOf(marketParts(assets, viewOfPast(market), points));
         found.set(market.marketId, parts);
@@ -186,13 +192,20 @@ export class HistoryReads {
         ORDER BY firstOrdinal DESC`,
       [id, first, last],
     );
-    return { entries: cutPage(layout, runs, { id, first, last }), nextCursor: last > 1 ? last : null };
+    return {
+      entries: cutPage(layout, runs, { id, first, last }),
+      nextCursor: last > 1 ? last : null,
+    };
   }
 
-  private async marketRow(marketId: number, isKnown: boolean): Promise<RowOf<typeof MARKET> | null> {
-    const [row] = await this.query<RowOf<typeof MARKET>>(`${selectRows(MARKET)} WHERE marketId = ?`, [
-      marketId,
-    ]);
+  private async marketRow(
+    marketId: number,
+    isKnown: boolean,
+  ): Promise<RowOf<typeof MARKET> | null> {
+    const [row] = await this.query<RowOf<typeof MARKET>>(
+      `${selectRows(MARKET)} WHERE marketId = ?`,
+      [marketId],
+    );
     if (row !== undefined) checkRow(MARKET, row);
     else if (isKnown) throw new HistoryDamage('market', `marketId ${marketId}`, 'it is missing');
     return row ?? null;
@@ -222,7 +235,8 @@ export class HistoryReads {
     for (let i = 0; i < Math.max(ids.length, rows.length); i++) {
       const row = rows[i];
       if (row !== undefined) checkRow(MARKET, row);
-      if (row?.marketId !== ids[i]) throw new HistoryDamage('market', `marketId ${ids[i]}`, 'it is missing');
+      if (row?.marketId !== ids[i])
+        throw new HistoryDamage('market', `marketId ${ids[i]}`, 'it is missing');
     }
     return rows;
   }
@@ -230,7 +244,9 @@ export class HistoryReads {
   private async withPoints(markets: readonly RowOf<typeof MARKET>[]): Promise<StoredMarket[]> {
     const ids = JSON.stringify(markets.map(({ marketId }) => marketId));
     const sql = 'SELECT * FROM marketPrices WHERE marketId IN (SELECT value FROM json_each(?))';
-    const prices = new Map((await this.query<PricesRow>(sql, [ids])).map((row) => [row.marketId, row]));
+    const prices = new Map(
+      (await this.query<PricesRow>(sql, [ids])).map((row) => [row.marketId, row]),
+    );
     return markets.map((market) => {
       const row = prices.get(market.marketId);
       if (row === undefined) {
@@ -240,7 +256,10 @@ export class HistoryReads {
     });
   }
 
-  private async query<Row>(sql: string, parameters: readonly (number | string)[] = []): Promise<Row[]> {
+  private async query<Row>(
+    sql: string,
+    parameters: readonly (number | string)[] = [],
+  ): Promise<Row[]> {
     try {
       return await query<Row>(this.database, sql, parameters);
     } catch (error) {

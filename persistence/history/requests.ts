@@ -11,7 +11,12 @@ import {
   WINDOW_MS,
 } from '../../engine/interface/domain.js';
 import type { AccountView, MarketView } from '../../engine/interface/views.js';
-import type { LeaderboardCursor, MetricName, PeriodName, RankedEntry } from '../leaderboard/leaderboard.js';
+import type {
+  LeaderboardCursor,
+  MetricName,
+  PeriodName,
+  RankedEntry,
+} from '../leaderboard/leaderboard.js';
 import type {
   CLOSED_POSITION,
   EntryOf,

@@ -28,7 +28,10 @@ export class HistoryDamage extends Error {
   readonly problem: string;
 
   constructor(table: string, row: string, problem: string, cause?: unknown) {
-    super(`history.db, table ${table}, ${row}: ${problem}`, cause === undefined ? undefined : { cause });
+    super(
+      `history.db, table ${table}, ${row}: ${problem}`,
+      cause === undefined ? undefined : { cause },
+    );
     this.table = table;
     this.row = row;
     this.problem = problem;
@@ -54,7 +57,11 @@ export function checkRow<Layout extends TableLayout>(layout: Layout, row: RowOf<
   // apart.
   if (values.every(Number.isSafeInteger) && checksumOf(layout.tag, values) === checksum) return;
   const { name, key } = layout;
-  throw new HistoryDamage(name, `${key} ${row[key as Layout['key']]}`, 'the row is not what was written');
+  throw new HistoryDamage(
+    name,
+    `${key} ${row[key as Layout['key']]}`,
+    'the row is not what was written',
+  );
 }
 
 /** A row of marketPrices. */
@@ -71,7 +78,11 @@ export function pointsOf(row: PricesRow): Float64Array<ArrayBuffer> {
   const isWhole = bytes.length % Float64Array.BYTES_PER_ELEMENT === 0;
   const points = isWhole ? new Float64Array(new Uint8Array(bytes).buffer) : null;
   if (points !== null && pricesChecksum(marketId, points, sequence) === checksum) return points;
-  throw new HistoryDamage('marketPrices', `marketId ${marketId}`, 'the row is not what was written');
+  throw new HistoryDamage(
+    'marketPrices',
+    `marketId ${marketId}`,
+    'the row is not what was written',
+  );
 }
 
 /** A row of a table of runs, as {@link selectRuns} gives it. */
@@ -127,7 +138,10 @@ export function readRun<Layout extends ListLayout>(layout: Layout, row: RunRow):
 }
 
 /** As in {@link checkRow}, values of other types are told apart first. */
-function isWritten({ tag }: ListLayout, { id, firstOrdinal, count, checksum, entries }: RunRow): boolean {
+function isWritten(
+  { tag }: ListLayout,
+  { id, firstOrdinal, count, checksum, entries }: RunRow,
+): boolean {
   const numbers = [id, firstOrdinal, count];
   return (
     numbers.every(Number.isSafeInteger) &&

@@ -10,7 +10,14 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { GENESIS } from '../journal/format.js';
 import { createPrivateFile } from '../storage/files.js';
-import { closeDatabase, execute, finalize, openDatabase, prepare, query } from '../storage/sqlite.js';
+import {
+  closeDatabase,
+  execute,
+  finalize,
+  openDatabase,
+  prepare,
+  query,
+} from '../storage/sqlite.js';
 import {
   COUNTED,
   type CountedName,
@@ -90,7 +97,8 @@ export class HistoryStore {
       await checkFormat(database);
       const progress = await readProgress(database);
       const inserts: Partial<Record<ListName, sqlite3.Statement>> = {};
-      for (const layout of LISTS) inserts[layout.name] = await prepare(database, insertRuns(layout));
+      for (const layout of LISTS)
+        inserts[layout.name] = await prepare(database, insertRuns(layout));
       const replaceMarkets = await prepare(database, replaceRows(MARKET));
       return new HistoryStore(
         database,
@@ -213,7 +221,11 @@ async function checkFormat(database: sqlite3.Database): Promise<void> {
     schema.length === SCHEMA.length &&
     schema.every(({ sql }, i) => sql === SCHEMA[i]);
   if (!isOurs)
-    throw new HistoryDamage('sqlite_schema', 'all rows', 'the tables are not those of this version');
+    throw new HistoryDamage(
+      'sqlite_schema',
+      'all rows',
+      'the tables are not those of this version',
+    );
   const problems = await query<{ quick_check: string }>(database, 'PRAGMA quick_check(1)');
   const problem = problems[0]?.quick_check;
   if (problem !== 'ok')
@@ -224,7 +236,8 @@ async function checkFormat(database: sqlite3.Database): Promise<void> {
 export async function readProgress(database: sqlite3.Database): Promise<Progress> {
   const rows = await query<ProgressRow>(database, 'SELECT * FROM progress');
   const row = rows[0];
-  if (rows.length !== 1 || row === undefined) throw new HistoryDamage('progress', 'id 1', 'it is missing');
+  if (rows.length !== 1 || row === undefined)
+    throw new HistoryDamage('progress', 'id 1', 'it is missing');
   const counts = countsOf((name) => row[`${name}Count`]);
   const progress = { sequence: row.sequence, hash: row.hash, counts };
   if (row.id !== 1 || progressChecksum(progress) !== row.checksum) {
@@ -246,7 +259,10 @@ async function writeProgress(database: sqlite3.Database, progress: Progress): Pr
 }
 
 function countsOf(count: (name: CountedName) => number): Record<CountedName, number> {
-  return Object.fromEntries(COUNTED.map(({ name }) => [name, count(name)])) as Record<CountedName, number>;
+  return Object.fromEntries(COUNTED.map(({ name }) => [name, count(name)])) as Record<
+    CountedName,
+    number
+  >;
 }
 
 function progressChecksum({ sequence, hash, counts }: Progress): number {
@@ -255,6 +271,8 @@ function progressChecksum({ sequence, hash, counts }: Progress): number {
 
 function run(statement: sqlite3.Statement, parameters: readonly Buffer[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    statement.run(parameters, (error: Error | null) => (error === null ? resolve() : reject(error)));
+    statement.run(parameters, (error: Error | null) =>
+      error === null ? resolve() : reject(error),
+    );
   });
 }

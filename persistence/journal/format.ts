@@ -58,7 +58,9 @@ export const DIGEST_FORM = /^[0-9a-f]{16}$/;
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;
 
 /** The first row's previous hash. */
-export const GENESIS_HASH: Buffer = createHash('sha256').update('quarter-hour-exchange journal 1').digest();
+export const GENESIS_HASH: Buffer = createHash('sha256')
+  .update('quarter-hour-exchange journal 1')
+  .digest();
 
 export interface BatchContent {
   firstSequence: number;
@@ -85,4 +87,8 @@ export interface JournalPosition {
   digest: string | null;
 }
 
-export const GENESIS: JournalPosition = Object.freeze({ sequence: 0, hash: GENESIS_HASH, digest: null });
+export const GENESIS: JournalPosition = Object.freeze({
+  sequence: 0,
+  hash: GENESIS_HASH,
+  digest: null,
+});

@@ -25,7 +25,13 @@
  * {@link FrameError}, and nothing is written. The meaning of numbers and the order of fields never
  * change; a new kind gets a new number.
  */
-import type { BatchOperation, Buy, Command, Sell, UserCommand } from '../../engine/interface/commands.js';
+import type {
+  BatchOperation,
+  Buy,
+  Command,
+  Sell,
+  UserCommand,
+} from '../../engine/interface/commands.js';
 import { CommandKind } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_BATCH_OPERATIONS, MAX_CREDENTIAL_LENGTH } from '../../engine/interface/limits.js';
@@ -85,9 +91,12 @@ export class FrameWriter {
       this.count++;
     } catch (error) {
       this.bytes.length = start;
-      throw new FrameError(`the command ${command.kind} has no frame: ${(error as Error).message}`, {
-        cause: error,
-      });
+      throw new FrameError(
+        `the command ${command.kind} has no frame: ${(error as Error).message}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -236,7 +245,9 @@ export class FrameReader {
       this.atMs = bytes.time();
       return this.command(bytes.byte(), bytes.byte());
     } catch (error) {
-      throw new FrameError(`no frame at byte ${start}: ${(error as Error).message}`, { cause: error });
+      throw new FrameError(`no frame at byte ${start}: ${(error as Error).message}`, {
+        cause: error,
+      });
     }
   }
 
@@ -256,7 +267,13 @@ export class FrameReader {
         const count = bytes.integer();
         if (count > MAX_FRAME_OPERATIONS) throw bytes.malformed('too many operations');
         for (let i = 0; i < count; i++) operations.push(this.nested());
-        return { kind: 'batch', userId, idempotencyKey, operations, atomic: (flags & ATOMIC) !== 0 };
+        return {
+          kind: 'batch',
+          userId,
+          idempotencyKey,
+          operations,
+          atomic: (flags & ATOMIC) !== 0,
+        };
       }
       case CommandKind.observePrice:
         return {
@@ -314,7 +331,10 @@ export class FrameReader {
     }
   }
 
-  private operation(kind: (typeof CommandKind)[BatchOperation['kind']], flags: number): BatchOperation {
+  private operation(
+    kind: (typeof CommandKind)[BatchOperation['kind']],
+    flags: number,
+  ): BatchOperation {
     const { bytes } = this;
     const { userId, idempotencyKey } = this.user(flags);
     const marketId = bytes.integer();
@@ -400,8 +420,13 @@ function flagsByNumber(flags: Record<Command['kind'], number>): readonly (number
 
 function orderFlags(order: Buy | Sell): number {
   const { outcome, timeInForce } = order;
-  if (outcome !== Outcome.UP && outcome !== Outcome.DOWN) throw new RangeError(`no outcome: ${outcome}`);
-  if (timeInForce !== TimeInForce.IOC && timeInForce !== TimeInForce.FOK && timeInForce !== TimeInForce.GTC) {
+  if (outcome !== Outcome.UP && outcome !== Outcome.DOWN)
+    throw new RangeError(`no outcome: ${outcome}`);
+  if (
+    timeInForce !== TimeInForce.IOC &&
+    timeInForce !== TimeInForce.FOK &&
+    timeInForce !== TimeInForce.GTC
+  ) {
     throw new RangeError(`no timeInForce: ${timeInForce}`);
   }
   return (

@@ -39,7 +39,10 @@ export interface Mark {
 }
 
 /** `unreadable`: the file exists, but neither slot is valid. */
-export type MarkState = { state: 'missing' } | { state: 'unreadable' } | { state: 'read'; mark: Mark };
+export type MarkState =
+  | { state: 'missing' }
+  | { state: 'unreadable' }
+  | { state: 'read'; mark: Mark };
 
 export function readMark(path: string): MarkState {
   let file: Buffer;

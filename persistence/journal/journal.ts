@@ -90,7 +90,8 @@ export class Journal {
         await syncPath(folder);
         const insert = await prepare(
           database,
-          'INSERT INTO batch (firstSequence, lastSequence, frames, digest, hash) ' + 'VALUES (?, ?, ?, ?, ?)',
+          'INSERT INTO batch (firstSequence, lastSequence, frames, digest, hash) ' +
+            'VALUES (?, ?, ?, ?, ?)',
         );
         return new Journal(folder, found.notice, found.end, database, insert, mark, lock);
       } catch (error) {
@@ -128,7 +129,8 @@ export class Journal {
 
   /** Closes the journal and releases the folder. Not while a batch is being written. */
   async close(): Promise<void> {
-    if (this.writing) throw new Error('the journal cannot be closed while a batch is being written');
+    if (this.writing)
+      throw new Error('the journal cannot be closed while a batch is being written');
     this.failure ??= new JournalError('the journal is closed', null);
     await finalize(this.insert);
     this.mark.close();
@@ -145,7 +147,9 @@ export class Journal {
     const { firstSequence, lastSequence, frames } = batch;
     const isNext = firstSequence === this.position.sequence + 1 && lastSequence >= firstSequence;
     if (!isNext || !Number.isSafeInteger(lastSequence)) {
-      throw new RangeError(`${firstSequence} to ${lastSequence} does not follow ${this.position.sequence}`);
+      throw new RangeError(
+        `${firstSequence} to ${lastSequence} does not follow ${this.position.sequence}`,
+      );
     }
     if (frames.length > MAX_ROW_BYTES) throw new RangeError(`a batch of ${frames.length} bytes`);
   }

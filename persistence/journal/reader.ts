@@ -91,7 +91,8 @@ export class JournalReader {
       const [version] = await this.query<{ user_version: number }>('PRAGMA user_version');
       const schema = await this.query<{ sql: string }>('SELECT sql FROM sqlite_schema');
       const isJournal = application?.application_id === APPLICATION_ID;
-      if (!isJournal) throw new JournalError(`${this.path} is not a journal of this exchange`, null);
+      if (!isJournal)
+        throw new JournalError(`${this.path} is not a journal of this exchange`, null);
       if (version?.user_version !== FORMAT_VERSION) throw this.otherVersion(version?.user_version);
       if (schema.length !== 1 || schema[0]?.sql !== TABLE_SQL) {
         throw new JournalError(
@@ -144,7 +145,8 @@ export class JournalReader {
    */
   async provenEnd(): Promise<JournalPosition> {
     let end = GENESIS;
-    for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end)) end = next;
+    for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end))
+      end = next;
     // The rest is empty, and only the head mark is checked; or it begins with a bad row, which
     // `batches` names.
     for await (const { lastSequence, hash, digest } of this.batches(end)) {
@@ -163,7 +165,11 @@ export class JournalReader {
         if (this.joinedRows === 1) return null;
         this.joinedRows >>= 2;
       }
-      const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, [after.hash, from, this.joinedRows]);
+      const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, [
+        after.hash,
+        from,
+        this.joinedRows,
+      ]);
       // Later rows may be shorter again.
       if (rows?.bytes && rows.bytes.length * 8 < PAGE_BYTES)
         this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
@@ -252,7 +258,8 @@ export class JournalReader {
     let bytes = 0;
     for (const size of sizes) {
       if (size.bytes > MAX_ROW_BYTES) {
-        if (rowCount === 0) throw this.bad(from, 'is larger than any batch that an exchange writes');
+        if (rowCount === 0)
+          throw this.bad(from, 'is larger than any batch that an exchange writes');
         break;
       }
       bytes += size.bytes;
@@ -283,7 +290,8 @@ export class JournalReader {
     if (last < expected || !Number.isSafeInteger(last)) throw this.bad(expected, `ends at ${last}`);
     // If a row's header is damaged, SQLite returns values of other types than the table's.
     const wellTyped = Buffer.isBuffer(batch.frames) && Buffer.isBuffer(batch.hash);
-    const wellFormed = wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
+    const wellFormed =
+      wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
     if (!wellFormed || !hashOf(batch, hash).equals(batch.hash)) {
       throw this.bad(
         expected,
@@ -319,7 +327,10 @@ export class JournalReader {
     ]);
     if (row === undefined) throw this.bad(1, 'is missing');
     if (row.lastSequence !== mark.sequence || !mark.hash.equals(row.hash)) {
-      throw this.bad(row.firstSequence, `is not the one that journal.head marks at ${mark.sequence}`);
+      throw this.bad(
+        row.firstSequence,
+        `is not the one that journal.head marks at ${mark.sequence}`,
+      );
     }
   }
 
@@ -334,7 +345,10 @@ export class JournalReader {
   }
 
   private bad(sequence: number, what: string): JournalError {
-    return new JournalError(`${this.path}: the batch at sequence ${sequence} ${what}. ${PUT_BACK}`, sequence);
+    return new JournalError(
+      `${this.path}: the batch at sequence ${sequence} ${what}. ${PUT_BACK}`,
+      sequence,
+    );
   }
 
   private named(error: unknown, sequence: number): unknown {

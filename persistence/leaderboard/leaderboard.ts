@@ -98,7 +98,8 @@ class Board {
     }
     this.isNoted[userId] = 1;
     this.changedIds.push(userId);
-    if (this.changedIds.length > REBUILD_AT_LEAST + this.ranked.size / REBUILD_DIVISOR) this.becomeStale();
+    if (this.changedIds.length > REBUILD_AT_LEAST + this.ranked.size / REBUILD_DIVISOR)
+      this.becomeStale();
   }
 
   refresh(): void {
@@ -115,7 +116,9 @@ class Board {
 
   page(limit: number, after: LeaderboardCursor | null): RankedEntry[] {
     const skipped = after === null ? 0 : this.countUpTo(after);
-    return this.ranked.slice(skipped, limit).map((entry, i) => ({ rank: skipped + i + 1, ...entry }));
+    return this.ranked
+      .slice(skipped, limit)
+      .map((entry, i) => ({ rank: skipped + i + 1, ...entry }));
   }
 
   rankOf(userId: number): number | null {

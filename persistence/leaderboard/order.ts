@@ -127,7 +127,8 @@ export class RankedUsers {
     const at = this.blockFor(userId, value);
     const block = this.blocks[at]!;
     const place = placeIn(block, userId, value);
-    if (block.userIds[place] !== userId) throw new Error(`user ${userId} is not at the place of their value`);
+    if (block.userIds[place] !== userId)
+      throw new Error(`user ${userId} is not at the place of their value`);
     block.userIds.copyWithin(place, place + 1, block.count);
     block.values.copyWithin(place, place + 1, block.count);
     block.count--;
@@ -213,7 +214,12 @@ function orderDescending(values: Float64Array): Uint32Array {
 }
 
 /** Sorts the order into `target` by one digit; false, with nothing moved, if all are equal. */
-function sortByDigit(keys: Uint32Array, shift: number, order: Uint32Array, target: Uint32Array): boolean {
+function sortByDigit(
+  keys: Uint32Array,
+  shift: number,
+  order: Uint32Array,
+  target: Uint32Array,
+): boolean {
   const starts = new Uint32Array(DIGITS);
   for (let i = 0; i < keys.length; i++) starts[(keys[i]! >>> shift) & (DIGITS - 1)]!++;
   let start = 0;

@@ -127,7 +127,8 @@ export function marketListBytes(
 /** A point's JSON between its time and the asset's price, by UP's price in half ticks. */
 const POINT_PRICES = Array.from(
   { length: HALVES_PER_SET + 1 },
-  (_, up) => `,"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)},"assetPrice":`,
+  (_, up) =>
+    `,"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)},"assetPrice":`,
 );
 
 /** In triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for none). */

@@ -74,7 +74,8 @@ export async function run(argv: readonly string[], streams: Streams): Promise<Ex
 }
 
 function statusOf(error: unknown, output: Output): ExitStatus {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? ExitStatus.GOOD : ExitStatus.USAGE;
+  if (error instanceof CommanderError)
+    return error.exitCode === 0 ? ExitStatus.GOOD : ExitStatus.USAGE;
   if (error instanceof UsageError) {
     output.notice(`error: ${error.message}`);
     return ExitStatus.USAGE;
@@ -130,8 +131,16 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .command('state')
     .description('show the whole exchange after a sequence or at a time')
     .option('--at <point>', 'sequence or time (default: the end)', refusing(parsePoint))
-    .option('--user <id>', 'only this user, with orders, positions and deposits', refusing(parseUser))
-    .option('--market <id>', 'only this market, with the orders and positions in it', refusing(parseMarket))
+    .option(
+      '--user <id>',
+      'only this user, with orders, positions and deposits',
+      refusing(parseUser),
+    )
+    .option(
+      '--market <id>',
+      'only this market, with the orders and positions in it',
+      refusing(parseMarket),
+    )
     .option(
       '--limit <rows>',
       `rows per table, 0 for all (default: ${DEFAULT_ROWS}, all with --json)`,
@@ -160,9 +169,15 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
 
   program
     .command('explain')
-    .description("list every change of an account's money, and check that they add up to the balance")
+    .description(
+      "list every change of an account's money, and check that they add up to the balance",
+    )
     .requiredOption('--user <id>', 'the account', refusing(parseUser))
-    .option('--json', 'print one JSON object per change and line, and a summary in the last line', false)
+    .option(
+      '--json',
+      'print one JSON object per change and line, and a summary in the last line',
+      false,
+    )
     .action(async ({ user, json }: { user: number; json: boolean }) =>
       end(await explain({ ...common(json), userId: user })),
     );

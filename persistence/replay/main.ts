@@ -17,4 +17,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-process.exitCode = await run(process.argv.slice(2), { answers: process.stdout, notices: process.stderr });
+process.exitCode = await run(process.argv.slice(2), {
+  answers: process.stdout,
+  notices: process.stderr,
+});

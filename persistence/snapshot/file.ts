@@ -7,7 +7,16 @@
  * it runs on the trading thread.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { StateWriter } from '../../engine/storage/archive.js';
@@ -51,7 +60,9 @@ export function takeSnapshot(engine: Engine, position: JournalPosition): Snapsho
     stateBytes: collector.totalBytes,
   };
   if (header.sequence !== position.sequence || header.digest !== position.digest) {
-    throw new Error(`the engine is at sequence ${header.sequence}, the journal at ${position.sequence}`);
+    throw new Error(
+      `the engine is at sequence ${header.sequence}, the journal at ${position.sequence}`,
+    );
   }
   return { header, pieces: collector.finish() };
 }
@@ -105,7 +116,10 @@ export function readSnapshotHeader(path: string): SnapshotHeader {
   const file = openSync(path, 'r');
   try {
     const fileBytes = fstatSync(file).size;
-    return decodeSnapshotHeader(readExactly(file, Math.min(fileBytes, SNAPSHOT_HEADER_BYTES)), fileBytes);
+    return decodeSnapshotHeader(
+      readExactly(file, Math.min(fileBytes, SNAPSHOT_HEADER_BYTES)),
+      fileBytes,
+    );
   } finally {
     closeSync(file);
   }
@@ -160,7 +174,8 @@ function readExactly(file: number, count: number): Buffer {
 }
 
 function hashInPieces(hash: Hash, bytes: Buffer): Hash {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) hash.update(bytes.subarray(at, at + PIECE_BYTES));
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+    hash.update(bytes.subarray(at, at + PIECE_BYTES));
   return hash;
 }
 

@@ -41,7 +41,8 @@ export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
   const folder = folderOf(dataFolder);
   await createPrivateFolder(folder);
   await syncPath(dataFolder);
-  for (const name of namesIn(folder)) if (TEMPORARY.test(name)) rmSync(join(folder, name), { force: true });
+  for (const name of namesIn(folder))
+    if (TEMPORARY.test(name)) rmSync(join(folder, name), { force: true });
 }
 
 /** Removes all but the newest up to `sequence`; those ahead of the journal do not count. */

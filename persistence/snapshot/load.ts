@@ -47,7 +47,11 @@ export async function loadNewestSnapshot(options: {
     if (snapshot.sequence > endSequence) throw aheadOfJournal(snapshot, endSequence);
     const position = await reader.positionAt(snapshot.sequence);
     if (position?.hash.equals(loaded.header.hash)) return { engine: loaded.engine, position };
-    warn(log, snapshot, 'it belongs to another journal: this one has another batch at its sequence');
+    warn(
+      log,
+      snapshot,
+      'it belongs to another journal: this one has another batch at its sequence',
+    );
   }
   return { engine: new Engine(), position: GENESIS };
 }
@@ -67,7 +71,8 @@ function tryToLoad(
     if (loaded.header.sequence === snapshot.sequence) return loaded;
     warn(log, snapshot, `its sequence is ${loaded.header.sequence}, not the one in its name`);
   } catch (error) {
-    const isExpected = error instanceof SnapshotError || (error as NodeJS.ErrnoException).code !== undefined;
+    const isExpected =
+      error instanceof SnapshotError || (error as NodeJS.ErrnoException).code !== undefined;
     if (!isExpected) throw error;
     warn(log, snapshot, (error as Error).message);
   }
@@ -79,7 +84,10 @@ function warn(log: SnapshotLog, { name }: SnapshotName, problem: string): void {
 }
 
 /** An undamaged snapshot proves that the commands in it had been committed. */
-export function aheadOfJournal({ path, sequence }: SnapshotName, endSequence: number): JournalError {
+export function aheadOfJournal(
+  { path, sequence }: SnapshotName,
+  endSequence: number,
+): JournalError {
   return new JournalError(
     `the journal ends at sequence ${endSequence}, but the snapshot ${path} was taken at ` +
       `${sequence}, from commands that had been committed: acknowledged commands are missing ` +

@@ -7,12 +7,11 @@
  * MalformedBytes}) when they are read.
  *
  * integer  0 to 2^53 - 1 in 1 to 8 bytes, seven bits each, the lowest first; the high bit is set if
- *          more bytes follow. Only the shortest form is valid.
- * signed   -(2^53 - 1) to 2^53 - 1. The first byte has the lowest six bits of the magnitude, then the
- *          sign bit (1: negative); its high bit is set if the rest of the magnitude follows, as an
- *          integer.
- * time     six bytes, little-endian (milliseconds since the epoch, up to the year 10889).
- * text     its length in bytes (an integer), then UTF-8. A text with half a surrogate pair has no
+ *          more bytes follow. Only the shortest form is valid. signed   -(2^53 - 1) to 2^53 - 1.
+ *          The first byte has the lowest six bits of the magnitude, then the sign bit (1:
+ *          negative); its high bit is set if the rest of the magnitude follows, as an integer. time
+ *          six bytes, little-endian (milliseconds since the epoch, up to the year 10889). text
+ *          its length in bytes (an integer), then UTF-8. A text with half a surrogate pair has no
  *          UTF-8.
  */
 
@@ -43,7 +42,8 @@ export class ByteWriter {
   }
 
   time(value: number): void {
-    if (!isWhole(value) || value > MAX_TIME) throw new RangeError(`not a time in milliseconds: ${value}`);
+    if (!isWhole(value) || value > MAX_TIME)
+      throw new RangeError(`not a time in milliseconds: ${value}`);
     this.reserve(6);
     this.buffer.writeUIntLE(value, this.length, 6);
     this.length += 6;
@@ -64,7 +64,8 @@ export class ByteWriter {
       return;
     }
     const magnitude = value < 0 ? -value : value;
-    if (!isSmall && !isWhole(magnitude)) throw new RangeError(`not an integer of less than 2^53: ${value}`);
+    if (!isSmall && !isWhole(magnitude))
+      throw new RangeError(`not an integer of less than 2^53: ${value}`);
     this.reserve(INTEGER_BYTES);
     this.buffer[this.length++] = MORE | (value < 0 ? NEGATIVE : 0) | (magnitude & 63);
     this.putSevens(Math.floor(magnitude / 64));
@@ -72,7 +73,8 @@ export class ByteWriter {
 
   text(value: string): void {
     const byteLength = utf8Length(value);
-    if (byteLength > MAX_TEXT_BYTES) throw new RangeError(`a text of more than ${MAX_TEXT_BYTES} bytes`);
+    if (byteLength > MAX_TEXT_BYTES)
+      throw new RangeError(`a text of more than ${MAX_TEXT_BYTES} bytes`);
     this.integer(byteLength);
     this.reserve(byteLength);
     if (byteLength === value.length) {
@@ -154,7 +156,8 @@ export class ByteReader {
       const byte = this.byte();
       value += (byte & 0x7f) * unit;
       if (byte < 0x80) {
-        if (byte === 0 && count > 1) throw this.malformed('an integer is longer than it needs to be');
+        if (byte === 0 && count > 1)
+          throw this.malformed('an integer is longer than it needs to be');
         if (value > Number.MAX_SAFE_INTEGER) break;
         return value;
       }

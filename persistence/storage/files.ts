@@ -14,7 +14,8 @@ const ROOM_PIECE_BYTES = 1024 * 1024;
  */
 export async function createPrivateFolder(folder: string): Promise<void> {
   const missing: string[] = [];
-  for (let path = resolve(folder); !(await exists(path)); path = dirname(path)) missing.unshift(path);
+  for (let path = resolve(folder); !(await exists(path)); path = dirname(path))
+    missing.unshift(path);
   for (const path of missing) {
     await mkdir(path, FOLDER_MODE).catch(unlessExisting);
     // A folder's name is durable when its parent folder is synced.
@@ -49,7 +50,8 @@ export function proveRoom(folder: string, bytes: number): void {
     const file = openSync(path, 'w', FILE_MODE);
     try {
       const piece = Buffer.alloc(ROOM_PIECE_BYTES, 1);
-      for (let at = 0; at < bytes; ) at += writeSync(file, piece, 0, Math.min(piece.length, bytes - at));
+      for (let at = 0; at < bytes; )
+        at += writeSync(file, piece, 0, Math.min(piece.length, bytes - at));
     } finally {
       closeSync(file);
     }

@@ -66,17 +66,32 @@ describe('the workload', () => {
 
   test('nothing that the plan makes is malformed', () => {
     for (const codes of workload.statistics.byKind.values()) {
-      for (const code of ['invalid_command', 'user_not_found', 'market_not_found', 'market_not_active'])
+      for (const code of [
+        'invalid_command',
+        'user_not_found',
+        'market_not_found',
+        'market_not_active',
+      ])
         expect(codes.get(code) ?? 0).toBe(0);
     }
   });
 });
 
 describe('the command list', () => {
-  const order = { userId: 7, idempotencyKey: null, marketId: 125_418_688, validUntilMs: MAX_TIME_MS };
+  const order = {
+    userId: 7,
+    idempotencyKey: null,
+    marketId: 125_418_688,
+    validUntilMs: MAX_TIME_MS,
+  };
   const commands: WorkloadCommand[] = [
     { kind: 'advanceTime' },
-    { kind: 'observePrice', asset: 3, priceMicros: 90_000_000_000, observedAtMs: 1_763_700_300_000 },
+    {
+      kind: 'observePrice',
+      asset: 3,
+      priceMicros: 90_000_000_000,
+      observedAtMs: 1_763_700_300_000,
+    },
     {
       kind: 'buy',
       ...order,
@@ -145,7 +160,8 @@ describe('the load', () => {
   let server: Server | null = null;
 
   afterEach(
-    () => new Promise<void>((resolve) => (server === null ? resolve() : server.close(() => resolve()))),
+    () =>
+      new Promise<void>((resolve) => (server === null ? resolve() : server.close(() => resolve()))),
   );
 
   /** Answers each request with the next of these, in the pieces that they are given in. */

@@ -13,7 +13,13 @@ import { Floor } from '../../bench/soak/floor.js';
 import { checkJournal } from '../../bench/soak/journal-check.js';
 import { Load } from '../../bench/soak/load.js';
 import { judgeLevel, type MemorySample } from '../../bench/soak/memory.js';
-import { AttemptRecord, answerHash, keyOf, TradeSum, validUntilOf } from '../../bench/soak/record.js';
+import {
+  AttemptRecord,
+  answerHash,
+  keyOf,
+  TradeSum,
+  validUntilOf,
+} from '../../bench/soak/record.js';
 import { Tally } from '../../bench/soak/tally.js';
 import { Trader } from '../../bench/soak/trader.js';
 import { Random } from '../../bench/workload/random.js';
@@ -44,7 +50,8 @@ test(
       },
     );
     expect(stdout).toContain('PASSED');
-    for (const kind of ['batch', 'claim', 'idempotent retry', 'leaderboard']) expect(stdout).toContain(kind);
+    for (const kind of ['batch', 'claim', 'idempotent retry', 'leaderboard'])
+      expect(stdout).toContain(kind);
   },
   LIMIT_MS,
 );
@@ -74,7 +81,13 @@ describe('the record', () => {
       timeInForce: 'GTC',
       validUntilMs: validUntilOf(attempt),
     };
-    return requestBytes({ method: 'POST', path: `/api/markets/15m/${MARKET}/buy`, host, headers, body });
+    return requestBytes({
+      method: 'POST',
+      path: `/api/markets/15m/${MARKET}/buy`,
+      host,
+      headers,
+      body,
+    });
   };
   const send = async (request: Uint8Array) => {
     const json = await ask(connection, request, 200);
@@ -90,12 +103,32 @@ describe('the record', () => {
     const makeTrader = async (username: string) => {
       const { userId, token } = await server.register(username);
       const claims = true;
-      return new Trader({ username, password: PASSWORD, userId, token, claims, host, floor, record, random });
+      return new Trader({
+        username,
+        password: PASSWORD,
+        userId,
+        token,
+        claims,
+        host,
+        floor,
+        record,
+        random,
+      });
     };
-    traders = await Promise.all(['one', 'two', 'three', 'four'].map((name) => makeTrader(`user-${name}`)));
+    traders = await Promise.all(
+      ['one', 'two', 'three', 'four'].map((name) => makeTrader(`user-${name}`)),
+    );
     users = new Set(traders.map(({ userId }) => Number(userId.slice(1))));
     connection = new HttpConnection('127.0.0.1', port);
-    const load = new Load({ host: '127.0.0.1', port, connections: 4, traders, record, tally, random });
+    const load = new Load({
+      host: '127.0.0.1',
+      port,
+      connections: 4,
+      traders,
+      record,
+      tally,
+      random,
+    });
     await load.closedLoop(1_500);
     await load.openLoop(200, 1_500);
     load.close();
@@ -127,13 +160,17 @@ describe('the record', () => {
   test('an acknowledgement of what is not there is lost', async () => {
     const attempt = record.begin();
     record.answered(attempt, 1, false);
-    expect(await problems()).toContain(`lost: attempt ${attempt} was answered but is not in the journal`);
+    expect(await problems()).toContain(
+      `lost: attempt ${attempt} was answered but is not in the journal`,
+    );
   });
 
   test('a change that was executed twice is duplicated', async () => {
     const attempt = record.begin();
     record.answered(attempt, await send(buyOnce(attempt, null)), false);
-    expect(await problems()).not.toContainEqual(expect.stringContaining(`duplicated: attempt ${attempt} `));
+    expect(await problems()).not.toContainEqual(
+      expect.stringContaining(`duplicated: attempt ${attempt} `),
+    );
     await send(buyOnce(attempt, null));
     expect(await problems()).toContain(`duplicated: attempt ${attempt} was executed 2 times`);
   });
@@ -142,7 +179,9 @@ describe('the record', () => {
     const attempt = record.begin();
     const hash = await send(buyOnce(attempt, keyOf(attempt)));
     record.answered(attempt, hash + 1, false);
-    expect(await problems()).toContain(`the answer to attempt ${attempt} differs from the journal's`);
+    expect(await problems()).toContain(
+      `the answer to attempt ${attempt} differs from the journal's`,
+    );
   });
 
   test('what a user was shown is held against the account at that sequence', async () => {

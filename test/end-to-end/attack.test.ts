@@ -1,6 +1,6 @@
 /**
- * The attacks that take seconds, as `npm run attack` runs them, and the runner itself, which must not
- * count a broken promise as held.
+ * The attacks that take seconds, as `npm run attack` runs them, and the runner itself, which must
+ * not count a broken promise as held.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -67,7 +67,12 @@ describe('the runner', () => {
     ];
     const rows: Row[] = [];
     const deadlineMs = performance.now() + 60_000;
-    const options = { parent, random: new Random('test'), deadlineMs, told: (row: Row) => rows.push(row) };
+    const options = {
+      parent,
+      random: new Random('test'),
+      deadlineMs,
+      told: (row: Row) => rows.push(row),
+    };
     await runClass({ name: 'class', attacks }, options);
     expect(rows.map(({ attack, verdict, figure }) => [attack, verdict, figure])).toEqual([
       ['class: breaks', 'BROKEN', 'a promise'],

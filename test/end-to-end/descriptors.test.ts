@@ -1,6 +1,7 @@
 /**
- * The built program without descriptors: it cannot accept a connection or open a file, and trading goes on. When there are some
- * again, everything works again, and nothing is missing. And connections never take those that the journal needs.
+ * The built program without descriptors: it cannot accept a connection or open a file, and trading
+ * goes on. When there are some again, everything works again, and nothing is missing. And
+ * connections never take those that the journal needs.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -34,10 +35,16 @@ afterEach(async () => {
 });
 
 async function start(limits?: string[]): Promise<void> {
-  const variables = { DATA_FOLDER: join(root, 'data'), ASSETS: 'BTC', PRICE_FEED: `file:${DAY_FILE}` };
+  const variables = {
+    DATA_FOLDER: join(root, 'data'),
+    ASSETS: 'BTC',
+    PRICE_FEED: `file:${DAY_FILE}`,
+  };
   server = ChildServer.spawn(variables, limits);
   api = await server.listening();
-  ({ token, userId } = (await api.post('/auth/register', { username: 'ada', password: PASSWORD })).json);
+  ({ token, userId } = (
+    await api.post('/auth/register', { username: 'ada', password: PASSWORD })
+  ).json);
   // The client opens its connections now: there may be no more later.
   for (let i = 0; i < WARM_UP_STAKES; i++) await stake();
 }
@@ -67,7 +74,9 @@ test('with none left, the follower tries again, trading goes on, and nothing is 
   starvation.relieve();
   await eventually(async () => !('warning' in (await api.get('/ready')).json));
   expect((await api.read(`/users/${userId}/trades`)).status).toBe(200);
-  expect((await api.get(`/users/${userId}/vaults`, token)).json.deposits).toHaveLength(WARM_UP_STAKES + 21);
+  expect((await api.get(`/users/${userId}/vaults`, token)).json.deposits).toHaveLength(
+    WARM_UP_STAKES + 21,
+  );
   expect((await api.get('/metrics')).text).toMatch(/^exchange_follower_retrying 0$/m);
   expect(await server.stop()).toBe(0);
   expect(server.stderr).not.toContain('trading is halted');
@@ -92,7 +101,8 @@ test('a flood of connections leaves the journal its own', async () => {
     sockets.push(socket);
   }
   await eventually(() => connected === 400);
-  // The follower closes all its files, and opens them anew, with the flood waiting for what it gives back.
+  // The follower closes all its files, and opens them anew, with the flood waiting for what it
+  // gives back.
   await damageHistory();
   expect((await api.get(`/users/${userId}/trades`)).status).toBe(503);
   // One address has a fifth of the 128 that are left, twice at the most.

@@ -1,10 +1,19 @@
 /**
- * A data folder in which something is damaged, as an exchange finds it at its start: the exchange refuses the folder and
- * changes nothing in it, or it comes up with everything that was ever acknowledged. And `verify` says what the start says.
+ * A data folder in which something is damaged, as an exchange finds it at its start: the exchange
+ * refuses the folder and changes nothing in it, or it comes up with everything that was ever
+ * acknowledged. And `verify` says what the start says.
  *
  * FOLDER_DAMAGES=200 tries so many random flips and cuts; FOLDER_SEED repeats a run.
  */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
@@ -37,7 +46,10 @@ interface Told {
 }
 
 const made: string[] = [];
-/** Of an exchange that was killed, with three snapshots and a write-ahead log; of one that was stopped. */
+/**
+ * Of an exchange that was killed, with three snapshots and a write-ahead log; of one that was
+ * stopped.
+ */
 let killed: string;
 let stopped: string;
 let told: Told;
@@ -57,7 +69,8 @@ beforeAll(async () => {
   killed = copyOf(folder);
   told = await toldBy(server, killed, exchange.nowMs);
   await server.close();
-  // The follower closes last and only reads, so the write-ahead log is still there: all into journal.db.
+  // The follower closes last and only reads, so the write-ahead log is still there: all into
+  // journal.db.
   await (await openJournal({ folder })).close();
   stopped = folder;
 });
@@ -169,19 +182,22 @@ async function expectHarmless(server: TestServer, folder: string): Promise<void>
 }
 
 describe('the journal before the newest snapshot', () => {
-  it.each(['frames', 'digest', 'hash'])('a flipped bit in %s is refused at the start', async (column) => {
-    const newest = listSnapshots(stopped)[0]!.sequence;
-    const rows = await firstSequences(stopped);
-    const older = rows.filter((first) => first < newest);
-    expect(older.length).toBeGreaterThan(60);
-    for (const first of [older[0]!, older[older.length >> 1]!]) {
-      const folder = copyOf(stopped);
-      await flip(folder, first, column);
-      const message = await refusalOf(folder);
-      expect(message).toContain(`the batch at sequence ${first} is not what was written`);
-      await expectVerifySays(folder, message);
-    }
-  });
+  it.each(['frames', 'digest', 'hash'])(
+    'a flipped bit in %s is refused at the start',
+    async (column) => {
+      const newest = listSnapshots(stopped)[0]!.sequence;
+      const rows = await firstSequences(stopped);
+      const older = rows.filter((first) => first < newest);
+      expect(older.length).toBeGreaterThan(60);
+      for (const first of [older[0]!, older[older.length >> 1]!]) {
+        const folder = copyOf(stopped);
+        await flip(folder, first, column);
+        const message = await refusalOf(folder);
+        expect(message).toContain(`the batch at sequence ${first} is not what was written`);
+        await expectVerifySays(folder, message);
+      }
+    },
+  );
 
   it('a row that is gone is refused at the start', async () => {
     const folder = copyOf(stopped);
@@ -217,7 +233,8 @@ describe('a journal that is gone', () => {
     ['a history', ['snapshots']],
   ])('beside %s: refused, and nothing is made', async (what, without) => {
     const folder = copyOf(killed);
-    for (const name of [...JOURNAL, ...without]) rmSync(join(folder, name), { recursive: true, force: true });
+    for (const name of [...JOURNAL, ...without])
+      rmSync(join(folder, name), { recursive: true, force: true });
     const message = await refusalOf(folder);
     expect(message).toContain(what === 'snapshots' ? 'snapshots/snapshot-' : 'history.db');
     expect(readdirSync(folder)).not.toContain('journal.db');
@@ -243,7 +260,9 @@ describe('where verify and the start must agree', () => {
       const message = await refusalOf(folder);
       expect(message).toContain('acknowledged commands are missing from the journal');
       await expectVerifySays(folder, message);
-      expect((await replayTool(folder, 'verify')).err).not.toMatch(/nothing is lost|remove history/i);
+      expect((await replayTool(folder, 'verify')).err).not.toMatch(
+        /nothing is lost|remove history/i,
+      );
     }
   });
 
@@ -285,7 +304,12 @@ async function replaceDigest(folder: string): Promise<void> {
   const frames = new FrameWriter();
   frames.append({ kind: 'advanceTime' }, told.atMs);
   const digest = '0123456789abcdef';
-  await append(journal, { firstSequence, lastSequence: firstSequence, frames: frames.view(), digest });
+  await append(journal, {
+    firstSequence,
+    lastSequence: firstSequence,
+    frames: frames.view(),
+    digest,
+  });
   await journal.close();
 }
 

@@ -1,8 +1,8 @@
 /**
- * Random requests, valid and not, made from the contract: each is answered as the contract tells, none with a fault of the
- * server's, none that cannot succeed does, and what is understandable is understood. Afterwards every micro-dollar is where it
- * belongs, and the journal alone leads to the same state. The seed is printed; FUZZ_SEED repeats the requests, FUZZ_REQUESTS
- * says how many.
+ * Random requests, valid and not, made from the contract: each is answered as the contract tells,
+ * none with a fault of the server's, none that cannot succeed does, and what is understandable is
+ * understood. Afterwards every micro-dollar is where it belongs, and the journal alone leads to the
+ * same state. The seed is printed; FUZZ_SEED repeats the requests, FUZZ_REQUESTS says how many.
  */
 
 import { rm } from 'node:fs/promises';
@@ -35,12 +35,16 @@ const SPOILT_SHARE = 0.4;
 const contract = programContract();
 const { document } = contract;
 
-/** A decimal of so many places is one that rounding to them does not change; dividing doubles would say otherwise. */
+/**
+ * A decimal of so many places is one that rounding to them does not change; dividing doubles would
+ * say otherwise.
+ */
 const ajv = new Ajv2020({ strict: false }).removeKeyword('multipleOf').addKeyword({
   keyword: 'multipleOf',
   type: 'number',
   schemaType: 'number',
-  validate: (step: number, value: number) => Number(value.toFixed(-Math.round(Math.log10(step)))) === value,
+  validate: (step: number, value: number) =>
+    Number(value.toFixed(-Math.round(Math.log10(step)))) === value,
 });
 const validators = new Map<JsonSchema, ValidateFunction>();
 function fits(schema: JsonSchema, value: unknown): boolean {
@@ -54,7 +58,10 @@ function fits(schema: JsonSchema, value: unknown): boolean {
   return validate(value);
 }
 
-/** What the document says in words only: details of `invalid_request` that an understandable request may get. */
+/**
+ * What the document says in words only: details of `invalid_request` that an understandable request
+ * may get.
+ */
 const IN_WORDS = /^(asset|cursor|referralCode|shares|operations\.\d+\.shares)$/;
 /** What an understandable request is never told. */
 const MISUNDERSTOOD = new Set([
@@ -92,7 +99,8 @@ class Fuzz {
   async run(plans: readonly Plan[]): Promise<void> {
     let next = 0;
     const work = async () => {
-      for (let plan = plans[next++]; plan !== undefined; plan = plans[next++]) await this.request(plan);
+      for (let plan = plans[next++]; plan !== undefined; plan = plans[next++])
+        await this.request(plan);
     };
     await Promise.all(Array.from({ length: CONNECTIONS }, work));
   }
@@ -133,7 +141,9 @@ class Fuzz {
     const random = new Random(`${SEED}/${plan.seed}`);
     const draft = new Drafting(plan, this.world, random).draft();
     if (!random.chance(SPOILT_SHARE)) return draft;
-    const weights = Object.fromEntries(Object.entries(SPOILS).map(([name, { weight }]) => [name, weight]));
+    const weights = Object.fromEntries(
+      Object.entries(SPOILS).map(([name, { weight }]) => [name, weight]),
+    );
     const item = document.paths[plan.template]!;
     while (draft.spoiltBy === '') {
       const name = random.weighted(weights);
@@ -162,7 +172,8 @@ class Fuzz {
       expect(draft.mustFail, `it cannot succeed, and did: ${text}`).toBe(false);
       if (draft.spoiltBy === '') this.succeededOnce(`${plan.method} ${plan.template}`);
       const isJson = `${answer.headers['content-type']}`.startsWith('application/json');
-      if (text !== '' && isJson && draft.method === plan.method) this.world.learn(draft, JSON.parse(text));
+      if (text !== '' && isJson && draft.method === plan.method)
+        this.world.learn(draft, JSON.parse(text));
       return;
     }
     expect(status === 503 || status < 500, text).toBe(true);
@@ -254,7 +265,9 @@ test(`${REQUESTS} random requests`, async () => {
   expect(successes / total).toBeGreaterThan(0.3);
   expect(mustFail / total).toBeGreaterThan(0.15);
   expect(Object.keys(SPOILS).filter((name) => !spoilt.has(name))).toEqual([]);
-  const operations = operationsOf(document).map(({ path, method }) => `${method.toUpperCase()} ${path}`);
+  const operations = operationsOf(document).map(
+    ({ path, method }) => `${method.toUpperCase()} ${path}`,
+  );
   expect(operations.filter((name) => name !== 'GET /stream' && !succeeded.has(name))).toEqual([]);
 
   const { engine } = server.exchange.sequencer;

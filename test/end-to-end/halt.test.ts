@@ -1,7 +1,8 @@
 /**
- * When the follower finds that the journal leads to another state than the exchange has, nobody trades any more: no client, no
- * house, no price, no market's end, no disconnected stream. What is there can be read. And when a start fails, whatever failed
- * first is what the operator hears of, and nothing is left running.
+ * When the follower finds that the journal leads to another state than the exchange has, nobody
+ * trades any more: no client, no house, no price, no market's end, no disconnected stream. What is
+ * there can be read. And when a start fails, whatever failed first is what the operator hears of,
+ * and nothing is left running.
  */
 
 import { existsSync } from 'node:fs';
@@ -21,7 +22,14 @@ import { TradingHalted } from '../../gateway/observe/watched-sequencer.js';
 import { openJournal } from '../../persistence/data-folder.js';
 import { ManualClock } from '../support/clock.js';
 import { eventually } from '../support/eventually.js';
-import { MARKET, ManualFeed, PASSWORD, TestServer, WINDOW_MS, WINDOW_START_MS } from '../support/server.js';
+import {
+  MARKET,
+  ManualFeed,
+  PASSWORD,
+  TestServer,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../support/server.js';
 
 describe('a disagreement', () => {
   let server: TestServer;
@@ -78,7 +86,8 @@ describe('a disagreement', () => {
     expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 1$/m);
     // The source of prices has been told to stop, and what would come all the same is not taken.
     expect(() => feed.deliver('BTC', 101_000)).toThrow('not running');
-    // The end of the market, which nobody but the scheduler brings about; the house would pull its quotes before.
+    // The end of the market, which nobody but the scheduler brings about; the house would pull its
+    // quotes before.
     clock.set(WINDOW_START_MS + WINDOW_MS + 10_000);
     for (const command of [
       { kind: 'advanceTime' },
@@ -98,7 +107,9 @@ describe('a disagreement', () => {
     expect(engine.orders(house).length).toBeGreaterThan(0);
 
     // Whoever is there can look, and sign in to look.
-    expect((await api.post('/auth/login', { username: 'ada', password: PASSWORD })).status).toBe(200);
+    expect((await api.post('/auth/login', { username: 'ada', password: PASSWORD })).status).toBe(
+      200,
+    );
     expect((await api.get(`/users/${ada.userId}/orders`, ada.token)).json.orders).toHaveLength(2);
     expect(await server.state()).toEqual(before);
   });
@@ -113,7 +124,10 @@ describe('a start that fails', () => {
     for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
   });
 
-  function startWith(folder: string, changes: { port?: number; feed?: PriceFeed }): Promise<Exchange> {
+  function startWith(
+    folder: string,
+    changes: { port?: number; feed?: PriceFeed },
+  ): Promise<Exchange> {
     const clock = new ManualClock(WINDOW_START_MS);
     const { port = 0, feed = new ManualFeed(clock) } = changes;
     const config = { ...readConfig({ ASSETS: 'BTC' }), dataFolder: folder, port };

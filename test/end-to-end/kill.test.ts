@@ -1,8 +1,9 @@
 /**
- * The built program, killed with SIGKILL again and again while clients trade on many connections, and restarted on the same
- * folder. What was acknowledged is there exactly once; what was not is there wholly or not at all; a key gets its first answer;
- * and the digest that was shown at a sequence is the journal's. Snapshots and history are whole, every third kill having come while
- * a snapshot was written.
+ * The built program, killed with SIGKILL again and again while clients trade on many connections,
+ * and restarted on the same folder. What was acknowledged is there exactly once; what was not is
+ * there wholly or not at all; a key gets its first answer; and the digest that was shown at a
+ * sequence is the journal's. Snapshots and history are whole, every third kill having come while a
+ * snapshot was written.
  *
  * KILL_SEED repeats the choices and the moments of the kills, as far as a clock can.
  */
@@ -60,7 +61,10 @@ let server: ChildServer;
 const random = new Random(SEED);
 const clients: KillClient[] = [];
 const statuses: Status[] = [];
-const floor = { attempts: 0, nowMs: 0, marketId: '', resolved: new Map() } as Omit<Floor, 'api'> as Floor;
+const floor = { attempts: 0, nowMs: 0, marketId: '', resolved: new Map() } as Omit<
+  Floor,
+  'api'
+> as Floor;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'exchange-kill-'));
@@ -103,7 +107,10 @@ async function registerClients(): Promise<void> {
   }
 }
 
-/** Reads the active market, what was resolved, and the digest. False when the exchange is about to stop. */
+/**
+ * Reads the active market, what was resolved, and the digest. False when the exchange is about to
+ * stop.
+ */
 async function look(): Promise<boolean> {
   const { api } = floor;
   const active = await api.get('/markets/15m');
@@ -128,16 +135,22 @@ async function keepLooking(): Promise<void> {
 /** Of snapshots that are being written, or were when the exchange was killed. */
 function unfinishedSnapshots(): string[] {
   const snapshots = join(folder, 'snapshots');
-  return existsSync(snapshots) ? readdirSync(snapshots).filter((name) => name.endsWith('.tmp')) : [];
+  return existsSync(snapshots)
+    ? readdirSync(snapshots).filter((name) => name.endsWith('.tmp'))
+    : [];
 }
 
 /** When a snapshot is being written; or after a while, if none is. */
 async function whileSnapshotIsWritten(): Promise<void> {
   const from = performance.now();
-  while (unfinishedSnapshots().length === 0 && performance.now() - from < SNAPSHOT_WAIT_MS) await sleep(1);
+  while (unfinishedSnapshots().length === 0 && performance.now() - from < SNAPSHOT_WAIT_MS)
+    await sleep(1);
 }
 
-/** Lets the clients trade, and kills the exchange under them. Now and then it was about to stop by itself. */
+/**
+ * Lets the clients trade, and kills the exchange under them. Now and then it was about to stop by
+ * itself.
+ */
 async function killUnderLoad(moment: () => Promise<unknown>): Promise<void> {
   const traffic = Promise.all([keepLooking(), ...clients.map((client) => client.run())]);
   await Promise.race([moment(), traffic]);
@@ -159,12 +172,16 @@ async function killAtStart(): Promise<void> {
 }
 
 describe(`kill -9, KILL_SEED=${SEED}`, () => {
-  test('loses nothing that was acknowledged, and does nothing twice', { timeout: LIMIT_MS }, async () => {
+  test('loses nothing that was acknowledged, and does nothing twice', {
+    timeout: LIMIT_MS,
+  }, async () => {
     await start();
     await registerClients();
     let unfinished = 0;
     for (let kill = 0; kill < KILLS; kill++) {
-      await killUnderLoad(kill % 3 === 0 ? whileSnapshotIsWritten : () => sleep(random.whole(20, 900)));
+      await killUnderLoad(
+        kill % 3 === 0 ? whileSnapshotIsWritten : () => sleep(random.whole(20, 900)),
+      );
       unfinished += unfinishedSnapshots().length;
       if (kill % 5 === 4) await killAtStart();
       await start();
@@ -173,17 +190,20 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
     }
     const { sequence } = (await floor.api.read('/leaderboard?metric=volume&period=all')).json;
     expect(await server.stop()).toBe(0);
-    // Whatever the kills cut off: history and snapshots are, entry for entry and byte for byte, what the journal leads to.
+    // Whatever the kills cut off: history and snapshots are, entry for entry and byte for byte,
+    // what the journal leads to.
     const { good, history, snapshots } = await programJson(folder, 'verify');
     expect(good).toBe(true);
-    // Three are kept; a fourth is left by a kill between a new one and the removal of the oldest, until the next is written.
+    // Three are kept; a fourth is left by a kill between a new one and the removal of the oldest,
+    // until the next is written.
     expect([3, 4]).toContain(snapshots.length);
     expect(history.sequence).toBeGreaterThanOrEqual(sequence);
     expect(unfinishedSnapshots()).toEqual([]);
     const executed = await readJournal();
     const counts = { acknowledged: 0, refusals: 0, executedUnseen: 0, notExecuted: 0, replays: 0 };
     for (const client of clients) {
-      for (const attempt of client.attempts) check(attempt, executed.get(attempt.mark) ?? [], counts);
+      for (const attempt of client.attempts)
+        check(attempt, executed.get(attempt.mark) ?? [], counts);
       for (const { mark } of client.attempts) executed.delete(mark);
     }
     expect([...executed.keys()], 'commands that no client sent').toEqual([]);
@@ -241,7 +261,8 @@ function answerText(engine: Engine, { kind }: Command): string {
     const [required, available] = result.values.slice(RESULT_HEAD_LENGTH);
     return rejection(code, required!, available!).text;
   }
-  const receipt = kind === 'cancel' ? cancelReceipt : kind === 'claim' ? claimReceipt : orderReceipt;
+  const receipt =
+    kind === 'cancel' ? cancelReceipt : kind === 'claim' ? claimReceipt : orderReceipt;
   return receipt(engine, result, 0);
 }
 
@@ -261,7 +282,9 @@ function check(attempt: Attempt, inJournal: readonly Executed[], counts: Counts)
   const acknowledged = answers.filter(({ status }) => status !== 503);
   expect(first.length, `${mark} was executed ${first.length} times`).toBeLessThanOrEqual(1);
   expect(inJournal.length, `${mark} in the journal`).toBeGreaterThanOrEqual(acknowledged.length);
-  expect(inJournal.length, `${mark} in the journal`).toBeLessThanOrEqual(acknowledged.length + lostSends);
+  expect(inJournal.length, `${mark} in the journal`).toBeLessThanOrEqual(
+    acknowledged.length + lostSends,
+  );
   for (const { text } of [...acknowledged, ...inJournal]) expect(text).toBe(first[0]!.text);
   const replays = acknowledged.filter(({ isReplay }) => isReplay).length;
   counts.replays += replays;
@@ -270,6 +293,8 @@ function check(attempt: Attempt, inJournal: readonly Executed[], counts: Counts)
   if (acknowledged.length === 0) return;
   counts.acknowledged++;
   if (acknowledged[0]!.status !== 200) counts.refusals++;
-  const expectedReplays = acknowledged.map((_, i) => i > 0 || inJournal.length > acknowledged.length);
+  const expectedReplays = acknowledged.map(
+    (_, i) => i > 0 || inJournal.length > acknowledged.length,
+  );
   expect(acknowledged.map(({ isReplay }) => isReplay)).toEqual(expectedReplays);
 }

@@ -1,10 +1,13 @@
 /**
- * A day of real prices through the built program at high speed, with 200 users that trade, claim, bring each other, stake,
- * unstake, and keep their own books over HTTP. At its end: every market as the file says; every balance as the books say; every
- * leaderboard as the trades that HTTP tells say; every trade that HTTP told in the journal and no other; every yield to the
- * micro-dollar; no micro-dollar made or lost at any market's settlement. And then the replay tool, on that very folder.
+ * A day of real prices through the built program at high speed, with 200 users that trade, claim,
+ * bring each other, stake, unstake, and keep their own books over HTTP. At its end: every market as
+ * the file says; every balance as the books say; every leaderboard as the trades that HTTP tells
+ * say; every trade that HTTP told in the journal and no other; every yield to the micro-dollar; no
+ * micro-dollar made or lost at any market's settlement. And then the replay tool, on that very
+ * folder.
  *
- * REAL_DAY_SEED repeats the users' choices. How much is traded depends on the machine, what has to hold does not.
+ * REAL_DAY_SEED repeats the users' choices. How much is traded depends on the machine, what has to
+ * hold does not.
  */
 import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -63,13 +66,18 @@ import { expectDecimal } from './real-day/user-ledger.js';
 
 const SEED = seedOf('REAL_DAY_SEED');
 const USERS = 200;
-/** Users register in groups; from the second on most of them with a code of somebody before them. */
+/**
+ * Users register in groups; from the second on most of them with a code of somebody before them.
+ */
 const GROUP = 20;
 const STARTING_BALANCE = 10_000;
 const HOUSE_FUNDS = 1_000_000;
 /** The day takes 72 s, a market three quarters of a second. */
 const SPEED = 1_200;
-/** Every second user leaves the winnings of these many first markets to be paid by themselves, a day later. */
+/**
+ * Every second user leaves the winnings of these many first markets to be paid by themselves, a day
+ * later.
+ */
 const PATIENT_MARKETS = 4;
 /** The last of them is paid 24 h and 2 s after its end. */
 const WATCH_UNTIL_MS = DAY_START_MS + DAY_MS + PATIENT_MARKETS * QUARTER_MS + 60_000;
@@ -96,7 +104,10 @@ const random = new Random(`${SEED}:registration`);
 const others: Neighbourhood = { depositIds: [], ownerOfCode: new Map() };
 /** Whom each user was brought by. */
 const referrers = new Map<string, string | null>();
-/** What came to each user by itself: a part of other users' fees, and winnings that were not claimed. */
+/**
+ * What came to each user by itself: a part of other users' fees, and winnings that were not
+ * claimed.
+ */
 const incomes = new Map<string, Income[]>();
 /** What HTTP says of each user at the end. */
 const participants: Participant[] = [];
@@ -124,22 +135,31 @@ afterAll(async () => {
   for (const each of [folder, ...copies]) await rm(each, { recursive: true, force: true });
 });
 
-/** Registers some users, most with a code that leads to somebody, and has some of them change theirs. */
+/**
+ * Registers some users, most with a code that leads to somebody, and has some of them change
+ * theirs.
+ */
 async function registerGroup(first: number): Promise<void> {
   const codes = [...others.ownerOfCode.keys()];
   const registering = Array.from({ length: GROUP }, async (_, i) => {
     const name = `trader-${first + i}`;
     // In any case: codes have none.
-    const code = codes.length > 0 && random.chance(0.8) ? random.pick(codes).toLowerCase() : undefined;
+    const code =
+      codes.length > 0 && random.chance(0.8) ? random.pick(codes).toLowerCase() : undefined;
     const client = await TradingClient.register(api, name, new Random(SEED + name), code);
-    referrers.set(client.userId, code === undefined ? null : others.ownerOfCode.get(code.toUpperCase())!);
+    referrers.set(
+      client.userId,
+      code === undefined ? null : others.ownerOfCode.get(code.toUpperCase())!,
+    );
     others.ownerOfCode.set(client.codes[0]!, client.userId);
     return client;
   });
   const group = await Promise.all(registering);
   clients.push(...group);
   await Promise.all(
-    group.slice(0, GROUP / 4).map((client) => new SideBusiness(api, client, random, others).changeCode()),
+    group
+      .slice(0, GROUP / 4)
+      .map((client) => new SideBusiness(api, client, random, others).changeCode()),
   );
 }
 
@@ -164,7 +184,11 @@ async function trade(client: TradingClient, marketId: string, random: Random): P
   while ((await client.act(marketId)) && random.chance(0.4));
 }
 
-async function claimResolved(client: TradingClient, claimed: Set<string>, isPatient: boolean): Promise<void> {
+async function claimResolved(
+  client: TradingClient,
+  claimed: Set<string>,
+  isPatient: boolean,
+): Promise<void> {
   for (const { id, startsAtMs, resolution } of watch.resolved.values()) {
     if (claimed.has(id) || (isPatient && isLeft(startsAtMs))) continue;
     claimed.add(id);
@@ -174,7 +198,9 @@ async function claimResolved(client: TradingClient, claimed: Set<string>, isPati
 
 const isLeft = (startsAtMs: number) => startsAtMs < DAY_START_MS + PATIENT_MARKETS * QUARTER_MS;
 
-/** Enters the payments that came by themselves: of markets that the exchange has forgotten since. */
+/**
+ * Enters the payments that came by themselves: of markets that the exchange has forgotten since.
+ */
 async function enterPayments({ ledger }: TradingClient): Promise<number> {
   let payments = 0;
   for (const id of ledger.marketIds()) {
@@ -188,7 +214,10 @@ async function enterPayments({ ledger }: TradingClient): Promise<number> {
   return payments;
 }
 
-/** Enters a tenth of the fees that each user paid in each market into the books of who brought the user. */
+/**
+ * Enters a tenth of the fees that each user paid in each market into the books of who brought the
+ * user.
+ */
 function enterReferrals(): Map<string, Big> {
   const earned = new Map(clients.map(({ userId }) => [userId, new Big(0)]));
   for (const { userId, ledger } of clients) {
@@ -224,7 +253,10 @@ async function readList<Entry>(path: string, list: string, token?: string) {
   }
 }
 
-/** When markets settled: with the first price that comes after their resolution is due, which is no more than seconds later. */
+/**
+ * When markets settled: with the first price that comes after their resolution is due, which is no
+ * more than seconds later.
+ */
 function decidedMarkets(): Map<string, DecidedMarket> {
   const decided = [...watch.resolved.values()].map(({ id, endsAtMs, resolution }) => {
     const settledAtMs = endsAtMs + (resolution === 'VOID' ? VOID_AFTER_MS : RESOLVES_AFTER_MS);
@@ -233,7 +265,10 @@ function decidedMarkets(): Map<string, DecidedMarket> {
   return new Map(decided);
 }
 
-/** Every leaderboard, every profile and every list of points is what the trades that HTTP tells lead to. */
+/**
+ * Every leaderboard, every profile and every list of points is what the trades that HTTP tells lead
+ * to.
+ */
 async function checkStandings(): Promise<void> {
   const listed = await readList<Participant>('/leaderboard?metric=volume&period=all&', 'entries');
   const house = listed.entries.find(({ username }) => username === 'house')!;
@@ -248,7 +283,9 @@ async function checkStandings(): Promise<void> {
       const path = `/leaderboard?metric=${metric}&period=${period}&`;
       const { entries, json } = await readList(path, 'entries');
       told = json.sequence;
-      expect(entries, `${metric}, ${period}`).toEqual(expected.board(metric, startOf(period, json.atMs)));
+      expect(entries, `${metric}, ${period}`).toEqual(
+        expected.board(metric, startOf(period, json.atMs)),
+      );
       // The day that it is by now is the one after, on which little was traded.
       expect(entries.length).toBeGreaterThan(period === 'day' ? USERS / 10 : USERS - 20);
     }
@@ -293,7 +330,8 @@ function checkMoney(engine: Engine): void {
     const { availableMicros, heldMicros } = engine.account(userId)!;
     users += availableMicros + heldMicros;
   }
-  const { collateralMicros, feeEscrowMicros, stakedMicros, yieldDueMicros, treasuryMicros } = engine.funds();
+  const { collateralMicros, feeEscrowMicros, stakedMicros, yieldDueMicros, treasuryMicros } =
+    engine.funds();
   const pots = collateralMicros + feeEscrowMicros + stakedMicros + yieldDueMicros + treasuryMicros;
   const hasHouse = engine.findUser('house') === 0 ? 0 : 1;
   const paidIn = hasHouse * HOUSE_FUNDS + (engine.userCount - hasHouse) * STARTING_BALANCE;
@@ -302,7 +340,12 @@ function checkMoney(engine: Engine): void {
 
 function asSeen(market: ExpectedMarket): object {
   const { id, startPrice, endPrice, resolution } = market;
-  return { id, startPrice: startPrice.toNumber(), endPrice: endPrice?.toNumber() ?? null, resolution };
+  return {
+    id,
+    startPrice: startPrice.toNumber(),
+    endPrice: endPrice?.toNumber() ?? null,
+    resolution,
+  };
 }
 
 /** What has to happen often, or the day proves little. */
@@ -342,7 +385,9 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
   }, async () => {
     const expected = expectedMarkets();
     for (const { userId } of clients) incomes.set(userId, []);
-    await Promise.all(clients.map((client, i) => live(client, new Random(`${SEED}:${i}`), i % 2 === 1)));
+    await Promise.all(
+      clients.map((client, i) => live(client, new Random(`${SEED}:${i}`), i % 2 === 1)),
+    );
     await watch.stop();
     let payments = 0;
     for (const client of clients) payments += await enterPayments(client);
@@ -377,20 +422,30 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     expect(outcomes('DOWN')).toBeGreaterThan(20);
     expect(traded).toBeGreaterThan(48);
     for (const what of OFTEN) expect(counts[what], what).toBeGreaterThan(10);
-    expect(counts['shares filled while resting'], 'shares filled while resting').toBeGreaterThan(100);
-    expect([...earned.values()].filter((sum) => sum.gt(0)).length, 'referrers who earned').toBeGreaterThan(
-      20,
+    expect(counts['shares filled while resting'], 'shares filled while resting').toBeGreaterThan(
+      100,
     );
+    expect(
+      [...earned.values()].filter((sum) => sum.gt(0)).length,
+      'referrers who earned',
+    ).toBeGreaterThan(20);
   });
 
-  test('the journal has every trade, every yield and every micro-dollar', { timeout: LIMIT_MS }, async () => {
+  test('the journal has every trade, every yield and every micro-dollar', {
+    timeout: LIMIT_MS,
+  }, async () => {
     const { engine, settled, resolvedAt } = await replayDay();
     expect(settled).toBe(97);
     for (const { userId, ledger } of clients) {
-      const staked = [...ledger.deposits.values()].filter(({ closedSequence }) => closedSequence === null);
+      const staked = [...ledger.deposits.values()].filter(
+        ({ closedSequence }) => closedSequence === null,
+      );
       const { availableMicros, heldMicros } = engine.account(Number(userId.slice(1)))!;
       expectDecimal(availableMicros, ledger.total.times(1_000_000), `micros of ${userId}`);
-      expect([heldMicros, engine.vaultDeposits(Number(userId.slice(1))).length]).toEqual([0, staked.length]);
+      expect([heldMicros, engine.vaultDeposits(Number(userId.slice(1))).length]).toEqual([
+        0,
+        staked.length,
+      ]);
       const own = incomes.get(userId)!.sort((a, b) => a.endsAtMs - b.endsAtMs);
       checkBeyond(userId, ledger.beyond, own);
     }
@@ -400,7 +455,9 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     expect(paid.gt(1)).toBe(true);
   });
 
-  test('explain adds up, for every user, to the balance that HTTP gave', { timeout: LIMIT_MS }, async () => {
+  test('explain adds up, for every user, to the balance that HTTP gave', {
+    timeout: LIMIT_MS,
+  }, async () => {
     const accounts = await explainAll();
     expect(accounts.length).toBe(USERS);
     for (const { client, lines, exitStatus } of accounts) {
@@ -426,7 +483,11 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     expect(findings).toEqual([]);
     expect(journal).toMatchObject({ whole: true });
     expect(journal.sequence).toBeGreaterThanOrEqual(status.sequence);
-    expect(snapshots.map(({ compared }: { compared: boolean }) => compared)).toEqual([true, true, true]);
+    expect(snapshots.map(({ compared }: { compared: boolean }) => compared)).toEqual([
+      true,
+      true,
+      true,
+    ]);
     const trades = participants.reduce((sum, { trades }) => sum + trades.length, 0);
     expect(history.good).toBe(true);
     expect(history.sequence).toBeGreaterThanOrEqual(told);
@@ -442,7 +503,8 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     const path = join(copy, 'journal.db');
     const rows = await readAll(folder);
     // Of more than one command, so that no other row has the number that its first one becomes.
-    const isLong = (row: BatchContent) => row.firstSequence % 2 === 0 && row.lastSequence > row.firstSequence;
+    const isLong = (row: BatchContent) =>
+      row.firstSequence % 2 === 0 && row.lastSequence > row.firstSequence;
     const row = rows.slice(rows.length / 10).find(isLong)!;
     const { firstSequence, frames, digest, hash } = row;
     const user = clients[0]!.userId;
@@ -460,7 +522,10 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
       await part.flip();
       for (const verb of part.verbs) {
         const { status, err } = await replayProgram(copy, ...verb);
-        expect({ status, err }, verb[0]!).toEqual({ status: 1, err: expect.stringContaining(place) });
+        expect({ status, err }, verb[0]!).toEqual({
+          status: 1,
+          err: expect.stringContaining(place),
+        });
       }
       cpSync(join(folder, 'journal.db'), path);
     }
@@ -478,7 +543,12 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     expect(err).toContain(`DAMAGE in snapshots/${snapshot.name}, sequence ${snapshot.sequence}:`);
     expect(err).toContain('DAMAGE in history.db, table marketPrices, marketId ');
     const user = clients[0]!.userId;
-    for (const verb of [['state'], ['events', '--user', user], ['explain', '--user', user], ['audit']]) {
+    for (const verb of [
+      ['state'],
+      ['events', '--user', user],
+      ['explain', '--user', user],
+      ['audit'],
+    ]) {
       const [damaged, whole] = await Promise.all([
         replayProgram(copy, ...verb),
         replayProgram(folder, ...verb),
@@ -503,7 +573,10 @@ function flipByte(path: string, at: number): void {
   writeFileSync(path, bytes);
 }
 
-/** Flips a bit wherever these bytes stand in the file: pages that are not used any more have some of them too. */
+/**
+ * Flips a bit wherever these bytes stand in the file: pages that are not used any more have some of
+ * them too.
+ */
 function flipIn(path: string, value: Buffer): void {
   const file = readFileSync(path);
   // The end of a long value stands on other pages.
@@ -516,7 +589,10 @@ function flipIn(path: string, value: Buffer): void {
 
 function flipSequence(folder: string, column: string, firstSequence: number): Promise<void> {
   const flipped = `(${column} | 1) - (${column} & 1)`;
-  return tamper(folder, `UPDATE batch SET ${column} = ${flipped} WHERE firstSequence = ${firstSequence}`);
+  return tamper(
+    folder,
+    `UPDATE batch SET ${column} = ${flipped} WHERE firstSequence = ${firstSequence}`,
+  );
 }
 
 /** The price history of the third market, as it stands in history.db. */
@@ -572,7 +648,10 @@ async function explainAll() {
   }));
 }
 
-/** Fees of the trades that HTTP told, the house's included, in the order in which the journal resolved the markets. */
+/**
+ * Fees of the trades that HTTP told, the house's included, in the order in which the journal
+ * resolved the markets.
+ */
 function sharedMarkets(resolvedAt: ReadonlyMap<string, number>): SharedMarket[] {
   const fees = new Map<string, Big>();
   for (const { trades } of participants) {
@@ -589,7 +668,10 @@ function sharedMarkets(resolvedAt: ReadonlyMap<string, number>): SharedMarket[] 
   }));
 }
 
-/** Holds the journal against what HTTP told; how many markets were settled in it, and where they were resolved. */
+/**
+ * Holds the journal against what HTTP told; how many markets were settled in it, and where they
+ * were resolved.
+ */
 async function replayDay() {
   let settled = 0;
   let digest = '';

@@ -1,7 +1,8 @@
 /**
- * However an exchange came up, from a snapshot and the rest of the journal or from the whole journal, with its history or
- * without, it is the same one: every read route of the contract answers the same bytes, for every user and market, and so does
- * everything that is asked of it then.
+ * However an exchange came up, from a snapshot and the rest of the journal or from the whole
+ * journal, with its history or without, it is the same one: every read route of the contract
+ * answers the same bytes, for every user and market, and so does everything that is asked of it
+ * then.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +21,13 @@ import { Log } from '../support/follower-fixture.js';
 import { Folders } from '../support/journal-fixture.js';
 import { ReplayExchange } from '../support/replay-exchange.js';
 import { seedOf } from '../support/seed.js';
-import { type Answer, PARTNER_KEY, PARTNER_KEYS, TestServer, type Verb } from '../support/server.js';
+import {
+  type Answer,
+  PARTNER_KEY,
+  PARTNER_KEYS,
+  TestServer,
+  type Verb,
+} from '../support/server.js';
 
 const SEED = seedOf('RECOVERY_SEED');
 /** Not what the engine knows, but how this process is doing. */
@@ -58,8 +65,9 @@ afterAll(async () => {
 });
 
 /**
- * A journal of some hours in which everything happens and a day in which nobody claims, then an hour of trading in the
- * middle of which a snapshot was taken and the history written so far. Returns the time at its end.
+ * A journal of some hours in which everything happens and a day in which nobody claims, then an
+ * hour of trading in the middle of which a snapshot was taken and the history written so far.
+ * Returns the time at its end.
  */
 async function makeFolder(folder: string): Promise<number> {
   const before = await ReplayExchange.open(folder, SEED);
@@ -83,7 +91,12 @@ async function makeFolder(folder: string): Promise<number> {
 
 async function recoveryOf(folder: string): Promise<SnapshotRecovery> {
   const reader = await openJournalReader(folder);
-  const recovery = await recoverFromSnapshot({ folder, reader, log: new Log(), elapsedMs: () => 0 });
+  const recovery = await recoverFromSnapshot({
+    folder,
+    reader,
+    log: new Log(),
+    elapsedMs: () => 0,
+  });
   await reader.close();
   return recovery;
 }
@@ -96,12 +109,20 @@ async function tradeOn(exchange: ReplayExchange, commands: number): Promise<void
   await exchange.sequencer.close();
 }
 
-function open(folder: string, atMs: number, snapshotEveryCommands = 1_000_000): Promise<TestServer> {
+function open(
+  folder: string,
+  atMs: number,
+  snapshotEveryCommands = 1_000_000,
+): Promise<TestServer> {
   return TestServer.start({ partnerKeys: PARTNER_KEYS, snapshotEveryCommands }, folder, atMs);
 }
 
 /** Asks all of them the same; the one answer. */
-async function askAll(method: Verb, path: string, how: { body?: object; token?: string; key?: string } = {}) {
+async function askAll(
+  method: Verb,
+  path: string,
+  how: { body?: object; token?: string; key?: string } = {},
+) {
   const headers = {
     ...(how.key === undefined ? {} : { 'idempotency-key': how.key }),
     ...(path.startsWith('/partner') ? { authorization: `Bearer ${PARTNER_KEY}` } : {}),
@@ -121,7 +142,10 @@ async function askAll(method: Verb, path: string, how: { body?: object; token?: 
   return first!;
 }
 
-/** The values that a parameter of a route is asked with; of a query parameter, undefined for leaving it out. */
+/**
+ * The values that a parameter of a route is asked with; of a query parameter, undefined for leaving
+ * it out.
+ */
 function valuesOf(name: string, template: string): (string | undefined)[] {
   const isUser = name === 'userId' || (name === 'id' && template.includes('/users/'));
   const isMarket = name === 'marketId' || (name === 'id' && template.startsWith('/markets/'));
@@ -144,7 +168,8 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
     'If-None-Match': [undefined],
   };
   const found = values[name];
-  if (found === undefined) throw new Error(`${template} has a parameter that nobody tries: ${name}`);
+  if (found === undefined)
+    throw new Error(`${template} has a parameter that nobody tries: ${name}`);
   return found;
 }
 
@@ -157,7 +182,9 @@ function pathsOf(template: string, { parameters = [] }: Operation): string[] {
         valuesOf(name, template).map((value) => path.replace(`{${name}}`, value!)),
       );
     } else if (name !== 'userId') {
-      paths = paths.flatMap((path) => valuesOf(name, template).map((value) => withQuery(path, name, value)));
+      paths = paths.flatMap((path) =>
+        valuesOf(name, template).map((value) => withQuery(path, name, value)),
+      );
     }
   }
   return paths;
@@ -189,7 +216,9 @@ describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
     }
     // The history is made again where there was none.
     for (const { api } of servers.values()) {
-      await eventually(async () => (await api.get('/leaderboard?metric=profit&period=all')).status === 200);
+      await eventually(
+        async () => (await api.get('/leaderboard?metric=profit&period=all')).status === 200,
+      );
     }
     await askAll('GET', '/status');
   });
@@ -277,9 +306,14 @@ function actionOf(random: Random, userId: string): [Verb, string, object] {
 async function askPages(path: string, token: string | undefined): Promise<number[]> {
   const statuses: number[] = [];
   for (let next: string | undefined = path; next !== undefined; ) {
-    const { status, json }: Answer = await askAll('GET', next, token === undefined ? {} : { token });
+    const { status, json }: Answer = await askAll(
+      'GET',
+      next,
+      token === undefined ? {} : { token },
+    );
     statuses.push(status);
-    next = typeof json?.nextCursor === 'string' ? withQuery(path, 'cursor', json.nextCursor) : undefined;
+    next =
+      typeof json?.nextCursor === 'string' ? withQuery(path, 'cursor', json.nextCursor) : undefined;
   }
   return statuses;
 }

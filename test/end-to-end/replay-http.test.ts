@@ -1,6 +1,6 @@
 /**
- * The replay tool beside HTTP: what a client was told at a sequence is what the tool says of that sequence, while the
- * exchange runs and after it has stopped.
+ * The replay tool beside HTTP: what a client was told at a sequence is what the tool says of that
+ * sequence, while the exchange runs and after it has stopped.
  */
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -51,7 +51,12 @@ it('says of each account what HTTP said, at the sequence at which it was said', 
     await ask(ann, `${market}/buy`, { outcome: 'UP', shares: 20, price: 0.41, timeInForce: 'GTC' }),
   ).toBe(200);
   expect(
-    await ask(ann, `${market}/buy`, { outcome: 'DOWN', shares: 40, price: 0.45, timeInForce: 'GTC' }),
+    await ask(ann, `${market}/buy`, {
+      outcome: 'DOWN',
+      shares: 40,
+      price: 0.45,
+      timeInForce: 'GTC',
+    }),
   ).toBe(200);
   expect(await ask(bob, `${market}/buy`, { outcome: 'DOWN', amount: 7.3 })).toBe(200);
   expect(await ask(cid, `${market}/buy`, { outcome: 'UP', amount: 12.34 })).toBe(200);
@@ -65,14 +70,20 @@ it('says of each account what HTTP said, at the sequence at which it was said', 
 it('explains every account up to the balance that HTTP gave, claims and all', async () => {
   await server.passTime(WINDOW_START_MS + WINDOW_MS + 5_000, 100_500);
   const statuses: number[] = [];
-  for (const trader of traders) statuses.push(await ask(trader, `/markets/15m/${MARKET}/claim`, {}));
+  for (const trader of traders)
+    statuses.push(await ask(trader, `/markets/15m/${MARKET}/claim`, {}));
   expect(statuses).toContain(200);
   const last = traders.map(({ userId }) => told.findLast((each) => each.userId === userId)!);
   await server.close();
   const { sequence } = (await replayJson(server.folder, 'verify')).journal;
   for (const { userId, available, held } of last) {
     const lines = await replayLines(server.folder, 'explain', '--user', userId);
-    expect(lines.pop()).toMatchObject({ userId, sequence, addsUp: true, balance: { available, held } });
+    expect(lines.pop()).toMatchObject({
+      userId,
+      sequence,
+      addsUp: true,
+      balance: { available, held },
+    });
     expect(lines.length).toBeGreaterThan(2);
   }
   await expectTold(replayJson);

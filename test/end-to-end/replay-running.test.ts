@@ -1,7 +1,7 @@
 /**
- * The replay tool on an exchange that runs: two programs, each in a process of its own, on one folder. Clients trade, markets
- * end, snapshots are written and history is projected all the while; every verb finds all well, says what HTTP said, and holds
- * nothing up.
+ * The replay tool on an exchange that runs: two programs, each in a process of its own, on one
+ * folder. Clients trade, markets end, snapshots are written and history is projected all the while;
+ * every verb finds all well, says what HTTP said, and holds nothing up.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,10 @@ beforeAll(async () => {
   server = ChildServer.spawn({ DATA_FOLDER: folder, ...VARIABLES });
   api = await server.listening();
   const registering = Array.from({ length: CLIENTS }, async (_, i) => {
-    const { json } = await api.post('/auth/register', { username: `client-${i}`, password: PASSWORD });
+    const { json } = await api.post('/auth/register', {
+      username: `client-${i}`,
+      password: PASSWORD,
+    });
     return { userId: json.userId, token: json.token };
   });
   tokens = await Promise.all(registering);
@@ -59,7 +62,11 @@ async function trade({ userId, token }: { userId: string; token: string }): Prom
     const market = json.markets[i % Math.max(1, json.markets.length)];
     if (market === undefined) continue;
     const outcome = i % 3 === 0 ? 'DOWN' : 'UP';
-    const answer = await api.post(`/markets/15m/${market.id}/buy`, { outcome, amount: 1 + (i % 5) }, token);
+    const answer = await api.post(
+      `/markets/15m/${market.id}/buy`,
+      { outcome, amount: 1 + (i % 5) },
+      token,
+    );
     if (answer.status !== 200) continue;
     const { sequence, balance } = answer.json;
     told.push({ userId, sequence, ...balance });
@@ -71,7 +78,8 @@ test('every verb finds all well while the exchange writes, and holds nothing up'
 }, async () => {
   const traffic = Promise.all(tokens.map(trade));
   const { userId } = tokens[0]!;
-  const snapshots = () => readdirSync(join(folder, 'snapshots')).filter((name) => name.endsWith('.bin'));
+  const snapshots = () =>
+    readdirSync(join(folder, 'snapshots')).filter((name) => name.endsWith('.bin'));
   await eventually(() => told.length > 200 && snapshots().length === 3);
   let entries = 0;
   for (let round = 0; round < ROUNDS; round++) {
@@ -88,7 +96,9 @@ test('every verb finds all well while the exchange writes, and holds nothing up'
     expect(audited.sequence).toBeGreaterThanOrEqual(report.journal.sequence);
     const state = await programJson(folder, 'state', '--user', userId);
     expect(state.sequence).toBeGreaterThanOrEqual(audited.sequence);
-    expect((await programLines(folder, 'events', '--from', `${sequence}`)).length).toBeGreaterThan(0);
+    expect((await programLines(folder, 'events', '--from', `${sequence}`)).length).toBeGreaterThan(
+      0,
+    );
     await explainTold(userId);
     // Orders were executed and acknowledged meanwhile.
     expect(told.length).toBeGreaterThan(before + 20);
@@ -115,5 +125,6 @@ async function explainTold(userId: string): Promise<void> {
   );
   const known = told.filter((each) => each.userId === userId && each.sequence <= end);
   expect(known.length).toBeGreaterThan(20);
-  for (const { sequence, available, held } of known) expect(after.get(sequence)).toEqual([available, held]);
+  for (const { sequence, available, held } of known)
+    expect(after.get(sequence)).toEqual([available, held]);
 }

@@ -1,4 +1,6 @@
-/** The built program as a process: how it starts, what it prints, how it stops, and what it refuses. */
+/**
+ * The built program as a process: how it starts, what it prints, how it stops, and what it refuses.
+ */
 import { spawn } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
@@ -14,7 +16,10 @@ import { eventually } from '../support/eventually.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
 import { DAY_FILE } from './real-day/day-prices.js';
 
-/** A day of real prices; the exchange's time starts with it, in a window that is a quarter of an hour long. */
+/**
+ * A day of real prices; the exchange's time starts with it, in a window that is a quarter of an
+ * hour long.
+ */
 
 let folder: string;
 const started: ChildServer[] = [];
@@ -155,12 +160,15 @@ describe('a start', () => {
     ['PRICE_FEED', { PRICE_FEED: 'file:/no/such/prices.csv' }],
     ['PRICE_FEED', { PRICE_FEED: 'file:.' }],
     ['PRICE_FEED', { PRICE_FEED: 'file:package.json' }],
-  ])('a path in %s that cannot be used is an error that names the variable: %j', async (name, variables) => {
-    const server = spawnServer(variables);
-    expect(await server.end()).toBe(1);
-    expect(server.stderr).toContain(`The configuration is not valid:\n${name} cannot be used: `);
-    expect(server.stderr).not.toMatch(/^\s+at /m);
-  });
+  ])(
+    'a path in %s that cannot be used is an error that names the variable: %j',
+    async (name, variables) => {
+      const server = spawnServer(variables);
+      expect(await server.end()).toBe(1);
+      expect(server.stderr).toContain(`The configuration is not valid:\n${name} cannot be used: `);
+      expect(server.stderr).not.toMatch(/^\s+at /m);
+    },
+  );
 
   test('a configuration that is not valid names each variable that is wrong', async () => {
     const server = spawnServer({ PORT: '99999', HOUSE: 'maybe' });
@@ -188,11 +196,14 @@ describe('a stop', () => {
   );
 
   test('answers what is under way, and refuses what waits and what comes after', async () => {
-    // Hashes of some 0.2 s each, one at a time: one registration is under way when the signal comes, and others wait.
+    // Hashes of some 0.2 s each, one at a time: one registration is under way when the signal
+    // comes, and others wait.
     const server = spawnServer({ PASSWORD_COST_LOG2: '16' });
     const api = await listening(server);
     const names = Array.from({ length: 6 }, (_, i) => `trader-${i}`);
-    const underWay = names.map((username) => api.post('/auth/register', { username, password: PASSWORD }));
+    const underWay = names.map((username) =>
+      api.post('/auth/register', { username, password: PASSWORD }),
+    );
     const connection = new Agent({ connections: 1, pipelining: 1 });
     const readiness = () => request(`${api.url}/api/ready`, { dispatcher: connection });
     expect((await readiness()).statusCode).toBe(200);
@@ -213,7 +224,8 @@ describe('a stop', () => {
     expect(await end).toBe(0);
     await connection.destroy();
     const again = await listening(spawnServer());
-    for (const { json } of registered) expect((await again.read(`/users/${json.userId}`)).status).toBe(200);
+    for (const { json } of registered)
+      expect((await again.read(`/users/${json.userId}`)).status).toBe(200);
     // The house has an account too.
     expect((await again.get('/metrics')).text).toMatch(
       new RegExp(`^exchange_users ${registered.length + 1}$`, 'm'),
@@ -248,7 +260,8 @@ describe('a stop', () => {
     await execute(other, 'ROLLBACK');
     await closeDatabase(other);
     const again = await listening(spawnServer());
-    const signIn = (username: string) => again.post('/auth/login', { username, password: PASSWORD });
+    const signIn = (username: string) =>
+      again.post('/auth/login', { username, password: PASSWORD });
     expect((await signIn('ada')).status).toBe(200);
     expect((await signIn('bob')).status).toBe(401);
   });
@@ -295,7 +308,10 @@ describe('the configuration', () => {
           user: { perSecond: 10_000, burst: 20_000 },
           address: { perSecond: 50_000, burst: 100_000 },
         },
-        reads: { user: { perSecond: 5_000, burst: 10_000 }, address: { perSecond: 10_000, burst: 20_000 } },
+        reads: {
+          user: { perSecond: 5_000, burst: 10_000 },
+          address: { perSecond: 10_000, burst: 20_000 },
+        },
         signIns: { user: { perSecond: 1, burst: 20 }, address: { perSecond: 10, burst: 500 } },
       },
       overload: {
@@ -330,19 +346,31 @@ describe('the configuration', () => {
       houseFundsMicros: 0,
       siteOrigins: ['https://a.example', 'https://b.example:8443'],
     });
-    expect(config.partnerKeys.map(({ partner, sha256 }) => [partner, sha256.toString('hex')])).toEqual([
+    expect(
+      config.partnerKeys.map(({ partner, sha256 }) => [partner, sha256.toString('hex')]),
+    ).toEqual([
       ['acme', KEY],
       ['other-1', KEY],
     ]);
     const keys = { PARTNER_KEYS: `acme:${KEY}` };
     expect(readConfig(keys).startingBalanceMicros).toBe(0);
-    expect(readConfig({ ...keys, STARTING_BALANCE: '10000' }).startingBalanceMicros).toBe(10_000_000_000);
-    const limited = readConfig({ ORDERS_PER_USER: '0.5/100', READS_PER_ADDRESS: '0', TRUST_PROXY: 'on' });
+    expect(readConfig({ ...keys, STARTING_BALANCE: '10000' }).startingBalanceMicros).toBe(
+      10_000_000_000,
+    );
+    const limited = readConfig({
+      ORDERS_PER_USER: '0.5/100',
+      READS_PER_ADDRESS: '0',
+      TRUST_PROXY: 'on',
+    });
     expect(limited.fairUse.orders.user).toEqual({ perSecond: 0.5, burst: 100 });
     expect(limited.fairUse.reads.address).toBe(null);
     // Behind a proxy all connections come from it.
     expect(limited.connections.perAddress).toBe(0);
-    const stream = { STREAM_CONNECTIONS: '7', STREAM_OPERATIONS: '0', STREAM_BACKLOG_BYTES: '100000' };
+    const stream = {
+      STREAM_CONNECTIONS: '7',
+      STREAM_OPERATIONS: '0',
+      STREAM_BACKLOG_BYTES: '100000',
+    };
     expect(readConfig(stream).stream).toEqual({
       ...STREAM_LIMITS,
       connections: 7,

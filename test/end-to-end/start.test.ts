@@ -1,6 +1,7 @@
 /**
- * Starts that must not be: each ends with a sentence and exit status 1 before anything was made or answered. And starts on
- * little, which must go well. The built program, under real limits of the operating system (prlimit of util-linux).
+ * Starts that must not be: each ends with a sentence and exit status 1 before anything was made or
+ * answered. And starts on little, which must go well. The built program, under real limits of the
+ * operating system (prlimit of util-linux).
  */
 import { execFileSync, spawn } from 'node:child_process';
 import {
@@ -60,7 +61,10 @@ interface StartOptions {
 const { PATH = '' } = process.env;
 
 /** Runs the program until it ends, or says that it is open; then it is stopped. */
-function start(variables: Record<string, string> = {}, { limits, uid }: StartOptions = {}): Promise<Ended> {
+function start(
+  variables: Record<string, string> = {},
+  { limits, uid }: StartOptions = {},
+): Promise<Ended> {
   const env = {
     PATH,
     PORT: '0',
@@ -90,7 +94,10 @@ function start(variables: Record<string, string> = {}, { limits, uid }: StartOpt
 }
 
 /** It ended by itself with a sentence, said nothing of being open, and printed no stack. */
-async function expectRefused(starting: Promise<Ended>, ...words: (string | RegExp)[]): Promise<void> {
+async function expectRefused(
+  starting: Promise<Ended>,
+  ...words: (string | RegExp)[]
+): Promise<void> {
   const { status, stdout, stderr } = await starting;
   for (const word of words) expect(stderr).toMatch(word);
   expect(status).toBe(1);
@@ -125,7 +132,10 @@ describe('the configuration is judged before anything is made', () => {
 
   test.each([
     ['PRICE_FEED', () => ({ PRICE_FEED: 'file:missing.csv' })],
-    ['PRICE_FEED', () => ({ PRICE_FEED: `file:${file('observedAtMs,asset,price\n1,BTC,nothing\n')}` })],
+    [
+      'PRICE_FEED',
+      () => ({ PRICE_FEED: `file:${file('observedAtMs,asset,price\n1,BTC,nothing\n')}` }),
+    ],
     ['PRICE_FEED', () => ({ PRICE_FEED: `file:${file('observedAtMs,asset,price\n1,DOGE,1\n')}` })],
     ['PARTNER_KEYS', () => ({ PARTNER_KEYS: 'file:missing' })],
   ])('%s', async (name, variables) => {
@@ -139,7 +149,10 @@ describe('the configuration is judged before anything is made', () => {
     cleanups.push(() => new Promise<void>((resolve) => server.close(() => resolve())));
     const { port } = server.address() as { port: number };
     await expectRefused(start({ PORT: `${port}` }), `cannot listen on 127.0.0.1:${port}`);
-    await expectRefused(start({ HOST: '192.0.2.1', PORT: `${port}` }), `cannot listen on 192.0.2.1:${port}`);
+    await expectRefused(
+      start({ HOST: '192.0.2.1', PORT: `${port}` }),
+      `cannot listen on 192.0.2.1:${port}`,
+    );
     expect(existsSync(folder)).toBe(false);
   });
 
@@ -310,7 +323,12 @@ describe('the clock', () => {
   test('more than 31 days after the last command it is refused, unless it is said to be right', async () => {
     await journalUntil(Date.now() - 31 * DAY - MINUTE);
     const before = trace();
-    const words = ['cannot start', 'the clock of the machine says', '31 days after', 'ACCEPT_CLOCK=on'];
+    const words = [
+      'cannot start',
+      'the clock of the machine says',
+      '31 days after',
+      'ACCEPT_CLOCK=on',
+    ];
     await expectRefused(start(), ...words);
     await expectRefused(start({ FEED_SPEED: '300' }), ...words);
     // Not even journal.head is written, nor are files made that SQLite makes for readers.
@@ -339,7 +357,11 @@ describe('the clock', () => {
   test('a file of prices has its own time, which may not leap ahead either', async () => {
     const firstMs = Number(readFileSync(DAY_FILE, 'utf8').split('\n')[1]!.split(',')[0]);
     await journalUntil(firstMs - 32 * DAY);
-    await expectRefused(start({ PRICE_FEED: `file:${DAY_FILE}` }), 'the first price of', '32 days after');
+    await expectRefused(
+      start({ PRICE_FEED: `file:${DAY_FILE}` }),
+      'the first price of',
+      '32 days after',
+    );
     rmSync(folder, { recursive: true });
     await journalUntil(firstMs + DAY / 2);
     await expectOpen(start({ PRICE_FEED: `file:${DAY_FILE}` }));

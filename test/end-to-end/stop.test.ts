@@ -1,6 +1,6 @@
 /**
- * A stop of the built program while it has much to do: whoever asked gets an answer, what has not begun is refused, and the
- * process ends with 0 in less than five seconds.
+ * A stop of the built program while it has much to do: whoever asked gets an answer, what has not
+ * begun is refused, and the process ends with 0 in less than five seconds.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -104,13 +104,16 @@ test('with streams and large answers that nobody reads', async () => {
   );
   const codes = streams.map((stream) => new Promise((resolve) => stream.on('close', resolve)));
   await Promise.all(streams.map((stream) => new Promise((resolve) => stream.on('open', resolve))));
-  for (const stream of streams) stream.send('{"op":"subscribe","channels":["markets","prices:BTC"]}');
+  for (const stream of streams)
+    stream.send('{"op":"subscribe","channels":["markets","prices:BTC"]}');
   for (let i = 0; i < 20; i++) {
     const connection = connect();
     connection.pause();
     await connection.send(requestText('GET', '/docs/swagger-ui-bundle.js'));
   }
-  await eventually(async () => (await reading('exchange_stream_subscriptions{channel="markets"}')) === 20);
+  await eventually(
+    async () => (await reading('exchange_stream_subscriptions{channel="markets"}')) === 20,
+  );
   await expectGoodStop();
   expect(await Promise.all(codes)).toEqual(streams.map(() => 1001));
 });

@@ -1,4 +1,7 @@
-/** An exchange without a follower trades like any other, writes no snapshot and no history, and says so where history is asked for. */
+/**
+ * An exchange without a follower trades like any other, writes no snapshot and no history, and says
+ * so where history is asked for.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -18,7 +21,13 @@ test('what needs no history works', async () => {
   const { api } = server;
   const rest = { outcome: 'UP', shares: 5, price: 0.5, timeInForce: 'GTC' };
   expect((await api.post(`/markets/15m/${MARKET}/buy`, rest, ada.token)).status).toBe(200);
-  for (const path of ['/ready', '/markets', '/markets/15m', `/markets/15m/${MARKET}/orderbook`, '/vaults']) {
+  for (const path of [
+    '/ready',
+    '/markets',
+    '/markets/15m',
+    `/markets/15m/${MARKET}/orderbook`,
+    '/vaults',
+  ]) {
     expect((await api.get(path)).status, path).toBe(200);
   }
   for (const part of ['balance', 'orders', 'positions', 'referral', 'vaults']) {

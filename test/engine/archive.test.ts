@@ -1,13 +1,21 @@
 /**
- * The archive holds the whole state: an engine restored from it goes on exactly as the one that wrote it, and writes
- * the same bytes.
+ * The archive holds the whole state: an engine restored from it goes on exactly as the one that
+ * wrote it, and writes the same bytes.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { StateWriter } from '../../engine/storage/archive.js';
-import { at, buy, DOLLAR, openMarket, price, registration, sell } from '../support/engine-support.js';
+import {
+  at,
+  buy,
+  DOLLAR,
+  openMarket,
+  price,
+  registration,
+  sell,
+} from '../support/engine-support.js';
 
 function archiveOf(engine: Engine): Uint8Array {
   const pieces: Uint8Array[] = [];
@@ -82,5 +90,7 @@ test('an archive that is cut short or too long is refused', () => {
   const { engine } = openMarket(3);
   const bytes = archiveOf(engine);
   expect(() => Engine.restore(bytes.subarray(0, bytes.length - 1))).toThrow(/truncated/);
-  expect(() => Engine.restore(Buffer.concat([bytes, new Uint8Array(1)]))).toThrow(/more than the state/);
+  expect(() => Engine.restore(Buffer.concat([bytes, new Uint8Array(1)]))).toThrow(
+    /more than the state/,
+  );
 });

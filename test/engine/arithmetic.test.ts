@@ -44,7 +44,11 @@ test('a fee is half a percent, rounded up, for every amount that an order can sp
   const random = new Random('3');
   for (let i = 0; i < 100_000; i++) {
     const spent =
-      i < 1_000 ? i : random.chance(0.1) ? MAX_ORDER_MICROS - i : random.magnitude(MAX_ORDER_MICROS);
+      i < 1_000
+        ? i
+        : random.chance(0.1)
+          ? MAX_ORDER_MICROS - i
+          : random.magnitude(MAX_ORDER_MICROS);
     const exact = Number((BigInt(spent) + 199n) / 200n);
     if (feeOn(spent) !== exact) expect({ spent, fee: feeOn(spent) }).toEqual({ spent, fee: exact });
   }

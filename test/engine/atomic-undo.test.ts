@@ -1,7 +1,8 @@
 /**
- * An atomic batch that is refused leaves no trace: in a busy exchange, at random moments, one copy of the engine gets such
- * a batch and another gets nothing to do, and then the bytes of both are the same but for the running digest. What the
- * batch does before it fails is what its users did of late: it trades, rests, cancels, meets its own orders, claims.
+ * An atomic batch that is refused leaves no trace: in a busy exchange, at random moments, one copy
+ * of the engine gets such a batch and another gets nothing to do, and then the bytes of both are
+ * the same but for the running digest. What the batch does before it fails is what its users did of
+ * late: it trades, rests, cancels, meets its own orders, claims.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -39,7 +40,10 @@ const MOST_OPERATIONS = 30;
 const isOperation = (command: Command): command is BatchOperation =>
   ['buy', 'sell', 'cancel', 'claim'].includes(command.kind);
 
-/** Those of the operations that one after the other would be done, and one at the end that will not be. */
+/**
+ * Those of the operations that one after the other would be done, and one at the end that will not
+ * be.
+ */
 function failingBatch(archive: Uint8Array, recent: readonly BatchOperation[], atMs: number): Batch {
   const { userId } = recent.at(-1)!;
   const trial = Engine.restore(archive);
@@ -50,8 +54,20 @@ function failingBatch(archive: Uint8Array, recent: readonly BatchOperation[], at
       trial.apply(operation, atMs);
       return trial.result.values[ResultHead.code] === Code.ok;
     });
-  const refused: BatchOperation = { kind: 'cancel', userId, marketId: 1, orderId: 1, idempotencyKey: null };
-  return { kind: 'batch', userId, idempotencyKey: null, atomic: true, operations: [...operations, refused] };
+  const refused: BatchOperation = {
+    kind: 'cancel',
+    userId,
+    marketId: 1,
+    orderId: 1,
+    idempotencyKey: null,
+  };
+  return {
+    kind: 'batch',
+    userId,
+    idempotencyKey: null,
+    atomic: true,
+    operations: [...operations, refused],
+  };
 }
 
 test('an atomic batch that is refused leaves no trace', () => {
@@ -82,7 +98,8 @@ test('an atomic batch that is refused leaves no trace', () => {
       expect(Buffer.compare(stateOf(busy), stateOf(idle))).toBe(0);
       // The same without `atomic` shows what was taken back.
       kept.apply({ ...batch, atomic: false }, atMs);
-      for (const { type } of decodeEvents(kept.events)) undone.set(type, (undone.get(type) ?? 0) + 1);
+      for (const { type } of decodeEvents(kept.events))
+        undone.set(type, (undone.get(type) ?? 0) + 1);
     }
     apply(command, atMs);
   }

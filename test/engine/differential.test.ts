@@ -1,6 +1,7 @@
 /**
- * The engine against its oracle: more than 100,000 random commands in several kinds of exchange, every answer and every
- * event compared to the number. The seed is printed; DIFFERENTIAL_SEED repeats a run.
+ * The engine against its oracle: more than 100,000 random commands in several kinds of exchange,
+ * every answer and every event compared to the number. The seed is printed; DIFFERENTIAL_SEED
+ * repeats a run.
  */
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -34,7 +35,14 @@ const USUAL: Omit<Scenario, 'name'> = {
 
 const SCENARIOS: Scenario[] = [
   { ...USUAL, name: 'a thin book', maxRestingOrders: 6, crossingShare: 0.6, spreadTicks: 300 },
-  { ...USUAL, name: 'a deep book', stepMs: 120, maxRestingOrders: 150, crossingShare: 0.2, users: 25 },
+  {
+    ...USUAL,
+    name: 'a deep book',
+    stepMs: 120,
+    maxRestingOrders: 150,
+    crossingShare: 0.2,
+    users: 25,
+  },
   { ...USUAL, name: 'one price for all', spreadTicks: 2, users: 8, stepMs: 400 },
   { ...USUAL, name: 'few lots, small change', maxLots: 6, stepMs: 500, spreadTicks: 400 },
   { ...USUAL, name: 'fortunes', grantMicros: 1e14, maxLots: 1_500_000_000, commands: 8_000 },
@@ -59,7 +67,14 @@ const SCENARIOS: Scenario[] = [
     stakeWeight: 0.6,
     unstakeWeight: 0.8,
   },
-  { ...USUAL, name: 'three users', users: 3, stepMs: 700, maxRestingOrders: 20, crossingShare: 0.5 },
+  {
+    ...USUAL,
+    name: 'three users',
+    users: 3,
+    stepMs: 700,
+    maxRestingOrders: 20,
+    crossingShare: 0.5,
+  },
 ];
 
 describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
@@ -98,6 +113,8 @@ describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
 });
 
 function table(counts: Map<string, number>): string {
-  const lines = [...counts.entries()].sort().map(([name, count]) => `${String(count).padStart(8)}  ${name}`);
+  const lines = [...counts.entries()]
+    .sort()
+    .map(([name, count]) => `${String(count).padStart(8)}  ${name}`);
   return lines.join('\n');
 }

@@ -1,7 +1,7 @@
 /**
- * What a buy costs over HTTP: its value, and half a percent on top, once, rounded up to a micro-dollar: of the amount if that is used
- * up, of the value if not. Shares are what the order book shows before it, level by level, computed with big.js from the answer's
- * numbers alone.
+ * What a buy costs over HTTP: its value, and half a percent on top, once, rounded up to a
+ * micro-dollar: of the amount if that is used up, of the value if not. Shares are what the order
+ * book shows before it, level by level, computed with big.js from the answer's numbers alone.
  */
 import { Big } from 'big.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -81,7 +81,10 @@ function boughtOf(levels: readonly Level[], budget: Big): Bought {
   return { shares, spent, levelsUsed, isUsedUp };
 }
 
-/** Buys, holds quote, receipt, trades and balance against big.js; what the order book says of it, and what it left unspent. */
+/**
+ * Buys, holds quote, receipt, trades and balance against big.js; what the order book says of it,
+ * and what it left unspent.
+ */
 async function buy(outcome: OutcomeName, amount: number): Promise<Bought & { unspent: Big }> {
   const before = await balance();
   const bought = boughtOf(await asksOf(outcome), new Big(amount));
@@ -89,7 +92,11 @@ async function buy(outcome: OutcomeName, amount: number): Promise<Bought & { uns
   const quotePath = `/markets/15m/${MARKET}/quote?outcome=${outcome}&amount=${new Big(amount).toFixed()}`;
   const quote = (await server.api.get(quotePath)).json;
   const body = { userId: taker.userId, outcome, amount };
-  const { status, json, text } = await server.api.post(`/markets/15m/${MARKET}/buy`, body, taker.token);
+  const { status, json, text } = await server.api.post(
+    `/markets/15m/${MARKET}/buy`,
+    body,
+    taker.token,
+  );
   expect(status, text).toBe(200);
   const fee = feeOn(isUsedUp ? new Big(amount) : spent);
   const unspent = new Big(amount).minus(spent);
@@ -102,7 +109,11 @@ async function buy(outcome: OutcomeName, amount: number): Promise<Bought & { uns
   expectDecimal(json.total, spent.plus(fee), 'total');
   expectDecimal(json.unspent, unspent, 'unspent');
   const after = await balance();
-  expectDecimal(after.available, new Big(before.available).minus(spent).minus(fee), 'available after');
+  expectDecimal(
+    after.available,
+    new Big(before.available).minus(spent).minus(fee),
+    'available after',
+  );
   expect([after.held, json.balance]).toEqual([0, { available: after.available, held: 0 }]);
   expectDecimal((await feesOfTrades(json.orderId)).toNumber(), fee, 'fees of the trades');
   server.exchange.sequencer.engine.checkInvariants();
@@ -125,7 +136,9 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
     const after = await balance();
     expectDecimal(after.available, new Big(before.available).minus('10.05'), 'available');
     const { json } = await server.api.get(`/users/${taker.userId}/positions`);
-    expect(json.positions).toMatchObject([{ marketId: MARKET, outcome: 'UP', shares: 20, cost: 10 }]);
+    expect(json.positions).toMatchObject([
+      { marketId: MARKET, outcome: 'UP', shares: 20, cost: 10 },
+    ]);
   });
 
   test('ten dollars at a price that does not divide them: the fee is 0.05, and what is not spent is not charged', async () => {
@@ -143,7 +156,11 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
     const before = await balance();
     const { isUsedUp } = await buy('UP', 10);
     expect(isUsedUp).toBe(false);
-    expectDecimal((await balance()).available, new Big(before.available).minus('5.025'), 'available');
+    expectDecimal(
+      (await balance()).available,
+      new Big(before.available).minus('5.025'),
+      'available',
+    );
   });
 
   test('an order that takes several makers at several prices pays one fee', async () => {
@@ -174,7 +191,11 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
     const path = `/markets/15m/${MARKET}/orders/${rested.json.orderId}`;
     const cancelled = await server.api.delete(path, taker.token);
     expect(cancelled.json.cancelledShares).toBe(22.222);
-    expectDecimal((await balance()).available, new Big(before.available).minus('3.699963'), 'available');
+    expectDecimal(
+      (await balance()).available,
+      new Big(before.available).minus('3.699963'),
+      'available',
+    );
   });
 
   test('a sale pays no fee', async () => {
@@ -185,7 +206,11 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
     const body = { outcome: 'UP', shares: 7.123 };
     const { json } = await server.api.post(`/markets/15m/${MARKET}/sell`, body, taker.token);
     expect(json).toMatchObject({ status: 'filled', received: 4.109971, fee: 0, total: 4.109971 });
-    expectDecimal((await balance()).available, new Big(before.available).plus('4.109971'), 'available');
+    expectDecimal(
+      (await balance()).available,
+      new Big(before.available).plus('4.109971'),
+      'available',
+    );
   });
 
   test('the fee must be there too: a balance that is the amount alone does not do', async () => {
@@ -210,13 +235,19 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
       for (let i = 0; i < count; i++) {
         const maker = random.pick(makers);
         // Bids for UP from 0.02 to 0.45 and for DOWN the same, so that the two never meet.
-        const level = { price: random.whole(20, 450) / 1_000, shares: random.whole(1, 60_000) / 1_000 };
+        const level = {
+          price: random.whole(20, 450) / 1_000,
+          shares: random.whole(1, 60_000) / 1_000,
+        };
         await rest(maker, random.pick(['UP', 'DOWN']), level);
       }
       for (const outcome of ['UP', 'DOWN'] as const) {
         if ((await asksOf(outcome)).length === 0) continue;
         const magnitude = random.pick([1_000_000, 10_000_000, 100_000_000]);
-        const { levelsUsed, unspent } = await buy(outcome, random.whole(1_000, magnitude) / 1_000_000);
+        const { levelsUsed, unspent } = await buy(
+          outcome,
+          random.whole(1_000, magnitude) / 1_000_000,
+        );
         levelsSeen.add(levelsUsed);
         if (unspent.gt(0)) leftOver++;
       }

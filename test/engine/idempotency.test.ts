@@ -1,5 +1,6 @@
 /**
- * Remembered answers against a plain model: what is found, for how long, and what goes first when there are too many.
+ * Remembered answers against a plain model: what is found, for how long, and what goes first when
+ * there are too many.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -148,7 +149,10 @@ describe('remembered answers', () => {
   });
 
   test('one user, whatever they send, pushes out no answer of another', () => {
-    const store = newStore({ ...IDEMPOTENCY_BOUNDS, blocksInAll: 2 * IDEMPOTENCY_BOUNDS.blocksPerUser });
+    const store = newStore({
+      ...IDEMPOTENCY_BOUNDS,
+      blocksInAll: 2 * IDEMPOTENCY_BOUNDS.blocksPerUser,
+    });
     store.remember(2, 'mine', printOf(1), 0, tapeOf(1));
     const large = tapeOf(...Array.from({ length: 3_000 }, () => Number.MAX_SAFE_INTEGER));
     const print = printOf(7);
@@ -167,7 +171,8 @@ describe('remembered answers', () => {
     const print = printOf(1);
     const result = tapeOf(1, 2, 3);
     for (let i = 0; i < IDEMPOTENCY_KEPT_PER_USER; i++) {
-      for (let userId = 1; userId <= users; userId++) store.remember(userId, `k${i}`, print, 1, result);
+      for (let userId = 1; userId <= users; userId++)
+        store.remember(userId, `k${i}`, print, 1, result);
     }
     expect(look(store, 1, 'k0', 1, 1)).toEqual([1, 2, 3]);
     store.remember(users + 1, 'one more', print, 1, result);
@@ -191,10 +196,17 @@ describe('remembered answers', () => {
     expect(run(engine, rest, at(6_000))).toEqual(first);
     expect(engine.replayed).toBe(true);
     expect(engine.orders(1)).toHaveLength(digest);
-    expect(codeOf(run(engine, { ...rest, sizeLots: 11 }, at(6_000)))).toBe(Code.idempotency_key_reused);
+    expect(codeOf(run(engine, { ...rest, sizeLots: 11 }, at(6_000)))).toBe(
+      Code.idempotency_key_reused,
+    );
     expect(engine.replayed).toBe(false);
 
-    const tooMuch = buy({ userId: 2, marketId, budgetMicros: 900_000_000_000, idempotencyKey: 'x' });
+    const tooMuch = buy({
+      userId: 2,
+      marketId,
+      budgetMicros: 900_000_000_000,
+      idempotencyKey: 'x',
+    });
     const refused = run(engine, tooMuch, at(7_000));
     expect(codeOf(refused)).toBe(Code.insufficient_balance);
     engine.apply(

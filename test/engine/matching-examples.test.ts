@@ -1,7 +1,8 @@
 /**
- * The rules by worked examples, in dollars and shares as a trader would check them by hand. One suite runs against
- * both engines, the fast one and the naive one. Every example opens with one BTC market and four users who have
- * 1,000 dollars each: alice, bob, carol, and dave, whom carol referred. The house has as much.
+ * The rules by worked examples, in dollars and shares as a trader would check them by hand. One
+ * suite runs against both engines, the fast one and the naive one. Every example opens with one BTC
+ * market and four users who have 1,000 dollars each: alice, bob, carol, and dave, whom carol
+ * referred. The house has as much.
  */
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -94,7 +95,11 @@ const terms = {
 
 /** Buys for an amount of dollars at any price. */
 function buyFor(userId: number, outcome: Outcome, amount: number): Buy {
-  const bounds = { budgetMicros: Math.round(amount * 1e6), sizeLots: MAX_ORDER_LOTS, priceTicks: 999 };
+  const bounds = {
+    budgetMicros: Math.round(amount * 1e6),
+    sizeLots: MAX_ORDER_LOTS,
+    priceTicks: 999,
+  };
   return { ...terms, kind: 'buy', userId, outcome, ...bounds };
 }
 
@@ -254,7 +259,11 @@ const EXAMPLES: Example[] = [
   },
   {
     name: 'the fee is rounded up to a micro-dollar, once per order and not per fill',
-    given: [bid(BOB, DOWN, 0.001, 0.999), bid(CAROL, DOWN, 0.001, 0.999), bid(DAVE, DOWN, 0.001, 0.999)],
+    given: [
+      bid(BOB, DOWN, 0.001, 0.999),
+      bid(CAROL, DOWN, 0.001, 0.999),
+      bid(DAVE, DOWN, 0.001, 0.999),
+    ],
     when: buyFor(ALICE, UP, 0.000003),
     expected: {
       status: OrderStatus.FILLED,
@@ -271,7 +280,13 @@ const EXAMPLES: Example[] = [
     name: 'money for the amount but not for its fee is not enough',
     given: [
       bid(BOB, DOWN, 100, 0.5),
-      { kind: 'withdraw', userId: ALICE, amountMicros: 989_950_001, partner: 'bank', reference: 'w1' },
+      {
+        kind: 'withdraw',
+        userId: ALICE,
+        amountMicros: 989_950_001,
+        partner: 'bank',
+        reference: 'w1',
+      },
     ],
     when: buyFor(ALICE, UP, 10),
     expected: { code: 'insufficient_balance', trades: [], available: { [ALICE]: 10.049999 } },
@@ -598,16 +613,24 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
   /** An exchange on which the commands were carried out, 10 ms apart, each of them ok. */
   function exchangeAfter(given: Command[]): { exchange: Exchange; atMs: number } {
     const exchange = start();
-    const users = Object.entries(PEOPLE).map(([username, { partner, credential, referralCode }]): Command => {
-      const grantMicros = 1_000_000_000;
-      return { kind: 'register', username, credential, referralCode, grantMicros, partner };
-    });
-    const opening: Command[] = [{ kind: 'listAsset', symbol: 'BTC' }, price(90_000, START_MS), ...users];
+    const users = Object.entries(PEOPLE).map(
+      ([username, { partner, credential, referralCode }]): Command => {
+        const grantMicros = 1_000_000_000;
+        return { kind: 'register', username, credential, referralCode, grantMicros, partner };
+      },
+    );
+    const opening: Command[] = [
+      { kind: 'listAsset', symbol: 'BTC' },
+      price(90_000, START_MS),
+      ...users,
+    ];
     let atMs = START_MS;
     for (const command of [...opening, ...given]) {
       atMs += 10;
       exchange.apply(command, atMs);
-      expect(exchange.result()[1], `${command.kind}: ${CODES[exchange.result()[1]!]}`).toBe(Code.ok);
+      expect(exchange.result()[1], `${command.kind}: ${CODES[exchange.result()[1]!]}`).toBe(
+        Code.ok,
+      );
     }
     return { exchange, atMs: atMs + 10 };
   }
@@ -635,7 +658,8 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
       const { up, down } = exchange.shares(Number(userId));
       expect([up, down], `shares of ${userId}`).toEqual(shares);
     }
-    if (expected.openInterest !== undefined) expect(exchange.openInterest()).toBe(expected.openInterest);
+    if (expected.openInterest !== undefined)
+      expect(exchange.openInterest()).toBe(expected.openInterest);
   });
 
   test.each(FEES)('the fee: $name', ({ given = [], when, status, spent, fee, parts }) => {
@@ -645,7 +669,11 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     const result = exchange.result();
     expect(CODES[result[1]!]).toBe('ok');
     const { status: statusAt, valueMicros, feeMicros, unspentMicros, restingLots } = OrderResult;
-    expect([result[statusAt], result[valueMicros], result[feeMicros]]).toEqual([status, spent, fee]);
+    expect([result[statusAt], result[valueMicros], result[feeMicros]]).toEqual([
+      status,
+      spent,
+      fee,
+    ]);
     const held = result[restingLots]! * when.priceTicks;
     expect(result[unspentMicros]).toBe(when.budgetMicros - spent - held);
     const trades = exchange.events().filter((event) => event.type === 'trade');
@@ -679,7 +707,8 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
       const username = `somebody-${i}`;
       const registration = { username, credential, referralCode: '', grantMicros: 0, partner };
       exchange.apply({ kind: 'register', ...registration }, START_MS);
-      for (const event of exchange.events()) if (event.type === 'userRegistered') numbers.push(event.partner);
+      for (const event of exchange.events())
+        if (event.type === 'userRegistered') numbers.push(event.partner);
     }
     expect(numbers).toEqual([1, 0, 2, 1, 0]);
   });
@@ -715,7 +744,10 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     expect(exchange.money(ALICE)).toEqual({ available: 997.99, held: 0 });
   });
 
-  /** dave, whom carol referred, buys 20 UP for 10 dollars and a fee of 0.05; bob pays 10 for 20 DOWN. */
+  /**
+   * dave, whom carol referred, buys 20 UP for 10 dollars and a fee of 0.05; bob pays 10 for 20
+   * DOWN.
+   */
   const DAVES_BUY = [bid(BOB, DOWN, 20, 0.5), buyFor(DAVE, UP, 10)];
 
   test('a winning share pays a dollar; 10% of the fee is the referrer’s, and with nothing staked the rest the treasury’s', () => {
@@ -743,9 +775,15 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     ).toEqual([5_000_000, 500_000]);
     expect(exchange.money(CAROL).available).toBe(1000.005);
 
-    exchange.apply({ kind: 'claim', userId: DAVE, marketId: MARKET, idempotencyKey: null }, END_MS + 3_000);
+    exchange.apply(
+      { kind: 'claim', userId: DAVE, marketId: MARKET, idempotencyKey: null },
+      END_MS + 3_000,
+    );
     expect(exchange.money(DAVE).available).toBe(1009.95);
-    exchange.apply({ kind: 'claim', userId: BOB, marketId: MARKET, idempotencyKey: null }, END_MS + 3_000);
+    exchange.apply(
+      { kind: 'claim', userId: BOB, marketId: MARKET, idempotencyKey: null },
+      END_MS + 3_000,
+    );
     expect(CODES[exchange.result()[1]!]).toBe('nothing_to_claim');
     expect(exchange.money(BOB).available).toBe(990);
   });
@@ -758,7 +796,8 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     const thirdMs = START_MS + 2 * 900_000;
     const marketId = marketIdOf(0, thirdMs);
     exchange.apply(price(90_000, thirdMs - 1_000), thirdMs - 1_000);
-    for (const command of DAVES_BUY) exchange.apply({ ...command, marketId } as Command, thirdMs + 10_000);
+    for (const command of DAVES_BUY)
+      exchange.apply({ ...command, marketId } as Command, thirdMs + 10_000);
     exchange.apply(price(90_000, thirdMs + 890_000), thirdMs + 890_000);
     exchange.apply({ kind: 'advanceTime' }, thirdMs + 902_000);
     expect(exchange.events()).toContainEqual({
@@ -768,7 +807,10 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
       referrersMicros: 5_000,
       treasuryMicros: 25_000,
     });
-    exchange.apply({ kind: 'unstake', userId: ALICE, depositId: 1, idempotencyKey: null }, thirdMs + 903_000);
+    exchange.apply(
+      { kind: 'unstake', userId: ALICE, depositId: 1, idempotencyKey: null },
+      thirdMs + 903_000,
+    );
     expect(exchange.money(ALICE).available).toBe(1000.02);
   });
 
@@ -784,7 +826,11 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     });
     // Nobody claims: a day later all is paid.
     exchange.apply({ kind: 'advanceTime' }, END_MS + 60_000 + 24 * 3_600_000);
-    expect(exchange.events().map((event) => event.type)).toEqual(['claimed', 'claimed', 'marketClosed']);
+    expect(exchange.events().map((event) => event.type)).toEqual([
+      'claimed',
+      'claimed',
+      'marketClosed',
+    ]);
     expect(exchange.money(DAVE).available).toBe(1000);
     expect(exchange.money(BOB).available).toBe(1000);
     expect(exchange.money(CAROL).available).toBe(1000);

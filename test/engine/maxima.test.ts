@@ -1,10 +1,14 @@
 /**
- * Stated maxima that take too long to reach with a naive engine beside it: the engine alone meets them, and goes on.
+ * Stated maxima that take too long to reach with a naive engine beside it: the engine alone meets
+ * them, and goes on.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
-import { MAX_CHOSEN_REFERRAL_CODES, MAX_REFERRAL_CODES_PER_USER } from '../../engine/interface/limits.js';
+import {
+  MAX_CHOSEN_REFERRAL_CODES,
+  MAX_REFERRAL_CODES_PER_USER,
+} from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { Metric, Period, UserStatistics } from '../../engine/state/user-statistics.js';
 import { UndoLog } from '../../engine/storage/undo.js';
@@ -35,7 +39,9 @@ test('once the maximum of chosen codes is reached nobody can choose another, but
   expect(register('one-more')).toBe(Code.ok);
   const { userCount } = engine;
   expect(choose(userCount, 'one-more')).toBe(Code.limit_reached);
-  expect(engine.referral(userCount)!.code).toBe(`Q${userCount.toString(36).toUpperCase().padStart(6, '0')}`);
+  expect(engine.referral(userCount)!.code).toBe(
+    `Q${userCount.toString(36).toUpperCase().padStart(6, '0')}`,
+  );
   // Going back to an earlier code is not a new code.
   expect(choose(1, 'CODE-3')).toBe(Code.ok);
   expect(engine.referral(1)!.code).toBe('CODE-3');
@@ -53,7 +59,8 @@ test('the numbers of a leaderboard stop at what a safe integer holds, in both di
     statistics.addProfit(2, 5 - most);
   }
   for (const period of Object.values(Period)) {
-    for (const metric of Object.values(Metric)) expect(statistics.value(1, metric, period)).toBe(most);
+    for (const metric of Object.values(Metric))
+      expect(statistics.value(1, metric, period)).toBe(most);
     expect(statistics.value(2, Metric.profit, period)).toBe(-most);
   }
   expect(statistics.tradeCount(1)).toBe(3);

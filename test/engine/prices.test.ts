@@ -1,6 +1,6 @@
 /**
- * The reference price against its definition in exact decimals: random prices, late ones among them, up to the
- * greatest price that there is, and asked for again after each.
+ * The reference price against its definition in exact decimals: random prices, late ones among
+ * them, up to the greatest price that there is, and asked for again after each.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
@@ -22,12 +22,20 @@ describe('the reference price', () => {
     const prices = new Prices();
     prices.add('BTC');
     const observed: NaivePrice[] = [];
-    // Dense or sparse, before and after the boundary, many at the edges of the minute and of the two before it.
+    // Dense or sparse, before and after the boundary, many at the edges of the minute and of the
+    // two before it.
     const spanMs = random.pick([2_000, 90_000, 400_000]);
     for (let i = 0; i < 60; i++) {
-      const atEdge = random.pick([0, 1, -1, -60_000, -59_999, -60_001, -180_000, -179_999, -180_001]);
-      const observedAtMs = BOUNDARY_MS + (random.chance(0.2) ? atEdge : random.whole(-spanMs, 3_000));
-      const priceMicros = random.pick([1, MAX_ASSET_PRICE_MICROS, random.magnitude(MAX_ASSET_PRICE_MICROS)]);
+      const atEdge = random.pick([
+        0, 1, -1, -60_000, -59_999, -60_001, -180_000, -179_999, -180_001,
+      ]);
+      const observedAtMs =
+        BOUNDARY_MS + (random.chance(0.2) ? atEdge : random.whole(-spanMs, 3_000));
+      const priceMicros = random.pick([
+        1,
+        MAX_ASSET_PRICE_MICROS,
+        random.magnitude(MAX_ASSET_PRICE_MICROS),
+      ]);
       prices.insert(0, observedAtMs, priceMicros);
       const place = observed.findLastIndex((price) => price.observedAtMs <= observedAtMs) + 1;
       observed.splice(place, 0, { observedAtMs, price: dollars(priceMicros) });

@@ -1,6 +1,6 @@
 /**
- * The index of rows against a plain map: growth that is under way for many operations, removal from either table,
- * invalid keys, and the undo log taking back what was done while it grew.
+ * The index of rows against a plain map: growth that is under way for many operations, removal from
+ * either table, invalid keys, and the undo log taking back what was done while it grew.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
@@ -22,7 +22,11 @@ describe('the index of rows', () => {
     let model = new Map<number, number>();
     let before: Map<number, number> | null = null;
     const key = () =>
-      random.pick([random.whole(1, 6_000), 2 ** 40 + random.whole(1, 6_000), random.whole(1, 50) * 2 ** 32]);
+      random.pick([
+        random.whole(1, 6_000),
+        2 ** 40 + random.whole(1, 6_000),
+        random.whole(1, 50) * 2 ** 32,
+      ]);
     for (let i = 0; i < 60_000; i++) {
       const one = key();
       // Grows and shrinks by turns.

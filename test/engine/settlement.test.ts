@@ -1,6 +1,6 @@
 /**
- * Large markets end, settle and pay in slices: no single command does much, money is conserved between slices, and
- * nobody who claims in the middle gets more or less than they would at the end.
+ * Large markets end, settle and pay in slices: no single command does much, money is conserved
+ * between slices, and nobody who claims in the middle gets more or less than they would at the end.
  */
 import { describe, expect, test } from 'vitest';
 import type { Engine } from '../../engine/engine.js';
@@ -30,13 +30,27 @@ function crowdedMarket(): { engine: Engine; marketId: number } {
     const maker = userId + 1;
     const gtc = { timeInForce: TimeInForce.GTC };
     engine.apply(
-      buy({ userId: maker, marketId, outcome: Outcome.DOWN, sizeLots: 1_000, priceTicks: 500, ...gtc }),
+      buy({
+        userId: maker,
+        marketId,
+        outcome: Outcome.DOWN,
+        sizeLots: 1_000,
+        priceTicks: 500,
+        ...gtc,
+      }),
       at(1_000),
     );
     engine.apply(buy({ userId, marketId, sizeLots: 1_000, priceTicks: 500 }), at(1_000));
     engine.apply(buy({ userId, marketId, sizeLots: 100, priceTicks: 100, ...gtc }), at(1_000));
     engine.apply(
-      sell({ userId: maker, marketId, outcome: Outcome.DOWN, sizeLots: 300, priceTicks: 900, ...gtc }),
+      sell({
+        userId: maker,
+        marketId,
+        outcome: Outcome.DOWN,
+        sizeLots: 300,
+        priceTicks: 900,
+        ...gtc,
+      }),
       at(1_000),
     );
   }
@@ -78,7 +92,8 @@ describe('a market with thousands of orders and positions', () => {
       expect(slices).toBeLessThan(20);
     }
     expect(slices).toBeGreaterThan(2);
-    for (let userId = 1; userId <= USERS; userId++) expect(engine.account(userId)!.heldMicros).toBe(0);
+    for (let userId = 1; userId <= USERS; userId++)
+      expect(engine.account(userId)!.heldMicros).toBe(0);
 
     const dayLater = at(END + 2_000 + 86_400_000);
     run(engine, { kind: 'advanceTime' }, dayLater);
@@ -99,7 +114,9 @@ describe('a market with thousands of orders and positions', () => {
     while (engine.nextDueMs() <= engine.nowMs) run(engine, { kind: 'advanceTime' });
     expect(eventsOf(engine, 'referralEarned')).toHaveLength(0);
     const claimed = run(engine, { kind: 'claim', userId: 1, marketId, idempotencyKey: null });
-    expect(claimed.slice(RESULT_HEAD_LENGTH + 2, RESULT_HEAD_LENGTH + 6)).toEqual([3, 1_000, 500_000, 2_500]);
+    expect(claimed.slice(RESULT_HEAD_LENGTH + 2, RESULT_HEAD_LENGTH + 6)).toEqual([
+      3, 1_000, 500_000, 2_500,
+    ]);
     expect(engine.account(1)!.availableMicros).toBe(10_000 * DOLLAR);
     expect(engine.account(1)!.realizedProfitMicros).toBe(0);
     run(engine, { kind: 'advanceTime' }, at(END + 60_000 + 86_400_000));

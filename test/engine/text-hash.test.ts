@@ -1,6 +1,7 @@
 /**
- * The keyed hash against an independent HalfSipHash over bytes, which is itself checked by the vectors of the reference
- * code (32-bit output, key 00 01 … 07, message 00 01 …); and the index over it, with hashes that fall together.
+ * The keyed hash against an independent HalfSipHash over bytes, which is itself checked by the
+ * vectors of the reference code (32-bit output, key 00 01 … 07, message 00 01 …); and the index
+ * over it, with hashes that fall together.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';

@@ -1,5 +1,6 @@
 /**
- * Texts outside of the heap: what was put there comes back, by itself and through an archive, with the hash of the string.
+ * Texts outside of the heap: what was put there comes back, by itself and through an archive, with
+ * the hash of the string.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
@@ -82,7 +83,8 @@ describe('long texts', () => {
     });
     const texts = new LongTexts();
     texts.ensure(ROWS);
-    for (let row = 0; row < ROWS; row += 2) texts.set(row, textOf(random, random.whole(0, 300), 126));
+    for (let row = 0; row < ROWS; row += 2)
+      texts.set(row, textOf(random, random.whole(0, 300), 126));
     for (let row = ROWS - 1; row >= 0; row--) texts.set(row, expected[row]!);
     const bytes = bytesOf(texts);
     const copy = copyTo(new LongTexts(), bytes);

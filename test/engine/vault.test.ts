@@ -1,6 +1,7 @@
 /**
- * The vault against exact fractions: whatever is staked, unstaked, claimed and shared in between, in total it pays
- * exactly what came in, nobody gets more than their share, and the rest is in the treasury.
+ * The vault against exact fractions: whatever is staked, unstaked, claimed and shared in between,
+ * in total it pays exactly what came in, nobody gets more than their share, and the rest is in the
+ * treasury.
  */
 import Big from 'big.js';
 import fc from 'fast-check';
@@ -75,7 +76,8 @@ function play(script: Step[]): void {
     shadow.paid += due;
     paid += due;
     expect(shadow.earned.gte(shadow.paid)).toBe(true);
-    // Of each share a deposit can lose less than what one unit of the accumulator is worth, and one floor in all.
+    // Of each share a deposit can lose less than what one unit of the accumulator is worth, and one
+    // floor in all.
     expect(shadow.earned.minus(shadow.paid).lt(2)).toBe(true);
   };
   const close = (shadow: Shadow): void => {
@@ -90,7 +92,10 @@ function play(script: Step[]): void {
     } else if (step.do === 'share') {
       nowMs += step.advanceMs;
       const earning = live.filter((shadow) => shadow.deposit.earnsFromMs <= nowMs);
-      const staked = earning.reduce((sum, shadow) => sum.plus(shadow.deposit.amountMicros), new Exact(0));
+      const staked = earning.reduce(
+        (sum, shadow) => sum.plus(shadow.deposit.amountMicros),
+        new Exact(0),
+      );
       const shared = vault.share(step.shareMicros, nowMs);
       expect(shared).toBeLessThanOrEqual(step.shareMicros);
       expect(earning.length === 0).toBe(shared === 0);
@@ -160,7 +165,8 @@ class VaultRun {
     for (const action of script) {
       if (action.do === 'stake') this.stake(action.userId, action.amountMicros);
       else if (action.do === 'settle') this.settle(action.spentMicros);
-      else if (this.open.length > 0) this.pay(action.do, this.open[action.pick % this.open.length]!);
+      else if (this.open.length > 0)
+        this.pay(action.do, this.open[action.pick % this.open.length]!);
     }
     while (this.open.length > 0) this.pay('unstake', this.open[0]!);
     const { stakedMicros, yieldDueMicros, treasuryMicros } = this.engine.funds();
@@ -242,7 +248,14 @@ describe('in the engine', () => {
     const gtc = { timeInForce: TimeInForce.GTC };
     const atMs = startMs + 1_000;
     engine.apply(
-      buy({ userId: 2, marketId, outcome: Outcome.DOWN, sizeLots: 20_000, priceTicks: 500, ...gtc }),
+      buy({
+        userId: 2,
+        marketId,
+        outcome: Outcome.DOWN,
+        sizeLots: 20_000,
+        priceTicks: 500,
+        ...gtc,
+      }),
       atMs,
     );
     engine.apply(buy({ userId: 1, marketId, budgetMicros: 10 * DOLLAR }), atMs);
@@ -252,10 +265,22 @@ describe('in the engine', () => {
 
   test('40% of the fees go to those who were staked for the whole window, the rest to the treasury', () => {
     const { engine } = openMarket(5);
-    run(engine, { kind: 'stake', userId: 3, amountMicros: 300 * DOLLAR, idempotencyKey: null }, at(0));
-    run(engine, { kind: 'stake', userId: 4, amountMicros: 100 * DOLLAR, idempotencyKey: null }, at(0));
+    run(
+      engine,
+      { kind: 'stake', userId: 3, amountMicros: 300 * DOLLAR, idempotencyKey: null },
+      at(0),
+    );
+    run(
+      engine,
+      { kind: 'stake', userId: 4, amountMicros: 100 * DOLLAR, idempotencyKey: null },
+      at(0),
+    );
     // Too late for the window that is under way.
-    run(engine, { kind: 'stake', userId: 5, amountMicros: 900 * DOLLAR, idempotencyKey: null }, at(1));
+    run(
+      engine,
+      { kind: 'stake', userId: 5, amountMicros: 900 * DOLLAR, idempotencyKey: null },
+      at(1),
+    );
     tradeThrough(engine, at(0));
     expect(eventsOf(engine, 'feesShared')).toMatchObject([
       { vaultMicros: 20_000, referrersMicros: 0, treasuryMicros: 30_000 },
@@ -264,9 +289,19 @@ describe('in the engine', () => {
     expect(engine.vaultDeposits(4)[0]!.accruedYieldMicros).toBe(5_000);
     expect(engine.vaultDeposits(5)[0]!.accruedYieldMicros).toBe(0);
 
-    const claimed = run(engine, { kind: 'claimYield', userId: 3, depositId: 1, idempotencyKey: null });
+    const claimed = run(engine, {
+      kind: 'claimYield',
+      userId: 3,
+      depositId: 1,
+      idempotencyKey: null,
+    });
     expect(claimed[RESULT_HEAD_LENGTH + 6]).toBe(15_000);
-    const again = run(engine, { kind: 'claimYield', userId: 3, depositId: 1, idempotencyKey: null });
+    const again = run(engine, {
+      kind: 'claimYield',
+      userId: 3,
+      depositId: 1,
+      idempotencyKey: null,
+    });
     expect(codeOf(again)).toBe(Code.nothing_to_claim);
     const unstake = { kind: 'unstake', userId: 4, depositId: 2, idempotencyKey: null } as const;
     run(engine, unstake);

@@ -9,8 +9,9 @@ export class ManualClock implements Clock {
   private sleeps = 0;
 
   /**
-   * `sleepMs`: how long a timer for a later time sleeps before it looks at the clock again. Short: what the
-   * clock makes due happens by itself. By default it happens only when the test asks for it.
+   * `sleepMs`: how long a timer for a later time sleeps before it looks at the clock again. Short:
+   * what the clock makes due happens by itself. By default it happens only when the test asks for
+   * it.
    */
   constructor(
     private atMs: number,

@@ -1,6 +1,6 @@
 /**
- * An engine with an open market and funded users, for tests that need a place to begin. Time starts at a window's
- * start; `at(ms)` is that many milliseconds into it.
+ * An engine with an open market and funded users, for tests that need a place to begin. Time starts
+ * at a window's start; `at(ms)` is that many milliseconds into it.
  */
 import { buyOrder, WINDOW_START_MS } from '../../bench/workload/open-market.js';
 import { Engine } from '../../engine/engine.js';
@@ -47,7 +47,9 @@ export function price(dollars: number, observedAtMs: number): Command {
 
 /** For ten dollars at any price, unless the fields say otherwise. */
 export function buy(fields: Partial<Buy> & Pick<Buy, 'userId' | 'marketId'>): Buy {
-  return buyOrder(fields.sizeLots === undefined ? { budgetMicros: 10 * DOLLAR, ...fields } : fields);
+  return buyOrder(
+    fields.sizeLots === undefined ? { budgetMicros: 10 * DOLLAR, ...fields } : fields,
+  );
 }
 
 export function batch(userId: number, operations: BatchOperation[], atomic = false): Command {
@@ -75,7 +77,11 @@ export function codeOf(result: readonly number[]): number {
 }
 
 /** The last command's events of one kind. */
-export function eventsOf<K extends EventName>(engine: Engine, type: K): Extract<EventRecord, { type: K }>[] {
-  const isOfType = (event: EventRecord): event is Extract<EventRecord, { type: K }> => event.type === type;
+export function eventsOf<K extends EventName>(
+  engine: Engine,
+  type: K,
+): Extract<EventRecord, { type: K }>[] {
+  const isOfType = (event: EventRecord): event is Extract<EventRecord, { type: K }> =>
+    event.type === type;
   return decodeEvents(engine.events).filter(isOfType);
 }

@@ -2,11 +2,17 @@
 const WAIT_MS = 30_000;
 const MAX_PAUSE_MS = 10;
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a check may be an expectation, which returns nothing
+// biome-ignore lint/suspicious/noConfusingVoidType: a check may be an expectation
 type Holds = boolean | void;
 
-/** Waits until `check` neither returns false nor throws; after `waitMs` it fails with the last error. */
-export async function eventually(check: () => Holds | Promise<Holds>, waitMs = WAIT_MS): Promise<void> {
+/**
+ * Waits until `check` neither returns false nor throws; after `waitMs` it fails with the last
+ * error.
+ */
+export async function eventually(
+  check: () => Holds | Promise<Holds>,
+  waitMs = WAIT_MS,
+): Promise<void> {
   const giveUpAtMs = performance.now() + waitMs;
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs + 1, MAX_PAUSE_MS)) {
     let failure: unknown = new Error(`not true within ${waitMs} ms: ${check}`);

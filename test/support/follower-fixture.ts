@@ -1,6 +1,7 @@
 /**
- * A follower in the test's own thread, on a journal that the test writes: opened, run until it has caught up, asked,
- * closed. The thread itself, and messages, are tested on the build (follower-thread.test.ts).
+ * A follower in the test's own thread, on a journal that the test writes: opened, run until it has
+ * caught up, asked, closed. The thread itself, and messages, are tested on the build
+ * (follower-thread.test.ts).
  */
 import { Engine } from '../../engine/engine.js';
 import { openJournal } from '../../persistence/data-folder.js';
@@ -16,7 +17,11 @@ import type {
 } from '../../persistence/history/requests.js';
 import { FrameWriter } from '../../persistence/journal/frames.js';
 import type { Journal } from '../../persistence/journal/journal.js';
-import { readSnapshot, type SnapshotContent, writeSnapshot } from '../../persistence/snapshot/file.js';
+import {
+  readSnapshot,
+  type SnapshotContent,
+  writeSnapshot,
+} from '../../persistence/snapshot/file.js';
 import { removeOldSnapshots, snapshotNameOf } from '../../persistence/snapshot/folder.js';
 import type { SnapshotWriting } from '../../persistence/snapshot/thread.js';
 import type { TimedCommand } from './history-oracle.js';
@@ -39,7 +44,12 @@ export async function writeCommands(
       engine.apply(command, atMs);
     }
     const lastSequence = engine.sequence;
-    await append(journal, { firstSequence, lastSequence, frames: frames.view(), digest: engine.digest() });
+    await append(journal, {
+      firstSequence,
+      lastSequence,
+      frames: frames.view(),
+      digest: engine.digest(),
+    });
   }
 }
 
@@ -123,10 +133,13 @@ export function startFollower(
   const running = loop.run();
   const outcome: TestFollower['outcome'] = async (request, minSequence) => {
     for (;;) {
-      const answer = await new Promise<HistoryOutcome>((resolve) => loop.read(request, minSequence, resolve));
+      const answer = await new Promise<HistoryOutcome>((resolve) =>
+        loop.read(request, minSequence, resolve),
+      );
       // It has just found damage, or a lock, and starts again.
       const willCome =
-        answer.outcome === 'unavailable' && /rebuilt|will retry|history\.db|SQLITE_BUSY/.test(answer.reason);
+        answer.outcome === 'unavailable' &&
+        /rebuilt|will retry|history\.db|SQLITE_BUSY/.test(answer.reason);
       if (!willCome) return answer as HistoryOutcome<typeof request.kind> as never;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

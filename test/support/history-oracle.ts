@@ -1,8 +1,8 @@
 /**
- * The slow twin of the history: it applies the commands one by one, keeps everything that happens in plain lists, and
- * every state that prices came from; then it says what the history must be. Also the commands that the tests of history
- * and follower share: a small market day, then what a quiet one does not have (no prices, VOID, a late opening, payouts
- * after a day).
+ * The slow twin of the history: it applies the commands one by one, keeps everything that happens
+ * in plain lists, and every state that prices came from; then it says what the history must be.
+ * Also the commands that the tests of history and follower share: a small market day, then what a
+ * quiet one does not have (no prices, VOID, a late opening, payouts after a day).
  */
 import { planWorkload, STANDARD } from '../../bench/workload/workload.js';
 import { Engine } from '../../engine/engine.js';
@@ -21,14 +21,25 @@ const MARK_MS = 5_000;
 
 /** The same for the same seed. */
 export function dayOfCommands(seed = 'history', commands = 7_000): TimedCommand[] {
-  const options = { ...STANDARD, seed, commands, users: 40, assets: 2, windows: 2, restingTarget: 60 };
+  const options = {
+    ...STANDARD,
+    seed,
+    commands,
+    users: 40,
+    assets: 2,
+    windows: 2,
+    restingTarget: 60,
+  };
   const { setup, commands: list } = planWorkload(options);
   const all: TimedCommand[] = [...setup];
-  for (let i = 0; i < list.length; i++) all.push({ command: { ...list.read(i) }, atMs: list.atMs[i]! });
+  for (let i = 0; i < list.length; i++)
+    all.push({ command: { ...list.read(i) }, atMs: list.atMs[i]! });
   return [...all, ...oddEnd(all.at(-1)!.atMs)];
 }
 
-/** No prices for two windows, a price in the middle of the next, a day of silence, and prices again. */
+/**
+ * No prices for two windows, a price in the middle of the next, a day of silence, and prices again.
+ */
 function oddEnd(afterMs: number): TimedCommand[] {
   const tail: TimedCommand[] = [];
   let atMs = afterMs;
@@ -123,7 +134,10 @@ class Oracle {
     });
     const ids = engine.marketIds().filter((id) => engine.market(id)!.status === 0);
     const upHalfTicks = new Map(ids.map((id) => [id, upHalfTicksOf(engine, id)]));
-    const assetPrices = Array.from({ length: engine.assetCount }, (_, i) => engine.assetPriceMicros(i) ?? 0);
+    const assetPrices = Array.from(
+      { length: engine.assetCount },
+      (_, i) => engine.assetPriceMicros(i) ?? 0,
+    );
     this.shown.push({ atMs, upHalfTicks, assetPrices });
   }
 
@@ -200,7 +214,10 @@ class Oracle {
         const openedAtMs = isLate ? stamp.atMs : startOfMarketMs(marketId);
         const asset = assetOfMarket(marketId);
         if (isLate)
-          this.lateAtMs.set(marketId, { atMs: openedAtMs, price: this.engine.assetPriceMicros(asset)! });
+          this.lateAtMs.set(marketId, {
+            atMs: openedAtMs,
+            price: this.engine.assetPriceMicros(asset)!,
+          });
         const older = [...this.markets.keys()].filter((id) => assetOfMarket(id) === asset);
         this.markets.set(marketId, {
           marketId,
@@ -256,7 +273,8 @@ class Oracle {
     if (late !== undefined) points.push(late.atMs, 1_000, late.price);
     const endsAtMs = startOfMarketMs(marketId) + WINDOW_MS;
     const lastMs = Math.min(endsAtMs, this.engine.nowMs);
-    const firstMs = late === undefined ? openedAtMs : Math.floor(openedAtMs / MARK_MS) * MARK_MS + MARK_MS;
+    const firstMs =
+      late === undefined ? openedAtMs : Math.floor(openedAtMs / MARK_MS) * MARK_MS + MARK_MS;
     for (let atMs = firstMs; atMs <= lastMs; atMs += MARK_MS) {
       const shown = this.shown.findLast((state) => state.atMs < atMs)!;
       points.push(

@@ -1,6 +1,6 @@
 /**
- * An exchange without HTTP, for the tests of what runs beside it: the engine, a journal on disk, the sequencer, and
- * the scheduler, which hears of every submit as in the gateway.
+ * An exchange without HTTP, for the tests of what runs beside it: the engine, a journal on disk,
+ * the sequencer, and the scheduler, which hears of every submit as in the gateway.
  */
 import { pino } from 'pino';
 import { Engine } from '../../engine/engine.js';
@@ -67,7 +67,10 @@ export class Exchange {
     return result;
   }
 
-  price(asset: number, dollars: number): { asset: number; priceMicros: number; observedAtMs: number } {
+  price(
+    asset: number,
+    dollars: number,
+  ): { asset: number; priceMicros: number; observedAtMs: number } {
     const observedAtMs = Math.max(this.clock.nowMs(), this.engine.nowMs);
     const price = { asset, priceMicros: Math.round(dollars * 100) * 10_000, observedAtMs };
     this.do({ kind: 'observePrice', ...price });

@@ -1,5 +1,6 @@
 /**
- * Journals for the tests of persistence: a folder that goes away, an engine's commands, and the batches that they make.
+ * Journals for the tests of persistence: a folder that goes away, an engine's commands, and the
+ * batches that they make.
  */
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,7 +44,10 @@ export class Folders {
   }
 }
 
-/** The command at a sequence: an asset, users and a price first, then orders that rest, cross and are cancelled. */
+/**
+ * The command at a sequence: an asset, users and a price first, then orders that rest, cross and
+ * are cancelled.
+ */
 export function commandAt(sequence: number): Command {
   const user = (sequence % USERS) + 1;
   if (sequence === 1) return { kind: 'listAsset', symbol: 'BTC' };
@@ -62,7 +66,8 @@ export function commandAt(sequence: number): Command {
     const priceMicros = 90_000_000_000 + sequence;
     return { kind: 'observePrice', asset: 0, priceMicros, observedAtMs: START_MS + sequence };
   }
-  if (sequence % 7 === 0) return { kind: 'cancelAll', userId: user, idempotencyKey: null, marketId: MARKET };
+  if (sequence % 7 === 0)
+    return { kind: 'cancelAll', userId: user, idempotencyKey: null, marketId: MARKET };
   const priceTicks = 450 + (sequence % 90);
   return {
     kind: 'buy',
@@ -130,7 +135,8 @@ export async function writeJournal(
   const batches = await write(journal, engine, size);
   await journal.close();
   let tradeCount = 0;
-  for (let user = 1; user <= engine.userCount; user++) tradeCount += engine.account(user)!.tradeCount;
+  for (let user = 1; user <= engine.userCount; user++)
+    tradeCount += engine.account(user)!.tradeCount;
   return { batches, end: journal.end, tradeCount };
 }
 

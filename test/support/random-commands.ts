@@ -1,7 +1,8 @@
 /**
- * Random commands for a running exchange, from a seed: mostly such as clients send, some that are late, repeated,
- * refused or malformed. They are chosen by looking at the naive engine's state, so that they meet makers, own shares
- * and name markets that exist; the same seed gives the same commands as long as the engine answers the same.
+ * Random commands for a running exchange, from a seed: mostly such as clients send, some that are
+ * late, repeated, refused or malformed. They are chosen by looking at the naive engine's state, so
+ * that they meet makers, own shares and name markets that exist; the same seed gives the same
+ * commands as long as the engine answers the same.
  */
 import { Random } from '../../bench/workload/random.js';
 import type {
@@ -39,7 +40,10 @@ export interface Scenario {
   /** How often a price comes, and how often the feed falls silent for minutes. */
   priceShare: number;
   outageShare: number;
-  /** Largest order in lots, how far from the middle orders are priced, how many rest before some are taken out. */
+  /**
+   * Largest order in lots, how far from the middle orders are priced, how many rest before some are
+   * taken out.
+   */
   maxLots: number;
   spreadTicks: number;
   maxRestingOrders: number;
@@ -154,7 +158,10 @@ export class RandomCommands {
       const price = this.price(atMs);
       if (price !== null) return { command: this.maybeMalformed(price), atMs };
     }
-    return { command: this.maybeMalformed(this.repeated() ?? this.keyedOrNot(this.fresh(atMs))), atMs };
+    return {
+      command: this.maybeMalformed(this.repeated() ?? this.keyedOrNot(this.fresh(atMs))),
+      atMs,
+    };
   }
 
   /** Drifts, and at times jumps: to anywhere, or to where rules change with the price. */
@@ -170,11 +177,15 @@ export class RandomCommands {
     const { nowMs } = naive;
     if (random.chance(scenario.silenceShare)) {
       return (
-        nowMs + random.pick([60_000, 120_000, 300_000, 2 * HOUR_MS, 26 * HOUR_MS, random.whole(0, HOUR_MS)])
+        nowMs +
+        random.pick([60_000, 120_000, 300_000, 2 * HOUR_MS, 26 * HOUR_MS, random.whole(0, HOUR_MS)])
       );
     }
     if (random.chance(scenario.deadlineShare)) {
-      return Math.max(nowMs, naive.nextDueMs() + random.pick([-1, 0, 0, 1, random.whole(2, 3_000)]));
+      return Math.max(
+        nowMs,
+        naive.nextDueMs() + random.pick([-1, 0, 0, 1, random.whole(2, 3_000)]),
+      );
     }
     if (random.chance(scenario.deadlineShare / 2)) {
       // Around the last moment at which a window that waits for a price may still open.
@@ -188,7 +199,8 @@ export class RandomCommands {
   private price(atMs: number): ObservePrice | null {
     const { random, scenario } = this;
     if (atMs < this.outageUntilMs) return null;
-    if (random.chance(scenario.outageShare)) this.outageUntilMs = atMs + random.whole(60_000, 2_400_000);
+    if (random.chance(scenario.outageShare))
+      this.outageUntilMs = atMs + random.whole(60_000, 2_400_000);
     const asset = random.chance(0.01) ? scenario.assets : random.whole(0, scenario.assets - 1);
     const moved =
       (this.assetPrices[asset] ?? 0) + random.pick([-1_000_001, -500_000, 0, 0, 500_000, 999_999]);
@@ -222,21 +234,28 @@ export class RandomCommands {
     }
   }
 
-  /** Now and then, a command that has been sent before: the same, or another with the same key or reference. */
+  /**
+   * Now and then, a command that has been sent before: the same, or another with the same key or
+   * reference.
+   */
   private repeated(): Command | null {
     const { random } = this;
     if (this.keyed.length > 0 && random.chance(0.025)) {
       const earlier = this.earlierKeyed();
       if (random.chance(0.5)) return structuredClone(earlier);
       if (random.chance(0.7)) return this.altered(earlier);
-      const other = this.operation(random.pick(['buy', 'sell', 'cancel', 'claim']), this.naive.nowMs);
+      const other = this.operation(
+        random.pick(['buy', 'sell', 'cancel', 'claim']),
+        this.naive.nowMs,
+      );
       return { ...other, userId: earlier.userId, idempotencyKey: earlier.idempotencyKey };
     }
     if (this.transfers.length > 0 && random.chance(0.006)) {
       const earlier = random.pick(this.transfers);
       const change = random.whole(0, 3);
       if (change === 0) return { ...earlier, amountMicros: earlier.amountMicros + 1 };
-      if (change === 1) return { ...earlier, kind: earlier.kind === 'deposit' ? 'withdraw' : 'deposit' };
+      if (change === 1)
+        return { ...earlier, kind: earlier.kind === 'deposit' ? 'withdraw' : 'deposit' };
       return { ...earlier };
     }
     return null;
@@ -245,7 +264,8 @@ export class RandomCommands {
   /** A command with a key. Half of them are of any kind with equal probability. */
   private earlierKeyed(): KeyedCommand {
     const { random } = this;
-    if (random.chance(0.5)) return random.pick(random.chance(0.7) ? this.keyed.slice(-20) : this.keyed);
+    if (random.chance(0.5))
+      return random.pick(random.chance(0.7) ? this.keyed.slice(-20) : this.keyed);
     const kind = random.pick([...new Set(this.keyed.map((command) => command.kind))]);
     return random.pick(this.keyed.filter((command) => command.kind === kind));
   }
@@ -272,12 +292,17 @@ export class RandomCommands {
 
   private maybeMalformed(command: Command): Command {
     const { random } = this;
-    const fields = Object.entries(command).filter(([name]) => name !== 'kind' && name !== 'operations');
+    const fields = Object.entries(command).filter(
+      ([name]) => name !== 'kind' && name !== 'operations',
+    );
     const share = command.kind === 'buy' || command.kind === 'sell' ? 0.01 : 0.04;
     if (fields.length === 0 || !random.chance(share)) return command;
     const [name, value] = random.pick(fields);
     if (typeof value === 'boolean') return { ...command, [name]: !value };
-    return { ...command, [name]: random.pick<unknown>(typeof value === 'number' ? ODD_NUMBERS : ODD_TEXTS) };
+    return {
+      ...command,
+      [name]: random.pick<unknown>(typeof value === 'number' ? ODD_NUMBERS : ODD_TEXTS),
+    };
   }
 
   private fresh(atMs: number): Command {
@@ -304,7 +329,12 @@ export class RandomCommands {
       case 'cancelAll':
         return { kind, userId: this.user(), marketId: this.marketId(), idempotencyKey: null };
       case 'stake':
-        return { kind, userId: this.user(), amountMicros: this.stakeMicros(), idempotencyKey: null };
+        return {
+          kind,
+          userId: this.user(),
+          amountMicros: this.stakeMicros(),
+          idempotencyKey: null,
+        };
       case 'unstake':
       case 'claimYield':
         return { kind, ...this.vaultDeposit(), idempotencyKey: null };
@@ -332,7 +362,9 @@ export class RandomCommands {
     const { random } = this;
     const count = random.chance(0.02) ? random.pick([0, 100, 101]) : random.whole(1, 6);
     const kinds = { buy: 40, sell: 30, cancel: 20, claim: 10 };
-    const operations = Array.from({ length: count }, () => this.operation(random.weighted(kinds), atMs));
+    const operations = Array.from({ length: count }, () =>
+      this.operation(random.weighted(kinds), atMs),
+    );
     const userId = operations[0]?.userId ?? this.user();
     return {
       kind: 'batch',
@@ -357,18 +389,31 @@ export class RandomCommands {
   private registration(): Register {
     const { random, naive } = this;
     const isNew = naive.userCount < this.scenario.users + 12 && random.chance(0.4);
-    const username = isNew ? `Late-${naive.userCount}` : `USER${random.whole(1, this.scenario.users)}`;
+    const username = isNew
+      ? `Late-${naive.userCount}`
+      : `USER${random.whole(1, this.scenario.users)}`;
     const referralCode = random.chance(0.5) ? this.referralCode() : '';
     const grantMicros = random.chance(0.5) ? 0 : this.scenario.grantMicros;
     const credential = random.chance(0.7) ? 'c' : '';
-    return { kind: 'register', username, credential, referralCode, grantMicros, partner: this.partner() };
+    return {
+      kind: 'register',
+      username,
+      credential,
+      referralCode,
+      grantMicros,
+      partner: this.partner(),
+    };
   }
 
-  /** From few codes, so that they are taken, found and changed back to; some are what a later user would get. */
+  /**
+   * From few codes, so that they are taken, found and changed back to; some are what a later user
+   * would get.
+   */
   private referralCode(): string {
     const { random, naive } = this;
     const kind = random.weighted({ own: 6, first: 2, coming: 1, unknown: 1 });
-    if (kind === 'own') return `${random.pick(['Code', 'CODE', 'c-o-d-e', 'x_y'])}${random.whole(1, 30)}`;
+    if (kind === 'own')
+      return `${random.pick(['Code', 'CODE', 'c-o-d-e', 'x_y'])}${random.whole(1, 30)}`;
     if (kind === 'first') return `q00000${random.whole(1, 9)}`;
     if (kind === 'coming') return `Q${(naive.userCount + 1).toString(36).padStart(6, '0')}`;
     return `nobody-${random.whole(1, 1_000)}`;
@@ -404,7 +449,12 @@ export class RandomCommands {
 
   private terms(atMs: number) {
     const { random } = this;
-    const timeInForce = random.pick([TimeInForce.IOC, TimeInForce.FOK, TimeInForce.GTC, TimeInForce.GTC]);
+    const timeInForce = random.pick([
+      TimeInForce.IOC,
+      TimeInForce.FOK,
+      TimeInForce.GTC,
+      TimeInForce.GTC,
+    ]);
     const validUntilMs = random.chance(0.03) ? atMs + random.pick([-1, 0, 1, 1_000]) : MAX_TIME_MS;
     const postOnly = random.chance(timeInForce === TimeInForce.GTC ? 0.25 : 0.003);
     return { idempotencyKey: null, marketId: this.marketId(), timeInForce, postOnly, validUntilMs };
@@ -429,7 +479,13 @@ export class RandomCommands {
     const sizeLots = random.magnitude(scenario.maxLots);
     const budgetMicros = random.magnitude(scenario.maxLots * 600);
     const resting = marketOf(this.naive.state, terms.marketId)?.orders.length ?? 0;
-    switch (random.weighted({ amount: resting > scenario.maxRestingOrders ? 300 : 30, size: 50, both: 20 })) {
+    switch (
+      random.weighted({
+        amount: resting > scenario.maxRestingOrders ? 300 : 30,
+        size: 50,
+        both: 20,
+      })
+    ) {
       case 'amount': {
         const timeInForce = random.chance(0.8) ? TimeInForce.IOC : TimeInForce.FOK;
         return {
@@ -457,7 +513,8 @@ export class RandomCommands {
     const { random, naive, scenario } = this;
     const terms = this.terms(atMs);
     const market = marketOf(naive.state, terms.marketId);
-    const owners = market?.positions.filter((position) => position.lots[0] + position.lots[1] > 0) ?? [];
+    const owners =
+      market?.positions.filter((position) => position.lots[0] + position.lots[1] > 0) ?? [];
     const owner = owners.length > 0 && random.chance(0.97) ? random.pick(owners) : undefined;
     const userId = owner?.userId ?? this.user(0.005);
     const outcome = owner === undefined ? random.pick([0, 1] as const) : owner.lots[0] > 0 ? 0 : 1;
@@ -496,7 +553,12 @@ export class RandomCommands {
       (market) => market.status === MarketStatus.RESOLVED && market.positions.length > 0,
     );
     if (resolved.length === 0 || random.chance(0.2)) {
-      return { kind: 'claim', userId: this.user(), marketId: this.marketId(), idempotencyKey: null };
+      return {
+        kind: 'claim',
+        userId: this.user(),
+        marketId: this.marketId(),
+        idempotencyKey: null,
+      };
     }
     const { marketId, positions } = random.pick(resolved);
     const userId = random.chance(0.9) ? random.pick(positions).userId : this.user();
@@ -516,7 +578,10 @@ export class RandomCommands {
       return { userId, depositId };
     }
     const any = deposits.length > 0 && random.chance(0.8) ? random.pick(deposits) : undefined;
-    return { userId: any?.userId ?? this.user(), depositId: any?.depositId ?? random.whole(1, 10_000) };
+    return {
+      userId: any?.userId ?? this.user(),
+      depositId: any?.depositId ?? random.whole(1, 10_000),
+    };
   }
 }
 

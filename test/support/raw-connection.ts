@@ -1,4 +1,7 @@
-/** A bare TCP connection to an exchange, for what no HTTP client would do; and the answers that came on it. */
+/**
+ * A bare TCP connection to an exchange, for what no HTTP client would do; and the answers that came
+ * on it.
+ */
 import { connect, type Socket } from 'node:net';
 import { eventually } from './eventually.js';
 

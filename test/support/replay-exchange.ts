@@ -1,6 +1,7 @@
 /**
- * An exchange for the tests of the replay tool: a seeded run of varied commands through the real sequencer into a real
- * journal, over several hours of markets in two assets, with a day at the end in which nobody claims.
+ * An exchange for the tests of the replay tool: a seeded run of varied commands through the real
+ * sequencer into a real journal, over several hours of markets in two assets, with a day at the end
+ * in which nobody claims.
  */
 
 import { Random } from '../../bench/workload/random.js';
@@ -9,7 +10,12 @@ import type { BatchOperation, Command } from '../../engine/interface/commands.js
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { decodeEvents, type EventName } from '../../engine/interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
-import type { AccountView, FundsView, MarketView, OrderView } from '../../engine/interface/views.js';
+import type {
+  AccountView,
+  FundsView,
+  MarketView,
+  OrderView,
+} from '../../engine/interface/views.js';
 import { openJournal } from '../../persistence/data-folder.js';
 import type { Journal } from '../../persistence/journal/journal.js';
 import { Sequencer } from '../../persistence/sequencer.js';
@@ -18,7 +24,9 @@ import { replay } from './journal-fixture.js';
 export const START_MS = 1_763_700_300_000;
 const USERS = 12;
 const HOUR_MS = 3_600_000;
-/** Not a number of commands that batches are made of, so that sights are in the middle of them, too. */
+/**
+ * Not a number of commands that batches are made of, so that sights are in the middle of them, too.
+ */
 const SIGHT_EVERY = 391;
 
 /** What the engine showed after a command, as it was then. */
@@ -71,7 +79,10 @@ export class ReplayExchange {
     return new ReplayExchange(engine, sequencer, journal, seed, now);
   }
 
-  /** Everything: assets, users, some hours of trading, a market without a price, a day without claims. */
+  /**
+   * Everything: assets, users, some hours of trading, a market without a price, a day without
+   * claims.
+   */
   async run(commands: number, settled: () => void = () => {}): Promise<void> {
     for (const symbol of ['BTC', 'ETH']) this.submit({ kind: 'listAsset', symbol });
     for (let i = 1; i <= IDLE_USER; i++) this.submit(this.registration(i));
@@ -106,7 +117,9 @@ export class ReplayExchange {
 
   /** When everything so far is durable. */
   settle(): Promise<void> {
-    return new Promise((resolve) => this.sequencer.releaseAt(this.engine.sequence, { release: resolve }));
+    return new Promise((resolve) =>
+      this.sequencer.releaseAt(this.engine.sequence, { release: resolve }),
+    );
   }
 
   private registration(i: number): Command {
@@ -136,7 +149,8 @@ export class ReplayExchange {
     const kind = random.whole(0, 99);
     if (kind < 70) return { ...this.operation(userId), idempotencyKey };
     if (kind < 74) return this.transfer(userId);
-    if (kind < 79) return { kind: 'stake', ...user, amountMicros: random.whole(500_000, 60_000_000) };
+    if (kind < 79)
+      return { kind: 'stake', ...user, amountMicros: random.whole(500_000, 60_000_000) };
     if (kind < 82) return { kind: 'unstake', ...user, depositId: this.depositOf(userId) };
     if (kind < 86) return { kind: 'claimYield', ...user, depositId: this.depositOf(userId) };
     if (kind < 87) return { kind: 'setReferralCode', ...user, code: `CODE-${random.whole(1, 40)}` };
@@ -180,7 +194,13 @@ export class ReplayExchange {
         };
       default: {
         const sizeLots = random.whole(1, 40_000);
-        return { kind: 'buy', ...user, ...terms, sizeLots, budgetMicros: sizeLots * terms.priceTicks };
+        return {
+          kind: 'buy',
+          ...user,
+          ...terms,
+          sizeLots,
+          budgetMicros: sizeLots * terms.priceTicks,
+        };
       }
     }
   }

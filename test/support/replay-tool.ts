@@ -1,7 +1,7 @@
 /**
- * The replay tool: its command line in this process, which is quick, or the built program in a process of its own, as the operator
- * runs it. replay.test.ts holds that they say the same. What looks at an exchange that runs, or at what a process leaves
- * behind, runs the program.
+ * The replay tool: its command line in this process, which is quick, or the built program in a
+ * process of its own, as the operator runs it. replay.test.ts holds that they say the same. What
+ * looks at an exchange that runs, or at what a process leaves behind, runs the program.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,9 @@ import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { run } from '../../persistence/replay/command-line.js';
 
-export const TOOL = fileURLToPath(new URL('../../dist/persistence/replay/main.js', import.meta.url));
+export const TOOL = fileURLToPath(
+  new URL('../../dist/persistence/replay/main.js', import.meta.url),
+);
 
 export interface ToolRun {
   status: number;
@@ -53,14 +55,20 @@ export function runProgram(...args: string[]): Promise<ToolRun> {
   if (!existsSync(TOOL)) throw new Error(`${TOOL} is missing: npm run build`);
   return new Promise((resolve) => {
     const options = { maxBuffer: 256 * 1024 * 1024 };
-    execFile(process.execPath, ['--enable-source-maps', TOOL, ...args], options, (error, out, err) => {
-      resolve({ status: error === null ? 0 : Number(error.code ?? -1), out, err });
-    });
+    execFile(
+      process.execPath,
+      ['--enable-source-maps', TOOL, ...args],
+      options,
+      (error, out, err) => {
+        resolve({ status: error === null ? 0 : Number(error.code ?? -1), out, err });
+      },
+    );
   });
 }
 
 /** The answer of a verb with --json, which must have found all well. */
-// biome-ignore lint/suspicious/noExplicitAny: the tests look at what they expect, and fail where it is not there
+// is not there
+// biome-ignore lint/suspicious/noExplicitAny: the tests look at what they expect, and fail where it
 export async function replayJson(folder: string, ...args: string[]): Promise<any> {
   return JSON.parse(goodOutput(await replayTool(folder, ...args, '--json')));
 }
@@ -94,13 +102,18 @@ function goodOutput({ status, out, err }: ToolRun): string {
   return out;
 }
 
-/** Everything that would change if somebody wrote to a folder: names, sizes, times, contents, and the folder's own time. */
+/**
+ * Everything that would change if somebody wrote to a folder: names, sizes, times, contents, and
+ * the folder's own time.
+ */
 export function traceOf(folder: string): string[] {
   const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
   return ['.', ...entries].map((name) => {
     const path = join(folder, name);
     const stats = statSync(path, { bigint: true });
-    const hash = stats.isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'folder';
+    const hash = stats.isFile()
+      ? createHash('sha256').update(readFileSync(path)).digest('hex')
+      : 'folder';
     return `${name} ${stats.size} ${stats.mtimeNs} ${stats.ino} ${hash}`;
   });
 }

@@ -1,9 +1,10 @@
 /**
- * For tests over real HTTP: an exchange in this process, on a free port, in a folder of its own, with a clock and
- * prices that the test controls; or the built program as a child process. And a small client that holds every answer
- * against what the routes say they answer.
+ * For tests over real HTTP: an exchange in this process, on a free port, in a folder of its own,
+ * with a clock and prices that the test controls; or the built program as a child process. And a
+ * small client that holds every answer against what the routes say they answer.
  *
- * Always holds: what a test starts here, it stops; nothing depends on timing but for a generous limit.
+ * Always holds: what a test starts here, it stops; nothing depends on timing but for a generous
+ * limit.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -33,7 +34,9 @@ export const WINDOW_MS = 900_000;
 export const MARKET = 'btc-15m-1763700300';
 export const PASSWORD = 'correct horse battery';
 export const PARTNER_KEY = 'partner-key-of-the-tests';
-export const PARTNER_KEYS = [{ partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() }];
+export const PARTNER_KEYS = [
+  { partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() },
+];
 
 /** Prices that the test gives. */
 export class ManualFeed implements PriceFeed {
@@ -61,7 +64,8 @@ export interface Answer {
   headers: Record<string, string | string[] | undefined>;
   text: string;
   /** undefined when there is no body, or when it is something else. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field, and expectations check the types
+  // check the types
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field, and expectations
   json: any;
 }
 
@@ -86,7 +90,10 @@ export class ApiClient {
     return this.send('GET', path, undefined, { token });
   }
 
-  /** A read of what the follower keeps, asked again while that is behind: on a busy machine, or after a start, it may be. */
+  /**
+   * A read of what the follower keeps, asked again while that is behind: on a busy machine, or
+   * after a start, it may be.
+   */
   async read(path: string, token?: string): Promise<Answer> {
     let answer = await this.get(path, token);
     await eventually(async () => {
@@ -109,7 +116,12 @@ export class ApiClient {
     return this.send('DELETE', path, undefined, { token });
   }
 
-  async send(method: Verb, path: string, body?: unknown, options: RequestOptions = {}): Promise<Answer> {
+  async send(
+    method: Verb,
+    path: string,
+    body?: unknown,
+    options: RequestOptions = {},
+  ): Promise<Answer> {
     const headers: Record<string, string> = {};
     const content = options.raw ?? (body === undefined ? undefined : JSON.stringify(body));
     if (content !== undefined) headers['content-type'] = 'application/json';
@@ -179,7 +191,9 @@ export class TestServer {
     readonly feed: ManualFeed,
   ) {}
 
-  /** Without a house; cheap passwords. `folder`: of an earlier server, to go on from its journal. */
+  /**
+   * Without a house; cheap passwords. `folder`: of an earlier server, to go on from its journal.
+   */
   static async start(
     overrides: Partial<Config> = {},
     folder?: string,
@@ -229,7 +243,11 @@ export class TestServer {
   }
 
   async register(username: string, referralCode?: string): Promise<Trader> {
-    const body = { username, password: PASSWORD, ...(referralCode === undefined ? {} : { referralCode }) };
+    const body = {
+      username,
+      password: PASSWORD,
+      ...(referralCode === undefined ? {} : { referralCode }),
+    };
     return this.registered(body, {});
   }
 
@@ -280,7 +298,9 @@ export class TestServer {
     return eventually(() => this.exchange.sequencer.backlog === 0);
   }
 
-  /** Waits until the follower has all that is durable, so that the next read of history is answered. */
+  /**
+   * Waits until the follower has all that is durable, so that the next read of history is answered.
+   */
   async followed(): Promise<void> {
     await this.durable();
     await eventually(async () => {
@@ -307,7 +327,13 @@ export class ChildServer {
 
   private constructor(variables: Record<string, string>, limits: readonly string[]) {
     const { PATH = '' } = process.env;
-    const environment = { PATH, PORT: '0', PASSWORD_COST_LOG2: '10', FAIR_USE: 'off', ...variables };
+    const environment = {
+      PATH,
+      PORT: '0',
+      PASSWORD_COST_LOG2: '10',
+      FAIR_USE: 'off',
+      ...variables,
+    };
     const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
     const [command, ...args] = [...limited, process.execPath, MAIN];
     this.child = spawn(command!, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -316,7 +342,10 @@ export class ChildServer {
     this.exited = new Promise((resolve) => this.child.on('close', resolve));
   }
 
-  /** `DATA_FOLDER` should be among the variables. `limits` are prlimit's, such as --nofile=256. Does not wait. */
+  /**
+   * `DATA_FOLDER` should be among the variables. `limits` are prlimit's, such as --nofile=256. Does
+   * not wait.
+   */
   static spawn(variables: Record<string, string>, limits: readonly string[] = []): ChildServer {
     return new ChildServer(variables, limits);
   }
@@ -326,7 +355,8 @@ export class ChildServer {
     const address = () => /open at (\S+)\/api/.exec(this.stdout)?.[1];
     await eventually(() => address() !== undefined || this.child.exitCode !== null);
     const url = address();
-    if (url === undefined) throw new Error(`the program ended with ${this.child.exitCode}: ${this.stderr}`);
+    if (url === undefined)
+      throw new Error(`the program ended with ${this.child.exitCode}: ${this.stderr}`);
     return new ApiClient(url);
   }
 

@@ -37,7 +37,9 @@ function sourceAt(path: string): Source {
     text,
     imports,
     targets: imports.filter(isFile).map(fileOf),
-    needs: imports.filter((name) => !types.has(name)).map((name) => (isFile(name) ? fileOf(name) : name)),
+    needs: imports
+      .filter((name) => !types.has(name))
+      .map((name) => (isFile(name) ? fileOf(name) : name)),
   };
 }
 
@@ -46,7 +48,10 @@ function namesIn(text: string, pattern: RegExp): string[] {
 }
 
 /** Everything that can be reached from `from` by `next`; `from` itself only by a cycle. */
-export function reachableFrom(from: string, next: (path: string) => readonly string[]): Set<string> {
+export function reachableFrom(
+  from: string,
+  next: (path: string) => readonly string[],
+): Set<string> {
   const reached = new Set<string>();
   const open = [...next(from)];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {

@@ -1,6 +1,6 @@
 /**
- * Bodies and headers that are hard to read or that can be read in two ways. Each is refused, or counts once and
- * for what it says.
+ * Bodies and headers that are hard to read or that can be read in two ways. Each is refused, or
+ * counts once and for what it says.
  */
 import type { Attack, AttackClass } from '../attack.js';
 import { requestText, stakeOf, type Trader } from '../methods/client.js';
@@ -11,13 +11,18 @@ import type { Stage } from '../stage.js';
 
 const LIMIT_MS = 10_000;
 const BODY_BYTES_MAX = 65_536;
-const keysOf = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;
+const keysOf = (count: number) =>
+  `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;
 
 /** The answer's status; 0: the connection was closed without one. Bytes go out as they are. */
 async function statusOf(stage: Stage, request: string): Promise<number> {
   const socket = await RawSocket.open(stage.exchange);
   socket.write(request);
-  await eventually('an answer', LIMIT_MS, () => socket.isClosed || socket.received.includes('\r\n\r\n'));
+  await eventually(
+    'an answer',
+    LIMIT_MS,
+    () => socket.isClosed || socket.received.includes('\r\n\r\n'),
+  );
   socket.reset();
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(socket.received)?.[1] ?? 0);
 }
@@ -60,13 +65,18 @@ const body = ([name, text, due]: (typeof BODIES)[number]): Attack => ({
     const milliseconds = performance.now() - startedMs;
     mustHold(status === due, `answered ${status}, and should be ${due}`);
     const lacking = before - (await trader.availableMicros());
-    mustHold(lacking === (due === 201 ? 1_000_000 : 0), `the balance lacks ${lacking} micro-dollars`);
+    mustHold(
+      lacking === (due === 201 ? 1_000_000 : 0),
+      `the balance lacks ${lacking} micro-dollars`,
+    );
     trader.client.close();
     return `${status} in ${milliseconds.toFixed(0)} ms`;
   },
 });
 
-/** In quotes, uWebSockets.js drops nothing of a key; what it drops without, only a proxy can refuse. */
+/**
+ * In quotes, uWebSockets.js drops nothing of a key; what it drops without, only a proxy can refuse.
+ */
 const KEYS = [
   ...['1', '1 ', '1\t', ' 1', '"1"', '"1 "', '"1\xc2\xa0"', '"1\x85"'],
   ...KEY_CASES.filter(({ expected }) => expected === 'refused').map(({ key }) => key),
@@ -80,9 +90,13 @@ const keys: Attack = {
     const before = await trader.availableMicros();
     for (const key of KEYS) {
       const status = await statusOf(stage, requestText(trader.signed(stakeOf(1, key))));
-      // Blanks around a header's value are not part of it (RFC 9110), and quotes are not part of the key.
+      // Blanks around a header's value are not part of it (RFC 9110), and quotes are not part of
+      // the key.
       const isFirstKey = /^"?1"?$/.test(key.trim());
-      mustHold(status === (isFirstKey ? 201 : 400), `${JSON.stringify(key)} was answered ${status}`);
+      mustHold(
+        status === (isFirstKey ? 201 : 400),
+        `${JSON.stringify(key)} was answered ${status}`,
+      );
     }
     const lacking = before - (await trader.availableMicros());
     mustHold(lacking === 1_000_000, `the balance lacks ${lacking} micro-dollars`);

@@ -1,7 +1,7 @@
 /**
- * A machine whose clock is wrong at the start. A folder that was traded faster than real time is ahead of the
- * machine's clock; one that was traded on prices of the past is a year behind it. Both starts are refused, unless
- * ACCEPT_CLOCK=on.
+ * A machine whose clock is wrong at the start. A folder that was traded faster than real time is
+ * ahead of the machine's clock; one that was traded on prices of the past is a year behind it. Both
+ * starts are refused, unless ACCEPT_CLOCK=on.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attack, AttackClass } from '../attack.js';
@@ -15,8 +15,8 @@ const REAL_TIME = { PRICE_FEED: 'simulated', FEED_SPEED: '1' };
 const FAST = { PRICE_FEED: 'simulated', FEED_SPEED: '1000' };
 
 /**
- * The attacked exchange starts on the machine's clock: refused at first, then accepted on demand, and then it
- * trades.
+ * The attacked exchange starts on the machine's clock: refused at first, then accepted on demand,
+ * and then it trades.
  */
 async function mustAsk(stage: Stage): Promise<string> {
   await stage.exchange.stop();

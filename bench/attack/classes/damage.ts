@@ -1,8 +1,8 @@
 /**
- * Damage to the files of an exchange that is not running: a bit inverted, a page lost, the end cut off, anywhere
- * in the folder. A start either refuses, with nothing changed, or the damage is harmless: the chain of the
- * journal is the same up to where it was, and what is acknowledged afterwards is there. Nothing is ever
- * acknowledged upon a journal that is not good.
+ * Damage to the files of an exchange that is not running: a bit inverted, a page lost, the end cut
+ * off, anywhere in the folder. A start either refuses, with nothing changed, or the damage is
+ * harmless: the chain of the journal is the same up to where it was, and what is acknowledged
+ * afterwards is there. Nothing is ever acknowledged upon a journal that is not good.
  */
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,10 @@ const AT_ONCE = 4;
 /** Failures that are told word for word. */
 const TOLD = 4;
 
-/** Of the damage, this part is to the journal; the rest is to any file, the small ones as often as the large. */
+/**
+ * Of the damage, this part is to the journal; the rest is to any file, the small ones as often as
+ * the large.
+ */
 const JOURNAL_SHARE = 0.5;
 /** So that much of the journal is older than the newest of them. */
 const SNAPSHOTS_LEAST = 2;
@@ -38,7 +41,10 @@ async function trade(traffic: Traffic, folder: string): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX && snapshots() < SNAPSHOTS_LEAST; round++)
     await traffic.run(ROUND_MS);
   await traffic.run(ROUND_MS);
-  mustHold(snapshots() >= SNAPSHOTS_LEAST, `${snapshots()} snapshots after ${ROUNDS_MAX} rounds of load`);
+  mustHold(
+    snapshots() >= SNAPSHOTS_LEAST,
+    `${snapshots()} snapshots after ${ROUNDS_MAX} rounds of load`,
+  );
 }
 
 /** Damages one file of the folder, and says which and how. */
@@ -114,7 +120,10 @@ async function mustHaveAll(folder: string, good: Replayed, username: string): Pr
     throw new BrokenPromise(`acknowledged upon a damaged journal: ${error.message}`);
   }
   const { sequence } = good.engine;
-  mustHold(now.hashes.get(sequence) === good.hashes.get(sequence), `the journal differs up to ${sequence}`);
+  mustHold(
+    now.hashes.get(sequence) === good.hashes.get(sequence),
+    `the journal differs up to ${sequence}`,
+  );
   mustHold(now.engine.findUser(username) > 0, 'what was acknowledged afterwards is lost');
 }
 
@@ -174,7 +183,8 @@ const DAMAGE = 'a bit inverted, a page lost or an end cut off in any file';
 export const damage: AttackClass = {
   name: 'damage',
   isolated: true,
-  // The least there is, so that the folder has several snapshots, and most damage is older than the newest.
+  // The least there is, so that the folder has several snapshots, and most damage is older than the
+  // newest.
   variables: { SNAPSHOT_EVERY_COMMANDS: '1000' },
   attacks: [
     spoiled({ name: 'after a stop', done: DAMAGE, count: 120, end: (exchange) => exchange.stop() }),

@@ -1,6 +1,6 @@
 /**
- * Too few file descriptors. The exchange says at the start what it needs, or keeps what the journal needs for
- * itself: connections may be refused, trading goes on.
+ * Too few file descriptors. The exchange says at the start what it needs, or keeps what the journal
+ * needs for itself: connections may be refused, trading goes on.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attack, AttackClass } from '../attack.js';
@@ -17,7 +17,8 @@ const SILENT_MS = 5_000;
 const NAMES_THE_LIMIT = /descriptor|ulimit|open files|RLIMIT_NOFILE/i;
 
 /**
- * A start with so few; then more connections than there are descriptors, while the follower starts and under load.
+ * A start with so few; then more connections than there are descriptors, while the follower starts
+ * and under load.
  */
 const atMost = (descriptors: number): Attack => ({
   name: `${descriptors}`,

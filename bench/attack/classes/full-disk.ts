@@ -1,6 +1,6 @@
 /**
- * No space, or a file that may not grow. What is acknowledged is on the disk; what cannot be written is refused,
- * or ends the process; and an exchange that says it is open can trade.
+ * No space, or a file that may not grow. What is acknowledged is on the disk; what cannot be
+ * written is refused, or ends the process; and an exchange that says it is open can trade.
  */
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, rmSync, statSync } from 'node:fs';
@@ -17,7 +17,10 @@ const DISK_MIB = 48;
 const FILLER = 'filler';
 const LOAD_MS = 2_000;
 
-/** Puts the attacked exchange on a small disk of its own, until the stage ends. Resolves to the data folder. */
+/**
+ * Puts the attacked exchange on a small disk of its own, until the stage ends. Resolves to the data
+ * folder.
+ */
 async function ontoSmallDisk(stage: Stage): Promise<string> {
   await stage.exchange.stop();
   const dataFolder = stage.newFolder();
@@ -44,8 +47,8 @@ function fill(folder: string): void {
 }
 
 /**
- * Lets the load go on while it fails, starts the exchange again when that is over, and looks for all that was
- * acknowledged.
+ * Lets the load go on while it fails, starts the exchange again when that is over, and looks for
+ * all that was acknowledged.
  */
 async function mustKeepAll(stage: Stage, starve: () => void, relieve: () => void): Promise<string> {
   const traffic = await stage.traffic();

@@ -1,13 +1,16 @@
 /**
- * SIGKILL under load, again and again. Everything that was acknowledged is there afterwards, once, with the bytes
- * of its answer.
+ * SIGKILL under load, again and again. Everything that was acknowledged is there afterwards, once,
+ * with the bytes of its answer.
  */
 import type { Attack, AttackClass } from '../attack.js';
 import { StartRefused } from '../exchange.js';
 
 const ROUNDS = 12;
 const LOAD_MS = { min: 300, max: 2_000 };
-/** The load ends so soon after the kill. What it lost is sent again under its keys until the exchange is back. */
+/**
+ * The load ends so soon after the kill. What it lost is sent again under its keys until the
+ * exchange is back.
+ */
 const KILL_EARLIER_MS = 10;
 
 const underLoad: Attack = {

@@ -1,6 +1,7 @@
 /**
- * Numbers that are none, that no double holds, or that are out of range. What is not exactly a number within the
- * contract is refused, and what is refused changes nothing; what is accepted counts for exactly what it says.
+ * Numbers that are none, that no double holds, or that are out of range. What is not exactly a
+ * number within the contract is refused, and what is refused changes nothing; what is accepted
+ * counts for exactly what it says.
  */
 import type { Attack, AttackClass } from '../attack.js';
 import { type Ask, microsOf, openMarket, stakeOf, type Trader } from '../methods/client.js';
@@ -79,7 +80,8 @@ const refused = ([name, text]: (typeof REFUSED)[number]): Attack => ({
     const trader = await stage.register();
     const before = await trader.availableMicros();
     const marketId = await openMarket(trader, 2_000 * SPEED);
-    for (const { name: field, request } of FIELDS) await mustRefuse(trader, field, request(text, marketId));
+    for (const { name: field, request } of FIELDS)
+      await mustRefuse(trader, field, request(text, marketId));
     mustHold((await trader.availableMicros()) === before, 'a refused number changed the balance');
     trader.client.close();
     return `${FIELDS.length} fields refused it`;
@@ -88,7 +90,8 @@ const refused = ([name, text]: (typeof REFUSED)[number]): Attack => ({
 
 async function mustRefuse(trader: Trader, field: string, request: Ask): Promise<void> {
   const { status, text, json } = await trader.send(request);
-  const isRefused = status === 400 && ['invalid_json', 'invalid_request'].includes(json?.error?.code);
+  const isRefused =
+    status === 400 && ['invalid_json', 'invalid_request'].includes(json?.error?.code);
   mustHold(isRefused, `${field} was answered ${status} ${text.slice(0, 200)}`);
 }
 
@@ -148,4 +151,7 @@ const fees: Attack = {
   },
 };
 
-export const numbers: AttackClass = { name: 'numbers', attacks: [...REFUSED.map(refused), spellings, fees] };
+export const numbers: AttackClass = {
+  name: 'numbers',
+  attacks: [...REFUSED.map(refused), spellings, fees],
+};

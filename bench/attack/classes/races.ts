@@ -1,7 +1,7 @@
 /**
- * The same thing at the same moment on many connections: shares sold twice, winnings claimed twice, one key for
- * many requests. Each race knows how many may win; the others are told so, with the status of the contract, and
- * money and shares say the same.
+ * The same thing at the same moment on many connections: shares sold twice, winnings claimed twice,
+ * one key for many requests. Each race knows how many may win; the others are told so, with the
+ * status of the contract, and money and shares say the same.
  */
 import type { Attack, AttackClass } from '../attack.js';
 import {
@@ -28,7 +28,8 @@ interface Race {
 
 const RUNNERS = 40;
 const repeated = (request: Ask): Ask[] => Array.from({ length: RUNNERS }, () => request);
-const each = (make: (i: number) => Ask): Ask[] => Array.from({ length: RUNNERS }, (_, i) => make(i));
+const each = (make: (i: number) => Ask): Ask[] =>
+  Array.from({ length: RUNNERS }, (_, i) => make(i));
 /** Real time that a race needs its market for. */
 const RACE_MS = 3_000;
 
@@ -41,7 +42,10 @@ const race = (name: string, done: string, prepare: (stage: Stage) => Promise<Rac
     const counts: Record<number, number> = {};
     for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
     const [got, due] = [JSON.stringify(counts), JSON.stringify(statuses ?? counts)];
-    mustHold(got === due, `answers by status: ${got}, and should be ${due}; such as ${answers.at(-1)!.text}`);
+    mustHold(
+      got === due,
+      `answers by status: ${got}, and should be ${due}; such as ${answers.at(-1)!.text}`,
+    );
     await judge(answers);
     return `answers by status: ${got}`;
   },
@@ -73,8 +77,10 @@ function mustBeReplayed(answers: readonly Answer[]): void {
 
 async function sharesOf(trader: Trader, marketId: string, outcome: string): Promise<number> {
   const { json } = await trader.send({ path: `/users/${trader.userId}/positions` });
-  // biome-ignore lint/suspicious/noExplicitAny: an entry of the answer
-  const found = json.positions.find((each: any) => each.marketId === marketId && each.outcome === outcome);
+  const found = json.positions.find(
+    // biome-ignore lint/suspicious/noExplicitAny: an entry of the answer
+    (each: any) => each.marketId === marketId && each.outcome === outcome,
+  );
   return found?.shares ?? 0;
 }
 
@@ -150,7 +156,9 @@ const doubleClaim = race('double claim', "claim the same market's winnings", asy
   });
   const before = await trader.availableMicros();
   return {
-    requests: repeated(trader.signed({ method: 'POST', path: `/markets/15m/${marketId}/claim`, body: {} })),
+    requests: repeated(
+      trader.signed({ method: 'POST', path: `/markets/15m/${marketId}/claim`, body: {} }),
+    ),
     statuses: { 200: 1, 409: RUNNERS - 1 },
     judge: (answers) => mustLack(trader, before, -winners(answers)[0]!.json.payout),
   };
@@ -160,7 +168,11 @@ const doubleUnstake = race('double unstake', 'unstake the same deposit', async (
   const trader = await stage.register();
   const before = await trader.availableMicros();
   const { depositId } = (await trader.stake(100, 'staked')).json;
-  const request = trader.signed({ method: 'POST', path: `/vaults/deposits/${depositId}/unstake`, body: {} });
+  const request = trader.signed({
+    method: 'POST',
+    path: `/vaults/deposits/${depositId}/unstake`,
+    body: {},
+  });
   return {
     requests: repeated(request),
     statuses: { 200: 1, 409: RUNNERS - 1 },
@@ -210,7 +222,11 @@ const oneReference = race('one reference', 'the same deposit of a partner', asyn
 
 const oneName = race('one name', 'register the same username', (stage) => {
   const username = `same-${stage.random.whole(1, 999_999)}`;
-  const request: Ask = { method: 'POST', path: '/auth/register', body: { username, password: PASSWORD } };
+  const request: Ask = {
+    method: 'POST',
+    path: '/auth/register',
+    body: { username, password: PASSWORD },
+  };
   return Promise.resolve({
     requests: repeated(request),
     statuses: { 201: 1, 409: RUNNERS - 1 },

@@ -3,7 +3,10 @@ import type { Attack, AttackClass } from '../attack.js';
 import { floodSignIns, type Origin } from '../methods/sign-in-flood.js';
 import { CannotRun, mustHold } from '../promises.js';
 
-/** Passwords of the flood that may be checked while the client waits: it takes turns with the addresses. */
+/**
+ * Passwords of the flood that may be checked while the client waits: it takes turns with the
+ * addresses.
+ */
 const CHECKED_MOST = 10;
 const LOGINS = 500;
 const ADDRESSES = 100;
@@ -18,7 +21,8 @@ const flooded = ({ name, flood, isKnown }: Flood): Attack => ({
   name,
   done: `${LOGINS} logins of unknown names at once from ${flood.length} addresses, and one login from another`,
   run: async ({ exchange }) => {
-    if (process.platform !== 'linux') throw new CannotRun('only Linux has loopback addresses enough');
+    if (process.platform !== 'linux')
+      throw new CannotRun('only Linux has loopback addresses enough');
     const baseUrl = `http://${exchange.host}`;
     const figures = await floodSignIns({ baseUrl, logins: LOGINS, flood, isKnown });
     const { clientStatus, clientMs, checkedMeanwhile, floodStatuses, slowestMs } = figures;

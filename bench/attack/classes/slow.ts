@@ -1,13 +1,20 @@
 /**
- * Clients that are slow, silent, gone, or in a hurry. They may lose their own connections; they do not hold up
- * anybody else, and nothing of theirs is executed that was not sent, or twice.
+ * Clients that are slow, silent, gone, or in a hurry. They may lose their own connections; they do
+ * not hold up anybody else, and nothing of theirs is executed that was not sent, or twice.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { HOST } from '../../soak/exchange.js';
 import type { Attack, AttackClass } from '../attack.js';
-import { Client, openMarket, PASSWORD, requestText, stakeOf, type Trader } from '../methods/client.js';
+import {
+  Client,
+  openMarket,
+  PASSWORD,
+  requestText,
+  stakeOf,
+  type Trader,
+} from '../methods/client.js';
 import { openMany, RawSocket } from '../methods/raw-socket.js';
 import { eventually, mustHold } from '../promises.js';
 import { SPEED, type Stage } from '../stage.js';
@@ -72,12 +79,17 @@ const slowBodies: Attack = {
   run: async (stage) => {
     const trader = await stage.register();
     const before = await trader.availableMicros();
-    const head = requestText(trader.signed({ ...stakeOf(1, 'slow'), body: ' '.repeat(60_000) })).trimEnd();
+    const head = requestText(
+      trader.signed({ ...stakeOf(1, 'slow'), body: ' '.repeat(60_000) }),
+    ).trimEnd();
     const figure = await withSockets(stage, 500, async (sockets) => {
       for (const socket of sockets) socket.write(`${head}\r\n\r\n`);
       await drip(sockets, '{"amount":1}   ');
     });
-    mustHold((await trader.availableMicros()) === before, 'a body that never came in whole was executed');
+    mustHold(
+      (await trader.availableMicros()) === before,
+      'a body that never came in whole was executed',
+    );
     trader.client.close();
     return figure;
   },
@@ -98,7 +110,8 @@ const halfClosed: Attack = {
         socket.write(requestText({ path: '/markets' }));
         socket.endWriting();
       }
-      const settled = ({ isClosed, received }: RawSocket) => isClosed || received.includes('\r\n\r\n');
+      const settled = ({ isClosed, received }: RawSocket) =>
+        isClosed || received.includes('\r\n\r\n');
       await eventually('each is answered or closed', PATIENCE_MS, () => sockets.every(settled));
     }),
 };
@@ -124,7 +137,10 @@ const HANG_UP_MS_MAX = 60;
 const FIRST_BYTES_MS_MAX = 1_000;
 const BEHIND_FIRST_MS_MAX = 5;
 
-/** One of each way in which an answer is written; some wait for the disk, a hash, the history, or their client. */
+/**
+ * One of each way in which an answer is written; some wait for the disk, a hash, the history, or
+ * their client.
+ */
 function answersOf(trader: Trader): string[] {
   const user = `/users/${trader.userId}`;
   const stake = requestText(trader.signed(stakeOf(1, 'hang-up')));
@@ -210,7 +226,10 @@ const pipelined: Attack = {
       for (const { received } of sockets) answered += received.split('HTTP/1.1 201').length - 1;
     });
     const executed = (before - (await trader.availableMicros())) / 1_000_000;
-    mustHold(executed >= answered, `${answered} stakes were acknowledged, and ${executed} executed`);
+    mustHold(
+      executed >= answered,
+      `${answered} stakes were acknowledged, and ${executed} executed`,
+    );
     mustHold(executed <= 600, `${executed} stakes were executed, of 600`);
     trader.client.close();
     return `${answered} answered, ${executed} executed; ${figure}`;

@@ -1,6 +1,6 @@
 /**
- * Requests that hide another request (smuggling-cases.ts), sent to each way in which the exchange takes requests.
- * What is hidden is a stake: the balance tells whether it was executed.
+ * Requests that hide another request (smuggling-cases.ts), sent to each way in which the exchange
+ * takes requests. What is hidden is a stake: the balance tells whether it was executed.
  */
 import type { Attack, AttackClass } from '../attack.js';
 import { requestText, type Trader } from '../methods/client.js';
@@ -44,7 +44,9 @@ async function mustHideNothing(stage: Stage, sentFor: (hidden: string) => Sent[]
   const before = await trader.availableMicros();
   const all = sentFor(hiddenStake(trader));
   const { port } = stage.exchange;
-  const outcomes = await Promise.all(all.map(({ bytes, leaves }) => sendRaw(port, [bytes], leaves)));
+  const outcomes = await Promise.all(
+    all.map(({ bytes, leaves }) => sendRaw(port, [bytes], leaves)),
+  );
   for (const [i, sent] of all.entries()) judge(sent, outcomes[i]!);
   const lacking = before - (await trader.availableMicros());
   trader.client.close();
@@ -53,7 +55,9 @@ async function mustHideNothing(stage: Stage, sentFor: (hidden: string) => Sent[]
 }
 
 function hiddenStake(trader: Trader): string {
-  return requestText(trader.signed({ method: 'POST', path: '/vaults/flex/stake', body: { amount: 1 } }));
+  return requestText(
+    trader.signed({ method: 'POST', path: '/vaults/flex/stake', body: { amount: 1 } }),
+  );
 }
 
 function judge({ name, expected, bytes }: Sent, { statuses }: RawOutcome): void {
@@ -106,7 +110,10 @@ const library: Attack = {
       await sendRaw(stage.exchange.port, [rawBytes(raw, carrier, hiddenStake(trader))], true);
       const lacking = before - (await trader.availableMicros());
       trader.client.close();
-      mustHold(lacking <= DOLLAR_MICROS, `${raw.name}: ${lacking / DOLLAR_MICROS} stakes were executed`);
+      mustHold(
+        lacking <= DOLLAR_MICROS,
+        `${raw.name}: ${lacking / DOLLAR_MICROS} stakes were executed`,
+      );
     }
     return 'executed once at most';
   },

@@ -1,6 +1,6 @@
 /**
- * SIGTERM while there is work: the exchange answers what it took, ends with status 0 and in less than five
- * seconds.
+ * SIGTERM while there is work: the exchange answers what it took, ends with status 0 and in less
+ * than five seconds.
  */
 import type { Attack, AttackClass } from '../attack.js';
 import { Client, ConnectionLost, PASSWORD, requestText, stakeOf } from '../methods/client.js';

@@ -1,6 +1,6 @@
 /**
- * Forged, stolen, outdated and misplaced credentials. Whatever is sent, nobody but the owner of an account acts
- * for it.
+ * Forged, stolen, outdated and misplaced credentials. Whatever is sent, nobody but the owner of an
+ * account acts for it.
  */
 import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -20,7 +20,8 @@ import { mustHold } from '../promises.js';
 import { PARTNER_KEY, type Stage } from '../stage.js';
 
 /**
- * What a forger may have in the hand: everything that is public, and, for some, the secret of the exchange itself.
+ * What a forger may have in the hand: everything that is public, and, for some, the secret of the
+ * exchange itself.
  */
 interface Material {
   /** A good token, as its three parts. */
@@ -33,7 +34,11 @@ interface Material {
   rsa: { privateKey: KeyObject; publicKey: KeyObject };
 }
 
-const HASHES: Readonly<Record<string, string>> = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' };
+const HASHES: Readonly<Record<string, string>> = {
+  HS256: 'sha256',
+  HS384: 'sha384',
+  HS512: 'sha512',
+};
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const decoded = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());
 
@@ -60,7 +65,10 @@ const unsigned = (alg: string) => (m: Material) => `${base64({ alg, typ: 'JWT' }
 const jwkOf = ({ rsa }: Material) => rsa.publicKey.export({ format: 'jwk' });
 const ELSEWHERE = 'http://127.0.0.1:9/keys.json';
 
-/** The last character with the bits that base64url does not use set: a second spelling of the same signature. */
+/**
+ * The last character with the bits that base64url does not use set: a second spelling of the same
+ * signature.
+ */
 function otherSpelling({ header, payload, signature }: Material): string {
   const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const last = ALPHABET[ALPHABET.indexOf(signature.at(-1)!) + 1]!;
@@ -70,7 +78,10 @@ function otherSpelling({ header, payload, signature }: Material): string {
 const FORGERIES: readonly [name: string, make: (material: Material) => string][] = [
   ['alg none', unsigned('none')],
   ['alg None', unsigned('None')],
-  ['alg NONE, with the good signature', (m) => `${base64({ alg: 'NONE' })}.${m.payload}.${m.signature}`],
+  [
+    'alg NONE, with the good signature',
+    (m) => `${base64({ alg: 'NONE' })}.${m.payload}.${m.signature}`,
+  ],
   ['no alg', (m) => `${base64({ typ: 'JWT' })}.${m.payload}.${m.signature}`],
   ['HS384 by the true secret', (m) => signed({ alg: 'HS384' }, m.payload, m.secret)],
   ['HS512 by the true secret', (m) => signed({ alg: 'HS512' }, m.payload, m.secret)],
@@ -79,14 +90,23 @@ const FORGERIES: readonly [name: string, make: (material: Material) => string][]
   ['jku: the key is elsewhere', (m) => signedByRsa(m, { jku: ELSEWHERE, kid: '1' })],
   ['x5u: the certificate is elsewhere', (m) => signedByRsa(m, { x5u: ELSEWHERE })],
   ['x5c: the certificate is in the header', (m) => signedByRsa(m, { x5c: ['MIIB'] })],
-  ['kid: an empty file as the secret', (m) => signed({ ...HS256, kid: '/dev/null' }, m.payload, '')],
+  [
+    'kid: an empty file as the secret',
+    (m) => signed({ ...HS256, kid: '/dev/null' }, m.payload, ''),
+  ],
   ['kid: SQL', (m) => signed({ ...HS256, kid: "' UNION SELECT 'k" }, m.payload, 'k')],
   ['crit by the true secret', (m) => signed({ ...HS256, crit: ['exp'] }, m.payload, m.secret)],
   ['another secret', (m) => signed(HS256, m.payload, 'secret')],
   ['an empty secret', (m) => signed(HS256, m.payload, '')],
   ['the secret as its text', (m) => signed(HS256, m.payload, m.secret.toString('base64url'))],
-  ['a changed subject', (m) => `${m.header}.${base64({ ...decoded(m.payload), sub: 'u1' })}.${m.signature}`],
-  ['a changed version', (m) => `${m.header}.${base64({ ...decoded(m.payload), ver: 9 })}.${m.signature}`],
+  [
+    'a changed subject',
+    (m) => `${m.header}.${base64({ ...decoded(m.payload), sub: 'u1' })}.${m.signature}`,
+  ],
+  [
+    'a changed version',
+    (m) => `${m.header}.${base64({ ...decoded(m.payload), ver: 9 })}.${m.signature}`,
+  ],
   ['a later version by the true secret', claiming({ ver: 1_000 })],
   ['a version that is a text, by the true secret', claiming({ ver: '0' })],
   ['a subject that nobody has, by the true secret', claiming({ sub: 'u999999' })],
@@ -131,7 +151,9 @@ const forgery = ([name, make]: (typeof FORGERIES)[number]): Attack => ({
     const answers: Answer[] = [];
     for (const headers of ways) {
       for (const request of requestsFor(victim)) {
-        answers.push(await askOnce(stage, { ...request, headers: { ...request.headers, ...headers } }));
+        answers.push(
+          await askOnce(stage, { ...request, headers: { ...request.headers, ...headers } }),
+        );
       }
     }
     mustRefuse(answers, ['invalid_token', 'token_revoked', 'missing_token']);
@@ -163,7 +185,10 @@ const CREDENTIALS: readonly Attack[] = [
       const { status } = await askOnce(stage, change);
       mustHold(status === 200, `the password change was answered ${status}`);
       for (const answer of await Promise.all(during)) {
-        mustHold([200, 401].includes(answer.status), `meanwhile the old token was answered ${answer.text}`);
+        mustHold(
+          [200, 401].includes(answer.status),
+          `meanwhile the old token was answered ${answer.text}`,
+        );
       }
       const after = requestsFor(victim).map((request) => askOnce(stage, victim.signed(request)));
       mustRefuse(await Promise.all(after), ['token_revoked']);
@@ -186,7 +211,9 @@ const CREDENTIALS: readonly Attack[] = [
         { method: 'POST', path: '/vaults/flex/stake', body: { userId, amount: 1 } },
         { method: 'POST', path: '/batch', body: { userId, operations: [] } },
       ];
-      const answers = await Promise.all(requests.map((request) => askOnce(stage, thief.signed(request))));
+      const answers = await Promise.all(
+        requests.map((request) => askOnce(stage, thief.signed(request))),
+      );
       mustRefuse(answers, ['user_mismatch']);
       await mustHaveAll(victim);
       thief.client.close();
@@ -211,7 +238,10 @@ const CREDENTIALS: readonly Attack[] = [
     run: async (stage) => {
       const [victim, other] = [await victimOf(stage), await stage.register()];
       const cookie = { Cookie: `service-session=${victim.token}` };
-      const forged = await askOnce(stage, { ...session, headers: { ...cookie, 'x-user-token': 'a.b.c' } });
+      const forged = await askOnce(stage, {
+        ...session,
+        headers: { ...cookie, 'x-user-token': 'a.b.c' },
+      });
       mustRefuse([forged], ['invalid_token']);
       const { json } = await askOnce(stage, {
         ...session,
@@ -237,7 +267,9 @@ const CREDENTIALS: readonly Attack[] = [
         { Authorization: `Bearer ${PARTNER_KEY}` },
         { Authorization: `Bearer ${victim.token}` },
       ];
-      const users = await Promise.all(asUser.map((headers) => askOnce(stage, { ...balance, headers })));
+      const users = await Promise.all(
+        asUser.map((headers) => askOnce(stage, { ...balance, headers })),
+      );
       mustRefuse(users, ['invalid_token', 'missing_token']);
       const body = { userId: victim.userId, amount: 1, reference: 'forged' };
       const asPartner = [
@@ -248,7 +280,9 @@ const CREDENTIALS: readonly Attack[] = [
         { Authorization: 'Bearer ' },
       ];
       const deposit = { method: 'POST', path: '/partner/deposits', body } as const;
-      const partners = await Promise.all(asPartner.map((headers) => askOnce(stage, { ...deposit, headers })));
+      const partners = await Promise.all(
+        asPartner.map((headers) => askOnce(stage, { ...deposit, headers })),
+      );
       mustRefuse(partners, ['partner_key_required']);
       await mustHaveAll(victim);
       return `${users.length + partners.length} refused`;
@@ -265,7 +299,10 @@ const CREDENTIALS: readonly Attack[] = [
         return { method: 'POST', path: `/partner/${kind}`, headers, body };
       };
       const house = await askOnce(stage, { path: `/partner/users/${HOUSE_ID}`, headers });
-      mustHold(house.json.username === 'house', `${HOUSE_ID} is ${house.json.username}, not the house`);
+      mustHold(
+        house.json.username === 'house',
+        `${HOUSE_ID} is ${house.json.username}, not the house`,
+      );
       const answers = await Promise.all(
         [
           transfer('withdrawals', victim.userId),
@@ -277,7 +314,10 @@ const CREDENTIALS: readonly Attack[] = [
         mustHold(status >= 400 && status < 500, `answered ${status} ${text}`);
       const stranger = await askOnce(stage, { path: `/partner/users/${victim.userId}`, headers });
       for (const { json } of [house, stranger]) {
-        mustHold(json.available === null && json.total === null, `the balance is shown: ${json.available}`);
+        mustHold(
+          json.available === null && json.total === null,
+          `the balance is shown: ${json.available}`,
+        );
       }
       await mustHaveAll(victim);
       return `${answers.length} refused, no balance shown`;
@@ -362,7 +402,18 @@ const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
 function materialOf(stage: Stage, { token, userId }: Trader): Material {
   const [header, payload, signature] = token.split('.') as [string, string, string];
   const text = readFileSync(join(stage.exchange.dataFolder, SECRET_FILE), 'utf8').trim();
-  return { header, payload, signature, token, userId, secret: Buffer.from(text, 'base64url'), rsa: keys };
+  return {
+    header,
+    payload,
+    signature,
+    token,
+    userId,
+    secret: Buffer.from(text, 'base64url'),
+    rsa: keys,
+  };
 }
 
-export const tokens: AttackClass = { name: 'tokens', attacks: [...FORGERIES.map(forgery), ...CREDENTIALS] };
+export const tokens: AttackClass = {
+  name: 'tokens',
+  attacks: [...FORGERIES.map(forgery), ...CREDENTIALS],
+};

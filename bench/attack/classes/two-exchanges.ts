@@ -1,4 +1,7 @@
-/** Two exchanges where there must be one: on one port, on one folder, and both started at the same moment. */
+/**
+ * Two exchanges where there must be one: on one port, on one folder, and both started at the same
+ * moment.
+ */
 import type { Attack, AttackClass } from '../attack.js';
 import { type StartOptions, StartRefused } from '../exchange.js';
 import { hashesOf } from '../folder.js';

@@ -1,4 +1,7 @@
-/** Clients that ask for large answers and never read them: memory stays within a bound, and trading goes on. */
+/**
+ * Clients that ask for large answers and never read them: memory stays within a bound, and trading
+ * goes on.
+ */
 import type { Attack, AttackClass } from '../attack.js';
 import { attackWithUnreadReaders } from '../methods/unread-readers.js';
 import { CannotRun, mustHold } from '../promises.js';
@@ -6,7 +9,9 @@ import { CannotRun, mustHold } from '../promises.js';
 const READERS = 5_000;
 const ATTACK_SECONDS = 60;
 const USUAL_SECONDS = 15;
-/** On a machine that is busier than this before the attack, delays say nothing about the exchange. */
+/**
+ * On a machine that is busier than this before the attack, delays say nothing about the exchange.
+ */
 const LEAST_IDLE_SHARE = 0.6;
 
 const mebibytes = (bytes: number) => Math.round(bytes / 2 ** 20);

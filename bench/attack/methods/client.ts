@@ -1,4 +1,7 @@
-/** Clients for attacks: one keep-alive connection with one request at a time, and a user who is signed in. */
+/**
+ * Clients for attacks: one keep-alive connection with one request at a time, and a user who is
+ * signed in.
+ */
 
 import { HttpConnection } from '../../http/connection.js';
 import type { HttpAnswer } from '../../http/messages.js';
@@ -21,7 +24,8 @@ export interface Answer {
   /** Status line and headers. */
   head: string;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: answers are read field by field; the exchange's tests check their form
+  // tests check their form
+  // biome-ignore lint/suspicious/noExplicitAny: answers are read field by field; the exchange's
   json: any;
 }
 
@@ -51,8 +55,11 @@ export class Client {
   /** @throws ConnectionLost */
   async ask(request: Ask): Promise<Answer> {
     const bytes = Buffer.from(requestText(request));
-    const answer = await new Promise<HttpAnswer | null>((resolve) => this.connection.send(bytes, resolve));
-    if (answer === null) throw new ConnectionLost(`no answer to ${request.method ?? 'GET'} ${request.path}`);
+    const answer = await new Promise<HttpAnswer | null>((resolve) =>
+      this.connection.send(bytes, resolve),
+    );
+    if (answer === null)
+      throw new ConnectionLost(`no answer to ${request.method ?? 'GET'} ${request.path}`);
     const text = answer.body.toString('utf8');
     const json = text.startsWith('{') ? JSON.parse(text) : undefined;
     return { status: answer.status, head: answer.head, text, json };
@@ -139,10 +146,18 @@ export async function openMarket(trader: Trader, leastMs: number): Promise<strin
 }
 
 /** Tries until the house quotes. Resolves to the receipt. */
-export async function buy(trader: Trader, marketId: string, outcome: string): Promise<Answer['json']> {
+export async function buy(
+  trader: Trader,
+  marketId: string,
+  outcome: string,
+): Promise<Answer['json']> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const body = { outcome, amount: 10 };
-    const answer = await trader.send({ method: 'POST', path: `/markets/15m/${marketId}/buy`, body });
+    const answer = await trader.send({
+      method: 'POST',
+      path: `/markets/15m/${marketId}/buy`,
+      body,
+    });
     if (answer.status === 200) return answer.json;
     if (answer.status !== 409) throw new BrokenPromise(`a buy was answered ${answer.text}`);
     await new Promise((resolve) => setTimeout(resolve, 50));

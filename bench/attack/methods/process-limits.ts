@@ -1,7 +1,7 @@
 /**
- * Lowers what the operating system lets a running process have, as if others had used it up: descriptors, so that
- * it can open neither a file nor a connection, or the size of files. What is open stays open. Linux only: needs
- * prlimit (util-linux), and the right to limit the process.
+ * Lowers what the operating system lets a running process have, as if others had used it up:
+ * descriptors, so that it can open neither a file nor a connection, or the size of files. What is
+ * open stays open. Linux only: needs prlimit (util-linux), and the right to limit the process.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -30,10 +30,13 @@ interface Limit {
 }
 
 function lower(pid: number, { option, name, to }: Limit): Starvation {
-  const found = new RegExp(`^${name} +(\\w+) +(\\w+)`, 'm').exec(readFileSync(`/proc/${pid}/limits`, 'utf8'));
+  const found = new RegExp(`^${name} +(\\w+) +(\\w+)`, 'm').exec(
+    readFileSync(`/proc/${pid}/limits`, 'utf8'),
+  );
   if (found === null) throw new Error(`process ${pid} does not tell its limits`);
   const [, soft, hard] = found;
-  const set = (value: string) => execFileSync('prlimit', [`--pid=${pid}`, `--${option}=${value}:${hard}`]);
+  const set = (value: string) =>
+    execFileSync('prlimit', [`--pid=${pid}`, `--${option}=${value}:${hard}`]);
   set(`${to}`);
   return { relieve: () => set(soft!) };
 }

@@ -1,5 +1,6 @@
 /**
- * A TCP connection that does what no HTTP client does: sends half a request, stays silent, does not read, resets.
+ * A TCP connection that does what no HTTP client does: sends half a request, stays silent, does not
+ * read, resets.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,9 +1,9 @@
 /**
- * A flood of sign-ins with names that are nobody's, all at once, and one client that signs in meanwhile: how many hashes of the
- * flood it has to wait for.
+ * A flood of sign-ins with names that are nobody's, all at once, and one client that signs in
+ * meanwhile: how many hashes of the flood it has to wait for.
  *
- * Always holds: every login of the flood has its own connection; the client asks when the first of them has been answered,
- * which is when they all have been sent.
+ * Always holds: every login of the flood has its own connection; the client asks when the first of
+ * them has been answered, which is when they all have been sent.
  */
 import { Agent, request } from 'node:http';
 
@@ -48,7 +48,10 @@ interface Answered {
   tookMs: number;
 }
 
-/** Registers the client, as a name that is new each time. Rejects if that or the login before the flood is refused. */
+/**
+ * Registers the client, as a name that is new each time. Rejects if that or the login before the
+ * flood is refused.
+ */
 export async function floodSignIns(options: SignInFloodOptions): Promise<SignInFloodFigures> {
   const { baseUrl, logins = 500, isKnown = true } = options;
   const flood = options.flood ?? [{ localAddress: '127.0.0.2' }];
@@ -75,7 +78,13 @@ export async function floodSignIns(options: SignInFloodOptions): Promise<SignInF
   const { status, tookMs } = await post(baseUrl, '/auth/login', username, client);
   const checkedMeanwhile = (statuses[CHECKED] ?? 0) - before;
   await all;
-  return { clientStatus: status, clientMs: tookMs, checkedMeanwhile, floodStatuses: statuses, slowestMs };
+  return {
+    clientStatus: status,
+    clientMs: tookMs,
+    checkedMeanwhile,
+    floodStatuses: statuses,
+    slowestMs,
+  };
 }
 
 async function expectStatus(status: number, answer: Promise<Answered>): Promise<void> {

@@ -1,8 +1,10 @@
 /**
- * A process full of clients that ask and never read. Each connects, asks once, and takes nothing; when its connection has been closed, it
- * comes again. That a connection is closed only shows when something is sent, so each sends a byte every now and then.
+ * A process full of clients that ask and never read. Each connects, asks once, and takes nothing;
+ * when its connection has been closed, it comes again. That a connection is closed only shows when
+ * something is sent, so each sends a byte every now and then.
  *
- * Takes one task as a message, tells its counts when it is asked for them, and ends when it is killed or its parent does.
+ * Takes one task as a message, tells its counts when it is asked for them, and ends when it is
+ * killed or its parent does.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -49,7 +51,8 @@ class SilentClients {
   }
 
   private connectSome(): void {
-    while (this.connecting < CONNECTING_MAX && this.idle.length > 0) this.connectOne(this.idle.shift()!);
+    while (this.connecting < CONNECTING_MAX && this.idle.length > 0)
+      this.connectOne(this.idle.shift()!);
   }
 
   private connectOne(client: number): void {

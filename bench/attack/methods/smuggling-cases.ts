@@ -1,9 +1,11 @@
 /**
- * Raw requests that hide another request: in a body whose length is told in two ways, behind a last chunk, in a trailer. A proxy and the server
- * behind it that read such bytes differently would execute, on a connection that many clients share, a request that nobody checked.
+ * Raw requests that hide another request: in a body whose length is told in two ways, behind a last
+ * chunk, in a trailer. A proxy and the server behind it that read such bytes differently would
+ * execute, on a connection that many clients share, a request that nobody checked.
  *
- * Always holds: a case is bytes and what must become of them, and nothing of the exchange; {@link sendRaw} plays it against any address. What is
- * hidden is a whole request of the caller's, of which the caller knows whether it was executed.
+ * Always holds: a case is bytes and what must become of them, and nothing of the exchange; {@link
+ * sendRaw} plays it against any address. What is hidden is a whole request of the caller's, of
+ * which the caller knows whether it was executed.
  */
 import { connect } from 'node:net';
 
@@ -13,11 +15,14 @@ export type RawExpectation =
   | 'refused'
   /** At most one answer, to the outer request, which is the last of its connection. */
   | 'alone'
-  /** No answer: the bytes are never a request, and the library ends the connection after ten seconds. */
+  /**
+   * No answer: the bytes are never a request, and the library ends the connection after ten
+   * seconds.
+   */
   | 'ignored'
   /**
-   * What is hidden is executed: the library does not tell the gateway what it did with the bytes. A proxy in front refuses, drops or rewrites
-   * them.
+   * What is hidden is executed: the library does not tell the gateway what it did with the bytes. A
+   * proxy in front refuses, drops or rewrites them.
    */
   | 'library';
 
@@ -43,7 +48,8 @@ const chunked = (lines = 'Transfer-Encoding: chunked\r\n') => ({ headers: () => 
 const LAST = '0\r\n\r\n';
 
 function lengths(name: string, ...values: ((hidden: string) => string)[]): RawCase {
-  const headers = (hidden: string) => values.map((value) => `Content-Length: ${value(hidden)}\r\n`).join('');
+  const headers = (hidden: string) =>
+    values.map((value) => `Content-Length: ${value(hidden)}\r\n`).join('');
   return { name, expected: 'refused', headers, body: itself };
 }
 
@@ -60,7 +66,10 @@ function oddChunks(name: string, body: (hidden: string) => string): RawCase {
   return { name, expected: 'alone', ...chunked(), body };
 }
 
-/** Of the outer request's length, or of how its body is coded. All are refused, whatever the carrier. */
+/**
+ * Of the outer request's length, or of how its body is coded. All are refused, whatever the
+ * carrier.
+ */
 export const FRAMING_CASES: readonly RawCase[] = [
   lengths('two lengths, 0 first', () => '0', length),
   lengths('two lengths, 0 last', length, () => '0'),
@@ -97,7 +106,8 @@ export const FRAMING_CASES: readonly RawCase[] = [
   {
     name: 'a length and chunks',
     expected: 'refused',
-    headers: (hidden) => `Content-Length: ${hidden.length + LAST.length}\r\nTransfer-Encoding: chunked\r\n`,
+    headers: (hidden) =>
+      `Content-Length: ${hidden.length + LAST.length}\r\nTransfer-Encoding: chunked\r\n`,
     body: (hidden) => LAST + hidden,
   },
   {
@@ -121,8 +131,8 @@ export const FRAMING_CASES: readonly RawCase[] = [
 ];
 
 /**
- * Bodies in chunks that readers cut differently. Where a body is taken, the outer request is the last of its connection; some wait for more, so the
- * client has to leave.
+ * Bodies in chunks that readers cut differently. Where a body is taken, the outer request is the
+ * last of its connection; some wait for more, so the client has to leave.
  */
 export const CHUNK_CASES: readonly RawCase[] = [
   oddChunks('a request in the trailer', (hidden) => `0\r\nA:${hidden}`),
@@ -151,7 +161,11 @@ export const REQUEST_CASES: readonly RawRequest[] = [
     expected: 'refused',
     bytes: () => 'GET http://x/api/health HTTP/1.1\r\nHost: x\r\n\r\n',
   },
-  { name: 'a target of *', expected: 'refused', bytes: () => 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n' },
+  {
+    name: 'a target of *',
+    expected: 'refused',
+    bytes: () => 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n',
+  },
   { name: 'CONNECT', expected: 'refused', bytes: () => 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n' },
   {
     name: 'NUL in the path',
@@ -163,8 +177,16 @@ export const REQUEST_CASES: readonly RawRequest[] = [
     expected: 'refused',
     bytes: () => 'GET /api/he alth HTTP/1.1\r\nHost: x\r\n\r\n',
   },
-  { name: 'HTTP/1.0', expected: 'refused', bytes: () => 'GET /api/health HTTP/1.0\r\nHost: x\r\n\r\n' },
-  { name: 'HTTP/2.0', expected: 'refused', bytes: () => 'GET /api/health HTTP/2.0\r\nHost: x\r\n\r\n' },
+  {
+    name: 'HTTP/1.0',
+    expected: 'refused',
+    bytes: () => 'GET /api/health HTTP/1.0\r\nHost: x\r\n\r\n',
+  },
+  {
+    name: 'HTTP/2.0',
+    expected: 'refused',
+    bytes: () => 'GET /api/health HTTP/2.0\r\nHost: x\r\n\r\n',
+  },
   {
     name: 'lines that end with LF',
     expected: 'refused',
@@ -173,7 +195,11 @@ export const REQUEST_CASES: readonly RawRequest[] = [
   { name: 'two hosts', expected: 'refused', bytes: () => GET('Host: x\r\nHost: y\r\n') },
   { name: 'no host', expected: 'refused', bytes: () => GET('Accept: */*\r\n') },
   { name: 'no header', expected: 'ignored', bytes: () => GET('') },
-  { name: 'a header on two lines', expected: 'ignored', bytes: () => GET('Host: x\r\nA: 1\r\n 2\r\n') },
+  {
+    name: 'a header on two lines',
+    expected: 'ignored',
+    bytes: () => GET('Host: x\r\nA: 1\r\n 2\r\n'),
+  },
   {
     name: 'a space before the colon',
     expected: 'ignored',
@@ -185,7 +211,11 @@ export const REQUEST_CASES: readonly RawRequest[] = [
     bytes: (hidden) => `${GET('Host: x\r\nTransfer-Encoding\t: chunked\r\n')}${LAST}${hidden}`,
   },
   { name: 'NUL in a header', expected: 'ignored', bytes: () => GET('Host: x\r\nA: 1\x002\r\n') },
-  { name: 'CR in a header', expected: 'ignored', bytes: () => GET('Host: x\rContent-Length: 5\r\n') },
+  {
+    name: 'CR in a header',
+    expected: 'ignored',
+    bytes: () => GET('Host: x\rContent-Length: 5\r\n'),
+  },
   {
     name: 'a header name of non-ASCII bytes',
     expected: 'ignored',
@@ -193,7 +223,10 @@ export const REQUEST_CASES: readonly RawRequest[] = [
   },
 ];
 
-/** What the library makes of bytes without a word to the gateway. An upgrade that mends one fails the test of this table. */
+/**
+ * What the library makes of bytes without a word to the gateway. An upgrade that mends one fails
+ * the test of this table.
+ */
 export const LIBRARY_CASES: readonly RawCase[] = [
   {
     name: 'a header without a name hides those behind it',
@@ -209,18 +242,34 @@ export const LIBRARY_CASES: readonly RawCase[] = [
   },
 ];
 
-/** Idempotency keys that are none. The first two look like the key `1` to the gateway; in quotes, nothing of a key is lost. */
-export const KEY_CASES: readonly { name: string; key: string; expected: 'refused' | 'library' }[] = [
-  { name: 'a key that ends with non-ASCII bytes', key: '1\xe2\x82\xac', expected: 'library' },
-  { name: 'a key that begins with non-ASCII bytes', key: '\xe2\x82\xac1', expected: 'library' },
-  { name: 'a key with non-ASCII bytes inside', key: '1\xe2\x82\xac1', expected: 'refused' },
-  { name: 'a quoted key that ends with non-ASCII bytes', key: '"1\xe2\x82\xac"', expected: 'refused' },
-  { name: 'a quoted key that begins with non-ASCII bytes', key: '"\xe2\x82\xac1"', expected: 'refused' },
-  { name: 'nothing but non-ASCII bytes', key: '\xe2\x82\xac', expected: 'refused' },
-];
+/**
+ * Idempotency keys that are none. The first two look like the key `1` to the gateway; in quotes,
+ * nothing of a key is lost.
+ */
+export const KEY_CASES: readonly { name: string; key: string; expected: 'refused' | 'library' }[] =
+  [
+    { name: 'a key that ends with non-ASCII bytes', key: '1\xe2\x82\xac', expected: 'library' },
+    { name: 'a key that begins with non-ASCII bytes', key: '\xe2\x82\xac1', expected: 'library' },
+    { name: 'a key with non-ASCII bytes inside', key: '1\xe2\x82\xac1', expected: 'refused' },
+    {
+      name: 'a quoted key that ends with non-ASCII bytes',
+      key: '"1\xe2\x82\xac"',
+      expected: 'refused',
+    },
+    {
+      name: 'a quoted key that begins with non-ASCII bytes',
+      key: '"\xe2\x82\xac1"',
+      expected: 'refused',
+    },
+    { name: 'nothing but non-ASCII bytes', key: '\xe2\x82\xac', expected: 'refused' },
+  ];
 
 /** The bytes of a case, carried by a request. */
-export function rawBytes({ headers, body }: RawCase, { method, path }: Carrier, hidden: string): string {
+export function rawBytes(
+  { headers, body }: RawCase,
+  { method, path }: Carrier,
+  hidden: string,
+): string {
   return `${method} ${path} HTTP/1.1\r\nHost: exchange\r\n${headers(hidden)}\r\n${body(hidden)}`;
 }
 
@@ -234,15 +283,23 @@ export interface RawOutcome {
 const NEVER_MS = 30_000;
 
 /**
- * Sends the packets, each a text of bytes, on a connection of its own; resolves when that has ended. `leaves`: the client ends its side after the
- * last, so that a server that waits for more ends the connection, too.
+ * Sends the packets, each a text of bytes, on a connection of its own; resolves when that has
+ * ended. `leaves`: the client ends its side after the last, so that a server that waits for more
+ * ends the connection, too.
  * @throws Error when the connection does not end within half a minute.
  */
-export function sendRaw(port: number, packets: readonly string[], leaves: boolean): Promise<RawOutcome> {
+export function sendRaw(
+  port: number,
+  packets: readonly string[],
+  leaves: boolean,
+): Promise<RawOutcome> {
   return new Promise((resolve, reject) => {
     let received = '';
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    const timer = setTimeout(() => socket.destroy(new Error('the connection did not end')), NEVER_MS);
+    const timer = setTimeout(
+      () => socket.destroy(new Error('the connection did not end')),
+      NEVER_MS,
+    );
     let failure: Error | null = null;
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => (received += text));
@@ -252,12 +309,15 @@ export function sendRaw(port: number, packets: readonly string[], leaves: boolea
     });
     socket.on('close', () => {
       clearTimeout(timer);
-      const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
+      const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) =>
+        Number(match[1]),
+      );
       if (failure === null) resolve({ statuses, received });
       else reject(failure);
     });
     const send = (next: number): void => {
-      if (next < packets.length) socket.write(Buffer.from(packets[next]!, 'latin1'), () => send(next + 1));
+      if (next < packets.length)
+        socket.write(Buffer.from(packets[next]!, 'latin1'), () => send(next + 1));
       else if (leaves) socket.end();
     };
     send(0);

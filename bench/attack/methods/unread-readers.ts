@@ -1,9 +1,10 @@
 /**
- * The attack of clients that ask for large answers and never read: what it does to the memory of an exchange, and to trading.
+ * The attack of clients that ask for large answers and never read: what it does to the memory of an
+ * exchange, and to trading.
  *
- * One process of its own holds the clients, which come from several loopback addresses, so that no limit by address keeps them out, and
- * come again when they are dropped. Another one buys at a fixed rate, first without them and then with them. Linux only: memory is
- * read from /proc.
+ * One process of its own holds the clients, which come from several loopback addresses, so that no
+ * limit by address keeps them out, and come again when they are dropped. Another one buys at a
+ * fixed rate, first without them and then with them. Linux only: memory is read from /proc.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +18,10 @@ import { LoadGenerator } from '../../http/processes.js';
 import type { SilentCounts, SilentTask } from './silent-clients.js';
 
 export interface UnreadReadersOptions {
-  /** Such as http://127.0.0.1:3000: an exchange on a loopback address whose first market stays open for as long as this takes. */
+  /**
+   * Such as http://127.0.0.1:3000: an exchange on a loopback address whose first market stays open
+   * for as long as this takes.
+   */
   address: string;
   /** Of the exchange's process. */
   pid: number;
@@ -38,7 +42,10 @@ export interface UnreadReadersFigures {
   connected: number;
   /** Why their connections ended, by the code of the system. */
   ends: Record<string, number>;
-  /** Resident memory of the exchange: before, the most, and the bound, which is what was before, UNSENT_BYTES, and a part for each reader. */
+  /**
+   * Resident memory of the exchange: before, the most, and the bound, which is what was before,
+   * UNSENT_BYTES, and a part for each reader.
+   */
   residentBeforeBytes: number;
   residentMostBytes: number;
   residentBoundBytes: number;
@@ -51,7 +58,10 @@ export interface UnreadReadersFigures {
   attackP99Ms: number;
   /** Answers to the buys under attack, by status. */
   byStatus: Record<string, number>;
-  /** Share (0 to 1) of the time of all cores in which the machine had nothing to do, before the attack. */
+  /**
+   * Share (0 to 1) of the time of all cores in which the machine had nothing to do, before the
+   * attack.
+   */
   usualIdleShare: number;
   isWithinBound: boolean;
   isWithinTwiceUsual: boolean;
@@ -70,7 +80,9 @@ const WARM_UP_MS = 2_000;
 const SAMPLE_EVERY_MS = 250;
 
 /** @throws Error when the readers or the buys cannot do their work. */
-export async function attackWithUnreadReaders(options: UnreadReadersOptions): Promise<UnreadReadersFigures> {
+export async function attackWithUnreadReaders(
+  options: UnreadReadersOptions,
+): Promise<UnreadReadersFigures> {
   const { address, pid, readers = 5_000, usualSeconds = 30, attackSeconds = 60 } = options;
   const { unsentBytes = 67_108_864, buysPerSecond = 200 } = options;
   const { hostname, port } = new URL(address);
@@ -89,10 +101,13 @@ export async function attackWithUnreadReaders(options: UnreadReadersOptions): Pr
   try {
     const usual = await buy(usualSeconds);
     const residentBeforeBytes = residentBytes(pid);
-    const attack = await underAttack({ host: hostname, port: Number(port), clients: readers }, pid, () =>
-      buy(attackSeconds),
+    const attack = await underAttack(
+      { host: hostname, port: Number(port), clients: readers },
+      pid,
+      () => buy(attackSeconds),
     );
-    const residentBoundBytes = residentBeforeBytes + unsentBytes + readers * BYTES_PER_READER + HEAP_BYTES;
+    const residentBoundBytes =
+      residentBeforeBytes + unsentBytes + readers * BYTES_PER_READER + HEAP_BYTES;
     return {
       readers,
       seconds: attackSeconds,
@@ -131,7 +146,9 @@ async function underAttack(
   pid: number,
   work: () => Promise<LoadResult>,
 ): Promise<Attack> {
-  const child = fork(fileURLToPath(new URL('./silent-clients.js', import.meta.url)), [], { env: {} });
+  const child = fork(fileURLToPath(new URL('./silent-clients.js', import.meta.url)), [], {
+    env: {},
+  });
   let [openMost, residentMostBytes, systemTcpMostBytes] = [0, 0, 0];
   let isOver = false;
   try {
@@ -173,8 +190,8 @@ async function endOf(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Buys of the least size that rest, of so many users that none reaches the limit on resting orders, in a market that stays open for so
- * long.
+ * Buys of the least size that rest, of so many users that none reaches the limit on resting orders,
+ * in a market that stays open for so long.
  */
 async function buysOf(address: string, seconds: number, buysPerSecond: number): Promise<Buffer[]> {
   const marketId = await marketOf(address, seconds);
@@ -186,7 +203,9 @@ async function buysOf(address: string, seconds: number, buysPerSecond: number): 
   const requests: Buffer[] = [];
   for (let i = 0; i < users; i++) {
     const token = await register(address, `buyer-${run}-${i}`);
-    requests.push(requestBytes({ method: 'POST', path, host, headers: { 'x-user-token': token }, body }));
+    requests.push(
+      requestBytes({ method: 'POST', path, host, headers: { 'x-user-token': token }, body }),
+    );
   }
   return requests;
 }
@@ -197,7 +216,9 @@ async function marketOf(address: string, seconds: number): Promise<string> {
     markets: { id: string; endsAtMs: number }[];
     serverTimeMs: number;
   };
-  const market = list.markets.find(({ endsAtMs }) => endsAtMs - list.serverTimeMs > seconds * 1_000);
+  const market = list.markets.find(
+    ({ endsAtMs }) => endsAtMs - list.serverTimeMs > seconds * 1_000,
+  );
   if (market === undefined) throw new Error(`no market stays open for ${seconds} seconds`);
   return market.id;
 }
@@ -209,7 +230,8 @@ async function register(address: string, username: string): Promise<string> {
     body: JSON.stringify({ username, password: 'correct horse battery' }),
   });
   const text = await answer.body.text();
-  if (answer.statusCode !== 201) throw new Error(`${username} cannot register: ${answer.statusCode} ${text}`);
+  if (answer.statusCode !== 201)
+    throw new Error(`${username} cannot register: ${answer.statusCode} ${text}`);
   return (JSON.parse(text) as { token: string }).token;
 }
 

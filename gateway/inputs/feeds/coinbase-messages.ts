@@ -20,7 +20,10 @@ export function subscribeMessage(productIds: readonly string[]): string {
 const priceMicros = z.string().transform((text, context) => {
   const micros = parsePriceMicros(text);
   if (micros !== null) return micros;
-  context.addIssue({ code: 'custom', message: 'not a positive price with at most 6 decimal places' });
+  context.addIssue({
+    code: 'custom',
+    message: 'not a positive price with at most 6 decimal places',
+  });
   return z.NEVER;
 });
 

@@ -117,7 +117,9 @@ export class CoinbaseFeed implements PriceFeed {
       // A message may still arrive after the connection was dropped.
       if (socket.readyState === WebSocket.OPEN) this.receive(readFeedMessage(data.toString()));
     });
-    socket.on('error', (error) => this.options.log.warn({ err: error }, 'price feed: connection failed'));
+    socket.on('error', (error) =>
+      this.options.log.warn({ err: error }, 'price feed: connection failed'),
+    );
     socket.on('close', (code) => this.disconnected(code));
   }
 
@@ -198,7 +200,11 @@ export class CoinbaseFeed implements PriceFeed {
     if (waiting === null || this.sink === null) return;
     product.deliveredElapsedMs = elapsedMs();
     this.counters.delivered++;
-    this.sink(product.symbol, waiting.priceMicros, Math.min(waiting.tradedAtMs, this.options.clock.nowMs()));
+    this.sink(
+      product.symbol,
+      waiting.priceMicros,
+      Math.min(waiting.tradedAtMs, this.options.clock.nowMs()),
+    );
   }
 }
 

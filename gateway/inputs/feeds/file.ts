@@ -93,7 +93,9 @@ class FileFeed implements PriceFeed {
   private async waitFor(tick: Tick): Promise<boolean> {
     let waited = false;
     while (this.clock.nowMs() < tick.observedAtMs) {
-      await sleep(this.clock.delayUntilMs(tick.observedAtMs), undefined, { signal: this.aborter.signal });
+      await sleep(this.clock.delayUntilMs(tick.observedAtMs), undefined, {
+        signal: this.aborter.signal,
+      });
       waited = true;
     }
     return waited;

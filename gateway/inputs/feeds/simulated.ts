@@ -87,7 +87,8 @@ export class SimulatedFeed implements PriceFeed {
     const atMs = this.clock.nowMs();
     const stepMs = Math.min(atMs - this.steppedAtMs, MAX_STEP_MS);
     this.steppedAtMs = atMs;
-    for (const walk of this.walks) sink(walk.symbol, nextCents(walk, stepMs) * MICROS_PER_CENT, atMs);
+    for (const walk of this.walks)
+      sink(walk.symbol, nextCents(walk, stepMs) * MICROS_PER_CENT, atMs);
   }
 }
 

@@ -44,7 +44,8 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
     for await (const { record, info } of parser as AsyncIterable<CsvRow>) {
       if (headerSeen) {
         const tick = toTick(record, symbols, lastAtMs);
-        if (typeof tick === 'string') throw new TickFileError(`${path}, line ${info.lines}: ${tick}`);
+        if (typeof tick === 'string')
+          throw new TickFileError(`${path}, line ${info.lines}: ${tick}`);
         lastAtMs = tick.observedAtMs;
         yield tick;
       } else {
@@ -54,7 +55,8 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
       }
     }
   } catch (error) {
-    if (error instanceof CsvError) throw new TickFileError(`${path}: ${error.message}`, { cause: error });
+    if (error instanceof CsvError)
+      throw new TickFileError(`${path}: ${error.message}`, { cause: error });
     throw error;
   }
 }
@@ -64,7 +66,10 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
  * hours later.
  * @throws what `readTicks` throws, and TickFileError if the file has no prices
  */
-export async function checkTickFile(path: string, symbols: ReadonlySet<string>): Promise<TickFileSummary> {
+export async function checkTickFile(
+  path: string,
+  symbols: ReadonlySet<string>,
+): Promise<TickFileSummary> {
   let tickCount = 0;
   let firstAtMs = 0;
   let lastAtMs = 0;
@@ -83,7 +88,11 @@ interface CsvRow {
 }
 
 /** The tick of a line, or its problem. */
-function toTick(record: readonly string[], symbols: ReadonlySet<string>, lastAtMs: number): Tick | string {
+function toTick(
+  record: readonly string[],
+  symbols: ReadonlySet<string>,
+  lastAtMs: number,
+): Tick | string {
   if (record.length !== HEADER.length) return `${record.length} columns, must be ${HEADER.length}`;
   const [timeText, symbol, priceText] = record as [string, string, string];
   const observedAtMs = /^\d{1,13}$/.test(timeText) ? Number(timeText) : -1;
@@ -92,6 +101,7 @@ function toTick(record: readonly string[], symbols: ReadonlySet<string>, lastAtM
   if (observedAtMs < lastAtMs) return `the time goes back, from ${lastAtMs} to ${observedAtMs}`;
   if (!symbols.has(symbol)) return `the exchange has no asset "${symbol}"`;
   const priceMicros = parsePriceMicros(priceText);
-  if (priceMicros === null) return `price must be dollars with at most 6 decimal places, not "${priceText}"`;
+  if (priceMicros === null)
+    return `price must be dollars with at most 6 decimal places, not "${priceText}"`;
   return { observedAtMs, symbol, priceMicros };
 }

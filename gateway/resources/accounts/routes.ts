@@ -72,7 +72,10 @@ export const userRoutes: Route[] = [
     handle(call) {
       const account = call.engine.account(call.userId)!;
       const userId = `u${call.userId}`;
-      call.answer(200, balanceText({ userId, ...balanceFieldsOf(account), sequence: call.engine.sequence }));
+      call.answer(
+        200,
+        balanceText({ userId, ...balanceFieldsOf(account), sequence: call.engine.sequence }),
+      );
     },
   }),
 
@@ -140,7 +143,10 @@ export const userRoutes: Route[] = [
       const code = call.body.code.toUpperCase();
       const receipt: ReceiptWriter = (_assets, result, at) => {
         const fields = resultFields('setReferralCode', result, at);
-        return ownReferralText({ ...ownReferralOf({ ...fields, code }), sequence: fields.sequence });
+        return ownReferralText({
+          ...ownReferralOf({ ...fields, code }),
+          sequence: fields.sequence,
+        });
       };
       call.execute({ kind: 'setReferralCode', userId, idempotencyKey, code }, 200, receipt);
     },

@@ -34,7 +34,10 @@ export const Profile = responseSchema(
     sequence,
   }),
 );
-export const Balance = responseSchema('Balance', z.strictObject({ userId, ...balanceFields, sequence }));
+export const Balance = responseSchema(
+  'Balance',
+  z.strictObject({ userId, ...balanceFields, sequence }),
+);
 
 export const Position = z.strictObject({
   marketId,
@@ -58,6 +61,12 @@ const referral = { userId, code: z.string(), referredUsers: count };
 export const PublicReferral = z.strictObject({ ...referral, sequence });
 export const OwnReferral = responseSchema(
   'OwnReferral',
-  z.strictObject({ ...referral, earned: money, pending: money, referredBy: userId.nullable(), sequence }),
+  z.strictObject({
+    ...referral,
+    earned: money,
+    pending: money,
+    referredBy: userId.nullable(),
+    sequence,
+  }),
 );
 export const Referral = responseSchema('Referral', z.union([PublicReferral, OwnReferral]));

@@ -4,7 +4,11 @@ import { MarketStatus, Outcome, Resolution } from '../../../engine/interface/dom
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import type { AccountView, MarketView, PositionView } from '../../../engine/interface/views.js';
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
-import { HALVES_PER_SET, halfTicksText, upHalfTicks } from '../../../persistence/market-json/market.js';
+import {
+  HALVES_PER_SET,
+  halfTicksText,
+  upHalfTicks,
+} from '../../../persistence/market-json/market.js';
 import { averagePriceMicros, type Decimal, lots, micros } from '../../json/decimal.js';
 import { balanceFields } from '../../json/response-fields.js';
 import { serializer, type Writable } from '../../json/serializer.js';
@@ -47,7 +51,13 @@ export interface OpenPosition {
 export function openPositions(position: PositionView, market: MarketView): OpenPosition[] {
   const { marketId, upLots, downLots, upCostMicros, downCostMicros } = position;
   const up = { marketId, outcome: Outcome.UP, lots: upLots, costMicros: upCostMicros, market };
-  const down = { marketId, outcome: Outcome.DOWN, lots: downLots, costMicros: downCostMicros, market };
+  const down = {
+    marketId,
+    outcome: Outcome.DOWN,
+    lots: downLots,
+    costMicros: downCostMicros,
+    market,
+  };
   return [up, down].filter(({ outcome, lots }) => lots > 0 && priceHalfTicks(market, outcome) > 0);
 }
 
@@ -97,7 +107,9 @@ export function positionText(assets: Assets, position: OpenPosition): string {
 }
 
 /** All of a profile that does not come from the history. */
-export function profileOf(account: AccountView): Omit<Writable<typeof Profile>, 'rank' | 'sequence'> {
+export function profileOf(
+  account: AccountView,
+): Omit<Writable<typeof Profile>, 'rank' | 'sequence'> {
   return {
     userId: `u${account.userId}`,
     username: account.username,
@@ -118,7 +130,9 @@ interface ReferralFields {
 }
 
 /** What the user sees of their referral data. Others see less. */
-export function ownReferralOf(referral: ReferralFields): Omit<Writable<typeof OwnReferral>, 'sequence'> {
+export function ownReferralOf(
+  referral: ReferralFields,
+): Omit<Writable<typeof OwnReferral>, 'sequence'> {
   const { userId, code, referredUsers, earnedMicros, pendingMicros, referrerId } = referral;
   return {
     userId: `u${userId}`,

@@ -25,10 +25,19 @@ const PLAIN_TYPES: ReadonlySet<string> = new Set([
 /** @throws Error when JSON Schema cannot express the schema. */
 export function quickCheck(schema: z.ZodType): (value: unknown) => boolean {
   // An empty registry leaves out the descriptions, which are for readers of the API.
-  const jsonSchema = z.toJSONSchema(schema, { io: 'input', metadata: z.registry(), override: prepare });
+  const jsonSchema = z.toJSONSchema(schema, {
+    io: 'input',
+    metadata: z.registry(),
+    override: prepare,
+  });
   // zod's schemas are valid; compiling the meta-schema to confirm it took a sixth of the start
   // time.
-  const options = { discriminator: true, strict: true, strictRequired: false, validateSchema: false };
+  const options = {
+    discriminator: true,
+    strict: true,
+    strictRequired: false,
+    validateSchema: false,
+  };
   return new Ajv2020(options).compile(jsonSchema);
 }
 

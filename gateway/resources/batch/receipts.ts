@@ -40,7 +40,12 @@ export function batchReceipt(assets: Assets, result: NumberBuffer): Uint8Array {
   return out.toBytes();
 }
 
-function writeOperation(parts: ReceiptParts, assets: Assets, result: NumberBuffer, at: number): void {
+function writeOperation(
+  parts: ReceiptParts,
+  assets: Assets,
+  result: NumberBuffer,
+  at: number,
+): void {
   const { values } = result;
   if (values[at + ResultHead.code] !== Code.ok) {
     const [required, available] = rejectFields(result, at);

@@ -22,13 +22,22 @@ import {
 
 const marketId = z.string().meta({ description: 'The id of a market, such as btc-15m-1763700300' });
 const common = { marketId, ...own };
-const BuyOperation = z.strictObject({ op: z.literal('buy'), ...common, ...buyFields }).meta(BUY_RULES);
-const SellOperation = z.strictObject({ op: z.literal('sell'), ...common, ...sellFields }).meta(SELL_RULES);
+const BuyOperation = z
+  .strictObject({ op: z.literal('buy'), ...common, ...buyFields })
+  .meta(BUY_RULES);
+const SellOperation = z
+  .strictObject({ op: z.literal('sell'), ...common, ...sellFields })
+  .meta(SELL_RULES);
 const orderId = z.string().meta({ description: 'The id of an order, such as o12' });
 const CancelOperation = z.strictObject({ op: z.literal('cancel'), ...common, orderId });
 const ClaimOperation = z.strictObject({ op: z.literal('claim'), ...common });
 
-const Operation = z.discriminatedUnion('op', [BuyOperation, SellOperation, CancelOperation, ClaimOperation]);
+const Operation = z.discriminatedUnion('op', [
+  BuyOperation,
+  SellOperation,
+  CancelOperation,
+  ClaimOperation,
+]);
 type Operation = z.output<typeof Operation>;
 
 const COUNT = `must hold 1 to ${MAX_BATCH_OPERATIONS} operations`;

@@ -93,7 +93,9 @@ export const points: RouteExample = {
   response: {
     userId: 'u2',
     balance: 12.75,
-    history: [{ atMs: 1763701202000, points: 12.75, reason: 'fees', marketId: 'btc-15m-1763700300' }],
+    history: [
+      { atMs: 1763701202000, points: 12.75, reason: 'fees', marketId: 'btc-15m-1763700300' },
+    ],
     nextCursor: null,
     sequence: 50,
   },

@@ -1,5 +1,9 @@
 /** Reading the history, and checking the asset that a query names. */
-import type { HistoryAnswers, HistoryKind, RequestOf } from '../../../persistence/history/requests.js';
+import type {
+  HistoryAnswers,
+  HistoryKind,
+  RequestOf,
+} from '../../../persistence/history/requests.js';
 import { invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 
@@ -36,7 +40,9 @@ export function readHistory<Kind extends HistoryKind>(
 export function isListed(call: RequestContext<unknown, unknown>, symbol: string): boolean {
   const { engine } = call;
   if (engine.findAsset(symbol) >= 0) return true;
-  const symbols = Array.from({ length: engine.assetCount }, (_, asset) => engine.assetSymbol(asset));
+  const symbols = Array.from({ length: engine.assetCount }, (_, asset) =>
+    engine.assetSymbol(asset),
+  );
   call.refuse(invalidRequest({ asset: `is not listed; the assets are ${symbols.join(', ')}` }));
   return false;
 }

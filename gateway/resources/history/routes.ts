@@ -158,16 +158,20 @@ export const historyRoutes: Route[] = [
       const list = `leaderboard/${metric}/${period}`;
       const cursor = leaderboardStart(call, list);
       if (cursor === undefined) return;
-      readHistory(call, { kind: 'leaderboard', metric, period, limit, cursor }, (page, sequence) => {
-        const { atMs, nextCursor: next } = page;
-        const entries = page.entries.map(leaderboardEntryOf);
-        const nextCursor = next === null ? null : leaderboardCursor(list, next);
-        call.answerAt(
-          sequence,
-          200,
-          leaderboardText({ metric, period, entries, nextCursor, atMs, sequence }),
-        );
-      });
+      readHistory(
+        call,
+        { kind: 'leaderboard', metric, period, limit, cursor },
+        (page, sequence) => {
+          const { atMs, nextCursor: next } = page;
+          const entries = page.entries.map(leaderboardEntryOf);
+          const nextCursor = next === null ? null : leaderboardCursor(list, next);
+          call.answerAt(
+            sequence,
+            200,
+            leaderboardText({ metric, period, entries, nextCursor, atMs, sequence }),
+          );
+        },
+      );
     },
   }),
 ];
@@ -178,8 +182,11 @@ function leaderboardStart(
 ): LeaderboardCursor | null | undefined {
   const { cursor } = call.query;
   if (cursor === undefined) return null;
-  const [name, userId, value, ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
-  const isWhole = /^\d{1,9}$/.test(userId ?? '') && /^-?\d{1,16}$/.test(value ?? '') && rest.length === 0;
+  const [name, userId, value, ...rest] = Buffer.from(cursor, 'base64url')
+    .toString('utf8')
+    .split('\n');
+  const isWhole =
+    /^\d{1,9}$/.test(userId ?? '') && /^-?\d{1,16}$/.test(value ?? '') && rest.length === 0;
   if (name !== list || !isWhole) return refuseCursor(call);
   const position = { userId: Number(userId), value: Number(value) };
   // Only in the form that was given out: decoding base64url skips invalid characters.
@@ -202,7 +209,8 @@ function pageEnd(nextCursor: string | null, sequence: number): string {
 /** The bytes with `end` written into the space reserved for it. */
 function withPageEnd(bytes: Uint8Array, end: string): Uint8Array {
   const at = bytes.length - PAGE_END_BYTES;
-  if (end.length > PAGE_END_BYTES) throw new Error(`the end of a page has ${end.length} characters`);
+  if (end.length > PAGE_END_BYTES)
+    throw new Error(`the end of a page has ${end.length} characters`);
   const { written } = new TextEncoder().encodeInto(end, bytes.subarray(at));
   return bytes.subarray(0, at + written);
 }

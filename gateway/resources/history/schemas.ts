@@ -22,14 +22,14 @@ import { asset, MarketWithHistory } from '../markets/schemas.js';
 export const PastMarketsQuery = z.strictObject({ ...request.own, asset, ...request.paging });
 export const LeaderboardQuery = z.strictObject({
   ...request.own,
-  metric: z
-    .enum(['profit', 'volume', 'points'])
-    .default('profit')
-    .meta({ description: 'Realised profit net of fees, value traded, or points', default: 'profit' }),
-  period: z
-    .enum(['all', 'day', 'week'])
-    .default('all')
-    .meta({ description: 'All time, the current UTC day, or the current UTC week', default: 'all' }),
+  metric: z.enum(['profit', 'volume', 'points']).default('profit').meta({
+    description: 'Realised profit net of fees, value traded, or points',
+    default: 'profit',
+  }),
+  period: z.enum(['all', 'day', 'week']).default('all').meta({
+    description: 'All time, the current UTC day, or the current UTC week',
+    default: 'all',
+  }),
   ...request.paging,
 });
 

@@ -45,7 +45,10 @@ export function marketTradeOf(trade: entries.MarketTradeEntry): Writable<typeof 
   };
 }
 
-export function pointsCreditOf(assets: Assets, credit: entries.PointsCredit): Writable<typeof PointsCredit> {
+export function pointsCreditOf(
+  assets: Assets,
+  credit: entries.PointsCredit,
+): Writable<typeof PointsCredit> {
   return {
     atMs: credit.atMs,
     points: micros(credit.microPoints),
@@ -55,7 +58,9 @@ export function pointsCreditOf(assets: Assets, credit: entries.PointsCredit): Wr
 }
 
 /** Every metric is counted in millionths, of dollars or of points. */
-export function leaderboardEntryOf(entry: entries.LeaderboardEntry): Writable<typeof LeaderboardEntry> {
+export function leaderboardEntryOf(
+  entry: entries.LeaderboardEntry,
+): Writable<typeof LeaderboardEntry> {
   const { rank, userId, username, value } = entry;
   return { rank, userId: `u${userId}`, username, value: micros(value) };
 }

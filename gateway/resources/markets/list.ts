@@ -33,7 +33,10 @@ interface MarketsPage {
 /**
  * Responds with a page of markets. `after`: the market before the page; null for the first page.
  */
-export function answerMarkets(call: RequestContext<unknown, MarketsWanted>, after: number | null): void {
+export function answerMarkets(
+  call: RequestContext<unknown, MarketsWanted>,
+  after: number | null,
+): void {
   const { engine, gateway, query } = call;
   const known = knownMarkets(call, after);
   if (gateway.history === null || isAllKnown(call, known)) {
@@ -86,14 +89,20 @@ function merged(
   page: Page<MarketRecord>,
 ): MarketView[] {
   const lowest = page.nextCursor ?? 0;
-  const forgotten = page.entries.filter((market) => engine.market(market.marketId) === null).map(viewOfPast);
+  const forgotten = page.entries
+    .filter((market) => engine.market(market.marketId) === null)
+    .map(viewOfPast);
   return [...known.filter(({ marketId }) => marketId >= lowest), ...forgotten].sort(
     (a, b) => b.marketId - a.marketId,
   );
 }
 
 /** `reachesTo`: the last market that was read; null: the list was read to its end. */
-function cutPage(markets: readonly MarketView[], limit: number, reachesTo: number | null): MarketsPage {
+function cutPage(
+  markets: readonly MarketView[],
+  limit: number,
+  reachesTo: number | null,
+): MarketsPage {
   if (markets.length <= limit) return { markets: [...markets], nextAfter: reachesTo };
   return { markets: markets.slice(0, limit), nextAfter: markets[limit - 1]!.marketId };
 }

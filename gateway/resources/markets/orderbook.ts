@@ -31,12 +31,22 @@ export function orderbookBytes(
 }
 
 /** The same as text. */
-export function orderbookText(assets: Assets, marketId: number, depth: DepthView, sequence: number): string {
+export function orderbookText(
+  assets: Assets,
+  marketId: number,
+  depth: DepthView,
+  sequence: number,
+): string {
   write(assets, marketId, depth, sequence);
   return out.toText();
 }
 
-function write(assets: Assets, marketId: number, { bids, asks }: DepthView, sequence: number): void {
+function write(
+  assets: Assets,
+  marketId: number,
+  { bids, asks }: DepthView,
+  sequence: number,
+): void {
   out.clear();
   out.text(`{"marketId":"${marketIdText(assets, marketId)}","sequence":${sequence}`);
   out.put(UP_BIDS);

@@ -1,6 +1,10 @@
 /** Markets: lists, one market, its order book, and what an order would do now. Public. */
 import { MarketStatus, Side } from '../../../engine/interface/domain.js';
-import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../../engine/interface/limits.js';
+import {
+  MAX_ORDER_LOTS,
+  MAX_PRICE_TICKS,
+  MIN_PRICE_TICKS,
+} from '../../../engine/interface/limits.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import { errorAnswer } from '../../http/errors.js';
@@ -57,7 +61,10 @@ export const marketRoutes: Route[] = [
       const texts: string[] = [];
       for (let asset = 0; asset < engine.assetCount; asset++) {
         const market = engine.market(engine.activeMarket(asset));
-        if (market === null || (query.asset !== undefined && engine.assetSymbol(asset) !== query.asset))
+        if (
+          market === null ||
+          (query.asset !== undefined && engine.assetSymbol(asset) !== query.asset)
+        )
           continue;
         texts.push(marketText(engine, market, engine.sequence));
       }

@@ -14,7 +14,12 @@ import {
   shares,
   timeMs,
 } from '../../json/response-fields.js';
-import { LIMIT_TEXTS, MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, SIZE_TEXTS } from '../orders/requests.js';
+import {
+  LIMIT_TEXTS,
+  MAX_ORDER_DOLLARS,
+  MAX_ORDER_SHARES,
+  SIZE_TEXTS,
+} from '../orders/requests.js';
 
 /** The filter by asset, in any case. */
 export const asset = z
@@ -22,7 +27,9 @@ export const asset = z
   .regex(/^[A-Za-z0-9]{2,10}$/, 'must be the symbol of an asset, such as BTC')
   .transform((symbol) => symbol.toUpperCase())
   .optional()
-  .meta({ description: 'The symbol of a listed asset, in any case, such as BTC; without it, all assets' });
+  .meta({
+    description: 'The symbol of a listed asset, in any case, such as BTC; without it, all assets',
+  });
 
 export const MarketsQuery = z.strictObject({
   ...request.own,
@@ -36,7 +43,12 @@ export const MarketsQuery = z.strictObject({
 export const ActiveMarketsQuery = z.strictObject({ ...request.own, asset });
 export const DepthQuery = z.strictObject({
   ...request.own,
-  depth: request.queryInteger({ min: 1, max: 999, standard: 20, description: 'Price levels on each side' }),
+  depth: request.queryInteger({
+    min: 1,
+    max: 999,
+    standard: 20,
+    description: 'Price levels on each side',
+  }),
 });
 
 const amountToSpend = request.dollars({ max: MAX_ORDER_DOLLARS }).meta(SIZE_TEXTS.amount);
@@ -88,7 +100,12 @@ export const Market = responseSchema('Market', z.strictObject({ ...marketFields,
 /**
  * The price of each outcome and of the asset, every 5 s and at both ends of the market's window.
  */
-const PricePoint = z.strictObject({ atMs: timeMs, UP: price, DOWN: price, assetPrice: money.nullable() });
+const PricePoint = z.strictObject({
+  atMs: timeMs,
+  UP: price,
+  DOWN: price,
+  assetPrice: money.nullable(),
+});
 export const MarketWithHistory = responseSchema(
   'MarketWithHistory',
   z.strictObject({ ...marketFields, priceHistory: z.array(PricePoint), sequence }),

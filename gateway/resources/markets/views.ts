@@ -13,7 +13,11 @@ export interface MarketReads extends Assets {
 
 /** A market of the engine, as of `sequence`, at which the engine is. */
 export function marketText(reads: MarketReads, market: MarketView, sequence: number): string {
-  return writeMarket(marketParts(reads, market, null), reads.assetPriceMicros(market.asset), sequence);
+  return writeMarket(
+    marketParts(reads, market, null),
+    reads.assetPriceMicros(market.asset),
+    sequence,
+  );
 }
 
 export interface QuotedOrder {
@@ -25,7 +29,12 @@ export interface QuotedOrder {
 const buyQuoteText = serializer(BuyQuote);
 const sellQuoteText = serializer(SellQuote);
 
-export function quoteText(reads: Assets, order: QuotedOrder, quote: QuoteView, sequence: number): string {
+export function quoteText(
+  reads: Assets,
+  order: QuotedOrder,
+  quote: QuoteView,
+  sequence: number,
+): string {
   const value = micros(quote.valueMicros);
   const fields = {
     marketId: marketIdText(reads, order.marketId),

@@ -59,7 +59,10 @@ export function buyCommand({ userId, idempotencyKey, marketId }: OrderPlace, ord
   };
 }
 
-export function sellCommand({ userId, idempotencyKey, marketId }: OrderPlace, order: SellOrder): Sell {
+export function sellCommand(
+  { userId, idempotencyKey, marketId }: OrderPlace,
+  order: SellOrder,
+): Sell {
   return {
     kind: 'sell',
     userId,

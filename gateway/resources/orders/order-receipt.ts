@@ -21,7 +21,9 @@ const STATUSES = Object.keys(STATUS_NAMES).length;
 const KINDS = ['BUY', 'SELL'].flatMap((side) =>
   [0, 1].flatMap((outcome) =>
     Object.values(STATUS_NAMES).map((status) =>
-      ascii(`","side":"${side}","outcome":"${outcomeName(outcome)}","status":"${status}","shares":`),
+      ascii(
+        `","side":"${side}","outcome":"${outcomeName(outcome)}","status":"${status}","shares":`,
+      ),
     ),
   ),
 );
@@ -101,7 +103,13 @@ export function writeOrderReceipt(
   const outcome = values[at + OrderResult.outcome]!;
   const status = values[at + OrderResult.status]!;
   out.integer(ORDER_ID, values[at + OrderResult.orderId]!);
-  writePlace(out, parts.place, assets, values[at + OrderResult.marketId]!, values[at + OrderResult.userId]!);
+  writePlace(
+    out,
+    parts.place,
+    assets,
+    values[at + OrderResult.marketId]!,
+    values[at + OrderResult.userId]!,
+  );
   const kind = KINDS[((isBuy ? 0 : 2) + outcome) * STATUSES + status]!;
   if (values[at + OrderResult.filledLots]! > 0) writeTraded(out, values, at, kind);
   else {
@@ -118,7 +126,13 @@ export function writeOrderReceipt(
   writeTime(out, parts.time, values[at + ResultHead.sequence]!, values[at + ResultHead.atMs]!);
 }
 
-function writePlace(out: AsciiWriter, part: Part, assets: Assets, marketId: number, userId: number): void {
+function writePlace(
+  out: AsciiWriter,
+  part: Part,
+  assets: Assets,
+  marketId: number,
+  userId: number,
+): void {
   if (part.repeat(out, marketId, userId)) return;
   out.put(MARKET_ID);
   out.text(marketName(assets, marketId));

@@ -35,7 +35,8 @@ export const LIMIT_TEXTS = {
   },
   postOnly: { description: 'If true, the order is refused instead of trading at once; needs GTC' },
   validUntilMs: {
-    description: 'Milliseconds since the epoch: an order that reaches the exchange later is refused',
+    description:
+      'Milliseconds since the epoch: an order that reaches the exchange later is refused',
   },
 };
 
@@ -80,10 +81,18 @@ const limitFields = {
   validUntilMs: timeMs.optional().meta(LIMIT_TEXTS.validUntilMs),
 };
 
-export const buyFields = { outcome, amount: amount.optional(), shares: shares.optional(), ...limitFields };
+export const buyFields = {
+  outcome,
+  amount: amount.optional(),
+  shares: shares.optional(),
+  ...limitFields,
+};
 export const sellFields = { outcome, shares, ...limitFields };
 
-export const BuyBody = bodySchema('BuyBody', z.strictObject({ ...field.own, ...buyFields }).meta(BUY_RULES));
+export const BuyBody = bodySchema(
+  'BuyBody',
+  z.strictObject({ ...field.own, ...buyFields }).meta(BUY_RULES),
+);
 export const SellBody = bodySchema(
   'SellBody',
   z.strictObject({ ...field.own, ...sellFields }).meta(SELL_RULES),
@@ -99,7 +108,8 @@ function checkBuy(order: BuyOrder, problem: Problem): void {
   const { amount, shares, price } = order;
   if (amount === undefined && shares === undefined)
     problem('amount', 'is required (or shares, with a price)');
-  if (amount !== undefined && shares !== undefined) problem('shares', 'cannot be combined with amount');
+  if (amount !== undefined && shares !== undefined)
+    problem('shares', 'cannot be combined with amount');
   if (amount === undefined && shares !== undefined && price === undefined) {
     problem('price', 'is required with shares');
   }

@@ -12,7 +12,14 @@ import * as examples from './examples.js';
 import { orderReceipt } from './order-receipt.js';
 import { cancelAllReceipt, cancelReceipt, claimReceipt } from './receipts.js';
 import { BuyBody, type Problem, readBuy, readSell, SellBody } from './requests.js';
-import { BuyReceipt, CancelAllReceipt, CancelReceipt, ClaimReceipt, Orders, SellReceipt } from './schemas.js';
+import {
+  BuyReceipt,
+  CancelAllReceipt,
+  CancelReceipt,
+  ClaimReceipt,
+  Orders,
+  SellReceipt,
+} from './schemas.js';
 import { orderOf } from './views.js';
 
 const ordersText = serializer(Orders);
@@ -110,7 +117,11 @@ export const tradingRoutes: Route[] = [
         return;
       }
       const { userId, idempotencyKey } = call;
-      call.execute({ kind: 'cancel', userId, idempotencyKey, marketId, orderId }, 200, cancelReceipt);
+      call.execute(
+        { kind: 'cancel', userId, idempotencyKey, marketId, orderId },
+        200,
+        cancelReceipt,
+      );
     },
   }),
 

@@ -27,7 +27,9 @@ const traded = {
       'filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered: at the price of the order, or at 0.999 without one)',
   }),
   shares: shares.meta({ description: 'Shares traded at once' }),
-  averagePrice: price.nullable().meta({ description: 'US dollars per share; null when nothing was traded' }),
+  averagePrice: price
+    .nullable()
+    .meta({ description: 'US dollars per share; null when nothing was traded' }),
 };
 const settled = {
   fee: money.meta({

@@ -1,5 +1,10 @@
 /** A resting order as responses and stream messages show it. */
-import { type Assets, marketIdText, outcomeName, sideName } from '../../../engine/interface/notation.js';
+import {
+  type Assets,
+  marketIdText,
+  outcomeName,
+  sideName,
+} from '../../../engine/interface/notation.js';
 import type { OrderView } from '../../../engine/interface/views.js';
 import { lots, ticks } from '../../json/decimal.js';
 import { serializer, type Writable } from '../../json/serializer.js';

@@ -87,7 +87,10 @@ export const partnerRoutes: Route[] = [
 /** Of a user whom another partner, or nobody, registered. */
 const UNKNOWN_BALANCE = { currency: 'USD', available: null, held: null, total: null } as const;
 
-function transfer(call: RequestContext<z.output<typeof TransferBody>>, kind: 'deposit' | 'withdraw'): void {
+function transfer(
+  call: RequestContext<z.output<typeof TransferBody>>,
+  kind: 'deposit' | 'withdraw',
+): void {
   const { amount: amountMicros, reference } = call.body;
   const partner = call.partner!;
   const userId = idNumber('u', call.body.userId);

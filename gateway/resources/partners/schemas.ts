@@ -25,7 +25,8 @@ export const TransferReceipt = responseSchema(
     userId,
     amount: money,
     balance: balance.nullable().meta({
-      description: 'The balance after the transfer; null for a user who was not registered with this key',
+      description:
+        'The balance after the transfer; null for a user who was not registered with this key',
     }),
     sequence,
     atMs: timeMs,

@@ -1,7 +1,8 @@
 /** The examples of signing in. A test gets each of them from the exchange. */
 import type { RouteExample } from '../../http/route.js';
 
-const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl';
+const TOKEN =
+  'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl';
 
 const SIGNED_IN = {
   userId: 'u2',
@@ -24,7 +25,10 @@ export const login: RouteExample = {
 export const logout: RouteExample = {};
 
 export const password: RouteExample = {
-  request: { currentPassword: 'correct horse battery staple', newPassword: 'a better password than that' },
+  request: {
+    currentPassword: 'correct horse battery staple',
+    newPassword: 'a better password than that',
+  },
   response: {
     token: TOKEN,
     sequence: 6,

@@ -15,7 +15,14 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody, NoQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import * as examples from './examples.js';
-import { LoginBody, NewToken, PasswordBody, RegisterBody, SessionOwner, SignedIn } from './schemas.js';
+import {
+  LoginBody,
+  NewToken,
+  PasswordBody,
+  RegisterBody,
+  SessionOwner,
+  SignedIn,
+} from './schemas.js';
 
 const signedInText = serializer(SignedIn);
 const newTokenText = serializer(NewToken);
@@ -198,7 +205,11 @@ async function answerSignedIn(
   const { sequence } = engine;
   const { username } = engine.account(userId)!;
   const { code: referralCode } = engine.referral(userId)!;
-  const token = await gateway.sessions.issue(userId, engine.credentialVersion(userId), engine.nowMs);
+  const token = await gateway.sessions.issue(
+    userId,
+    engine.credentialVersion(userId),
+    engine.nowMs,
+  );
   call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
   call.answerAt(
     sequence,

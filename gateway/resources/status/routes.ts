@@ -40,8 +40,10 @@ export const operationRoutes: Route[] = [
       const { gateway } = call;
       const reason = gateway.notReady();
       const warning = gateway.warning();
-      if (reason !== null) call.answerError(errorAnswer('unavailable', { executed: false, reason }));
-      else call.answer(200, readyText({ status: 'ready', ...(warning === null ? {} : { warning }) }));
+      if (reason !== null)
+        call.answerError(errorAnswer('unavailable', { executed: false, reason }));
+      else
+        call.answer(200, readyText({ status: 'ready', ...(warning === null ? {} : { warning }) }));
     },
   }),
 

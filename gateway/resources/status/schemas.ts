@@ -12,7 +12,9 @@ export const Ready = responseSchema(
     warning: z
       .string()
       .optional()
-      .describe('Trading continues, but something is failing and is retried. The log has the details.'),
+      .describe(
+        'Trading continues, but something is failing and is retried. The log has the details.',
+      ),
   }),
 );
 

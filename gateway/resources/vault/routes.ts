@@ -14,7 +14,14 @@ import { serializer } from '../../json/serializer.js';
 import { pageOf } from '../paging.js';
 import * as examples from './examples.js';
 import { claimYieldReceipt, depositOf, stakeReceipt, unstakeReceipt } from './receipts.js';
-import { ClaimYieldReceipt, Deposits, StakeBody, StakeReceipt, UnstakeReceipt, Vaults } from './schemas.js';
+import {
+  ClaimYieldReceipt,
+  Deposits,
+  StakeBody,
+  StakeReceipt,
+  UnstakeReceipt,
+  Vaults,
+} from './schemas.js';
 
 const vaultsText = serializer(Vaults);
 const depositsText = serializer(Deposits);
@@ -59,7 +66,11 @@ export const vaultRoutes: Route[] = [
     example: examples.stake,
     handle(call) {
       const { userId, idempotencyKey, body } = call;
-      call.execute({ kind: 'stake', userId, idempotencyKey, amountMicros: body.amount }, 201, stakeReceipt);
+      call.execute(
+        { kind: 'stake', userId, idempotencyKey, amountMicros: body.amount },
+        201,
+        stakeReceipt,
+      );
     },
   }),
 
@@ -97,7 +108,11 @@ export const vaultRoutes: Route[] = [
       const { userId, idempotencyKey } = call;
       const depositId = depositIdOf(call);
       if (depositId === null) return;
-      call.execute({ kind: 'claimYield', userId, idempotencyKey, depositId }, 200, claimYieldReceipt);
+      call.execute(
+        { kind: 'claimYield', userId, idempotencyKey, depositId },
+        200,
+        claimYieldReceipt,
+      );
     },
   }),
 

@@ -71,7 +71,10 @@ export const Deposits = responseSchema(
   'Deposits',
   z.strictObject({ deposits: z.array(Deposit), nextCursor, sequence }),
 );
-export const StakeReceipt = responseSchema('StakeReceipt', z.strictObject({ ...deposit, ...change }));
+export const StakeReceipt = responseSchema(
+  'StakeReceipt',
+  z.strictObject({ ...deposit, ...change }),
+);
 export const UnstakeReceipt = responseSchema(
   'UnstakeReceipt',
   z.strictObject({ ...deposit, returned: money, yieldPaid: money, ...change }),

@@ -53,7 +53,12 @@ export class BookChannel extends Channel {
 
   snapshotData(): string {
     const { engine, marketId } = this;
-    return orderbookText(engine, marketId, engine.depth(marketId, MAX_PRICE_TICKS)!, engine.sequence);
+    return orderbookText(
+      engine,
+      marketId,
+      engine.depth(marketId, MAX_PRICE_TICKS)!,
+      engine.sequence,
+    );
   }
 
   /** An ended book does not change, so this is the message of the end itself. */

@@ -16,7 +16,11 @@ export type ChannelKind = ChannelId['kind'];
 const FORMS = 'markets, book:<marketId>, trades:<marketId>, prices:<asset> or user';
 
 /** The channel that a name means to the user (0: nobody is signed in), or why there is none. */
-export function channelNamed(engine: Engine, userId: number, name: string): ChannelId | ErrorAnswer {
+export function channelNamed(
+  engine: Engine,
+  userId: number,
+  name: string,
+): ChannelId | ErrorAnswer {
   if (name === 'markets') return { kind: 'markets' };
   if (name === 'user') return userId === 0 ? notSignedIn(name) : { kind: 'user', userId };
   const [kind, subject] = splitName(name);
@@ -48,6 +52,8 @@ function notSignedIn(channel: string): ErrorAnswer {
 }
 
 function listed(engine: Engine): string {
-  const symbols = Array.from({ length: engine.assetCount }, (_, asset) => engine.assetSymbol(asset));
+  const symbols = Array.from({ length: engine.assetCount }, (_, asset) =>
+    engine.assetSymbol(asset),
+  );
   return `the assets are ${symbols.join(', ')}`;
 }

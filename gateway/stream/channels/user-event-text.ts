@@ -30,7 +30,8 @@ const { deposited, withdrawn, staked, unstaked, yieldClaimed, trade } = EventSlo
 
 /** The fields of orderRested, with which orderCancelled starts too. */
 function orderFields(assets: Assets, values: Float64Array, at: number): string {
-  const field = (name: keyof typeof EventSlot.orderRested) => values[at + EventSlot.orderRested[name]]!;
+  const field = (name: keyof typeof EventSlot.orderRested) =>
+    values[at + EventSlot.orderRested[name]]!;
   return (
     `"orderId":"o${field('orderId')}","marketId":"${marketIdText(assets, field('marketId'))}"` +
     `,"side":"${sideName(field('side'))}","outcome":"${outcomeName(field('outcome'))}"` +
@@ -142,7 +143,12 @@ export function positionMarketAt(type: number): number {
 }
 
 /** The text of an event of the user. */
-export function userEventText(assets: Assets, userId: number, values: Float64Array, at: number): string {
+export function userEventText(
+  assets: Assets,
+  userId: number,
+  values: Float64Array,
+  at: number,
+): string {
   const type = values[at]!;
   return type === EventType.trade
     ? fillText(assets, userId, values, at)

@@ -171,12 +171,17 @@ function bookRow(book: MarketBook, names: Names): string[] {
 }
 
 function totalRow(books: MarketBook[]): string[] {
-  const sum = (of: (book: MarketBook) => number) => books.reduce((total, book) => total + of(book), 0);
+  const sum = (of: (book: MarketBook) => number) =>
+    books.reduce((total, book) => total + of(book), 0);
   return ['all', '', '', '', '', ...SUMS.map(([, of, text]) => text(sum(of)))];
 }
 
 /** The columns of the table of markets that have a total. */
-const SUMS: readonly [head: string, of: (book: MarketBook) => number, text: (sum: number) => string][] = [
+const SUMS: readonly [
+  head: string,
+  of: (book: MarketBook) => number,
+  text: (sum: number) => string,
+][] = [
   ['trades', (book) => book.trades, String],
   ['volume', (book) => book.volumeMicros, dollarsText],
   ['fees', (book) => book.feesMicros, dollarsText],

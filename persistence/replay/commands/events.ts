@@ -54,7 +54,8 @@ class EventsVisitor implements Visitor {
   async proven(): Promise<boolean> {
     const { request, engine } = this;
     await request.output.release();
-    const isLast = request.to !== null && 'sequence' in request.to && engine.sequence >= request.to.sequence;
+    const isLast =
+      request.to !== null && 'sequence' in request.to && engine.sequence >= request.to.sequence;
     return !this.isPast && !isLast;
   }
 
@@ -105,7 +106,8 @@ class EventsVisitor implements Visitor {
     request.output.line(
       `${`${engine.sequence}`.padStart(10)}  ${timeText(atMs)}  ${commandText(command, engine)} by ${senderText(command)}: ${answer}`,
     );
-    for (const event of events) request.output.line(`${''.padStart(38)}${eventText(event, engine)}`);
+    for (const event of events)
+      request.output.line(`${''.padStart(38)}${eventText(event, engine)}`);
   }
 }
 

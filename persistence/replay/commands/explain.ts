@@ -15,7 +15,13 @@ import {
   type Visitor,
 } from '../input/replay-journal.js';
 import { commandObject, eventObject } from '../output/command-json.js';
-import { changeText, commandText, dollarsText, eventText, senderText } from '../output/command-text.js';
+import {
+  changeText,
+  commandText,
+  dollarsText,
+  eventText,
+  senderText,
+} from '../output/command-text.js';
 import { bookFinding, findingText } from '../output/findings.js';
 import { dollars, timeText } from '../output/json-values.js';
 import { type Output, tableText } from '../output/output.js';
@@ -116,7 +122,8 @@ export class ExplainedAccount implements Visitor {
       output.notice(findingText(bookFinding(`sequence ${mismatch.sequence}`, mismatch.what)));
       return ExitStatus.DAMAGE;
     }
-    if (engine.account(userId) === null) throw unknownUser(userId, engine.userCount, engine.sequence);
+    if (engine.account(userId) === null)
+      throw unknownUser(userId, engine.userCount, engine.sequence);
     const notice = markNotice(replayed);
     if (notice !== null) output.notice(notice);
     if (json) this.writeSummaryJson();
@@ -173,9 +180,19 @@ export class ExplainedAccount implements Visitor {
     const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
     const rows = CAUSES.filter((cause) => byCause.has(cause)).map((cause) => {
       const part = byCause.get(cause)!;
-      return [cause, `${part.count}`, changeText(part.availableMicros), changeText(part.heldMicros)];
+      return [
+        cause,
+        `${part.count}`,
+        changeText(part.availableMicros),
+        changeText(part.heldMicros),
+      ];
     });
-    rows.push(['sum', `${sum.count}`, dollarsText(sum.availableMicros), dollarsText(sum.heldMicros)]);
+    rows.push([
+      'sum',
+      `${sum.count}`,
+      dollarsText(sum.availableMicros),
+      dollarsText(sum.heldMicros),
+    ]);
     const title = `\nu${userId} (${username}${partner === null ? '' : `, of partner ${partner}`}) at sequence ${engine.sequence}, ${timeText(engine.nowMs)}`;
     const heads = ['cause', '>changes', '>available', '>held'];
     output.text(tableText({ title, heads, rows, limit: rows.length }));

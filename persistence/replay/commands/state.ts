@@ -75,7 +75,8 @@ export async function state(request: StateRequest): Promise<ExitStatus> {
 }
 
 function checkRequest({ userId, market }: StateRequest, view: StateView): void {
-  if (userId !== null && userId > view.userCount) throw unknownUser(userId, view.userCount, view.sequence);
+  if (userId !== null && userId > view.userCount)
+    throw unknownUser(userId, view.userCount, view.sequence);
   if (market !== null && !view.hasMarket)
     throw new UsageError(
       `there is no market ${market} at sequence ${view.sequence}: it has not opened yet or is fully paid out`,

@@ -12,7 +12,12 @@ import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/forma
 import { FolderDisturbed } from '../../journal/read-only.js';
 import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
 import { ExitStatus, UsageError } from '../input/errors.js';
-import { checkFolder, type Progress, replayJournal, type Visitor } from '../input/replay-journal.js';
+import {
+  checkFolder,
+  type Progress,
+  replayJournal,
+  type Visitor,
+} from '../input/replay-journal.js';
 import { type Finding, findingOf, findingText } from '../output/findings.js';
 import { type JsonValue, timeText } from '../output/json-values.js';
 import { type Output, tableText } from '../output/output.js';
@@ -116,7 +121,8 @@ class Verification implements Visitor {
     const refusal = await journalErrorOf(this.judge());
     const damage = await journalErrorOf(this.replayAll());
     if (refusal !== null) this.findings.push(findingOf(refusal));
-    if (damage !== null && damage.message !== refusal?.message) this.findings.push(findingOf(damage));
+    if (damage !== null && damage.message !== refusal?.message)
+      this.findings.push(findingOf(damage));
     return damage === null && (refusal === null || refusal instanceof UnmarkedJournal);
   }
 
@@ -151,7 +157,11 @@ class Verification implements Visitor {
     }
     history.finish(this.position.sequence, journalIsWhole);
     this.findings.push(...history.findings);
-    return { sequence: history.sequence, good: history.findings.length === 0, entries: history.entries };
+    return {
+      sequence: history.sequence,
+      good: history.findings.length === 0,
+      entries: history.entries,
+    };
   }
 }
 
@@ -188,7 +198,8 @@ function reportObject(report: Report): JsonValue {
 
 function reportText(report: Report): string {
   const { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings } = report;
-  const upTo = sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
+  const upTo =
+    sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
   const rows = [
     [
       JOURNAL_FILE,
@@ -207,7 +218,9 @@ function reportText(report: Report): string {
 }
 
 function snapshotRow({ snapshot, problem, compared }: SnapshotVerdict): string[] {
-  const outcome = compared ? 'matches the replay' : 'whole, but not compared: the journal ends before it';
+  const outcome = compared
+    ? 'matches the replay'
+    : 'whole, but not compared: the journal ends before it';
   const at = `sequence ${snapshot.sequence}`;
   const row = problem === null ? ['good', `${at}, ${outcome}`] : ['DAMAGED', `${at}, ${problem}`];
   return [`snapshots/${snapshot.name}`, ...row];
@@ -218,5 +231,9 @@ function historyRow({ sequence, good, entries }: HistoryVerdict): string[] {
     entries === null
       ? 'not compared: the journal is damaged before the end of the history'
       : `${entries} entries match the replay`;
-  return [HISTORY_FILE, good ? 'good' : 'DAMAGED', good ? `sequence ${sequence}, ${compared}` : 'see below'];
+  return [
+    HISTORY_FILE,
+    good ? 'good' : 'DAMAGED',
+    good ? `sequence ${sequence}, ${compared}` : 'see below',
+  ];
 }

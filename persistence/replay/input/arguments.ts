@@ -33,12 +33,24 @@ export function parsePoint(text: string): Point {
 function isoTime(text: string): number | null {
   const parts = ISO_TIME.exec(text);
   if (parts === null) return null;
-  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '0', zone = 'Z'] = parts;
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour = '00',
+    minute = '00',
+    second = '00',
+    fraction = '0',
+    zone = 'Z',
+  ] = parts;
   const millisecond = fraction.padEnd(3, '0');
   const utc = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}Z`);
   // Date turns 30 February into the 1st or 2nd of March.
   const isReal = !Number.isNaN(utc.getTime()) && utc.getUTCDate() === Number(day) && hour !== '24';
-  const atMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}${zone}`);
+  const atMs = Date.parse(
+    `${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}${zone}`,
+  );
   return isReal && atMs >= 0 && atMs <= MAX_TIME_MS ? atMs : null;
 }
 
@@ -51,13 +63,15 @@ export function parseUser(text: string): number {
 
 /** Returns the name. Only an engine that has the asset can turn it into a number. */
 export function parseMarket(text: string): string {
-  if (!isMarketName(text)) throw new UsageError(`"${text}" is not a market id (such as btc-15m-1763700300)`);
+  if (!isMarketName(text))
+    throw new UsageError(`"${text}" is not a market id (such as btc-15m-1763700300)`);
   return text;
 }
 
 /** 0 means no limit. */
 export function parseLimit(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`"${text}" is not a number of rows (0 for all)`);
+  if (!/^\d{1,9}$/.test(text))
+    throw new UsageError(`"${text}" is not a number of rows (0 for all)`);
   return Number(text) === 0 ? Number.POSITIVE_INFINITY : Number(text);
 }
 
@@ -68,6 +82,9 @@ export function unknownUser(userId: number, userCount: number, sequence: number)
 
 /** @throws UsageError for a sequence beyond the end; `endSequence` null: the end is unknown. */
 export function checkPoint(point: Point | null, endSequence: number | null): void {
-  if (point === null || endSequence === null || 'atMs' in point || point.sequence <= endSequence) return;
-  throw new UsageError(`sequence ${point.sequence} is beyond the end: the journal ends at ${endSequence}`);
+  if (point === null || endSequence === null || 'atMs' in point || point.sequence <= endSequence)
+    return;
+  throw new UsageError(
+    `sequence ${point.sequence} is beyond the end: the journal ends at ${endSequence}`,
+  );
 }

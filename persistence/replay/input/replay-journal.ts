@@ -86,7 +86,9 @@ export async function checkFolder(folder: string): Promise<void> {
   if (stats === undefined) throw new UsageError(`there is no folder ${folder}`);
   if (!stats.isDirectory()) throw new UsageError(`${folder} is not a folder`);
   if (await findJournal(folder)) return;
-  throw new UsageError(`${folder} holds no journal (${JOURNAL_FILE}). Name the data folder of the exchange.`);
+  throw new UsageError(
+    `${folder} holds no journal (${JOURNAL_FILE}). Name the data folder of the exchange.`,
+  );
 }
 
 /** null: the end is damaged. The replay then finds the first damage, which may come earlier. */

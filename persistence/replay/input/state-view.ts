@@ -43,7 +43,8 @@ export interface StateViewFilter {
 export function stateViewOf(engine: Engine, { userId, market }: StateViewFilter): StateView {
   const marketId = market === null ? null : marketIdNumber(engine, market);
   const isWanted = (id: number) => marketId === null || id === marketId;
-  const userIds = userId === null ? Array.from({ length: engine.userCount }, (_, i) => i + 1) : [userId];
+  const userIds =
+    userId === null ? Array.from({ length: engine.userCount }, (_, i) => i + 1) : [userId];
   const known = userIds.filter((id) => id <= engine.userCount);
   return {
     sequence: engine.sequence,

@@ -14,7 +14,12 @@ import {
 } from '../../../engine/interface/domain.js';
 import type { EVENT_FIELDS, EventName, EventRecord } from '../../../engine/interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../../engine/interface/limits.js';
-import { marketIdText, outcomeName, resolutionName, sideName } from '../../../engine/interface/notation.js';
+import {
+  marketIdText,
+  outcomeName,
+  resolutionName,
+  sideName,
+} from '../../../engine/interface/notation.js';
 import {
   FIRST_OPERATION,
   nextOperation,
@@ -98,7 +103,10 @@ export function eventObject(event: EventRecord, names: Names): JsonValue {
   for (const [field, value] of Object.entries(event)) {
     if (typeof value === 'string') continue;
     if (field === 'reason') {
-      fields.push([field, event.type === 'pointsCredited' ? pointsReason(value) : cancelReason(value)]);
+      fields.push([
+        field,
+        event.type === 'pointsCredited' ? pointsReason(value) : cancelReason(value),
+      ]);
       continue;
     }
     const [name, toJson] = EVENT_JSON[field as keyof typeof EVENT_JSON];
@@ -150,7 +158,10 @@ export function commandObject(command: Command, names: Names): JsonValue {
     fields.push([name, toJson(value as never, names)]);
   }
   if (command.kind === 'batch') {
-    fields.push(['operations', command.operations.map((operation) => commandObject(operation, names))]);
+    fields.push([
+      'operations',
+      command.operations.map((operation) => commandObject(operation, names)),
+    ]);
   }
   return Object.fromEntries(fields);
 }
@@ -171,7 +182,8 @@ export function answerOf(engine: Engine, command: Command): Answer {
   const { values } = engine.result;
   const code = CODES[values[ResultHead.code]!]!;
   const isBatch = command.kind === 'batch' && code === 'ok';
-  const short = code === 'insufficient_balance' ? dollars : code === 'insufficient_shares' ? shares : null;
+  const short =
+    code === 'insufficient_balance' ? dollars : code === 'insufficient_shares' ? shares : null;
   return {
     code,
     replayed: engine.replayed,
@@ -191,7 +203,13 @@ function operationCodes(values: Float64Array): string[] {
   return codes;
 }
 
-export function answerObject({ code, replayed, operationCodes, required, available }: Answer): JsonValue {
+export function answerObject({
+  code,
+  replayed,
+  operationCodes,
+  required,
+  available,
+}: Answer): JsonValue {
   return { code, replayed, operationCodes, required, available };
 }
 

@@ -4,7 +4,11 @@
 import type { Buy, Command, Sell } from '../../../engine/interface/commands.js';
 import { Side, TimeInForce } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
-import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../../engine/interface/limits.js';
+import {
+  MAX_ORDER_LOTS,
+  MAX_PRICE_TICKS,
+  MIN_PRICE_TICKS,
+} from '../../../engine/interface/limits.js';
 import {
   lotsText,
   microsText,
@@ -12,7 +16,14 @@ import {
   resolutionName,
   ticksText,
 } from '../../../engine/interface/notation.js';
-import { type Answer, cancelReason, marketName, type Names, pointsReason, symbolOf } from './command-json.js';
+import {
+  type Answer,
+  cancelReason,
+  marketName,
+  type Names,
+  pointsReason,
+  symbolOf,
+} from './command-json.js';
 import { Decimal, type JsonValue, timeText } from './json-values.js';
 
 /** "$1,234.50": at least two decimals, at most six. */
@@ -69,8 +80,10 @@ export function commandText(command: Command, names: Names): string {
     case 'observePrice':
       return `observePrice ${symbolOf(command.asset, names)} ${dollarsText(command.priceMicros)} of ${timeText(command.observedAtMs)}`;
     case 'register': {
-      const grant = command.grantMicros === 0 ? '' : `, starts with ${dollarsText(command.grantMicros)}`;
-      const referral = command.referralCode === '' ? '' : `, referral code ${quoted(command.referralCode)}`;
+      const grant =
+        command.grantMicros === 0 ? '' : `, starts with ${dollarsText(command.grantMicros)}`;
+      const referral =
+        command.referralCode === '' ? '' : `, referral code ${quoted(command.referralCode)}`;
       return `register ${quoted(command.username)}${grant}${referral}${ofPartnerText(command.partner)}`;
     }
     case 'setCredential':
@@ -114,10 +127,17 @@ function orderCommandText(order: Buy | Sell): string {
 }
 
 /** The code, with its details. */
-export function answerText({ code, replayed, operationCodes, required, available }: Answer): string {
+export function answerText({
+  code,
+  replayed,
+  operationCodes,
+  required,
+  available,
+}: Answer): string {
   const repeated = replayed ? ' (replayed answer to an earlier command)' : '';
   const operations = operationCodes.length === 0 ? '' : ` (${operationCodes.join(', ')})`;
-  const shortage = required === null ? '' : ` (needs ${valueText(required)}, has ${valueText(available)})`;
+  const shortage =
+    required === null ? '' : ` (needs ${valueText(required)}, has ${valueText(available)})`;
   return `${code}${operations}${shortage}${repeated}`;
 }
 
@@ -164,7 +184,8 @@ function eventDetail(event: EventRecord, names: Names): string {
     case 'positionSettled':
       return `u${event.userId} in ${marketName(event.marketId, names)}: ${lotsText(event.upLots)} UP, ${lotsText(event.downLots)} DOWN, payout ${dollarsText(event.payoutMicros)}, refund ${dollarsText(event.refundMicros)}, profit ${dollarsText(event.profitMicros)}`;
     case 'claimed': {
-      const refund = event.refundMicros === 0 ? '' : ` and ${dollarsText(event.refundMicros)} of fees`;
+      const refund =
+        event.refundMicros === 0 ? '' : ` and ${dollarsText(event.refundMicros)} of fees`;
       return `${dollarsText(event.payoutMicros)}${refund} to u${event.userId} for ${lotsText(event.lots)} in ${marketName(event.marketId, names)}${event.automatic === 1 ? ' (automatic)' : ''}`;
     }
     case 'pointsCredited':
@@ -211,7 +232,13 @@ function tradeText(trade: EventRecord<'trade'>, names: Names): string {
 }
 
 /** "u3 (o9) buys UP at 0.4" */
-function partText(userId: number, orderId: number, side: number, outcome: number, upTicks: number): string {
+function partText(
+  userId: number,
+  orderId: number,
+  side: number,
+  outcome: number,
+  upTicks: number,
+): string {
   const ticks = outcomeName(outcome) === 'UP' ? upTicks : 1_000 - upTicks;
   const verb = side === Side.BUY ? 'buys' : 'sells';
   return `u${userId} (o${orderId}) ${verb} ${outcomeName(outcome)} at ${ticksText(ticks)}`;

@@ -30,7 +30,9 @@ export function jsonText(value: JsonValue): string {
   if (value instanceof Decimal) return value.text;
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (isList(value)) return `[${value.map(jsonText).join(',')}]`;
-  const fields = Object.entries(value).map(([name, field]) => `${JSON.stringify(name)}:${jsonText(field)}`);
+  const fields = Object.entries(value).map(
+    ([name, field]) => `${JSON.stringify(name)}:${jsonText(field)}`,
+  );
   return `{${fields.join(',')}}`;
 }
 

@@ -79,7 +79,9 @@ export function tableText({ title, heads, rows, limit }: TableText): string {
     style: { head: [], border: [], compact: true },
   });
   for (const row of shown) {
-    table.push(row.map((cell, i) => (isNumber[i] ? cell + ' '.repeat(places[i]! - placesOf(cell)) : cell)));
+    table.push(
+      row.map((cell, i) => (isNumber[i] ? cell + ' '.repeat(places[i]! - placesOf(cell)) : cell)),
+    );
   }
   const hidden = rows.length - shown.length;
   const more = hidden === 0 ? '' : `(${hidden} more; --limit 0 shows all)\n`;

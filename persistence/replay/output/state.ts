@@ -148,11 +148,24 @@ export function stateText(view: StateView, names: Names, limit: number): string 
     table(
       'Assets',
       ['asset', '>price'],
-      view.assets.map(({ asset, priceMicros }) => [symbolOf(asset, names), dollarsOrDash(priceMicros)]),
+      view.assets.map(({ asset, priceMicros }) => [
+        symbolOf(asset, names),
+        dollarsOrDash(priceMicros),
+      ]),
     ),
     table(
       'Users',
-      ['user', 'name', 'partner', '>available', '>held', '>total', '>volume', '>realized profit', '>trades'],
+      [
+        'user',
+        'name',
+        'partner',
+        '>available',
+        '>held',
+        '>total',
+        '>volume',
+        '>realized profit',
+        '>trades',
+      ],
       richestFirst.map((user) => [
         `u${user.userId}`,
         user.username,

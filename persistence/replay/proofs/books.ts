@@ -148,7 +148,11 @@ export class Books {
     expect('held funds of users', funds.heldMicros, this.heldMicros);
     expect('stakes in the vault', funds.stakedMicros, this.stakedMicros);
     expect('treasury', funds.treasuryMicros, this.treasuryMicros);
-    expect('deposits less withdrawals', funds.netDepositsMicros, this.depositedMicros - this.withdrawnMicros);
+    expect(
+      'deposits less withdrawals',
+      funds.netDepositsMicros,
+      this.depositedMicros - this.withdrawnMicros,
+    );
     const pots = Object.entries(funds).filter(([name]) => name !== 'netDepositsMicros');
     const sum = pots.reduce((total, [, micros]) => total + micros, 0);
     if (sum !== funds.netDepositsMicros) {
@@ -179,7 +183,8 @@ export class Books {
       problems.push("the markets' collateral does not add up to the total");
     if (escrow !== funds.feeEscrowMicros)
       problems.push("the markets' fee escrow does not add up to the total");
-    const yieldDue = this.vaultSharesMicros + unshared - this.yieldPaidMicros - this.vaultRemainderMicros;
+    const yieldDue =
+      this.vaultSharesMicros + unshared - this.yieldPaidMicros - this.vaultRemainderMicros;
     if (yieldDue !== funds.yieldDueMicros) {
       problems.push(
         `yield due: ${dollarsText(funds.yieldDueMicros)}, but the events give ${dollarsText(yieldDue)}`,
@@ -217,7 +222,8 @@ export class Books {
 
   private market(marketId: number): MarketBook {
     const market = this.markets.get(marketId);
-    if (market === undefined) throw new Error(`an event names the market ${marketId}, which never opened`);
+    if (market === undefined)
+      throw new Error(`an event names the market ${marketId}, which never opened`);
     return market;
   }
 
@@ -263,7 +269,10 @@ function marketProblem(engine: Engine, book: MarketBook): string | null {
   if (held === null || view === null) return 'the engine has removed it before it was closed';
   if (held.collateralMicros !== book.collateralMicros)
     return `collateral is ${dollarsText(held.collateralMicros)}, but the events give ${dollarsText(book.collateralMicros)}`;
-  if (book.resolution === Resolution.NONE && book.collateralMicros !== view.openInterestLots * MICROS_PER_SET)
+  if (
+    book.resolution === Resolution.NONE &&
+    book.collateralMicros !== view.openInterestLots * MICROS_PER_SET
+  )
     return 'collateral is not the value of its complete sets';
   const unsharedMicros = book.escrowMicros - held.feeEscrowMicros;
   const mayBeUnshared = book.resolution !== Resolution.NONE && !book.feesShared;
@@ -277,7 +286,8 @@ function closedProblem(book: MarketBook): string | null {
     return `it was closed with collateral of ${dollarsText(book.collateralMicros)}`;
   if (book.escrowMicros !== 0)
     return `it was closed with fees of ${dollarsText(book.escrowMicros)} in escrow`;
-  const shared = book.vaultMicros + book.referrersMicros + book.treasuryMicros + book.refundedMicros;
+  const shared =
+    book.vaultMicros + book.referrersMicros + book.treasuryMicros + book.refundedMicros;
   if (shared !== book.feesMicros)
     return `fees of ${dollarsText(book.feesMicros)} were paid, but ${dollarsText(shared)} were shared or refunded`;
   const paid = book.claimedMicros + book.automaticMicros;

@@ -39,7 +39,8 @@ export class HistoryComparison {
   sequence = 0;
   private readonly projection: Projection;
   /** Runs at the exit of the process, too. */
-  private readonly removeTemporary = (): void => rmSync(this.temporary, { recursive: true, force: true });
+  private readonly removeTemporary = (): void =>
+    rmSync(this.temporary, { recursive: true, force: true });
   private inTransaction = false;
   private isDone = false;
 
@@ -126,8 +127,12 @@ export class HistoryComparison {
   }
 
   private async readSequence(): Promise<void> {
-    const rows = await query<{ sequence: number }>(this.history.database, 'SELECT sequence FROM progress');
-    if (rows.length !== 1) throw new Error(`the table progress has ${rows.length} rows instead of one`);
+    const rows = await query<{ sequence: number }>(
+      this.history.database,
+      'SELECT sequence FROM progress',
+    );
+    if (rows.length !== 1)
+      throw new Error(`the table progress has ${rows.length} rows instead of one`);
     this.sequence = rows[0]!.sequence;
   }
 
@@ -161,7 +166,10 @@ export class HistoryComparison {
         await query(database, 'PRAGMA user_version'),
         await query(database, 'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL'),
       ]);
-    const [found, expected] = [await schemaOf(this.history.database), await schemaOf(this.store.database)];
+    const [found, expected] = [
+      await schemaOf(this.history.database),
+      await schemaOf(this.store.database),
+    ];
     if (found !== expected) this.find('sqlite_schema', 'its tables are not those of this version');
   }
 

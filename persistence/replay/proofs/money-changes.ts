@@ -46,9 +46,13 @@ export function changesOf(event: EventRecord): MoneyChange[] {
     case 'withdrawn':
       return available(event.userId, 'withdrawal', 0 - event.amountMicros);
     case 'orderRested':
-      return event.side === Side.BUY ? [hold(event, 'hold', event.sizeLots * event.priceTicks)] : [];
+      return event.side === Side.BUY
+        ? [hold(event, 'hold', event.sizeLots * event.priceTicks)]
+        : [];
     case 'orderCancelled':
-      return event.side === Side.BUY ? [hold(event, 'release', 0 - event.sizeLots * event.priceTicks)] : [];
+      return event.side === Side.BUY
+        ? [hold(event, 'release', 0 - event.sizeLots * event.priceTicks)]
+        : [];
     case 'trade':
       return changesOfTrade(event);
     case 'claimed': {
@@ -98,8 +102,18 @@ function changesOfTrade(trade: EventRecord<'trade'>): MoneyChange[] {
   const fee = available(trade.takerId, 'fee', 0 - trade.feeMicros);
   const maker: MoneyChange =
     trade.makerSide === Side.BUY
-      ? { userId: trade.makerId, cause: 'bought as maker', availableMicros: 0, heldMicros: 0 - makerMicros }
-      : { userId: trade.makerId, cause: 'sold as maker', availableMicros: makerMicros, heldMicros: 0 };
+      ? {
+          userId: trade.makerId,
+          cause: 'bought as maker',
+          availableMicros: 0,
+          heldMicros: 0 - makerMicros,
+        }
+      : {
+          userId: trade.makerId,
+          cause: 'sold as maker',
+          availableMicros: makerMicros,
+          heldMicros: 0,
+        };
   return [...taker, ...fee, maker];
 }
 

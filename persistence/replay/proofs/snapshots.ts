@@ -44,7 +44,8 @@ export class SnapshotComparison {
    * At the end of the journal. A snapshot that is ahead of it fails the judgement of the folder.
    */
   finish(): void {
-    for (const snapshot of this.waiting.splice(0)) this.judge(snapshot, false, () => ownProblem(snapshot));
+    for (const snapshot of this.waiting.splice(0))
+      this.judge(snapshot, false, () => ownProblem(snapshot));
   }
 
   /**
@@ -73,7 +74,11 @@ export class SnapshotComparison {
   }
 }
 
-function problemWith(snapshot: SnapshotName, engine: Engine, position: JournalPosition): string | null {
+function problemWith(
+  snapshot: SnapshotName,
+  engine: Engine,
+  position: JournalPosition,
+): string | null {
   const { header, pieces } = takeSnapshot(engine, position);
   const expected = [encodeSnapshotHeader(header), ...pieces];
   const hash = createHash('sha256');
@@ -81,7 +86,9 @@ function problemWith(snapshot: SnapshotName, engine: Engine, position: JournalPo
   const differsAt = firstDifference(snapshot.path, [...expected, hash.digest()]);
   if (differsAt === null) return null;
   // The file's own damage says more than the first differing byte.
-  return ownProblem(snapshot) ?? `it is whole, but differs from the replay from byte ${differsAt} on`;
+  return (
+    ownProblem(snapshot) ?? `it is whole, but differs from the replay from byte ${differsAt} on`
+  );
 }
 
 /** Checks the file by itself; null: no problem. */
@@ -94,7 +101,8 @@ function ownProblem({ path, sequence }: SnapshotName): string | null {
   } catch (error) {
     if (error instanceof SnapshotError) return error.message;
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== undefined && code !== 'ENOENT') return `it cannot be read: ${(error as Error).message}`;
+    if (code !== undefined && code !== 'ENOENT')
+      return `it cannot be read: ${(error as Error).message}`;
     throw error;
   }
 }

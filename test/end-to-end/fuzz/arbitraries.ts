@@ -1,6 +1,7 @@
 /**
- * Random values that fit a JSON Schema, for the schemas that the contract has: fast-check arbitraries, made from the schema
- * alone. A keyword that is not known here is an error, so that none is passed over in silence.
+ * Random values that fit a JSON Schema, for the schemas that the contract has: fast-check
+ * arbitraries, made from the schema alone. A keyword that is not known here is an error, so that
+ * none is passed over in silence.
  */
 import fc from 'fast-check';
 import type { JsonSchema, OpenApiDocument } from '../../../gateway/contract/openapi.js';
@@ -24,7 +25,10 @@ const KNOWN = new Set([
   ...['minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'multipleOf'],
 ]);
 
-/** From so many times the smallest value on, values are spread over their magnitudes, small ones as often as large ones. */
+/**
+ * From so many times the smallest value on, values are spread over their magnitudes, small ones as
+ * often as large ones.
+ */
 const WIDE = 100_000;
 
 export class Arbitraries {
@@ -42,7 +46,8 @@ export class Arbitraries {
     if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
     if (schema.type === 'object') return this.object(schema);
     const choices = schema.oneOf ?? schema.anyOf;
-    if (choices !== undefined) return fc.oneof(...choices.map((choice) => this.of(choice as JsonSchema)));
+    if (choices !== undefined)
+      return fc.oneof(...choices.map((choice) => this.of(choice as JsonSchema)));
     if (schema.type === 'array') return this.array(schema);
     if (schema.type === 'string') return text(schema);
     if (schema.type === 'boolean') return fc.boolean();
@@ -57,13 +62,17 @@ export class Arbitraries {
       Object.entries(properties).map(([name, property]) => [name, this.of(property as JsonSchema)]),
     );
     const values = fc.record(model, { requiredKeys: required, noNullPrototype: true });
-    const hasRules = schema.oneOf !== undefined || schema.allOf !== undefined || schema.not !== undefined;
+    const hasRules =
+      schema.oneOf !== undefined || schema.allOf !== undefined || schema.not !== undefined;
     return hasRules ? values.filter((value) => this.fits(schema, value)) : values;
   }
 
   private array({ items, minItems = 0, maxItems = 10 }: JsonSchema): fc.Arbitrary<unknown> {
     const entry = this.of(items as JsonSchema);
-    const few = fc.array(entry, { minLength: minItems, maxLength: Math.min(maxItems, minItems + 4) });
+    const few = fc.array(entry, {
+      minLength: minItems,
+      maxLength: Math.min(maxItems, minItems + 4),
+    });
     const many = fc.array(entry, { minLength: minItems, maxLength: maxItems, size: 'max' });
     return fc.oneof({ weight: 9, arbitrary: few }, { weight: 1, arbitrary: many });
   }
@@ -76,16 +85,27 @@ function text({ pattern, minLength = 0, maxLength = 40 }: JsonSchema): fc.Arbitr
 }
 
 /** Counted in steps, so that they are decimals of so many places. */
-function number({ type, minimum, exclusiveMinimum, maximum, multipleOf }: JsonSchema): fc.Arbitrary<number> {
+function number({
+  type,
+  minimum,
+  exclusiveMinimum,
+  maximum,
+  multipleOf,
+}: JsonSchema): fc.Arbitrary<number> {
   const step = multipleOf ?? (type === 'integer' ? 1 : 0.001);
   const places = Math.max(0, Math.round(-Math.log10(step)));
-  const smallest = Math.max(Math.round((minimum ?? 0) / step), exclusiveMinimum === undefined ? 0 : 1);
+  const smallest = Math.max(
+    Math.round((minimum ?? 0) / step),
+    exclusiveMinimum === undefined ? 0 : 1,
+  );
   const largest = Math.round((maximum ?? 1_000_000) / step);
   const within = (most: number) => fc.integer({ min: smallest, max: Math.max(smallest, most) });
   const steps =
     largest / Math.max(smallest, 1) < WIDE
       ? within(largest)
-      : fc.integer({ min: 1, max: Math.floor(Math.log10(largest)) }).chain((digits) => within(10 ** digits));
+      : fc
+          .integer({ min: 1, max: Math.floor(Math.log10(largest)) })
+          .chain((digits) => within(10 ** digits));
   const edges = fc.constantFrom(smallest, largest);
   return fc
     .oneof({ weight: 19, arbitrary: steps }, { weight: 1, arbitrary: edges })

@@ -1,4 +1,7 @@
-/** From a plan to a request that makes sense: somebody's, with a credential, in markets and of orders that there are. */
+/**
+ * From a plan to a request that makes sense: somebody's, with a credential, in markets and of
+ * orders that there are.
+ */
 import type { Random } from '../../../bench/workload/random.js';
 import type { Plan } from './plans.js';
 import type { Holding, Order, Person, World } from './world.js';
@@ -142,7 +145,9 @@ export class Drafting {
     return this.market(template.endsWith('/claim'));
   }
 
-  /** Orders go to markets that take them, claims to those that pay; sometimes the other way round. */
+  /**
+   * Orders go to markets that take them, claims to those that pay; sometimes the other way round.
+   */
   private market(isClaim: boolean): string | null {
     const { world, random } = this;
     const usual = isClaim ? world.resolved : world.active;
@@ -159,7 +164,8 @@ export class Drafting {
     const fields: Plan['query'] = rest;
     if (plan.template.endsWith('/quote')) {
       // The document says in words which of the two goes with which side.
-      const [needed, refused] = fields.side === 'SELL' ? ['shares', 'amount'] : ['amount', 'shares'];
+      const [needed, refused] =
+        fields.side === 'SELL' ? ['shares', 'amount'] : ['amount', 'shares'];
       fields[needed!] ??= 1;
       delete fields[refused!];
     }

@@ -1,9 +1,15 @@
 /**
- * Plans of random requests, made from the contract alone: an operation of it, and values that fit its schemas. Who asks, and
- * which markets, orders and deposits there are to ask for, is filled in when the request is made.
+ * Plans of random requests, made from the contract alone: an operation of it, and values that fit
+ * its schemas. Who asks, and which markets, orders and deposits there are to ask for, is filled in
+ * when the request is made.
  */
 import fc from 'fast-check';
-import type { JsonSchema, OpenApiDocument, Operation, Parameter } from '../../../gateway/contract/openapi.js';
+import type {
+  JsonSchema,
+  OpenApiDocument,
+  Operation,
+  Parameter,
+} from '../../../gateway/contract/openapi.js';
 import { operationsOf } from '../../gateway/contract/check.js';
 import { Arbitraries, type Fits } from './arbitraries.js';
 
@@ -14,7 +20,13 @@ export interface Plan {
   template: string;
   operation: Operation;
   path: Record<string, string>;
-  query: { [name: string]: unknown; cursor?: unknown; asset?: unknown; userId?: unknown; side?: unknown };
+  query: {
+    [name: string]: unknown;
+    cursor?: unknown;
+    asset?: unknown;
+    userId?: unknown;
+    side?: unknown;
+  };
   /** Headers that the document tells of. */
   headers: Record<string, unknown>;
   /** undefined: the request has none. */
@@ -23,7 +35,10 @@ export interface Plan {
   seed: number;
 }
 
-/** How often an operation is used: trading most, what hashes a password seldom. A deposit must live for a while to earn. */
+/**
+ * How often an operation is used: trading most, what hashes a password seldom. A deposit must live
+ * for a while to earn.
+ */
 function weightOf(template: string, method: string): number {
   if (template.startsWith('/auth/')) return template === '/auth/session' ? 4 : 1;
   if (/\/(buy|sell|batch)$/.test(template)) return 40;
@@ -51,8 +66,12 @@ function planOf(
   const { parameters = [], requestBody } = fixed.operation;
   const group = (place: Parameter['in']) => {
     const ofPlace = parameters.filter((parameter) => parameter.in === place);
-    const model = Object.fromEntries(ofPlace.map(({ name, schema }) => [name, arbitraries.of(schema)]));
-    const requiredKeys = ofPlace.filter(({ required }) => required === true).map(({ name }) => name);
+    const model = Object.fromEntries(
+      ofPlace.map(({ name, schema }) => [name, arbitraries.of(schema)]),
+    );
+    const requiredKeys = ofPlace
+      .filter(({ required }) => required === true)
+      .map(({ name }) => name);
     return fc.record(model, { requiredKeys, noNullPrototype: true });
   };
   const body =

@@ -1,6 +1,7 @@
 /**
- * Ways to spoil a request: values of another type or size, fields that are missing or unknown, bodies that are no JSON, other
- * content types and methods, ids and credentials of somebody else or of nobody. Each says whether the request can still succeed.
+ * Ways to spoil a request: values of another type or size, fields that are missing or unknown,
+ * bodies that are no JSON, other content types and methods, ids and credentials of somebody else or
+ * of nobody. Each says whether the request can still succeed.
  */
 import { createHmac } from 'node:crypto';
 import type { Random } from '../../../bench/workload/random.js';
@@ -17,7 +18,9 @@ export interface Spoiling {
   random: Random;
 }
 
-/** Changes the draft. True: it cannot succeed now; false: it may; null: this cannot be done to it. */
+/**
+ * Changes the draft. True: it cannot succeed now; false: it may; null: this cannot be done to it.
+ */
 type Spoil = (draft: Draft, spoiling: Spoiling) => boolean | null;
 
 const ODD_VALUES: readonly unknown[] = [
@@ -128,7 +131,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
 /** What stands in the plan's document about the request as it is. */
 const takesBody = ({ plan }: Spoiling) => plan.operation.requestBody !== undefined;
 const checksQuery = ({ plan }: Spoiling) => plan.operation.responses['400'] !== undefined;
-const needsUser = ({ plan }: Spoiling) => needs(plan, 'userToken') && !plan.operation.security.some(isEmpty);
+const needsUser = ({ plan }: Spoiling) =>
+  needs(plan, 'userToken') && !plan.operation.security.some(isEmpty);
 const checksUser = ({ plan }: Spoiling) => needs(plan, 'userToken');
 const needsPartner = ({ plan }: Spoiling) =>
   needs(plan, 'partnerKey') && !plan.operation.security.some(isEmpty);
@@ -208,7 +212,8 @@ const oddNumber: Spoil = (draft, spoiling) => {
   const numbers = [...text.matchAll(/(?<=\w":)\d[\d.e+-]*(?=[,}])/g)];
   if (numbers.length === 0) return null;
   const { index, 0: found } = spoiling.random.pick(numbers);
-  draft.raw = text.slice(0, index) + spoiling.random.pick(ODD_NUMBERS) + text.slice(index + found.length);
+  draft.raw =
+    text.slice(0, index) + spoiling.random.pick(ODD_NUMBERS) + text.slice(index + found.length);
   return true;
 };
 
@@ -335,7 +340,10 @@ const noCredential: Spoil = (draft, spoiling) => {
 const badToken: Spoil = (draft, spoiling) => {
   const { world, random } = spoiling;
   withoutCredential(draft);
-  const tokens = [...forgedTokens(draft.person.userId, draft.person.token), ...world.revoked.slice(-5)];
+  const tokens = [
+    ...forgedTokens(draft.person.userId, draft.person.token),
+    ...world.revoked.slice(-5),
+  ];
   const token = random.pick(tokens);
   if (random.chance(0.5)) draft.headers['x-user-token'] = token;
   else draft.headers.cookie = `service-session=${token}`;

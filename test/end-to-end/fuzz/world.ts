@@ -1,6 +1,6 @@
 /**
- * What a random client has learned from the exchange's answers: its users, the markets, and what each user
- * has there: orders, deposits, shares, and cursors of pages not yet read.
+ * What a random client has learned from the exchange's answers: its users, the markets, and what
+ * each user has there: orders, deposits, shares, and cursors of pages not yet read.
  */
 
 export interface Person {
@@ -46,7 +46,8 @@ interface Request {
 }
 
 /** Of a success. */
-// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field, and the contract has checked their types
+// checked their types
+// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field, and the contract has
 type Success = any;
 
 const PEOPLE_MAX = 60;
@@ -70,10 +71,13 @@ export class World {
 
   /** Takes note of which markets there are, and forgets what was in those that ended. */
   seeMarkets(markets: readonly { id: string; status: string }[]): void {
-    const ids = (status: string) => markets.filter((market) => market.status === status).map(({ id }) => id);
+    const ids = (status: string) =>
+      markets.filter((market) => market.status === status).map(({ id }) => id);
     [this.active, this.ended, this.resolved] = [ids('active'), ids('ended'), ids('resolved')];
     for (const list of [this.orders, this.holdings]) {
-      const live = (list as { marketId: string }[]).filter(({ marketId }) => this.active.includes(marketId));
+      const live = (list as { marketId: string }[]).filter(({ marketId }) =>
+        this.active.includes(marketId),
+      );
       list.splice(0, list.length, ...(live as never[]));
     }
   }
@@ -90,7 +94,8 @@ export class World {
 
   private learnReceipt({ userId, marketId, orderId, depositId, status, position }: Success): void {
     if (status === 'resting') remember(this.orders, { userId, marketId, orderId });
-    if (status === 'active' && depositId !== undefined) remember(this.deposits, { userId, depositId });
+    if (status === 'active' && depositId !== undefined)
+      remember(this.deposits, { userId, depositId });
     if (status === 'closed') forget(this.deposits, (deposit) => deposit.depositId === depositId);
     if (status === 'cancelled') forget(this.orders, (order) => order.orderId === orderId);
     if (position === undefined) return;
@@ -107,7 +112,8 @@ export class World {
   private meet({ body, headers }: Request, { userId, token }: Success): void {
     const { username, password } = body as Person;
     const isPartners = (headers.authorization ?? '') !== '';
-    if (this.people.length < PEOPLE_MAX) this.people.push({ userId, username, password, token, isPartners });
+    if (this.people.length < PEOPLE_MAX)
+      this.people.push({ userId, username, password, token, isPartners });
   }
 
   private changeToken({ person, body }: Request, token: string): void {

@@ -1,9 +1,10 @@
 /**
- * A client of an exchange that is killed again and again: it trades on one connection, one request at a time, writes down
- * what it sent and what it was answered, and after each restart finds out what became of the request that got no answer.
+ * A client of an exchange that is killed again and again: it trades on one connection, one request
+ * at a time, writes down what it sent and what it was answered, and after each restart finds out
+ * what became of the request that got no answer.
  *
- * Always holds: every attempt has a mark by which it is found in the journal again (orders carry it as their
- * validUntilMs); an attempt is sent a second time only under its idempotency key.
+ * Always holds: every attempt has a mark by which it is found in the journal again (orders carry it
+ * as their validUntilMs); an attempt is sent a second time only under its idempotency key.
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
@@ -54,13 +55,19 @@ export interface Floor {
   attempts: number;
 }
 
-/** Orders are valid until about the end of the calendar that the API knows; the milliseconds before it are the marks. */
+/**
+ * Orders are valid until about the end of the calendar that the API knows; the milliseconds before
+ * it are the marks.
+ */
 const LAST_MS = 8_640_000_000_000;
 /** Of the marks of cancels and claims. */
 const CANCEL = 'cancel:';
 const CLAIM = 'claim:';
 const LOST = ['UND_ERR_SOCKET', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE'];
-/** So many of a user's last keyed attempts are sent again after each restart, if they are not older than half a key's life. */
+/**
+ * So many of a user's last keyed attempts are sent again after each restart, if they are not older
+ * than half a key's life.
+ */
 const SENT_AGAIN = 3;
 const SENT_AGAIN_WITHIN_MS = 1_800_000;
 
@@ -104,14 +111,19 @@ export abstract class KillClient {
     }
   }
 
-  /** After a restart: what became of the lost attempt, and whether answers under keys are the same again. */
+  /**
+   * After a restart: what became of the lost attempt, and whether answers under keys are the same
+   * again.
+   */
   async findOut(): Promise<void> {
     const { lost } = this;
     this.lost = null;
     if (lost !== null && lost.key !== null) this.answered(lost, await this.send(lost));
     else if (lost !== null) await this.findOutBySelf(lost);
     const isKept = ({ key, answers, madeAtMs }: Attempt) =>
-      key !== null && answers.at(-1)?.status !== 503 && this.floor.nowMs - madeAtMs < SENT_AGAIN_WITHIN_MS;
+      key !== null &&
+      answers.at(-1)?.status !== 503 &&
+      this.floor.nowMs - madeAtMs < SENT_AGAIN_WITHIN_MS;
     for (const attempt of this.attempts.filter(isKept).slice(-SENT_AGAIN)) {
       const first = attempt.answers[0]!;
       const { status, text, headers } = await this.send(attempt);
@@ -173,7 +185,10 @@ export abstract class KillClient {
   }
 }
 
-export async function register(api: ApiClient, username: string): Promise<{ userId: string; token: string }> {
+export async function register(
+  api: ApiClient,
+  username: string,
+): Promise<{ userId: string; token: string }> {
   const { status, text, json } = await api.post('/auth/register', { username, password: PASSWORD });
   expect(status, text).toBe(201);
   return json;
@@ -184,7 +199,9 @@ export class KillTaker extends KillClient {
   private readonly ledger: UserLedger;
   private readonly claimed = new Set<string>();
 
-  constructor(...[floor, userId, token, isKeyed, random, balance]: [...KillClientOptions, balance: number]) {
+  constructor(
+    ...[floor, userId, token, isKeyed, random, balance]: [...KillClientOptions, balance: number]
+  ) {
     super(floor, userId, token, isKeyed, random);
     this.ledger = new UserLedger(userId, balance);
   }
@@ -212,11 +229,16 @@ export class KillTaker extends KillClient {
     }
   }
 
-  /** The volume tells whether the order was executed, and for how much; then money and shares must be all that belongs to it. */
+  /**
+   * The volume tells whether the order was executed, and for how much; then money and shares must
+   * be all that belongs to it.
+   */
   protected async findOutBySelf({ marketId, body, path }: Attempt): Promise<void> {
     const { ledger } = this;
     const isBuy = path.endsWith('/buy');
-    const value = new Big((await this.read(`/users/${this.userId}`)).json.volume).minus(ledger.volume);
+    const value = new Big((await this.read(`/users/${this.userId}`)).json.volume).minus(
+      ledger.volume,
+    );
     if (value.eq(0)) return;
     const outcome = body.outcome as OutcomeName;
     const money = isBuy ? await this.paidFor(value, new Big(body.amount)) : value;
@@ -228,11 +250,17 @@ export class KillTaker extends KillClient {
       expect(value.lte(body.amount), `${value} spent of ${body.amount}`).toBe(true);
       if (now !== null) expect(changed.gt(value), 'a share costs less than a dollar').toBe(true);
     } else if (now !== null) {
-      expect(changed.lte(body.shares) && changed.gt(value), `${changed} sold of ${body.shares}`).toBe(true);
+      expect(
+        changed.lte(body.shares) && changed.gt(value),
+        `${changed} sold of ${body.shares}`,
+      ).toBe(true);
     }
   }
 
-  /** What a buy took from the balance: its value, and the fee on that, or on its amount if that may be used up. */
+  /**
+   * What a buy took from the balance: its value, and the fee on that, or on its amount if that may
+   * be used up.
+   */
   private async paidFor(value: Big, amount: Big): Promise<Big> {
     const { json } = await this.read(`/users/${this.userId}/balance`);
     const paid = this.ledger.total.minus(json.available);
@@ -253,7 +281,8 @@ export class KillTaker extends KillClient {
     if (marketId === '') return;
     for (const outcome of ['UP', 'DOWN'] as const) {
       const shares = await this.sharesNow(marketId, outcome);
-      if (shares !== null) expect(shares.toFixed()).toBe(this.ledger.shares(marketId, outcome).toFixed());
+      if (shares !== null)
+        expect(shares.toFixed()).toBe(this.ledger.shares(marketId, outcome).toFixed());
     }
   }
 
@@ -283,8 +312,10 @@ export class KillTaker extends KillClient {
     const { json } = await this.read(`/users/${this.userId}/positions`);
     const market = await this.floor.api.read(`/markets/${marketId}`);
     if (market.json.status === 'resolved' && market.json.resolution !== outcome) return null;
-    // biome-ignore lint/suspicious/noExplicitAny: an entry of the answer
-    const found = json.positions.find((each: any) => each.marketId === marketId && each.outcome === outcome);
+    const found = json.positions.find(
+      // biome-ignore lint/suspicious/noExplicitAny: an entry of the answer
+      (each: any) => each.marketId === marketId && each.outcome === outcome,
+    );
     return new Big(found?.shares ?? 0);
   }
 }
@@ -310,10 +341,16 @@ export class KillMaker extends KillClient {
     const { random, floor } = this;
     if (floor.marketId === '') return null;
     const mine = [...this.live].filter((id) => this.placed.get(id)!.marketId === floor.marketId);
-    if (mine.length > 12 || (mine.length > 2 && random.chance(0.4))) return this.cancel(random.pick(mine));
+    if (mine.length > 12 || (mine.length > 2 && random.chance(0.4)))
+      return this.cancel(random.pick(mine));
     const price = random.whole(350, 480) / 1_000;
     const shares = random.whole(100, 20_000) / 1_000;
-    return this.order('buy', { outcome: random.pick(['UP', 'DOWN']), price, shares, timeInForce: 'GTC' });
+    return this.order('buy', {
+      outcome: random.pick(['UP', 'DOWN']),
+      price,
+      shares,
+      timeInForce: 'GTC',
+    });
   }
 
   protected answered({ method, mark, body }: Attempt, { status, json, text }: Answer): void {
@@ -322,7 +359,8 @@ export class KillMaker extends KillClient {
       this.cancelled.add(mark.slice(CANCEL.length));
     } else if (status === 200) {
       const { orderId, restingShares: shares, marketId } = json;
-      if (shares > 0) this.rests(orderId, { marketId, outcome: body.outcome, price: body.price, shares });
+      if (shares > 0)
+        this.rests(orderId, { marketId, outcome: body.outcome, price: body.price, shares });
     } else expect(json.error.code, text).toBe('market_not_active');
   }
 
@@ -330,7 +368,10 @@ export class KillMaker extends KillClient {
     if (method === 'POST') this.perhaps.push({ ...body, marketId });
   }
 
-  /** Every order that is listed was placed once, as it is listed, and is not one that was answered as cancelled. */
+  /**
+   * Every order that is listed was placed once, as it is listed, and is not one that was answered
+   * as cancelled.
+   */
   protected async checkState(): Promise<void> {
     const { json } = await this.read(`/users/${this.userId}/orders?limit=200`);
     let held = new Big(0);
@@ -346,7 +387,8 @@ export class KillMaker extends KillClient {
     }
     const balance = (await this.read(`/users/${this.userId}/balance`)).json;
     // Others may have traded with it in between.
-    if (balance.sequence === json.sequence) expectDecimal(balance.held, held, `held of ${this.userId}`);
+    if (balance.sequence === json.sequence)
+      expectDecimal(balance.held, held, `held of ${this.userId}`);
   }
 
   private rests(orderId: string, order: PlacedOrder): void {

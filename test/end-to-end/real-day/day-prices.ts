@@ -1,13 +1,15 @@
 /**
- * A day of real prices, and what markets should start and end at by them: the time-weighted average of the last known price over
- * the minute before, with big.js, from the file alone.
+ * A day of real prices, and what markets should start and end at by them: the time-weighted average
+ * of the last known price over the minute before, with big.js, from the file alone.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Big } from 'big.js';
 import type { ResolutionName } from './user-ledger.js';
 
-export const DAY_FILE = fileURLToPath(new URL('../../data/btc-usd-2023-03-10.csv', import.meta.url));
+export const DAY_FILE = fileURLToPath(
+  new URL('../../data/btc-usd-2023-03-10.csv', import.meta.url),
+);
 export const DAY_START_MS = Date.UTC(2023, 2, 10);
 export const DAY_MS = 86_400_000;
 export const QUARTER_MS = 900_000;
@@ -31,7 +33,8 @@ export interface ExpectedMarket {
 
 function readTicks(): Tick[] {
   const [header, ...lines] = readFileSync(DAY_FILE, 'utf8').trimEnd().split('\n');
-  if (header !== 'observedAtMs,asset,price') throw new Error(`${DAY_FILE} has another header: ${header}`);
+  if (header !== 'observedAtMs,asset,price')
+    throw new Error(`${DAY_FILE} has another header: ${header}`);
   return lines.map((line) => {
     const [atMs, asset, price] = line.split(',');
     if (asset !== 'BTC') throw new Error(`${DAY_FILE} has a line that is not of BTC: ${line}`);
@@ -55,13 +58,18 @@ function averageBefore(ticks: readonly Tick[], atMs: number): Big | null {
 }
 
 /**
- * Every market of the day, and the one after it, which opens by the day's last minute and finds no price at its end. The
- * exchange starts with the first price, in the first window, so that window opens with that price.
+ * Every market of the day, and the one after it, which opens by the day's last minute and finds no
+ * price at its end. The exchange starts with the first price, in the first window, so that window
+ * opens with that price.
  */
 export function expectedMarkets(): ExpectedMarket[] {
   const ticks = readTicks();
   const markets: ExpectedMarket[] = [];
-  for (let startsAtMs = DAY_START_MS; startsAtMs <= DAY_START_MS + DAY_MS; startsAtMs += QUARTER_MS) {
+  for (
+    let startsAtMs = DAY_START_MS;
+    startsAtMs <= DAY_START_MS + DAY_MS;
+    startsAtMs += QUARTER_MS
+  ) {
     const startPrice = averageBefore(ticks, startsAtMs) ?? ticks[0]!.price;
     const endPrice = averageBefore(ticks, startsAtMs + QUARTER_MS);
     const resolution = endPrice === null ? 'VOID' : endPrice.gte(startPrice) ? 'UP' : 'DOWN';

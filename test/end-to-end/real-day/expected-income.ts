@@ -1,13 +1,20 @@
 /**
- * What the fees of a day earn others, by the rules that the API states, with big.js and nothing of the engine's code: the
- * yield of vault deposits, and what users get for the fees of those whom they brought.
+ * What the fees of a day earn others, by the rules that the API states, with big.js and nothing of
+ * the engine's code: the yield of vault deposits, and what users get for the fees of those whom
+ * they brought.
  *
- * A market's fees are shared out when it is resolved: 40% to the deposits that earn then, pro rata; a tenth of each referred
- * user's fees to the referrer; the rest to the treasury. Shares are floored to a micro-dollar. On VOID nothing is shared.
+ * A market's fees are shared out when it is resolved: 40% to the deposits that earn then, pro rata;
+ * a tenth of each referred user's fees to the referrer; the rest to the treasury. Shares are
+ * floored to a micro-dollar. On VOID nothing is shared.
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
-import { type Beyond, expectDecimal, type LedgerDeposit, type ResolutionName } from './user-ledger.js';
+import {
+  type Beyond,
+  expectDecimal,
+  type LedgerDeposit,
+  type ResolutionName,
+} from './user-ledger.js';
 
 const MICRO_PLACES = 6;
 /** Each earning micro-dollar gets a whole number of 10^-18 micro-dollars. */
@@ -32,7 +39,10 @@ export interface SharedMarket {
   fees: Big;
 }
 
-/** Checks every yield that a deposit was paid. Returns what the vault took in, and what it paid for good. */
+/**
+ * Checks every yield that a deposit was paid. Returns what the vault took in, and what it paid for
+ * good.
+ */
 export function checkYields(
   deposits: readonly LedgerDeposit[],
   markets: readonly SharedMarket[],
@@ -43,7 +53,9 @@ export function checkYields(
     let before = ZERO;
     for (const { sequence, amount } of deposit.yields) {
       // What is due happens before the command that brings the time.
-      const counted = growths.filter((growth) => growth.sequence <= sequence && earnsAt(deposit, growth));
+      const counted = growths.filter(
+        (growth) => growth.sequence <= sequence && earnsAt(deposit, growth),
+      );
       const perDollar = counted.reduce((sum, { perDollar }) => sum.plus(perDollar), ZERO);
       const due = floorToMicros(perDollar.times(deposit.amount)).minus(before);
       expect(due.gte(0)).toBe(true);
@@ -63,7 +75,10 @@ function earnsAt(deposit: LedgerDeposit, { endsAtMs, sequence }: SharedMarket): 
 }
 
 /** What each earning dollar gets of a market's fees, and all of them together at most. */
-function growthAt(deposits: readonly LedgerDeposit[], market: SharedMarket): { perDollar: Big; given: Big } {
+function growthAt(
+  deposits: readonly LedgerDeposit[],
+  market: SharedMarket,
+): { perDollar: Big; given: Big } {
   const staked = deposits
     .filter((deposit) => earnsAt(deposit, market))
     .reduce((sum, { amount }) => sum.plus(amount), new Exact(0));
@@ -80,10 +95,15 @@ export interface Income {
 }
 
 /**
- * Explains what receipts had beyond a user's books by the user's incomes, those of the earliest market first: exactly by what
- * had been resolved where the receipt says when it was, and else by some number of the first ones, which only grows.
+ * Explains what receipts had beyond a user's books by the user's incomes, those of the earliest
+ * market first: exactly by what had been resolved where the receipt says when it was, and else by
+ * some number of the first ones, which only grows.
  */
-export function checkBeyond(userId: string, beyond: readonly Beyond[], incomes: readonly Income[]): void {
+export function checkBeyond(
+  userId: string,
+  beyond: readonly Beyond[],
+  incomes: readonly Income[],
+): void {
   const sums = [ZERO];
   for (const { amount } of incomes) sums.push(sums.at(-1)!.plus(amount));
   let least = 0;

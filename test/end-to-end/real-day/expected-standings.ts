@@ -1,11 +1,12 @@
 /**
- * The leaderboards that the trades of all users lead to, computed with big.js from what HTTP tells of them and nothing of
- * the engine's code.
+ * The leaderboards that the trades of all users lead to, computed with big.js from what HTTP tells
+ * of them and nothing of the engine's code.
  *
- * Profit: a sale realises its value less the part of the cost that its shares had (floored to a micro-dollar), fees count
- * against it when they are paid, a settlement realises what the shares pay, and on VOID the fees that come back, less what is
- * left of the cost. Volume: the value of all trades. Points: 100 per dollar of fees on trades at 0.03 to 0.97, at the
- * settlement, and a tenth of that for the referrer; none on VOID. A user is listed in a period when anything has counted.
+ * Profit: a sale realises its value less the part of the cost that its shares had (floored to a
+ * micro-dollar), fees count against it when they are paid, a settlement realises what the shares
+ * pay, and on VOID the fees that come back, less what is left of the cost. Volume: the value of all
+ * trades. Points: 100 per dollar of fees on trades at 0.03 to 0.97, at the settlement, and a tenth
+ * of that for the referrer; none on VOID. A user is listed in a period when anything has counted.
  */
 import { Big } from 'big.js';
 import { floorToMicros } from './expected-income.js';
@@ -105,10 +106,15 @@ export class ExpectedStandings {
       const profit = tradeProfit(holding, trade);
       this.count(participant.userId, { atMs: trade.atMs, profit, volume: new Big(trade.value) });
     }
-    for (const [marketId, holding] of holdings) this.settle(participant, holding, markets.get(marketId)!);
+    for (const [marketId, holding] of holdings)
+      this.settle(participant, holding, markets.get(marketId)!);
   }
 
-  private settle({ userId, referredBy }: Participant, holding: Holding, market: DecidedMarket): void {
+  private settle(
+    { userId, referredBy }: Participant,
+    holding: Holding,
+    market: DecidedMarket,
+  ): void {
     const { UP, DOWN, fees, pointFees } = holding;
     const { resolution, settledAtMs: atMs } = market;
     const isVoid = resolution === 'VOID';

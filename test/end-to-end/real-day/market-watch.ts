@@ -1,5 +1,6 @@
 /**
- * Watches the markets of a running exchange over HTTP: which one is active, and how each was resolved.
+ * Watches the markets of a running exchange over HTTP: which one is active, and how each was
+ * resolved.
  *
  * Always holds: what was seen of a resolved market never changes.
  */
@@ -19,7 +20,10 @@ export interface SeenMarket {
 }
 
 const POLL_MS = 15;
-/** Every so many polls the whole list is read, so that a market which was missed is seen as long as it is listed. */
+/**
+ * Every so many polls the whole list is read, so that a market which was missed is seen as long as
+ * it is listed.
+ */
 const WHOLE_LIST_EVERY = 20;
 const PAGE = 200;
 

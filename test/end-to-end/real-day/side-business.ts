@@ -1,6 +1,7 @@
 /**
- * What a user of the tests does beside trading: stakes in the vault, claims yield, unstakes, and changes the referral code. It
- * also tries what must be refused. Everything that was answered goes into the user's books.
+ * What a user of the tests does beside trading: stakes in the vault, claims yield, unstakes, and
+ * changes the referral code. It also tries what must be refused. Everything that was answered goes
+ * into the user's books.
  *
  * Always holds: one request at a time, and none while the user's other requests are under way.
  */
@@ -81,7 +82,11 @@ export class SideBusiness {
 
   async changeCode(): Promise<void> {
     const code = `R-${this.user.userId}-${this.user.codes.length}`;
-    const answer = await this.api.put(`/users/${this.user.userId}/referral/code`, { code }, this.user.token);
+    const answer = await this.api.put(
+      `/users/${this.user.userId}/referral/code`,
+      { code },
+      this.user.token,
+    );
     expect(answer.status, answer.text).toBe(200);
     expect(answer.json.code).toBe(code.toUpperCase());
     this.user.codes.push(answer.json.code);
@@ -93,7 +98,9 @@ export class SideBusiness {
   private async beRefused(): Promise<void> {
     const { ledger, userId, token } = this.user;
     const others = this.others.depositIds.filter((id) => !ledger.deposits.has(id));
-    const closed = [...ledger.deposits.values()].find(({ closedSequence }) => closedSequence !== null);
+    const closed = [...ledger.deposits.values()].find(
+      ({ closedSequence }) => closedSequence !== null,
+    );
     const codes = [...this.others.ownerOfCode].filter(([, owner]) => owner !== userId);
     const verb = this.random.pick(['unstake', 'claim']);
     if (others.length > 0) {
@@ -113,7 +120,9 @@ export class SideBusiness {
 
   private open(): string[] {
     const deposits = [...this.user.ledger.deposits.values()];
-    return deposits.filter(({ closedSequence }) => closedSequence === null).map(({ depositId }) => depositId);
+    return deposits
+      .filter(({ closedSequence }) => closedSequence === null)
+      .map(({ depositId }) => depositId);
   }
 
   private post(path: string, body: object): Promise<Answer> {

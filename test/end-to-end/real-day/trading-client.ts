@@ -1,9 +1,9 @@
 /**
- * A trading client for tests over HTTP: registers, trades an active market at random, claims what it won, and keeps its
- * books ({@link UserLedger}) from the answers.
+ * A trading client for tests over HTTP: registers, trades an active market at random, claims what
+ * it won, and keeps its books ({@link UserLedger}) from the answers.
  *
- * Always holds: one request at a time, one resting order at a time. A refusal is counted by its code and changes nothing in the
- * books; a code that no well-behaved client can get is an error.
+ * Always holds: one request at a time, one resting order at a time. A refusal is counted by its
+ * code and changes nothing in the books; a code that no well-behaved client can get is an error.
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
@@ -54,7 +54,11 @@ export class TradingClient {
     random: Random,
     referralCode?: string,
   ): Promise<TradingClient> {
-    const body = { username, password: PASSWORD, ...(referralCode === undefined ? {} : { referralCode }) };
+    const body = {
+      username,
+      password: PASSWORD,
+      ...(referralCode === undefined ? {} : { referralCode }),
+    };
     const signedIn = await api.post('/auth/register', body);
     expect(signedIn.status, signedIn.text).toBe(201);
     const { userId, token } = signedIn.json;
@@ -103,7 +107,10 @@ export class TradingClient {
     this.count(isGone ? 'resting orders gone' : 'resting orders cancelled');
   }
 
-  /** Claims what the books say the market owes; with nothing owed, asks for it now and then all the same. */
+  /**
+   * Claims what the books say the market owes; with nothing owed, asks for it now and then all the
+   * same.
+   */
   async claim(marketId: string, resolution: ResolutionName): Promise<void> {
     if (this.ledger.resting?.marketId === marketId) await this.endResting();
     const { shares, payout, refund } = this.ledger.owed(marketId, resolution);
@@ -119,7 +126,8 @@ export class TradingClient {
       expect(receipt.resolution).toBe(resolution);
       expectDecimal(receipt.shares, shares, `shares claimed in ${marketId}`);
       expectDecimal(receipt.payout, payout, `payout of ${marketId}`);
-      if (resolution === 'VOID') expectDecimal(receipt.refundedFees, refund, `refund of ${marketId}`);
+      if (resolution === 'VOID')
+        expectDecimal(receipt.refundedFees, refund, `refund of ${marketId}`);
       this.ledger.checkBalance(receipt);
       this.count(`claimed ${resolution}`);
     } else if (answer !== null) {
@@ -151,7 +159,9 @@ export class TradingClient {
     }[form];
     const body = { userId: this.userId, outcome: this.outcome(), ...bounds };
     const asked =
-      'amount' in bounds ? { amount: new Big(amount) } : { budget: new Big(bounds.shares).times(price) };
+      'amount' in bounds
+        ? { amount: new Big(amount) }
+        : { budget: new Big(bounds.shares).times(price) };
     return this.order(marketId, 'buy', form, { body, asked });
   }
 
@@ -166,7 +176,10 @@ export class TradingClient {
     return this.order(marketId, 'sell', 'plain', { body: { outcome, shares }, asked: {} });
   }
 
-  /** A limit order that mostly rests, inside the spread where there is one, so that others meet it first. */
+  /**
+   * A limit order that mostly rests, inside the spread where there is one, so that others meet it
+   * first.
+   */
   private async rest(marketId: string): Promise<boolean> {
     const { random } = this;
     const orderbook = await this.api.get(`/markets/15m/${marketId}/orderbook?depth=1`);

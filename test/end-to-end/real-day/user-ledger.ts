@@ -1,17 +1,19 @@
 /**
- * A user's books, kept with big.js from HTTP answers alone, and nothing of the engine's code: what the account should
- * hold in money and in shares, by the rules that the API states.
+ * A user's books, kept with big.js from HTTP answers alone, and nothing of the engine's code: what
+ * the account should hold in money and in shares, by the rules that the API states.
  *
- * How fills of the user's own resting orders get in, which no answer to the user's commands tells: a cancel's receipt says what was
- * still resting, so the rest was filled; when there is nothing left to cancel, the profile's volume (the value of all trades of the
- * user) has grown by price × shares filled, which gives the shares, because a user of these tests has one resting order at a
+ * How fills of the user's own resting orders get in, which no answer to the user's commands tells:
+ * a cancel's receipt says what was still resting, so the rest was filled; when there is nothing
+ * left to cancel, the profile's volume (the value of all trades of the user) has grown by price ×
+ * shares filled, which gives the shares, because a user of these tests has one resting order at a
  * time. Both are taken, and have to agree.
  *
- * What the books cannot know at once is what others earn the user (a referrer's part of their fees): what a receipt's balance
- * has beyond the books is noted with the receipt, to be explained in the end; of a user who refers nobody it must be nothing.
+ * What the books cannot know at once is what others earn the user (a referrer's part of their
+ * fees): what a receipt's balance has beyond the books is noted with the receipt, to be explained
+ * in the end; of a user who refers nobody it must be nothing.
  *
- * Always holds: while nothing of the user rests, every receipt's balance (but for that), position and volume are those of the
- * books.
+ * Always holds: while nothing of the user rests, every receipt's balance (but for that), position
+ * and volume are those of the books.
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
@@ -54,7 +56,9 @@ export interface Balance {
   held: number;
 }
 
-/** Money that a receipt's balance had beyond the books. `atMs` null: the receipt did not say when. */
+/**
+ * Money that a receipt's balance had beyond the books. `atMs` null: the receipt did not say when.
+ */
 export interface Beyond {
   sequence: number;
   atMs: number | null;
@@ -151,15 +155,16 @@ export class UserLedger {
   }
 
   /**
-   * Enters an order that was accepted. `amount`: of a buy that named one; `budget`: what a buy of shares costs at most; `price`: its
-   * limit, when it may rest.
+   * Enters an order that was accepted. `amount`: of a buy that named one; `budget`: what a buy of
+   * shares costs at most; `price`: its limit, when it may rest.
    */
   order(receipt: OrderReceipt, asked: { amount?: Big; budget?: Big; price?: Big } = {}): void {
     const { side, outcome, marketId, orderId } = receipt;
     const value = this.take(receipt);
     const budget = asked.amount ?? asked.budget;
     const isUsedUp = asked.amount !== undefined && receipt.status === 'filled';
-    if (isUsedUp) expect(asked.amount!.minus(value).lt(HIGHEST_LOT_PRICE), `${orderId} is filled`).toBe(true);
+    if (isUsedUp)
+      expect(asked.amount!.minus(value).lt(HIGHEST_LOT_PRICE), `${orderId} is filled`).toBe(true);
     const fee = side === 'BUY' ? feeOn(isUsedUp ? asked.amount! : value) : ZERO;
     const shares = new Big(receipt.shares);
     const restingShares = new Big(receipt.restingShares);
@@ -180,11 +185,21 @@ export class UserLedger {
     if (!hadResting) this.checkReceipt(receipt, restingShares, asked.price);
     if (restingShares.gt(0)) {
       if (hadResting) throw new Error('these books follow one resting order at a time');
-      this.resting = { orderId, marketId, side, outcome, price: asked.price!, shares: restingShares };
+      this.resting = {
+        orderId,
+        marketId,
+        side,
+        outcome,
+        price: asked.price!,
+        shares: restingShares,
+      };
     }
   }
 
-  /** Enters an order that was executed but never answered, as reads show it. `money`: what it took or gave, fee included. */
+  /**
+   * Enters an order that was executed but never answered, as reads show it. `money`: what it took
+   * or gave, fee included.
+   */
   found(
     side: 'BUY' | 'SELL',
     order: { marketId: string; outcome: OutcomeName; shares: Big; value: Big; money: Big },
@@ -199,15 +214,19 @@ export class UserLedger {
   }
 
   /**
-   * The resting order is over: `cancelledShares` as the cancel's receipt said, or null when it was gone already; `volume` as
-   * the profile says since.
+   * The resting order is over: `cancelledShares` as the cancel's receipt said, or null when it was
+   * gone already; `volume` as the profile says since.
    */
   restingEnded(cancelledShares: number | null, volume: number): void {
     const { price, shares, marketId, side, outcome, orderId } = this.resting!;
     const value = new Big(volume).minus(this.volume);
     const filled = value.div(price);
-    expect(filled.round(3).eq(filled) && filled.gte(0) && filled.lte(shares), `${orderId} filled`).toBe(true);
-    if (cancelledShares !== null) expectDecimal(cancelledShares, shares.minus(filled), `rest of ${orderId}`);
+    expect(
+      filled.round(3).eq(filled) && filled.gte(0) && filled.lte(shares),
+      `${orderId} filled`,
+    ).toBe(true);
+    if (cancelledShares !== null)
+      expectDecimal(cancelledShares, shares.minus(filled), `rest of ${orderId}`);
     this.resting = null;
     this.volume = this.volume.plus(value);
     this.makerShares = this.makerShares.plus(filled);
@@ -216,7 +235,11 @@ export class UserLedger {
 
   /** What the market pays the user: the claim's shares, payout and refunded fees. */
   owed(marketId: string, resolution: ResolutionName): { shares: Big; payout: Big; refund: Big } {
-    const { UP, DOWN, feesPaid } = this.markets.get(marketId) ?? { UP: ZERO, DOWN: ZERO, feesPaid: ZERO };
+    const { UP, DOWN, feesPaid } = this.markets.get(marketId) ?? {
+      UP: ZERO,
+      DOWN: ZERO,
+      feesPaid: ZERO,
+    };
     if (resolution !== 'VOID') {
       const shares = resolution === 'UP' ? UP : DOWN;
       return { shares, payout: shares, refund: ZERO };
@@ -259,7 +282,15 @@ export class UserLedger {
   }
 
   /** A receipt's balance, unless an order rests: how much of that is filled is not known then. */
-  checkBalance({ balance, sequence, atMs }: { balance: Balance; sequence: number; atMs?: number }): void {
+  checkBalance({
+    balance,
+    sequence,
+    atMs,
+  }: {
+    balance: Balance;
+    sequence: number;
+    atMs?: number;
+  }): void {
     if (this.resting !== null) return;
     expect(balance.held, `held at ${sequence}`).toBe(0);
     this.checkAvailable(balance, { held: ZERO, sequence, atMs: atMs ?? null });

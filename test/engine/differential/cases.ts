@@ -1,11 +1,13 @@
 /**
- * Every case that a run of the differential test must meet: which answers each command can get, and which events there
- * are. What a run meets must be exactly this, so that neither a case is lost nor a new one comes in unnoticed.
+ * Every case that a run of the differential test must meet: which answers each command can get, and
+ * which events there are. What a run meets must be exactly this, so that neither a case is lost nor
+ * a new one comes in unnoticed.
  *
- * Not met, because no test can get there in a minute: `limit_reached` for 4,000,000 users (a registration meets the
- * maximum of all money instead), 4,000,000 resting orders, 8,000,000 positions, 5,000,000 vault deposits and
- * 10,000,000 transfers; the 2,000,000 idempotency keys in all (those of one user are met); and the 100,001st closed vault
- * deposit, after which the first is not remembered as closed (vault.test.ts).
+ * Not met, because no test can get there in a minute: `limit_reached` for 4,000,000 users (a
+ * registration meets the maximum of all money instead), 4,000,000 resting orders, 8,000,000
+ * positions, 5,000,000 vault deposits and 10,000,000 transfers; the 2,000,000 idempotency keys in
+ * all (those of one user are met); and the 100,001st closed vault deposit, after which the first is
+ * not remembered as closed (vault.test.ts).
  */
 import type { CodeName } from '../../../engine/interface/codes.js';
 import type { CommandName } from '../../../engine/interface/commands.js';
@@ -14,7 +16,13 @@ import type { CommandName } from '../../../engine/interface/commands.js';
 type CaseName = CodeName | 'replayed';
 
 /** What every command of a user can get. */
-const USERS: CaseName[] = ['ok', 'replayed', 'idempotency_key_reused', 'invalid_command', 'user_not_found'];
+const USERS: CaseName[] = [
+  'ok',
+  'replayed',
+  'idempotency_key_reused',
+  'invalid_command',
+  'user_not_found',
+];
 const ORDERS: CaseName[] = [
   'ok',
   'invalid_command',
@@ -53,7 +61,10 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   batch: USERS,
 };
 
-/** Of the operations in a batch, whose user was found before them. Ids have no form that could be wrong. */
+/**
+ * Of the operations in a batch, whose user was found before them. Ids have no form that could be
+ * wrong.
+ */
 const OPERATION_ANSWERS: Record<'buy' | 'sell' | 'cancel' | 'claim', CaseName[]> = {
   buy: [...ORDERS, 'insufficient_balance', 'amount_too_small', 'batch_aborted', 'limit_reached'],
   sell: [...ORDERS, 'insufficient_shares', 'batch_aborted'],

@@ -1,6 +1,7 @@
 /**
- * The two engines side by side: each command goes to both, and their answers, events and views must be equal to the
- * number. It also counts what happened, so that a test can show that it has met every case.
+ * The two engines side by side: each command goes to both, and their answers, events and views must
+ * be equal to the number. It also counts what happened, so that a test can show that it has met
+ * every case.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Engine } from '../../../engine/engine.js';
@@ -29,10 +30,22 @@ import type { QuoteRequest } from '../../support/naive-engine/views.js';
 
 /** What a quote is asked for: an amount, a size, a sale. */
 const QUOTES: Omit<QuoteRequest, 'marketId' | 'userId'>[] = [
-  { side: Side.BUY, outcome: Outcome.UP, budgetMicros: 5_000_000, sizeLots: 10_000_000_000, priceTicks: 999 },
+  {
+    side: Side.BUY,
+    outcome: Outcome.UP,
+    budgetMicros: 5_000_000,
+    sizeLots: 10_000_000_000,
+    priceTicks: 999,
+  },
   { side: Side.BUY, outcome: Outcome.DOWN, budgetMicros: 700, sizeLots: 3, priceTicks: 600 },
   { side: Side.SELL, outcome: Outcome.UP, budgetMicros: 0, sizeLots: 7_000, priceTicks: 1 },
-  { side: Side.SELL, outcome: Outcome.DOWN, budgetMicros: 0, sizeLots: 10_000_000, priceTicks: 400 },
+  {
+    side: Side.SELL,
+    outcome: Outcome.DOWN,
+    budgetMicros: 0,
+    sizeLots: 10_000_000,
+    priceTicks: 400,
+  },
 ];
 
 export class Duel {
@@ -72,8 +85,16 @@ export class Duel {
     this.expectSame('assetCount', engine.assetCount, naive.assetCount);
     this.expectSame('vault', engine.vault(), naive.vault());
     for (let asset = 0; asset < naive.assetCount; asset++) {
-      this.expectSame(`price of ${asset}`, engine.assetPriceMicros(asset), naive.assetPriceMicros(asset));
-      this.expectSame(`active market of ${asset}`, engine.activeMarket(asset), naive.activeMarket(asset));
+      this.expectSame(
+        `price of ${asset}`,
+        engine.assetPriceMicros(asset),
+        naive.assetPriceMicros(asset),
+      );
+      this.expectSame(
+        `active market of ${asset}`,
+        engine.activeMarket(asset),
+        naive.activeMarket(asset),
+      );
       this.expectSame(
         `asset ${asset}`,
         engine.findAsset(engine.assetSymbol(asset)),
@@ -104,12 +125,20 @@ export class Duel {
     const { engine, naive } = this;
     this.expectSame(`market ${marketId}`, engine.market(marketId), naive.market(marketId));
     if (marketId !== naive.activeMarket(marketId % 64)) return;
-    this.expectSame(`depth of ${marketId}`, engine.depth(marketId, 1_000), naive.depth(marketId, 1_000));
+    this.expectSame(
+      `depth of ${marketId}`,
+      engine.depth(marketId, 1_000),
+      naive.depth(marketId, 1_000),
+    );
     this.expectSame(`top of ${marketId}`, engine.depth(marketId, 2), naive.depth(marketId, 2));
     for (const quote of QUOTES) {
       for (const userId of [0, 1 + (this.commands % naive.userCount)]) {
         const request = { ...quote, marketId, userId };
-        this.expectSame(`quote ${JSON.stringify(request)}`, engine.quote(request), naive.quote(request));
+        this.expectSame(
+          `quote ${JSON.stringify(request)}`,
+          engine.quote(request),
+          naive.quote(request),
+        );
       }
     }
   }
@@ -125,7 +154,9 @@ export class Duel {
     const { engine, naive } = this;
     const realResult = Array.from(engine.result.values.subarray(0, engine.result.length));
     const realEvents = decodeEvents(engine.events);
-    const firstOther = realEvents.findIndex((event, index) => !isDeepStrictEqual(event, naive.events[index]));
+    const firstOther = realEvents.findIndex(
+      (event, index) => !isDeepStrictEqual(event, naive.events[index]),
+    );
     return [
       `${this.label}, command ${this.commands} at ${atMs}: ${show(command)}`,
       `  engine: ${CODES[realResult[1]!]} ${show(realResult)}`,
@@ -140,7 +171,8 @@ export class Duel {
     const add = (name: string) => this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
     if (naive.replayed) add(`${command.kind} replayed`);
     else add(`${command.kind} ${CODES[naive.result[1]!]}`);
-    if (command.kind === 'batch' && naive.result[1] === 0) this.countOperations(command.operations, add);
+    if (command.kind === 'batch' && naive.result[1] === 0)
+      this.countOperations(command.operations, add);
     for (const event of naive.events) add(nameOf(event));
   }
 
@@ -181,7 +213,8 @@ function word(words: Record<string, number>, value: number): string {
 
 function sameNumbers(tape: NumberBuffer, expected: number[]): boolean {
   if (tape.length !== expected.length) return false;
-  for (let i = 0; i < expected.length; i++) if (!Object.is(tape.values[i], expected[i])) return false;
+  for (let i = 0; i < expected.length; i++)
+    if (!Object.is(tape.values[i], expected[i])) return false;
   return true;
 }
 

@@ -1,10 +1,16 @@
 /**
- * The stated maxima that random commands do not reach, and the forms of fields: each is a short play of its own, to just
- * below the maximum, to it, and past it; and what random commands meet too seldom to count on it. What happens is judged by
- * the duel; the plays only lead there.
+ * The stated maxima that random commands do not reach, and the forms of fields: each is a short
+ * play of its own, to just below the maximum, to it, and past it; and what random commands meet too
+ * seldom to count on it. What happens is judged by the duel; the plays only lead there.
  */
 import { Code } from '../../../engine/interface/codes.js';
-import type { Batch, BatchOperation, Buy, Cancel, Command } from '../../../engine/interface/commands.js';
+import type {
+  Batch,
+  BatchOperation,
+  Buy,
+  Cancel,
+  Command,
+} from '../../../engine/interface/commands.js';
 import { marketIdOf, Outcome, TimeInForce, WINDOW_MS } from '../../../engine/interface/domain.js';
 import {
   IDEMPOTENCY_KEPT_MS,
@@ -32,7 +38,10 @@ interface LimitPlay {
   play(duel: Duel): void;
 }
 
-/** Applies the command and says what came of it must be; a play that misses its maximum shows nothing. */
+/**
+ * Applies the command and says what came of it must be; a play that misses its maximum shows
+ * nothing.
+ */
 function expectCode(duel: Duel, command: Command, code: number, atMs = duel.naive.nowMs): void {
   duel.apply(command, atMs);
   const got = duel.naive.result[1];
@@ -41,14 +50,22 @@ function expectCode(duel: Duel, command: Command, code: number, atMs = duel.naiv
 
 const { ok: OK, limit_reached: LIMIT_REACHED, price_not_met: PRICE_NOT_MET } = Code;
 
-function registration(username: string, grantMicros: number, partner: string | null = null): Command {
+function registration(
+  username: string,
+  grantMicros: number,
+  partner: string | null = null,
+): Command {
   return { kind: 'register', username, credential: 'c', referralCode: '', grantMicros, partner };
 }
 
 /** One asset with an active market, and users with 1,000 dollars each. */
 function openMarket(duel: Duel, users: number): void {
   expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
-  expectCode(duel, { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS }, OK);
+  expectCode(
+    duel,
+    { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS },
+    OK,
+  );
   for (let i = 1; i <= users; i++) expectCode(duel, registration(`user${i}`, 1e9), OK);
 }
 
@@ -73,7 +90,8 @@ function batchOf(userId: number, operations: BatchOperation[]): Batch {
 }
 
 function assets(duel: Duel): void {
-  for (let i = 0; i < MAX_ASSETS; i++) expectCode(duel, { kind: 'listAsset', symbol: `A${i}` }, OK, START_MS);
+  for (let i = 0; i < MAX_ASSETS; i++)
+    expectCode(duel, { kind: 'listAsset', symbol: `A${i}` }, OK, START_MS);
   expectCode(duel, { kind: 'listAsset', symbol: 'ONEMORE' }, LIMIT_REACHED);
   expectCode(duel, { kind: 'listAsset', symbol: 'A63' }, OK);
 }
@@ -86,7 +104,8 @@ function prices(duel: Duel): void {
     priceMicros: 9e10,
     observedAtMs: atMs,
   });
-  for (let i = 1; i <= MAX_REMEMBERED_PRICES; i++) expectCode(duel, observed(START_MS + i), OK, START_MS + i);
+  for (let i = 1; i <= MAX_REMEMBERED_PRICES; i++)
+    expectCode(duel, observed(START_MS + i), OK, START_MS + i);
   const fullMs = duel.naive.nowMs;
   expectCode(duel, observed(fullMs), LIMIT_REACHED);
   // Even a price that is too old is refused for the full store first.
@@ -101,7 +120,8 @@ function orders(duel: Duel): void {
   expectCode(duel, bid(2, DOWN, 5, GTC), OK);
   expectCode(duel, bid(1, UP, 5, IOC), OK);
   for (let userId = 1; userId <= 6; userId++) {
-    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++) expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
+      expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
   }
   expectCode(duel, bid(1, DOWN, 1, GTC), LIMIT_REACHED);
   expectCode(duel, batchOf(1, [bid(1, DOWN, 1, GTC)]), OK);
@@ -111,19 +131,32 @@ function orders(duel: Duel): void {
 
   const tooMany = MAX_FILLS_PER_ORDER + 1;
   expectCode(duel, bid(7, UP, tooMany, FOK), PRICE_NOT_MET);
-  const failing: Cancel = { kind: 'cancel', userId: 7, marketId: MARKET, orderId: 1, idempotencyKey: null };
+  const failing: Cancel = {
+    kind: 'cancel',
+    userId: 7,
+    marketId: MARKET,
+    orderId: 1,
+    idempotencyKey: null,
+  };
   expectCode(duel, batchOf(7, [bid(7, UP, MAX_FILLS_PER_ORDER, IOC), failing]), OK);
   duel.compareState();
   // A batch has no more makers than one order.
   const half = MAX_FILLS_PER_ORDER / 2;
-  expectCode(duel, batchOf(7, [bid(7, UP, half, IOC), bid(7, UP, half + 5, FOK), bid(7, UP, 1, IOC)]), OK);
+  expectCode(
+    duel,
+    batchOf(7, [bid(7, UP, half, IOC), bid(7, UP, half + 5, FOK), bid(7, UP, 1, IOC)]),
+    OK,
+  );
   duel.compareState();
   // Half a thousand lots are left of it and are dropped, though it is GTC.
   expectCode(duel, bid(7, UP, MAX_FILLS_PER_ORDER + 500, GTC), OK);
   duel.compareState();
 }
 
-/** As many makers as an order may trade with, and then one's own order, which is no maker; then one that is one too many. */
+/**
+ * As many makers as an order may trade with, and then one's own order, which is no maker; then one
+ * that is one too many.
+ */
 function ownOrderBehindTheLastMaker(duel: Duel): void {
   const makers = MAX_FILLS_PER_ORDER / MAX_OPEN_ORDERS_PER_USER;
   openMarket(duel, makers + 2);
@@ -131,7 +164,8 @@ function ownOrderBehindTheLastMaker(duel: Duel): void {
   const { GTC, FOK } = TimeInForce;
   const fill = () => {
     for (let userId = 1; userId <= makers; userId++) {
-      for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++) expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+      for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
+        expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
     }
     expectCode(duel, bid(own, DOWN, 1, GTC), OK);
   };
@@ -153,19 +187,32 @@ function fillOrKillInVain(duel: Duel): void {
   openMarket(duel, 4);
   const { GTC, IOC, FOK } = TimeInForce;
   for (let userId = 1; userId <= 3; userId++) {
-    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++) expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+    for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
+      expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
   }
   const tooMany = bid(4, UP, 3 * MAX_OPEN_ORDERS_PER_USER + 1, FOK);
   const atomic = { ...batchOf(4, [bid(4, UP, 2, IOC), tooMany]), atomic: true };
   expectCode(duel, atomic, OK);
-  expectCode(duel, { ...atomic, operations: [tooMany, tooMany, bid(4, UP, 2, IOC)], atomic: false }, OK);
-  expectCode(duel, { ...atomic, operations: [tooMany, bid(4, UP, 2_001, IOC), tooMany], atomic: false }, OK);
+  expectCode(
+    duel,
+    { ...atomic, operations: [tooMany, tooMany, bid(4, UP, 2, IOC)], atomic: false },
+    OK,
+  );
+  expectCode(
+    duel,
+    { ...atomic, operations: [tooMany, bid(4, UP, 2_001, IOC), tooMany], atomic: false },
+    OK,
+  );
   duel.compareState();
 }
 
 function money(duel: Duel): void {
   expectCode(duel, registration('rich', 0, 'bank'), OK, START_MS);
-  const transfer = (kind: 'deposit' | 'withdraw', amountMicros: number, reference: number): Command => ({
+  const transfer = (
+    kind: 'deposit' | 'withdraw',
+    amountMicros: number,
+    reference: number,
+  ): Command => ({
     kind,
     userId: 1,
     amountMicros,
@@ -173,7 +220,8 @@ function money(duel: Duel): void {
     reference: `${reference}`,
   });
   const deposits = MAX_TOTAL_MICROS / MAX_TRANSFER_MICROS;
-  for (let i = 1; i <= deposits; i++) expectCode(duel, transfer('deposit', MAX_TRANSFER_MICROS, i), OK);
+  for (let i = 1; i <= deposits; i++)
+    expectCode(duel, transfer('deposit', MAX_TRANSFER_MICROS, i), OK);
   expectCode(duel, transfer('deposit', 1, 0), LIMIT_REACHED);
   expectCode(duel, registration('another', 1), LIMIT_REACHED);
   expectCode(duel, registration('another', 0), OK);
@@ -202,7 +250,10 @@ function keys(duel: Duel): void {
   expectCode(duel, asked(3, 2), NOT_FOUND, START_MS + IDEMPOTENCY_KEPT_MS);
 }
 
-/** A malformed order under a key is another command than the one it resembles, whichever comes first. */
+/**
+ * A malformed order under a key is another command than the one it resembles, whichever comes
+ * first.
+ */
 function oddValuesUnderKeys(duel: Duel): void {
   openMarket(duel, 1);
   const INVALID = 2;
@@ -220,7 +271,12 @@ function oddValuesUnderKeys(duel: Duel): void {
 
 function referralCodes(duel: Duel): void {
   expectCode(duel, registration('vain', 0), OK, START_MS);
-  const set = (code: string): Command => ({ kind: 'setReferralCode', userId: 1, code, idempotencyKey: null });
+  const set = (code: string): Command => ({
+    kind: 'setReferralCode',
+    userId: 1,
+    code,
+    idempotencyKey: null,
+  });
   for (let i = 1; i < MAX_REFERRAL_CODES_PER_USER; i++) expectCode(duel, set(`code${i}`), OK);
   expectCode(duel, set('onemore'), LIMIT_REACHED);
   expectCode(duel, set('CODE3'), OK);
@@ -254,7 +310,10 @@ function partners(duel: Duel): void {
   expectCode(duel, registration('of-nobody', 0), OK);
 }
 
-/** Three equal deposits share 20,000 micro-dollars of fees; the two that nobody gets are left when the last deposit goes. */
+/**
+ * Three equal deposits share 20,000 micro-dollars of fees; the two that nobody gets are left when
+ * the last deposit goes.
+ */
 function vaultRemainder(duel: Duel): void {
   openMarket(duel, 5);
   const savers = [3, 4, 5];
@@ -265,7 +324,12 @@ function vaultRemainder(duel: Duel): void {
   expectCode(duel, bid(2, DOWN, 20_000, TimeInForce.IOC), OK);
   const endsAtMs = START_MS + WINDOW_MS;
   const observedAtMs = endsAtMs - 1_000;
-  expectCode(duel, { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs }, OK, observedAtMs);
+  expectCode(
+    duel,
+    { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs },
+    OK,
+    observedAtMs,
+  );
   expectCode(duel, { kind: 'advanceTime' }, OK, endsAtMs + 2_000);
   for (const [i, userId] of savers.entries()) {
     expectCode(duel, { kind: 'unstake', userId, depositId: i + 1, idempotencyKey: null }, OK);
@@ -300,13 +364,16 @@ function wellFormed(): Command[] {
   ];
 }
 
-/** Every field of every command with every odd value of its type; each time the rest is in order. */
+/**
+ * Every field of every command with every odd value of its type; each time the rest is in order.
+ */
 function fields(duel: Duel): void {
   openMarket(duel, 2);
   for (const command of wellFormed()) {
     for (const [name, value] of Object.entries(command)) {
       if (name === 'kind' || name === 'operations') continue;
-      const odd = typeof value === 'boolean' ? [!value] : typeof value === 'number' ? ODD_NUMBERS : ODD_TEXTS;
+      const odd =
+        typeof value === 'boolean' ? [!value] : typeof value === 'number' ? ODD_NUMBERS : ODD_TEXTS;
       for (const one of odd) duel.apply({ ...command, [name]: one } as Command, START_MS + 1);
     }
   }
@@ -315,7 +382,10 @@ function fields(duel: Duel): void {
     duel.apply(batchOf(1, Array<BatchOperation>(count).fill(operation)), START_MS + 1);
   }
   duel.apply(batchOf(1, [bid(2, UP, 1, TimeInForce.IOC)]), START_MS + 1);
-  duel.apply(batchOf(1, [{ ...bid(1, UP, 1, TimeInForce.IOC), idempotencyKey: 'key' }]), START_MS + 1);
+  duel.apply(
+    batchOf(1, [{ ...bid(1, UP, 1, TimeInForce.IOC), idempotencyKey: 'key' }]),
+    START_MS + 1,
+  );
 }
 
 export const LIMIT_PLAYS: LimitPlay[] = [

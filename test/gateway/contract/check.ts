@@ -1,10 +1,15 @@
 /**
- * Holds answers against the description of the API: the path, the method, the status, the headers, the content type, and the
- * body with all its fields. What is not described is wrong.
+ * Holds answers against the description of the API: the path, the method, the status, the headers,
+ * the content type, and the body with all its fields. What is not described is wrong.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { buildDocument } from '../../../gateway/contract/document.js';
-import type { OpenApiDocument, Operation, PathItem, Response } from '../../../gateway/contract/openapi.js';
+import type {
+  OpenApiDocument,
+  Operation,
+  PathItem,
+  Response,
+} from '../../../gateway/contract/openapi.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { programVersion } from '../../../gateway/start/version.js';
 
@@ -45,7 +50,8 @@ export class Contract {
     strictTypes: false,
     strictRequired: false,
     multipleOfPrecision: 9,
-    // Only references into the document are compiled; contract.test.ts validates the document itself.
+    // Only references into the document are compiled; contract.test.ts validates the document
+    // itself.
     validateSchema: false,
   });
   private readonly validators = new Map<string, ValidateFunction>();
@@ -56,7 +62,9 @@ export class Contract {
     this.ajv.addVocabulary(Object.keys(document));
     this.ajv.addSchema(document, 'document', undefined, false);
     // The router prefers static parts.
-    const templates = Object.keys(document.paths).sort((a, b) => parameterCount(a) - parameterCount(b));
+    const templates = Object.keys(document.paths).sort(
+      (a, b) => parameterCount(a) - parameterCount(b),
+    );
     this.paths = templates.map((template) => ({
       pattern: new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
       template,
@@ -64,7 +72,10 @@ export class Contract {
     }));
   }
 
-  /** The template of the path that serves a request; null: none. The path is below /api and may have a query. */
+  /**
+   * The template of the path that serves a request; null: none. The path is below /api and may have
+   * a query.
+   */
   templateOf(path: string): string | null {
     return this.findPath(path)?.template ?? null;
   }
@@ -77,7 +88,9 @@ export class Contract {
         ? 'this status is not described'
         : (this.headerProblem(described, answer) ?? this.bodyProblem(method, described, answer));
     if (problem === null) return;
-    throw new Error(`${method} ${path} is answered otherwise than described: ${problem}: ${show(answer)}`);
+    throw new Error(
+      `${method} ${path} is answered otherwise than described: ${problem}: ${show(answer)}`,
+    );
   }
 
   /** Why a value does not fit the schema at a JSON pointer; null: it does. */
@@ -112,7 +125,10 @@ export class Contract {
     return { pointer: pointer(...parts), value };
   }
 
-  private headerProblem({ pointer: at, value }: Place<Response>, { headers }: SeenAnswer): string | null {
+  private headerProblem(
+    { pointer: at, value }: Place<Response>,
+    { headers }: SeenAnswer,
+  ): string | null {
     const described = Object.entries(value.headers ?? {});
     for (const [name, header] of described) {
       const sent = headers[name.toLowerCase()];
@@ -123,7 +139,9 @@ export class Contract {
       if (problem !== null) return `the header ${name}: ${problem}`;
     }
     const known = new Set(described.map(([name]) => name.toLowerCase()));
-    const stranger = Object.keys(headers).find((name) => !known.has(name) && !UNDESCRIBED_HEADERS.has(name));
+    const stranger = Object.keys(headers).find(
+      (name) => !known.has(name) && !UNDESCRIBED_HEADERS.has(name),
+    );
     return stranger === undefined ? null : `the header ${stranger} is not described`;
   }
 
@@ -135,7 +153,8 @@ export class Contract {
     const { text, headers } = answer;
     const types = Object.keys(value.content ?? {});
     const sent = headers['content-type'];
-    if (types.length === 0) return text === '' && sent === undefined ? null : 'there should be no body';
+    if (types.length === 0)
+      return text === '' && sent === undefined ? null : 'there should be no body';
     if (!types.includes(`${sent}`)) return `the content type is ${sent}`;
     if (method === 'HEAD') return text === '' ? null : 'an answer to HEAD has no body';
     const body: unknown = sent === 'application/json' ? JSON.parse(text) : text;

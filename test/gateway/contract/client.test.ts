@@ -1,6 +1,7 @@
 /**
- * A typed client, generated from the document that the exchange serves: it compiles under strict rules, the compiler knows what the
- * exchange takes and answers, and a program that is written with it trades.
+ * A typed client, generated from the document that the exchange serves: it compiles under strict
+ * rules, the compiler knows what the exchange takes and answers, and a program that is written with
+ * it trades.
  */
 
 import { execFile } from 'node:child_process';
@@ -15,7 +16,10 @@ import { MARKET, TestServer } from '../../support/server.js';
 
 /** Below the repository, where packages are found, and not under version control. */
 const DIST = fileURLToPath(new URL('../../../dist/', import.meta.url));
-const TSC = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
+const TSC = join(
+  dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
+  'bin/tsc',
+);
 const run = promisify(execFile);
 
 const OPTIONS = {
@@ -34,7 +38,10 @@ const OPTIONS = {
   include: ['*.ts'],
 };
 
-/** Registers, buys, and tells what it got. Lines that must not compile are marked, and the compiler complains if they do. */
+/**
+ * Registers, buys, and tells what it got. Lines that must not compile are marked, and the compiler
+ * complains if they do.
+ */
 const PROGRAM = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api.js';
@@ -121,7 +128,12 @@ test('a program with the generated client compiles strictly, and trades', async 
   expect(offered.json.status).toBe('resting');
 
   const program = join(folder, 'built/trader.js');
-  const { stdout } = await run(process.execPath, [program, `${server.api.url}/api`, 'trader', MARKET]);
+  const { stdout } = await run(process.execPath, [
+    program,
+    `${server.api.url}/api`,
+    'trader',
+    MARKET,
+  ]);
   const told = JSON.parse(stdout);
   expect(told).toMatchObject({
     receipt: { status: 'filled', shares: 13.75, averagePrice: 0.4, spent: 5.5, fee: 0.0275 },

@@ -1,6 +1,7 @@
 /**
- * The contract: the document that is served is sound OpenAPI, tells of every route and of nothing else, and its examples are
- * what the exchange answers; the page that shows it needs nothing from elsewhere.
+ * The contract: the document that is served is sound OpenAPI, tells of every route and of nothing
+ * else, and its examples are what the exchange answers; the page that shows it needs nothing from
+ * elsewhere.
  */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Client, request } from 'undici';
@@ -28,7 +29,11 @@ interface Fetched {
   text: string;
 }
 
-async function fetched(path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Fetched> {
+async function fetched(
+  path: string,
+  method = 'GET',
+  headers: Record<string, string> = {},
+): Promise<Fetched> {
   const response = await request(`${server.api.url}${path}`, { method: method as 'GET', headers });
   return {
     status: response.statusCode,
@@ -56,7 +61,9 @@ describe('the document', () => {
   });
 
   test('tells of every route, of itself and of the stream, and of nothing else', () => {
-    const told = operationsOf(document).map(({ path, method }) => `${method.toUpperCase()} ${path}`);
+    const told = operationsOf(document).map(
+      ({ path, method }) => `${method.toUpperCase()} ${path}`,
+    );
     const served = ROUTES.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
     expect(told.sort()).toEqual([...served, 'GET /openapi.json', 'GET /stream'].sort());
   });
@@ -69,7 +76,8 @@ describe('the document', () => {
     for (const { operationId, tags, parameters = [], summary } of operations) {
       expect(headings, operationId).toEqual(expect.arrayContaining(tags));
       expect(summary.length, operationId).toBeGreaterThan(3);
-      for (const { description, name } of parameters) expect(description.length, name).toBeGreaterThan(3);
+      for (const { description, name } of parameters)
+        expect(description.length, name).toBeGreaterThan(3);
     }
   });
 
@@ -77,7 +85,11 @@ describe('the document', () => {
     const bare: string[] = [];
     for (const [name, schema] of Object.entries(document.components.schemas)) {
       for (const [field, value] of Object.entries(schema.properties ?? {})) {
-        if (typeof value === 'object' && value.type === 'number' && value.description === undefined) {
+        if (
+          typeof value === 'object' &&
+          value.type === 'number' &&
+          value.description === undefined
+        ) {
           bare.push(`${name}.${field}`);
         }
       }
@@ -93,7 +105,8 @@ describe('the document', () => {
       { 404: RouteNotFound!, 405: MethodNotAllowed! },
     ].flatMap((ofOperation) => Object.entries(ofOperation));
     for (const [status, { content }] of responses) {
-      for (const code of Object.keys(content?.['application/json']?.examples ?? {})) told.set(code, status);
+      for (const code of Object.keys(content?.['application/json']?.examples ?? {}))
+        told.set(code, status);
     }
     expect(ERROR_CODES.filter((code) => told.get(code) !== `${ERRORS[code].status}`)).toEqual([]);
   });
@@ -107,7 +120,9 @@ describe('the document', () => {
       const again = await fetched('/api/openapi.json', 'GET', { 'if-none-match': named });
       expect([again.status, again.text, again.headers.etag], named).toEqual([304, '', etag]);
     }
-    expect((await fetched('/api/openapi.json', 'GET', { 'if-none-match': '"other"' })).status).toBe(200);
+    expect((await fetched('/api/openapi.json', 'GET', { 'if-none-match': '"other"' })).status).toBe(
+      200,
+    );
     const head = await fetched('/api/openapi.json', 'HEAD');
     expect([head.status, head.text]).toEqual([200, '']);
     expect(head.headers['content-length']).toBe(`${Buffer.byteLength(text)}`);
@@ -150,7 +165,8 @@ describe('examples', () => {
 
 describe('an answer is held against the contract', () => {
   const contract: Contract = programContract();
-  const example = (route: string) => structuredClone(EXAMPLES[route]!.response) as Record<string, unknown>;
+  const example = (route: string) =>
+    structuredClone(EXAMPLES[route]!.response) as Record<string, unknown>;
   const answer = (body: unknown, status = 200, headers: Record<string, string> = {}) => ({
     status,
     headers: { 'content-type': 'application/json', ...headers },

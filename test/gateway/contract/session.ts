@@ -1,6 +1,7 @@
 /**
- * A session that uses every route once, as it is meant to be used: what the examples of the contract were taken from, and are
- * held against. Every run of it gets the same answers, but for tokens and the digest, which hang on random numbers.
+ * A session that uses every route once, as it is meant to be used: what the examples of the
+ * contract were taken from, and are held against. Every run of it gets the same answers, but for
+ * tokens and the digest, which hang on random numbers.
  */
 import { expect } from 'vitest';
 import type { Route, RouteExample } from '../../../gateway/http/route.js';
@@ -18,7 +19,8 @@ import {
 const PASSWORD = 'correct horse battery staple';
 
 /** What no two runs share, as it stands in the examples. */
-const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl';
+const TOKEN =
+  'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl';
 const DIGEST = '6b0c94e7d1f2a385';
 
 interface Step {
@@ -61,12 +63,19 @@ export class ContractSession {
 
   /** bob, whose referral code ada came by, and ada: tokens. */
   private async signIn(): Promise<[string, string]> {
-    const bob = await this.server.api.post('/auth/register', { username: 'bob', password: PASSWORD });
+    const bob = await this.server.api.post('/auth/register', {
+      username: 'bob',
+      password: PASSWORD,
+    });
     const body = { username: 'ada', password: PASSWORD, referralCode: bob.json.referralCode };
     const ada = await this.step({ method: 'POST', path: '/auth/register', body });
     const token: string = ada.token;
     await this.step({ method: 'GET', path: '/auth/session', token });
-    await this.step({ method: 'POST', path: '/auth/login', body: { username: 'ada', password: PASSWORD } });
+    await this.step({
+      method: 'POST',
+      path: '/auth/login',
+      body: { username: 'ada', password: PASSWORD },
+    });
     await this.step({ method: 'POST', path: '/auth/logout' });
     const change = { currentPassword: PASSWORD, newPassword: 'a better password than that' };
     const changed = await this.step({ method: 'PUT', path: '/auth/password', body: change, token });
@@ -85,7 +94,12 @@ export class ContractSession {
 
   private async stake(token: string): Promise<string> {
     const body = { amount: 1_000 };
-    const { depositId } = await this.step({ method: 'POST', path: '/vaults/flex/stake', body, token });
+    const { depositId } = await this.step({
+      method: 'POST',
+      path: '/vaults/flex/stake',
+      body,
+      token,
+    });
     await this.step({ method: 'GET', path: '/vaults' });
     return depositId;
   }
@@ -110,7 +124,12 @@ export class ContractSession {
     const { json } = await api.post(`/markets/15m/${MARKET}/buy`, bid, ada);
     await api.post(`/markets/15m/${MARKET}/buy`, { ...bid, price: 0.31 }, ada);
     const { userId, orderId } = json;
-    await this.step({ method: 'GET', path: '/users/:id/orders', parameters: { id: userId }, token: ada });
+    await this.step({
+      method: 'GET',
+      path: '/users/:id/orders',
+      parameters: { id: userId },
+      token: ada,
+    });
     const cancel = { method: 'DELETE', path: `${path}/orders/:orderId`, token: ada } as const;
     await this.step({ ...cancel, parameters: { marketId: MARKET, orderId } });
     await this.step({ method: 'DELETE', path: `${path}/orders`, parameters, token: ada });
@@ -142,7 +161,11 @@ export class ContractSession {
     }
     const body = { code: 'ADA-2025' };
     await this.step({ method: 'PUT', path: '/users/:id/referral/code', parameters, body, token });
-    await this.step({ method: 'GET', path: '/users/:userId/vaults', parameters: { userId: json.userId } });
+    await this.step({
+      method: 'GET',
+      path: '/users/:userId/vaults',
+      parameters: { userId: json.userId },
+    });
   }
 
   private async afterTheEnd(token: string, depositId: string): Promise<void> {
@@ -150,7 +173,12 @@ export class ContractSession {
     await this.step({ method: 'POST', path: '/markets/15m/:marketId/claim', parameters, token });
     await this.step({ method: 'GET', path: '/markets/15m/history' });
     const { json } = await this.server.api.get('/auth/session', token);
-    await this.step({ method: 'GET', path: '/users/:id/points', parameters: { id: json.userId }, token });
+    await this.step({
+      method: 'GET',
+      path: '/users/:id/points',
+      parameters: { id: json.userId },
+      token,
+    });
     await this.step({ method: 'GET', path: '/leaderboard' });
     const deposit = { depositId };
     await this.step({
@@ -165,12 +193,20 @@ export class ContractSession {
       parameters: deposit,
       token,
     });
-    for (const path of ['/health', '/ready', '/status', '/metrics']) await this.step({ method: 'GET', path });
+    for (const path of ['/health', '/ready', '/status', '/metrics'])
+      await this.step({ method: 'GET', path });
   }
 
   /** Uses a route, which must succeed, and remembers it. Resolves to the answer. */
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is read field by field
-  private async step({ method, path, parameters = {}, query = '', body, token }: Step): Promise<any> {
+  private async step({
+    method,
+    path,
+    parameters = {},
+    query = '',
+    body,
+    token,
+    // biome-ignore lint/suspicious/noExplicitAny: an answer is read field by field
+  }: Step): Promise<any> {
     const key = `${method} ${path}`;
     const route = ROUTES.find((route) => `${route.method} ${route.path}` === key);
     expect(route, key).not.toBe(undefined);

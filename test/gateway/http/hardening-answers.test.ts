@@ -1,11 +1,17 @@
 /**
- * What holds for every route, whichever it is: the headers that protect browsers, the request id, and that a page of another
- * site changes nothing with a visitor's cookie.
+ * What holds for every route, whichever it is: the headers that protect browsers, the request id,
+ * and that a page of another site changes nothing with a visitor's cookie.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../../gateway/http/route.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
-import { type Answer, type ApiClient, MARKET, TestServer, type Trader } from '../../support/server.js';
+import {
+  type Answer,
+  type ApiClient,
+  MARKET,
+  TestServer,
+  type Trader,
+} from '../../support/server.js';
 
 let server: TestServer;
 let api: ApiClient;
@@ -55,7 +61,11 @@ describe('headers', () => {
     ['no route', 404, () => api.get('/no/such/route')],
     ['another method', 405, () => api.send('DELETE', '/health')],
     ['no body', 204, () => api.post('/auth/logout', {})],
-    ['too large', 413, () => api.send('POST', '/auth/login', undefined, { raw: 'x'.repeat(70_000) })],
+    [
+      'too large',
+      413,
+      () => api.send('POST', '/auth/login', undefined, { raw: 'x'.repeat(70_000) }),
+    ],
     ['a HEAD', 200, () => api.send('HEAD', '/health')],
     ['the stream, without an upgrade', 400, () => api.get('/stream')],
   ] as const)('are on the answer to %s', async (name, status, ask) => {
@@ -70,14 +80,20 @@ describe('headers', () => {
     const proxied = await TestServer.start({ trustProxy: true });
     const forwarded = (proto: string) =>
       proxied.api.send('GET', '/health', undefined, { headers: { 'x-forwarded-proto': proto } });
-    expect((await forwarded('https')).headers['strict-transport-security']).toBe('max-age=31536000');
+    expect((await forwarded('https')).headers['strict-transport-security']).toBe(
+      'max-age=31536000',
+    );
     expect((await forwarded('http')).headers['strict-transport-security']).toBe(undefined);
     await proxied.stop();
     // What anybody may say is not believed.
-    const direct = await api.send('GET', '/health', undefined, { headers: { 'x-forwarded-proto': 'https' } });
+    const direct = await api.send('GET', '/health', undefined, {
+      headers: { 'x-forwarded-proto': 'https' },
+    });
     expect(direct.headers['strict-transport-security']).toBe(undefined);
     const secure = await TestServer.start({ cookieSecure: true });
-    expect((await secure.api.get('/health')).headers['strict-transport-security']).toBe('max-age=31536000');
+    expect((await secure.api.get('/health')).headers['strict-transport-security']).toBe(
+      'max-age=31536000',
+    );
     await secure.stop();
   });
 
@@ -86,7 +102,8 @@ describe('headers', () => {
       (await api.send('GET', '/health', undefined, { headers: { 'x-request-id': id } })).headers[
         'x-request-id'
       ];
-    for (const own of ['a', 'req:2025-11-21.001_x', 'x'.repeat(64)]) expect(await idOf(own)).toBe(own);
+    for (const own of ['a', 'req:2025-11-21.001_x', 'x'.repeat(64)])
+      expect(await idOf(own)).toBe(own);
     const made = new Set<unknown>();
     for (const bad of ['', 'a b', 'x'.repeat(65), '<b>', 'é', 'a;b']) made.add(await idOf(bad));
     expect(made.size).toBe(6);

@@ -1,10 +1,11 @@
 /**
- * Clients that misbehave, on bare sockets: that pipeline, hang up, send nothing, send slowly, send without end, send garbage,
- * or come in too great numbers. Whatever they do, the exchange goes on, nothing of theirs is left behind, and what they had
- * executed is executed once.
+ * Clients that misbehave, on bare sockets: that pipeline, hang up, send nothing, send slowly, send
+ * without end, send garbage, or come in too great numbers. Whatever they do, the exchange goes on,
+ * nothing of theirs is left behind, and what they had executed is executed once.
  *
- * Two times are real here and cannot be other: 5 s for a body and the 10 s after which uWebSockets.js drops a connection that
- * does nothing. Tests wait for what follows from them with a generous limit.
+ * Two times are real here and cannot be other: 5 s for a body and the 10 s after which
+ * uWebSockets.js drops a connection that does nothing. Tests wait for what follows from them with a
+ * generous limit.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -73,7 +74,8 @@ describe('one connection', () => {
   test('a request on a connection that waits for an answer ends it', async () => {
     const before = ordersOfAda();
     const client = connection();
-    // The second comes with the first, or while it waits, or after its answer: then it is a request like any other.
+    // The second comes with the first, or while it waits, or after its answer: then it is a request
+    // like any other.
     await client.send(buyText());
     await client.send(buyText());
     await eventually(() => client.isClosed || client.received.split('HTTP/1.1 200').length === 3);
@@ -166,11 +168,16 @@ describe('one connection', () => {
   test('a body that never ends is cut off, not waited for', async () => {
     const slow = await metric('exchange_slow_bodies_total');
     const block = 'x'.repeat(64 * 1024);
-    for (const headers of [{ 'transfer-encoding': 'chunked' }, { 'content-length': '1000000000000' }]) {
+    for (const headers of [
+      { 'transfer-encoding': 'chunked' },
+      { 'content-length': '1000000000000' },
+    ]) {
       const client = connection();
       await client.send(requestText('POST', BUY, { 'x-user-token': ada.token, ...headers }));
-      const piece = 'content-length' in headers ? block : `${block.length.toString(16)}\r\n${block}\r\n`;
-      for (let i = 0; i < 200 && !client.isClosed && client.received === ''; i++) await client.send(piece);
+      const piece =
+        'content-length' in headers ? block : `${block.length.toString(16)}\r\n${block}\r\n`;
+      for (let i = 0; i < 200 && !client.isClosed && client.received === ''; i++)
+        await client.send(piece);
       await client.closed();
       // It is told so, unless it was too busy sending to be told anything.
       if (client.received !== '') {
@@ -230,7 +237,8 @@ describe('one connection', () => {
       expect(client.received).not.toContain('HTTP/1.1 200');
       await noCallIsLeft();
     }
-    // With nothing behind it, the client hears what is wrong; what it sends afterwards is not read any more.
+    // With nothing behind it, the client hears what is wrong; what it sends afterwards is not read
+    // any more.
     for (const head of [
       logout,
       'GET /api/health HTTP/1.1\r\nhost: x',
@@ -251,7 +259,9 @@ describe('one connection', () => {
 
   test('the same length twice is one length', async () => {
     const client = connection();
-    await client.send(buyText({ 'content-length': `${ORDER.length}`, 'Content-Length': `${ORDER.length}` }));
+    await client.send(
+      buyText({ 'content-length': `${ORDER.length}`, 'Content-Length': `${ORDER.length}` }),
+    );
     expect((await client.answers(1))[0]).toMatchObject({ status: 200 });
     client.leave();
   });
@@ -282,7 +292,13 @@ describe('one connection', () => {
     const long = JSON.stringify({ ['🙂'.repeat(8_000)]: 1 });
     const digits = `{"outcome":"UP","amount":0.${'1'.repeat(60_000)}}`;
     const operations = JSON.stringify({
-      operations: Array.from({ length: 100 }, () => ({ op: 'buy', a: 1, b: 2, c: 3, ['d'.repeat(500)]: 4 })),
+      operations: Array.from({ length: 100 }, () => ({
+        op: 'buy',
+        a: 1,
+        b: 2,
+        c: 3,
+        ['d'.repeat(500)]: 4,
+      })),
     });
     for (const [path, raw] of [
       [BUY, many],
@@ -372,7 +388,9 @@ describe('many connections', () => {
     // Seven beside the probe, and those that have come in since.
     expect(welcome.length).toBeGreaterThanOrEqual(7);
     expect(welcome.length).toBeLessThan(30);
-    expect(await seen('exchange_connections_refused_total{limit="address"}')).toBe(30 - welcome.length);
+    expect(await seen('exchange_connections_refused_total{limit="address"}')).toBe(
+      30 - welcome.length,
+    );
     for (const client of clients) client.leave();
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What the gateway refuses, over real HTTP, as tables: bodies, fields, queries, ids, routes and methods; and in which
- * order problems are looked for. Nothing of it reaches the journal.
+ * What the gateway refuses, over real HTTP, as tables: bodies, fields, queries, ids, routes and
+ * methods; and in which order problems are looked for. Nothing of it reaches the journal.
  */
 import { describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../gateway/resources/routes.js';
@@ -32,8 +32,20 @@ const TAKERS: Taker[] = [
     required: ['outcome', 'shares'],
     options: asAda,
   },
-  { method: 'POST', path: () => `/markets/15m/${ENDED}/claim`, body: {}, required: [], options: asAda },
-  { method: 'DELETE', path: () => `/markets/15m/${ACTIVE}/orders`, body: {}, required: [], options: asAda },
+  {
+    method: 'POST',
+    path: () => `/markets/15m/${ENDED}/claim`,
+    body: {},
+    required: [],
+    options: asAda,
+  },
+  {
+    method: 'DELETE',
+    path: () => `/markets/15m/${ACTIVE}/orders`,
+    body: {},
+    required: [],
+    options: asAda,
+  },
   {
     method: 'DELETE',
     path: () => `/markets/15m/${ACTIVE}/orders/o1`,
@@ -55,8 +67,20 @@ const TAKERS: Taker[] = [
     required: ['amount'],
     options: asAda,
   },
-  { method: 'POST', path: () => '/vaults/deposits/d1/unstake', body: {}, required: [], options: asAda },
-  { method: 'POST', path: () => '/vaults/deposits/d1/claim', body: {}, required: [], options: asAda },
+  {
+    method: 'POST',
+    path: () => '/vaults/deposits/d1/unstake',
+    body: {},
+    required: [],
+    options: asAda,
+  },
+  {
+    method: 'POST',
+    path: () => '/vaults/deposits/d1/claim',
+    body: {},
+    required: [],
+    options: asAda,
+  },
   {
     method: 'PUT',
     path: () => `/users/${traders().ada.userId}/referral/code`,
@@ -154,15 +178,24 @@ describe.each(TAKERS)('the body of $method $path', ({ method, path, body, requir
     });
   });
 
-  test.each(['{', '{"outcome":}', "{'outcome':'UP'}", '{} {}', '\ufeff{}', ' ', 'outcome=UP&amount=1'])(
-    '%j, which is no JSON',
-    async (raw) => {
-      await refused({ method, path: path(), options: send(raw), status: 400, code: 'invalid_json' });
-    },
-  );
+  test.each([
+    '{',
+    '{"outcome":}',
+    "{'outcome':'UP'}",
+    '{} {}',
+    '\ufeff{}',
+    ' ',
+    'outcome=UP&amount=1',
+  ])('%j, which is no JSON', async (raw) => {
+    await refused({ method, path: path(), options: send(raw), status: 400, code: 'invalid_json' });
+  });
 
   test('bytes that are not UTF-8', async () => {
-    const raw = Buffer.concat([Buffer.from('{"outcome":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
+    const raw = Buffer.concat([
+      Buffer.from('{"outcome":"'),
+      Buffer.from([0xc3, 0x28]),
+      Buffer.from('"}'),
+    ]);
     await refused({ method, path: path(), options: send(raw), status: 400, code: 'invalid_json' });
   });
 
@@ -185,7 +218,13 @@ describe.each(TAKERS)('the body of $method $path', ({ method, path, body, requir
 
   test('of more than 64 KiB', async () => {
     const raw = JSON.stringify({ ...body, padding: 'x'.repeat(65_536) });
-    await refused({ method, path: path(), options: send(raw), status: 413, code: 'body_too_large' });
+    await refused({
+      method,
+      path: path(),
+      options: send(raw),
+      status: 413,
+      code: 'body_too_large',
+    });
   });
 
   test('of exactly 64 KiB is looked at', async () => {
@@ -220,8 +259,20 @@ describe('fields that are no numbers', () => {
     ['an outcome in lower case', 'POST', () => buy, { outcome: 'up', amount: 1 }, 'outcome'],
     ['an outcome that is a number', 'POST', () => buy, { outcome: 0, amount: 1 }, 'outcome'],
     ['no outcome at all', 'POST', () => sell, { outcome: null, shares: 1 }, 'outcome'],
-    ['a userId that is a number', 'POST', () => buy, { outcome: 'UP', amount: 1, userId: 1 }, 'userId'],
-    ['a userId that is null', 'POST', () => buy, { outcome: 'UP', amount: 1, userId: null }, 'userId'],
+    [
+      'a userId that is a number',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, userId: 1 },
+      'userId',
+    ],
+    [
+      'a userId that is null',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, userId: null },
+      'userId',
+    ],
     [
       'an unknown timeInForce',
       'POST',
@@ -229,7 +280,13 @@ describe('fields that are no numbers', () => {
       { outcome: 'UP', amount: 1, timeInForce: 'DAY' },
       'timeInForce',
     ],
-    ['GTC without a price', 'POST', () => buy, { outcome: 'UP', amount: 1, timeInForce: 'GTC' }, 'price'],
+    [
+      'GTC without a price',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, timeInForce: 'GTC' },
+      'price',
+    ],
     [
       'a GTC sell without a price',
       'POST',
@@ -258,7 +315,13 @@ describe('fields that are no numbers', () => {
       { outcome: 'UP', amount: 1, postOnly: 'true' },
       'postOnly',
     ],
-    ['amount and shares', 'POST', () => buy, { outcome: 'UP', amount: 1, shares: 1, price: 0.4 }, 'shares'],
+    [
+      'amount and shares',
+      'POST',
+      () => buy,
+      { outcome: 'UP', amount: 1, shares: 1, price: 0.4 },
+      'shares',
+    ],
     ['shares without a price', 'POST', () => buy, { outcome: 'UP', shares: 1 }, 'price'],
     [
       'shares and price of too much together',
@@ -289,7 +352,13 @@ describe('fields that are no numbers', () => {
       'validUntilMs',
     ],
     ['an amount on a sell', 'POST', () => sell, { outcome: 'UP', shares: 1, amount: 1 }, 'amount'],
-    ['a stake of less than a dollar', 'POST', () => '/vaults/flex/stake', { amount: 0.999999 }, 'amount'],
+    [
+      'a stake of less than a dollar',
+      'POST',
+      () => '/vaults/flex/stake',
+      { amount: 0.999999 },
+      'amount',
+    ],
     [
       'a short referral code',
       'PUT',
@@ -304,7 +373,13 @@ describe('fields that are no numbers', () => {
       { code: 'a b c' },
       'code',
     ],
-    ['a short username', 'POST', () => '/auth/register', { username: 'ab', password: PASSWORD }, 'username'],
+    [
+      'a short username',
+      'POST',
+      () => '/auth/register',
+      { username: 'ab', password: PASSWORD },
+      'username',
+    ],
     [
       'a long username',
       'POST',
@@ -374,18 +449,24 @@ describe('fields that are no numbers', () => {
     });
   });
 
-  test.each(['a'.repeat(65), 'with space', 'naïve', 'a/b'])('the Idempotency-Key %j', async (key) => {
-    const options = { ...asAda(), headers: { 'idempotency-key': Buffer.from(key).toString('latin1') } };
-    await refused({
-      method: 'POST',
-      path: buy,
-      body: { outcome: 'UP', amount: 1 },
-      options,
-      status: 400,
-      code: 'invalid_request',
-      field: 'Idempotency-Key',
-    });
-  });
+  test.each(['a'.repeat(65), 'with space', 'naïve', 'a/b'])(
+    'the Idempotency-Key %j',
+    async (key) => {
+      const options = {
+        ...asAda(),
+        headers: { 'idempotency-key': Buffer.from(key).toString('latin1') },
+      };
+      await refused({
+        method: 'POST',
+        path: buy,
+        body: { outcome: 'UP', amount: 1 },
+        options,
+        status: 400,
+        code: 'invalid_request',
+        field: 'Idempotency-Key',
+      });
+    },
+  );
 });
 
 describe('queries', () => {
@@ -475,21 +556,35 @@ describe('what is not there', () => {
     await refused({ ...refusal, method: 'DELETE', path: `/markets/15m/${id}/orders` });
     await refused({ ...refusal, method: 'DELETE', path: `/markets/15m/${id}/orders/x1` });
   });
-  test.each(['u999', 'u0', 'u01', 'u-1', 'U1', '1', 'u1.5', 'u9999999999999999999', '%75', 'me', 'u%00'])(
-    'the user %s',
-    async (id) => {
-      for (const part of ['', '/positions', '/referral', '/vaults']) {
-        await refused({ method: 'GET', path: `/users/${id}${part}`, status: 404, code: 'user_not_found' });
-      }
+  test.each([
+    'u999',
+    'u0',
+    'u01',
+    'u-1',
+    'U1',
+    '1',
+    'u1.5',
+    'u9999999999999999999',
+    '%75',
+    'me',
+    'u%00',
+  ])('the user %s', async (id) => {
+    for (const part of ['', '/positions', '/referral', '/vaults']) {
       await refused({
         method: 'GET',
-        path: `/partner/users/${id}`,
-        options: asPartner(),
+        path: `/users/${id}${part}`,
         status: 404,
         code: 'user_not_found',
       });
-    },
-  );
+    }
+    await refused({
+      method: 'GET',
+      path: `/partner/users/${id}`,
+      options: asPartner(),
+      status: 404,
+      code: 'user_not_found',
+    });
+  });
   test.each(['x1', 'd0', '1', 'd1e3'])('the vault deposit %s', async (id) => {
     for (const verb of ['claim', 'unstake']) {
       await refused({
@@ -546,7 +641,8 @@ describe('methods', () => {
     let refusals = 0;
     for (const method of verbs) {
       if ((allowed as Verb[]).includes(method)) continue;
-      // "/markets/15m" is also a market's path with "15m" for an id, and so on: the router finds the nearest one.
+      // "/markets/15m" is also a market's path with "15m" for an id, and so on: the router finds
+      // the nearest one.
       const answer = await traders().api.send(method, path);
       expect([answer.status, answer.json.error.code]).toEqual([405, 'method_not_allowed']);
       const { allow } = answer.headers;
@@ -563,13 +659,25 @@ test('a partner names one user: another one in the query is refused, the same on
   const other = `?userId=${traders().bob.userId}`;
   await refused({ ...refusal, method: 'POST', path: `/partner/deposits${other}`, body });
   await refused({ ...refusal, method: 'POST', path: `/partner/withdrawals${other}`, body });
-  await refused({ ...refusal, method: 'GET', path: `/partner/users/${traders().ada.userId}${other}` });
+  await refused({
+    ...refusal,
+    method: 'GET',
+    path: `/partner/users/${traders().ada.userId}${other}`,
+  });
   const same = `?userId=${traders().ada.userId}`;
   expect(
-    (await traders().api.send('GET', `/partner/users/${traders().ada.userId}${same}`, undefined, asPartner()))
-      .status,
+    (
+      await traders().api.send(
+        'GET',
+        `/partner/users/${traders().ada.userId}${same}`,
+        undefined,
+        asPartner(),
+      )
+    ).status,
   ).toBe(200);
-  expect((await traders().api.send('POST', `/partner/deposits${same}`, body, asPartner())).status).toBe(200);
+  expect(
+    (await traders().api.send('POST', `/partner/deposits${same}`, body, asPartner())).status,
+  ).toBe(200);
 });
 
 describe('the order in which problems are looked for', () => {
@@ -608,7 +716,13 @@ describe('the order in which problems are looked for', () => {
       code: 'market_not_found',
     });
     const tooLarge = { raw: 'x'.repeat(70_000) };
-    await refused({ method: 'POST', path: unknown, options: tooLarge, status: 401, code: 'missing_token' });
+    await refused({
+      method: 'POST',
+      path: unknown,
+      options: tooLarge,
+      status: 401,
+      code: 'missing_token',
+    });
     await refused({
       method: 'POST',
       path: '/partner/deposits',
@@ -620,15 +734,18 @@ describe('the order in which problems are looked for', () => {
 });
 
 describe('what is there already, or has ended', () => {
-  test.each(['ada', 'ADA', 'house', 'House'])('the username %s, which is taken', async (username) => {
-    await refused({
-      method: 'POST',
-      path: '/auth/register',
-      body: { username, password: PASSWORD },
-      status: 409,
-      code: 'username_taken',
-    });
-  });
+  test.each(['ada', 'ADA', 'house', 'House'])(
+    'the username %s, which is taken',
+    async (username) => {
+      await refused({
+        method: 'POST',
+        path: '/auth/register',
+        body: { username, password: PASSWORD },
+        status: 409,
+        code: 'username_taken',
+      });
+    },
+  );
 
   test('a quote in a market that has ended', async () => {
     const path = `/markets/15m/${ENDED}/quote?outcome=UP&amount=1`;

@@ -1,6 +1,7 @@
 /**
- * For tests of what is refused over real HTTP: an exchange with two traders, and the checks that every refusal has in
- * common: its status and code, a message for a person, details that name the field, and that nothing has changed.
+ * For tests of what is refused over real HTTP: an exchange with two traders, and the checks that
+ * every refusal has in common: its status and code, a message for a person, details that name the
+ * field, and that nothing has changed.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ErrorCode } from '../../../gateway/http/errors.js';
@@ -32,8 +33,8 @@ interface Refusal {
 }
 
 /**
- * One market that has ended and is not resolved, one that is active and has a bid by ada and an offer by bob, each of
- * whom owns shares; a vault deposit of ada's.
+ * One market that has ended and is not resolved, one that is active and has a bid by ada and an
+ * offer by bob, each of whom owns shares; a vault deposit of ada's.
  */
 class TwoTraders {
   private constructor(
@@ -69,7 +70,8 @@ class TwoTraders {
   async accounts(): Promise<unknown[]> {
     const paths = ['balance', 'orders', 'positions', 'referral', 'vaults', ''].flatMap((part) =>
       [this.ada, this.bob].map(
-        (trader) => [`/users/${trader.userId}${part === '' ? '' : `/${part}`}`, trader.token] as const,
+        (trader) =>
+          [`/users/${trader.userId}${part === '' ? '' : `/${part}`}`, trader.token] as const,
       ),
     );
     const answers = await Promise.all([

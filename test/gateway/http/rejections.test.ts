@@ -1,4 +1,7 @@
-/** What the engine rejects, over real HTTP: it is in the journal, with the code that the client is told, and no account has changed. */
+/**
+ * What the engine rejects, over real HTTP: it is in the journal, with the code that the client is
+ * told, and no account has changed.
+ */
 import { expect, test } from 'vitest';
 import type { ErrorCode } from '../../../gateway/http/errors.js';
 import { PASSWORD, type Verb, WINDOW_START_MS } from '../../support/server.js';
@@ -47,7 +50,14 @@ const cases: [string, Verb, () => string, object | undefined, number, ErrorCode]
     409,
     'market_not_resolved',
   ],
-  ['too little money', 'POST', () => buy, { outcome: 'UP', amount: 10_000 }, 422, 'insufficient_balance'],
+  [
+    'too little money',
+    'POST',
+    () => buy,
+    { outcome: 'UP', amount: 10_000 },
+    422,
+    'insufficient_balance',
+  ],
   ['too few shares', 'POST', () => sell, { outcome: 'UP', shares: 11 }, 422, 'insufficient_shares'],
   [
     'nothing on the other side',
@@ -173,10 +183,18 @@ test('a shortage says what was needed and what there is, in exact decimals', asy
   const { available } = (
     await traders().api.get(`/users/${traders().ada.userId}/balance`, traders().ada.token)
   ).json;
-  const money = await traders().api.post(buy, { outcome: 'UP', amount: 9_999.999999 }, traders().ada.token);
+  const money = await traders().api.post(
+    buy,
+    { outcome: 'UP', amount: 9_999.999999 },
+    traders().ada.token,
+  );
   // The fee on 9,999.999999 is 50 dollars, rounded up to a micro-dollar.
   expect(money.json.error.details).toEqual({ required: 10_049.999999, available });
   expect(money.json.error.message).toContain('$10049.999999');
-  const shares = await traders().api.post(sell, { outcome: 'UP', shares: 10.001 }, traders().ada.token);
+  const shares = await traders().api.post(
+    sell,
+    { outcome: 'UP', shares: 10.001 },
+    traders().ada.token,
+  );
   expect(shares.json.error.details).toEqual({ required: 10.001, available: 10 });
 });

@@ -1,6 +1,7 @@
 /**
- * Request smuggling: whatever path it is sent to, a request that two readers could read differently is refused, or is the last of its connection,
- * and what is hidden in it is never executed. The cases are those of bench/attack/methods/smuggling-cases.ts.
+ * Request smuggling: whatever path it is sent to, a request that two readers could read differently
+ * is refused, or is the last of its connection, and what is hidden in it is never executed. The
+ * cases are those of bench/attack/methods/smuggling-cases.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -38,11 +39,16 @@ const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;
 const pathOf = (path: string) => `/api${path.replace(/:\w+/g, 'u1')}`;
 
 /** Every route that takes a body. */
-const TAKERS: Carrier[] = ROUTES.filter((route) => route.body !== undefined).map(({ method, path }) => ({
-  method,
-  path: pathOf(path),
-}));
-/** Every other path with the methods that it has, and some that it has not; the files, the stream, and what is not there. */
+const TAKERS: Carrier[] = ROUTES.filter((route) => route.body !== undefined).map(
+  ({ method, path }) => ({
+    method,
+    path: pathOf(path),
+  }),
+);
+/**
+ * Every other path with the methods that it has, and some that it has not; the files, the stream,
+ * and what is not there.
+ */
 const OTHERS: Carrier[] = [
   ...ROUTES.filter((route) => route.body === undefined).flatMap(({ path }) =>
     ['GET', 'HEAD'].map((method) => ({ method, path: pathOf(path) })),
@@ -55,7 +61,9 @@ const OTHERS: Carrier[] = [
     '/api/stream',
     '/api/nowhere',
     '/',
-  ].flatMap((path) => ['PATCH', 'OPTIONS', 'DELETE', 'TRACE', 'get'].map((method) => ({ method, path }))),
+  ].flatMap((path) =>
+    ['PATCH', 'OPTIONS', 'DELETE', 'TRACE', 'get'].map((method) => ({ method, path })),
+  ),
   ...['/openapi.json', ...pageFiles().keys(), '/stream', '/nowhere'].flatMap((path) =>
     ['GET', 'HEAD', 'POST'].map((method) => ({ method, path: `/api${path}` })),
   ),
@@ -122,16 +130,20 @@ describe('a body in chunks that readers could cut differently', () => {
   );
 });
 
-test.each(REQUEST_CASES.map((raw) => [raw.name, raw] as const))('%s is not a request', async (_name, raw) => {
-  const before = ordersOfAda();
-  judge(raw.name, raw.expected, await sendRaw(server.exchange.port, [raw.bytes(hidden)], true));
-  expect(ordersOfAda()).toBe(before);
-});
+test.each(REQUEST_CASES.map((raw) => [raw.name, raw] as const))(
+  '%s is not a request',
+  async (_name, raw) => {
+    const before = ordersOfAda();
+    judge(raw.name, raw.expected, await sendRaw(server.exchange.port, [raw.bytes(hidden)], true));
+    expect(ordersOfAda()).toBe(before);
+  },
+);
 
 test.each(LIBRARY_CASES.map((raw) => [raw.name, raw] as const))(
   '%s, and only a proxy can refuse it',
   async (_name, raw) => {
-    // The outer request is answered at once, so that nothing stands in the way of the one behind it.
+    // The outer request is answered at once, so that nothing stands in the way of the one behind
+    // it.
     await server.durable();
     const before = ordersOfAda();
     await play(raw, { method: 'GET', path: '/api/health' }, true);
@@ -156,7 +168,8 @@ test.each(HONEST)('%s is taken by each route that takes one', async (_what, head
     const client = new RawConnection(server.exchange.address);
     await client.send(first);
     const [answer] = await client.answers(1);
-    // What a route makes of an empty object differs; that it was read shows in what it does not say.
+    // What a route makes of an empty object differs; that it was read shows in what it does not
+    // say.
     expect(answer!.status, path).not.toBe(415);
     expect(answer!.text, path).not.toContain('invalid_json');
     const { connection } = answer!.headers;
@@ -206,10 +219,18 @@ test('a WebSocket’s handshake has no body', async () => {
     ['Transfer-Encoding: chunked\r\n', `0\r\n\r\n${hidden}`],
     ['Transfer-Encoding: identity\r\n', hidden],
   ]) {
-    const { statuses } = await sendRaw(server.exchange.port, [`${upgrade}${lines}\r\n${body}`], false);
+    const { statuses } = await sendRaw(
+      server.exchange.port,
+      [`${upgrade}${lines}\r\n${body}`],
+      false,
+    );
     expect(statuses.filter((status) => status !== 400)).toEqual([]);
   }
-  const { statuses } = await sendRaw(server.exchange.port, [`${upgrade}Content-Length: 0\r\n\r\n`], true);
+  const { statuses } = await sendRaw(
+    server.exchange.port,
+    [`${upgrade}Content-Length: 0\r\n\r\n`],
+    true,
+  );
   expect(statuses).toEqual([101]);
   expect(ordersOfAda()).toBe(before);
 });

@@ -76,7 +76,9 @@ describe('the system clock', () => {
   const MINUTE = 60_000;
   const HOUR = 3_600_000;
 
-  /** A machine whose clock can be set, and the exchange's; `pass` looks at it every quarter second. */
+  /**
+   * A machine whose clock can be set, and the exchange's; `pass` looks at it every quarter second.
+   */
   function machine(notBeforeMs = 0) {
     let wallMs = START_MS;
     let passedMs = 7.25;
@@ -122,21 +124,24 @@ describe('the system clock', () => {
     expect(words).toEqual([]);
   });
 
-  test.each([900, -900])('a difference of %d ms is made up for bit by bit, without a jump', (byMs) => {
-    const { clock, pass, set, aheadMs, words } = machine();
-    pass(SECOND);
-    set(byMs);
-    let before = clock.nowMs();
-    for (let i = 0; i < 30; i++) {
+  test.each([900, -900])(
+    'a difference of %d ms is made up for bit by bit, without a jump',
+    (byMs) => {
+      const { clock, pass, set, aheadMs, words } = machine();
       pass(SECOND);
-      const speed = (clock.nowMs() - before) / SECOND;
-      expect(speed).toBeGreaterThan(0.94);
-      expect(speed).toBeLessThan(1.06);
-      before = clock.nowMs();
-    }
-    expect(Math.abs(aheadMs())).toBeLessThanOrEqual(1);
-    expect(words).toEqual([]);
-  });
+      set(byMs);
+      let before = clock.nowMs();
+      for (let i = 0; i < 30; i++) {
+        pass(SECOND);
+        const speed = (clock.nowMs() - before) / SECOND;
+        expect(speed).toBeGreaterThan(0.94);
+        expect(speed).toBeLessThan(1.06);
+        before = clock.nowMs();
+      }
+      expect(Math.abs(aheadMs())).toBeLessThanOrEqual(1);
+      expect(words).toEqual([]);
+    },
+  );
 
   test('a stall while a difference is made up for does not overshoot', () => {
     const { pass, set, stall, aheadMs } = machine();
@@ -201,7 +206,10 @@ describe('the system clock', () => {
     expect(aheadMs()).toBeLessThan(-MINUTE);
     pass(10 * MINUTE);
     expect(Math.abs(aheadMs())).toBeLessThanOrEqual(1);
-    expect(words).toEqual([expect.stringContaining('was set'), expect.stringContaining('half speed')]);
+    expect(words).toEqual([
+      expect.stringContaining('was set'),
+      expect.stringContaining('half speed'),
+    ]);
   });
 
   test('begins after the last time of the journal, and goes at half speed until the machine has caught up', () => {

@@ -1,4 +1,7 @@
-/** The live feed against a server on this machine that speaks Coinbase's messages, and misbehaves in every way. */
+/**
+ * The live feed against a server on this machine that speaks Coinbase's messages, and misbehaves in
+ * every way.
+ */
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -94,7 +97,10 @@ async function subscribed(count = 1): Promise<WebSocket> {
   return sockets[count - 1]!;
 }
 
-/** A feed that starts now has waited and reconnected twice: one that was stopped before would have, too. */
+/**
+ * A feed that starts now has waited and reconnected twice: one that was stopped before would have,
+ * too.
+ */
 async function laterFeedReconnected(backoffMs: number): Promise<void> {
   const later = new CoinbaseFeed({
     symbols: ['BTC'],
@@ -175,7 +181,8 @@ describe('prices', () => {
     await eventually(() => expect(prices().at(-1)).toBe(500));
     expect(delivered.length).toBeGreaterThan(2);
     for (let i = 1; i < delivered.length; i++) {
-      // A tenth of a second, measured a moment later by the test, which may have to wait for the processor.
+      // A tenth of a second, measured a moment later by the test, which may have to wait for the
+      // processor.
       expect(delivered[i]!.elapsedMs - delivered[i - 1]!.elapsedMs).toBeGreaterThan(70);
       expect(delivered[i]!.priceMicros).toBeGreaterThan(delivered[i - 1]!.priceMicros);
     }
@@ -301,7 +308,9 @@ describe('stop', () => {
   test('while it waits to reconnect', async () => {
     const live = connect({ backoffFirstMs: 50, backoffMaxMs: 50 });
     (await subscribed()).terminate();
-    await eventually(() => expect(logged.some((entry) => entry.msg.includes('disconnected'))).toBe(true));
+    await eventually(() =>
+      expect(logged.some((entry) => entry.msg.includes('disconnected'))).toBe(true),
+    );
     await live.stop();
     await laterFeedReconnected(50);
     expect(sockets).toHaveLength(1);

@@ -77,7 +77,9 @@ describe('a day of real prices', () => {
     expect(delivered.map(({ clockMs, ...tick }) => tick)).toEqual(expected);
     for (const tick of delivered) expect(tick.clockMs).toBe(tick.observedAtMs);
     // After the end, time goes on.
-    await eventually(() => expect(clock.nowMs()).toBeGreaterThan(expected.at(-1)!.observedAtMs + 60_000));
+    await eventually(() =>
+      expect(clock.nowMs()).toBeGreaterThan(expected.at(-1)!.observedAtMs + 60_000),
+    );
     await feed.stop();
     expect(failures).toEqual([]);
   });

@@ -1,4 +1,7 @@
-/** The simulated feed and its random numbers: repeatable, of the stated volatility, going on from the last price. */
+/**
+ * The simulated feed and its random numbers: repeatable, of the stated volatility, going on from
+ * the last price.
+ */
 import { expect, test } from 'vitest';
 import { normalRandom, uniformRandom } from '../../../gateway/inputs/feeds/random.js';
 import {
@@ -48,7 +51,9 @@ test('starts where it is told, gives every asset a price per interval, in whole 
 });
 
 test('the same seed gives the same prices, another seed others, and assets move apart', async () => {
-  const [a, again, b] = await Promise.all(['a', 'a', 'b'].map((seed) => ticksOf({ seed, count: 40 })));
+  const [a, again, b] = await Promise.all(
+    ['a', 'a', 'b'].map((seed) => ticksOf({ seed, count: 40 })),
+  );
   expect(again).toEqual(a);
   expect(b).not.toEqual(a);
   const moves = (symbol: string) =>

@@ -1,4 +1,7 @@
-/** The house's arithmetic: the normal distribution against exact series, the fair value against simulated paths. */
+/**
+ * The house's arithmetic: the normal distribution against exact series, the fair value against
+ * simulated paths.
+ */
 import { Big } from 'big.js';
 import { describe, expect, test } from 'vitest';
 import {
@@ -63,7 +66,10 @@ const at100k: FairValueInput = {
   volatility: perMs(0.5),
 };
 
-/** The share of simulated paths, in steps of a second, whose last minute's average is at least the start price. */
+/**
+ * The share of simulated paths, in steps of a second, whose last minute's average is at least the
+ * start price.
+ */
 function simulated(input: FairValueInput, seed: string): number {
   const normal = normalRandom(uniformRandom(seed));
   const stepMs = 1_000;
@@ -143,7 +149,12 @@ describe('the fair value', () => {
   test('has no jump where the last minute begins', () => {
     const priceMicros = 100_020_000_000;
     const before = fairValue({ ...at100k, priceMicros, remainingMs: 60_001, averageMicros: 0 });
-    const after = fairValue({ ...at100k, priceMicros, remainingMs: 59_999, averageMicros: priceMicros });
+    const after = fairValue({
+      ...at100k,
+      priceMicros,
+      remainingMs: 59_999,
+      averageMicros: priceMicros,
+    });
     expect(before.probability).toBeCloseTo(after.probability, 4);
     expect(before.perSecond).toBeCloseTo(after.perSecond, 4);
   });
@@ -169,7 +180,9 @@ describe('recent prices', () => {
     prices.add(400, START_MS + 40_000);
     prices.add(999, START_MS + 39_000);
     expect(prices.last).toEqual({ priceMicros: 400, observedAtMs: START_MS + 40_000 });
-    expect(prices.averageMicros(START_MS, START_MS + 60_000)).toBe((100 * 10 + 200 * 30 + 400 * 20) / 60);
+    expect(prices.averageMicros(START_MS, START_MS + 60_000)).toBe(
+      (100 * 10 + 200 * 30 + 400 * 20) / 60,
+    );
     expect(prices.averageMicros(START_MS, START_MS + 20_000)).toBe(150);
     expect(prices.averageMicros(START_MS - 60_000, START_MS)).toBe(100);
     expect(prices.averageMicros(START_MS - 60_000, START_MS - 5_000)).toBeNull();
@@ -207,7 +220,8 @@ describe('recent prices', () => {
     expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(0.6, 10);
     for (let i = 0; i < 10_000; i++) prices.add(95_000_000_000, START_MS + i * 1_000);
     expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(0.25, 10);
-    for (let i = 0; i < 1_000; i++) prices.add(1_000_000 * (1 + (i % 2)), START_MS + 10_000_000 + i * 1_000);
+    for (let i = 0; i < 1_000; i++)
+      prices.add(1_000_000 * (1 + (i % 2)), START_MS + 10_000_000 + i * 1_000);
     expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(5, 10);
   });
 });

@@ -1,4 +1,7 @@
-/** The house's quotes: the promises of a plan on random inputs, and the way from resting orders to a plan. */
+/**
+ * The house's quotes: the promises of a plan on random inputs, and the way from resting orders to a
+ * plan.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Outcome, Side } from '../../../engine/interface/domain.js';
@@ -37,7 +40,10 @@ const lots = (quotes: readonly Quote[]) => quotes.reduce((sum, quote) => sum + q
 const bestBid = (quotes: readonly Quote[]) => Math.max(0, ...bids(quotes).map(upTicks));
 const bestAsk = (quotes: readonly Quote[]) => Math.min(1_000, ...asks(quotes).map(upTicks));
 const cost = (quotes: readonly Quote[]) =>
-  quotes.reduce((sum, quote) => sum + (quote.side === Side.BUY ? quote.sizeLots * quote.priceTicks : 0), 0);
+  quotes.reduce(
+    (sum, quote) => sum + (quote.side === Side.BUY ? quote.sizeLots * quote.priceTicks : 0),
+    0,
+  );
 
 /** What a taker gets to spend who buys an outcome until the house has no more. */
 function depthMicros(quotes: readonly Quote[], outcome: Outcome): number {
@@ -83,7 +89,9 @@ describe('a plan', () => {
         if (asks(quotes).length > 0)
           expect(exposure - lots(asks(quotes))).toBeGreaterThanOrEqual(-input.maxExposureLots);
         const sells = quotes.filter((quote) => quote.side === Side.SELL);
-        expect(lots(sells.filter((quote) => quote.outcome === Outcome.UP))).toBeLessThanOrEqual(input.upLots);
+        expect(lots(sells.filter((quote) => quote.outcome === Outcome.UP))).toBeLessThanOrEqual(
+          input.upLots,
+        );
         expect(lots(sells.filter((quote) => quote.outcome === Outcome.DOWN))).toBeLessThanOrEqual(
           input.downLots,
         );
@@ -98,7 +106,9 @@ describe('a plan', () => {
     for (let fairTicks = 50; fairTicks <= 950; fairTicks += 10) {
       for (const outcome of [Outcome.UP, Outcome.DOWN]) {
         const { quotes, short } = plan({ fairTicks });
-        expect(depthMicros(quotes, outcome), `${outcome} at ${fairTicks}`).toBeGreaterThan(300 * DOLLAR);
+        expect(depthMicros(quotes, outcome), `${outcome} at ${fairTicks}`).toBeGreaterThan(
+          300 * DOLLAR,
+        );
         expect(short).toBe(false);
       }
     }
@@ -116,7 +126,9 @@ describe('a plan', () => {
   test('what it has, it offers before it buys the other outcome', () => {
     const { quotes } = plan({ downLots: 300_000 });
     const best = bids(quotes).filter((quote) => upTicks(quote) === bestBid(quotes));
-    expect(best.some((quote) => quote.side === Side.SELL && quote.outcome === Outcome.DOWN)).toBe(true);
+    expect(best.some((quote) => quote.side === Side.SELL && quote.outcome === Outcome.DOWN)).toBe(
+      true,
+    );
     expect(cost(quotes)).toBeLessThan(cost(plan().quotes));
   });
 

@@ -231,11 +231,15 @@ describe('a market’s life', () => {
     await quoted();
     const first = marketId();
     exchange.do(registration('taker', 10_000));
-    exchange.do(buy({ userId: 2, marketId: first, outcome: Outcome.UP, budgetMicros: 100 * DOLLAR }));
+    exchange.do(
+      buy({ userId: 2, marketId: first, outcome: Outcome.UP, budgetMicros: 100 * DOLLAR }),
+    );
     await pass(WINDOW_MS, 94_900);
     await eventually(() => expect(marketId()).not.toBe(first));
     await pass(3_000, 94_900);
-    await eventually(() => expect(exchange.engine.market(first)?.status).toBe(MarketStatus.RESOLVED));
+    await eventually(() =>
+      expect(exchange.engine.market(first)?.status).toBe(MarketStatus.RESOLVED),
+    );
     await eventually(() => expect(exchange.engine.position(houseId(), first)).toBeNull());
     const claimed = exchange.events().filter((event) => event.type === 'claimed');
     expect(claimed).toHaveLength(1);
@@ -284,7 +288,9 @@ describe('inventory and money', () => {
     expect(last).toBeGreaterThan(capLots - 100);
     expect(quoteOf(Outcome.UP, 10).filledLots).toBeLessThan(100);
     expect(fillsInFull(Outcome.DOWN, 300)).toBe(true);
-    const prices = exchange.events().flatMap((event) => (event.type === 'trade' ? [event.upTicks] : []));
+    const prices = exchange
+      .events()
+      .flatMap((event) => (event.type === 'trade' ? [event.upTicks] : []));
     expect(prices.at(-1)!).toBeGreaterThan(prices[0]! + 20);
   });
 
@@ -295,7 +301,9 @@ describe('inventory and money', () => {
     exchange.do(registration('trader', 100_000));
     let tradedMicros = 0;
     for (let i = 0; i < 300; i++) {
-      const spent = exchange.do(buy({ userId: 2, marketId: marketId(), budgetMicros: 300 * DOLLAR }));
+      const spent = exchange.do(
+        buy({ userId: 2, marketId: marketId(), budgetMicros: 300 * DOLLAR }),
+      );
       tradedMicros += spent.values[10]!;
       const { upLots } = exchange.engine.position(2, marketId())!;
       exchange.do(sell({ userId: 2, marketId: marketId(), sizeLots: upLots }));
@@ -332,7 +340,12 @@ describe('inventory and money', () => {
   test('with others in the book it stays behind them and takes nothing', async () => {
     exchange.do(registration('other', 100_000));
     price(95_000);
-    const order = { userId: 1, marketId: marketId(), timeInForce: TimeInForce.GTC, sizeLots: 100_000 };
+    const order = {
+      userId: 1,
+      marketId: marketId(),
+      timeInForce: TimeInForce.GTC,
+      sizeLots: 100_000,
+    };
     exchange.do(buy({ ...order, priceTicks: 600 }));
     exchange.do(buy({ ...order, priceTicks: 380, outcome: Outcome.DOWN }));
     house.start();
@@ -356,7 +369,9 @@ describe('stopping and starting', () => {
     house.start();
     price(95_000);
     price(3_300, 1);
-    await eventually(() => expect(new Set(houseOrders().map((order) => order.marketId)).size).toBe(2));
+    await eventually(() =>
+      expect(new Set(houseOrders().map((order) => order.marketId)).size).toBe(2),
+    );
     house.stop();
     expect(houseOrders()).toEqual([]);
     const sentBefore = sent;
@@ -413,7 +428,12 @@ test('half a day of real prices with a busy trader: every market is quoted, clai
   });
   const day = await Exchange.open(folders.make(), feed.clock);
   day.do({ kind: 'listAsset', symbol: 'BTC' });
-  const dealer = new House({ sequencer: day, clock: feed.clock, log: silentLog, fundsMicros: FUNDS_MICROS });
+  const dealer = new House({
+    sequencer: day,
+    clock: feed.clock,
+    log: silentLog,
+    fundsMicros: FUNDS_MICROS,
+  });
   dealer.start();
   day.do(registration('trader', 100_000));
   day.scheduler.start();
@@ -426,7 +446,12 @@ test('half a day of real prices with a busy trader: every market is quoted, clai
   let bought = 0;
   const trader = setInterval(() => {
     const outcome = bought % 3 === 0 ? Outcome.DOWN : Outcome.UP;
-    const order = buy({ userId: 2, marketId: engine.activeMarket(0), outcome, budgetMicros: 10 * DOLLAR });
+    const order = buy({
+      userId: 2,
+      marketId: engine.activeMarket(0),
+      outcome,
+      budgetMicros: 10 * DOLLAR,
+    });
     if (day.submit(order).values[1] === 0) bought++;
   }, 5);
   try {
@@ -438,16 +463,24 @@ test('half a day of real prices with a busy trader: every market is quoted, clai
   }
   engine.checkInvariants();
   const events = day.events();
-  const opened = events.filter((event) => event.type === 'marketOpened').map((event) => event.marketId);
-  const resolved = events.filter((event) => event.type === 'marketResolved').map((event) => event.marketId);
-  const rested = new Set(events.flatMap((event) => (event.type === 'orderRested' ? [event.marketId] : [])));
+  const opened = events
+    .filter((event) => event.type === 'marketOpened')
+    .map((event) => event.marketId);
+  const resolved = events
+    .filter((event) => event.type === 'marketResolved')
+    .map((event) => event.marketId);
+  const rested = new Set(
+    events.flatMap((event) => (event.type === 'orderRested' ? [event.marketId] : [])),
+  );
   expect(resolved.length).toBeGreaterThanOrEqual(46);
   expect(opened.slice(0, -1).filter((id) => !rested.has(id))).toEqual([]);
   expect(bought).toBeGreaterThan(50);
   // Only the newest may not have been claimed yet.
   const unclaimed = engine
     .positions(1)
-    .filter((each) => resolved.slice(0, -2).includes(each.marketId) && each.upLots + each.downLots > 0);
+    .filter(
+      (each) => resolved.slice(0, -2).includes(each.marketId) && each.upLots + each.downLots > 0,
+    );
   expect(unclaimed).toEqual([]);
   await day.close();
 });

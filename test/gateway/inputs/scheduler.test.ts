@@ -1,4 +1,7 @@
-/** The scheduler on a real engine, sequencer and journal: never early, never idle while there is work, never starving. */
+/**
+ * The scheduler on a real engine, sequencer and journal: never early, never idle while there is
+ * work, never starving.
+ */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Engine } from '../../../engine/engine.js';
 import { MarketStatus, Outcome, TimeInForce } from '../../../engine/interface/domain.js';
@@ -35,7 +38,10 @@ async function withMarket(): Promise<{ exchange: Exchange; clock: ManualClock; m
   return { exchange, clock, marketId: exchange.engine.activeMarket(0) };
 }
 
-/** Starts another scheduler; resolves when it has sent its command, later than any that was started before. */
+/**
+ * Starts another scheduler; resolves when it has sent its command, later than any that was started
+ * before.
+ */
 function schedulerDueAt(clock: ManualClock, dueAtMs: number): Promise<void> {
   return new Promise((resolve) => {
     let nextDueMs = dueAtMs;
@@ -49,7 +55,8 @@ function schedulerDueAt(clock: ManualClock, dueAtMs: number): Promise<void> {
   });
 }
 
-const advances = (exchange: Exchange) => exchange.sent.filter((sent) => sent.kind === 'advanceTime');
+const advances = (exchange: Exchange) =>
+  exchange.sent.filter((sent) => sent.kind === 'advanceTime');
 
 describe('deadlines', () => {
   test('each is met when the clock shows it, and not a millisecond before', async () => {

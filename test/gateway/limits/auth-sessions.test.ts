@@ -1,4 +1,6 @@
-/** Who gets in and who does not: tokens, cookies, sites, passwords, partner keys. Over real HTTP. */
+/**
+ * Who gets in and who does not: tokens, cookies, sites, passwords, partner keys. Over real HTTP.
+ */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -79,7 +81,10 @@ describe('tokens', () => {
         'missing_token',
       ]);
       const partner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
-      expect(error(await api.send(method, url, undefined, partner)), path).toEqual([401, 'missing_token']);
+      expect(error(await api.send(method, url, undefined, partner)), path).toEqual([
+        401,
+        'missing_token',
+      ]);
     }
   });
 
@@ -103,7 +108,12 @@ describe('tokens', () => {
       'alg None': `${part({ alg: 'None' })}.${payload}.${signature}`,
       'another key': signed(OURS, claims, randomBytes(32)),
       'an empty key': signed(OURS, claims, Buffer.alloc(0)),
-      'another algorithm, right key': signed({ alg: 'HS512', typ: 'JWT' }, claims, secret, 'sha512'),
+      'another algorithm, right key': signed(
+        { alg: 'HS512', typ: 'JWT' },
+        claims,
+        secret,
+        'sha512',
+      ),
       'another algorithm named': signed({ alg: 'RS256' }, claims, secret),
       'another user in place': `${header}.${part({ ...claims, sub: bob.userId })}.${signature}`,
       'a changed signature': `${header}.${payload}.${signature.slice(0, -2)}AA`,
@@ -119,10 +129,20 @@ describe('tokens', () => {
       'far too long': `${header}.${payload}.${signature}${'A'.repeat(1_000)}`,
     };
     for (const [what, token] of Object.entries(bad)) {
-      expect(error(await balanceWith({ 'x-user-token': token })), what).toEqual([401, 'invalid_token']);
-      expect(error(await balanceWith({ cookie: cookie(token) })), what).toEqual([401, 'invalid_token']);
+      expect(error(await balanceWith({ 'x-user-token': token })), what).toEqual([
+        401,
+        'invalid_token',
+      ]);
+      expect(error(await balanceWith({ cookie: cookie(token) })), what).toEqual([
+        401,
+        'invalid_token',
+      ]);
       expect(error(await api.get('/markets/15m', token)), what).toEqual([401, 'invalid_token']);
-      const order = await api.post(`/markets/15m/${MARKET}/buy`, { outcome: 'UP', amount: 1 }, token);
+      const order = await api.post(
+        `/markets/15m/${MARKET}/buy`,
+        { outcome: 'UP', amount: 1 },
+        token,
+      );
       expect(error(order), what).toEqual([401, 'invalid_token']);
     }
     // And the right one still stands, whether from the header or the cookie.
@@ -167,7 +187,9 @@ describe("another user's id", () => {
   });
 
   test('in the query, on every route that checks a credential, is a 403', async () => {
-    const checking = ROUTES.filter((route) => route.access === 'public' || route.access === 'session');
+    const checking = ROUTES.filter(
+      (route) => route.access === 'public' || route.access === 'session',
+    );
     for (const { method, path } of checking) {
       const url = path.replace(/:(id|userId)/, ada.userId).replace(/:\w+/g, MARKET);
       for (const query of [
@@ -208,12 +230,17 @@ describe('the cookie', () => {
     ];
     const { token } = answers[0]!.json;
     answers.push(
-      await api.put('/auth/password', { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` }, token),
+      await api.put(
+        '/auth/password',
+        { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` },
+        token,
+      ),
     );
     for (const answer of answers) {
       const value = String(answer.headers['set-cookie']);
       expect(value).toContain(`service-session=${answer.json.token};`);
-      for (const attribute of ['Path=/', 'HttpOnly', 'SameSite=Lax']) expect(value).toContain(attribute);
+      for (const attribute of ['Path=/', 'HttpOnly', 'SameSite=Lax'])
+        expect(value).toContain(attribute);
       expect(value).not.toContain('Secure');
     }
   });
@@ -263,18 +290,23 @@ describe('the cookie', () => {
     const path = `/markets/15m/${MARKET}/orders`;
     const cookies = { cookie: cookie(ada.token) };
     for (const headers of same) {
-      const answer = await api.send('DELETE', path, undefined, { headers: { ...cookies, ...headers } });
+      const answer = await api.send('DELETE', path, undefined, {
+        headers: { ...cookies, ...headers },
+      });
       expect(answer.status, JSON.stringify(headers)).toBe(200);
     }
     const before = await server.state();
     for (const headers of cross) {
-      const answer = await api.send('DELETE', path, undefined, { headers: { ...cookies, ...headers } });
+      const answer = await api.send('DELETE', path, undefined, {
+        headers: { ...cookies, ...headers },
+      });
       expect(error(answer), JSON.stringify(headers)).toEqual([403, 'cross_site_request']);
       const logout = await api.send('POST', '/auth/logout', undefined, {
         headers: { ...cookies, ...headers },
       });
       expect(error(logout), JSON.stringify(headers)).toEqual([403, 'cross_site_request']);
-      // Reading is not changing; the header is not sent by other sites, so it may come from anywhere.
+      // Reading is not changing; the header is not sent by other sites, so it may come from
+      // anywhere.
       expect((await balanceWith({ ...cookies, ...headers })).status).toBe(200);
     }
     expect(await server.state()).toEqual(before);
@@ -326,8 +358,8 @@ describe('passwords', () => {
   test('a new one ends every older token at once, on every route, also over a restart', async () => {
     const folder = await TestServer.start();
     const first = await folder.register('carol');
-    const second = (await folder.api.post('/auth/login', { username: 'carol', password: PASSWORD })).json
-      .token;
+    const second = (await folder.api.post('/auth/login', { username: 'carol', password: PASSWORD }))
+      .json.token;
     const body = { currentPassword: PASSWORD, newPassword: 'a new password' };
     const changed = await folder.api.put('/auth/password', body, first.token);
     expect(changed.status).toBe(200);
@@ -340,7 +372,10 @@ describe('passwords', () => {
       expect((await server.api.get('/auth/session', changed.json.token)).status).toBe(200);
       const old = await server.api.post('/auth/login', { username: 'carol', password: PASSWORD });
       expect(error(old)).toEqual([401, 'wrong_credentials']);
-      const renewed = await server.api.post('/auth/login', { username: 'carol', password: 'a new password' });
+      const renewed = await server.api.post('/auth/login', {
+        username: 'carol',
+        password: 'a new password',
+      });
       expect(renewed.status).toBe(200);
     };
     await check(folder);
@@ -359,7 +394,10 @@ describe('passwords', () => {
       await withHouse.register('dora');
       const texts = new Set<string>();
       for (const username of ['dora', 'nobody', 'house', '']) {
-        const answer = await withHouse.api.post('/auth/login', { username, password: 'not the password' });
+        const answer = await withHouse.api.post('/auth/login', {
+          username,
+          password: 'not the password',
+        });
         expect(error(answer)).toEqual([401, 'wrong_credentials']);
         texts.add(answer.text);
       }
@@ -372,7 +410,10 @@ describe('passwords', () => {
   test('the wrong current password changes nothing', async () => {
     const before = await server.state();
     const body = { currentPassword: 'not the password', newPassword: 'something else' };
-    expect(error(await api.put('/auth/password', body, bob.token))).toEqual([401, 'wrong_credentials']);
+    expect(error(await api.put('/auth/password', body, bob.token))).toEqual([
+      401,
+      'wrong_credentials',
+    ]);
     expect(await server.state()).toEqual(before);
     expect((await api.get('/auth/session', bob.token)).status).toBe(200);
   });
@@ -389,7 +430,8 @@ describe('passwords', () => {
   });
 
   test('of many registrations of one name at once, one is made', async () => {
-    const register = (username: string) => api.post('/auth/register', { username, password: PASSWORD });
+    const register = (username: string) =>
+      api.post('/auth/register', { username, password: PASSWORD });
     const answers = await Promise.all(['Twin', 'twin', 'TWIN', 'tWiN'].map(register));
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409, 409, 409]);
   });
@@ -417,11 +459,16 @@ describe('partners', () => {
       const body = method === 'GET' ? undefined : { userId: ada.userId, amount: 1, reference: 'r' };
       for (const headers of wrong) {
         const answer = await api.send(method, path, body, { headers });
-        expect(error(answer), `${path} ${JSON.stringify(headers)}`).toEqual([403, 'partner_key_required']);
+        expect(error(answer), `${path} ${JSON.stringify(headers)}`).toEqual([
+          403,
+          'partner_key_required',
+        ]);
       }
     }
     expect(await server.state()).toEqual(before);
     const right = { headers: { authorization: `bearer ${PARTNER_KEY}` } };
-    expect((await api.send('GET', `/partner/users/${ada.userId}`, undefined, right)).status).toBe(200);
+    expect((await api.send('GET', `/partner/users/${ada.userId}`, undefined, right)).status).toBe(
+      200,
+    );
   });
 });

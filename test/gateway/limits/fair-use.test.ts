@@ -1,6 +1,7 @@
 /**
- * Fair use: token buckets against a plain model, addresses, and over real HTTP what is refused, with which headers, and that
- * what is refused is not executed. Over HTTP the buckets do not fill again within a test, so nothing depends on time.
+ * Fair use: token buckets against a plain model, addresses, and over real HTTP what is refused,
+ * with which headers, and that what is refused is not executed. Over HTTP the buckets do not fill
+ * again within a test, so nothing depends on time.
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -82,7 +83,8 @@ describe('token buckets', () => {
 
 describe('addresses', () => {
   const bytes = (...values: number[]) => Uint8Array.from(values).buffer;
-  const ipv6 = (...groups: number[]) => bytes(...groups.flatMap((group) => [group >> 8, group & 255]));
+  const ipv6 = (...groups: number[]) =>
+    bytes(...groups.flatMap((group) => [group >> 8, group & 255]));
 
   test('of a socket', () => {
     expect(addressKey(bytes(192, 168, 1, 255))).toBe(0xc0a8_01ff);
@@ -223,7 +225,10 @@ describe('over HTTP', () => {
   });
 
   test('reads and orders of one address, whoever is signed in', async () => {
-    await start({ reads: { user: null, address: only(4) }, orders: { user: null, address: only(3) } });
+    await start({
+      reads: { user: null, address: only(4) },
+      orders: { user: null, address: only(3) },
+    });
     const ada = await server.register('ada');
     const bob = await server.register('bob');
     expect((await api.get('/markets/15m')).headers['ratelimit-remaining']).toBe('3');
@@ -258,7 +263,8 @@ describe('over HTTP', () => {
   test('signing in: by user, by a name that is nobody’s just the same, and by address', async () => {
     await start({ signIns: { user: only(2), address: only(9) } });
     await server.register('ada');
-    const login = (username: string, password: string) => api.post('/auth/login', { username, password });
+    const login = (username: string, password: string) =>
+      api.post('/auth/login', { username, password });
     for (const name of ['ada', 'nobody']) {
       expect((await login(name, 'a wrong password')).status).toBe(401);
       expect((await login(name.toUpperCase(), 'a wrong password')).status).toBe(401);
@@ -266,19 +272,24 @@ describe('over HTTP', () => {
     }
     expect((await login('somebody', PASSWORD)).status).toBe(401);
     expect((await login('somebody', PASSWORD)).status).toBe(401);
-    const { status, headers } = await api.post('/auth/register', { username: 'cyd', password: PASSWORD });
+    const { status, headers } = await api.post('/auth/register', {
+      username: 'cyd',
+      password: PASSWORD,
+    });
     expect([status, headers['ratelimit-limit']]).toEqual([429, '9']);
   });
 
   test('a name is counted as it is written, so that a number in place of a name is nobody’s number', async () => {
     await start({ signIns: { user: only(2), address: null } });
     const ada = await server.register('ada');
-    const login = (username: string) => api.post('/auth/login', { username, password: 'a wrong password' });
+    const login = (username: string) =>
+      api.post('/auth/login', { username, password: 'a wrong password' });
     const rest = async (username: string) => {
       const { status, headers } = await login(username);
       return [status, headers['ratelimit-remaining']];
     };
-    // The number of a user, of none, and a name that was used up: whoever knows a number learns nothing from what is left.
+    // The number of a user, of none, and a name that was used up: whoever knows a number learns
+    // nothing from what is left.
     for (const name of [ada.userId.slice(1), '2', 'nobody', 'ada', 'x'.repeat(30)]) {
       expect([name, await rest(name)]).toEqual([name, [401, '1']]);
       expect([name, await rest(name)]).toEqual([name, [401, '0']]);
@@ -296,17 +307,22 @@ describe('over HTTP', () => {
         { username: 'ada', password },
         { headers: { 'x-forwarded-for': address } },
       );
-    for (let i = 0; i < 2; i++) expect((await from('198.51.100.1', 'a wrong password')).status).toBe(401);
+    for (let i = 0; i < 2; i++)
+      expect((await from('198.51.100.1', 'a wrong password')).status).toBe(401);
     expect((await from('198.51.100.1', PASSWORD)).status).toBe(429);
     expect((await from('198.51.100.2', PASSWORD)).status).toBe(200);
     const change = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
-    expect((await api.send('PUT', '/auth/password', change, { token: ada.token })).status).toBe(200);
+    expect((await api.send('PUT', '/auth/password', change, { token: ada.token })).status).toBe(
+      200,
+    );
   });
 
   test('behind a proxy of ours the address is the one that it saw; else nobody’s word is taken', async () => {
     await start({ reads: { user: null, address: only(1) } }, true);
     const from = (...addresses: string[]) =>
-      api.send('GET', '/vaults', undefined, { headers: { 'x-forwarded-for': addresses.join(', ') } });
+      api.send('GET', '/vaults', undefined, {
+        headers: { 'x-forwarded-for': addresses.join(', ') },
+      });
     expect((await from('198.51.100.1')).status).toBe(200);
     expect((await from('198.51.100.1')).status).toBe(429);
     expect((await from('198.51.100.2')).status).toBe(200);
@@ -315,7 +331,10 @@ describe('over HTTP', () => {
     // Also in a header of its own, before the proxy's.
     const client = new RawConnection(api.url);
     await client.send(
-      requestText('GET', '/vaults', { 'x-forwarded-for': '198.51.100.4', 'X-Forwarded-For': '198.51.100.2' }),
+      requestText('GET', '/vaults', {
+        'x-forwarded-for': '198.51.100.4',
+        'X-Forwarded-For': '198.51.100.2',
+      }),
     );
     expect((await client.answers(1))[0]!.status).toBe(429);
     client.leave();

@@ -1,6 +1,7 @@
 /**
- * Overload: when too much waits for the disk, changes are refused, and reads when too many answers wait. By itself, with a time that
- * the test sets, and over real HTTP: what is refused is not executed, and what is accepted is answered.
+ * Overload: when too much waits for the disk, changes are refused, and reads when too many answers
+ * wait. By itself, with a time that the test sets, and over real HTTP: what is refused is not
+ * executed, and what is accepted is answered.
  */
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';

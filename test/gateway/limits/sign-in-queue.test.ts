@@ -1,6 +1,6 @@
 /**
- * Whose password is checked next: fair shares by address, bounds, and what happens to requests that get no turn. What counts
- * is the order in which tasks are done, not how long they take.
+ * Whose password is checked next: fair shares by address, bounds, and what happens to requests that
+ * get no turn. What counts is the order in which tasks are done, not how long they take.
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -29,7 +29,11 @@ class Line {
   }
 
   /** Resolves when it is decided whether the task is done. */
-  async ask(name: string, address: string, asker: { isOver: boolean } = { isOver: false }): Promise<void> {
+  async ask(
+    name: string,
+    address: string,
+    asker: { isOver: boolean } = { isOver: false },
+  ): Promise<void> {
     const asked = {
       address,
       get isOver() {
@@ -293,7 +297,9 @@ describe('over HTTP', () => {
 
   test('500 logins of as many addresses delay one that is known by few of them', async () => {
     const baseUrl = await start();
-    const flood = Array.from({ length: 500 }, (_, i) => from(`198.51.${100 + (i >> 8)}.${i & 255}`));
+    const flood = Array.from({ length: 500 }, (_, i) =>
+      from(`198.51.${100 + (i >> 8)}.${i & 255}`),
+    );
     const figures = await floodSignIns({ baseUrl, flood, client: from('203.0.113.1') });
     expect(figures.clientStatus).toBe(200);
     expect(figures.checkedMeanwhile).toBeLessThan(10);

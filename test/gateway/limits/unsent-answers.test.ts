@@ -1,6 +1,7 @@
 /**
- * Answers that clients do not take: what is kept for them, and for how long. On a bare uWebSockets.js server whose answer is larger
- * than what the operating system takes for a connection, and on the built program, whose memory is looked at.
+ * Answers that clients do not take: what is kept for them, and for how long. On a bare
+ * uWebSockets.js server whose answer is larger than what the operating system takes for a
+ * connection, and on the built program, whose memory is looked at.
  */
 import * as uWS from 'uWebSockets.js';
 import { existsSync, readFileSync } from 'node:fs';
@@ -12,7 +13,11 @@ import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addressKey } from '../../../gateway/fair-use/addresses.js';
 import { writeLast } from '../../../gateway/http/last-answer.js';
-import { UnsentAnswers, type UnsentLimits, WAITING_BYTES } from '../../../gateway/http/unsent-answers.js';
+import {
+  UnsentAnswers,
+  type UnsentLimits,
+  WAITING_BYTES,
+} from '../../../gateway/http/unsent-answers.js';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import { type ApiClient, ChildServer, TestServer } from '../../support/server.js';
@@ -90,7 +95,10 @@ describe('what is kept', () => {
   });
 
   async function serve(limits: Partial<UnsentLimits>): Promise<void> {
-    unsent = new UnsentAnswers({ bytes: 1e12, bytesPerAddress: 0, ms: 60_000, ...limits }, () => nowMs);
+    unsent = new UnsentAnswers(
+      { bytes: 1e12, bytesPerAddress: 0, ms: 60_000, ...limits },
+      () => nowMs,
+    );
     app = uWS.App();
     const at = (path: string, send: (response: uWS.HttpResponse) => void) => {
       app.get(path, (response) => void response.cork(() => send(response)));
@@ -118,7 +126,8 @@ describe('what is kept', () => {
     return client;
   }
 
-  const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((a, b) => a + b, 0);
+  const sum = (counts: Readonly<Record<string, number>>) =>
+    Object.values(counts).reduce((a, b) => a + b, 0);
 
   test.each(['/own', '/text', '/shared'])('%s: a late reader gets all of it', async (path) => {
     await serve({});
@@ -182,14 +191,19 @@ describe('what is kept', () => {
 
   test('too much in total: the oldest answers of the client with the most waiting are dropped', async () => {
     await serve({ bytes: 3 * WAITING });
-    const [single, first, second] = [await ask('/own', '127.0.0.2'), await ask('/own'), await ask('/own')];
+    const [single, first, second] = [
+      await ask('/own', '127.0.0.2'),
+      await ask('/own'),
+      await ask('/own'),
+    ];
     expect(sum(unsent.dropCounts)).toBe(0);
     const newest = await ask('/own', '127.0.0.3');
     expect(unsent.dropCounts).toEqual({ total: 1, address: 0, time: 0 });
     expect(unsent.bytes).toBe(3 * WAITING);
     for (const client of [single, first, second, newest]) client.read();
     await eventually(() => first.isClosed);
-    for (const client of [single, second, newest]) await eventually(() => client.received > BODY.byteLength);
+    for (const client of [single, second, newest])
+      await eventually(() => client.received > BODY.byteLength);
   });
 
   test('an answer that is larger than the limits alone is still sent', async () => {
@@ -232,7 +246,8 @@ describe('what is kept', () => {
 /** Peak and present resident memory of a process, in bytes. */
 function memoryOf(pid: number): { peak: number; now: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)![1]) * 1_024;
+  const bytes = (name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)![1]) * 1_024;
   return { peak: bytes('VmHWM'), now: bytes('VmRSS') };
 }
 
@@ -253,7 +268,8 @@ describe.skipIf(!existsSync('/proc/self/status'))('the memory of the exchange', 
     await rm(folder, { recursive: true });
   });
 
-  // As soon as they ask for more than the system takes they are cut off: nothing waits for a time to pass.
+  // As soon as they ask for more than the system takes they are cut off: nothing waits for a time
+  // to pass.
   test.each([
     ['large files', 40, 10, requestText('GET', SCRIPT)],
     ['errors', 4, 100_000, requestText('POST', SCRIPT)],
@@ -318,15 +334,18 @@ describe('files and answers without a body', () => {
     ['HEAD of the stream', 'HEAD', '/stream', {}],
     ['304', 'GET', '/docs/start.js', { 'if-none-match': '*' }],
     ['204', 'POST', '/auth/logout', {}],
-  ] as const)('%s: its connection ends behind the whole head', async (_what, method, path, headers) => {
-    server = await TestServer.start();
-    const client = new RawConnection(server.api.url);
-    await client.send(requestText(method, path, headers, method === 'POST' ? '{}' : undefined));
-    await client.closed();
-    const [head, rest] = client.received.split('\r\n\r\n');
-    expect(head).toMatch(/^HTTP\/1\.1 (200|204|304|405) /);
-    expect(head).toMatch(/\r\nConnection: close(\r\n|$)/);
-    expect(head).toMatch(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT(\r\n|$)/);
-    expect(rest).toBe('');
-  });
+  ] as const)(
+    '%s: its connection ends behind the whole head',
+    async (_what, method, path, headers) => {
+      server = await TestServer.start();
+      const client = new RawConnection(server.api.url);
+      await client.send(requestText(method, path, headers, method === 'POST' ? '{}' : undefined));
+      await client.closed();
+      const [head, rest] = client.received.split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 (200|204|304|405) /);
+      expect(head).toMatch(/\r\nConnection: close(\r\n|$)/);
+      expect(head).toMatch(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT(\r\n|$)/);
+      expect(rest).toBe('');
+    },
+  );
 });

@@ -1,6 +1,7 @@
 /**
- * The log: lines of JSON, with the id of the request that they are about, and never a secret, whatever a client sends and
- * wherever it puts it. Every route is used, at the level that writes the most.
+ * The log: lines of JSON, with the id of the request that they are about, and never a secret,
+ * whatever a client sends and wherever it puts it. Every route is used, at the level that writes
+ * the most.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -37,7 +38,12 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'exchange-'));
   const sha256 = createHash('sha256').update(PARTNER_KEY).digest();
   const config = {
-    ...readConfig({ PORT: '0', ASSETS: 'BTC', PASSWORD_COST_LOG2: '10', SIGN_INS_PER_USER: '0.001/30' }),
+    ...readConfig({
+      PORT: '0',
+      ASSETS: 'BTC',
+      PASSWORD_COST_LOG2: '10',
+      SIGN_INS_PER_USER: '0.001/30',
+    }),
     dataFolder: folder,
     partnerKeys: [{ partner: 'acme', sha256 }],
   };
@@ -84,7 +90,12 @@ describe('secrets', () => {
     const bodies: object[] = [
       { username: 'ada', password: WRONG_PASSWORD, token, partnerKey: PARTNER_KEY },
       { currentPassword: WRONG_PASSWORD, newPassword: NEXT_PASSWORD },
-      { userId: SECRET_WORD, amount: SECRET_WORD, outcome: SECRET_WORD, operations: [{ op: SECRET_WORD }] },
+      {
+        userId: SECRET_WORD,
+        amount: SECRET_WORD,
+        outcome: SECRET_WORD,
+        operations: [{ op: SECRET_WORD }],
+      },
       {},
     ];
     let sent = 0;
@@ -120,7 +131,11 @@ describe('secrets', () => {
     await streamWith(json.token);
     await streamWith(SECRET_WORD);
     const client = new RawConnection(exchange.address);
-    const credentials = { 'x-user-token': json.token, cookie: SECRET_WORD, 'content-length': '1000' };
+    const credentials = {
+      'x-user-token': json.token,
+      cookie: SECRET_WORD,
+      'content-length': '1000',
+    };
     await client.send(requestText('POST', '/auth/login', credentials));
     await client.send(`{"password":"${PASSWORD}"`);
     await eventually(async () => {
@@ -128,7 +143,9 @@ describe('secrets', () => {
       return /^exchange_calls_under_way 2$/m.test(text);
     });
     client.leave();
-    await eventually(() => entries().some(({ msg }) => msg === 'the client left before the answer'));
+    await eventually(() =>
+      entries().some(({ msg }) => msg === 'the client left before the answer'),
+    );
     expect(lines.length).toBeGreaterThan(before + 2);
     // The old token has ended.
     expect((await api.get('/auth/session', token)).status).toBe(401);
@@ -164,7 +181,11 @@ describe('secrets', () => {
   test('what looks like one is cut out, should anybody log it', () => {
     const written: string[] = [];
     const log = createLog('trace', { write: (line) => written.push(line) });
-    const headers = { cookie: SECRET_WORD, authorization: SECRET_WORD, 'x-user-token': SECRET_WORD };
+    const headers = {
+      cookie: SECRET_WORD,
+      authorization: SECRET_WORD,
+      'x-user-token': SECRET_WORD,
+    };
     log.info(
       { password: SECRET_WORD, token: SECRET_WORD, body: { newPassword: SECRET_WORD }, headers },
       'hello',
@@ -202,6 +223,10 @@ describe('lines', () => {
       status: 200,
       tookMs: expect.any(Number),
     });
-    expect(find(made.headers['x-request-id'])).toMatchObject({ method: 'get', user: 0, status: 404 });
+    expect(find(made.headers['x-request-id'])).toMatchObject({
+      method: 'get',
+      user: 0,
+      status: 404,
+    });
   });
 });

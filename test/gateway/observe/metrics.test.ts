@@ -1,6 +1,6 @@
 /**
- * Metrics: what is counted is what happened, and the text is what Prometheus reads. Times are only compared with each other,
- * because how long something takes is the machine's affair.
+ * Metrics: what is counted is what happened, and the text is what Prometheus reads. Times are only
+ * compared with each other, because how long something takes is the machine's affair.
  */
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
@@ -10,7 +10,10 @@ import { Distribution } from '../../../gateway/observe/distribution.js';
 import { eventually } from '../../support/eventually.js';
 import { type ApiClient, MARKET, TestServer, type Trader } from '../../support/server.js';
 
-/** Name and labels as they stand in the text → value. Throws at a line that Prometheus would not read. */
+/**
+ * Name and labels as they stand in the text → value. Throws at a line that Prometheus would not
+ * read.
+ */
 function readings(text: string): Map<string, number> {
   const types = new Map<string, string>();
   const values = new Map<string, number>();
@@ -144,7 +147,9 @@ describe('of an exchange', () => {
       expect(grown(`exchange_${stage}_seconds_count`)).toBe(6);
     expect(grown('exchange_request_seconds_count')).toBe(9);
     const inAll = grown('exchange_request_seconds_sum');
-    const parts = ['receive', 'apply', 'commit'].map((stage) => grown(`exchange_${stage}_seconds_sum`));
+    const parts = ['receive', 'apply', 'commit'].map((stage) =>
+      grown(`exchange_${stage}_seconds_sum`),
+    );
     expect(Math.min(...parts)).toBeGreaterThan(0);
     expect(parts.reduce((a, b) => a + b, 0)).toBeLessThan(inAll);
     expect(grown('exchange_commit_commands_sum')).toBe(6);
@@ -184,7 +189,9 @@ describe('of an exchange', () => {
   test('subscriptions of the stream', async () => {
     const stream = new WebSocket(`${api.url.replace('http', 'ws')}/api/stream`);
     await new Promise((resolve) => stream.on('open', resolve));
-    stream.send(JSON.stringify({ op: 'subscribe', channels: ['markets', `book:${MARKET}`, 'prices:BTC'] }));
+    stream.send(
+      JSON.stringify({ op: 'subscribe', channels: ['markets', `book:${MARKET}`, 'prices:BTC'] }),
+    );
     const subscriptions = async (channel: string) =>
       (await look()).get(`exchange_stream_subscriptions{channel="${channel}"}`);
     await eventually(async () => (await subscriptions('book')) === 1);

@@ -6,14 +6,19 @@ import { RationedLog } from '../../../gateway/observe/rationed-log.js';
 test('one line a second of each kind, with how many were left out', () => {
   const lines: string[] = [];
   const time = { nowMs: 0 };
-  const log = new RationedLog(createLog('warn', { write: (line) => lines.push(line) }), () => time.nowMs);
+  const log = new RationedLog(
+    createLog('warn', { write: (line) => lines.push(line) }),
+    () => time.nowMs,
+  );
   for (time.nowMs = 0; time.nowMs < 1_000; time.nowMs += 100) log.warn({ at: time.nowMs }, 'a');
   log.warn({}, 'b');
   time.nowMs = 1_000;
   log.warn({ at: 1_000 }, 'a');
   time.nowMs = 5_000;
   log.warn({ at: 5_000 }, 'a');
-  const seen = lines.map((line) => JSON.parse(line)).map(({ at, leftOut, msg }) => [msg, at, leftOut]);
+  const seen = lines
+    .map((line) => JSON.parse(line))
+    .map(({ at, leftOut, msg }) => [msg, at, leftOut]);
   expect(seen).toEqual([
     ['a', 0, 0],
     ['b', undefined, 0],

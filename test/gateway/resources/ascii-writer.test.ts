@@ -1,4 +1,7 @@
-/** Texts that are written as bytes: their numbers are those of the plain notation, wherever in the room they come. */
+/**
+ * Texts that are written as bytes: their numbers are those of the plain notation, wherever in the
+ * room they come.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lotsText, microsText, ticksText } from '../../../engine/interface/notation.js';
@@ -53,7 +56,8 @@ test('pieces of every length, one behind the other', () => {
 test('it grows', () => {
   const text = 'x'.repeat(200_000);
   expect(written((out) => out.text(text))).toBe(text);
-  // Wherever the end of the room is: within a piece, before a number, behind a text that is repeated.
+  // Wherever the end of the room is: within a piece, before a number, behind a text that is
+  // repeated.
   for (let before = 65_500; before <= 65_540; before++) {
     const start = 'y'.repeat(before);
     const whole = written((out) => {

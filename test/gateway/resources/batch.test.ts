@@ -1,6 +1,6 @@
 /**
- * Batches over real HTTP: what one answers is what the single routes would have answered one after another, and an
- * atomic one is all or none.
+ * Batches over real HTTP: what one answers is what the single routes would have answered one after
+ * another, and an atomic one is all or none.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
@@ -45,7 +45,12 @@ function single(client: ApiClient, trader: Trader, { op, marketId, orderId, ...b
   return client.post(`${path}/${op}`, body, trader.token);
 }
 
-const buy = (outcome: string, rest: object): Operation => ({ op: 'buy', marketId: MARKET, outcome, ...rest });
+const buy = (outcome: string, rest: object): Operation => ({
+  op: 'buy',
+  marketId: MARKET,
+  outcome,
+  ...rest,
+});
 
 /** All that the API shows of two traders and the book. */
 async function accounts(traders: readonly Trader[]): Promise<unknown[]> {
@@ -78,7 +83,9 @@ describe('each for itself', () => {
       ],
     });
     expect(status).toBe(200);
-    expect(json.results.map((result: Answer['json']) => result.error?.code ?? result.status)).toEqual([
+    expect(
+      json.results.map((result: Answer['json']) => result.error?.code ?? result.status),
+    ).toEqual([
       'resting',
       'insufficient_liquidity',
       'insufficient_shares',
@@ -89,7 +96,9 @@ describe('each for itself', () => {
       'order_not_found',
       'insufficient_balance',
     ]);
-    const sequences = new Set(json.results.flatMap((result: Answer['json']) => result.sequence ?? []));
+    const sequences = new Set(
+      json.results.flatMap((result: Answer['json']) => result.sequence ?? []),
+    );
     expect([...sequences]).toEqual([json.sequence]);
     expect(json.results[2].error.details).toEqual({ required: 1, available: 0 });
     expect(json.results[8].error.details).toEqual({ required: 502_500, available: 10_000 });
@@ -100,7 +109,14 @@ describe('each for itself', () => {
     const { json } = await batch(bob, {
       operations: [
         buy('DOWN', { amount: 1.2 }),
-        { op: 'sell', marketId: MARKET, outcome: 'DOWN', shares: 2, price: 0.7, timeInForce: 'GTC' },
+        {
+          op: 'sell',
+          marketId: MARKET,
+          outcome: 'DOWN',
+          shares: 2,
+          price: 0.7,
+          timeInForce: 'GTC',
+        },
         { op: 'sell', marketId: MARKET, outcome: 'DOWN', shares: 0.5 },
       ],
     });
@@ -181,7 +197,11 @@ describe('all or none', () => {
 
   test.each([
     [409, 'insufficient_liquidity', buy('UP', { amount: 1 })],
-    [409, 'price_not_met', buy('DOWN', { shares: 1, price: 0.7, timeInForce: 'GTC', postOnly: true })],
+    [
+      409,
+      'price_not_met',
+      buy('DOWN', { shares: 1, price: 0.7, timeInForce: 'GTC', postOnly: true }),
+    ],
     [404, 'market_not_found', { ...buy('UP', { amount: 1 }), marketId: 'none' }],
     [404, 'order_not_found', { op: 'cancel', marketId: MARKET, orderId: 'o999' }],
     [400, 'amount_too_small', buy('DOWN', { amount: 0.000_001 })],
@@ -190,14 +210,20 @@ describe('all or none', () => {
     [422, 'insufficient_balance', buy('DOWN', { amount: 10_000 })],
   ] as const)('%i %s', async (status, code, operation) => {
     const before = await accounts([ada, bob]);
-    const answer = await batch(bob, { operations: [buy('DOWN', { amount: 1 }), operation], atomic: true });
+    const answer = await batch(bob, {
+      operations: [buy('DOWN', { amount: 1 }), operation],
+      atomic: true,
+    });
     expect([answer.status, answer.json.error.code]).toEqual([status, code]);
     expect(answer.json.error.details.operation).toBe(1);
     expect(await accounts([ada, bob])).toEqual(before);
   });
 
   test('one in which nothing is refused is carried out', async () => {
-    const operations = [buy('DOWN', { amount: 3 }), { op: 'cancel', marketId: MARKET, orderId: 'o1' }];
+    const operations = [
+      buy('DOWN', { amount: 3 }),
+      { op: 'cancel', marketId: MARKET, orderId: 'o1' },
+    ];
     const stranger = await batch(bob, { operations, atomic: true });
     expect(stranger.json.error.details).toEqual({ operation: 1 });
     const { status, json } = await batch(ada, {
@@ -208,7 +234,10 @@ describe('all or none', () => {
       atomic: true,
     });
     expect(status).toBe(200);
-    expect(json.results.map(({ status }: { status: string }) => status)).toEqual(['cancelled', 'resting']);
+    expect(json.results.map(({ status }: { status: string }) => status)).toEqual([
+      'cancelled',
+      'resting',
+    ]);
   });
 });
 
@@ -237,7 +266,11 @@ describe('what is not valid', () => {
     ['an amount of 0', [buy('UP', { amount: 0 })], 'operations.0.amount'],
     ['too much', [buy('UP', { shares: 10_000_000, price: 0.9 })], 'operations.0.shares'],
     ['GTC without a price', [buy('UP', { amount: 1, timeInForce: 'GTC' })], 'operations.0.price'],
-    ['postOnly without GTC', [buy('UP', { amount: 1, price: 0.5, postOnly: true })], 'operations.0.postOnly'],
+    [
+      'postOnly without GTC',
+      [buy('UP', { amount: 1, price: 0.5, postOnly: true })],
+      'operations.0.postOnly',
+    ],
     [
       'a sale with four places',
       [{ op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1.0001 }],
@@ -266,8 +299,14 @@ describe('what is not valid', () => {
   });
 
   test.each([
-    [{ operations: [{ ...good, op: 'hold' }] }, 'operations.0.op must be buy or sell or cancel or claim.'],
-    [{ operations: [{ marketId: MARKET }] }, 'operations.0.op must be buy or sell or cancel or claim.'],
+    [
+      { operations: [{ ...good, op: 'hold' }] },
+      'operations.0.op must be buy or sell or cancel or claim.',
+    ],
+    [
+      { operations: [{ marketId: MARKET }] },
+      'operations.0.op must be buy or sell or cancel or claim.',
+    ],
     [{ operations: good }, 'operations must be an array.'],
     [{ operations: [good], atomic: 1 }, 'atomic must be a boolean.'],
   ])('%j, in words', async (body, words) => {
@@ -276,7 +315,10 @@ describe('what is not valid', () => {
   });
 
   test('a number that no double holds', async () => {
-    const raw = JSON.stringify({ operations: [good, good] }).replace(/1}]/, '1.00000000000000000001}]');
+    const raw = JSON.stringify({ operations: [good, good] }).replace(
+      /1}]/,
+      '1.00000000000000000001}]',
+    );
     const { status, json } = await api.send('POST', '/batch', undefined, {
       token: ada.token,
       raw,
@@ -324,7 +366,10 @@ test('what a batch answers is what the single routes answer, one after another',
     for (const [i, operation] of operations.entries()) {
       const result = json.results[i];
       const alone = await single(twin.api, there[trader]!, operation);
-      expect({ ...result, sequence: 0 }, JSON.stringify(operation)).toEqual({ ...alone.json, sequence: 0 });
+      expect({ ...result, sequence: 0 }, JSON.stringify(operation)).toEqual({
+        ...alone.json,
+        sequence: 0,
+      });
       if (result.restingShares > 0) rested[trader]!.push(result.orderId);
       const kind = `${operation.op} ${result.error?.code ?? 'done'}`;
       seen.set(kind, (seen.get(kind) ?? 0) + 1);
@@ -333,13 +378,16 @@ test('what a batch answers is what the single routes answer, one after another',
   for (let round = 0; round < 150; round++) {
     const trader = random.whole(0, 2);
     const orderIds = ['o1', ...rested[trader]!.slice(-5)];
-    const operations = Array.from({ length: random.whole(1, 8) }, () => randomOperation(random, orderIds));
+    const operations = Array.from({ length: random.whole(1, 8) }, () =>
+      randomOperation(random, orderIds),
+    );
     await compare(trader, operations);
   }
   for (const exchange of [server, twin])
     await exchange.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_000);
   const claim: Operation = { op: 'claim', marketId: MARKET };
-  for (const trader of [0, 1, 2]) await compare(trader, [claim, claim, randomOperation(random, ['o1'])]);
+  for (const trader of [0, 1, 2])
+    await compare(trader, [claim, claim, randomOperation(random, ['o1'])]);
   for (const kind of [
     'buy done',
     'sell done',

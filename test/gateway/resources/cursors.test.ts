@@ -1,6 +1,6 @@
 /**
- * Cursors: each belongs to the list that gave it, filters and owner included. In any other list it is refused, by name, and
- * never read as a place in that one.
+ * Cursors: each belongs to the list that gave it, filters and owner included. In any other list it
+ * is refused, by name, and never read as a place in that one.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
@@ -97,8 +97,17 @@ test('a cursor goes on in its own list and is refused by every other', async () 
 test('a cursor is only taken as it was given, though base64url can be decoded in many spellings', async () => {
   for (const list of lists) {
     const cursor: string = (await ask(list, 'limit=1')).json.nextCursor;
-    for (const spelling of [`${cursor}=`, `${cursor}%20`, `${cursor}%C3%A9`, `!${cursor}`, `${cursor}.`]) {
-      expect((await ask(list, `limit=1&cursor=${spelling}`)).status, `${list.path} ${spelling}`).toBe(400);
+    for (const spelling of [
+      `${cursor}=`,
+      `${cursor}%20`,
+      `${cursor}%C3%A9`,
+      `!${cursor}`,
+      `${cursor}.`,
+    ]) {
+      expect(
+        (await ask(list, `limit=1&cursor=${spelling}`)).status,
+        `${list.path} ${spelling}`,
+      ).toBe(400);
     }
   }
 });

@@ -1,4 +1,6 @@
-/** Decimals at the edge, against big.js: what comes in is exact or refused, what goes out is exact. */
+/**
+ * Decimals at the edge, against big.js: what comes in is exact or refused, what goes out is exact.
+ */
 import { Big } from 'big.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,7 +1,8 @@
 /**
- * Idempotency keys over HTTP, on every operation of the contract that changes something: the same user, key and body gets the
- * first answer again, byte for byte, be it a success or a refusal, and nothing is done a second time. An operation that is
- * new in the contract fails here until it has its cases.
+ * Idempotency keys over HTTP, on every operation of the contract that changes something: the same
+ * user, key and body gets the first answer again, byte for byte, be it a success or a refusal, and
+ * nothing is done a second time. An operation that is new in the contract fails here until it has
+ * its cases.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KEY_CASES } from '../../../bench/attack/methods/smuggling-cases.js';
@@ -35,7 +36,9 @@ const CHANGES = new Map(
       (operation.parameters ?? []).map(({ name }) => name),
     ]),
 );
-const KEYED = [...CHANGES].filter(([, names]) => names.includes('Idempotency-Key')).map(([name]) => name);
+const KEYED = [...CHANGES]
+  .filter(([, names]) => names.includes('Idempotency-Key'))
+  .map(([name]) => name);
 
 let server: TestServer;
 let api: ApiClient;
@@ -51,7 +54,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Uses an operation once; then again, after something else, when it must answer the same and do nothing. */
+/**
+ * Uses an operation once; then again, after something else, when it must answer the same and do
+ * nothing.
+ */
 async function twice(
   method: Change,
   path: string,
@@ -117,7 +123,11 @@ const REFUSALS: Record<string, Refusal[]> = {
     { path: on(NO_MARKET, 'buy'), body: { ...UP, amount: 1 }, code: 'market_not_found' },
     { path: on(MARKET, 'buy'), body: { ...UP, amount: 1 }, code: 'insufficient_liquidity' },
     { path: on(MARKET, 'buy'), body: { ...UP, amount: 1_000_000 }, code: 'insufficient_balance' },
-    { path: on(MARKET, 'buy'), body: { ...UP, amount: 1, validUntilMs: 1 }, code: 'deadline_passed' },
+    {
+      path: on(MARKET, 'buy'),
+      body: { ...UP, amount: 1, validUntilMs: 1 },
+      code: 'deadline_passed',
+    },
   ],
   'POST /markets/15m/{marketId}/sell': [
     { path: on('nonsense', 'sell'), body: { ...UP, shares: 1 }, code: 'market_not_found' },
@@ -132,7 +142,9 @@ const REFUSALS: Record<string, Refusal[]> = {
     { path: on(MARKET, 'orders/nonsense'), code: 'order_not_found' },
     { path: on(MARKET, 'orders/o99'), code: 'order_not_found' },
   ],
-  'DELETE /markets/15m/{marketId}/orders': [{ path: on('nonsense', 'orders'), code: 'market_not_found' }],
+  'DELETE /markets/15m/{marketId}/orders': [
+    { path: on('nonsense', 'orders'), code: 'market_not_found' },
+  ],
   'POST /batch': [
     {
       path: '/batch',
@@ -200,7 +212,9 @@ test('in quotes nothing of a key is lost; it is the same key as without', async 
     const client = new RawConnection(api.url);
     const body = '{"amount":1}';
     const headers = { 'x-user-token': ada.token, 'idempotency-key': key };
-    await client.send(Buffer.from(requestText('POST', '/vaults/flex/stake', headers, body), 'latin1'));
+    await client.send(
+      Buffer.from(requestText('POST', '/vaults/flex/stake', headers, body), 'latin1'),
+    );
     const [answer] = await client.answers(1);
     client.leave();
     return answer!;
@@ -233,7 +247,10 @@ test('in quotes nothing of a key is lost; it is the same key as without', async 
   expect(await server.state()).toEqual(replayed);
 });
 
-/** Where the library loses bytes, only a proxy can refuse them. When an upgrade mends it, this fails, and the documents are to be changed. */
+/**
+ * Where the library loses bytes, only a proxy can refuse them. When an upgrade mends it, this
+ * fails, and the documents are to be changed.
+ */
 test.each(KEY_CASES)('$name: $expected', async ({ key, expected }) => {
   const client = new RawConnection(api.url);
   const headers = { 'x-user-token': bob.token, 'idempotency-key': key };
@@ -290,7 +307,12 @@ test('a success comes back byte for byte, on every operation that takes a key', 
   await api.post(next, { outcome: 'DOWN', amount: 500 }, bob.token);
   await server.passTime(WINDOW_START_MS + 2 * WINDOW_MS + 2_000, 102_000);
   const deposit = `/vaults/deposits/${stake.depositId}`;
-  const claimed = await done('POST /vaults/deposits/{depositId}/claim', `${deposit}/claim`, {}, ada);
+  const claimed = await done(
+    'POST /vaults/deposits/{depositId}/claim',
+    `${deposit}/claim`,
+    {},
+    ada,
+  );
   expect(claimed.claimed).toBeGreaterThan(0);
   await done('POST /vaults/deposits/{depositId}/unstake', `${deposit}/unstake`, {}, ada);
   expect([...tried].sort()).toEqual([...KEYED].sort());
@@ -316,7 +338,9 @@ describe('without a key', () => {
     const change = { currentPassword: PASSWORD, newPassword: 'a better password' };
     const first = await api.put('/auth/password', change, bob.token);
     expect(first.status).toBe(200);
-    expect((await api.put('/auth/password', change, bob.token)).json.error.code).toBe('token_revoked');
+    expect((await api.put('/auth/password', change, bob.token)).json.error.code).toBe(
+      'token_revoked',
+    );
     const registration = { username: 'cyd', password: PASSWORD };
     expect((await api.post('/auth/register', registration)).status).toBe(201);
     expect((await api.post('/auth/register', registration)).json.error.code).toBe('username_taken');
@@ -345,7 +369,11 @@ test('the same command in other words is the same; another body or another user 
   };
   await isReplayed();
   await server.close();
-  server = await TestServer.start({ partnerKeys: PARTNER_KEYS }, server.folder, server.clock.nowMs());
+  server = await TestServer.start(
+    { partnerKeys: PARTNER_KEYS },
+    server.folder,
+    server.clock.nowMs(),
+  );
   api = server.api;
   await isReplayed();
 });

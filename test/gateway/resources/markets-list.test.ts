@@ -1,6 +1,7 @@
 /**
- * GET /markets over more than a day, so that the engine has forgotten some of the markets: every page together is every market
- * that ever opened, once, newest first, whatever the filter, the size of a page and what happens between two pages.
+ * GET /markets over more than a day, so that the engine has forgotten some of the markets: every
+ * page together is every market that ever opened, once, newest first, whatever the filter, the size
+ * of a page and what happens between two pages.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
@@ -16,7 +17,9 @@ let server: TestServer;
 /** Times at which a window began. */
 let now: number;
 
-/** In every other window one asset or the other has no price at its end, and is void a minute later. */
+/**
+ * In every other window one asset or the other has no price at its end, and is void a minute later.
+ */
 async function passWindow(): Promise<void> {
   const { clock, feed } = server;
   const window = (now - WINDOW_START_MS) / WINDOW_MS;
@@ -42,7 +45,12 @@ interface Listed {
 }
 
 /** All pages of a list; `between` runs before each but the first. */
-async function pages(query: string, limit: number, between = async () => {}, from = ''): Promise<Listed[]> {
+async function pages(
+  query: string,
+  limit: number,
+  between = async () => {},
+  from = '',
+): Promise<Listed[]> {
   const markets: Listed[] = [];
   let cursor = from;
   for (;;) {
@@ -82,7 +90,9 @@ describe('all markets', () => {
     expect(known()).toBeLessThan(expectedIds().length - 10);
     expect(known()).toBeGreaterThan(WINDOWS_PER_DAY);
     const listed = await pages('', 200);
-    expect(new Set(listed.map(({ resolution }) => resolution))).toEqual(new Set(['UP', 'VOID', null]));
+    expect(new Set(listed.map(({ resolution }) => resolution))).toEqual(
+      new Set(['UP', 'VOID', null]),
+    );
     const isKnown = listed.map(({ id }) => engine.market(marketIdNumber(engine, id)) !== null);
     expect(isKnown.indexOf(false)).toBeLessThan(isKnown.lastIndexOf(true));
   });
@@ -109,7 +119,8 @@ describe('all markets', () => {
     const all = await pages('', 200);
     const expected = all.filter((market) => market.status === status);
     expect(expected.length).toBeGreaterThan(status === 'resolved' ? 200 : 0);
-    for (const limit of [5, 60, 200]) expect(await pages(`&status=${status}`, limit)).toEqual(expected);
+    for (const limit of [5, 60, 200])
+      expect(await pages(`&status=${status}`, limit)).toEqual(expected);
     const ofBoth = await pages(`&status=${status}&asset=BTC`, 40);
     expect(ofBoth).toEqual(expected.filter(({ asset }) => asset === 'BTC'));
   });
@@ -119,7 +130,8 @@ describe('all markets', () => {
     const random = new Random('markets');
     for (let i = 0; i < 20; i++) {
       const listed = random.pick(all);
-      const { priceHistory, sequence, ...alone } = (await server.api.read(`/markets/${listed.id}`)).json;
+      const { priceHistory, sequence, ...alone } = (await server.api.read(`/markets/${listed.id}`))
+        .json;
       expect({ ...listed, sequence }).toEqual({ ...alone, sequence });
     }
   });

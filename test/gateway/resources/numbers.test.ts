@@ -1,4 +1,7 @@
-/** Every number that a client can send, over real HTTP: what is none, or has no exact value, is refused by name. */
+/**
+ * Every number that a client can send, over real HTTP: what is none, or has no exact value, is
+ * refused by name.
+ */
 import { describe, expect, test } from 'vitest';
 import type { RequestOptions } from '../../support/server.js';
 import { ACTIVE, asPartner, buy, sell, withTwoTraders } from '../http/refusals.js';
@@ -90,45 +93,63 @@ const NUMBERS: NumberField[] = [
   },
 ];
 
-describe.each(NUMBERS)('$path: $field', ({ method, path, body, field, places, tooMuch, options }) => {
-  const texts = {
-    'a text': '"10"',
-    null: 'null',
-    'a boolean': 'true',
-    'a list': '[1]',
-    'an object': '{"value":1}',
-    'too large for any number (1e309)': '1e309',
-    'as negative as can be (-1e309)': '-1e309',
-    negative: '-1',
-    zero: '0',
-    'minus zero': '-0',
-    'too small to count': '1e-9',
-    'the smallest double': '5e-324',
-    'one place too many': `0.${'0'.repeat(places)}1`,
-    'places that a double loses': '0.50000000000000000000001',
-    'more than the maximum': `${tooMuch}`,
-    'far more than the maximum': '1e18',
-  };
-  test.each(Object.entries(texts))('%s', async (_what, text) => {
-    const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(`"${field}":0.123`, `"${field}":${text}`);
-    expect(raw).toContain(`"${field}":${text}`);
-    const lost = text === '0.50000000000000000000001';
-    const about = lost ? 'body' : field;
-    await refused({
-      method,
-      path,
-      options: { ...options(), raw },
-      status: 400,
-      code: 'invalid_request',
-      field: about,
+describe.each(NUMBERS)(
+  '$path: $field',
+  ({ method, path, body, field, places, tooMuch, options }) => {
+    const texts = {
+      'a text': '"10"',
+      null: 'null',
+      'a boolean': 'true',
+      'a list': '[1]',
+      'an object': '{"value":1}',
+      'too large for any number (1e309)': '1e309',
+      'as negative as can be (-1e309)': '-1e309',
+      negative: '-1',
+      zero: '0',
+      'minus zero': '-0',
+      'too small to count': '1e-9',
+      'the smallest double': '5e-324',
+      'one place too many': `0.${'0'.repeat(places)}1`,
+      'places that a double loses': '0.50000000000000000000001',
+      'more than the maximum': `${tooMuch}`,
+      'far more than the maximum': '1e18',
+    };
+    test.each(Object.entries(texts))('%s', async (_what, text) => {
+      const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(
+        `"${field}":0.123`,
+        `"${field}":${text}`,
+      );
+      expect(raw).toContain(`"${field}":${text}`);
+      const lost = text === '0.50000000000000000000001';
+      const about = lost ? 'body' : field;
+      await refused({
+        method,
+        path,
+        options: { ...options(), raw },
+        status: 400,
+        code: 'invalid_request',
+        field: about,
+      });
     });
-  });
 
-  test.each(['NaN', 'Infinity', '01', '.5', '1.', '+1', '0x10', '1_000'])('%s is no JSON', async (text) => {
-    const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(`"${field}":0.123`, `"${field}":${text}`);
-    await refused({ method, path, options: { ...options(), raw }, status: 400, code: 'invalid_json' });
-  });
-});
+    test.each(['NaN', 'Infinity', '01', '.5', '1.', '+1', '0x10', '1_000'])(
+      '%s is no JSON',
+      async (text) => {
+        const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(
+          `"${field}":0.123`,
+          `"${field}":${text}`,
+        );
+        await refused({
+          method,
+          path,
+          options: { ...options(), raw },
+          status: 400,
+          code: 'invalid_json',
+        });
+      },
+    );
+  },
+);
 
 describe('a deadline of minus zero', () => {
   const order = (deadline: string) => `"outcome":"UP","amount":1,"validUntilMs":${deadline}`;

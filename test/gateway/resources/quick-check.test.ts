@@ -1,4 +1,6 @@
-/** The quick check of batches against zod, which decides: both accept the same bodies, unchanged. */
+/**
+ * The quick check of batches against zod, which decides: both accept the same bodies, unchanged.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -34,9 +36,30 @@ const FIELDS: Record<string, readonly unknown[]> = {
 };
 const ODD: readonly unknown[] = [
   ...[null, [], {}, [1], '', '0', 'BUY', 'up', 'toString', '__proto__'],
-  ...[true, -1, 0, -5e-324, 1, 0.0009999, 0.9990001, 1_000_000.0000001, 10_000_001, 1e21, 8_640_000_000_001],
+  ...[
+    true,
+    -1,
+    0,
+    -5e-324,
+    1,
+    0.0009999,
+    0.9990001,
+    1_000_000.0000001,
+    10_000_001,
+    1e21,
+    8_640_000_000_001,
+  ],
 ];
-const ODD_NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'Op', 'op ', 'price_', '0'];
+const ODD_NAMES = [
+  '__proto__',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  'Op',
+  'op ',
+  'price_',
+  '0',
+];
 
 const names = Object.keys(FIELDS);
 const fieldOf = (name: string) =>
@@ -126,14 +149,16 @@ test('one operation too many, and one field too many', () => {
   expect(check({ operations: new Array(100).fill(operation) })).toBe(true);
   expect(check({ operations: new Array(101).fill(operation) })).toBe(false);
   expect(check({ operations: [{ ...operation, orderId: 'o1' }] })).toBe(false);
-  expect(check(JSON.parse(`{"operations":[{"op":"claim","marketId":"${MARKET}","__proto__":{}}]}`))).toBe(
-    false,
-  );
+  expect(
+    check(JSON.parse(`{"operations":[{"op":"claim","marketId":"${MARKET}","__proto__":{}}]}`)),
+  ).toBe(false);
 });
 
 test('a schema that JSON Schema cannot express is refused', () => {
   expect(() => quickCheck(StakeBody)).toThrow('JSON Schema cannot express a schema of type');
-  expect(() => quickCheck(z.number().refine((value) => value !== 3))).toThrow('JSON Schema cannot express');
+  expect(() => quickCheck(z.number().refine((value) => value !== 3))).toThrow(
+    'JSON Schema cannot express',
+  );
   expect(() => quickCheck(z.strictObject({ a: z.string().transform(Number) }))).toThrow(
     'JSON Schema cannot express',
   );

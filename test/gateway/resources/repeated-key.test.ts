@@ -1,4 +1,7 @@
-/** Keys that stand in one JSON object twice: found wherever they are, refused by name on every body and message, and what is fine is not. */
+/**
+ * Keys that stand in one JSON object twice: found wherever they are, refused by name on every body
+ * and message, and what is fine is not.
+ */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { colonCount, repeatedKey } from '../../../gateway/json/repeated-key.js';
@@ -54,8 +57,14 @@ test.each([
   expect(found(text)).toBe(null);
 });
 
-/** JSON whose objects are lists of members, so that a key can come twice; and whether one does, by plain comparison. */
-type Tree = { members: [string, Tree][] } | { items: Tree[] } | { leaf: string | number | boolean | null };
+/**
+ * JSON whose objects are lists of members, so that a key can come twice; and whether one does, by
+ * plain comparison.
+ */
+type Tree =
+  | { members: [string, Tree][] }
+  | { items: Tree[] }
+  | { leaf: string | number | boolean | null };
 const tree = fc.letrec<{ tree: Tree }>((tie) => ({
   tree: fc.oneof(
     { maxDepth: 5 },
@@ -141,14 +150,23 @@ describe('over the API', () => {
     ],
     'POST /vaults/flex/stake': ['{"amount":1,"\\u0061mount":5}', 'amount'],
     'PUT /users/:id/referral/code': ['{"code":"ABC","code":"ABD"}', 'code'],
-    'POST /auth/register': [`{"username":"bob","username":"rob","password":"${PASSWORD}"}`, 'username'],
-    'POST /auth/login': [`{"username":"ada","password":"a:b","password":"${PASSWORD}"}`, 'password'],
+    'POST /auth/register': [
+      `{"username":"bob","username":"rob","password":"${PASSWORD}"}`,
+      'username',
+    ],
+    'POST /auth/login': [
+      `{"username":"ada","password":"a:b","password":"${PASSWORD}"}`,
+      'password',
+    ],
     'PUT /auth/password': [
       `{"currentPassword":"${PASSWORD}","newPassword":"${PASSWORD}1","newPassword":"${PASSWORD}2"}`,
       'newPassword',
     ],
     'POST /partner/deposits': ['{"userId":"u1","amount":1,"amount":9,"reference":"a:b"}', 'amount'],
-    'POST /partner/withdrawals': ['{"userId":"u1","userId":"u1","amount":1,"reference":"r"}', 'userId'],
+    'POST /partner/withdrawals': [
+      '{"userId":"u1","userId":"u1","amount":1,"reference":"r"}',
+      'userId',
+    ],
   };
 
   test.each(
@@ -158,10 +176,17 @@ describe('over the API', () => {
   )('%s refuses a duplicated key', async (name, route) => {
     const before = await server.state();
     const [raw, field] = RAW[name] ?? ['{"userId":"u1","userId":"u1"}', 'userId'];
-    const path = route.path.replace(':marketId', MARKET).replace(':id', ada.userId).replace(/:\w+/g, 'o1');
+    const path = route.path
+      .replace(':marketId', MARKET)
+      .replace(':id', ada.userId)
+      .replace(/:\w+/g, 'o1');
     const headers = route.access === 'partner' ? { authorization: `Bearer ${PARTNER_KEY}` } : {};
     const token = route.access === 'session' ? ada.token : undefined;
-    const { status, json } = await server.api.send(route.method, path, undefined, { raw, token, headers });
+    const { status, json } = await server.api.send(route.method, path, undefined, {
+      raw,
+      token,
+      headers,
+    });
     expect([status, json.error.code, json.error.details]).toEqual([
       400,
       'invalid_request',

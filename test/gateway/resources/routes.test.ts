@@ -70,7 +70,12 @@ describe('markets', () => {
     const { priceHistory, sequence, ...alone } = (await api.read(`/markets/${MARKET}`)).json;
     expect({ ...alone, sequence: market.sequence }).toEqual(market);
     expect(sequence).toBeGreaterThanOrEqual(market.sequence);
-    expect(priceHistory[0]).toEqual({ atMs: WINDOW_START_MS, UP: 0.5, DOWN: 0.5, assetPrice: 100_000 });
+    expect(priceHistory[0]).toEqual({
+      atMs: WINDOW_START_MS,
+      UP: 0.5,
+      DOWN: 0.5,
+      assetPrice: 100_000,
+    });
     expect((await api.read('/markets')).json.markets).toEqual([market]);
     expect((await api.read('/markets?status=resolved')).json.markets).toEqual([]);
     expect((await api.read('/markets?asset=btc&status=active')).json.markets).toEqual([market]);
@@ -88,9 +93,18 @@ describe('markets', () => {
     });
     await trade('buy', maker, { outcome: 'DOWN', shares: 20, price: 0.5, timeInForce: 'GTC' });
     const { json: book } = await api.get(`/markets/15m/${MARKET}/orderbook`);
-    expect(book.UP).toEqual({ bids: [{ price: 0.401, shares: 10 }], asks: [{ price: 0.5, shares: 20 }] });
-    expect(book.DOWN).toEqual({ bids: [{ price: 0.5, shares: 20 }], asks: [{ price: 0.599, shares: 10 }] });
-    expect((await api.read(`/markets/${MARKET}`)).json.prices).toEqual({ UP: 0.4505, DOWN: 0.5495 });
+    expect(book.UP).toEqual({
+      bids: [{ price: 0.401, shares: 10 }],
+      asks: [{ price: 0.5, shares: 20 }],
+    });
+    expect(book.DOWN).toEqual({
+      bids: [{ price: 0.5, shares: 20 }],
+      asks: [{ price: 0.599, shares: 10 }],
+    });
+    expect((await api.read(`/markets/${MARKET}`)).json.prices).toEqual({
+      UP: 0.4505,
+      DOWN: 0.5495,
+    });
 
     const quote = `/markets/15m/${MARKET}/quote`;
     expect((await api.get(`${quote}?outcome=UP&amount=4.0001`)).json).toMatchObject({
@@ -141,7 +155,12 @@ describe('trading', () => {
       price: 0.4,
       timeInForce: 'GTC',
     });
-    expect(rested.json).toMatchObject({ status: 'resting', shares: 0, restingShares: 100, spent: 0 });
+    expect(rested.json).toMatchObject({
+      status: 'resting',
+      shares: 0,
+      restingShares: 100,
+      spent: 0,
+    });
     expect(rested.json.balance).toEqual({ available: 9_960, held: 40 });
     const { json: orders } = await api.get(`/users/${ada.userId}/orders`, ada.token);
     expect(orders.orders).toMatchObject([
@@ -177,9 +196,22 @@ describe('trading', () => {
       },
     ]);
 
-    const sold = await trade('sell', bob, { outcome: 'DOWN', shares: 10, price: 0.7, timeInForce: 'GTC' });
-    expect(sold.json).toMatchObject({ side: 'SELL', status: 'resting', received: 0, restingShares: 10 });
-    const cancelled = await api.delete(`/markets/15m/${MARKET}/orders/${sold.json.orderId}`, bob.token);
+    const sold = await trade('sell', bob, {
+      outcome: 'DOWN',
+      shares: 10,
+      price: 0.7,
+      timeInForce: 'GTC',
+    });
+    expect(sold.json).toMatchObject({
+      side: 'SELL',
+      status: 'resting',
+      received: 0,
+      restingShares: 10,
+    });
+    const cancelled = await api.delete(
+      `/markets/15m/${MARKET}/orders/${sold.json.orderId}`,
+      bob.token,
+    );
     expect(cancelled.json).toMatchObject({ status: 'cancelled', cancelledShares: 10 });
 
     const all = await api.delete(`/markets/15m/${MARKET}/orders`, ada.token);
@@ -187,9 +219,16 @@ describe('trading', () => {
 
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 90_000);
     const resolved = (await api.read(`/markets/${MARKET}`)).json;
-    expect(resolved).toMatchObject({ status: 'resolved', resolution: 'DOWN', endPrice: 90_000, volume: 30 });
+    expect(resolved).toMatchObject({
+      status: 'resolved',
+      resolution: 'DOWN',
+      endPrice: 90_000,
+      volume: 30,
+    });
     const claimable = (await api.get(`/users/${bob.userId}/positions`)).json.positions;
-    expect(claimable).toMatchObject([{ status: 'claimable', price: 1, value: 50, unrealizedProfit: 20 }]);
+    expect(claimable).toMatchObject([
+      { status: 'claimable', price: 1, value: 50, unrealizedProfit: 20 },
+    ]);
     expect((await api.get(`/users/${ada.userId}/positions`)).json.positions).toEqual([]);
 
     const claimed = await api.post(`/markets/15m/${MARKET}/claim`, undefined, bob.token);
@@ -203,12 +242,22 @@ describe('trading', () => {
     });
     expect(await balance(ada)).toMatchObject({ available: 9_980 });
     const profile = (await api.read(`/users/${bob.userId}`)).json;
-    expect(profile).toMatchObject({ username: 'bob', volume: 30, realizedProfit: 19.849997, trades: 1 });
+    expect(profile).toMatchObject({
+      username: 'bob',
+      volume: 30,
+      realizedProfit: 19.849997,
+      trades: 1,
+    });
   });
 
   test('a market without a price at its end is VOID: half a dollar a share, and the fees back', async () => {
     const [ada, bob] = [await server.register('eve'), await server.register('joe')];
-    await trade('buy', ada, { outcome: 'UP', shares: 100, price: 0.4, timeInForce: 'GTC' }, NEXT_MARKET);
+    await trade(
+      'buy',
+      ada,
+      { outcome: 'UP', shares: 100, price: 0.4, timeInForce: 'GTC' },
+      NEXT_MARKET,
+    );
     await trade('buy', bob, { outcome: 'DOWN', amount: 60 }, NEXT_MARKET);
     server.clock.set(WINDOW_START_MS + 2 * WINDOW_MS + 60_000);
     await server.advance();
@@ -216,7 +265,11 @@ describe('trading', () => {
       resolution: 'VOID',
       endPrice: null,
     });
-    const { json } = await api.post(`/markets/15m/${NEXT_MARKET}/claim`, { userId: bob.userId }, bob.token);
+    const { json } = await api.post(
+      `/markets/15m/${NEXT_MARKET}/claim`,
+      { userId: bob.userId },
+      bob.token,
+    );
     expect(json).toMatchObject({ resolution: 'VOID', shares: 100, payout: 50, refundedFees: 0.3 });
     expect(json.balance).toEqual({ available: 9_990, held: 0 });
   });
@@ -228,7 +281,8 @@ describe('lists', () => {
 
   test('pages of orders meet neither twice nor never, also while orders come and go', async () => {
     const ada = await server.register('ada');
-    const place = () => trade('buy', ada, { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' });
+    const place = () =>
+      trade('buy', ada, { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' });
     const ids: string[] = [];
     for (let i = 0; i < 7; i++) ids.push((await place()).json.orderId);
     const path = `/users/${ada.userId}/orders?limit=3`;
@@ -236,7 +290,10 @@ describe('lists', () => {
     let cursor: string | null = null;
     let pages = 0;
     do {
-      const page: Answer = await api.get(cursor === null ? path : `${path}&cursor=${cursor}`, ada.token);
+      const page: Answer = await api.get(
+        cursor === null ? path : `${path}&cursor=${cursor}`,
+        ada.token,
+      );
       found.push(...page.json.orders.map((order: { orderId: string }) => order.orderId));
       cursor = page.json.nextCursor;
       pages++;
@@ -257,7 +314,9 @@ describe('lists', () => {
     const cursor = first.json.nextCursor;
     const second = await api.read(`/markets?limit=3&asset=BTC&cursor=${cursor}`);
     expect(second.json.nextCursor).toBe(null);
-    const starts = [...first.json.markets, ...second.json.markets].map((market) => market.startsAtMs);
+    const starts = [...first.json.markets, ...second.json.markets].map(
+      (market) => market.startsAtMs,
+    );
     expect(starts).toEqual([4, 3, 2, 1, 0].map((window) => WINDOW_START_MS + window * WINDOW_MS));
     for (const other of [`/markets?cursor=${cursor}`, '/markets?cursor=abc', '/markets?cursor=']) {
       const refused = await api.get(other);
@@ -280,7 +339,11 @@ describe('batches', () => {
       eve.token,
     );
     expect(status).toBe(200);
-    expect(await balance(eve)).toMatchObject({ available: 9_999, held: 1, sequence: json.sequence });
+    expect(await balance(eve)).toMatchObject({
+      available: 9_999,
+      held: 1,
+      sequence: json.sequence,
+    });
     const { orderId } = json.results[0];
     const operations = [{ op: 'cancel', marketId: MARKET, orderId }];
     await api.post('/batch', { operations }, eve.token);
@@ -314,7 +377,11 @@ describe('users, referral and vaults', () => {
 
   test('a referral: the code, who came by it, and what only the user sees', async () => {
     const eve = await server.register('eve');
-    const changed = await api.put(`/users/${eve.userId}/referral/code`, { code: 'my-Code' }, eve.token);
+    const changed = await api.put(
+      `/users/${eve.userId}/referral/code`,
+      { code: 'my-Code' },
+      eve.token,
+    );
     expect(changed.json).toMatchObject({
       code: 'MY-CODE',
       referredUsers: 0,
@@ -331,7 +398,12 @@ describe('users, referral and vaults', () => {
     const own = await api.get(`/users/${eve.userId}/referral`, eve.token);
     expect(own.json).toMatchObject({ code: 'MY-CODE', referredUsers: 1, earned: 0 });
     const others = await api.get(`/users/${eve.userId}/referral`);
-    expect(Object.keys(others.json).sort()).toEqual(['code', 'referredUsers', 'sequence', 'userId']);
+    expect(Object.keys(others.json).sort()).toEqual([
+      'code',
+      'referredUsers',
+      'sequence',
+      'userId',
+    ]);
     const fays = await api.get(`/users/${referred.json.userId}/referral`, referred.json.token);
     expect(fays.json.referredBy).toBe(eve.userId);
   });
@@ -412,19 +484,29 @@ describe('whose money a partner moves, and whose balance it sees', () => {
 
   afterAll(done);
 
-  async function move(kind: 'deposits' | 'withdrawals', userId: string, amount = 1, options = asPartner) {
+  async function move(
+    kind: 'deposits' | 'withdrawals',
+    userId: string,
+    amount = 1,
+    options = asPartner,
+  ) {
     references++;
     const body = { userId, amount, reference: `r${references}` };
     return api.send('POST', `/partner/${kind}`, body, options);
   }
 
   test('anybody is paid; the balance is told of the own users only', async () => {
-    expect((await move('deposits', ours.userId)).json.balance).toEqual({ available: 10_001, held: 0 });
+    expect((await move('deposits', ours.userId)).json.balance).toEqual({
+      available: 10_001,
+      held: 0,
+    });
     for (const userId of [theirs.userId, nobodys.userId]) {
       const { status, json } = await move('deposits', userId);
       expect([status, json.amount, json.balance]).toEqual([200, 1, null]);
     }
-    expect((await api.get(`/users/${nobodys.userId}/balance`, nobodys.token)).json.available).toBe(10_001);
+    expect((await api.get(`/users/${nobodys.userId}/balance`, nobodys.token)).json.available).toBe(
+      10_001,
+    );
   });
 
   test('a partner withdraws only from its own users, whoever paid them', async () => {
@@ -465,9 +547,16 @@ describe('whose money a partner moves, and whose balance it sees', () => {
 
   test('an invalid key registers nobody, and is refused before the body is read', async () => {
     const before = await server.state();
-    for (const authorization of ['Bearer nonsense', 'Bearer', `Basic ${PARTNER_KEY}`, PARTNER_KEY]) {
+    for (const authorization of [
+      'Bearer nonsense',
+      'Bearer',
+      `Basic ${PARTNER_KEY}`,
+      PARTNER_KEY,
+    ]) {
       for (const body of [{ username: 'eve', password: PASSWORD }, { nothing: 'right' }]) {
-        const answer = await api.send('POST', '/auth/register', body, { headers: { authorization } });
+        const answer = await api.send('POST', '/auth/register', body, {
+          headers: { authorization },
+        });
         expect([answer.status, answer.json.error.code]).toEqual([403, 'partner_key_required']);
         expect(answer.json.error.message).toMatch(/Omit it/);
       }
@@ -584,7 +673,12 @@ describe('history', () => {
     const { json: past } = await api.read('/markets/15m/history?asset=BTC');
     expect(past.markets).toHaveLength(1);
     const [market] = past.markets;
-    expect(market).toMatchObject({ id: MARKET, status: 'resolved', resolution: 'UP', startPrice: 100_000 });
+    expect(market).toMatchObject({
+      id: MARKET,
+      status: 'resolved',
+      resolution: 'UP',
+      startPrice: 100_000,
+    });
     expect(market.priceHistory.length).toBeGreaterThan(100);
     expect(market.priceHistory.at(-1).atMs).toBe(WINDOW_START_MS + WINDOW_MS);
 
@@ -593,10 +687,20 @@ describe('history', () => {
     // Ada had 100 UP for 40 dollars; Bob paid 60 and a fee of 0.3 for what is worth nothing now.
     expect(byProfit.entries[0]).toEqual({ rank: 1, userId: ada, username: 'ada', value: 60 });
     const last = byProfit.entries.at(-1);
-    expect(last).toEqual({ rank: byProfit.entries.length, userId: bob, username: 'bob', value: -60.3 });
-    expect((await api.read(`/users/${bob}`)).json).toMatchObject({ realizedProfit: -60.3, rank: last.rank });
+    expect(last).toEqual({
+      rank: byProfit.entries.length,
+      userId: bob,
+      username: 'bob',
+      value: -60.3,
+    });
+    expect((await api.read(`/users/${bob}`)).json).toMatchObject({
+      realizedProfit: -60.3,
+      rank: last.rank,
+    });
     const { json: paged } = await api.read('/leaderboard?metric=profit&period=day&limit=1');
-    const { json: rest } = await api.read(`/leaderboard?metric=profit&period=day&cursor=${paged.nextCursor}`);
+    const { json: rest } = await api.read(
+      `/leaderboard?metric=profit&period=day&cursor=${paged.nextCursor}`,
+    );
     expect([...paged.entries, ...rest.entries]).toEqual(byProfit.entries);
 
     const login = await api.post('/auth/login', { username: 'bob', password: PASSWORD });

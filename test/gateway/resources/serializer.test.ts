@@ -29,7 +29,9 @@ test.each([
 });
 
 test('lots, ticks and null', () => {
-  const write = serializer(z.strictObject({ shares, price: price.nullable(), value: money.nullable() }));
+  const write = serializer(
+    z.strictObject({ shares, price: price.nullable(), value: money.nullable() }),
+  );
   const value = microsOrNull(null);
   expect(write({ shares: lots(1), price: ticks(999), value })).toBe(
     '{"shares":0.001,"price":0.999,"value":null}',
@@ -41,7 +43,9 @@ test('lots, ticks and null', () => {
 
 describe('fields', () => {
   const Entry = z.strictObject({ id: z.string(), rank: z.int().nullable(), kind: z.literal('x') });
-  const write = serializer(z.strictObject({ entries: z.array(Entry), note: z.string().optional() }));
+  const write = serializer(
+    z.strictObject({ entries: z.array(Entry), note: z.string().optional() }),
+  );
 
   test('have the order of the schema, whatever that of the value', () => {
     expect(write({ note: 'n', entries: [{ kind: 'x', rank: null, id: 'a' }] })).toBe(

@@ -1,6 +1,7 @@
 /**
- * An answer is true, as a whole, at the sequence that it names: what comes from the history and what comes from an engine are of
- * one moment. While the exchange goes on, every answer is held against an engine that was brought to just that sequence.
+ * An answer is true, as a whole, at the sequence that it names: what comes from the history and
+ * what comes from an engine are of one moment. While the exchange goes on, every answer is held
+ * against an engine that was brought to just that sequence.
  */
 import { afterEach, expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -43,7 +44,12 @@ test('profiles, points, markets and their lists, while prices and trades go on',
     for (let i = 0; i < 12; i++) {
       server.clock.set(startsAtMs + 20_000 + i * 60_000);
       for (const path of paths) ask(path);
-      const maker = act(id, 'buy', { outcome: 'UP', shares: 4, price: 0.5, timeInForce: 'GTC' }, ada.token);
+      const maker = act(
+        id,
+        'buy',
+        { outcome: 'UP', shares: 4, price: 0.5, timeInForce: 'GTC' },
+        ada.token,
+      );
       server.feed.deliver('BTC', 100_000 + window * 100 + i);
       const taker = act(id, 'buy', { outcome: 'DOWN', amount: 1 }, bob.token);
       for (const path of paths) ask(path);
@@ -85,7 +91,10 @@ function expectTrueNow(engine: Engine, { path, json }: Shown): void {
   if (path.endsWith('/points')) {
     const points = engine.account(Number(json.userId.slice(1)))!.microPoints / 1e6;
     expect(json.balance, where).toBe(points);
-    const sum = json.history.reduce((total: number, credit: { points: number }) => total + credit.points, 0);
+    const sum = json.history.reduce(
+      (total: number, credit: { points: number }) => total + credit.points,
+      0,
+    );
     expect(sum, where).toBeCloseTo(points, 6);
   } else if (path.startsWith('/users')) {
     const account = engine.account(Number(json.userId.slice(1)))!;
@@ -116,5 +125,7 @@ function expectMarket(engine: Engine, market: any, sequence: number, where: stri
   if (market.priceHistory === undefined) return;
   // A point for each mark up to the engine's time, none beyond it.
   const lastMs = Math.min(Math.floor(engine.nowMs / 5_000) * 5_000, view.endsAtMs);
-  expect(market.priceHistory.at(-1).atMs, where).toBeGreaterThanOrEqual(Math.min(lastMs, view.endsAtMs));
+  expect(market.priceHistory.at(-1).atMs, where).toBeGreaterThanOrEqual(
+    Math.min(lastMs, view.endsAtMs),
+  );
 }

@@ -1,4 +1,7 @@
-/** What waits for readers: each has its limit, all together have theirs, and closed connections count until they are let go of. */
+/**
+ * What waits for readers: each has its limit, all together have theirs, and closed connections
+ * count until they are let go of.
+ */
 import { expect, test } from 'vitest';
 import { Backlogs } from '../../../gateway/stream/backlogs.js';
 
@@ -43,7 +46,8 @@ test('a reader that is further behind than its limit is closed, with its code', 
 
 test('too much for all together: those that are furthest behind are cut off, no more of them than it takes', () => {
   const { backlogs, ended, readers, read } = setUp();
-  for (const [name, bytes] of Object.entries({ a: 60, b: 90, c: 10, d: 80, e: 70 })) read(name, bytes);
+  for (const [name, bytes] of Object.entries({ a: 60, b: 90, c: 10, d: 80, e: 70 }))
+    read(name, bytes);
   backlogs.check(readers.values());
   expect(ended).toEqual(['b cut off']);
   expect(backlogs.bytes(readers.values())).toBe(220);

@@ -1,6 +1,7 @@
 /**
- * The book that a client rebuilds from the stream is the one that GET /orderbook shows at the same sequence: through
- * thousands of changes, with connections that break at random, resume, and sometimes come too late to resume.
+ * The book that a client rebuilds from the stream is the one that GET /orderbook shows at the same
+ * sequence: through thousands of changes, with connections that break at random, resume, and
+ * sometimes come too late to resume.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -37,7 +38,8 @@ class RebuiltBook {
     } else return;
     this.last = message.channelSequence;
     for (const outcome of ['UP', 'DOWN'] as const) {
-      for (const side of ['bids', 'asks'] as const) change(this[outcome][side], message.data[outcome][side]);
+      for (const side of ['bids', 'asks'] as const)
+        change(this[outcome][side], message.data[outcome][side]);
     }
   }
 
@@ -64,7 +66,9 @@ function sorted({ bids, asks }: Sides): object {
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await TestServer.withMarket(streamLimits({ keptMessages: 120, operationsBurst: 10_000 }));
+  server = await TestServer.withMarket(
+    streamLimits({ keptMessages: 120, operationsBurst: 10_000 }),
+  );
   for (let i = 1; i <= USERS; i++) {
     server.submit({
       kind: 'register',
@@ -109,7 +113,9 @@ describe('the book', () => {
         taken = 0;
         client.send({ op: 'resume', channel: CHANNEL, after: book.last });
         trade(random.whole(0, 5));
-        const answer = await client.next((message) => message.type === 'resumed' || message.type === 'gap');
+        const answer = await client.next(
+          (message) => message.type === 'resumed' || message.type === 'gap',
+        );
         expect(answer.after).toBe(book.last);
         if (answer.type === 'gap') seen.gaps++;
         else {

@@ -14,11 +14,17 @@ afterEach(() => cancels.stop());
 /** Nothing is written here, so everything is durable at once. */
 const releaseAt = (_sequence: number, target: ReleaseTarget) => target.release();
 
-/** Users 1 to 3 with two resting orders each, and a sequencer that refuses the first `refusals` commands. */
+/**
+ * Users 1 to 3 with two resting orders each, and a sequencer that refuses the first `refusals`
+ * commands.
+ */
 function setUp(refusals: number) {
   const { engine, marketId } = openMarket(3);
   for (const userId of [1, 2, 3, 1, 2, 3]) {
-    run(engine, buy({ userId, marketId, sizeLots: 1_000, priceTicks: 400, timeInForce: TimeInForce.GTC }));
+    run(
+      engine,
+      buy({ userId, marketId, sizeLots: 1_000, priceTicks: 400, timeInForce: TimeInForce.GTC }),
+    );
   }
   const seen = { refused: 0, failures: [] as unknown[], isSynchronous: false };
   const submit = (command: Command) => {
@@ -55,7 +61,10 @@ test('an order that comes after the connection has ended stays, next to one that
   const { engine, seen, add } = setUp(3);
   const marketId = engine.activeMarket(0);
   const rests = (userId: number) =>
-    run(engine, buy({ userId, marketId, sizeLots: 500, priceTicks: 300, timeInForce: TimeInForce.GTC }));
+    run(
+      engine,
+      buy({ userId, marketId, sizeLots: 500, priceTicks: 300, timeInForce: TimeInForce.GTC }),
+    );
   add(1);
   add(2);
   rests(1);

@@ -1,4 +1,7 @@
-/** Random trading for the tests of the stream: orders of every kind around the middle, cancels and batches. Seeded. */
+/**
+ * Random trading for the tests of the stream: orders of every kind around the middle, cancels and
+ * batches. Seeded.
+ */
 import type { Random } from '../../../bench/workload/random.js';
 import type { Engine } from '../../../engine/engine.js';
 import type { BatchOperation, Command } from '../../../engine/interface/commands.js';
@@ -23,10 +26,16 @@ export function randomCommand(trading: Trading): Command {
 }
 
 function randomOperation(trading: Trading, userId: number): BatchOperation {
-  return (trading.random.chance(0.25) ? randomCancel(trading, userId) : null) ?? randomOrder(trading, userId);
+  return (
+    (trading.random.chance(0.25) ? randomCancel(trading, userId) : null) ??
+    randomOrder(trading, userId)
+  );
 }
 
-function randomCancel({ engine, marketId, random }: Trading, userId: number): BatchOperation | null {
+function randomCancel(
+  { engine, marketId, random }: Trading,
+  userId: number,
+): BatchOperation | null {
   const orders = engine.orders(userId).filter((order) => order.marketId === marketId);
   if (orders.length === 0) return null;
   const { orderId } = orders[random.whole(0, orders.length - 1)]!;
@@ -44,7 +53,14 @@ function randomOrder({ engine, marketId, random }: Trading, userId: number): Bat
   const sizeLots = rests ? random.whole(1, 20) * 500 : random.whole(1, 10) * 500;
   if (free > 0 && random.chance(0.5)) {
     const priceTicks = rests ? random.whole(490, 600) : 1;
-    return sell({ userId, marketId, outcome, sizeLots: Math.min(free, sizeLots), priceTicks, timeInForce });
+    return sell({
+      userId,
+      marketId,
+      outcome,
+      sizeLots: Math.min(free, sizeLots),
+      priceTicks,
+      timeInForce,
+    });
   }
   const priceTicks = rests ? random.whole(400, 510) : 999;
   return buy({ userId, marketId, outcome, sizeLots, priceTicks, timeInForce });

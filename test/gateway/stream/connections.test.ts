@@ -1,4 +1,7 @@
-/** A connection of the stream, over real sockets: what may be said, heartbeats, and what its end does to the orders of its user. */
+/**
+ * A connection of the stream, over real sockets: what may be said, heartbeats, and what its end
+ * does to the orders of its user.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { Random } from '../../../bench/workload/random.js';
@@ -6,7 +9,13 @@ import type { Config } from '../../../gateway/config.js';
 import { ErrorBody } from '../../../gateway/http/error-body.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
 import { eventually } from '../../support/eventually.js';
-import { MARKET, TestServer, type Trader, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import {
+  MARKET,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
 import { clientsOf, type Message, type StreamClient, streamLimits } from './support.js';
 
 const DAY_MS = 86_400_000;
@@ -47,9 +56,19 @@ describe('what may be said', () => {
     ['no operation', '{}', 'invalid_request', /op must be auth or subscribe or /],
     ['an unknown operation', '{"op":"buy"}', 'invalid_request', /op must be auth or /],
     ['an unknown field', '{"op":"ping","now":1}', 'invalid_request', /now is not a known field/],
-    ['a misspelt field', '{"op":"subscribe","channel":"markets"}', 'invalid_request', /channels is required/],
+    [
+      'a misspelt field',
+      '{"op":"subscribe","channel":"markets"}',
+      'invalid_request',
+      /channels is required/,
+    ],
     ['no channels', '{"op":"subscribe","channels":[]}', 'invalid_request', /must name a channel/],
-    ['channels of another type', '{"op":"subscribe","channels":"markets"}', 'invalid_request', /must be a/],
+    [
+      'channels of another type',
+      '{"op":"subscribe","channels":"markets"}',
+      'invalid_request',
+      /must be a/,
+    ],
     [
       'a channel that is not a string',
       '{"op":"subscribe","channels":[7]}',
@@ -93,14 +112,24 @@ describe('what may be said', () => {
       /no market/,
     ],
     ['no market', { op: 'subscribe', channels: ['trades:'] }, 'market_not_found', /no market/],
-    ['resume from nothing', { op: 'resume', channel: 'markets' }, 'invalid_request', /after is required/],
+    [
+      'resume from nothing',
+      { op: 'resume', channel: 'markets' },
+      'invalid_request',
+      /after is required/,
+    ],
     [
       'resume from a fraction',
       { op: 'resume', channel: 'markets', after: 1.5 },
       'invalid_request',
       /whole number/,
     ],
-    ['resume from below 0', { op: 'resume', channel: 'markets', after: -1 }, 'invalid_request', /negative/],
+    [
+      'resume from below 0',
+      { op: 'resume', channel: 'markets', after: -1 },
+      'invalid_request',
+      /negative/,
+    ],
     [
       'a number with too many digits',
       '{"op":"resume","channel":"markets","after":1.00000000000000000001}',
@@ -113,14 +142,24 @@ describe('what may be said', () => {
       'invalid_request',
       /markets is not subscribed/,
     ],
-    ['a token that is not a string', '{"op":"auth","token":1}', 'invalid_request', /token must be a string/],
+    [
+      'a token that is not a string',
+      '{"op":"auth","token":1}',
+      'invalid_request',
+      /token must be a string/,
+    ],
     [
       'a flag that is not a boolean',
       '{"op":"auth","token":"","cancelOnDisconnect":"yes"}',
       'invalid_request',
       /boolean/,
     ],
-    ['__proto__', '{"op":"ping","__proto__":{"op":"auth"}}', 'invalid_request', /not a known field/],
+    [
+      '__proto__',
+      '{"op":"ping","__proto__":{"op":"auth"}}',
+      'invalid_request',
+      /not a known field/,
+    ],
   ])('%s is refused and changes nothing', async (_name, message, code, words) => {
     const client = await connect();
     await client.subscribe('prices:BTC');
@@ -137,9 +176,12 @@ describe('what may be said', () => {
   test('bytes that are no message are answered or end the connection, and the server goes on', async () => {
     for (let i = 0; i < 20; i++) {
       const client = await connect();
-      client.socket.send(Buffer.from(Array.from({ length: i * 7 }, (_, k) => (k * 37 + i * 11) & 127)), {
-        binary: false,
-      });
+      client.socket.send(
+        Buffer.from(Array.from({ length: i * 7 }, (_, k) => (k * 37 + i * 11) & 127)),
+        {
+          binary: false,
+        },
+      );
       expect(await client.next('error')).toMatchObject({ code: /invalid/ });
     }
     const notText = await connect();
@@ -154,7 +196,10 @@ describe('what may be said', () => {
   test('a plain request to the path is told what it is; other methods are not taken', async () => {
     const url = `${server.exchange.address}/api/stream`;
     const plain = await fetch(url);
-    expect([plain.status, ErrorBody.parse(await plain.json()).error.code]).toEqual([400, 'invalid_request']);
+    expect([plain.status, ErrorBody.parse(await plain.json()).error.code]).toEqual([
+      400,
+      'invalid_request',
+    ]);
     const posted = await fetch(url, { method: 'POST', body: '{}' });
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
     expect(ErrorBody.parse(await posted.json()).error.code).toBe('method_not_allowed');
@@ -170,18 +215,26 @@ describe('what may be said', () => {
       data: { price: 100_001 },
     });
     client.send({ op: 'unsubscribe', channels: ['prices:BTC'] });
-    expect(await client.next('unsubscribed')).toEqual({ type: 'unsubscribed', channels: ['prices:BTC'] });
+    expect(await client.next('unsubscribed')).toEqual({
+      type: 'unsubscribed',
+      channels: ['prices:BTC'],
+    });
     server.feed.deliver('BTC', 100_002);
     await server.durable();
     await client.caughtUp();
-    expect(client.of('prices:BTC').map(({ type }) => type)).toEqual(['snapshot', 'delta', 'snapshot']);
+    expect(client.of('prices:BTC').map(({ type }) => type)).toEqual([
+      'snapshot',
+      'delta',
+      'snapshot',
+    ]);
   });
 
   test('coming and going at random under load leaves no gap', async () => {
     const client = await connect();
     const random = new Random('coming and going');
     let cents = 0;
-    // There is always something that is not durable yet, so snapshots have to wait, and are given up while they do.
+    // There is always something that is not durable yet, so snapshots have to wait, and are given
+    // up while they do.
     const load = setInterval(() => {
       for (let i = 0; i < 5; i++) server.feed.deliver('BTC', 100_000 + ++cents / 100);
     }, 0);
@@ -189,8 +242,14 @@ describe('what may be said', () => {
     for (let i = 0; i < 400; i++) {
       if (random.chance(0.3)) client.send({ op: 'unsubscribe', channels });
       else if (random.chance(0.6)) client.send({ op: 'subscribe', channels });
-      else client.send({ op: 'resume', channel: 'prices:BTC', after: client.numbers.get('prices:BTC') ?? 0 });
-      if (random.chance(0.5)) await new Promise((resolve) => setTimeout(resolve, random.whole(0, 3)));
+      else
+        client.send({
+          op: 'resume',
+          channel: 'prices:BTC',
+          after: client.numbers.get('prices:BTC') ?? 0,
+        });
+      if (random.chance(0.5))
+        await new Promise((resolve) => setTimeout(resolve, random.whole(0, 3)));
     }
     clearInterval(load);
     await client.subscribe('prices:BTC');
@@ -198,7 +257,8 @@ describe('what may be said', () => {
     await server.durable();
     await client.caughtUp();
     expect(client.of('prices:BTC').at(-1).data.price).toBe(1);
-    const count = (type: string) => client.messages.filter((message) => message.type === type).length;
+    const count = (type: string) =>
+      client.messages.filter((message) => message.type === type).length;
     expect(count('delta')).toBeGreaterThan(50);
     expect(count('snapshot')).toBeGreaterThan(5);
     expect(count('unsubscribed')).toBeGreaterThan(20);
@@ -212,10 +272,14 @@ describe('what may be said', () => {
     server.submit({ kind: 'advanceTime' });
     const closed = [await client.next('closed'), await client.next('closed')];
     expect(closed.map(({ channel }) => channel)).toEqual([`book:${MARKET}`, `trades:${MARKET}`]);
-    expect(await client.refusal({ op: 'unsubscribe', channels: [`book:${MARKET}`] })).toMatchObject({
-      code: 'invalid_request',
-    });
-    expect(await client.refusal({ op: 'resume', channel: `book:${MARKET}`, after: 1 })).toMatchObject({
+    expect(await client.refusal({ op: 'unsubscribe', channels: [`book:${MARKET}`] })).toMatchObject(
+      {
+        code: 'invalid_request',
+      },
+    );
+    expect(
+      await client.refusal({ op: 'resume', channel: `book:${MARKET}`, after: 1 }),
+    ).toMatchObject({
       code: 'market_not_found',
     });
   });
@@ -232,7 +296,8 @@ describe('heartbeats', () => {
       server.feed.deliver('BTC', 100_000 + i);
       const heartbeat = await client.next(
         (message) =>
-          message.type === 'heartbeat' && message.sequence >= server.exchange.sequencer.engine.sequence,
+          message.type === 'heartbeat' &&
+          message.sequence >= server.exchange.sequencer.engine.sequence,
       );
       expect(heartbeat.atMs).toBe(server.clock.nowMs());
       expect(heartbeat.channels).toEqual(Object.fromEntries(client.numbers));
@@ -242,7 +307,9 @@ describe('heartbeats', () => {
 
   test('a client that answers no ping is closed; one that only reads is not', async () => {
     const reader = await connect();
-    const socket = new WebSocket(`ws://127.0.0.1:${server.exchange.port}/api/stream`, { autoPong: false });
+    const socket = new WebSocket(`ws://127.0.0.1:${server.exchange.port}/api/stream`, {
+      autoPong: false,
+    });
     const closing = new Promise((resolve) => socket.once('close', (code) => resolve(code)));
     expect(await closing).toBe(CLOSE.notAnswering.code);
     for (let i = 0; i < 5; i++) await reader.next('heartbeat');

@@ -1,4 +1,7 @@
-/** The hub and its channels without sockets: what they say, how they number it, and that nothing leaves before it is durable. */
+/**
+ * The hub and its channels without sockets: what they say, how they number it, and that nothing
+ * leaves before it is durable.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
@@ -16,7 +19,14 @@ import { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
 import type { CommitDone } from '../../../persistence/journal/journal.js';
 import type { CommitLog } from '../../../persistence/sequencer.js';
-import { batch, buy, DOLLAR, price, registration, WINDOW_START_MS } from '../../support/engine-support.js';
+import {
+  batch,
+  buy,
+  DOLLAR,
+  price,
+  registration,
+  WINDOW_START_MS,
+} from '../../support/engine-support.js';
 import { randomCommand } from './commands.js';
 import type { Message } from './support.js';
 
@@ -71,7 +81,8 @@ class Bench {
     this.hub = new Hub({
       engine,
       releaseAt: (sequence, target) => this.sequencer.releaseAt(sequence, target),
-      publish: (topic, text) => this.published.push({ topic, ...ServerMessage.parse(JSON.parse(text)) }),
+      publish: (topic, text) =>
+        this.published.push({ topic, ...ServerMessage.parse(JSON.parse(text)) }),
       onTokensEnded: (userId, version) => this.tokensEnded.push([userId, version]),
       limits: { ...STREAM_LIMITS, ...limits },
     });
@@ -96,7 +107,10 @@ class Bench {
     }
   }
 
-  /** Someone subscribes to a channel; returns it and what its last message was when its market was closed. */
+  /**
+   * Someone subscribes to a channel; returns it and what its last message was when its market was
+   * closed.
+   */
   follow(name: string, userId = 0): { channel: Channel; closed: string[]; subscriber: Subscriber } {
     const channel = this.hub.channel(channelNamed(this.engine, userId, name) as ChannelId);
     const closed: string[] = [];
@@ -147,7 +161,10 @@ describe('durability', () => {
       [`book:${MARKET}`, sequence - 1],
     ]);
     await bench.flush();
-    expect(bench.published.slice(3).map((message) => message.sequence)).toEqual([sequence, sequence]);
+    expect(bench.published.slice(3).map((message) => message.sequence)).toEqual([
+      sequence,
+      sequence,
+    ]);
   });
 
   test('a message shows the state after its own command, however late it leaves', async () => {
@@ -258,20 +275,25 @@ describe('numbers', () => {
     const trades = bench.follow(`trades:${MARKET}`).channel;
     bench.do(bench.rest(1, 400, 1_000), bench.rest(2, 401, 1_000), bench.rest(1, 402, 1_000));
     const down = { userId: 3, marketId: bench.marketId, outcome: Outcome.DOWN };
-    bench.do(batch(3, [buy({ ...down, sizeLots: 2_500 }), buy({ ...down, sizeLots: 100, priceTicks: 700 })]));
+    bench.do(
+      batch(3, [
+        buy({ ...down, sizeLots: 2_500 }),
+        buy({ ...down, sizeLots: 100, priceTicks: 700 }),
+      ]),
+    );
     bench.do(buy({ ...down, sizeLots: 100, priceTicks: 500 }));
     await bench.flush();
     expect(bench.messagesOf(book)).toHaveLength(4);
     const [message] = bench.messagesOf(trades);
     expect(bench.messagesOf(trades)).toHaveLength(1);
-    expect(message.data.trades.map((trade: Message) => [trade.price, trade.shares, trade.matchType])).toEqual(
-      [
-        [0.598, 1, 'mint'],
-        [0.599, 1, 'mint'],
-        [0.6, 0.5, 'mint'],
-        [0.6, 0.1, 'mint'],
-      ],
-    );
+    expect(
+      message.data.trades.map((trade: Message) => [trade.price, trade.shares, trade.matchType]),
+    ).toEqual([
+      [0.598, 1, 'mint'],
+      [0.599, 1, 'mint'],
+      [0.6, 0.5, 'mint'],
+      [0.6, 0.1, 'mint'],
+    ]);
     const levels = bench.messagesOf(book).at(-1).data.UP.bids;
     expect(levels).toEqual([
       { price: 0.402, shares: 0 },
@@ -331,7 +353,9 @@ describe('the life of a market', () => {
     bench.do({ kind: 'advanceTime' });
     await bench.flush();
     const changes = bench.messagesOf(markets).flatMap((message) => message.data.changes);
-    expect(changes.map(({ change, marketId, market }) => [change, marketId, market.status])).toEqual([
+    expect(
+      changes.map(({ change, marketId, market }) => [change, marketId, market.status]),
+    ).toEqual([
       ['ended', MARKET, 'ended'],
       ['opened', 'btc-15m-1763701200', 'active'],
       ['resolved', MARKET, 'resolved'],
@@ -353,7 +377,8 @@ describe('the life of a market', () => {
     bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
     bench.do(price(100_000, bench.nowMs));
     bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
-    // The next market is open, at 100,000; then it turns out that the price had halved for the last half minute.
+    // The next market is open, at 100,000; then it turns out that the price had halved for the last
+    // half minute.
     bench.do({ kind: 'advanceTime' }, price(50_000, WINDOW_START_MS + WINDOW_MS - 30_000));
     bench.nowMs += 1_000;
     bench.do({ kind: 'advanceTime' });
@@ -429,7 +454,12 @@ describe('the book', () => {
   test('its deltas add up to the engine book after every one of 20,000 random commands', () => {
     const bench = new Bench();
     const { channel } = bench.follow(`book:${MARKET}`);
-    const trading = { engine: bench.engine, marketId: bench.marketId, users: 3, random: new Random('book') };
+    const trading = {
+      engine: bench.engine,
+      marketId: bench.marketId,
+      users: 3,
+      random: new Random('book'),
+    };
     const sides = empty();
     let [deltas, atThisSequence] = [0, 0];
     for (let i = 0; i < 20_000; i++) {
@@ -490,7 +520,9 @@ describe('what a user is told', () => {
     const own = { userId: 4, idempotencyKey: null };
     bench.do({ kind: 'stake', ...own, amountMicros: 10 * DOLLAR });
     bench.do(bench.rest(2, 500, 100_000));
-    bench.do(buy({ userId: 4, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 100_000 }));
+    bench.do(
+      buy({ userId: 4, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 100_000 }),
+    );
     for (let i = 1; i <= 61; i++) {
       bench.nowMs = WINDOW_START_MS + i * 30_000;
       bench.do(price(99_000, bench.nowMs));
@@ -510,7 +542,13 @@ describe('what a user is told', () => {
       'claimed',
       'unstaked',
     ]);
-    expect(events(dan)[3]).toMatchObject({ role: 'taker', side: 'BUY', price: 0.5, value: 50, fee: 0.25 });
+    expect(events(dan)[3]).toMatchObject({
+      role: 'taker',
+      side: 'BUY',
+      price: 0.5,
+      value: 50,
+      fee: 0.25,
+    });
     expect(events(dan)[4]).toMatchObject({ DOWN: 100, payout: 100, profit: 50 });
     // 40% of the fee.
     expect(events(dan)[7]).toEqual({ type: 'unstaked', depositId: 'd1', amount: 10, yield: 0.1 });

@@ -1,4 +1,7 @@
-/** Limits of the stream, over real sockets: what one connection, address or user may have, and what happens to slow readers. */
+/**
+ * Limits of the stream, over real sockets: what one connection, address or user may have, and what
+ * happens to slow readers.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
 import type { Config } from '../../../gateway/config.js';
@@ -29,7 +32,12 @@ async function isLetIn(): Promise<StreamClient | null> {
 
 describe('a connection, and all together', () => {
   withServer(
-    streamLimits({ subscriptions: 3, operationsBurst: 12, operationsPerSecond: 0.001, connections: 4 }),
+    streamLimits({
+      subscriptions: 3,
+      operationsBurst: 12,
+      operationsPerSecond: 0.001,
+      connections: 4,
+    }),
   );
 
   test('subscriptions', async () => {
@@ -38,7 +46,9 @@ describe('a connection, and all together', () => {
     expect(await client.refusal({ op: 'subscribe', channels: [`book:${MARKET}`] })).toMatchObject({
       code: 'limit_reached',
     });
-    expect(await client.refusal({ op: 'resume', channel: `book:${MARKET}`, after: 0 })).toMatchObject({
+    expect(
+      await client.refusal({ op: 'resume', channel: `book:${MARKET}`, after: 0 }),
+    ).toMatchObject({
       code: 'limit_reached',
     });
     await client.subscribe('markets');
@@ -92,7 +102,9 @@ describe('connections of one user', () => {
     await second.next('authenticated');
     expect(await refusal({ 'x-user-token': ada.token })).toEqual([422, 'limit_reached']);
     const third = await connect();
-    expect(await third.refusal({ op: 'auth', token: ada.token })).toMatchObject({ code: 'limit_reached' });
+    expect(await third.refusal({ op: 'auth', token: ada.token })).toMatchObject({
+      code: 'limit_reached',
+    });
     // It is nobody's still; and one that is signed in may say so again.
     third.send({ op: 'auth', token: bob.token });
     expect((await third.next('authenticated')).userId).toBe(bob.userId);
@@ -125,7 +137,10 @@ describe('fair use', () => {
       await client.subscribe('markets', 'prices:BTC', 'prices:ETH');
       for (let i = 0; i < 6; i++) await client.caughtUp();
       // Two are left.
-      const tooMany = { op: 'subscribe', channels: [`book:${MARKET}`, `trades:${MARKET}`, 'markets'] };
+      const tooMany = {
+        op: 'subscribe',
+        channels: [`book:${MARKET}`, `trades:${MARKET}`, 'markets'],
+      };
       const { code, details } = await client.refusal(tooMany);
       expect(code).toBe('rate_limited');
       expect(details.retryAfterMs).toBeGreaterThan(1_000);
@@ -198,7 +213,8 @@ describe('slow readers', () => {
     const bid = (priceTicks: number) =>
       buy({ userId, marketId, priceTicks, sizeLots: 1, timeInForce: TimeInForce.GTC });
     let rounds = 0;
-    // Twenty rounds, each of which touches 100 levels twice and says so in two messages of some 8 kB.
+    // Twenty rounds, each of which touches 100 levels twice and says so in two messages of some 8
+    // kB.
     const trade = async () => {
       for (let i = 0; i < 20; i++) {
         const first = 1 + (rounds++ % 4) * 100;
@@ -223,7 +239,9 @@ describe('slow readers', () => {
     // It comes back, and goes on.
     const again = await connect();
     again.send({ op: 'resume', channel, after: slow.numbers.get(channel) });
-    const answer = await again.next((message) => message.type === 'resumed' || message.type === 'gap');
+    const answer = await again.next(
+      (message) => message.type === 'resumed' || message.type === 'gap',
+    );
     await again.next((message) => message.channelSequence === last);
     expect(answer.channelSequence).toBe(last);
   });

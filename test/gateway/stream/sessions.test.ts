@@ -1,4 +1,7 @@
-/** Who a connection of the stream is: tokens and cookies, sites, changes of password, over real sockets. */
+/**
+ * Who a connection of the stream is: tokens and cookies, sites, changes of password, over real
+ * sockets.
+ */
 import { connect as connectTcp } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CLOSE } from '../../../gateway/stream/limits.js';
@@ -45,9 +48,17 @@ test('header, cookie of the site and first message let a user in', async () => {
     byMessage,
     await connectAs(ada),
     await connect({ cookie: cookie(ada) }),
-    await connect({ cookie: cookie(ada), origin: `http://${host}`, 'sec-fetch-site': 'same-origin' }),
+    await connect({
+      cookie: cookie(ada),
+      origin: `http://${host}`,
+      'sec-fetch-site': 'same-origin',
+    }),
     // The header counts, wherever the page is from and whoever the cookie is.
-    await connect({ 'x-user-token': ada.token, cookie: cookie(bob), origin: 'https://elsewhere.example' }),
+    await connect({
+      'x-user-token': ada.token,
+      cookie: cookie(bob),
+      origin: 'https://elsewhere.example',
+    }),
   ];
   for (const client of ways) {
     const [snapshot] = await client.subscribe('user');
@@ -73,11 +84,19 @@ test('a token that is invalid, of no user here, or ended is refused', async () =
   expect(await refusal({ 'x-user-token': 'x.y.z' })).toEqual([401, 'invalid_token']);
   expect(await refusal({ cookie: 'service-session=nonsense' })).toEqual([401, 'invalid_token']);
   const eve = await server.register('eve');
-  await server.api.put('/auth/password', { currentPassword: PASSWORD, newPassword: NEW_PASSWORD }, eve.token);
+  await server.api.put(
+    '/auth/password',
+    { currentPassword: PASSWORD, newPassword: NEW_PASSWORD },
+    eve.token,
+  );
   expect(await refusal({ 'x-user-token': eve.token })).toEqual([401, 'token_revoked']);
   const client = await connect();
-  expect(await client.refusal({ op: 'auth', token: eve.token })).toMatchObject({ code: 'token_revoked' });
-  expect(await client.refusal({ op: 'auth', token: 'x.y.z' })).toMatchObject({ code: 'invalid_token' });
+  expect(await client.refusal({ op: 'auth', token: eve.token })).toMatchObject({
+    code: 'token_revoked',
+  });
+  expect(await client.refusal({ op: 'auth', token: 'x.y.z' })).toMatchObject({
+    code: 'invalid_token',
+  });
   expect(await client.refusal({ op: 'auth', token: '' })).toMatchObject({ code: 'invalid_token' });
   // It is still there, and still nobody.
   expect(await client.refusal({ op: 'subscribe', channels: ['user'] })).toMatchObject({
@@ -96,7 +115,9 @@ test('a token in the URL or as a bearer is not read', async () => {
 
 test('a connection stays the user that it is', async () => {
   const client = await connectAs(ada);
-  expect(await client.refusal({ op: 'auth', token: bob.token })).toMatchObject({ code: 'user_mismatch' });
+  expect(await client.refusal({ op: 'auth', token: bob.token })).toMatchObject({
+    code: 'user_mismatch',
+  });
   client.send({ op: 'auth', token: ada.token, cancelOnDisconnect: true });
   expect(await client.next('authenticated')).toMatchObject({
     userId: ada.userId,
@@ -151,7 +172,10 @@ test('after a restart tokens are verified first; what is sent at once with auth 
   server = await TestServer.start({}, server.folder);
   const [snapshot] = await (await connectAs(ada)).subscribe('user');
   expect(snapshot.data.userId).toBe(ada.userId);
-  expect(await refusal({ 'x-user-token': `${bob.token.slice(0, -2)}xx` })).toEqual([401, 'invalid_token']);
+  expect(await refusal({ 'x-user-token': `${bob.token.slice(0, -2)}xx` })).toEqual([
+    401,
+    'invalid_token',
+  ]);
 });
 
 test('a client that hangs up during the handshake does no harm', async () => {
@@ -160,7 +184,12 @@ test('a client that hangs up during the handshake does no harm', async () => {
   for (let i = 0; i < 20; i++) {
     const socket = connectTcp(server.exchange.port, '127.0.0.1');
     await new Promise((resolve) => socket.once('connect', resolve));
-    const lines = ['GET /api/stream HTTP/1.1', 'Host: x', 'Connection: Upgrade', 'Upgrade: websocket'];
+    const lines = [
+      'GET /api/stream HTTP/1.1',
+      'Host: x',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+    ];
     lines.push(
       'Sec-WebSocket-Version: 13',
       'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',

@@ -1,6 +1,6 @@
 /**
- * For tests of the stream over real sockets: limits of its own for an exchange, and a client that holds every message
- * against the schemas and every channel's numbers against the rule: no gaps.
+ * For tests of the stream over real sockets: limits of its own for an exchange, and a client that
+ * holds every message against the schemas and every channel's numbers against the rule: no gaps.
  */
 import type { IncomingMessage } from 'node:http';
 import { afterEach, expect } from 'vitest';
@@ -12,7 +12,8 @@ import { eventually } from '../../support/eventually.js';
 import type { TestServer, Trader } from '../../support/server.js';
 import { programContract } from '../contract/check.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field, and the schemas check the types
+// check the types
+// biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field, and the schemas
 export type Message = any;
 
 /** The limits of the stream as they are by default, but for these. */
@@ -94,7 +95,9 @@ export class StreamClient {
     this.socket.send(JSON.stringify(message));
   }
 
-  /** Waits for the next message that fits; those before it are passed over, and not looked at again. */
+  /**
+   * Waits for the next message that fits; those before it are passed over, and not looked at again.
+   */
   async next(fits: string | ((message: Message) => boolean)): Promise<Message> {
     const test = typeof fits === 'string' ? (message: Message) => message.type === fits : fits;
     let found: Message;
@@ -185,7 +188,10 @@ export class StreamClient {
   }
 }
 
-/** Clients of the server that runs. After each test they are hung up, and what came to them is checked. */
+/**
+ * Clients of the server that runs. After each test they are hung up, and what came to them is
+ * checked.
+ */
 export function clientsOf(server: () => TestServer) {
   const clients: StreamClient[] = [];
   afterEach(() => {
@@ -195,7 +201,10 @@ export function clientsOf(server: () => TestServer) {
     }
   });
 
-  async function connect(headers: Record<string, string> = {}, path?: string): Promise<StreamClient> {
+  async function connect(
+    headers: Record<string, string> = {},
+    path?: string,
+  ): Promise<StreamClient> {
     const client = await StreamClient.connect(server().exchange.port, headers, path);
     clients.push(client);
     return client;

@@ -1,11 +1,18 @@
 /**
- * The channel `user`: what happens to an account adds up to its balance at every message, and the account that a client
- * rebuilds is the one that the routes show at the same sequence; from the first order to the last payout.
+ * The channel `user`: what happens to an account adds up to its balance at every message, and the
+ * account that a client rebuilds is the one that the routes show at the same sequence; from the
+ * first order to the last payout.
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
-import { MARKET, TestServer, type Trader, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import {
+  MARKET,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
 import { randomCommand, type Trading } from './commands.js';
 import { type Message, StreamClient, streamLimits } from './support.js';
 
@@ -228,7 +235,14 @@ test('an account from its first order to its last payout', async () => {
   expect(seen('order_rested')).toBeGreaterThan(200);
   expect(seen('fill')).toBeGreaterThan(200);
   expect(seen('order_cancelled')).toBeGreaterThan(50);
-  const others = ['staked', 'unstaked', 'position_settled', 'claimed', 'points_credited', 'referral_earned'];
+  const others = [
+    'staked',
+    'unstaked',
+    'position_settled',
+    'claimed',
+    'points_credited',
+    'referral_earned',
+  ];
   for (const type of others) expect(seen(type), type).toBeGreaterThan(0);
   for (const { account } of watchers) {
     expect(account.orders.size).toBe(0);
@@ -253,7 +267,9 @@ test('nobody sees the account of another, and the tape names nobody', async () =
   const trades = await client.next(
     (message) => message.type === 'delta' && message.channel.startsWith('trades'),
   );
-  expect(trades.data.trades).toMatchObject([{ outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 5 }]);
+  expect(trades.data.trades).toMatchObject([
+    { outcome: 'DOWN', side: 'BUY', price: 0.6, shares: 5 },
+  ]);
   expect(JSON.stringify(trades)).not.toMatch(/"[uo]\d+"|userId|orderId/);
   await client.caughtUp();
   expect(client.of('user')).toHaveLength(1);

@@ -1,6 +1,7 @@
 /**
- * The follower's thread and process: what was acknowledged is in the very next answer, and kill -9 at any moment loses
- * and doubles nothing. Threads and other processes run the build in dist/ (`npm test` makes it).
+ * The follower's thread and process: what was acknowledged is in the very next answer, and kill -9
+ * at any moment loses and doubles nothing. Threads and other processes run the build in dist/ (`npm
+ * test` makes it).
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -61,7 +62,12 @@ const USERS = 6;
 function setUp(sequencer: Sequencer): void {
   sequencer.submit({ kind: 'listAsset', symbol: 'BTC' });
   const priceMicros = 90_000_000_000;
-  sequencer.submit({ kind: 'observePrice', asset: 0, priceMicros, observedAtMs: sequencer.engine.nowMs });
+  sequencer.submit({
+    kind: 'observePrice',
+    asset: 0,
+    priceMicros,
+    observedAtMs: sequencer.engine.nowMs,
+  });
   for (let user = 1; user <= USERS; user++) {
     const username = `user-${user}`;
     const grantMicros = 10_000_000_000;
@@ -79,7 +85,13 @@ function setUp(sequencer: Sequencer): void {
 /** One makes, one takes: one trade. */
 function trade(sequencer: Sequencer, maker: number, taker: number): void {
   const marketId = sequencer.engine.activeMarket(0);
-  const common = { kind: 'buy', marketId, idempotencyKey: null, sizeLots: 1_000, priceTicks: 500 } as const;
+  const common = {
+    kind: 'buy',
+    marketId,
+    idempotencyKey: null,
+    sizeLots: 1_000,
+    priceTicks: 500,
+  } as const;
   const money = { budgetMicros: 500_000, postOnly: false, validUntilMs: MAX_TIME_MS };
   const { GTC, IOC } = TimeInForce;
   sequencer.submit({ ...common, ...money, userId: maker, outcome: Outcome.UP, timeInForce: GTC });
@@ -94,7 +106,10 @@ interface Exchange {
   durable(): Promise<void>;
 }
 
-async function openExchange(folder: string, options: Partial<FollowerOptions> = {}): Promise<Exchange> {
+async function openExchange(
+  folder: string,
+  options: Partial<FollowerOptions> = {},
+): Promise<Exchange> {
   const journal = await openJournal({ folder });
   const reader = await openJournalReader(folder);
   const log = new Log();
@@ -107,7 +122,8 @@ async function openExchange(folder: string, options: Partial<FollowerOptions> = 
     durableSequence: engine.sequence,
     log,
     elapsedMs,
-    onDisagreement: (sequence, message) => log.error({ sequence, problem: message }, 'disagreement'),
+    onDisagreement: (sequence, message) =>
+      log.error({ sequence, problem: message }, 'disagreement'),
     onFailure: (error) => log.error({ problem: error.message }, 'failure'),
     ...options,
   });
@@ -134,7 +150,10 @@ async function openExchange(folder: string, options: Partial<FollowerOptions> = 
 }
 
 /** The journal, telling the follower of each commit. */
-function toldTo(follower: Follower, journal: Journal): ConstructorParameters<typeof Sequencer>[0]['journal'] {
+function toldTo(
+  follower: Follower,
+  journal: Journal,
+): ConstructorParameters<typeof Sequencer>[0]['journal'] {
   return {
     get end() {
       return journal.end;
@@ -166,12 +185,22 @@ describe('the thread', () => {
       await durable();
       const sequence = sequencer.durableSequence;
       const [tape, trades, profile] = await Promise.all([
-        read({ kind: 'marketTrades', marketId: sequencer.engine.activeMarket(0), limit: 1, cursor: null }),
+        read({
+          kind: 'marketTrades',
+          marketId: sequencer.engine.activeMarket(0),
+          limit: 1,
+          cursor: null,
+        }),
         read({ kind: 'userTrades', userId: taker, limit: 1, cursor: null }),
         read({ kind: 'rank', userId: maker, metric: 'volume', period: 'all' }),
       ]);
       expect(answerOf(tape)!.entries[0]).toMatchObject({ tradeId: i, ordinal: i });
-      expect(answerOf(trades).entries[0]).toMatchObject({ tradeId: i, role: 0, side: 0, outcome: 1 });
+      expect(answerOf(trades).entries[0]).toMatchObject({
+        tradeId: i,
+        role: 0,
+        side: 0,
+        outcome: 1,
+      });
       expect(answerOf(profile).rank).toBeGreaterThan(0);
       for (const answer of [tape, trades])
         expect(answer.outcome === 'ok' && answer.sequence >= sequence).toBe(true);
@@ -226,7 +255,9 @@ describe('the thread', () => {
 
   it('that ends by itself is started again, and goes on where it was; not for ever', async () => {
     const onFailure = vi.fn();
-    const { sequencer, follower, log, read, durable } = await openExchange(folders.make(), { onFailure });
+    const { sequencer, follower, log, read, durable } = await openExchange(folders.make(), {
+      onFailure,
+    });
     setUp(sequencer);
     const trades = { kind: 'userTrades', userId: 1, limit: 100, cursor: null } as const;
     const thread = threadOf(follower);
@@ -248,7 +279,10 @@ describe('the thread', () => {
     expect(onFailure).not.toHaveBeenCalled();
     await endThread(follower);
     expect(onFailure).toHaveBeenCalledTimes(1);
-    expect(await read(trades)).toEqual({ outcome: 'unavailable', reason: 'the follower has failed' });
+    expect(await read(trades)).toEqual({
+      outcome: 'unavailable',
+      reason: 'the follower has failed',
+    });
   });
 
   it('is closed at whatever it is while it starts, and the next one goes on', async () => {
@@ -326,7 +360,14 @@ describe('the thread', () => {
       lowerPriority(5);
       process.stdout.write(String(getPriority(0)));`;
       const priorityFrom = (nice: string) =>
-        execFileSync('nice', ['-n', nice, process.execPath, '--input-type=module', '-e', script]).toString();
+        execFileSync('nice', [
+          '-n',
+          nice,
+          process.execPath,
+          '--input-type=module',
+          '-e',
+          script,
+        ]).toString();
       const start = getPriority(0);
       expect(priorityFrom('0')).toBe(`${Math.min(19, start + 5)}`);
       expect(priorityFrom('9')).toBe(`${Math.min(19, start + 14)}`);
@@ -347,7 +388,10 @@ async function endThread(follower: Follower): Promise<void> {
   await threadOf(follower).terminate();
 }
 
-/** An exchange that trades without end: windows of a few seconds of real time, snapshots all the time. */
+/**
+ * An exchange that trades without end: windows of a few seconds of real time, snapshots all the
+ * time.
+ */
 const PROGRAM = `
   import { writeSync } from 'node:fs';
   const { openJournal } = await import('${BUILT}data-folder.js');
@@ -414,7 +458,8 @@ interface Line {
 }
 
 /**
- * Runs the program until its first acknowledgement, and then until the moment comes; kills it, and returns what it said.
+ * Runs the program until its first acknowledgement, and then until the moment comes; kills it, and
+ * returns what it said.
  */
 async function runAndKill(
   folder: string,
@@ -422,14 +467,19 @@ async function runAndKill(
 ): Promise<Line[]> {
   const program = `${folder}.mjs`;
   writeFileSync(program, PROGRAM);
-  const child = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [program, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   children.push(child);
   const lines: Line[] = [];
   let closed = false;
   const reader = createInterface({ input: child.stdout! });
   reader.on('line', (line) => lines.push(JSON.parse(line) as Line));
   const ended = once(reader, 'close').then(() => (closed = true));
-  await eventually(() => expect(closed || lines.some((line) => line.acknowledged)).toBe(true), 60_000);
+  await eventually(
+    () => expect(closed || lines.some((line) => line.acknowledged)).toBe(true),
+    60_000,
+  );
   await moment(lines);
   await kill(child);
   await ended;
@@ -439,7 +489,9 @@ async function runAndKill(
 /** The names of unfinished snapshots. */
 function unfinished(folder: string): string[] {
   const snapshots = join(folder, 'snapshots');
-  return existsSync(snapshots) ? readdirSync(snapshots).filter((name) => name.endsWith('.tmp')) : [];
+  return existsSync(snapshots)
+    ? readdirSync(snapshots).filter((name) => name.endsWith('.tmp'))
+    : [];
 }
 
 /** When a snapshot is being written, or after a while if none is. */
@@ -447,8 +499,15 @@ async function whileSnapshotIsWritten(folder: string): Promise<void> {
   for (let looks = 0; looks < 100_000 && unfinished(folder).length === 0; looks++) await nextTurn();
 }
 
-/** By turns: while a snapshot is written, after any time, and that long after a snapshot was written. */
-function momentOf(turn: number, waitMs: number, folder: string): (lines: readonly Line[]) => Promise<void> {
+/**
+ * By turns: while a snapshot is written, after any time, and that long after a snapshot was
+ * written.
+ */
+function momentOf(
+  turn: number,
+  waitMs: number,
+  folder: string,
+): (lines: readonly Line[]) => Promise<void> {
   switch (turn % 3) {
     case 0:
       return () => whileSnapshotIsWritten(folder);
@@ -456,7 +515,8 @@ function momentOf(turn: number, waitMs: number, folder: string): (lines: readonl
       return () => delay(waitMs);
     default:
       return async (lines) => {
-        const isWritten = () => lines.some(({ message }) => message?.startsWith('a snapshot was written'));
+        const isWritten = () =>
+          lines.some(({ message }) => message?.startsWith('a snapshot was written'));
         await eventually(() => expect(isWritten()).toBe(true), 60_000);
         await delay(waitMs);
       };
@@ -487,7 +547,8 @@ describe('kill -9', () => {
     const found = { kills: 0, unfinishedSnapshots: 0, historiesBehind: 0, fromSnapshot: 0 };
     let acknowledged = 0;
     let seed = 1;
-    // Until the kills have hit what they are to hit: a snapshot being written, and a history being projected.
+    // Until the kills have hit what they are to hit: a snapshot being written, and a history being
+    // projected.
     while (found.kills < 20 || found.unfinishedSnapshots === 0 || found.historiesBehind === 0) {
       expect(found.kills, `after so many kills only ${JSON.stringify(found)}`).toBeLessThan(80);
       seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
@@ -498,7 +559,8 @@ describe('kill -9', () => {
       expect(recovered.sequence).toBeGreaterThanOrEqual(acknowledged);
       if (recovered.snapshotSequence! > 0) found.fromSnapshot++;
       const started = lines.find(({ message }) => message === 'the follower starts');
-      if (started !== undefined && started.historySequence! < recovered.sequence!) found.historiesBehind++;
+      if (started !== undefined && started.historySequence! < recovered.sequence!)
+        found.historiesBehind++;
       acknowledged = Math.max(acknowledged, ...lines.map((line) => line.acknowledged ?? 0));
       if (unfinished(folder).length > 0) found.unfinishedSnapshots++;
     }
@@ -529,7 +591,12 @@ describe('kill -9', () => {
     }
     expect(follower.log.of('error')).toEqual([]);
     const reader = await openJournalReader(folder);
-    const recovery = await recoverFromSnapshot({ folder, reader, log: new Log(), elapsedMs: () => 0 });
+    const recovery = await recoverFromSnapshot({
+      folder,
+      reader,
+      log: new Log(),
+      elapsedMs: () => 0,
+    });
     await reader.close();
     expect(recovery.engine.digest()).toBe(expected.engine.digest());
   }

@@ -1,6 +1,7 @@
 /**
- * The follower in this thread: what it does when it disagrees, when snapshots are taken, how reads wait and when they
- * are refused. The thread of its own is tested in follower-thread.test.ts, what it answers in history.test.ts.
+ * The follower in this thread: what it does when it disagrees, when snapshots are taken, how reads
+ * wait and when they are refused. The thread of its own is tested in follower-thread.test.ts, what
+ * it answers in history.test.ts.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +48,12 @@ afterEach(async () => {
   folders.removeAll();
 });
 
-const RANK: HistoryRequest & { kind: 'rank' } = { kind: 'rank', userId: 1, metric: 'profit', period: 'all' };
+const RANK: HistoryRequest & { kind: 'rank' } = {
+  kind: 'rank',
+  userId: 1,
+  metric: 'profit',
+  period: 'all',
+};
 const TRADES: HistoryRequest & { kind: 'userTrades' } = {
   kind: 'userTrades',
   userId: 1,
@@ -95,15 +101,18 @@ describe('disagreement', () => {
     await journal.close();
   });
 
-  it.each(['frames', 'digest', 'hash'])('a byte flipped in the %s of a row that it reads', async (column) => {
-    const folder = folders.make();
-    await journalOf(folder, commands.slice(0, 2_000));
-    const at = await firstSequenceAfter(folder, 1_500);
-    await flip(folder, at, column);
-    const follower = start(folder, 2_000);
-    await eventually(() => expect(follower.disagreements.length).toBe(1));
-    expect(follower.disagreements[0]!.sequence).toBe(at);
-  });
+  it.each(['frames', 'digest', 'hash'])(
+    'a byte flipped in the %s of a row that it reads',
+    async (column) => {
+      const folder = folders.make();
+      await journalOf(folder, commands.slice(0, 2_000));
+      const at = await firstSequenceAfter(folder, 1_500);
+      await flip(folder, at, column);
+      const follower = start(folder, 2_000);
+      await eventually(() => expect(follower.disagreements.length).toBe(1));
+      expect(follower.disagreements[0]!.sequence).toBe(at);
+    },
+  );
 
   it.each(['frames', 'digest', 'hash'])(
     'a byte flipped in the %s of a row that nobody replays, because a snapshot covers it, stops the start',
@@ -173,9 +182,9 @@ describe('snapshots', () => {
     expect(seen.size).toBeLessThan(9);
     expect(listSnapshots(folder).length).toBe(3);
     expect(follower.board.get('snapshotSequence')).toBe(Math.max(...seen));
-    expect(follower.log.of('info').filter(({ message }) => message.startsWith('a snapshot')).length).toBe(
-      seen.size,
-    );
+    expect(
+      follower.log.of('info').filter(({ message }) => message.startsWith('a snapshot')).length,
+    ).toBe(seen.size);
     await journal.close();
   });
 
@@ -275,7 +284,9 @@ describe('failures outside the journal', () => {
     expect((await follower.read(TRADES)).entries.length).toBe(1);
     const problems = follower.log.of('error').map(({ message }) => message);
     expect(new Set(problems)).toEqual(new Set(['the follower has failed and will retry']));
-    const starts = follower.log.of('info').filter(({ message }) => message === 'the follower starts');
+    const starts = follower.log
+      .of('info')
+      .filter(({ message }) => message === 'the follower starts');
     expect(starts.at(-1)!.fields).toMatchObject({ historySequence: 1_000 });
     expect(follower.disagreements).toEqual([]);
     await journal.close();
@@ -349,7 +360,11 @@ describe('reads from the trading thread', () => {
     return { history: new HistoryClient(through), sent, link };
   }
 
-  const answered: HistoryOutcome = { outcome: 'ok', sequence: 12, answer: { account: null, rank: 3 } };
+  const answered: HistoryOutcome = {
+    outcome: 'ok',
+    sequence: 12,
+    answer: { account: null, rank: 3 },
+  };
 
   it('are sent with the sequence that they wait for, and answered once', () => {
     const { history, sent } = ask();
@@ -414,7 +429,8 @@ describe('tampering', () => {
     await tamper(folder, 'DELETE FROM batch');
     rmSync(join(folder, 'journal.head'));
     rmSync(join(folder, 'snapshots'), { recursive: true });
-    // Beside a history that goes on longer than the journal no exchange starts: it is put back afterwards.
+    // Beside a history that goes on longer than the journal no exchange starts: it is put back
+    // afterwards.
     const history = readFileSync(join(folder, 'history.db'));
     rmSync(join(folder, 'history.db'));
     const journal = await openJournal({ folder, acceptMissingMark: true });

@@ -1,6 +1,7 @@
 /**
- * Snapshots: written and read back, damaged in every place, another journal's, ahead of the journal; and recovery from a
- * snapshot and the rest of the journal, which must end in the same bytes as recovery from the whole.
+ * Snapshots: written and read back, damaged in every place, another journal's, ahead of the
+ * journal; and recovery from a snapshot and the rest of the journal, which must end in the same
+ * bytes as recovery from the whole.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -18,7 +19,11 @@ import { Engine } from '../../../engine/engine.js';
 import { StateWriter } from '../../../engine/storage/archive.js';
 import type { JournalPosition } from '../../../persistence/journal/format.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import { recover, recoverFromSnapshot, type SnapshotRecovery } from '../../../persistence/recovery.js';
+import {
+  recover,
+  recoverFromSnapshot,
+  type SnapshotRecovery,
+} from '../../../persistence/recovery.js';
 import {
   readSnapshot,
   readSnapshotHeader,
@@ -60,7 +65,8 @@ async function addSnapshots(folder: string, sequences: readonly number[]): Promi
     let position = null;
     for (let at = sequence; position === null; at++) position = await reader.positionAt(at);
     const engine = new Engine();
-    for (const { command, atMs } of commands.slice(0, position.sequence)) engine.apply(command, atMs);
+    for (const { command, atMs } of commands.slice(0, position.sequence))
+      engine.apply(command, atMs);
     writeSnapshot(snapshotNameOf(folder, position.sequence).path, takeSnapshot(engine, position));
   }
   await reader.close();
@@ -115,7 +121,11 @@ describe('recovery', () => {
     expect(recovery.snapshotSequence).toBeGreaterThan(6_000);
     expect(recovery.commands).toBe(commands.length - recovery.snapshotSequence);
     expect(log.entries.map(({ level }) => level)).toEqual(['info']);
-    expect(log.entries[0]!.fields).toMatchObject({ commands: recovery.commands, loadMs: 1, replayMs: 1 });
+    expect(log.entries[0]!.fields).toMatchObject({
+      commands: recovery.commands,
+      loadMs: 1,
+      replayMs: 1,
+    });
     recovery.engine.checkInvariants();
   });
 
@@ -277,14 +287,17 @@ describe('the files', () => {
     expect(listSnapshots(folder)).toEqual([...ahead.toReversed(), ...good]);
   });
 
-  it.runIf(existsSync('/dev/full'))('on a full disk nothing is left, and the disk is named', async () => {
-    const folder = folders.copy(original);
-    const { engine, end } = await recoverWhole(folder);
-    const { path } = snapshotNameOf(folder, 9_999);
-    symlinkSync('/dev/full', `${path}.tmp`);
-    expect(() => writeSnapshot(path, takeSnapshot(engine, end))).toThrow(/ENOSPC/);
-    expect(readdirSync(join(folder, 'snapshots')).length).toBe(3);
-  });
+  it.runIf(existsSync('/dev/full'))(
+    'on a full disk nothing is left, and the disk is named',
+    async () => {
+      const folder = folders.copy(original);
+      const { engine, end } = await recoverWhole(folder);
+      const { path } = snapshotNameOf(folder, 9_999);
+      symlinkSync('/dev/full', `${path}.tmp`);
+      expect(() => writeSnapshot(path, takeSnapshot(engine, end))).toThrow(/ENOSPC/);
+      expect(readdirSync(join(folder, 'snapshots')).length).toBe(3);
+    },
+  );
 
   it('what a crash left unfinished is not taken for one, and removed', async () => {
     const folder = folders.copy(original);

@@ -1,6 +1,6 @@
 /**
- * The history against its slow twin: every list, every market, every price point; across restarts, after a deletion, and
- * with bytes flipped in the file. The follower runs in this thread.
+ * The history against its slow twin: every list, every market, every price point; across restarts,
+ * after a deletion, and with bytes flipped in the file. The follower runs in this thread.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
@@ -28,7 +28,12 @@ import { HistoryDamage } from '../../../persistence/history/rows.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
-import { closeDatabase, execute, openDatabase, query } from '../../../persistence/storage/sqlite.js';
+import {
+  closeDatabase,
+  execute,
+  openDatabase,
+  query,
+} from '../../../persistence/storage/sqlite.js';
 import {
   journalOf,
   jsonOf,
@@ -109,10 +114,14 @@ async function expectEverything(follower: TestFollower, limit = 200): Promise<vo
     const text = await follower.read({ kind: 'marketText', marketId });
     expect(jsonOf(text!), `market ${marketId}`).toMatchObject(shown(market));
   }
-  const past = expected.markets.filter((market) => market.status !== MarketStatus.ACTIVE).toReversed();
+  const past = expected.markets
+    .filter((market) => market.status !== MarketStatus.ACTIVE)
+    .toReversed();
   for (const asset of [null, 0, 1]) {
     const wanted = past.filter((market) => asset === null || market.marketId % 64 === asset);
-    const rows = await all((cursor) => follower.read({ kind: 'pastMarkets', asset, limit: 2, cursor }));
+    const rows = await all((cursor) =>
+      follower.read({ kind: 'pastMarkets', asset, limit: 2, cursor }),
+    );
     expect(rows).toEqual(wanted);
     const texts = await all(async (cursor) => {
       const page = await follower.read({ kind: 'pastMarketTexts', asset, limit: 2, cursor });
@@ -131,7 +140,9 @@ describe('the history', () => {
     expect(resolutions.size).toBeGreaterThanOrEqual(3);
     expect(expected.markets.filter((market) => market.isClosed === 1).length).toBeGreaterThan(5);
     expect(expected.markets.some((market) => market.openedAtMs % 900_000 !== 0)).toBe(true);
-    expect(Math.max(...[...expected.userTrades.values()].map((list) => list.length))).toBeGreaterThan(60);
+    expect(
+      Math.max(...[...expected.userTrades.values()].map((list) => list.length)),
+    ).toBeGreaterThan(60);
     expect(expected.pointsCredits.size).toBeGreaterThan(10);
     expect(expected.closedPositions.size).toBeGreaterThan(10);
     const whole = expected.markets.filter((market) => market.tradeCount > 100);
@@ -158,7 +169,12 @@ describe('the history', () => {
     const first = await follower.read({ kind: 'userTrades', userId, limit: 5, cursor: null });
     await writeCommands(journal, engine, commands.slice(middle));
     follower.committed(commands.length);
-    const second = await follower.read({ kind: 'userTrades', userId, limit: 5, cursor: first.nextCursor });
+    const second = await follower.read({
+      kind: 'userTrades',
+      userId,
+      limit: 5,
+      cursor: first.nextCursor,
+    });
     const newest = first.entries[0]!.ordinal;
     const ordinals = [...first.entries, ...second.entries].map(({ ordinal }) => ordinal);
     expect(ordinals).toEqual(Array.from({ length: 10 }, (_, i) => newest - i));
@@ -176,7 +192,9 @@ describe('the history', () => {
       entries: [],
       nextCursor: null,
     });
-    expect(await follower.read({ kind: 'userTrades', userId: 99_999, limit: 3, cursor: null })).toEqual({
+    expect(
+      await follower.read({ kind: 'userTrades', userId: 99_999, limit: 3, cursor: null }),
+    ).toEqual({
       entries: [],
       nextCursor: null,
     });
@@ -192,7 +210,10 @@ describe('the history', () => {
     const engine = new Engine();
     for (let from = 0; from < commands.length; from += 531) {
       await writeCommands(journal, engine, commands.slice(from, from + 531));
-      const follower = startFollower(folder, engine.sequence, { everyCommands: 700, everyMs: 1e15 });
+      const follower = startFollower(folder, engine.sequence, {
+        everyCommands: 700,
+        everyMs: 1e15,
+      });
       await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
       await follower.close();
       expect(follower.log.of('error')).toEqual([]);
@@ -208,7 +229,8 @@ describe('the history', () => {
     const first = start(folder, commands.length, 1_000);
     await first.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
     await first.close();
-    for (const suffix of ['', '-wal', '-shm']) rmSync(historyPath(folder) + suffix, { force: true });
+    for (const suffix of ['', '-wal', '-shm'])
+      rmSync(historyPath(folder) + suffix, { force: true });
     await expectEverything(start(folder));
   });
 
@@ -217,17 +239,23 @@ describe('the history', () => {
     const journal = await openJournal({ folder });
     const engine = new Engine();
     const reached: [snapshot: number, history: number][] = [];
-    const follower = startFollower(folder, 0, { everyCommands: 300, everyMs: 1e15 }, (_folder, content) => {
-      // As a power cut could leave it: without what only the write-ahead log has, which nobody has synced.
-      const copy = folders.make();
-      mkdirSync(copy);
-      copyFileSync(historyPath(folder), historyPath(copy));
-      const done = HistoryStore.open(copy).then(async (store) => {
-        reached.push([content.header.sequence, store.progress.sequence]);
-        await store.close();
-      });
-      return { done, cancel: async () => {} };
-    });
+    const follower = startFollower(
+      folder,
+      0,
+      { everyCommands: 300, everyMs: 1e15 },
+      (_folder, content) => {
+        // As a power cut could leave it: without what only the write-ahead log has, which nobody
+        // has synced.
+        const copy = folders.make();
+        mkdirSync(copy);
+        copyFileSync(historyPath(folder), historyPath(copy));
+        const done = HistoryStore.open(copy).then(async (store) => {
+          reached.push([content.header.sequence, store.progress.sequence]);
+          await store.close();
+        });
+        return { done, cancel: async () => {} };
+      },
+    );
     followers.push(follower);
     for (let from = 0; reached.length < 3; from += 100) {
       await writeCommands(journal, engine, commands.slice(from, from + 100));
@@ -258,7 +286,10 @@ describe('the history', () => {
     const follower = start(folder);
     await expectEverything(follower);
     expect(follower.log.of('error')).toEqual([]);
-    expect(follower.log.of('info')[0]!.fields).toMatchObject({ historySequence: 1_000, snapshotSequence: 0 });
+    expect(follower.log.of('info')[0]!.fields).toMatchObject({
+      historySequence: 1_000,
+      snapshotSequence: 0,
+    });
   });
 
   it("is made again when it is another journal's, and its log says so", async () => {
@@ -293,7 +324,9 @@ describe('the history', () => {
     follower.committed(commands.length);
     const answer = await early;
     expect(answer.outcome === 'ok' && answer.sequence).toBe(commands.length);
-    expect(answer.outcome === 'ok' && answer.answer.entries[0]).toEqual(expected.userTrades.get(2)!.at(-1));
+    expect(answer.outcome === 'ok' && answer.answer.entries[0]).toEqual(
+      expected.userTrades.get(2)!.at(-1),
+    );
     await journal.close();
   });
 });
@@ -376,7 +409,9 @@ describe('damage', () => {
     'a changed market.%s is named with its row, and the history made again',
     async (column) => {
       const folder = folders.copy(complete);
-      const [{ id }] = (await rowsOf(folder, 'SELECT max(marketId) AS id FROM market')) as [{ id: number }];
+      const [{ id }] = (await rowsOf(folder, 'SELECT max(marketId) AS id FROM market')) as [
+        { id: number },
+      ];
       const follower = start(folder);
       await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
       await change(folder, `UPDATE market SET ${column} = ${column} + 1 WHERE marketId = ${id}`);
@@ -386,7 +421,10 @@ describe('damage', () => {
     },
   );
 
-  /** Reads the newest entry of a list, or the market, that the id is of; the answer that comes in the end must be right. */
+  /**
+   * Reads the newest entry of a list, or the market, that the id is of; the answer that comes in
+   * the end must be right.
+   */
   async function readNewest(follower: TestFollower, name: CountedName, id: number): Promise<void> {
     const page = { limit: 1, cursor: null };
     switch (name) {
@@ -412,7 +450,9 @@ describe('damage', () => {
       }
       case 'market': {
         const text = await follower.read({ kind: 'marketText', marketId: id });
-        expect(jsonOf(text!)).toMatchObject(shown(expected.markets.find(({ marketId }) => marketId === id)!));
+        expect(jsonOf(text!)).toMatchObject(
+          shown(expected.markets.find(({ marketId }) => marketId === id)!),
+        );
         break;
       }
     }
@@ -516,7 +556,9 @@ describe('damage', () => {
       'UPDATE market SET tradeCount = tradeCount + 1 WHERE marketId = (SELECT max(marketId) FROM market)',
     );
     const store = await HistoryStore.open(other);
-    await expect(checkHistory(store.database, store.progress)).rejects.toThrow(/table market, marketId \d+/);
+    await expect(checkHistory(store.database, store.progress)).rejects.toThrow(
+      /table market, marketId \d+/,
+    );
     await store.close();
   });
 });

@@ -37,7 +37,13 @@ function expectOrder(ranked: RankedUsers, values: Map<number, number>): void {
 const value = fc.oneof(
   fc.integer({ min: -3, max: 3 }),
   fc.maxSafeInteger(),
-  fc.constantFrom(Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 2 ** 32, -(2 ** 32), 2 ** 48 + 1),
+  fc.constantFrom(
+    Number.MAX_SAFE_INTEGER,
+    Number.MIN_SAFE_INTEGER,
+    2 ** 32,
+    -(2 ** 32),
+    2 ** 48 + 1,
+  ),
 );
 
 describe('users in order', () => {
@@ -162,7 +168,10 @@ describe('the boards', () => {
     const boards = new Leaderboards(engine);
     const trade = (maker: number, taker: number, lots: number) => {
       const common = { marketId, sizeLots: lots, priceTicks: 500 };
-      engine.apply(buy({ ...common, userId: maker, outcome: Outcome.DOWN, timeInForce: 2 }), at(1_000));
+      engine.apply(
+        buy({ ...common, userId: maker, outcome: Outcome.DOWN, timeInForce: 2 }),
+        at(1_000),
+      );
       engine.apply(buy({ ...common, userId: taker, outcome: Outcome.UP }), at(1_000));
       noteChanges(engine, boards);
     };
@@ -229,7 +238,8 @@ describe('the boards', () => {
       noteChanges(engine, boards);
       return [boards.rankOf(1, 'volume', 'day'), boards.rankOf(1, 'volume', 'week')];
     };
-    // A market that is still open at the end of the Sunday: nothing else happens at midnight than that it ends.
+    // A market that is still open at the end of the Sunday: nothing else happens at midnight than
+    // that it ends.
     const monday = Date.UTC(2025, 10, 24);
     engine.apply(price(100_000, monday - 60_000), monday - 900_000 + 840_000);
     expect(engine.activeMarket(0)).not.toBe(0);

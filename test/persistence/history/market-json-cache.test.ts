@@ -1,8 +1,14 @@
-/** Texts of decided markets are kept up to so many bytes; what was asked for longest ago goes first. */
+/**
+ * Texts of decided markets are kept up to so many bytes; what was asked for longest ago goes first.
+ */
 import { expect, test } from 'vitest';
 import { MarketJsonCache } from '../../../persistence/market-json/cache.js';
 
-const partsOf = (bytes: number) => ({ asset: 0, head: new Uint8Array(10), tail: new Uint8Array(bytes - 10) });
+const partsOf = (bytes: number) => ({
+  asset: 0,
+  head: new Uint8Array(10),
+  tail: new Uint8Array(bytes - 10),
+});
 
 test('what is asked for stays, the rest goes when there is no more room', () => {
   const texts = new MarketJsonCache(1_000);
@@ -10,7 +16,9 @@ test('what is asked for stays, the rest goes when there is no more room', () => 
   expect(texts.get(1)).toEqual(partsOf(100));
   texts.add(11, partsOf(150));
   // The first was asked for again, so two others have made room for the eleventh.
-  const kept = Array.from({ length: 11 }, (_, i) => i + 1).filter((id) => texts.get(id) !== undefined);
+  const kept = Array.from({ length: 11 }, (_, i) => i + 1).filter(
+    (id) => texts.get(id) !== undefined,
+  );
   expect(kept).toEqual([1, 4, 5, 6, 7, 8, 9, 10, 11]);
 });
 

@@ -1,6 +1,6 @@
 /**
- * Lists of the history as runs: every entry comes back as it was, however it is cut; pages are the same wherever runs end; and
- * what is not as it was written is found, bit by bit and run by run.
+ * Lists of the history as runs: every entry comes back as it was, however it is cut; pages are the
+ * same wherever runs end; and what is not as it was written is found, bit by bit and run by run.
  */
 import fc from 'fast-check';
 import sqlite3 from 'sqlite3';
@@ -44,7 +44,12 @@ const MAX = Number.MAX_SAFE_INTEGER;
 type Values = Record<string, number>;
 
 /** A run as it would stand in the database. */
-function runOf(layout: ListLayout, id: number, firstOrdinal: number, entries: readonly Values[]): RunRow {
+function runOf(
+  layout: ListLayout,
+  id: number,
+  firstOrdinal: number,
+  entries: readonly Values[],
+): RunRow {
   const writer = new RunWriter(layout);
   const bytes = new ByteWriter(16);
   writer.begin();
@@ -63,16 +68,34 @@ function runOf(layout: ListLayout, id: number, firstOrdinal: number, entries: re
 
 /** Integers of every size, the largest and smallest often enough. */
 function integers(min: number): fc.Arbitrary<number> {
-  const bits = fc.integer({ min: 0, max: 53 }).chain((size) => fc.integer({ min: 0, max: 2 ** size - 1 }));
-  const near = fc.constantFrom(0, 1, 63, 64, 8_191, 8_192, 2 ** 31 - 1, 2 ** 31, 2 ** 32, MAX - 1, MAX);
+  const bits = fc
+    .integer({ min: 0, max: 53 })
+    .chain((size) => fc.integer({ min: 0, max: 2 ** size - 1 }));
+  const near = fc.constantFrom(
+    0,
+    1,
+    63,
+    64,
+    8_191,
+    8_192,
+    2 ** 31 - 1,
+    2 ** 31,
+    2 ** 32,
+    MAX - 1,
+    MAX,
+  );
   const magnitude = fc.oneof(bits, near);
   if (min === 0) return magnitude;
-  return fc.tuple(magnitude, fc.boolean()).map(([value, isNegative]) => (isNegative ? 0 - value : value));
+  return fc
+    .tuple(magnitude, fc.boolean())
+    .map(([value, isNegative]) => (isNegative ? 0 - value : value));
 }
 
 function entriesOf({ columns, negatives }: ListLayout, maxLength: number): fc.Arbitrary<Values[]> {
   const entry = fc.record(
-    Object.fromEntries(columns.map((name) => [name, integers(negatives.includes(name) ? -MAX : 0)])),
+    Object.fromEntries(
+      columns.map((name) => [name, integers(negatives.includes(name) ? -MAX : 0)]),
+    ),
   ) as fc.Arbitrary<Values>;
   return fc.array(entry, { minLength: 1, maxLength });
 }
@@ -136,7 +159,12 @@ describe('a signed integer as bytes', () => {
       }),
       { numRuns: 2_000 },
     );
-    for (const bytes of [[0x40], [0x80, 0], [0xc1], [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x20]]) {
+    for (const bytes of [
+      [0x40],
+      [0x80, 0],
+      [0xc1],
+      [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x20],
+    ]) {
       expect(() => read(Buffer.from(bytes))).toThrow(MalformedBytes);
     }
   });
@@ -150,7 +178,11 @@ describe('a run', () => {
         fc.property(entriesOf(layout, 12), integers(0), integers(0), (entries, id, first) => {
           const ordinal = Math.min(first, MAX - entries.length);
           const found = readRun(layout, runOf(layout, id, ordinal, entries));
-          const expected = entries.map((entry, i) => ({ ...entry, [layout.key]: id, ordinal: ordinal + i }));
+          const expected = entries.map((entry, i) => ({
+            ...entry,
+            [layout.key]: id,
+            ordinal: ordinal + i,
+          }));
           expect(found).toEqual(expected);
         }),
         { numRuns: 300 },
@@ -218,7 +250,8 @@ function additionsOf(entries: readonly PointsCredit[]): ListAdditions {
   const pending = new PendingLists(POINTS_CREDIT);
   for (const entry of entries) {
     const at = pending.add(entry.userId, entry.ordinal);
-    for (const [i, column] of POINTS_CREDIT.columns.entries()) pending.values[at + i] = entry[column];
+    for (const [i, column] of POINTS_CREDIT.columns.entries())
+      pending.values[at + i] = entry[column];
   }
   return pending.drain();
 }
@@ -230,7 +263,9 @@ interface Credits {
   close(): Promise<void>;
 }
 
-/** A history with one list, in transactions of so many entries. Two more users have lists beside it. */
+/**
+ * A history with one list, in transactions of so many entries. Two more users have lists beside it.
+ */
 async function historyOf(transactions: readonly number[]): Promise<Credits> {
   const folder = folders.make();
   await createPrivateFolder(folder);
@@ -273,7 +308,10 @@ function expectedPage(count: number, limit: number, cursor: number | null): Page
 
 async function runsIn(folder: string, layout: ListLayout): Promise<RunRow[]> {
   const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READONLY);
-  const runs = await query<RunRow>(database, `${selectRuns(layout)} ORDER BY ${layout.key}, firstOrdinal`);
+  const runs = await query<RunRow>(
+    database,
+    `${selectRuns(layout)} ORDER BY ${layout.key}, firstOrdinal`,
+  );
   await closeDatabase(database);
   return runs;
 }
@@ -296,7 +334,9 @@ describe('pages', () => {
     async (_name, shape) => {
       const { folder, page } = await historyOf(shape);
       const count = shape.reduce((sum, size) => sum + size, 0);
-      expect((await runsIn(folder, POINTS_CREDIT)).filter(({ id }) => id === 5).length).toBe(shape.length);
+      expect((await runsIn(folder, POINTS_CREDIT)).filter(({ id }) => id === 5).length).toBe(
+        shape.length,
+      );
       for (let limit = 1; limit <= count + 1; limit++) {
         for (const cursor of [null, ...Array.from({ length: count + 2 }, (_, i) => i + 1)]) {
           expect(await page(limit, cursor), `limit ${limit}, cursor ${cursor}`).toEqual(
@@ -321,7 +361,11 @@ describe('pages', () => {
       1,
     ]);
     const count = shape.reduce((sum, size) => sum + size, 0);
-    const ends = runs.flatMap(({ firstOrdinal }) => [firstOrdinal - 1, firstOrdinal, firstOrdinal + 1]);
+    const ends = runs.flatMap(({ firstOrdinal }) => [
+      firstOrdinal - 1,
+      firstOrdinal,
+      firstOrdinal + 1,
+    ]);
     for (const limit of [1, 2, 200, RUN_ENTRIES, RUN_ENTRIES + 1, count, 10_000]) {
       for (const cursor of [null, ...ends, count, count + 1, 1e9]) {
         expect(await page(limit, cursor), `limit ${limit}, cursor ${cursor}`).toEqual(
@@ -338,7 +382,9 @@ describe('pages', () => {
       const { folder, page, close } = await historyOf(shape);
       const first = 1 + shape.slice(0, i).reduce((sum, each) => sum + each, 0);
       const last = first + size - 1;
-      await change(folder, 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = ?', [first]);
+      await change(folder, 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = ?', [
+        first,
+      ]);
       for (let limit = 1; limit <= count; limit++) {
         for (let cursor = 2; cursor <= count + 1; cursor++) {
           const [from, to] = [cursor - 1, Math.max(1, cursor - limit)];
@@ -397,14 +443,19 @@ describe('a history that is opened', () => {
       'a run says that it has more',
       'UPDATE pointsCredit SET count = 4 WHERE userId = 5 AND firstOrdinal = 3',
     ],
-    ['a run is of somebody else', 'UPDATE pointsCredit SET userId = 9 WHERE userId = 5 AND firstOrdinal = 6'],
+    [
+      'a run is of somebody else',
+      'UPDATE pointsCredit SET userId = 9 WHERE userId = 5 AND firstOrdinal = 6',
+    ],
   ])('is damaged when %s', async (_name, sql) => {
     const { folder, close } = await historyOf([2, 3, 2]);
     await close();
     await change(folder, sql);
     const store = await HistoryStore.open(folder);
     closers.push(() => store.close());
-    const error = await checkHistory(store.database, store.progress).catch((error: unknown) => error);
+    const error = await checkHistory(store.database, store.progress).catch(
+      (error: unknown) => error,
+    );
     expect(error).toBeInstanceOf(HistoryDamage);
     expect(error).toMatchObject({ table: 'pointsCredit' });
   });
@@ -449,7 +500,8 @@ describe('entries that wait for a transaction', () => {
     }
     const { pieces } = pending.drain();
     expect(pieces.length).toBeGreaterThan(10);
-    for (const { records, entries } of pieces) expect(records.length + entries.length).toBeLessThan(1.1e6);
+    for (const { records, entries } of pieces)
+      expect(records.length + entries.length).toBeLessThan(1.1e6);
   });
 
   /** As the statement cuts them. */
@@ -485,7 +537,10 @@ it('a journal gives the same entries however it is cut into transactions', async
       engine.apply(command, atMs);
       projection.applied();
       if ((i + 1) % commandsAtOnce !== 0 && i + 1 < commands.length) continue;
-      await store.commit(projection.drain(), { sequence: engine.sequence, hash: Buffer.alloc(32, 1) });
+      await store.commit(projection.drain(), {
+        sequence: engine.sequence,
+        hash: Buffer.alloc(32, 1),
+      });
     }
     await checkHistory(store.database, store.progress);
     await store.close();

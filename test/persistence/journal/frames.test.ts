@@ -1,5 +1,6 @@
 /**
- * The codec of commands: everything that the types allow reads back equal, everything else is refused.
+ * The codec of commands: everything that the types allow reads back equal, everything else is
+ * refused.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -14,11 +15,25 @@ import {
 
 const MAX = Number.MAX_SAFE_INTEGER;
 /** Around every length that an integer can have, and everywhere else. */
-const EDGES = [0, 1, 127, 128, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 8_640_000_000_000, MAX - 1, MAX];
+const EDGES = [
+  0,
+  1,
+  127,
+  128,
+  2 ** 31 - 1,
+  2 ** 31,
+  2 ** 32 - 1,
+  2 ** 32,
+  8_640_000_000_000,
+  MAX - 1,
+  MAX,
+];
 const integer = fc.oneof(
   fc.constantFrom(...EDGES),
   fc.integer({ min: 0, max: MAX }),
-  fc.integer({ min: 0, max: 53 }).chain((bits) => fc.integer({ min: 0, max: Math.min(MAX, 2 ** bits) })),
+  fc
+    .integer({ min: 0, max: 53 })
+    .chain((bits) => fc.integer({ min: 0, max: Math.min(MAX, 2 ** bits) })),
 );
 const time = fc.oneof(
   fc.constantFrom(0, 1_763_700_300_000, 2 ** 48 - 1),
@@ -46,7 +61,9 @@ const order = {
 };
 const transfer = { userId: integer, amountMicros: integer, partner: text, reference: text };
 
-const OPERATIONS: { [K in BatchOperation['kind']]: fc.Arbitrary<Extract<BatchOperation, { kind: K }>> } = {
+const OPERATIONS: {
+  [K in BatchOperation['kind']]: fc.Arbitrary<Extract<BatchOperation, { kind: K }>>;
+} = {
   buy: fc.record({ kind: fc.constant('buy'), ...order, budgetMicros: integer }),
   sell: fc.record({ kind: fc.constant('sell'), ...order }),
   cancel: fc.record({ kind: fc.constant('cancel'), ...user, marketId: integer, orderId: integer }),
@@ -73,7 +90,11 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
     grantMicros: integer,
     partner: fc.option(text, { nil: null }),
   }),
-  setCredential: fc.record({ kind: fc.constant('setCredential'), userId: integer, credential: text }),
+  setCredential: fc.record({
+    kind: fc.constant('setCredential'),
+    userId: integer,
+    credential: text,
+  }),
   deposit: fc.record({ kind: fc.constant('deposit'), ...transfer }),
   withdraw: fc.record({ kind: fc.constant('withdraw'), ...transfer }),
   cancelAll: fc.record({ kind: fc.constant('cancelAll'), ...user, marketId: integer }),
@@ -143,9 +164,12 @@ describe('frames', () => {
 
   it('reads many frames one after another, each with its time', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(anyCommand, time), { minLength: 2, maxLength: 20 }), (commands) => {
-        expect(decode(encode(...commands))).toStrictEqual(plain(commands));
-      }),
+      fc.property(
+        fc.array(fc.tuple(anyCommand, time), { minLength: 2, maxLength: 20 }),
+        (commands) => {
+          expect(decode(encode(...commands))).toStrictEqual(plain(commands));
+        },
+      ),
       { numRuns: 200 },
     );
   });
@@ -176,7 +200,13 @@ describe('frames', () => {
     expect(encode([A_BUY, AT_MS]).toString('hex')).toBe(
       '5bd9baa49a0108234d05612d6b657980f1e63b80c8afa025e70780ade204',
     );
-    const batch: Command = { kind: 'batch', userId: 77, idempotencyKey: null, operations: [], atomic: true };
+    const batch: Command = {
+      kind: 'batch',
+      userId: 77,
+      idempotencyKey: null,
+      operations: [],
+      atomic: true,
+    };
     expect(encode([batch, AT_MS]).toString('hex')).toBe('5bd9baa49a0111404d00');
   });
 });
@@ -202,7 +232,10 @@ describe('commands that have no frame', () => {
     ['a text that is too long in bytes', { ...A_BUY, idempotencyKey: '€'.repeat(1366) }],
     ['an unknown kind', { kind: 'gift', userId: 1 }],
     ['a batch in a batch', batchOf([batchOf([])])],
-    ['a stake in a batch', batchOf([{ kind: 'stake', userId: 1, idempotencyKey: null, amountMicros: 1 }])],
+    [
+      'a stake in a batch',
+      batchOf([{ kind: 'stake', userId: 1, idempotencyKey: null, amountMicros: 1 }]),
+    ],
     ['too many operations', batchOf(new Array(MAX_FRAME_OPERATIONS + 1).fill(A_BUY))],
     ['a bad last operation', batchOf([A_BUY, { ...A_BUY, priceTicks: -1 }])],
   ];
@@ -246,20 +279,26 @@ describe('bytes that are no frame', () => {
   it('only ever refuses, or reads another command that is written in exactly this way', () => {
     let refusals = 0;
     fc.assert(
-      fc.property(anyCommand, time, fc.nat(), fc.integer({ min: 1, max: 255 }), (command, atMs, at, flip) => {
-        const frame = encode([command, atMs]);
-        const place = at % frame.length;
-        frame[place] = frame[place]! ^ flip;
-        let read: [Command, number][];
-        try {
-          read = decode(frame);
-        } catch (error) {
-          expect(error).toBeInstanceOf(FrameError);
-          refusals++;
-          return;
-        }
-        expect(read).not.toStrictEqual([[plain(command), atMs]]);
-      }),
+      fc.property(
+        anyCommand,
+        time,
+        fc.nat(),
+        fc.integer({ min: 1, max: 255 }),
+        (command, atMs, at, flip) => {
+          const frame = encode([command, atMs]);
+          const place = at % frame.length;
+          frame[place] = frame[place]! ^ flip;
+          let read: [Command, number][];
+          try {
+            read = decode(frame);
+          } catch (error) {
+            expect(error).toBeInstanceOf(FrameError);
+            refusals++;
+            return;
+          }
+          expect(read).not.toStrictEqual([[plain(command), atMs]]);
+        },
+      ),
       { numRuns: 2_000 },
     );
     expect(refusals).toBeGreaterThan(100);
@@ -271,7 +310,11 @@ describe('bytes that are no frame', () => {
     ['kind 0', `${HEAD}0000`, /no command has the kind 0/],
     ['flags that do not fit', `${HEAD}0101`, /flags 1 do not fit the kind 1/],
     ['the fourth timeInForce', `${HEAD}080c010101010101`, /flags 12 do not fit the kind 8/],
-    ['an integer that is longer than it needs to be', `${HEAD}0b00018000`, /longer than it needs to be/],
+    [
+      'an integer that is longer than it needs to be',
+      `${HEAD}0b00018000`,
+      /longer than it needs to be/,
+    ],
     ['an integer of 2^53', `${HEAD}0b0080808080808080100101`, /2\^53 or more/],
     ['an integer that does not end', `${HEAD}0b00ffffffffffffffffffffff`, /2\^53 or more/],
     ['a text that is not UTF-8', `${HEAD}020002c328`, /not UTF-8/],

@@ -1,6 +1,6 @@
 /**
- * Damage and loss: whatever happens to a journal's files, it is either read exactly as it was written or refused
- * with the first sequence that cannot be trusted, and refusing changes nothing.
+ * Damage and loss: whatever happens to a journal's files, it is either read exactly as it was
+ * written or refused with the first sequence that cannot be trusted, and refusing changes nothing.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -43,8 +43,8 @@ afterEach(() => folders.removeAll());
 
 const at = (folder: string, name: string) => join(folder, name);
 /**
- * The journal itself. A -wal file that is empty says nothing (reading alone can make one), and the head mark may be
- * brought up to date before recovery finds something.
+ * The journal itself. A -wal file that is empty says nothing (reading alone can make one), and the
+ * head mark may be brought up to date before recovery finds something.
  */
 const contents = (folder: string) =>
   ['journal.db', 'journal.db-wal'].map((name) => {
@@ -68,7 +68,9 @@ async function expectRefusal(
 }
 
 /** What a reader hands out before it comes upon the damage. */
-async function readUntilError(folder: string): Promise<{ good: JournalBatch[]; error: JournalError }> {
+async function readUntilError(
+  folder: string,
+): Promise<{ good: JournalBatch[]; error: JournalError }> {
   const reader = await openJournalReader(folder);
   const good: JournalBatch[] = [];
   const reading = (async () => {
@@ -84,18 +86,34 @@ describe('rows that were changed', () => {
     ['a bit of the frames', (folder, first) => flip(folder, first, 'frames')],
     ['a bit of the digest', (folder, first) => flip(folder, first, 'digest')],
     ['a bit of the hash', (folder, first) => flip(folder, first, 'hash')],
-    ['the lastSequence', (folder, first) => tamper(folder, set('lastSequence = lastSequence + 1', first))],
-    ['the lastSequence, downwards', (folder, first) => tamper(folder, set('lastSequence = 0', first))],
-    ['the firstSequence', (folder, first) => tamper(folder, set('firstSequence = firstSequence + 1', first))],
+    [
+      'the lastSequence',
+      (folder, first) => tamper(folder, set('lastSequence = lastSequence + 1', first)),
+    ],
+    [
+      'the lastSequence, downwards',
+      (folder, first) => tamper(folder, set('lastSequence = 0', first)),
+    ],
+    [
+      'the firstSequence',
+      (folder, first) => tamper(folder, set('firstSequence = firstSequence + 1', first)),
+    ],
     [
       'the length of the frames',
       (folder, first) => tamper(folder, set("frames = CAST(frames || x'00' AS BLOB)", first)),
     ],
-    ['the length of the digest', (folder, first) => tamper(folder, set("digest = digest || '0'", first))],
+    [
+      'the length of the digest',
+      (folder, first) => tamper(folder, set("digest = digest || '0'", first)),
+    ],
     ['the length of the hash', (folder, first) => tamper(folder, set("hash = x''", first))],
-    ['all of the row', (folder, first) => tamper(folder, `DELETE FROM batch WHERE firstSequence = ${first}`)],
+    [
+      'all of the row',
+      (folder, first) => tamper(folder, `DELETE FROM batch WHERE firstSequence = ${first}`),
+    ],
   ];
-  const set = (change: string, first: number) => `UPDATE batch SET ${change} WHERE firstSequence = ${first}`;
+  const set = (change: string, first: number) =>
+    `UPDATE batch SET ${change} WHERE firstSequence = ${first}`;
   const ROWS = [
     ['first', 1],
     ['middle', 41],
@@ -130,7 +148,10 @@ describe('rows that were changed', () => {
   it('a row that was added', async () => {
     const folder = folders.make();
     await writeJournal(folder);
-    await tamper(folder, `INSERT INTO batch VALUES (101, 101, x'00', '0123456789abcdef', zeroblob(32))`);
+    await tamper(
+      folder,
+      `INSERT INTO batch VALUES (101, 101, x'00', '0123456789abcdef', zeroblob(32))`,
+    );
     await expectRefusal(folder, 101);
   });
 
@@ -149,7 +170,9 @@ describe('rows that were changed', () => {
     await writeJournal(folder);
     await writeJournal(other, { batchCount: 20, batchSize: 5 });
     copyFileSync(at(other, 'journal.db'), at(folder, 'journal.db'));
-    expect((await expectRefusal(folder, 96)).message).toContain('not the one that journal.head marks at 100');
+    expect((await expectRefusal(folder, 96)).message).toContain(
+      'not the one that journal.head marks at 100',
+    );
     // Also when it goes on beyond the mark, and when it has no batch that ends at the mark.
     rmSync(other, { recursive: true });
     await writeJournal(other, { batchCount: 30, batchSize: 7 });
@@ -161,7 +184,11 @@ describe('rows that were changed', () => {
 describe('rows that are as they were written, by something else', () => {
   const DIGEST = '0123456789abcdef';
 
-  async function journalOf(commands: number[], lastSequence: number, digest: string | null): Promise<string> {
+  async function journalOf(
+    commands: number[],
+    lastSequence: number,
+    digest: string | null,
+  ): Promise<string> {
     const folder = folders.make();
     const engine = new Engine();
     const journal = await openJournal({ folder });
@@ -188,8 +215,18 @@ describe('rows that are as they were written, by something else', () => {
   });
 
   it.each([
-    ['fewer frames than sequences', () => journalOf([21, 22, 23], 24, null), 24, 'is missing from its row'],
-    ['more frames than sequences', () => journalOf([21, 22, 23], 22, null), 23, 'should end before it'],
+    [
+      'fewer frames than sequences',
+      () => journalOf([21, 22, 23], 24, null),
+      24,
+      'is missing from its row',
+    ],
+    [
+      'more frames than sequences',
+      () => journalOf([21, 22, 23], 22, null),
+      23,
+      'should end before it',
+    ],
     ['another digest', () => journalOf([21, 22, 23], 23, DIGEST), 21, 'digest is'],
   ])('%s', async (_, make, firstBadSequence, message) => {
     expect((await expectRefusal(await make(), firstBadSequence)).message).toContain(message);
@@ -261,7 +298,9 @@ describe('journal.db', () => {
     const folder = folders.make();
     await writeJournal(folder);
     rmSync(at(folder, 'journal.db'));
-    expect((await expectRefusal(folder, 1)).message).toContain('commands up to 100 had been committed');
+    expect((await expectRefusal(folder, 1)).message).toContain(
+      'commands up to 100 had been committed',
+    );
   });
 
   it('with any one bit inverted is refused, or read exactly as it was written', async () => {
@@ -278,7 +317,8 @@ describe('journal.db', () => {
       try {
         expect((await start(damaged)).report.end).toEqual(end);
       } catch (error) {
-        if (!(error instanceof JournalError)) throw new Error(`byte ${place}: ${error}`, { cause: error });
+        if (!(error instanceof JournalError))
+          throw new Error(`byte ${place}: ${error}`, { cause: error });
         refused++;
       }
       rmSync(damaged, { recursive: true });

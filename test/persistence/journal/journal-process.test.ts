@@ -1,6 +1,6 @@
 /**
- * The journal among processes: kill -9, a second exchange on one folder, a disk that is full. The other process runs
- * the build in dist/ (`npm test` makes it).
+ * The journal among processes: kill -9, a second exchange on one folder, a disk that is full. The
+ * other process runs the build in dist/ (`npm test` makes it).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -45,7 +45,8 @@ const PROGRAM = `
 const folders = new Folders();
 const children: ChildProcess[] = [];
 beforeAll(() => {
-  if (!existsSync(`${DIST}/persistence/sequencer.js`)) throw new Error('dist/ is missing: npm run build');
+  if (!existsSync(`${DIST}/persistence/sequencer.js`))
+    throw new Error('dist/ is missing: npm run build');
 });
 afterEach(async () => {
   for (const child of children.splice(0)) await kill(child);
@@ -80,7 +81,10 @@ function run(folder: string, shellPrefix = ''): Exchange {
   });
   const ended = Promise.all([once(child, 'close'), once(reader, 'close')]);
   const printed = (count: number) =>
-    Promise.race([new Promise<void>((resolve) => waiting.push({ count, resolve })), ended.then(() => {})]);
+    Promise.race([
+      new Promise<void>((resolve) => waiting.push({ count, resolve })),
+      ended.then(() => {}),
+    ]);
   return { child, lines, printed, ended, errors: () => errors };
 }
 

@@ -7,9 +7,18 @@ import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { openJournal } from '../../../persistence/data-folder.js';
-import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows } from '../../../persistence/journal/chain.js';
+import {
+  endOfJoined,
+  JOINED_ROWS_SQL,
+  type JoinedRows,
+} from '../../../persistence/journal/chain.js';
 import { JournalUnavailable } from '../../../persistence/journal/errors.js';
-import { FORMAT_VERSION, GENESIS, GENESIS_HASH, MAX_ROW_BYTES } from '../../../persistence/journal/format.js';
+import {
+  FORMAT_VERSION,
+  GENESIS,
+  GENESIS_HASH,
+  MAX_ROW_BYTES,
+} from '../../../persistence/journal/format.js';
 import { configure } from '../../../persistence/journal/journal.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { recover } from '../../../persistence/recovery.js';
@@ -45,7 +54,8 @@ describe('a connection that commits', () => {
       Object.values((await query<object>(database, `PRAGMA ${name}`))[0]!)[0];
     expect(await pragma('journal_mode')).toBe('wal');
     expect(await pragma('synchronous')).toBe(synchronous);
-    // On macOS a sync reaches the disk's own cache only, unless these are on. SQLite keeps them on every platform.
+    // On macOS a sync reaches the disk's own cache only, unless these are on. SQLite keeps them on
+    // every platform.
     expect(await pragma('fullfsync')).toBe(fullfsync);
     expect(await pragma('checkpoint_fullfsync')).toBe(fullfsync);
     await closeDatabase(database);
@@ -103,7 +113,12 @@ describe('a journal', () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const lastSequence = 5_000_000_000;
-    await append(journal, { firstSequence: 1, lastSequence, frames: Buffer.from([1]), digest: DIGEST });
+    await append(journal, {
+      firstSequence: 1,
+      lastSequence,
+      frames: Buffer.from([1]),
+      digest: DIGEST,
+    });
     const batch = {
       firstSequence: lastSequence + 1,
       lastSequence: 2 ** 50,
@@ -150,7 +165,12 @@ describe('a reader', () => {
     const journal = await openJournal({ folder, durability: 'off' });
     for (let sequence = 1; sequence <= 5; sequence++) {
       const frames = Buffer.alloc(5_000_000, sequence);
-      await append(journal, { firstSequence: sequence, lastSequence: sequence, frames, digest: DIGEST });
+      await append(journal, {
+        firstSequence: sequence,
+        lastSequence: sequence,
+        frames,
+        digest: DIGEST,
+      });
     }
     await journal.close();
     const batches = await readAll(folder);
@@ -166,7 +186,9 @@ describe('a reader', () => {
     expect(await readAll(folder, { sequence, hash, digest })).toEqual(batches.slice(4));
     const inside = await journalErrorOf(readAll(folder, { sequence: 45, hash, digest }));
     expect(inside.firstBadSequence).toBe(46);
-    const otherHash = await journalErrorOf(readAll(folder, { sequence, hash: batches[2]!.hash, digest }));
+    const otherHash = await journalErrorOf(
+      readAll(folder, { sequence, hash: batches[2]!.hash, digest }),
+    );
     expect(otherHash.firstBadSequence).toBe(41);
   });
 
@@ -212,8 +234,12 @@ describe('a reader', () => {
       damage(rows);
       expect(endOfJoined(rows, GENESIS, null)).toBeNull();
     }
-    expect(endOfJoined(await joined(), GENESIS, { sequence: 55, hash: batches[5]!.hash })).toBeNull();
-    expect(endOfJoined(await joined(), GENESIS, { sequence: 60, hash: batches[4]!.hash })).toBeNull();
+    expect(
+      endOfJoined(await joined(), GENESIS, { sequence: 55, hash: batches[5]!.hash }),
+    ).toBeNull();
+    expect(
+      endOfJoined(await joined(), GENESIS, { sequence: 60, hash: batches[4]!.hash }),
+    ).toBeNull();
     await closeDatabase(database);
   });
 
@@ -239,7 +265,9 @@ describe('a reader', () => {
 
   it('says when there is no journal, or another database', async () => {
     const folder = folders.make();
-    expect((await journalErrorOf(openJournalReader(folder))).message).toContain('there is no journal');
+    expect((await journalErrorOf(openJournalReader(folder))).message).toContain(
+      'there is no journal',
+    );
     await writeJournal(folder);
     await tamper(folder, 'PRAGMA user_version = 1');
     for (const open of [() => openJournalReader(folder), () => openJournal({ folder })]) {
@@ -294,7 +322,8 @@ describe('recovery', () => {
     await replay(other, replayed);
     const wrong = { ...after, digest: batches[3]!.digest };
     expect(
-      (await journalErrorOf(recover({ ...options, engine: replayed, after: wrong }))).firstBadSequence,
+      (await journalErrorOf(recover({ ...options, engine: replayed, after: wrong })))
+        .firstBadSequence,
     ).toBe(51);
     const report = await recover({ ...options, engine: replayed, after });
     expect(report).toMatchObject({ batches: 5, commands: 50, end });

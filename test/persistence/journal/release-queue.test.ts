@@ -1,4 +1,7 @@
-/** The release queue against a plain list that is sorted: what is due comes out by its sequence, then as it came in. */
+/**
+ * The release queue against a plain list that is sorted: what is due comes out by its sequence,
+ * then as it came in.
+ */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ReleaseQueue } from '../../../persistence/release-queue.js';

@@ -121,7 +121,11 @@ describe('group commit', () => {
     await turns(50);
     expect([released, sequencer.durableSequence, sequencer.waitingTargets]).toEqual([[], 0, 3]);
     await held.let();
-    expect([released, sequencer.durableSequence, sequencer.waitingTargets]).toEqual([['1', '2', '3'], 3, 0]);
+    expect([released, sequencer.durableSequence, sequencer.waitingTargets]).toEqual([
+      ['1', '2', '3'],
+      3,
+      0,
+    ]);
   });
 
   it('fills the next batch while one is written, and starts it at once when that is done', async () => {
@@ -132,22 +136,31 @@ describe('group commit', () => {
     await turns(2);
     submit(4);
     expect(held.batches).toHaveLength(1);
-    expect([sequencer.inFlightCommands, sequencer.pendingCommands, sequencer.backlog]).toEqual([2, 7, 9]);
+    expect([sequencer.inFlightCommands, sequencer.pendingCommands, sequencer.backlog]).toEqual([
+      2, 7, 9,
+    ]);
     expect(sequencer.backlogBytes).toBeGreaterThan(9 * 8);
     await held.let();
     expect(held.batches[1]).toEqual({ firstSequence: 3, lastSequence: 9 });
-    expect([sequencer.inFlightCommands, sequencer.pendingCommands, sequencer.backlog]).toEqual([7, 0, 7]);
+    expect([sequencer.inFlightCommands, sequencer.pendingCommands, sequencer.backlog]).toEqual([
+      7, 0, 7,
+    ]);
     expect([sequencer.batchesCommitted, sequencer.lastBatchCommands]).toEqual([1, 2]);
     await held.let();
-    expect([sequencer.batchesCommitted, sequencer.lastBatchCommands, sequencer.backlogBytes]).toEqual([
-      2, 7, 0,
-    ]);
+    expect([
+      sequencer.batchesCommitted,
+      sequencer.lastBatchCommands,
+      sequencer.backlogBytes,
+    ]).toEqual([2, 7, 0]);
     await turns(5);
     expect(held.batches).toHaveLength(2);
   });
 
   it('cuts batches at a command, each with the digest of its last', async () => {
-    const { sequencer, held, folder, engine, submit } = await setup({ hold: true, batchBytes: 300 });
+    const { sequencer, held, folder, engine, submit } = await setup({
+      hold: true,
+      batchBytes: 300,
+    });
     submit(100);
     for (let i = 0; sequencer.backlog > 0 && i < 100; i++) await held.let();
     await sequencer.close();
@@ -160,7 +173,10 @@ describe('group commit', () => {
     }
     // Recovery checks the digest after every batch.
     const recovered = await start(folder);
-    expect([recovered.report.batches, recovered.engine.digest()]).toEqual([batches.length, engine.digest()]);
+    expect([recovered.report.batches, recovered.engine.digest()]).toEqual([
+      batches.length,
+      engine.digest(),
+    ]);
   });
 
   it('gives the answer, and times that never go back', async () => {
@@ -195,7 +211,8 @@ describe('group commit', () => {
     let next = 1;
     const order: ReleaseTarget = {
       release: () => {
-        if (next > sequencer.durableSequence) throw new Error(`${next} was released before it was durable`);
+        if (next > sequencer.durableSequence)
+          throw new Error(`${next} was released before it was durable`);
         next++;
       },
     };
@@ -287,7 +304,10 @@ describe('commands that are refused', () => {
   });
 
   it('changes nothing when too much waits for the disk, and goes on when it has caught up', async () => {
-    const { sequencer, engine, held, fatal, submit } = await setup({ hold: true, backlogBytes: 500 });
+    const { sequencer, engine, held, fatal, submit } = await setup({
+      hold: true,
+      backlogBytes: 500,
+    });
     expect(() => submit(1_000)).toThrow(SubmitRefused);
     const { sequence } = engine;
     expect(sequence).toBeGreaterThan(10);
@@ -358,7 +378,9 @@ describe('failure', () => {
   });
 
   it('of the engine: nothing that was not durable is written or released', async () => {
-    const { sequencer, engine, held, folder, fatal, released, target, submit } = await setup({ hold: true });
+    const { sequencer, engine, held, folder, fatal, released, target, submit } = await setup({
+      hold: true,
+    });
     submit(4);
     sequencer.releaseAt(4, target('in flight'));
     await turns(2);

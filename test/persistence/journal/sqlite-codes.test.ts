@@ -1,4 +1,6 @@
-/** The table of SQLite's result codes: every one that there is has been sorted, and as it should be. */
+/**
+ * The table of SQLite's result codes: every one that there is has been sorted, and as it should be.
+ */
 import sqlite3 from 'sqlite3';
 import { describe, expect, test } from 'vitest';
 import { fileProblem, sqliteCodes } from '../../../persistence/storage/sqlite-codes.js';
@@ -12,7 +14,9 @@ describe('the result codes of SQLite', () => {
   });
 
   test('have the numbers that sqlite3 has for them', () => {
-    const numbers = new Map(Object.entries(sqlite3).filter(([, value]) => typeof value === 'number'));
+    const numbers = new Map(
+      Object.entries(sqlite3).filter(([, value]) => typeof value === 'number'),
+    );
     const known = [...sqliteCodes()].filter(([name]) => numbers.has(name));
     expect(known.length).toBeGreaterThan(25);
     for (const [name, { code }] of known) expect(numbers.get(name), name).toBe(code);
@@ -21,9 +25,23 @@ describe('the result codes of SQLite', () => {
   test.each([
     [
       'unavailable',
-      ['BUSY', 'LOCKED', 'NOMEM', 'IOERR', 'CANTOPEN', 'READONLY', 'PROTOCOL', 'FULL', 'PERM', 'AUTH'],
+      [
+        'BUSY',
+        'LOCKED',
+        'NOMEM',
+        'IOERR',
+        'CANTOPEN',
+        'READONLY',
+        'PROTOCOL',
+        'FULL',
+        'PERM',
+        'AUTH',
+      ],
     ],
-    ['wrong', ['CORRUPT', 'NOTADB', 'ERROR', 'SCHEMA', 'FORMAT', 'MISMATCH', 'CONSTRAINT', 'TOOBIG']],
+    [
+      'wrong',
+      ['CORRUPT', 'NOTADB', 'ERROR', 'SCHEMA', 'FORMAT', 'MISMATCH', 'CONSTRAINT', 'TOOBIG'],
+    ],
     ['misuse', ['MISUSE', 'RANGE', 'INTERNAL']],
     [null, ['OK', 'ROW', 'DONE']],
   ])('%s: %j', (problem, names) => {

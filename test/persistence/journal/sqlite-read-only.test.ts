@@ -1,4 +1,7 @@
-/** A reader that may not touch the index of the write-ahead log, beside a writer in another process that changes it all the time. */
+/**
+ * A reader that may not touch the index of the write-ahead log, beside a writer in another process
+ * that changes it all the time.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -31,7 +34,10 @@ afterAll(async () => {
 test('is never refused', { timeout: 120_000 }, async () => {
   const path = join(folder, 'written.db');
   const cwd = fileURLToPath(new URL('../../..', import.meta.url));
-  writer = spawn(process.execPath, ['-e', WRITER, path], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+  writer = spawn(process.execPath, ['-e', WRITER, path], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await once(writer.stdout!, 'data');
   const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI | sqlite3.OPEN_FULLMUTEX;
   const database = await openDatabase(`${pathToFileURL(path).href}?mode=ro&readonly_shm=1`, mode);

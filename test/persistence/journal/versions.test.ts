@@ -1,9 +1,11 @@
 /**
- * What is on disk outlives the program that wrote it. A run of commands that never changes has come to the same bytes in every
- * version: in the journal, in the engine's digest, in a snapshot, in the runs of the history. Where one of them differs from what
- * stands here, a file that exists somewhere is not what this program makes of it: then the version that is named is raised, and the
- * new values are put here. Runs that differ only because the journal's version is another need no other version of the history: a
- * journal of the old version, and the history made from it, are refused together.
+ * What is on disk outlives the program that wrote it. A run of commands that never changes has come
+ * to the same bytes in every version: in the journal, in the engine's digest, in a snapshot, in the
+ * runs of the history. Where one of them differs from what stands here, a file that exists
+ * somewhere is not what this program makes of it: then the version that is named is raised, and the
+ * new values are put here. Runs that differ only because the journal's version is another need no
+ * other version of the history: a journal of the old version, and the history made from it, are
+ * refused together.
  */
 import { createHash } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
@@ -40,7 +42,10 @@ it('the same commands give the same bytes as in every earlier version', async ()
   const batches = await readAll(folder);
   const frames = batches.map((batch) => batch.frames);
 
-  expect({ FORMAT_VERSION, digest, frames: sha256(frames) }, 'FORMAT_VERSION of journal/format.ts').toEqual({
+  expect(
+    { FORMAT_VERSION, digest, frames: sha256(frames) },
+    'FORMAT_VERSION of journal/format.ts',
+  ).toEqual({
     FORMAT_VERSION: 3,
     digest: 'f2840f4bf4cbe0a5',
     frames: 'd3059864a5233b63d7423a625a65ac47',
@@ -53,14 +58,19 @@ it('the same commands give the same bytes as in every earlier version', async ()
     state: 'd43f89a80019d1154f7c51262d5aa698',
   });
   const runs = sha256(runsOf(batches));
-  expect({ HISTORY_VERSION, schema: sha256(SCHEMA), runs }, 'HISTORY_VERSION of history/format.ts').toEqual({
+  expect(
+    { HISTORY_VERSION, schema: sha256(SCHEMA), runs },
+    'HISTORY_VERSION of history/format.ts',
+  ).toEqual({
     HISTORY_VERSION: 2,
     schema: '1c0d71fc5b76b4aacd50c18f87f37ce2',
     runs: 'e2ad2544ebeb61960823c5be559a79ae',
   });
 });
 
-/** Everything in one transaction: the numbers of the runs with their checksums, then their entries. */
+/**
+ * Everything in one transaction: the numbers of the runs with their checksums, then their entries.
+ */
 function runsOf(batches: readonly JournalBatch[]): Buffer[] {
   const engine = new Engine();
   const projection = new Projection(engine, emptyHistoryState(), () => {});

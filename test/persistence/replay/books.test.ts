@@ -1,4 +1,7 @@
-/** The audit's second set of books: it agrees with a sound engine, and says so when a pot is a micro-dollar off. */
+/**
+ * The audit's second set of books: it agrees with a sound engine, and says so when a pot is a
+ * micro-dollar off.
+ */
 import { describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { decodeEvents } from '../../../engine/interface/events.js';

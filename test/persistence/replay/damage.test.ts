@@ -1,6 +1,7 @@
 /**
- * The replay tool on damaged folders: every verb finds what it reads to be damaged, names the first sequence that is
- * not good, tells nothing that is not proven, and ends with 1. Snapshots are held against the replay.
+ * The replay tool on damaged folders: every verb finds what it reads to be damaged, names the first
+ * sequence that is not good, tells nothing that is not proven, and ends with 1. Snapshots are held
+ * against the replay.
  */
 import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,11 +13,21 @@ import { FrameWriter } from '../../../persistence/journal/frames.js';
 import { type JournalBatch, openJournalReader } from '../../../persistence/journal/reader.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { SnapshotComparison } from '../../../persistence/replay/proofs/snapshots.js';
-import { type SnapshotContent, takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
+import {
+  type SnapshotContent,
+  takeSnapshot,
+  writeSnapshot,
+} from '../../../persistence/snapshot/file.js';
 import { prepareSnapshotFolder, snapshotNameOf } from '../../../persistence/snapshot/folder.js';
 import { append, Folders, flip, readAll, start, tamper } from '../../support/journal-fixture.js';
 import { ReplayExchange } from '../../support/replay-exchange.js';
-import { replayJson, replayProgram, replayTool, type ToolRun, traceOf } from '../../support/replay-tool.js';
+import {
+  replayJson,
+  replayProgram,
+  replayTool,
+  type ToolRun,
+  traceOf,
+} from '../../support/replay-tool.js';
 
 const VERBS = [['verify'], ['state'], ['events'], ['explain', '--user', 'u3'], ['audit']];
 /** Where one way of reading says it for all. */
@@ -96,7 +107,10 @@ describe('a flipped bit in the journal', () => {
     expect((await replayJson(folder, 'state', '--at', `${firstSequence - 1}`)).sequence).toBe(
       firstSequence - 1,
     );
-    expectDamage(await replayTool(folder, 'state', '--at', `${firstSequence}`), `sequence ${firstSequence}`);
+    expectDamage(
+      await replayTool(folder, 'state', '--at', `${firstSequence}`),
+      `sequence ${firstSequence}`,
+    );
   });
 
   it('anywhere in the file is found, or changes nothing that was written', async () => {
@@ -161,7 +175,8 @@ describe('a journal from which something is missing', () => {
   it('all of it', async () => {
     const folder = folders.copy(stopped);
     rmSync(join(folder, 'journal.db'));
-    for (const verb of SOME_VERBS) expectDamage(await replayTool(folder, ...verb), 'is gone or empty');
+    for (const verb of SOME_VERBS)
+      expectDamage(await replayTool(folder, ...verb), 'is gone or empty');
   });
 
   it('journal.head: verify finds it, the others say it', async () => {
@@ -195,7 +210,12 @@ describe('a journal that is whole but not true', () => {
     const frames = new FrameWriter();
     frames.append({ kind: 'advanceTime' }, endMs);
     const digest = '0123456789abcdef';
-    await append(journal, { firstSequence, lastSequence: firstSequence, frames: frames.view(), digest });
+    await append(journal, {
+      firstSequence,
+      lastSequence: firstSequence,
+      frames: frames.view(),
+      digest,
+    });
     await journal.close();
     for (const verb of VERBS) {
       const run = await replayTool(folder, ...verb);
@@ -214,14 +234,21 @@ describe('a journal that is whole but not true', () => {
     await append(journal, { firstSequence, lastSequence: firstSequence, frames, digest });
     await journal.close();
     for (const verb of SOME_VERBS) {
-      expectDamage(await replayTool(folder, ...verb), `sequence ${firstSequence}`, 'cannot be decoded');
+      expectDamage(
+        await replayTool(folder, ...verb),
+        `sequence ${firstSequence}`,
+        'cannot be decoded',
+      );
     }
   });
 });
 
 describe('snapshots', () => {
   /** An engine that stands at the end of a batch, and where that is. */
-  async function engineAfter(batchCount: number, from?: { engine: Engine; position: JournalPosition }) {
+  async function engineAfter(
+    batchCount: number,
+    from?: { engine: Engine; position: JournalPosition },
+  ) {
     const engine = from?.engine ?? new Engine();
     let position = from?.position ?? GENESIS;
     const replay = new Replay(engine);
@@ -298,7 +325,11 @@ describe('snapshots', () => {
     const run = await replayTool(folder, 'verify', '--json');
     expectDamage(run, `snapshots/${path.split('/').at(-1)}, sequence`, 'Remove the file');
     const report = JSON.parse(run.out);
-    expect(report.snapshots.map(({ good }: { good: boolean }) => good)).toEqual([true, false, true]);
+    expect(report.snapshots.map(({ good }: { good: boolean }) => good)).toEqual([
+      true,
+      false,
+      true,
+    ]);
     expect(report.journal.whole).toBe(true);
     expect(report.findings.length).toBe(1);
   });
@@ -374,7 +405,9 @@ describe('snapshots', () => {
     expectDamage(run, `sequence ${batches[14]!.firstSequence}`, 'its checksum does not match');
     const { snapshots, findings } = JSON.parse(run.out);
     expect(findings.length).toBe(2);
-    expect(snapshots.map(({ good, compared }: Record<string, boolean>) => [good, compared])).toEqual([
+    expect(
+      snapshots.map(({ good, compared }: Record<string, boolean>) => [good, compared]),
+    ).toEqual([
       [true, true],
       [false, false],
       [true, false],

@@ -1,18 +1,34 @@
-/** `verify` on history.db: it is what the journal leads to up to where it says it reaches, or each difference is named. */
+/**
+ * `verify` on history.db: it is what the journal leads to up to where it says it reaches, or each
+ * difference is named.
+ */
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import type { FollowerOptions, Follower as FollowerThread } from '../../../persistence/follower/follower.js';
-import { LISTS, type ListLayout, type ListName, runChecksum } from '../../../persistence/history/format.js';
+import type {
+  FollowerOptions,
+  Follower as FollowerThread,
+} from '../../../persistence/follower/follower.js';
+import {
+  LISTS,
+  type ListLayout,
+  type ListName,
+  runChecksum,
+} from '../../../persistence/history/format.js';
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
 import { type RunRow, RunWriter, readRun, selectRuns } from '../../../persistence/history/rows.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
 import type { JournalBatch } from '../../../persistence/journal/reader.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { ByteWriter } from '../../../persistence/storage/bytes.js';
-import { closeDatabase, execute, openDatabase, query } from '../../../persistence/storage/sqlite.js';
+import {
+  closeDatabase,
+  execute,
+  openDatabase,
+  query,
+} from '../../../persistence/storage/sqlite.js';
 import { eventually } from '../../support/eventually.js';
 import { Folders, flip, readAll } from '../../support/journal-fixture.js';
 import { ReplayExchange } from '../../support/replay-exchange.js';
@@ -237,7 +253,9 @@ describe('a history and snapshots that a follower is writing', () => {
   });
 
   /** Its thread runs the build. */
-  async function builtFollower(): Promise<{ Follower: new (options: FollowerOptions) => FollowerThread }> {
+  async function builtFollower(): Promise<{
+    Follower: new (options: FollowerOptions) => FollowerThread;
+  }> {
     return import(new URL('../../../dist/persistence/follower/follower.js', import.meta.url).href);
   }
 
@@ -253,7 +271,8 @@ describe('a history that is not', () => {
     expect(run.status).toBe(1);
     const report = JSON.parse(run.out);
     expect([report.good, report.journal.whole, report.history.good]).toEqual([false, true, false]);
-    for (const word of ['DAMAGE in history.db', 'Nothing is lost', ...words]) expect(run.err).toContain(word);
+    for (const word of ['DAMAGE in history.db', 'Nothing is lost', ...words])
+      expect(run.err).toContain(word);
     expect(run.err).not.toContain('    at ');
     expect(traceOf(folder)).toEqual(before);
   }
@@ -281,7 +300,12 @@ describe('a history that is not', () => {
       `UPDATE market SET volumeMicros = volumeMicros + 1
         WHERE marketId IN (SELECT marketId FROM market LIMIT 1 OFFSET 3)`,
     );
-    await expectFinding(folder, 'table market, marketId ', 'volumeMicros is ', 'but the journal leads to ');
+    await expectFinding(
+      folder,
+      'table market, marketId ',
+      'volumeMicros is ',
+      'but the journal leads to ',
+    );
   });
 
   it('a run that is not what was written is named once, and its entries are not called missing', async () => {
@@ -316,20 +340,37 @@ describe('a history that is not', () => {
 
   it('a changed price history', async () => {
     const folder = folders.copy(whole);
-    await change(folder, 'UPDATE marketPrices SET points = zeroblob(length(points)) WHERE marketId % 64 = 1');
-    await expectFinding(folder, 'table marketPrices, marketId ', 'points is not what the journal leads to');
+    await change(
+      folder,
+      'UPDATE marketPrices SET points = zeroblob(length(points)) WHERE marketId % 64 = 1',
+    );
+    await expectFinding(
+      folder,
+      'table marketPrices, marketId ',
+      'points is not what the journal leads to',
+    );
   });
 
   it('a run that is missing, one too many, and runs in great number', async () => {
     const folder = folders.copy(whole);
     const last = (name: string) => `SELECT max(firstOrdinal) FROM ${name}`;
     const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
-    const [lost] = await query<RunRow>(database, `${selectRuns(LISTS[0])} WHERE userId = 2 LIMIT 1 OFFSET 1`);
+    const [lost] = await query<RunRow>(
+      database,
+      `${selectRuns(LISTS[0])} WHERE userId = 2 LIMIT 1 OFFSET 1`,
+    );
     const credits = LISTS[2];
-    const [copied] = await query<RunRow>(database, `${selectRuns(credits)} WHERE userId = 1 LIMIT 1`);
+    const [copied] = await query<RunRow>(
+      database,
+      `${selectRuns(credits)} WHERE userId = 1 LIMIT 1`,
+    );
     const { count, entries } = copied!;
     const checksum = runChecksum(credits.tag, [1, 9_999, count], entries);
-    await query(database, 'INSERT INTO pointsCredit VALUES (1, 9999, ?, ?, ?)', [count, checksum, entries]);
+    await query(database, 'INSERT INTO pointsCredit VALUES (1, 9999, ?, ?, ?)', [
+      count,
+      checksum,
+      entries,
+    ]);
     await closeDatabase(database);
     await change(
       folder,

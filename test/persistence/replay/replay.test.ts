@@ -1,6 +1,6 @@
 /**
- * The replay tool on a sound journal: what it says of a seeded run is what the engine said when it ran, and it leaves no
- * trace in the folder, whether the exchange runs, was stopped or was killed.
+ * The replay tool on a sound journal: what it says of a seeded run is what the engine said when it
+ * ran, and it leaves no trace in the folder, whether the exchange runs, was stopped or was killed.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, rmSync } from 'node:fs';
@@ -42,7 +42,9 @@ const marketName = (marketId: number) => marketIdText(exchange.engine, marketId)
 
 it('has a run to look at in which everything happens', () => {
   const never = EVENT_NAMES.filter((name) => name !== 'none' && !exchange.eventCounts.has(name));
-  expect(never.filter((name) => name !== 'startPriceFixed' && name !== 'vaultRemainder')).toEqual([]);
+  expect(never.filter((name) => name !== 'startPriceFixed' && name !== 'vaultRemainder')).toEqual(
+    [],
+  );
   expect(exchange.commandKinds.size).toBe(17);
   expect(exchange.refusals.size).toBeGreaterThan(10);
   expect(exchange.sequencer.batchesCommitted).toBeGreaterThan(100);
@@ -55,7 +57,13 @@ describe('verify', () => {
     expect(report).toMatchObject({ good: true, findings: [] });
     const batches = exchange.sequencer.batchesCommitted;
     const { sequence, digest } = end;
-    expect(report.journal).toEqual({ whole: true, sequence, digest, batches, atMs: exchange.nowMs });
+    expect(report.journal).toEqual({
+      whole: true,
+      sequence,
+      digest,
+      batches,
+      atMs: exchange.nowMs,
+    });
     const people = await replayTool(folder, 'verify');
     expect(people).toMatchObject({ status: 0, err: '' });
     expect(people.out).toContain('No damage was found.');
@@ -76,7 +84,12 @@ describe('state', () => {
 
   it('is nothing before the first command', async () => {
     const state = await replayJson(folder, 'state', '--at', '0');
-    expect(state).toMatchObject({ sequence: 0, users: [], markets: [], funds: { sum: 0, netDeposits: 0 } });
+    expect(state).toMatchObject({
+      sequence: 0,
+      users: [],
+      markets: [],
+      funds: { sum: 0, netDeposits: 0 },
+    });
   });
 
   it('at a time is the one after the last command that is not later', async () => {
@@ -113,7 +126,9 @@ describe('state', () => {
       '--market',
       market,
     );
-    expect(state.users.map((user: { userId: string }) => user.userId)).toEqual([`u${order.userId}`]);
+    expect(state.users.map((user: { userId: string }) => user.userId)).toEqual([
+      `u${order.userId}`,
+    ]);
     expect(state.markets.map((one: { marketId: string }) => one.marketId)).toEqual([market]);
     const ids = sight.orders
       .filter(({ userId, marketId }) => userId === order.userId && marketId === order.marketId)
@@ -182,19 +197,25 @@ function expectSight(state: any, sight: Sight): void {
 describe('events', () => {
   it('are all that happened, each with its command', async () => {
     const lines = await replayLines(folder, 'events');
-    expect(lines.map(({ sequence }) => sequence)).toEqual(exchange.times.slice(1).map((_, i) => i + 1));
+    expect(lines.map(({ sequence }) => sequence)).toEqual(
+      exchange.times.slice(1).map((_, i) => i + 1),
+    );
     expect(lines.map(({ atMs }) => atMs)).toEqual(exchange.times.slice(1));
     const counts = new Map<string, number>();
     for (const { events } of lines) {
       for (const { type } of events) counts.set(type, (counts.get(type) ?? 0) + 1);
     }
     expect(counts).toEqual(exchange.eventCounts);
-    expect(new Set(lines.map(({ command }) => command.kind))).toEqual(new Set(exchange.commandKinds.keys()));
+    expect(new Set(lines.map(({ command }) => command.kind))).toEqual(
+      new Set(exchange.commandKinds.keys()),
+    );
     expect(new Set(lines.map(({ answer }) => answer.code)).size).toBe(exchange.refusals.size);
   });
 
   it('tell which partner registered whom', async () => {
-    const lines = (await replayLines(folder, 'events')).filter(({ command }) => command.kind === 'register');
+    const lines = (await replayLines(folder, 'events')).filter(
+      ({ command }) => command.kind === 'register',
+    );
     const partners = lines.map(({ command, events }) => [command.partner, events[0].partner]);
     expect(partners).toEqual(end.accounts.map(({ partner }) => [partner, partner]));
     expect(new Set(end.accounts.map(({ partner }) => partner))).toEqual(new Set(['acme', null]));
@@ -218,7 +239,9 @@ describe('events', () => {
     );
     const from = new Date(times[1_000]!).toISOString();
     const byTime = await replayLines(folder, 'events', '--from', from, '--to', `${times[1_010]}`);
-    const inTime = times.flatMap((time, i) => (time >= times[1_000]! && time <= times[1_010]! ? [i] : []));
+    const inTime = times.flatMap((time, i) =>
+      time >= times[1_000]! && time <= times[1_010]! ? [i] : [],
+    );
     expect(byTime.map(({ sequence }) => sequence)).toEqual(inTime);
   });
 
@@ -240,7 +263,10 @@ describe('events', () => {
     const isIn = (thing: { marketId?: string }) => thing.marketId === market;
     const wanted = all
       .map((line) => ({ ...line, events: line.events.filter(isIn) }))
-      .filter(({ events, command }) => events.length > 0 || isIn(command) || command.operations?.some(isIn));
+      .filter(
+        ({ events, command }) =>
+          events.length > 0 || isIn(command) || command.operations?.some(isIn),
+      );
     expect(wanted.length).toBeGreaterThan(20);
     expect(there).toEqual(wanted);
   });
@@ -278,7 +304,10 @@ describe('explain', () => {
       for (const change of lines) {
         sums.available += Math.round(change.available * 1e6);
         sums.held += Math.round(change.held * 1e6);
-        expect([change.availableAfter, change.heldAfter]).toEqual([money(sums.available), money(sums.held)]);
+        expect([change.availableAfter, change.heldAfter]).toEqual([
+          money(sums.available),
+          money(sums.held),
+        ]);
       }
       expect(sums).toEqual({ available: availableMicros, held: heldMicros });
       expect(summary).toMatchObject({
@@ -300,7 +329,16 @@ describe('explain', () => {
     ).flatMap((changes) => changes.slice(0, -1));
     const causes = new Set(lines.map(({ cause }) => cause));
     for (const cause of [
-      ...['play money', 'deposit', 'withdrawal', 'bought', 'bought as maker', 'fee', 'sold', 'sold as maker'],
+      ...[
+        'play money',
+        'deposit',
+        'withdrawal',
+        'bought',
+        'bought as maker',
+        'fee',
+        'sold',
+        'sold as maker',
+      ],
       ...['hold', 'release', 'claim', 'automatic payout', 'referral', 'stake', 'unstake', 'yield'],
     ]) {
       expect(causes, cause).toContain(cause);
@@ -321,7 +359,9 @@ describe('explain', () => {
     expect(out).toMatch(/\n\s+4 {2}2025-11-21T04:45:00.000Z {2}play money\s+\+\$2,000.00/);
     expect(out).toContain('The changes add up to the balance: $');
     expect(out).toContain('u2 (trader-2, of partner acme) at sequence');
-    expect((await replayLines(folder, 'explain', '--user', 'u2')).at(-1)).toMatchObject({ partner: 'acme' });
+    expect((await replayLines(folder, 'explain', '--user', 'u2')).at(-1)).toMatchObject({
+      partner: 'acme',
+    });
     const idle = await replayTool(folder, 'explain', '--user', `u${IDLE_USER}`);
     expect(idle.out).toContain('The changes add up to the balance: $0.00 available, $0.00 held.');
   });
@@ -339,15 +379,21 @@ describe('audit', () => {
     for (const market of report.markets) {
       expect(market.status).toBe('paid');
       const { vault, referrers, treasury, refunded, claimed, automatic } = market;
-      const shared = [vault, referrers, treasury, refunded].reduce((sum, part) => sum + micros(part), 0);
+      const shared = [vault, referrers, treasury, refunded].reduce(
+        (sum, part) => sum + micros(part),
+        0,
+      );
       expect(shared).toBe(micros(market.fees));
       expect(micros(claimed) + micros(automatic)).toBe(micros(market.sets));
       fees += micros(market.fees);
     }
     expect(fees).toBeGreaterThan(1_000_000);
-    const resolutions = new Set(report.markets.map(({ resolution }: { resolution: string }) => resolution));
+    const resolutions = new Set(
+      report.markets.map(({ resolution }: { resolution: string }) => resolution),
+    );
     expect(resolutions).toEqual(new Set(['UP', 'DOWN', 'VOID']));
-    const sum = (of: string) => report.markets.reduce((total: number, m: never) => total + micros(m[of]), 0);
+    const sum = (of: string) =>
+      report.markets.reduce((total: number, m: never) => total + micros(m[of]), 0);
     expect(sum('automatic')).toBeGreaterThan(0);
     expect(sum('claimed')).toBeGreaterThan(0);
     expect(sum('refunded')).toBeGreaterThan(0);
@@ -396,7 +442,11 @@ describe('a request that makes no sense', () => {
     ['no command', [], /Usage|command/],
     ['an unknown verb', ['rebuild'], /unknown command 'rebuild'/],
     ['an unknown option', ['state', '--when', '3'], /unknown option '--when'/],
-    ['a garbled time', ['state', '--at', '2025-13-41'], /"2025-13-41" is neither a sequence .* nor a time/],
+    [
+      'a garbled time',
+      ['state', '--at', '2025-13-41'],
+      /"2025-13-41" is neither a sequence .* nor a time/,
+    ],
     ['a day that does not exist', ['state', '--at', '2025-02-30'], /neither/],
     ['an hour that does not exist', ['state', '--at', '2025-02-03T24:00:00Z'], /neither/],
     ['a negative sequence', ['state', '--at', '-3'], /neither|argument missing/],
@@ -405,13 +455,29 @@ describe('a request that makes no sense', () => {
       ['state', '--at', '99999'],
       /99999 is beyond the end: the journal ends at \d+/,
     ],
-    ['events from beyond the end', ['events', '--from', '99999'], /99999 is beyond the end: .* ends at \d+/],
-    ['events to beyond the end', ['events', '--to', '99999', '--user', 'u1'], /99999 is beyond the end/],
-    ['a part that ends before it begins', ['events', '--from', '20', '--to', '10'], /--from is after --to/],
+    [
+      'events from beyond the end',
+      ['events', '--from', '99999'],
+      /99999 is beyond the end: .* ends at \d+/,
+    ],
+    [
+      'events to beyond the end',
+      ['events', '--to', '99999', '--user', 'u1'],
+      /99999 is beyond the end/,
+    ],
+    [
+      'a part that ends before it begins',
+      ['events', '--from', '20', '--to', '10'],
+      /--from is after --to/,
+    ],
     ['an unknown user', ['explain', '--user', 'u999'], /no user u999: .* the users are u1 to u13/],
     ['an unknown user of events', ['events', '--user', 'u999'], /no user u999/],
     ['an unknown user of state', ['state', '--user', 'u999'], /no user u999/],
-    ['a user that had not come yet', ['state', '--at', '4', '--user', 'u9'], /no user u9: at sequence 4/],
+    [
+      'a user that had not come yet',
+      ['state', '--at', '4', '--user', 'u9'],
+      /no user u9: at sequence 4/,
+    ],
     ['an invalid user', ['explain', '--user', '12'], /"12" is not a user id/],
     ['nobody to explain', ['explain'], /--user <id>' not specified/],
     ['an invalid market', ['events', '--market', 'btc'], /"btc" is not a market id/],
@@ -428,18 +494,28 @@ describe('a request that makes no sense', () => {
     ['an invalid number of rows', ['audit', '--limit', 'x'], /"x" is not a number of rows/],
     ['too many arguments', ['verify', 'it'], /too many arguments/],
   ];
-  it.each(cases)('%s: says so, prints nothing else, and ends with 2', async (_name, args, message) => {
-    const { status, out, err } = await replayTool(folder, ...args);
-    expect([status, out]).toEqual([2, '']);
-    expect(err).toMatch(message);
-  });
+  it.each(cases)(
+    '%s: says so, prints nothing else, and ends with 2',
+    async (_name, args, message) => {
+      const { status, out, err } = await replayTool(folder, ...args);
+      expect([status, out]).toEqual([2, '']);
+      expect(err).toMatch(message);
+    },
+  );
 
   it('a folder that is missing, is a file, or has no journal', async () => {
     const none = folders.make();
     const missing = await replayTool(none, 'verify');
-    expect(missing).toMatchObject({ status: 2, out: '', err: `error: there is no folder ${none}\n` });
+    expect(missing).toMatchObject({
+      status: 2,
+      out: '',
+      err: `error: there is no folder ${none}\n`,
+    });
     const file = await replayTool(join(folder, 'journal.db'), 'verify');
-    expect(file).toMatchObject({ status: 2, err: `error: ${join(folder, 'journal.db')} is not a folder\n` });
+    expect(file).toMatchObject({
+      status: 2,
+      err: `error: ${join(folder, 'journal.db')} is not a folder\n`,
+    });
     const empty = await replayTool(join(folder, '..'), 'audit');
     expect(empty.status).toBe(2);
     expect(empty.err).toContain('holds no journal');
@@ -454,7 +530,9 @@ describe('a request that makes no sense', () => {
       expect([status, err]).toEqual([0, '']);
       expect(out).toContain('Usage: replay');
     }
-    expect((await runTool('--help')).out).toContain('npm run replay -- --data data explain --user u12');
+    expect((await runTool('--help')).out).toContain(
+      'npm run replay -- --data data explain --user u12',
+    );
   });
 });
 
@@ -471,7 +549,8 @@ describe('leaves no trace', () => {
     const before = traceOf(where);
     const report = await programJson(where, 'verify');
     expect(report.journal.sequence).toBe(sequence);
-    for (const verb of VERBS_BESIDE_VERIFY) expect((await replayProgram(where, ...verb)).status).toBe(0);
+    for (const verb of VERBS_BESIDE_VERIFY)
+      expect((await replayProgram(where, ...verb)).status).toBe(0);
     expect(traceOf(where)).toEqual(before);
   }
 
@@ -484,7 +563,13 @@ describe('leaves no trace', () => {
     const running = await ReplayExchange.open(live, 'live');
     await running.run(600);
     const { sequence } = running.engine;
-    const files = ['journal.db', 'journal.db-shm', 'journal.db-wal', 'journal.head', 'journal.lock'];
+    const files = [
+      'journal.db',
+      'journal.db-shm',
+      'journal.db-wal',
+      'journal.head',
+      'journal.lock',
+    ];
     const killed = folders.make();
     cpSync(live, killed, { recursive: true });
     const copied = folders.copy(live);

@@ -1,5 +1,6 @@
 /**
- * The naive engine's accounts: registration, credentials, referral codes, and the money that partners bring and take.
+ * The naive engine's accounts: registration, credentials, referral codes, and the money that
+ * partners bring and take.
  */
 import type {
   Deposit,
@@ -51,7 +52,12 @@ export function register(state: NaiveState, command: Register): Answer {
   const partnerNumber = partner === null ? 0 : state.partners.indexOf(partner) + 1;
   emit(state, { type: 'userRegistered', userId, referrerId, partner: partnerNumber });
   if (grantMicros > 0) {
-    emit(state, { type: 'deposited', userId, source: DepositSource.GRANT, amountMicros: grantMicros });
+    emit(state, {
+      type: 'deposited',
+      userId,
+      source: DepositSource.GRANT,
+      amountMicros: grantMicros,
+    });
   }
   return ok({ userId });
 }
@@ -89,7 +95,12 @@ export function deposit(state: NaiveState, command: Deposit): Answer {
   if (earlierTransfer(state, command) !== undefined) return reject('reference_reused');
   state.total = state.total.plus(dollars(amountMicros));
   user.available = user.available.plus(dollars(amountMicros));
-  emit(state, { type: 'deposited', userId: user.userId, source: DepositSource.PARTNER, amountMicros });
+  emit(state, {
+    type: 'deposited',
+    userId: user.userId,
+    source: DepositSource.PARTNER,
+    amountMicros,
+  });
   return ok(transferFields(user, amountMicros));
 }
 
@@ -100,7 +111,8 @@ export function withdraw(state: NaiveState, command: Withdraw): Answer {
   if (user.partner !== command.partner) return reject('user_not_of_partner');
   const { amountMicros } = command;
   const amount = dollars(amountMicros);
-  if (amount.gt(user.available)) return reject('insufficient_balance', amountMicros, micros(user.available));
+  if (amount.gt(user.available))
+    return reject('insufficient_balance', amountMicros, micros(user.available));
   if (earlierTransfer(state, command) !== undefined) return reject('reference_reused');
   state.total = state.total.minus(amount);
   user.available = user.available.minus(amount);

@@ -1,6 +1,6 @@
 /**
- * The naive engine's book: who meets whom, and what an order would do. Nothing here changes anything; an order is
- * planned first, judged, and then carried out step by step (orders.ts).
+ * The naive engine's book: who meets whom, and what an order would do. Nothing here changes
+ * anything; an order is planned first, judged, and then carried out step by step (orders.ts).
  */
 import { Outcome, Side } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
@@ -17,7 +17,9 @@ export interface Taker {
   priceTicks: number;
 }
 
-/** One maker that the order meets: its user's own is cancelled (no lots), another's is traded with. */
+/**
+ * One maker that the order meets: its user's own is cancelled (no lots), another's is traded with.
+ */
 export interface Step {
   maker: NaiveOrder;
   own: boolean;
@@ -87,7 +89,8 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
   for (const maker of acceptable(market, taker)) {
     if (plan.lotsLeft === 0) break;
     const takerTicks = upTicksOf(taker.outcome, upTicksOf(maker.outcome, maker.priceTicks));
-    const affordable = plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, takerTicks);
+    const affordable =
+      plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, takerTicks);
     const own = maker.userId === taker.userId;
     if (own) {
       // An order that has no money for a lot does not meet it.
@@ -110,15 +113,20 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
     plan.filledLots += lots;
     plan.lotsLeft -= lots;
     plan.value = plan.value.plus(tradeValue(lots, takerTicks));
-    if (plan.budgetLeft !== null) plan.budgetLeft = plan.budgetLeft.minus(tradeValue(lots, takerTicks));
+    if (plan.budgetLeft !== null)
+      plan.budgetLeft = plan.budgetLeft.minus(tradeValue(lots, takerTicks));
   }
   plan.filled =
-    plan.lotsLeft === 0 || (plan.budgetLeft !== null && lotsFor(plan.budgetLeft, taker.priceTicks) === 0);
+    plan.lotsLeft === 0 ||
+    (plan.budgetLeft !== null && lotsFor(plan.budgetLeft, taker.priceTicks) === 0);
   return plan;
 }
 
 /** Lots by price of UP, best first, as a view of the book's depth shows them. */
-export function depthOf(market: NaiveMarket, bids: boolean): { priceTicks: number; sizeLots: number }[] {
+export function depthOf(
+  market: NaiveMarket,
+  bids: boolean,
+): { priceTicks: number; sizeLots: number }[] {
   const levels: { priceTicks: number; sizeLots: number }[] = [];
   for (const order of bestFirst(market, bids)) {
     const priceTicks = upTicksOf(order.outcome, order.priceTicks);

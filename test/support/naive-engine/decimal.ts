@@ -1,10 +1,14 @@
 /**
- * Money as the naive engine counts it: exact decimals of dollars, made by big.js. Lots, ticks and milliseconds stay
- * whole numbers. What always holds: no amount that is kept has more than six decimals.
+ * Money as the naive engine counts it: exact decimals of dollars, made by big.js. Lots, ticks and
+ * milliseconds stay whole numbers. What always holds: no amount that is kept has more than six
+ * decimals.
  */
 import Big from 'big.js';
 
-/** A constructor of its own, so that its precision is nobody else's: sixty places where a division needs them. */
+/**
+ * A constructor of its own, so that its precision is nobody else's: sixty places where a division
+ * needs them.
+ */
 const Decimal = Big();
 Decimal.DP = 60;
 
@@ -21,7 +25,8 @@ export function dollars(micros: number): Dollars {
 /** The same amount in micros, for results and events. */
 export function micros(amount: Dollars): number {
   const whole = Number(amount.times(1_000_000).toFixed());
-  if (!Number.isSafeInteger(whole)) throw new Error(`${amount.toFixed()} dollars are no whole, safe micros`);
+  if (!Number.isSafeInteger(whole))
+    throw new Error(`${amount.toFixed()} dollars are no whole, safe micros`);
   return whole + 0;
 }
 

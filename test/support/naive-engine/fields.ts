@@ -1,6 +1,6 @@
 /**
- * The stated form of every command's fields, one line each: what fails here is `invalid_command`. Ids are not among
- * them: one that names nothing is not found.
+ * The stated form of every command's fields, one line each: what fails here is `invalid_command`.
+ * Ids are not among them: one that names nothing is not found.
  */
 import type { BatchOperation, Command, CommandName } from '../../../engine/interface/commands.js';
 import {
@@ -89,7 +89,10 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   return true;
 }
 
-/** The operations are of the batch's user and have no keys; what else is wrong with one is that one's own reject. */
+/**
+ * The operations are of the batch's user and have no keys; what else is wrong with one is that
+ * one's own reject.
+ */
 function isBatch(operations: BatchOperation[], userId: number): boolean {
   return (
     whole(1, MAX_BATCH_OPERATIONS)(operations.length) &&

@@ -1,6 +1,6 @@
 /**
- * A market's life in the naive engine: what is due when, opening, ending, resolving, settling, paying out and
- * claiming. A deadline is found by looking at everything; work is done all at once.
+ * A market's life in the naive engine: what is due when, opening, ending, resolving, settling,
+ * paying out and claiming. A deadline is found by looking at everything; work is done all at once.
  */
 import type { Claim } from '../../../engine/interface/commands.js';
 import {
@@ -41,7 +41,10 @@ const DEADLINES = ['boundary', 'fixOrResolve', 'void', 'payout'] as const;
 interface Deadline {
   atMs: number;
   kind: (typeof DEADLINES)[number];
-  /** Which of several of one time and kind comes first: that of the first asset; a payout, as markets were resolved. */
+  /**
+   * Which of several of one time and kind comes first: that of the first asset; a payout, as
+   * markets were resolved.
+   */
   turn: number;
   meet: () => void;
 }
@@ -59,7 +62,9 @@ function deadlines(state: NaiveState): Deadline[] {
       all.push({ atMs, kind, turn, meet });
     const ended = market.status === MarketStatus.ENDED;
     if (!market.startPriceFixed) {
-      add('fixOrResolve', market.startsAtMs + RESOLVES_AFTER_MS, () => fixStartPrice(state, market));
+      add('fixOrResolve', market.startsAtMs + RESOLVES_AFTER_MS, () =>
+        fixStartPrice(state, market),
+      );
     }
     if (ended && !market.resolutionTried) {
       add('fixOrResolve', market.endsAtMs + RESOLVES_AFTER_MS, () => {
@@ -68,7 +73,9 @@ function deadlines(state: NaiveState): Deadline[] {
       });
     }
     if (ended) {
-      add('void', market.endsAtMs + VOID_AFTER_MS, () => resolve(state, market, Resolution.VOID, null));
+      add('void', market.endsAtMs + VOID_AFTER_MS, () =>
+        resolve(state, market, Resolution.VOID, null),
+      );
     }
     if (market.status === MarketStatus.RESOLVED && !market.payingOut) {
       const payOut = () => {
@@ -78,9 +85,11 @@ function deadlines(state: NaiveState): Deadline[] {
       add('payout', market.resolvedAtMs + PAYOUT_AFTER_MS, payOut, market.resolutionNumber);
     }
   }
-  // Markets are listed the oldest first and the sort is stable: an ended market resolves before the next is fixed.
+  // Markets are listed the oldest first and the sort is stable: an ended market resolves before the
+  // next is fixed.
   return all.sort(
-    (a, b) => a.atMs - b.atMs || DEADLINES.indexOf(a.kind) - DEADLINES.indexOf(b.kind) || a.turn - b.turn,
+    (a, b) =>
+      a.atMs - b.atMs || DEADLINES.indexOf(a.kind) - DEADLINES.indexOf(b.kind) || a.turn - b.turn,
   );
 }
 
@@ -91,7 +100,11 @@ export function nextDueMs(state: NaiveState): number {
 
 /** Meets every deadline up to `atMs`, each at its own time, then does the work that is pending. */
 export function passTime(state: NaiveState, atMs: number): void {
-  for (let due = deadlines(state)[0]; due !== undefined && due.atMs <= atMs; due = deadlines(state)[0]) {
+  for (
+    let due = deadlines(state)[0];
+    due !== undefined && due.atMs <= atMs;
+    due = deadlines(state)[0]
+  ) {
     state.nowMs = due.atMs;
     due.meet();
   }
@@ -108,7 +121,9 @@ function crossBoundary(state: NaiveState, asset: number): void {
   const one = state.assets[asset]!;
   const startsAtMs = one.nextBoundaryMs;
   one.nextBoundaryMs += WINDOW_MS;
-  const ending = state.markets.find((market) => market.asset === asset && market.endsAtMs === startsAtMs);
+  const ending = state.markets.find(
+    (market) => market.asset === asset && market.endsAtMs === startsAtMs,
+  );
   if (ending !== undefined) {
     ending.status = MarketStatus.ENDED;
     emit(state, { type: 'marketEnded', marketId: ending.marketId });
@@ -119,7 +134,10 @@ function crossBoundary(state: NaiveState, asset: number): void {
   if (startPrice !== null) open(state, { asset, startsAtMs, startPrice });
 }
 
-function open(state: NaiveState, opening: { asset: number; startsAtMs: number; startPrice: Dollars }): void {
+function open(
+  state: NaiveState,
+  opening: { asset: number; startsAtMs: number; startPrice: Dollars },
+): void {
   const { asset, startsAtMs, startPrice } = opening;
   const marketId = marketIdOf(asset, startsAtMs);
   const isBoundary = startsAtMs >= state.assets[asset]!.firstBoundaryMs;
@@ -156,7 +174,11 @@ function fixStartPrice(state: NaiveState, market: NaiveMarket): void {
   const price = referencePrice(state.assets[market.asset]!, market.startsAtMs);
   if (price === null || price.eq(market.startPrice)) return;
   market.startPrice = price;
-  emit(state, { type: 'startPriceFixed', marketId: market.marketId, startPriceMicros: micros(price) });
+  emit(state, {
+    type: 'startPriceFixed',
+    marketId: market.marketId,
+    startPriceMicros: micros(price),
+  });
 }
 
 /** What a new price of an asset sets off: a window that waited opens, an ended market resolves. */
@@ -177,7 +199,12 @@ export function priceArrived(state: NaiveState, asset: number, price: Dollars): 
 function resolveIfPriced(state: NaiveState, market: NaiveMarket): void {
   const endPrice = referencePrice(state.assets[market.asset]!, market.endsAtMs);
   if (endPrice === null) return;
-  resolve(state, market, endPrice.gte(market.startPrice) ? Resolution.UP : Resolution.DOWN, endPrice);
+  resolve(
+    state,
+    market,
+    endPrice.gte(market.startPrice) ? Resolution.UP : Resolution.DOWN,
+    endPrice,
+  );
 }
 
 function resolve(
@@ -277,13 +304,24 @@ function rewardFees(state: NaiveState, market: NaiveMarket, position: NaivePosit
     referrer.referralEarned = referrer.referralEarned.plus(part);
     const amountMicros = micros(part);
     const referrerId = referrer.userId;
-    emit(state, { type: 'referralEarned', referrerId, userId: user.userId, marketId, amountMicros });
+    emit(state, {
+      type: 'referralEarned',
+      referrerId,
+      userId: user.userId,
+      marketId,
+      amountMicros,
+    });
   }
   const microPoints = micros(position.pointFees.times(100));
   credit(state, { userId: user.userId, marketId, reason: PointsReason.FEES, microPoints });
   const tenth = Math.floor(microPoints / 10);
   if (referrer !== undefined) {
-    credit(state, { userId: referrer.userId, marketId, reason: PointsReason.REFERRAL, microPoints: tenth });
+    credit(state, {
+      userId: referrer.userId,
+      marketId,
+      reason: PointsReason.REFERRAL,
+      microPoints: tenth,
+    });
   }
 }
 

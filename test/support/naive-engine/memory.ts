@@ -1,6 +1,6 @@
 /**
- * What the naive engine remembers of commands with an idempotency key: plain entries, the oldest first, in the order of
- * a Map's keys, once for each user and once for all.
+ * What the naive engine remembers of commands with an idempotency key: plain entries, the oldest
+ * first, in the order of a Map's keys, once for each user and once for all.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Command, UserCommand } from '../../../engine/interface/commands.js';
@@ -25,10 +25,16 @@ export function sameCommand(a: Command, b: Command): boolean {
   return isDeepStrictEqual(withoutKey(a), withoutKey(b));
 }
 
-/** How many blocks of 64 bytes an answer takes: the key and one byte, and each integer, with their number, in groups of 7 bits. */
+/**
+ * How many blocks of 64 bytes an answer takes: the key and one byte, and each integer, with their
+ * number, in groups of 7 bits.
+ */
 function blocksOf(key: string, result: number[]): number {
   const groups = (value: number): number => (value < 128 ? 1 : 1 + groups(Math.floor(value / 128)));
-  const bytes = [result.length, ...result].reduce((sum, value) => sum + groups(value), 1 + key.length);
+  const bytes = [result.length, ...result].reduce(
+    (sum, value) => sum + groups(value),
+    1 + key.length,
+  );
   return Math.ceil(bytes / 64);
 }
 
@@ -56,7 +62,8 @@ export class NaiveMemory {
     this.perUser.set(userId, own);
     const expired = own.get(key);
     if (expired !== undefined) this.forget(expired);
-    const blocksOfOwn = () => [...own.values()].reduce((sum, { blocks }) => sum + blocks, entry.blocks);
+    const blocksOfOwn = () =>
+      [...own.values()].reduce((sum, { blocks }) => sum + blocks, entry.blocks);
     // To add up ten thousand entries is only worth it when they may be too large.
     const mayBeTooLarge = this.blocks + entry.blocks > this.bounds.blocksPerUser;
     while (

@@ -1,7 +1,8 @@
 /**
- * A second engine, written from engine/RULES.md alone, slow and obvious: plain arrays, dollars as exact decimals, all
- * pending work at once. It shares nothing with the first but the words of the contract (commands, results, events,
- * codes, limits), so what both answer alike is what the rules say.
+ * A second engine, written from engine/RULES.md alone, slow and obvious: plain arrays, dollars as
+ * exact decimals, all pending work at once. It shares nothing with the first but the words of the
+ * contract (commands, results, events, codes, limits), so what both answer alike is what the rules
+ * say.
  */
 
 import { Code } from '../../../engine/interface/codes.js';
@@ -26,7 +27,14 @@ import type {
   VaultDepositView,
   VaultView,
 } from '../../../engine/interface/views.js';
-import { deposit, earlierTransfer, register, setCredential, setReferralCode, withdraw } from './accounts.js';
+import {
+  deposit,
+  earlierTransfer,
+  register,
+  setCredential,
+  setReferralCode,
+  withdraw,
+} from './accounts.js';
 import { listAsset, observePrice } from './assets.js';
 import { copyOf, withoutMinusZero } from './copy.js';
 import { micros } from './decimal.js';
@@ -57,7 +65,8 @@ export class NaiveEngine {
   }
 
   apply(command: Command, atMs: number): void {
-    if (atMs < this.state.nowMs) throw new Error(`time goes back from ${this.state.nowMs} to ${atMs}`);
+    if (atMs < this.state.nowMs)
+      throw new Error(`time goes back from ${this.state.nowMs} to ${atMs}`);
     this.state.sequence++;
     this.state.fillsLeft = MAX_FILLS_PER_ORDER;
     this.state.events = [];
@@ -86,7 +95,8 @@ export class NaiveEngine {
   }
 
   private carryOut(command: Command): number[] {
-    if (!isWellFormed(command, this.state.nowMs)) return this.flat(command, reject('invalid_command'));
+    if (!isWellFormed(command, this.state.nowMs))
+      return this.flat(command, reject('invalid_command'));
     if (command.kind === 'batch') return this.batch(command);
     if (command.kind !== 'deposit' && command.kind !== 'withdraw') {
       return this.flat(command, perform(this.state, command));
@@ -121,7 +131,8 @@ export class NaiveEngine {
 
   private batch(command: Batch): number[] {
     const { state } = this;
-    if (userOf(state, command.userId) === undefined) return this.flat(command, reject('user_not_found'));
+    if (userOf(state, command.userId) === undefined)
+      return this.flat(command, reject('user_not_found'));
     // What is not atomic is never undone.
     const before = command.atomic ? copyOf(state) : null;
     const results: number[][] = [];
@@ -138,13 +149,18 @@ export class NaiveEngine {
 
   private operation(operation: BatchOperation): number[] {
     const formed = isWellFormed(operation, this.state.nowMs);
-    return this.flat(operation, formed ? perform(this.state, operation) : reject('invalid_command'));
+    return this.flat(
+      operation,
+      formed ? perform(this.state, operation) : reject('invalid_command'),
+    );
   }
 
   /** The last of the results is the refusal that undid the others. */
   private aborted(command: Batch, results: number[][]): number[] {
     const all = command.operations.map((operation, index) =>
-      index === results.length - 1 ? results[index]! : this.flat(operation, reject('batch_aborted')),
+      index === results.length - 1
+        ? results[index]!
+        : this.flat(operation, reject('batch_aborted')),
     );
     return this.batchResult(command, all);
   }

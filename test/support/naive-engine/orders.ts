@@ -1,6 +1,6 @@
 /**
- * Buying, selling and cancelling in the naive engine. Every command is judged in full before anything is changed, and
- * each change of money or shares is written down where it happens.
+ * Buying, selling and cancelling in the naive engine. Every command is judged in full before
+ * anything is changed, and each change of money or shares is written down where it happens.
  */
 import type { Buy, Cancel, CancelAll, Sell } from '../../../engine/interface/commands.js';
 import {
@@ -14,7 +14,16 @@ import {
 } from '../../../engine/interface/domain.js';
 import { MAX_OPEN_ORDERS_PER_USER } from '../../../engine/interface/limits.js';
 import { type Plan, planOrder, type Step, type Taker, upTicksOf } from './book.js';
-import { type Dollars, dollars, feeOn, lotsFor, micros, proRata, tradeValue, ZERO } from './decimal.js';
+import {
+  type Dollars,
+  dollars,
+  feeOn,
+  lotsFor,
+  micros,
+  proRata,
+  tradeValue,
+  ZERO,
+} from './decimal.js';
 import {
   type Answer,
   emit,
@@ -70,7 +79,9 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
 function missingMoney(command: Buy, available: Dollars): Answer | null {
   const budget = dollars(command.budgetMicros);
   const required = command.postOnly ? budget : budget.plus(feeOn(budget));
-  return required.gt(available) ? reject('insufficient_balance', micros(required), micros(available)) : null;
+  return required.gt(available)
+    ? reject('insufficient_balance', micros(required), micros(available))
+    : null;
 }
 
 function missingShares(command: Sell, market: NaiveMarket): Answer | null {
@@ -86,7 +97,8 @@ function refusal(command: Buy | Sell, taker: Taker, plan: Plan): Answer | null {
     const worstTicks = taker.side === Side.BUY ? 999 : 1;
     return reject(command.priceTicks === worstTicks ? 'insufficient_liquidity' : 'price_not_met');
   }
-  if (command.timeInForce !== TimeInForce.GTC && !plan.hasMaker) return reject('insufficient_liquidity');
+  if (command.timeInForce !== TimeInForce.GTC && !plan.hasMaker)
+    return reject('insufficient_liquidity');
   if (plan.filled && plan.filledLots === 0) return reject('amount_too_small');
   return null;
 }
@@ -97,7 +109,11 @@ interface Accepted {
   plan: Plan;
 }
 
-function carryOut(state: NaiveState, market: NaiveMarket, { command, taker, plan }: Accepted): Answer {
+function carryOut(
+  state: NaiveState,
+  market: NaiveMarket,
+  { command, taker, plan }: Accepted,
+): Answer {
   const user = userOf(state, taker.userId)!;
   state.ordersAccepted++;
   state.fillsLeft -= plan.fills.length;
@@ -131,7 +147,8 @@ function carryOut(state: NaiveState, market: NaiveMarket, { command, taker, plan
       filledLots: plan.filledLots,
       valueMicros: micros(plan.value),
       feeMicros: micros(charged),
-      unspentMicros: taker.budget === null ? 0 : micros(taker.budget.minus(spent).minus(heldByRest)),
+      unspentMicros:
+        taker.budget === null ? 0 : micros(taker.budget.minus(spent).minus(heldByRest)),
       restingLots,
       availableMicros: micros(user.available),
       heldMicros: micros(user.held),
@@ -162,7 +179,8 @@ function rest(
 ): number {
   if (plan.exhausted || plan.lotsLeft === 0) return 0;
   const { userId, side, outcome, priceTicks } = taker;
-  const affordable = plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, priceTicks);
+  const affordable =
+    plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, priceTicks);
   const sizeLots = Math.min(plan.lotsLeft, affordable);
   if (sizeLots === 0) return 0;
   if (side === Side.BUY) {
@@ -181,7 +199,16 @@ function rest(
     sizeLots,
     placedAtMs: state.nowMs,
   });
-  emit(state, { type: 'orderRested', orderId, marketId, userId, side, outcome, priceTicks, sizeLots });
+  emit(state, {
+    type: 'orderRested',
+    orderId,
+    marketId,
+    userId,
+    side,
+    outcome,
+    priceTicks,
+    sizeLots,
+  });
   return sizeLots;
 }
 
@@ -207,10 +234,18 @@ function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, f
 
   const takerPosition = findOrMakePosition(state, market, taker.userId);
   findOrMakePosition(state, market, maker.userId);
-  const takerProfit = exchange(state, market, { ...taker, lots, ticks: takerTicks, fromHeld: false }).minus(
-    fee,
-  );
-  const makerProfit = exchange(state, market, { ...maker, lots, ticks: maker.priceTicks, fromHeld: true });
+  const takerProfit = exchange(state, market, {
+    ...taker,
+    lots,
+    ticks: takerTicks,
+    fromHeld: false,
+  }).minus(fee);
+  const makerProfit = exchange(state, market, {
+    ...maker,
+    lots,
+    ticks: maker.priceTicks,
+    fromHeld: true,
+  });
   maker.sizeLots -= lots;
   if (maker.sizeLots === 0) market.orders.splice(market.orders.indexOf(maker), 1);
 
@@ -352,8 +387,11 @@ export function cancel(state: NaiveState, command: Cancel): Answer {
   if (user === undefined) return reject('user_not_found');
   const market = marketOf(state, command.marketId);
   if (market === undefined) return reject('market_not_found');
-  const order = market.orders.find((one) => one.orderId === command.orderId && one.userId === user.userId);
-  if (order === undefined || market.status !== MarketStatus.ACTIVE) return reject('order_not_found');
+  const order = market.orders.find(
+    (one) => one.orderId === command.orderId && one.userId === user.userId,
+  );
+  if (order === undefined || market.status !== MarketStatus.ACTIVE)
+    return reject('order_not_found');
   cancelOrder(state, market, order, CancelReason.REQUESTED);
   return ok({
     orderId: order.orderId,

@@ -1,6 +1,6 @@
 /**
- * The naive engine's asset prices: a list by time of observation, and the reference price at a moment by its
- * definition, a sum over the list.
+ * The naive engine's asset prices: a list by time of observation, and the reference price at a
+ * moment by its definition, a sum over the list.
  */
 import { type Dollars, floorToMicros, ZERO } from './decimal.js';
 import type { NaiveAsset } from './state.js';
@@ -20,7 +20,10 @@ export function forgetOldPrices(asset: NaiveAsset, nowMs: number): void {
   if (needed > 0) asset.prices.splice(0, needed);
 }
 
-/** The time-weighted average over the minute before `atMs`; null when no price was known in any of it. */
+/**
+ * The time-weighted average over the minute before `atMs`; null when no price was known in any of
+ * it.
+ */
 export function referencePrice(asset: NaiveAsset, atMs: number): Dollars | null {
   const fromMs = atMs - AVERAGED_MS;
   let weighted = ZERO;

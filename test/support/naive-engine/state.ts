@@ -1,10 +1,16 @@
 /**
- * The naive engine's whole state: plain objects in plain arrays, which name each other by id and never by reference,
- * so that a copy of them is a copy of the exchange. Money is in dollars (see decimal.ts).
+ * The naive engine's whole state: plain objects in plain arrays, which name each other by id and
+ * never by reference, so that a copy of them is a copy of the exchange. Money is in dollars (see
+ * decimal.ts).
  */
 import type { CodeName } from '../../../engine/interface/codes.js';
 import type { Deposit, Withdraw } from '../../../engine/interface/commands.js';
-import { type MarketStatus, type Outcome, type Resolution, Side } from '../../../engine/interface/domain.js';
+import {
+  type MarketStatus,
+  type Outcome,
+  type Resolution,
+  Side,
+} from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
 import { type Dollars, ZERO } from './decimal.js';
 
@@ -161,7 +167,10 @@ export interface NaiveTransfer {
   result: number[];
 }
 
-/** The answer to a command: `fields` by their names in results.ts, and `fills` behind those of an order. */
+/**
+ * The answer to a command: `fields` by their names in results.ts, and `fills` behind those of an
+ * order.
+ */
 export interface Answer {
   code: CodeName;
   fields: Record<string, number>;
@@ -221,6 +230,8 @@ export function lotsOf(market: NaiveMarket, userId: number, outcome: Outcome): n
 
 export function heldLotsOf(market: NaiveMarket, userId: number, outcome: Outcome): number {
   return market.orders
-    .filter((order) => order.userId === userId && order.side === Side.SELL && order.outcome === outcome)
+    .filter(
+      (order) => order.userId === userId && order.side === Side.SELL && order.outcome === outcome,
+    )
     .reduce((lots, order) => lots + order.sizeLots, 0);
 }

@@ -1,6 +1,7 @@
 /**
- * The naive engine's flex vault: deposits in the order in which they were made, and one running figure, what each
- * earning dollar has got so far. Before fees are shared, every deposit whose time has come begins to earn.
+ * The naive engine's flex vault: deposits in the order in which they were made, and one running
+ * figure, what each earning dollar has got so far. Before fees are shared, every deposit whose time
+ * has come begins to earn.
  */
 import type { ClaimYield, Stake, Unstake } from '../../../engine/interface/commands.js';
 import { WINDOW_MS } from '../../../engine/interface/domain.js';
@@ -21,11 +22,13 @@ export function stake(state: NaiveState, command: Stake): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   let own = 0;
-  for (const deposit of state.vault.deposits) if (!deposit.closed && deposit.userId === user.userId) own++;
+  for (const deposit of state.vault.deposits)
+    if (!deposit.closed && deposit.userId === user.userId) own++;
   if (own >= MAX_VAULT_DEPOSITS_PER_USER) return reject('limit_reached');
   const { amountMicros } = command;
   const amount = dollars(amountMicros);
-  if (amount.gt(user.available)) return reject('insufficient_balance', amountMicros, micros(user.available));
+  if (amount.gt(user.available))
+    return reject('insufficient_balance', amountMicros, micros(user.available));
   user.available = user.available.minus(amount);
   const deposit: NaiveDeposit = {
     depositId: state.vault.deposits.length + 1,
@@ -53,7 +56,13 @@ export function unstake(state: NaiveState, command: Unstake): Answer {
   deposit.closed = true;
   const { depositId, userId } = deposit;
   const yieldMicros = micros(accrued);
-  emit(state, { type: 'unstaked', depositId, userId, amountMicros: micros(deposit.amount), yieldMicros });
+  emit(state, {
+    type: 'unstaked',
+    depositId,
+    userId,
+    amountMicros: micros(deposit.amount),
+    yieldMicros,
+  });
   if (openDeposits(state).length === 0) giveRemainderToTreasury(state);
   return ok({ ...fieldsOf(deposit, user), yieldMicros });
 }
@@ -66,7 +75,12 @@ export function claimYield(state: NaiveState, command: ClaimYield): Answer {
   if (accrued.eq(ZERO)) return reject('nothing_to_claim');
   payYield(state, { user, deposit, accrued });
   const yieldMicros = micros(accrued);
-  emit(state, { type: 'yieldClaimed', depositId: deposit.depositId, userId: user.userId, yieldMicros });
+  emit(state, {
+    type: 'yieldClaimed',
+    depositId: deposit.depositId,
+    userId: user.userId,
+    yieldMicros,
+  });
   return ok({ ...fieldsOf(deposit, user), yieldMicros });
 }
 
@@ -120,7 +134,8 @@ export function shareWithVault(state: NaiveState, share: Dollars): Dollars {
   for (const deposit of earning) deposit.yieldPerDollarBefore ??= vault.yieldPerDollar;
   const earningDollars = sum(earning.map((deposit) => deposit.amount));
   if (earningDollars.eq(ZERO)) return ZERO;
-  // What eighteen places cut off is less than a micro for all deposits together: the whole share is the vault's.
+  // What eighteen places cut off is less than a micro for all deposits together: the whole share is
+  // the vault's.
   vault.yieldPerDollar = vault.yieldPerDollar.plus(perDollar(share, earningDollars));
   vault.yieldDue = vault.yieldDue.plus(share);
   return share;

@@ -1,5 +1,6 @@
 /**
- * What the naive engine shows of its state, in the shapes of engine/interface/views.ts, so that the two can be compared whole.
+ * What the naive engine shows of its state, in the shapes of engine/interface/views.ts, so that the
+ * two can be compared whole.
  */
 
 import { MarketStatus, type Outcome, Side } from '../../../engine/interface/domain.js';
@@ -81,7 +82,10 @@ function bestTicks(market: NaiveMarket, bids: boolean): number | null {
 export function depthView(state: NaiveState, marketId: number, levels: number): DepthView | null {
   const market = marketOf(state, marketId);
   if (market === undefined) return null;
-  return { bids: depthOf(market, true).slice(0, levels), asks: depthOf(market, false).slice(0, levels) };
+  return {
+    bids: depthOf(market, true).slice(0, levels),
+    asks: depthOf(market, false).slice(0, levels),
+  };
 }
 
 export interface QuoteRequest {
@@ -174,7 +178,8 @@ export function moneyHeld(state: NaiveState): Dollars {
 /** Throws when money or shares were made or lost: the naive engine is held to the promise too. */
 export function assertConserved(state: NaiveState): void {
   const held = moneyHeld(state);
-  if (!held.eq(state.total)) throw new Error(`the naive engine holds ${held} of ${state.total} dollars`);
+  if (!held.eq(state.total))
+    throw new Error(`the naive engine holds ${held} of ${state.total} dollars`);
   for (const market of state.markets) {
     if (market.status === MarketStatus.RESOLVED) continue;
     for (const outcome of [0, 1] as const) {
