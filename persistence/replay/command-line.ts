@@ -10,24 +10,22 @@ import { events } from './commands/events.js';
 import { explain } from './commands/explain.js';
 import { state } from './commands/state.js';
 import { verify } from './commands/verify.js';
-import { parseLimit, parseMarket, parsePoint, parseUser } from './input/arguments.js';
-import { ExitStatus, UsageError } from './input/errors.js';
-import type { Progress } from './input/replay-journal.js';
+import {
+  type Point,
+  parseLimit,
+  parseMarket,
+  parsePoint,
+  parseUser,
+  UsageError,
+} from './input/arguments.js';
+import { ExitStatus, type Invocation } from './input/replay-journal.js';
 import { findingOf, findingText } from './output/findings.js';
 import { Output } from './output/output.js';
 import { progressBar } from './output/progress-bar.js';
 
-export interface Streams {
+interface Streams {
   answers: NodeJS.WriteStream;
   notices: NodeJS.WriteStream;
-}
-
-/** The options of every subcommand. */
-interface Common {
-  folder: string;
-  json: boolean;
-  output: Output;
-  progress: Progress;
 }
 
 const DEFAULT_ROWS = 20;
@@ -91,7 +89,7 @@ function statusOf(error: unknown, output: Output): ExitStatus {
   throw error;
 }
 
-/** An error of the operating system, such as no permission or no space for a temporary file. */
+/** An error of the operating system, such as a missing permission or a full disk. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }
@@ -109,62 +107,56 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     })
     .exitOverride();
 
-  const common = (json: boolean): Common => ({
+  /** @param printsRows on the way: then a terminal has no room for the progress bar. */
+  const common = (json: boolean, printsRows = false): Invocation => ({
     folder: program.opts<{ data: string }>().data,
     json,
     output,
-    // No bar between lines that a subcommand prints on the way to a terminal.
-    progress: progressBar(streams.notices, !streams.answers.isTTY),
+    progress: progressBar(streams.notices, !printsRows || !streams.answers.isTTY),
   });
-  const quiet = (json: boolean): Common => ({
-    ...common(json),
-    progress: progressBar(streams.notices, true),
-  });
+  const [point, user, market, limit] = [
+    refusing(parsePoint),
+    refusing(parseUser),
+    refusing(parseMarket),
+    refusing(parseLimit),
+  ];
 
   program
     .command('verify')
     .description('check that everything in the folder is what the exchange wrote')
     .option('--json', 'print JSON', false)
-    .action(async ({ json }: { json: boolean }) => end(await verify(quiet(json))));
+    .action(async ({ json }: { json: boolean }) => end(await verify(common(json))));
 
   program
     .command('state')
     .description('show the whole exchange after a sequence or at a time')
-    .option('--at <point>', 'sequence or time (default: the end)', refusing(parsePoint))
-    .option(
-      '--user <id>',
-      'only this user, with orders, positions and deposits',
-      refusing(parseUser),
-    )
-    .option(
-      '--market <id>',
-      'only this market, with the orders and positions in it',
-      refusing(parseMarket),
-    )
+    .option('--at <point>', 'sequence or time (default: the end)', point)
+    .option('--user <id>', 'only this user, with orders, positions and deposits', user)
+    .option('--market <id>', 'only this market, with the orders and positions in it', market)
     .option(
       '--limit <rows>',
       `rows per table, 0 for all (default: ${DEFAULT_ROWS}, all with --json)`,
-      refusing(parseLimit),
+      limit,
     )
     .option('--json', 'print JSON', false)
     .action(async (options: StateOptions) => {
       const { at = null, user = null, market = null, json } = options;
       const limit = options.limit ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_ROWS);
-      end(await state({ ...quiet(json), at, userId: user, market, limit }));
+      end(await state({ ...common(json), at, userId: user, market, limit }));
     });
 
   program
     .command('events')
     .description('list commands with their results and events')
-    .option('--from <point>', 'the first command (default: sequence 1)', refusing(parsePoint))
-    .option('--to <point>', 'the last command (default: the end)', refusing(parsePoint))
-    .option('--user <id>', 'only commands and events of this user', refusing(parseUser))
-    .option('--market <id>', 'only commands and events in this market', refusing(parseMarket))
+    .option('--from <point>', 'the first command (default: sequence 1)', point)
+    .option('--to <point>', 'the last command (default: the end)', point)
+    .option('--user <id>', 'only commands and events of this user', user)
+    .option('--market <id>', 'only commands and events in this market', market)
     .option('--json', 'print one JSON object per command and line', false)
     .action(async (options: EventsOptions) => {
       const from = options.from ?? { sequence: 1 };
       const { to = null, user = null, market = null, json } = options;
-      end(await events({ ...common(json), from, to, userId: user, market }));
+      end(await events({ ...common(json, true), from, to, userId: user, market }));
     });
 
   program
@@ -172,14 +164,14 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .description(
       "list every change of an account's money, and check that they add up to the balance",
     )
-    .requiredOption('--user <id>', 'the account', refusing(parseUser))
+    .requiredOption('--user <id>', 'the account', user)
     .option(
       '--json',
       'print one JSON object per change and line, and a summary in the last line',
       false,
     )
     .action(async ({ user, json }: { user: number; json: boolean }) =>
-      end(await explain({ ...common(json), userId: user })),
+      end(await explain({ ...common(json, true), userId: user })),
     );
 
   program
@@ -188,18 +180,18 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .option(
       '--limit <rows>',
       `rows of the table of markets, 0 for all (default: ${DEFAULT_ROWS})`,
-      refusing(parseLimit),
+      limit,
     )
     .option('--json', 'print JSON', false)
     .action(async ({ limit = DEFAULT_ROWS, json }: { limit?: number; json: boolean }) =>
-      end(await audit({ ...quiet(json), limit })),
+      end(await audit({ ...common(json), limit })),
     );
 
   return program;
 }
 
 interface StateOptions {
-  at?: ReturnType<typeof parsePoint>;
+  at?: Point;
   user?: number;
   market?: string;
   limit?: number;
@@ -207,8 +199,8 @@ interface StateOptions {
 }
 
 interface EventsOptions {
-  from?: ReturnType<typeof parsePoint>;
-  to?: ReturnType<typeof parsePoint>;
+  from?: Point;
+  to?: Point;
   user?: number;
   market?: string;
   json: boolean;

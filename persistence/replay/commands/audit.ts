@@ -1,17 +1,16 @@
 /**
  * `audit`: checks after each batch that money is conserved and every market is covered, and shows
  * where the money of each market went. The engine is compared with books kept from its events alone
- * (books.ts). Its own full check runs every {@link COMMANDS_PER_FULL_CHECK} commands and at the
- * end.
+ * (books.ts), and runs its own full check at intervals and at the end.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { type MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
 import { lotsText, resolutionName, statusName } from '../../../engine/interface/notation.js';
-import { ExitStatus } from '../input/errors.js';
 import {
-  markNotice,
-  type Progress,
+  ExitStatus,
+  type Invocation,
+  noticeUnmarked,
   type Replayed,
   replayJournal,
   type Visitor,
@@ -20,20 +19,16 @@ import { marketName, type Names } from '../output/command-json.js';
 import { dollarsText } from '../output/command-text.js';
 import { bookFinding, type Finding, findingText } from '../output/findings.js';
 import { dollars, type JsonValue, shares, timeText } from '../output/json-values.js';
-import { type Output, tableText } from '../output/output.js';
+import { tableText } from '../output/output.js';
 import { fundsObject, fundsText } from '../output/state.js';
 import { Books, type MarketBook } from '../proofs/books.js';
 
-export interface AuditRequest {
-  folder: string;
+interface AuditRequest extends Invocation {
   /** Rows of the table of markets. */
   limit: number;
-  json: boolean;
-  output: Output;
-  progress: Progress;
 }
 
-/** A full check reads every account and order, too much for each batch. */
+/** A full check reads every account and order, which is too slow for each batch. */
 const COMMANDS_PER_FULL_CHECK = 10_000;
 
 export class Auditor implements Visitor {
@@ -46,7 +41,6 @@ export class Auditor implements Visitor {
   constructor(private readonly engine: Engine) {}
 
   applied(): void {
-    if (this.engine.events.length === 0) return;
     for (const event of decodeEvents(this.engine.events)) this.books.add(event);
   }
 
@@ -76,23 +70,19 @@ export class Auditor implements Visitor {
 }
 
 export async function audit(request: AuditRequest): Promise<ExitStatus> {
-  const { output } = request;
-  let auditor: Auditor | undefined;
-  const replayed = await replayJournal({
-    folder: request.folder,
-    progress: request.progress,
-    visit: (engine) => (auditor = new Auditor(engine)),
-  });
-  if (auditor!.findings.length === 0) auditor!.checkEverything();
-  const notice = markNotice(replayed);
-  if (notice !== null) output.notice(notice);
-  if (request.json) output.json(auditObject(auditor!, replayed));
-  else output.text(auditText(auditor!, replayed, request.limit));
-  for (const finding of auditor!.findings) output.notice(findingText(finding));
-  return auditor!.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
+  const { folder, progress, output } = request;
+  const visit = (engine: Engine) => new Auditor(engine);
+  const replayed = await replayJournal({ folder, progress, visit });
+  const auditor = replayed.visitor;
+  if (auditor.findings.length === 0) auditor.checkEverything();
+  noticeUnmarked(replayed, output);
+  if (request.json) output.json(auditObject(replayed));
+  else output.text(auditText(replayed, request.limit));
+  for (const finding of auditor.findings) output.notice(findingText(finding));
+  return auditor.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
 }
 
-function auditObject(auditor: Auditor, { engine, batches }: Replayed): JsonValue {
+function auditObject({ engine, batches, visitor: auditor }: Replayed<Auditor>): JsonValue {
   return {
     good: auditor.findings.length === 0,
     sequence: engine.sequence,
@@ -110,13 +100,12 @@ function auditObject(auditor: Auditor, { engine, batches }: Replayed): JsonValue
 }
 
 function bookObject(book: MarketBook, names: Names): JsonValue {
-  const isPriced = book.resolution === Resolution.UP || book.resolution === Resolution.DOWN;
   return {
     marketId: marketName(book.marketId, names),
     status: statusText(book),
     resolution: resolutionName(book.resolution),
     startPrice: dollars(book.startPriceMicros),
-    endPrice: isPriced ? dollars(book.endPriceMicros) : null,
+    endPrice: isPriced(book) ? dollars(book.endPriceMicros) : null,
     trades: book.trades,
     volume: dollars(book.volumeMicros),
     fees: dollars(book.feesMicros),
@@ -134,16 +123,11 @@ function bookObject(book: MarketBook, names: Names): JsonValue {
   };
 }
 
-function auditText(auditor: Auditor, { engine, batches }: Replayed, limit: number): string {
+function auditText(replayed: Replayed<Auditor>, limit: number): string {
+  const { engine, batches, visitor: auditor } = replayed;
   const books = inOrder(auditor);
-  const heads = [
-    'market',
-    'status',
-    'result',
-    '>start price',
-    '>end price',
-    ...SUMS.map(([head]) => `>${head}`),
-  ];
+  const sums = SUMS.map(([head]) => `>${head}`);
+  const heads = ['market', 'status', 'result', '>start price', '>end price', ...sums];
   const rows = books.map((book) => bookRow(book, engine));
   if (rows.length > 1) rows.unshift(totalRow(books));
   const isGood = auditor.findings.length === 0;
@@ -159,13 +143,12 @@ function auditText(auditor: Auditor, { engine, batches }: Replayed, limit: numbe
 }
 
 function bookRow(book: MarketBook, names: Names): string[] {
-  const isPriced = book.resolution === Resolution.UP || book.resolution === Resolution.DOWN;
   return [
     marketName(book.marketId, names),
     statusText(book),
     resolutionName(book.resolution) ?? '-',
     dollarsText(book.startPriceMicros),
-    isPriced ? dollarsText(book.endPriceMicros) : '-',
+    isPriced(book) ? dollarsText(book.endPriceMicros) : '-',
     ...SUMS.map(([, of, text]) => text(of(book))),
   ];
 }
@@ -194,6 +177,10 @@ const SUMS: readonly [
   ['automatic', (book) => book.automaticMicros, dollarsText],
   ['unpaid', unpaidMicros, dollarsText],
 ];
+
+function isPriced({ resolution }: MarketBook): boolean {
+  return resolution === Resolution.UP || resolution === Resolution.DOWN;
+}
 
 function unpaidMicros(book: MarketBook): number {
   return book.resolution === Resolution.NONE ? 0 : book.collateralMicros;

@@ -3,25 +3,25 @@ import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
-import { checkPoint, type Point, unknownUser } from '../input/arguments.js';
-import { ExitStatus, UsageError } from '../input/errors.js';
+import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
 import { isCommandIn, isCommandOf, isEventIn, isEventOf } from '../input/filters.js';
-import { markNotice, type Progress, replayJournal, type Visitor } from '../input/replay-journal.js';
+import {
+  ExitStatus,
+  type Invocation,
+  noticeUnmarked,
+  replayJournal,
+  type Visitor,
+} from '../input/replay-journal.js';
 import { answerObject, answerOf, commandObject, eventObject } from '../output/command-json.js';
 import { answerText, commandText, eventText, senderText } from '../output/command-text.js';
 import { timeText } from '../output/json-values.js';
-import type { Output } from '../output/output.js';
 
-export interface EventsRequest {
-  folder: string;
+interface EventsRequest extends Invocation {
   /** Both included. */
   from: Point;
   to: Point | null;
   userId: number | null;
   market: string | null;
-  json: boolean;
-  output: Output;
-  progress: Progress;
 }
 
 class EventsVisitor implements Visitor {
@@ -39,13 +39,10 @@ class EventsVisitor implements Visitor {
     const { engine, request } = this;
     const { from, to } = request;
     this.findMarket();
-    if (this.isPast || isBefore(engine.sequence, atMs, from)) return;
-    if (to !== null && isAfter(engine.sequence, atMs, to)) {
-      this.isPast = true;
-      return;
-    }
-    const all = decodeEvents(engine.events);
-    const events = all.filter((event) => this.isWantedEvent(event));
+    if (this.isPast || compare(engine.sequence, atMs, from) < 0) return;
+    this.isPast = to !== null && compare(engine.sequence, atMs, to) > 0;
+    if (this.isPast) return;
+    const events = decodeEvents(engine.events).filter((event) => this.isWantedEvent(event));
     if (events.length === 0 && !this.isWantedCommand(command)) return;
     if (request.json) this.writeJson(command, atMs, events);
     else this.writeText(command, atMs, events);
@@ -111,30 +108,22 @@ class EventsVisitor implements Visitor {
   }
 }
 
-function isBefore(sequence: number, atMs: number, point: Point): boolean {
-  return 'sequence' in point ? sequence < point.sequence : atMs < point.atMs;
-}
-
-function isAfter(sequence: number, atMs: number, point: Point): boolean {
-  return 'sequence' in point ? sequence > point.sequence : atMs > point.atMs;
+/** Below 0: the command comes before the point; above 0: after it. */
+function compare(sequence: number, atMs: number, point: Point): number {
+  return 'sequence' in point ? sequence - point.sequence : atMs - point.atMs;
 }
 
 export async function events(request: EventsRequest): Promise<ExitStatus> {
-  checkOrder(request.from, request.to);
-  let visitor: EventsVisitor | undefined;
-  const replayed = await replayJournal({
-    folder: request.folder,
-    progress: request.progress,
-    visit: (engine, endSequence) => {
-      checkPoint(request.from, endSequence);
-      checkPoint(request.to, endSequence);
-      visitor = new EventsVisitor(engine, request);
-      return visitor;
-    },
-  });
-  visitor!.checkRequest();
-  const notice = replayed.atEnd ? markNotice(replayed) : null;
-  if (notice !== null) request.output.notice(notice);
+  const { folder, progress, from, to } = request;
+  checkOrder(from, to);
+  const visit = (engine: Engine, endSequence: number | null) => {
+    checkPoint(from, endSequence);
+    checkPoint(to, endSequence);
+    return new EventsVisitor(engine, request);
+  };
+  const replayed = await replayJournal({ folder, progress, visit });
+  replayed.visitor.checkRequest();
+  if (replayed.atEnd) noticeUnmarked(replayed, request.output);
   return ExitStatus.GOOD;
 }
 

@@ -1,15 +1,15 @@
 /**
- * `explain`: every change of one account's money with the command that caused it. The changes must
- * add up to the balance after each command.
+ * `explain`: every change of one account's money, with the command that caused it. After each
+ * command the changes must add up to the balance.
  */
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
 import { unknownUser } from '../input/arguments.js';
-import { ExitStatus } from '../input/errors.js';
 import {
-  markNotice,
-  type Progress,
+  ExitStatus,
+  type Invocation,
+  noticeUnmarked,
   type Replayed,
   replayJournal,
   type Visitor,
@@ -24,18 +24,11 @@ import {
 } from '../output/command-text.js';
 import { bookFinding, findingText } from '../output/findings.js';
 import { dollars, timeText } from '../output/json-values.js';
-import { type Output, tableText } from '../output/output.js';
+import { tableText } from '../output/output.js';
 import { CAUSES, type Cause, changesOf, type MoneyChange } from '../proofs/money-changes.js';
 
-export interface ExplainAccount {
+interface ExplainRequest extends Invocation {
   userId: number;
-  json: boolean;
-  output: Output;
-}
-
-export interface ExplainRequest extends ExplainAccount {
-  folder: string;
-  progress: Progress;
 }
 
 interface Sum {
@@ -44,10 +37,7 @@ interface Sum {
   heldMicros: number;
 }
 
-/**
- * The balance of an account by its changes alone. Commands that do not touch the account may be
- * omitted.
- */
+/** An account's balance from its changes alone. Commands that do not touch it may be omitted. */
 export class ExplainedAccount implements Visitor {
   private readonly byCause = new Map<Cause, Sum>();
   private readonly sum: Sum = { count: 0, availableMicros: 0, heldMicros: 0 };
@@ -56,16 +46,13 @@ export class ExplainedAccount implements Visitor {
 
   constructor(
     private readonly engine: Engine,
-    private readonly request: ExplainAccount,
+    private readonly request: Pick<ExplainRequest, 'userId' | 'json' | 'output'>,
   ) {}
 
   applied(command: Command, atMs: number): void {
-    const { engine, request } = this;
-    if (engine.events.length > 0) {
-      for (const event of decodeEvents(engine.events)) {
-        for (const change of changesOf(event)) {
-          if (change.userId === request.userId) this.write(change, event, command, atMs);
-        }
+    for (const event of decodeEvents(this.engine.events)) {
+      for (const change of changesOf(event)) {
+        if (change.userId === this.request.userId) this.write(change, event, command, atMs);
       }
     }
     this.compare();
@@ -124,8 +111,7 @@ export class ExplainedAccount implements Visitor {
     }
     if (engine.account(userId) === null)
       throw unknownUser(userId, engine.userCount, engine.sequence);
-    const notice = markNotice(replayed);
-    if (notice !== null) output.notice(notice);
+    noticeUnmarked(replayed, output);
     if (json) this.writeSummaryJson();
     else this.writeSummaryText();
     return ExitStatus.GOOD;
@@ -146,8 +132,15 @@ export class ExplainedAccount implements Visitor {
     };
   }
 
+  private parts(): [Cause, Sum][] {
+    return CAUSES.filter((cause) => this.byCause.has(cause)).map((cause) => [
+      cause,
+      this.byCause.get(cause)!,
+    ]);
+  }
+
   private writeSummaryJson(): void {
-    const { byCause, sum, engine } = this;
+    const { sum, engine } = this;
     const { userId, output } = this.request;
     const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
     output.json({
@@ -158,15 +151,12 @@ export class ExplainedAccount implements Visitor {
       sequence: engine.sequence,
       atMs: engine.nowMs,
       changes: sum.count,
-      byCause: CAUSES.filter((cause) => byCause.has(cause)).map((cause) => {
-        const part = byCause.get(cause)!;
-        return {
-          cause,
-          count: part.count,
-          available: dollars(part.availableMicros),
-          held: dollars(part.heldMicros),
-        };
-      }),
+      byCause: this.parts().map(([cause, part]) => ({
+        cause,
+        count: part.count,
+        available: dollars(part.availableMicros),
+        held: dollars(part.heldMicros),
+      })),
       sum: { available: dollars(sum.availableMicros), held: dollars(sum.heldMicros) },
       balance: { available: dollars(availableMicros), held: dollars(heldMicros) },
       staked: dollars(stakedBy(userId, engine)),
@@ -175,24 +165,16 @@ export class ExplainedAccount implements Visitor {
   }
 
   private writeSummaryText(): void {
-    const { byCause, sum, engine } = this;
+    const { sum, engine } = this;
     const { userId, output } = this.request;
     const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
-    const rows = CAUSES.filter((cause) => byCause.has(cause)).map((cause) => {
-      const part = byCause.get(cause)!;
-      return [
-        cause,
-        `${part.count}`,
-        changeText(part.availableMicros),
-        changeText(part.heldMicros),
-      ];
-    });
-    rows.push([
-      'sum',
-      `${sum.count}`,
-      dollarsText(sum.availableMicros),
-      dollarsText(sum.heldMicros),
-    ]);
+    const rowOf = (
+      name: string,
+      { count, availableMicros, heldMicros }: Sum,
+      text = changeText,
+    ) => [name, `${count}`, text(availableMicros), text(heldMicros)];
+    const rows = this.parts().map(([cause, part]) => rowOf(cause, part));
+    rows.push(rowOf('sum', sum, dollarsText));
     const title = `\nu${userId} (${username}${partner === null ? '' : `, of partner ${partner}`}) at sequence ${engine.sequence}, ${timeText(engine.nowMs)}`;
     const heads = ['cause', '>changes', '>available', '>held'];
     output.text(tableText({ title, heads, rows, limit: rows.length }));
@@ -232,13 +214,10 @@ function columns(texts: readonly string[]): string {
 }
 
 export async function explain(request: ExplainRequest): Promise<ExitStatus> {
-  let account: ExplainedAccount | undefined;
-  const replayed = await replayJournal({
-    folder: request.folder,
-    progress: request.progress,
-    visit: (engine) => (account = new ExplainedAccount(engine, request)),
-  });
-  return account!.conclude(replayed);
+  const { folder, progress } = request;
+  const visit = (engine: Engine) => new ExplainedAccount(engine, request);
+  const replayed = await replayJournal({ folder, progress, visit });
+  return replayed.visitor.conclude(replayed);
 }
 
 function stakedBy(userId: number, engine: Engine): number {

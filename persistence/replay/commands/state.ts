@@ -1,22 +1,22 @@
 /** `state`: the whole exchange after a command or at a time. */
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
-import { checkPoint, type Point, unknownUser } from '../input/arguments.js';
-import { ExitStatus, UsageError } from '../input/errors.js';
-import { markNotice, type Progress, replayJournal, type Visitor } from '../input/replay-journal.js';
+import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
+import {
+  ExitStatus,
+  type Invocation,
+  noticeUnmarked,
+  replayJournal,
+  type Visitor,
+} from '../input/replay-journal.js';
 import { type StateView, type StateViewFilter, stateViewOf } from '../input/state-view.js';
-import type { Output } from '../output/output.js';
 import { stateObject, stateText } from '../output/state.js';
 
-export interface StateRequest extends StateViewFilter {
-  folder: string;
+interface StateRequest extends StateViewFilter, Invocation {
   /** null: the end. */
   at: Point | null;
   /** Rows of each table. */
   limit: number;
-  json: boolean;
-  output: Output;
-  progress: Progress;
 }
 
 /** Copies the state at the requested point, and reads on until its batch is verified. */
@@ -46,29 +46,23 @@ class StateVisitor implements Visitor {
     return this.view === null;
   }
 
-  takeView(): void {
+  takeView(): StateView {
     this.view = stateViewOf(this.engine, this.request);
+    return this.view;
   }
 }
 
 export async function state(request: StateRequest): Promise<ExitStatus> {
-  const { at, output } = request;
-  let visitor: StateVisitor | undefined;
-  const replayed = await replayJournal({
-    folder: request.folder,
-    progress: request.progress,
-    visit: (engine, endSequence) => {
-      checkPoint(at, endSequence);
-      visitor = new StateVisitor(engine, request);
-      return visitor;
-    },
-  });
-  const { engine } = replayed;
-  if (visitor!.view === null) visitor!.takeView();
-  const view = visitor!.view!;
+  const { folder, progress, at, output } = request;
+  const visit = (engine: Engine, endSequence: number | null) => {
+    checkPoint(at, endSequence);
+    return new StateVisitor(engine, request);
+  };
+  const replayed = await replayJournal({ folder, progress, visit });
+  const { engine, visitor } = replayed;
+  const view = visitor.view ?? visitor.takeView();
   checkRequest(request, view);
-  const notice = replayed.atEnd ? markNotice(replayed) : null;
-  if (notice !== null) output.notice(notice);
+  if (replayed.atEnd) noticeUnmarked(replayed, output);
   if (request.json) output.json(stateObject(view, engine, request.limit));
   else output.text(stateText(view, engine, request.limit));
   return ExitStatus.GOOD;

@@ -1,8 +1,7 @@
 /**
- * `verify`: checks that everything in the data folder is what the exchange wrote. First, the
- * judgement that an exchange makes when it starts (judgement.ts): what the exchange would refuse is
- * damage, with the same message. Then a replay from the first command, with the digest after every
- * batch. Snapshots and history are compared with the replay.
+ * `verify`: checks that everything in the data folder is what the exchange wrote. First it judges
+ * the folder as a starting exchange does (judgement.ts): what the exchange would refuse is damage,
+ * with the same message. Then it replays the journal and compares snapshots and history with it.
  */
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
@@ -11,25 +10,19 @@ import { JournalError } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
 import { FolderDisturbed } from '../../journal/read-only.js';
 import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
-import { ExitStatus, UsageError } from '../input/errors.js';
+import { UsageError } from '../input/arguments.js';
 import {
   checkFolder,
-  type Progress,
+  ExitStatus,
+  type Invocation,
   replayJournal,
   type Visitor,
 } from '../input/replay-journal.js';
 import { type Finding, findingOf, findingText } from '../output/findings.js';
 import { type JsonValue, timeText } from '../output/json-values.js';
-import { type Output, tableText } from '../output/output.js';
+import { tableText } from '../output/output.js';
 import { HistoryComparison } from '../proofs/history.js';
 import { SnapshotComparison, type SnapshotVerdict } from '../proofs/snapshots.js';
-
-export interface VerifyRequest {
-  folder: string;
-  json: boolean;
-  output: Output;
-  progress: Progress;
-}
 
 /** The result for the whole folder. */
 interface Report {
@@ -48,14 +41,11 @@ interface Report {
 interface HistoryVerdict {
   sequence: number;
   good: boolean;
-  /**
-   * The number of compared list entries and rows; null: the journal is damaged before the end of
-   * the history.
-   */
+  /** Compared list entries and rows; null: the journal is damaged before the history's end. */
   entries: number | null;
 }
 
-export async function verify(request: VerifyRequest): Promise<ExitStatus> {
+export async function verify(request: Invocation): Promise<ExitStatus> {
   const { output } = request;
   const report = await new Verification(request).run();
   if (request.json) output.json(reportObject(report));
@@ -74,7 +64,7 @@ class Verification implements Visitor {
   private atMs = 0;
   private batches = 0;
 
-  constructor(private readonly request: VerifyRequest) {}
+  constructor(private readonly request: Invocation) {}
 
   async run(): Promise<Report> {
     try {
@@ -114,9 +104,7 @@ class Verification implements Visitor {
     return true;
   }
 
-  /**
-   * Whether the journal is whole: an exchange would accept it, and the replay reaches its digests.
-   */
+  /** Whether an exchange would accept the journal and the replay reaches its digests. */
   private async replay(): Promise<boolean> {
     const refusal = await journalErrorOf(this.judge());
     const damage = await journalErrorOf(this.replayAll());
@@ -157,11 +145,8 @@ class Verification implements Visitor {
     }
     history.finish(this.position.sequence, journalIsWhole);
     this.findings.push(...history.findings);
-    return {
-      sequence: history.sequence,
-      good: history.findings.length === 0,
-      entries: history.entries,
-    };
+    const { sequence, entries } = history;
+    return { sequence, good: history.findings.length === 0, entries };
   }
 }
 
@@ -200,21 +185,15 @@ function reportText(report: Report): string {
   const { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings } = report;
   const upTo =
     sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
+  const [verdict, prefix] = journalIsWhole ? ['good', ''] : ['DAMAGED', 'good up to '];
   const rows = [
-    [
-      JOURNAL_FILE,
-      journalIsWhole ? 'good' : 'DAMAGED',
-      `${journalIsWhole ? '' : 'good up to '}${upTo}, ${batches} batches`,
-    ],
+    [JOURNAL_FILE, verdict, `${prefix}${upTo}, ${batches} batches`],
     ...snapshots.map(snapshotRow),
     ...(history === null ? [] : [historyRow(history)]),
   ];
-  const count = findings.length;
-  const verdict =
-    count === 0
-      ? 'No damage was found.'
-      : `Damage was found: ${count} ${count === 1 ? 'finding' : 'findings'}.`;
-  return `${tableText({ title: 'Verified by replaying the journal', heads: ['file', '', ''], rows, limit: rows.length })}${verdict}\n`;
+  const count = `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}`;
+  const summary = findings.length === 0 ? 'No damage was found.' : `Damage was found: ${count}.`;
+  return `${tableText({ title: 'Verified by replaying the journal', heads: ['file', '', ''], rows, limit: rows.length })}${summary}\n`;
 }
 
 function snapshotRow({ snapshot, problem, compared }: SnapshotVerdict): string[] {
@@ -231,9 +210,6 @@ function historyRow({ sequence, good, entries }: HistoryVerdict): string[] {
     entries === null
       ? 'not compared: the journal is damaged before the end of the history'
       : `${entries} entries match the replay`;
-  return [
-    HISTORY_FILE,
-    good ? 'good' : 'DAMAGED',
-    good ? `sequence ${sequence}, ${compared}` : 'see below',
-  ];
+  if (!good) return [HISTORY_FILE, 'DAMAGED', 'see below'];
+  return [HISTORY_FILE, 'good', `sequence ${sequence}, ${compared}`];
 }

@@ -1,15 +1,16 @@
-/**
- * The values of options, parsed strictly: points in the journal, ids, counts. An invalid value is a
- * {@link UsageError}.
- */
+/** The values of options, parsed strictly. An invalid value is a {@link UsageError}. */
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { idNumber, isMarketName } from '../../../engine/interface/notation.js';
-import { UsageError } from './errors.js';
+
+/** The request is invalid, or cannot be carried out now. The journal is not at fault. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
 
 /** A point in the journal. */
 export type Point = { readonly sequence: number } | { readonly atMs: number };
 
-/** A number from here on is a time. It is 3 March 1973, or a hundred billion commands. */
+/** The smallest number that is read as a time (3 March 1973); smaller ones are sequences. */
 const LEAST_TIME_MS = 100_000_000_000;
 const NUMBER = /^\d{1,15}$/;
 const ISO_TIME =
@@ -33,24 +34,13 @@ export function parsePoint(text: string): Point {
 function isoTime(text: string): number | null {
   const parts = ISO_TIME.exec(text);
   if (parts === null) return null;
-  const [
-    ,
-    year,
-    month,
-    day,
-    hour = '00',
-    minute = '00',
-    second = '00',
-    fraction = '0',
-    zone = 'Z',
-  ] = parts;
-  const millisecond = fraction.padEnd(3, '0');
-  const utc = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}Z`);
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '0'] = parts;
+  const zone = parts[8] ?? 'Z';
+  const local = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}`;
+  const utc = new Date(`${local}Z`);
   // Date turns 30 February into the 1st or 2nd of March.
   const isReal = !Number.isNaN(utc.getTime()) && utc.getUTCDate() === Number(day) && hour !== '24';
-  const atMs = Date.parse(
-    `${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}${zone}`,
-  );
+  const atMs = Date.parse(`${local}${zone}`);
   return isReal && atMs >= 0 && atMs <= MAX_TIME_MS ? atMs : null;
 }
 

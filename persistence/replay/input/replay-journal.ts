@@ -3,9 +3,8 @@
  * recovery code. Every subcommand reads the journal this way.
  *
  * Always holds: `proven` is called after each batch whose hash chain, frames and digest are
- * verified. What a visitor learns of a batch may be printed only then.
+ * verified. Only then may anything from that batch be printed.
  */
-
 import { statSync } from 'node:fs';
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
@@ -16,7 +15,8 @@ import { openReadOnlyJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
 import { findJournal } from '../../judgement.js';
 import { Replay } from '../../recovery.js';
-import { UsageError } from './errors.js';
+import type { Output } from '../output/output.js';
+import { UsageError } from './arguments.js';
 
 /** The callbacks of a subcommand. */
 export interface Visitor {
@@ -35,18 +35,28 @@ export interface Progress {
   stop(): void;
 }
 
-export interface ReplayRequest {
+/** The exit status of the process. */
+export const ExitStatus = { GOOD: 0, DAMAGE: 1, USAGE: 2 } as const;
+export type ExitStatus = (typeof ExitStatus)[keyof typeof ExitStatus];
+
+/** The parameters of every subcommand. */
+export interface Invocation {
   folder: string;
+  json: boolean;
+  output: Output;
   progress: Progress;
-  /**
-   * Makes the visitor; may throw a UsageError. `endSequence` is the end of the journal; null: the
-   * end is damaged.
-   */
-  visit: (engine: Engine, endSequence: number | null) => Visitor | Promise<Visitor>;
 }
 
-export interface Replayed {
+interface ReplayRequest<V extends Visitor> {
+  folder: string;
+  progress: Progress;
+  /** May throw a UsageError. `endSequence`: the end of the journal; null: the end is damaged. */
+  visit: (engine: Engine, endSequence: number | null) => V | Promise<V>;
+}
+
+export interface Replayed<V extends Visitor = Visitor> {
   engine: Engine;
+  visitor: V;
   /** The end of the last verified batch. */
   position: JournalPosition;
   batches: number;
@@ -59,16 +69,19 @@ export interface Replayed {
  * @throws JournalError that names the first damaged sequence, UsageError when there is no journal
  * or when an exchange was started while the tool read the folder.
  */
-export async function replayJournal(request: ReplayRequest): Promise<Replayed> {
-  const { folder, progress } = request;
+export async function replayJournal<V extends Visitor>(
+  request: ReplayRequest<V>,
+): Promise<Replayed<V>> {
+  const { folder, progress, visit } = request;
   await checkFolder(folder);
   const { reader, wasDisturbed } = await openReadOnlyJournal(folder);
   try {
     const end = await endOf(reader);
     if (end !== null) progress.start(end.sequence);
     const engine = new Engine();
-    const visitor = await request.visit(engine, end?.sequence ?? null);
-    return { ...(await walk(reader, engine, visitor, progress)), markState: reader.markState };
+    const visitor = await visit(engine, end?.sequence ?? null);
+    const walked = await walk(reader, engine, visitor, progress);
+    return { ...walked, engine, visitor, markState: reader.markState };
   } catch (error) {
     if (error instanceof JournalError && wasDisturbed()) {
       throw new UsageError(`an exchange was started on ${folder} meanwhile: run the command again`);
@@ -91,7 +104,7 @@ export async function checkFolder(folder: string): Promise<void> {
   );
 }
 
-/** null: the end is damaged. The replay then finds the first damage, which may come earlier. */
+/** null: the end is damaged. The replay then finds the first damage, which may be earlier. */
 async function endOf(reader: JournalReader): Promise<JournalPosition | null> {
   try {
     return await reader.end();
@@ -106,7 +119,7 @@ async function walk(
   engine: Engine,
   visitor: Visitor,
   progress: Progress,
-): Promise<Omit<Replayed, 'markState'>> {
+): Promise<Pick<Replayed, 'position' | 'batches' | 'atEnd'>> {
   const replay = new Replay(
     engine,
     (command, atMs) => visitor.applied?.(command, atMs),
@@ -120,14 +133,15 @@ async function walk(
     batches++;
     progress.reached(position.sequence);
     const goOn = (await visitor.proven?.(position)) ?? true;
-    if (!goOn) return { engine, position, batches, atEnd: false };
+    if (!goOn) return { position, batches, atEnd: false };
   }
-  return { engine, position, batches, atEnd: true };
+  return { position, batches, atEnd: true };
 }
 
-/** A notice for the operator if nothing confirms the end of the journal; null: none. */
-export function markNotice({ markState, position }: Replayed): string | null {
-  if (markState.state === 'read') return null;
-  const { sequence } = position;
-  return `journal.head is ${markState.state}, so it is unknown whether the journal, read up to sequence ${sequence}, is complete`;
+/** Tells the operator if nothing confirms the end of the journal. */
+export function noticeUnmarked({ markState, position }: Replayed, output: Output): void {
+  if (markState.state === 'read') return;
+  output.notice(
+    `journal.head is ${markState.state}, so it is unknown whether the journal, read up to sequence ${position.sequence}, is complete`,
+  );
 }

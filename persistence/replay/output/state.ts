@@ -92,30 +92,24 @@ function marketObject(market: KnownMarket, names: Names): JsonValue {
   };
 }
 
-export function fundsObject(funds: FundsView): JsonValue {
-  return {
-    available: dollars(funds.availableMicros),
-    held: dollars(funds.heldMicros),
-    collateral: dollars(funds.collateralMicros),
-    feeEscrow: dollars(funds.feeEscrowMicros),
-    staked: dollars(funds.stakedMicros),
-    yieldDue: dollars(funds.yieldDueMicros),
-    treasury: dollars(funds.treasuryMicros),
-    sum: dollars(sumOf(funds)),
-    netDeposits: dollars(funds.netDepositsMicros),
-  };
-}
+/** Where all money is; the parts add up to deposits less withdrawals. */
+const POTS: readonly [name: string, title: string, of: (funds: FundsView) => number][] = [
+  ['available', 'available to users', (funds) => funds.availableMicros],
+  ['held', 'held by resting orders', (funds) => funds.heldMicros],
+  ['collateral', 'collateral of markets', (funds) => funds.collateralMicros],
+  ['feeEscrow', 'fee escrow of markets', (funds) => funds.feeEscrowMicros],
+  ['staked', 'staked in the vault', (funds) => funds.stakedMicros],
+  ['yieldDue', 'yield due to the vault', (funds) => funds.yieldDueMicros],
+  ['treasury', 'treasury', (funds) => funds.treasuryMicros],
+];
+const FUNDS: typeof POTS = [
+  ...POTS,
+  ['sum', 'sum', (funds) => POTS.reduce((sum, [, , of]) => sum + of(funds), 0)],
+  ['netDeposits', 'deposits less withdrawals', (funds) => funds.netDepositsMicros],
+];
 
-export function sumOf(funds: FundsView): number {
-  return (
-    funds.availableMicros +
-    funds.heldMicros +
-    funds.collateralMicros +
-    funds.feeEscrowMicros +
-    funds.stakedMicros +
-    funds.yieldDueMicros +
-    funds.treasuryMicros
-  );
+export function fundsObject(funds: FundsView): JsonValue {
+  return Object.fromEntries(FUNDS.map(([name, , of]) => [name, dollars(of(funds))]));
 }
 
 function dollarsOrNull(micros: number | null): JsonValue {
@@ -123,17 +117,7 @@ function dollarsOrNull(micros: number | null): JsonValue {
 }
 
 export function fundsText(funds: FundsView): string {
-  const rows = [
-    ['available to users', dollarsText(funds.availableMicros)],
-    ['held by resting orders', dollarsText(funds.heldMicros)],
-    ['collateral of markets', dollarsText(funds.collateralMicros)],
-    ['fee escrow of markets', dollarsText(funds.feeEscrowMicros)],
-    ['staked in the vault', dollarsText(funds.stakedMicros)],
-    ['yield due to the vault', dollarsText(funds.yieldDueMicros)],
-    ['treasury', dollarsText(funds.treasuryMicros)],
-    ['sum', dollarsText(sumOf(funds))],
-    ['deposits less withdrawals', dollarsText(funds.netDepositsMicros)],
-  ];
+  const rows = FUNDS.map(([, title, of]) => [title, dollarsText(of(funds))]);
   return tableText({ title: 'Money', heads: ['pot', '>amount'], rows, limit: rows.length });
 }
 

@@ -1,11 +1,10 @@
 /**
  * A second set of books, kept from events alone: what each market took in and paid out, and the
- * exchange's funds. The engine keeps its funds without events, and they must agree after every
- * batch.
+ * exchange's funds. After every batch they must agree with the funds that the engine keeps.
  *
- * One event is late: the vault's part of a market's fees leaves the escrow at the resolution, but
- * `feesShared` comes when the last position is settled. Between the two, the market's escrow and
- * the yield due are known only up to that part.
+ * The vault's part of a market's fees leaves the escrow at the resolution, but `feesShared` comes
+ * later, when the last position is settled. Between the two, the books do not know that part, so
+ * they allow the market's escrow and the yield due to differ by it.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { MarketStatus, MatchType, Resolution, ticksIn } from '../../../engine/interface/domain.js';
@@ -17,38 +16,40 @@ import { marketName } from '../output/command-json.js';
 import { dollarsText } from '../output/command-text.js';
 import { changesOf } from './money-changes.js';
 
-export interface MarketBook {
-  marketId: number;
+export class MarketBook {
   /** Everything is paid, and the engine has removed the market. */
-  closed: boolean;
-  status: MarketStatus;
-  resolution: Resolution;
-  startPriceMicros: number;
-  endPriceMicros: number;
-  trades: number;
-  volumeMicros: number;
-  feesMicros: number;
+  closed = false;
+  status: MarketStatus = MarketStatus.ACTIVE;
+  resolution: Resolution = Resolution.NONE;
+  endPriceMicros = 0;
+  trades = 0;
+  volumeMicros = 0;
+  feesMicros = 0;
   /** Whether the three parts below are final. */
-  feesShared: boolean;
-  vaultMicros: number;
-  referrersMicros: number;
-  treasuryMicros: number;
-  refundedMicros: number;
+  feesShared = false;
+  vaultMicros = 0;
+  referrersMicros = 0;
+  treasuryMicros = 0;
+  refundedMicros = 0;
   /** Complete sets: outstanding until the resolution, and their maximum. */
-  setLots: number;
-  mostSetLots: number;
-  claimedMicros: number;
-  automaticMicros: number;
-  collateralMicros: number;
+  setLots = 0;
+  mostSetLots = 0;
+  claimedMicros = 0;
+  automaticMicros = 0;
+  collateralMicros = 0;
   /** Fees less what left the escrow; the vault's part leaves with `feesShared`. */
-  escrowMicros: number;
+  escrowMicros = 0;
+
+  constructor(
+    readonly marketId: number,
+    public startPriceMicros: number,
+  ) {}
 }
 
 export class Books {
   readonly markets = new Map<number, MarketBook>();
   private readonly open = new Map<number, MarketBook>();
-  private depositedMicros = 0;
-  private withdrawnMicros = 0;
+  private netDepositsMicros = 0;
   private availableMicros = 0;
   private heldMicros = 0;
   private stakedMicros = 0;
@@ -64,10 +65,10 @@ export class Books {
     }
     switch (event.type) {
       case 'deposited':
-        this.depositedMicros += event.amountMicros;
+        this.netDepositsMicros += event.amountMicros;
         break;
       case 'withdrawn':
-        this.withdrawnMicros += event.amountMicros;
+        this.netDepositsMicros -= event.amountMicros;
         break;
       case 'staked':
         this.stakedMicros += event.amountMicros;
@@ -148,11 +149,7 @@ export class Books {
     expect('held funds of users', funds.heldMicros, this.heldMicros);
     expect('stakes in the vault', funds.stakedMicros, this.stakedMicros);
     expect('treasury', funds.treasuryMicros, this.treasuryMicros);
-    expect(
-      'deposits less withdrawals',
-      funds.netDepositsMicros,
-      this.depositedMicros - this.withdrawnMicros,
-    );
+    expect('deposits less withdrawals', funds.netDepositsMicros, this.netDepositsMicros);
     const pots = Object.entries(funds).filter(([name]) => name !== 'netDepositsMicros');
     const sum = pots.reduce((total, [, micros]) => total + micros, 0);
     if (sum !== funds.netDepositsMicros) {
@@ -194,28 +191,7 @@ export class Books {
   }
 
   private openMarket(marketId: number, startPriceMicros: number): void {
-    const market: MarketBook = {
-      marketId,
-      closed: false,
-      status: MarketStatus.ACTIVE,
-      resolution: Resolution.NONE,
-      startPriceMicros,
-      endPriceMicros: 0,
-      trades: 0,
-      volumeMicros: 0,
-      feesMicros: 0,
-      feesShared: false,
-      vaultMicros: 0,
-      referrersMicros: 0,
-      treasuryMicros: 0,
-      refundedMicros: 0,
-      setLots: 0,
-      mostSetLots: 0,
-      claimedMicros: 0,
-      automaticMicros: 0,
-      collateralMicros: 0,
-      escrowMicros: 0,
-    };
+    const market = new MarketBook(marketId, startPriceMicros);
     this.markets.set(marketId, market);
     this.open.set(marketId, market);
   }

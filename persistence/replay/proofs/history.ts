@@ -19,7 +19,7 @@ import { HistoryStore, historyPath } from '../../history/store.js';
 import { GENESIS, type JournalPosition } from '../../journal/format.js';
 import { openReadOnly, type ReadOnlyDatabase } from '../../journal/read-only.js';
 import { closeDatabase, execute, query } from '../../storage/sqlite.js';
-import { UsageError } from '../input/errors.js';
+import { UsageError } from '../input/arguments.js';
 import type { Finding } from '../output/findings.js';
 import { COMPARED, type ComparedTable, DamagedEntry, type Row } from './history-rows.js';
 
