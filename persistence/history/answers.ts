@@ -1,10 +1,9 @@
 /**
- * Answers from the database, completed with state of the engine: prices of assets, the book of a
- * market, points.
+ * Answers from the database, completed with state of the engine: asset prices, a market's book,
+ * points.
  *
- * Always holds: an answer is true as a whole at one sequence. It is prepared when the engine and
- * the history are both there; the engine's state is read then, and the rest later, in a transaction
- * that was begun at that sequence.
+ * Always holds: an answer is true at one sequence. The engine's state is read at once, when the
+ * history is at the same sequence; the rest is read later, in a transaction begun at that sequence.
  */
 import type { Engine } from '../../engine/engine.js';
 import { bytesOf, marketListBytes, marketParts } from '../market-json/market.js';
@@ -61,7 +60,7 @@ function preparePastMarkets(
   };
 }
 
-/** From the engine, with its book; from the history if the engine has forgotten the market. */
+/** From the engine, with its book; from the history once the engine has removed the market. */
 function prepareMarket(
   engine: Engine,
   database: HistoryReads,

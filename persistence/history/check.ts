@@ -1,10 +1,9 @@
 /**
  * The check of a history when it is opened, and the state that new entries are numbered from.
  *
- * Always holds: the result is consistent. Each list has the ordinals from 1 to its last, and all
- * lists of a kind have as many entries as `progress` says; every market is what was written and
- * follows the previous one of its asset. Anything else is a {@link HistoryDamage}. It reads in
- * pages, so memory is bounded.
+ * Always holds: each list has the ordinals from 1 to its last, the lists have as many entries as
+ * `progress` says, and every market follows the previous one of its asset. Anything else is a
+ * {@link HistoryDamage}. Tables are read in pages, so memory is bounded.
  */
 import type sqlite3 from 'sqlite3';
 import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
@@ -148,7 +147,7 @@ async function readMarkets(
   return markets;
 }
 
-/** Checks a market, and removes it from the counts, so that those left over belong to no market. */
+/** Checks a market and removes it from the counts, so that counts left over have no market. */
 function checkMarket(
   row: RowOf<typeof MARKET>,
   markets: Markets,

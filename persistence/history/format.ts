@@ -1,6 +1,6 @@
 /**
- * The format of history.db: trades, points, closed positions and markets, made from the journal and
- * nothing else.
+ * The format of history.db: trades, points, closed positions and markets, made from the journal
+ * alone.
  *
  * application_id 0x51485848 ("QHXH"), user_version 2. A database of another version is not
  * converted: it is deleted and rebuilt from the journal.
@@ -9,28 +9,27 @@
  *   marketTrade      the list of each market's public trades
  *   pointsCredit     the list of each user's points
  *   closedPosition   the list of each user's positions that a resolution closed
- *   market           every market that ever opened, a row each; replaced as the market changes
+ *   market           a row per market that ever opened, replaced as the market changes
  *   marketPrices     the price history of a market: 64-bit floats, little-endian, in triples of
  *                    (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
- *   progress         one row: the end of the last journal batch that is in the tables, and the
- *                    number of entries in the lists of each kind, and of markets
+ *   progress         one row: the end of the last journal batch in the tables, and the number of
+ *                    entries in the lists of each kind, and of markets
  *
- * Entries of a list are numbered from 1, oldest first: the n-th has the ordinal n. They are stored
- * in runs, a row each. A run has up to RUN_ENTRIES consecutive entries of one list, written in one
- * transaction: their number, the ordinal of the first, and `entries`, which are signed integers
- * (bytes.ts), entry by entry, column by column. An integer is the difference from the same column
- * of the previous entry in the run (from 0 in the first entry); in columns that may be negative it
- * is the value itself, so that every difference is exact. How a list is divided into runs depends
- * on the transactions; its entries do not.
+ * Entries of a list are numbered by ordinals from 1, oldest first. They are stored in runs, a row
+ * each: up to RUN_ENTRIES consecutive entries of one list, written in one transaction. A run has
+ * their number, the ordinal of the first, and `entries`: signed integers (bytes.ts), entry by
+ * entry, column by column. An integer is the difference from the same column of the previous entry
+ * in the run (from 0 in the first); in columns that may be negative it is the value itself, so that
+ * every difference is exact. The division into runs depends on the transactions; the entries do
+ * not.
  *
- * Runs have a rowid, so they are stored in the order of writing, and only the index on their keys
- * is written in random places. Rows of this length take at least twice as long to insert into a
- * table WITHOUT ROWID.
+ * Tables of runs have a rowid, so rows are stored in the order of writing and only the index on
+ * their keys is written in random places. Rows of this length take at least twice as long to insert
+ * into a table WITHOUT ROWID.
  *
- * `sequence` is that of the command that made an entry, or last changed a row. `checksum` is over
- * the table and all other columns of the row: a row that is not what was written is found when it
- * is read. Ordinals have no gaps, so a missing run is found too, and the numbers in `progress` must
- * be those of the tables.
+ * `sequence` is that of the command that made an entry or last changed a row. `checksum` is over
+ * the table and all other columns of the row, so a damaged row is found when it is read. Ordinals
+ * have no gaps and `progress` has the numbers of entries, so a missing row is found too.
  *
  * A transaction holds whole journal batches and the `progress` after them: no other state is ever
  * on disk.
@@ -205,7 +204,7 @@ const PROGRESS_SQL = `CREATE TABLE progress (
   checksum INTEGER NOT NULL
 ) STRICT`;
 
-/** The texts in sqlite_schema, in order. (The indexes on the keys of runs have no text.) */
+/** The texts in sqlite_schema, in order. (The indexes on the keys of runs have none.) */
 export const SCHEMA: readonly string[] = [
   ...LISTS.map(runsSql),
   tableSql(MARKET),
@@ -232,7 +231,7 @@ function runsSql({ name, key }: ListLayout): string {
 
 /**
  * Adds a value to a checksum. Each step is a bijection in the checksum and in either half of the
- * value, so a change to one half of one value always changes the checksum.
+ * value, so a change to one half of a value always changes the checksum.
  */
 export function addToChecksum(checksum: number, value: number): number {
   const low = Math.imul(((checksum << 13) | (checksum >>> 19)) ^ value, 0xcc9e2d51);

@@ -1,9 +1,9 @@
 /**
- * The lists of the history as they grow: how many entries each has, and the entries that wait for
- * the next transaction, which become runs there.
+ * The lists of the history: how many entries each has, and the entries that wait for the next
+ * transaction, which writes them as runs.
  *
- * Waiting entries are kept in order of arrival in one array of numbers, linked to the next entry of
- * the same list, so nothing is allocated per entry: under load a transaction has tens of thousands.
+ * Waiting entries are kept in order of arrival in one array of numbers, each linked to the next of
+ * its list. Nothing is allocated per entry: under load a transaction has tens of thousands.
  */
 import { ByteWriter } from '../storage/bytes.js';
 import { type ListLayout, RUN_ENTRIES, runChecksum } from './format.js';
@@ -96,8 +96,8 @@ export class PendingLists {
   }
 
   /**
-   * Adds an entry to a list; its ordinal follows that of the list's last entry. Returns the index
-   * in `values` from which its columns must be written, in the order of the layout.
+   * Adds an entry to a list; its ordinal follows the list's last. Returns the index in `values` at
+   * which the caller writes its columns, in the order of the layout.
    */
   add(id: number, ordinal: number): number {
     if (this.count === this.next.length) this.grow();

@@ -1,10 +1,10 @@
 /**
- * Markets as the history has them, made from their events alone: a row each, and a price history.
+ * Markets of the history, made from their events alone: a row each, and a price history.
  *
- * The price history of a market has a point at every 5 s mark from its opening to its end, both
- * included. A point shows the state after the last command before the mark; the point of the
- * opening shows a market without a book or a trade. A market that opens late, with the first price
- * that arrives, has its first point at that time.
+ * A price history has a point at every 5 s mark from the market's opening to its end, both
+ * included. A point shows the state after the last command before the mark; the first shows a
+ * market without a book or a trade. A market that opens late, with the first price to arrive, has
+ * its first point then.
  */
 import {
   assetOfMarket,
@@ -27,7 +27,6 @@ const MARK_MS = 5_000;
 const Shared = EventSlot.feesShared;
 const Resolved = EventSlot.marketResolved;
 
-/** One trade, as its event has it. */
 export interface MarketTrade {
   matchType: number;
   upTicks: number;
@@ -108,7 +107,7 @@ export class MarketHistory {
   }
 }
 
-/** What is read of the engine whose events are followed. */
+/** The part of the engine that is read. */
 export interface MarketsEngine {
   readonly sequence: number;
   readonly nowMs: number;
@@ -118,20 +117,20 @@ export interface MarketsEngine {
 }
 
 export interface MarketsState {
-  /** Markets that the engine has not forgotten, oldest first. */
+  /** Markets that the engine still has, oldest first. */
   markets: MarketHistory[];
   /** The newest market of each asset, by asset; 0 or missing: none. */
   lastMarketIds: number[];
 }
 
-/** The price history of one market, whole: it replaces the row. */
+/** The whole price history of a market, which replaces its row. */
 export interface MarketPoints {
   marketId: number;
   points: Float64Array;
   sequence: number;
 }
 
-/** What a transaction writes about markets. */
+/** The changes of markets that a transaction writes. */
 export interface MarketChanges {
   /** Records of the markets that changed, whole. */
   markets: Buffer;
@@ -141,7 +140,7 @@ export interface MarketChanges {
   endedIds: number[];
 }
 
-/** The markets that the engine has not forgotten, kept up to date from its events. */
+/** The markets that the engine still has, kept up to date from its events. */
 export class Markets {
   private readonly records = new RecordBuffer();
   private openedIds: number[] = [];

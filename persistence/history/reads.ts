@@ -1,12 +1,10 @@
 /**
- * Reads of the history, on a connection of its own, one request at a time.
+ * Reads of the history, on their own connection, one request at a time. A read is prepared when the
+ * history is at some sequence. `begin` opens a transaction at that sequence, and the prepared reads
+ * see that state until `end`, whatever is written meanwhile.
  *
- * A read is prepared when the history is at some sequence. `begin` opens a transaction at that
- * sequence, and until `end` the prepared reads can be run, whatever is written meanwhile.
- *
- * Always holds: an answer is what was written, and complete: the ordinals of a page follow each
- * other without a gap from the first that it must have to the last, and no market that has ended is
- * left out. Anything else is a {@link HistoryDamage}, never a shorter list.
+ * Always holds: an answer is complete and as written. A gap in the ordinals of a page, or a missing
+ * market, is a {@link HistoryDamage}, never a shorter list.
  */
 import sqlite3 from 'sqlite3';
 import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
@@ -269,8 +267,7 @@ export class HistoryReads {
 }
 
 /**
- * The entries from the ordinal `first` down to `last`, out of the runs that hold them, the newest
- * run first.
+ * The entries from the ordinal `first` down to `last`, out of their runs, newest run first.
  * @throws HistoryDamage when a run is not what was written, or an entry is missing.
  */
 function cutPage<Layout extends ListLayout>(

@@ -2,10 +2,9 @@
  * Bulk inserts into history.db: records of fixed width in one buffer, which one statement inserts.
  *
  * A record is its columns, each as decimal text of 17 characters, right-aligned. SQLite cuts them
- * out of the buffer with substr() and casts them to integers: for fifteen columns this takes a
- * third of the time of a JSON array, and a fraction of the time of binding each value. Both
- * parameters are blobs, because substr() of a text counts characters from the start. The entries of
- * all runs are in a second buffer, and are cut out in the same way.
+ * out of the buffer with substr() and casts them to integers. For fifteen columns this takes a
+ * third of the time of a JSON array, and a fraction of the time of binding each value. The
+ * parameters are blobs, because substr() counts the characters of a text from its start.
  */
 import { columnNames, type ListLayout, type TableLayout } from './format.js';
 
@@ -29,7 +28,10 @@ export class RecordBuffer {
     return records;
   }
 
-  /** Appends a column, from its last digit, in two halves, so that both are small integers. */
+  /**
+   * Appends a column. The digits are written from the last, in two halves, which are small
+   * integers.
+   */
   put(value: number): void {
     const start = this.length;
     this.length = start + WIDTH;
@@ -70,9 +72,8 @@ export function replaceRows(layout: TableLayout): string {
 }
 
 /**
- * Inserts the runs of a buffer, the first parameter. A record has the id, the first ordinal, the
- * count, the checksum, and the offset (from 1) and length of the run's entries in the second
- * parameter.
+ * Inserts runs. A record of the first parameter has the id, the first ordinal, the count, the
+ * checksum, and the offset (from 1) and length of the run's entries in the second parameter.
  */
 export function insertRuns({ name }: ListLayout): string {
   const columns = [0, 1, 2, 3].map(column);

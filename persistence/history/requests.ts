@@ -1,7 +1,7 @@
 /**
- * Requests to the history and the leaderboards, and their answers, in engine units. Lists are
- * newest first and in pages: `cursor` is the `nextCursor` of the previous page, null for the first
- * page. A cursor names an entry, so new entries do not shift a page.
+ * Requests to the history and the leaderboards, and their answers, in engine units. Lists are in
+ * pages, newest first: `cursor` is the `nextCursor` of the previous page, or null. A cursor names
+ * an entry, so new entries do not shift a page.
  */
 import {
   assetOfMarket,
@@ -39,11 +39,11 @@ export type HistoryRequest =
   | ({ kind: 'closedPositions'; userId: number } & PageRequest)
   /** The public trades of a market. */
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest)
-  /** Markets that have ended, of one asset or (null) all: newest window, then last asset first. */
+  /** Markets that have ended, of one asset or (null) all, newest first. */
   | ({ kind: 'pastMarkets'; asset: number | null } & PageRequest)
   /** The same as JSON, with price histories. */
   | ({ kind: 'pastMarketTexts'; asset: number | null } & PageRequest)
-  /** Any market that ever opened, active ones included, with its price history. */
+  /** Any market that ever opened, with its price history. */
   | { kind: 'marketText'; marketId: number }
   | {
       kind: 'leaderboard';
@@ -137,7 +137,7 @@ export interface HistoryAnswers {
 
 /**
  * `ok`: the answer, true at `sequence`, which is at least the requested one. `unavailable`: the
- * history is more than 2 s behind, or is being rebuilt; the reason is for the log.
+ * history is behind or being rebuilt; the reason is for the log.
  */
 export type HistoryOutcome<Kind extends HistoryKind = HistoryKind> =
   | { outcome: 'ok'; sequence: number; answer: HistoryAnswers[Kind] }

@@ -1,9 +1,8 @@
 /**
- * Rows of history.db as queries give them, each checked before it is used, and the codec of runs
- * (format.ts).
+ * Rows of history.db, each checked before it is used, and the codec of runs (format.ts).
  *
- * Always holds: what is read is what was written, to the last digit, or a {@link HistoryDamage}
- * names the row; an entry that could not be read back is refused (RangeError) when it is written.
+ * Always holds: what is read is what was written, or a {@link HistoryDamage} names the row. A value
+ * that could not be read back is refused (RangeError) when it is written.
  */
 import { ByteReader, type ByteWriter, MalformedBytes } from '../storage/bytes.js';
 import { fileProblem } from '../storage/sqlite-codes.js';
@@ -23,7 +22,7 @@ import {
 export class HistoryDamage extends Error {
   override name = 'HistoryDamage';
   readonly table: string;
-  /** The row, or the entry of a list, as far as it is known: `userId 7, ordinal 12`. */
+  /** The row or entry, as far as it is known, such as `userId 7, ordinal 12`. */
   readonly row: string;
   readonly problem: string;
 
@@ -44,7 +43,7 @@ export function asDamage(error: unknown): unknown {
   return new HistoryDamage('(unknown)', '(unknown)', (error as Error).message, error);
 }
 
-/** A query of whole rows, up to its conditions. */
+/** A query of whole rows, without conditions. */
 export function selectRows(layout: TableLayout): string {
   return `SELECT ${columnNames(layout).join(', ')} FROM ${layout.name}`;
 }
@@ -53,8 +52,7 @@ export function selectRows(layout: TableLayout): string {
 export function checkRow<Layout extends TableLayout>(layout: Layout, row: RowOf<Layout>): void {
   const values = Object.values<number>(row);
   const checksum = values.pop();
-  // A damaged file may give fractions, texts and blobs, which a checksum of integers does not tell
-  // apart.
+  // A damaged file may give fractions, texts and blobs, which the checksum ignores.
   if (values.every(Number.isSafeInteger) && checksumOf(layout.tag, values) === checksum) return;
   const { name, key } = layout;
   throw new HistoryDamage(
@@ -64,7 +62,6 @@ export function checkRow<Layout extends TableLayout>(layout: Layout, row: RowOf<
   );
 }
 
-/** A row of marketPrices. */
 export interface PricesRow {
   marketId: number;
   points: Buffer;
@@ -85,7 +82,6 @@ export function pointsOf(row: PricesRow): Float64Array<ArrayBuffer> {
   );
 }
 
-/** A row of a table of runs, as {@link selectRuns} gives it. */
 export interface RunRow {
   /** The user or the market whose list it is. */
   id: number;
@@ -95,7 +91,7 @@ export interface RunRow {
   entries: Buffer;
 }
 
-/** A query of whole runs, up to its conditions. */
+/** A query of whole runs, without conditions. */
 export function selectRuns({ name, key }: ListLayout): string {
   return `SELECT ${key} AS id, firstOrdinal, count, checksum, entries FROM ${name}`;
 }
@@ -137,7 +133,7 @@ export function readRun<Layout extends ListLayout>(layout: Layout, row: RunRow):
   }
 }
 
-/** As in {@link checkRow}, values of other types are told apart first. */
+/** The types are checked first, as in {@link checkRow}. */
 function isWritten(
   { tag }: ListLayout,
   { id, firstOrdinal, count, checksum, entries }: RunRow,

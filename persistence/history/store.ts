@@ -1,8 +1,8 @@
 /**
- * The one writer of history.db: opens or creates it, then writes one transaction after another.
+ * The one writer of history.db: opens or creates it, then writes transactions.
  *
  * Always holds: a transaction adds whole journal batches and records where they end, or changes
- * nothing. SQLite's structure is checked when the file is opened; check.ts checks markets and
+ * nothing. SQLite's structure is checked here when the file is opened; check.ts checks markets and
  * counts, and rows.ts each row that is read.
  */
 import { rmSync } from 'node:fs';
@@ -84,7 +84,7 @@ export class HistoryStore {
   ) {}
 
   /**
-   * Opens the history of a data folder; creates an empty one where there is none.
+   * Opens the history of a data folder, or creates an empty one.
    * @throws HistoryDamage when it is damaged or of another version; or another error of SQLite.
    */
   static async open(folder: string): Promise<HistoryStore> {
@@ -146,15 +146,15 @@ export class HistoryStore {
       await writeProgress(database, progress);
       await execute(database, 'COMMIT');
     } catch (error) {
-      // A failed transaction is rolled back when the connection is closed, at the latest.
+      // Closing the connection rolls back a failed transaction.
       throw asDamage(error);
     }
     this.progressNow = progress;
   }
 
   /**
-   * Checkpoints: puts committed transactions on disk, in history.db, except those that a reader
-   * still holds back. Never waits for readers. Not during a transaction.
+   * Checkpoints: syncs committed transactions into history.db, except those that a reader holds
+   * back. Never waits for readers. Must not run during a transaction.
    */
   async sync(): Promise<void> {
     try {
@@ -183,14 +183,14 @@ export class HistoryStore {
 async function configure(database: sqlite3.Database): Promise<void> {
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
   await execute(database, 'PRAGMA journal_mode = WAL');
-  // A power cut can undo transactions, whole ones only; they are rebuilt from the journal. Only
-  // `sync` and SQLite's automatic checkpoints put them on disk, on macOS too.
+  // A power cut can undo whole transactions, which are rebuilt from the journal. Only checkpoints
+  // sync.
   await execute(database, 'PRAGMA synchronous = NORMAL; PRAGMA checkpoint_fullfsync = ON');
   await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   await execute(database, `PRAGMA cache_size = -${CACHE_KIBIBYTES}`);
 }
 
-/** New, or left by a crash before its tables were created, which is done in one transaction. */
+/** New, or left by a crash before the transaction that creates its tables. */
 async function isEmpty(database: sqlite3.Database): Promise<boolean> {
   return (await query(database, 'SELECT 1 FROM sqlite_schema')).length === 0;
 }

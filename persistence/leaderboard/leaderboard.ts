@@ -1,13 +1,12 @@
 /**
- * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week,
- * from the follower's engine.
+ * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week
+ * of the exchange's time, from the follower's engine.
  *
- * A user is listed on a period's boards after their first trade, settlement or points in it. Higher
- * values come first; equal values in order of registration. A rank is 1 plus the number of users
- * before. Days and weeks are of the exchange's time, which is the time of the last command.
+ * A user is listed after their first trade, settlement or points in the period. Higher values come
+ * first, equal values in order of registration. A rank is 1 plus the number of users before.
  *
- * Always holds: a board is brought up to date before it answers. Before its first request a board
- * costs nothing; after it, each user who changes is noted, and moved at the next request.
+ * Always holds: a board is up to date when it answers. Before its first request it costs nothing;
+ * then each user who changes is noted, and moved at the next request.
  */
 import { dayOf, Metric, Period, weekOf } from '../../engine/state/user-statistics.js';
 import { type Ranked, RankedUsers } from './order.js';
@@ -15,7 +14,7 @@ import { type Ranked, RankedUsers } from './order.js';
 export type MetricName = keyof typeof Metric;
 export type PeriodName = keyof typeof Period;
 
-/** What leaderboards read of the engine. */
+/** The part of the engine that is read. */
 export interface RankedEngine {
   readonly userCount: number;
   readonly nowMs: number;
@@ -69,7 +68,7 @@ export class Leaderboards {
   }
 }
 
-/** If more than one user in this many has changed, sorting all is faster than moving each. */
+/** If more than one user in this many has changed, sorting is faster than moving each. */
 const REBUILD_DIVISOR = 16;
 const REBUILD_AT_LEAST = 1_000;
 
@@ -125,7 +124,7 @@ class Board {
     return this.ranked.rankOf(userId);
   }
 
-  /** The cursor's user may have moved since; then their former place counts. */
+  /** If the cursor's user has moved since, their former place counts. */
   private countUpTo({ userId, value }: LeaderboardCursor): number {
     const isThere = this.ranked.valueOf(userId) === value;
     return this.ranked.countBefore(userId, value) + Number(isThere);

@@ -1,12 +1,12 @@
 /**
- * Users in order of a value, highest first, equal values by user id: a sorted list in blocks. To
- * find a user's place is a binary search, and to move a user also copies within a block, so both
- * hardly depend on the number of users.
+ * Users in order of a value, highest first, equal values by user id: a sorted list in blocks. A
+ * lookup is a binary search, and a move also copies within a block, so both hardly depend on the
+ * number of users.
  *
- * Always holds: a user is in the list at most once, with the value that `valueOf` returns; blocks
- * are in order, not empty, and at most {@link BLOCK} long. Values are safe integers.
+ * Always holds: a user is listed at most once, with the value that `valueOf` returns; blocks are in
+ * order, not empty, and at most {@link BLOCK} long. Values are safe integers.
  */
-/** The most users in a block, and in a rebuilt block, so that the next insertions fit. */
+/** The most users in a block, and in a rebuilt block, which leaves room for insertions. */
 const BLOCK = 1_024;
 const REBUILT = 768;
 
@@ -135,7 +135,7 @@ export class RankedUsers {
     if (block.count === 0) this.blocks.splice(at, 1);
   }
 
-  /** The first block that ends at this place or after it; the number of blocks if none does. */
+  /** The first block that ends at or after this place; the number of blocks if none does. */
   private blockFor(userId: number, value: number): number {
     let low = 0;
     let high = this.blocks.length;
@@ -187,8 +187,8 @@ const HIGH = 2 ** 32;
 const HIGH_BIAS = 2 ** 21;
 
 /**
- * Indices in descending order of value, then in ascending order of index: a radix sort, 16 bits at
- * a time, which takes a tenth of the time of a comparison sort on a million users.
+ * Indices by descending value, then ascending index: a radix sort, 16 bits at a time, which takes a
+ * tenth of the time of a comparison sort on a million users.
  */
 function orderDescending(values: Float64Array): Uint32Array {
   const low = new Uint32Array(values.length);

@@ -1,6 +1,6 @@
 /**
- * The JSON of resolved markets, which never changes again and is long: each is written once and
- * kept as bytes. Bounded by those bytes; the least recently used is dropped first.
+ * The JSON of resolved markets, which is long and never changes: each is written once and kept as
+ * bytes. Bounded in bytes; the least recently used is dropped first.
  */
 import type { MarketParts } from './market.js';
 

@@ -1,10 +1,9 @@
 /**
- * A market as JSON of the API. It is written by two threads, and so belongs to neither: the trading
- * thread writes what its engine has; the follower's thread writes markets with a price history,
- * which are long.
+ * A market as JSON of the API. The trading thread writes what its engine has; the follower's thread
+ * writes the long ones, with price histories.
  *
- * Always holds: amounts are exact decimals, and the JSON of one state is the same to the byte in
- * both threads.
+ * Always holds: amounts are exact decimals, and both threads write the same bytes for the same
+ * state.
  */
 import { MICROS_PER_SET } from '../../engine/interface/limits.js';
 import {
@@ -38,8 +37,8 @@ export function upHalfTicks(market: MarketView): number {
 }
 
 /**
- * The JSON of a market without the two values that change with every command: the asset's price and
- * the sequence. As strings or as bytes.
+ * The JSON of a market, as strings or bytes, without the two values that change with every command:
+ * the asset's price and the sequence.
  */
 export interface MarketParts<Part> {
   asset: number;
@@ -97,8 +96,8 @@ export interface ListFrame {
 }
 
 /**
- * The JSON of markets, separated by commas, in a buffer of its own, which a message can move to
- * another thread.
+ * The JSON of markets, separated by commas, in its own buffer, which a message can move to another
+ * thread.
  * @param assetPricesMicros by asset, as of the frame's sequence.
  */
 export function marketListBytes(

@@ -2,17 +2,16 @@
  * Integers and texts as bytes: a buffer that grows as it is written, and a cursor that reads it
  * back.
  *
- * Always holds: a value that was written reads back identical, bit for bit. A value that cannot is
- * refused (RangeError) when it is written, and bytes that no writer makes are refused ({@link
- * MalformedBytes}) when they are read.
+ * Always holds: a value reads back identical, bit for bit, or is refused (RangeError) when it is
+ * written. Bytes that no writer makes are refused ({@link MalformedBytes}) when they are read.
  *
- * integer  0 to 2^53 - 1 in 1 to 8 bytes, seven bits each, the lowest first; the high bit is set if
- *          more bytes follow. Only the shortest form is valid. signed   -(2^53 - 1) to 2^53 - 1.
- *          The first byte has the lowest six bits of the magnitude, then the sign bit (1:
- *          negative); its high bit is set if the rest of the magnitude follows, as an integer. time
- *          six bytes, little-endian (milliseconds since the epoch, up to the year 10889). text
- *          its length in bytes (an integer), then UTF-8. A text with half a surrogate pair has no
- *          UTF-8.
+ *   integer  0 to 2^53 - 1 in 1 to 8 bytes, seven bits each, the lowest first; the high bit is set
+ *            if more bytes follow. Only the shortest form is valid.
+ *   signed   -(2^53 - 1) to 2^53 - 1. The first byte has the lowest six bits of the magnitude, then
+ *            the sign bit (1: negative); its high bit is set if the rest of the magnitude follows,
+ *            as an integer.
+ *   time     six bytes, little-endian (milliseconds since the epoch, up to the year 10889).
+ *   text     its length in bytes (an integer), then UTF-8, which half a surrogate pair does not have.
  */
 
 /** The longest text, in bytes: far above what the engine accepts. */

@@ -8,9 +8,8 @@ export const FILE_MODE = 0o600;
 const ROOM_PIECE_BYTES = 1024 * 1024;
 
 /**
- * Creates the folder and its missing parents, durably; an existing folder keeps its mode. Not with
- * mkdir's own recursion, which never ends in a folder like /proc, which exists and accepts no
- * entries.
+ * Creates the folder and its missing parents, durably; an existing folder keeps its mode. mkdir's
+ * own recursion never ends in a folder like /proc, which accepts no entries.
  */
 export async function createPrivateFolder(folder: string): Promise<void> {
   const missing: string[] = [];
@@ -62,8 +61,7 @@ export function proveRoom(folder: string, bytes: number): void {
 
 /**
  * Creates an empty file if there is none. An existing file is not opened: closing a file releases
- * the locks that SQLite holds on it in this process (POSIX), so a file that SQLite has open must
- * not be opened by other means.
+ * the locks that SQLite holds on it in this process (POSIX).
  */
 export async function createPrivateFile(path: string): Promise<void> {
   try {

@@ -1,14 +1,12 @@
 /**
  * What each result code of SQLite means for a file that is being read.
  *
- * - `unavailable`: the file cannot be read now. Nothing is known to be wrong with its contents, so
- *   the read is retried.
+ * - `unavailable`: the file cannot be read now. Its contents may be fine, so the read is retried.
  * - `wrong`: the contents are not what was written, or not what this program expects.
  * - `misuse`: this program has called SQLite in a way that it does not allow: a bug.
  *
- * Always holds: every result code of SQLite is listed (https://www.sqlite.org/rescode.html); an
- * unknown one is `misuse`. sqlite3 returns primary codes; the low byte of an extended code is its
- * primary code.
+ * Always holds: every code of SQLite is listed (https://www.sqlite.org/rescode.html); an unknown
+ * one is `misuse`. sqlite3 returns primary codes, which are the low byte of extended codes.
  */
 export type FileProblem = 'unavailable' | 'wrong' | 'misuse';
 

@@ -1,9 +1,9 @@
 /**
- * The sqlite3 package with promises in place of callbacks. Its work runs on libuv's thread pool;
- * calls on one connection run in order.
+ * The sqlite3 package with promises instead of callbacks. Calls on one connection run in order, on
+ * libuv's thread pool.
  *
- * Always holds: the statement of a query is finalized when its promise settles. An open read would
- * prevent the write-ahead log from being reused, and the log would grow without bound.
+ * Always holds: a query's statement is finalized when its promise settles. An open read would keep
+ * the write-ahead log from being reused, and it would grow without bound.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import sqlite3 from 'sqlite3';
@@ -30,9 +30,8 @@ const READ_ATTEMPTS_MAX = 50;
 const READ_RETRY_MS = 10;
 
 /**
- * All rows of one query. A reader that may not write to the index of the write-ahead log, and reads
- * it just while a writer changes it, gets READONLY, as if the index had to be recovered
- * (walIndexReadHdr in SQLite's wal.c). A retry succeeds.
+ * All rows of one query. A reader that may not write to the index of the write-ahead log gets
+ * READONLY when a writer is just changing it (walIndexReadHdr in SQLite's wal.c); a retry succeeds.
  */
 export async function query<Row>(
   database: sqlite3.Database,

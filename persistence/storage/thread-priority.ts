@@ -1,7 +1,6 @@
 /**
- * Lower priorities for background threads, so that the trading thread has a core where cores are
- * scarce. On Linux each thread has its own priority and inherits that of the thread that started
- * it.
+ * Lower priorities for background threads, to leave the cores to the trading thread. On Linux each
+ * thread has its own priority, and inherits that of the thread that started it.
  */
 import { getPriority, setPriority } from 'node:os';
 
