@@ -6,7 +6,7 @@
 import type { Engine } from '../../../engine/engine.js';
 import { type MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
-import { lotsText, resolutionName, statusName } from '../../../engine/interface/notation.js';
+import { resolutionName, statusName } from '../../../engine/interface/notation.js';
 import {
   ExitStatus,
   type Invocation,
@@ -15,11 +15,20 @@ import {
   replayJournal,
   type Visitor,
 } from '../input/replay-journal.js';
+import {
+  COUNT,
+  type Columns,
+  cellText,
+  columnsInText,
+  DOLLARS,
+  rowObjects,
+  rowsText,
+  SHARES,
+} from '../output/columns.js';
 import { marketName, type Names } from '../output/command-json.js';
 import { dollarsText } from '../output/command-text.js';
 import { bookFinding, type Finding, findingText } from '../output/findings.js';
-import { dollars, type JsonValue, shares, timeText } from '../output/json-values.js';
-import { tableText } from '../output/output.js';
+import { dollars, type JsonValue, timeText } from '../output/json-values.js';
 import { fundsObject, fundsText } from '../output/state.js';
 import { Books, type MarketBook } from '../proofs/books.js';
 
@@ -94,47 +103,21 @@ function auditObject({ engine, batches, visitor: auditor }: Replayed<Auditor>): 
     fullChecks: auditor.fullChecks,
     funds: fundsObject(engine.funds()),
     treasury: dollars(engine.funds().treasuryMicros),
-    markets: inOrder(auditor).map((book) => bookObject(book, engine)),
+    markets: rowObjects(COLUMNS, inOrder(auditor), engine),
     findings: auditor.findings.map((finding) => ({ ...finding })),
-  };
-}
-
-function bookObject(book: MarketBook, names: Names): JsonValue {
-  return {
-    marketId: marketName(book.marketId, names),
-    status: statusText(book),
-    resolution: resolutionName(book.resolution),
-    startPrice: dollars(book.startPriceMicros),
-    endPrice: isPriced(book) ? dollars(book.endPriceMicros) : null,
-    trades: book.trades,
-    volume: dollars(book.volumeMicros),
-    fees: dollars(book.feesMicros),
-    feesShared: book.feesShared,
-    vault: dollars(book.vaultMicros),
-    referrers: dollars(book.referrersMicros),
-    treasury: dollars(book.treasuryMicros),
-    refunded: dollars(book.refundedMicros),
-    sets: shares(book.setLots),
-    mostSets: shares(book.mostSetLots),
-    claimed: dollars(book.claimedMicros),
-    automatic: dollars(book.automaticMicros),
-    unpaid: dollars(unpaidMicros(book)),
-    collateral: dollars(book.collateralMicros),
   };
 }
 
 function auditText(replayed: Replayed<Auditor>, limit: number): string {
   const { engine, batches, visitor: auditor } = replayed;
-  const books = inOrder(auditor);
-  const sums = SUMS.map(([head]) => `>${head}`);
-  const heads = ['market', 'status', 'result', '>start price', '>end price', ...sums];
-  const rows = books.map((book) => bookRow(book, engine));
-  if (rows.length > 1) rows.unshift(totalRow(books));
+  const rows = inOrder(auditor);
+  const title = `Markets (${rows.length}), newest first`;
+  const first = rows.length > 1 ? [totalRow(rows, engine)] : [];
   const isGood = auditor.findings.length === 0;
   return [
     `Audit up to sequence ${engine.sequence}, ${timeText(engine.nowMs)}, digest ${engine.digest()}\n\n`,
     fundsText(engine.funds()),
-    `\n${tableText({ title: `Markets (${books.length}), newest first`, heads, rows, limit })}\n`,
+    `\n${rowsText(COLUMNS, { title, rows, names: engine, limit, first })}\n`,
     `Profit of the exchange (its treasury): ${dollarsText(engine.funds().treasuryMicros)}\n`,
     isGood
       ? `After each of ${batches} batches, money was conserved and every market was covered. The engine's full check found nothing (runs: ${auditor.fullChecks}).\n`
@@ -142,41 +125,39 @@ function auditText(replayed: Replayed<Auditor>, limit: number): string {
   ].join('');
 }
 
-function bookRow(book: MarketBook, names: Names): string[] {
-  return [
-    marketName(book.marketId, names),
-    statusText(book),
-    resolutionName(book.resolution) ?? '-',
-    dollarsText(book.startPriceMicros),
-    isPriced(book) ? dollarsText(book.endPriceMicros) : '-',
-    ...SUMS.map(([, of, text]) => text(of(book))),
-  ];
-}
-
-function totalRow(books: MarketBook[]): string[] {
-  const sum = (of: (book: MarketBook) => number) =>
-    books.reduce((total, book) => total + of(book), 0);
-  return ['all', '', '', '', '', ...SUMS.map(([, of, text]) => text(sum(of)))];
-}
-
-/** The columns of the table of markets that have a total. */
-const SUMS: readonly [
-  head: string,
-  of: (book: MarketBook) => number,
-  text: (sum: number) => string,
-][] = [
-  ['trades', (book) => book.trades, String],
-  ['volume', (book) => book.volumeMicros, dollarsText],
-  ['fees', (book) => book.feesMicros, dollarsText],
-  ['vault', (book) => book.vaultMicros, dollarsText],
-  ['referrers', (book) => book.referrersMicros, dollarsText],
-  ['treasury', (book) => book.treasuryMicros, dollarsText],
-  ['refunded', (book) => book.refundedMicros, dollarsText],
-  ['sets', (book) => book.setLots, lotsText],
-  ['claimed', (book) => book.claimedMicros, dollarsText],
-  ['automatic', (book) => book.automaticMicros, dollarsText],
-  ['unpaid', unpaidMicros, dollarsText],
+const IDENTITY: Columns<MarketBook> = [
+  ['marketId', 'market', (book, names) => marketName(book.marketId, names)],
+  ['status', 'status', statusText],
+  ['resolution', 'result', (book) => resolutionName(book.resolution)],
+  ['startPrice', 'start price', (book) => book.startPriceMicros, DOLLARS],
+  ['endPrice', 'end price', (book) => (isPriced(book) ? book.endPriceMicros : null), DOLLARS],
 ];
+/** Those in the table have a total. */
+const SUMS: Columns<MarketBook> = [
+  ['trades', 'trades', (book) => book.trades, COUNT],
+  ['volume', 'volume', (book) => book.volumeMicros, DOLLARS],
+  ['fees', 'fees', (book) => book.feesMicros, DOLLARS],
+  ['feesShared', null, (book) => book.feesShared],
+  ['vault', 'vault', (book) => book.vaultMicros, DOLLARS],
+  ['referrers', 'referrers', (book) => book.referrersMicros, DOLLARS],
+  ['treasury', 'treasury', (book) => book.treasuryMicros, DOLLARS],
+  ['refunded', 'refunded', (book) => book.refundedMicros, DOLLARS],
+  ['sets', 'sets', (book) => book.setLots, SHARES],
+  ['mostSets', null, (book) => book.mostSetLots, SHARES],
+  ['claimed', 'claimed', (book) => book.claimedMicros, DOLLARS],
+  ['automatic', 'automatic', (book) => book.automaticMicros, DOLLARS],
+  ['unpaid', 'unpaid', unpaidMicros, DOLLARS],
+  ['collateral', null, (book) => book.collateralMicros, DOLLARS],
+];
+const COLUMNS: Columns<MarketBook> = [...IDENTITY, ...SUMS];
+
+function totalRow(books: readonly MarketBook[], names: Names): string[] {
+  const sums = columnsInText(SUMS).map(([, , of, form]) => {
+    const sum = books.reduce((total, book) => total + Number(of(book, names)), 0);
+    return cellText(sum, form);
+  });
+  return ['all', ...IDENTITY.slice(1).map(() => ''), ...sums];
+}
 
 function isPriced({ resolution }: MarketBook): boolean {
   return resolution === Resolution.UP || resolution === Resolution.DOWN;
