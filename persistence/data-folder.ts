@@ -13,7 +13,8 @@ import { Engine } from '../engine/engine.js';
 import { type FolderLock, hasLock, lockFolder } from './journal/folder-lock.js';
 import { JOURNAL_FILE } from './journal/format.js';
 import { type Durability, type FoundJournal, Journal } from './journal/journal.js';
-import { openReadOnlyJournal } from './journal/read-only.js';
+import { readJournal } from './journal/read-only.js';
+import type { JournalReader } from './journal/reader.js';
 import { judgeFolder } from './judgement.js';
 import { type RecoveryLog, recoverFromSnapshot } from './recovery.js';
 import { createPrivateFolder, syncPath } from './storage/files.js';
@@ -85,12 +86,8 @@ export class DataFolder {
   async recover(options: { log: RecoveryLog; elapsedMs: () => number }): Promise<Engine> {
     if (this.found.isNew) return new Engine();
     const { folder } = this.options;
-    const { reader } = await openReadOnlyJournal(folder);
-    try {
-      return (await recoverFromSnapshot({ ...options, folder, reader })).engine;
-    } finally {
-      await reader.close();
-    }
+    const recover = (reader: JournalReader) => recoverFromSnapshot({ ...options, folder, reader });
+    return (await readJournal(folder, recover)).engine;
   }
 
   /** Opens the journal, which holds the lock from now on. Called once. */

@@ -13,7 +13,7 @@
  *
  * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
  */
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { existsSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { HISTORY_FILE } from './history/format.js';
 import { HistoryDamage } from './history/rows.js';
@@ -22,9 +22,10 @@ import { JournalError, PUT_BACK, unreadable } from './journal/errors.js';
 import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from './journal/format.js';
 import { type MarkState, readMark } from './journal/head-mark.js';
 import type { FoundJournal } from './journal/journal.js';
-import { FolderDisturbed, openReadOnly, openReadOnlyJournal } from './journal/read-only.js';
+import { openReadOnly, readJournal } from './journal/read-only.js';
 import { listSnapshots, type SnapshotName } from './snapshot/folder.js';
 import { aheadOfJournal, isUndamaged } from './snapshot/load.js';
+import { withFile } from './storage/files.js';
 import { closeDatabase, query } from './storage/sqlite.js';
 
 export interface JudgementOptions {
@@ -63,26 +64,15 @@ export async function judgeFolder(
   // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this
   // process.
   const writeVersion = writeVersionOf(join(folder, JOURNAL_FILE));
-  const { reader, wasDisturbed } = await openReadOnlyJournal(folder);
-  try {
+  return readJournal(folder, async (reader) => {
     const end = await reader.provenEnd();
     await reader.checkStructure(end.sequence);
     if (writeVersion > WRITE_VERSION_MAX)
       throw notWritable(join(folder, JOURNAL_FILE), end.sequence);
     checkDerivedFiles(derived, end.sequence);
-    return {
-      isNew: false,
-      end,
-      notice: noticeOf(folder, reader.markState, end, options.acceptMissingMark),
-    };
-  } catch (error) {
-    if (error instanceof JournalError && wasDisturbed()) {
-      throw new FolderDisturbed(`an exchange was started on ${folder} meanwhile: run this again`);
-    }
-    throw error;
-  } finally {
-    await reader.close();
-  }
+    const notice = noticeOf(folder, reader.markState, end, options.acceptMissingMark);
+    return { isNew: false, end, notice };
+  });
 }
 
 /**
@@ -184,12 +174,7 @@ const WRITE_VERSION_MAX = 2;
 
 function writeVersionOf(path: string): number {
   const byte = Buffer.alloc(1);
-  const file = openSync(path, 'r');
-  try {
-    readSync(file, byte, 0, 1, WRITE_VERSION_AT);
-  } finally {
-    closeSync(file);
-  }
+  withFile(path, 'r', (file) => readSync(file, byte, 0, 1, WRITE_VERSION_AT));
   return byte[0]!;
 }
 

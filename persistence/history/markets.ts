@@ -6,6 +6,7 @@
  * market without a book or a trade. A market that opens late, with the first price to arrive, has
  * its first point then.
  */
+import type { Engine } from '../../engine/engine.js';
 import {
   assetOfMarket,
   MarketStatus,
@@ -16,13 +17,15 @@ import {
   WINDOW_MS,
 } from '../../engine/interface/domain.js';
 import { EventSlot } from '../../engine/interface/events.js';
-import type { MarketView } from '../../engine/interface/views.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
 import { EVEN_HALF_TICKS, upHalfTicks } from '../market-json/market.js';
 import { checksumOf, MARKET, type RowOf } from './format.js';
 import { RecordBuffer } from './records.js';
 
 const MARK_MS = 5_000;
+
+/** The values of a row under its checksum. */
+const ROW = [MARKET.key, ...MARKET.columns, 'sequence'] as const;
 
 const Shared = EventSlot.feesShared;
 const Resolved = EventSlot.marketResolved;
@@ -72,25 +75,7 @@ export class MarketHistory {
   }
 
   writeRow(records: RecordBuffer): void {
-    const row = [
-      this.marketId,
-      this.previousId,
-      this.status,
-      this.resolution,
-      this.openedAtMs,
-      this.startPriceMicros,
-      this.endPriceMicros,
-      this.resolvedAtMs,
-      this.volumeMicros,
-      this.openInterestLots,
-      this.lastTradeTicks,
-      this.tradeCount,
-      this.vaultMicros,
-      this.referrersMicros,
-      this.treasuryMicros,
-      this.isClosed,
-      this.sequence,
-    ];
+    const row = ROW.map((name) => this[name]);
     for (const value of row) records.put(value);
     records.put(checksumOf(MARKET.tag, row));
   }
@@ -108,13 +93,10 @@ export class MarketHistory {
 }
 
 /** The part of the engine that is read. */
-export interface MarketsEngine {
-  readonly sequence: number;
-  readonly nowMs: number;
-  readonly assetCount: number;
-  assetPriceMicros(asset: number): number | null;
-  market(marketId: number): MarketView | null;
-}
+export type MarketsEngine = Pick<
+  Engine,
+  'sequence' | 'nowMs' | 'assetCount' | 'assetPriceMicros' | 'market'
+>;
 
 export interface MarketsState {
   /** Markets that the engine still has, oldest first. */
@@ -207,13 +189,8 @@ export class Markets {
     this.active.add(market);
     this.openedIds.push(marketId);
     this.change(marketId);
-    if (isLate)
-      this.addPoint(
-        market,
-        market.openedAtMs,
-        EVEN_HALF_TICKS,
-        engine.assetPriceMicros(asset) ?? 0,
-      );
+    const priceMicros = engine.assetPriceMicros(asset) ?? 0;
+    if (isLate) this.addPoint(market, market.openedAtMs, EVEN_HALF_TICKS, priceMicros);
     else this.addPoints(market, startsAtMs, engine.nowMs, EVEN_HALF_TICKS);
   }
 

@@ -21,21 +21,19 @@ import {
 /** Damage to history.db. Nothing is lost: the history is rebuilt from the journal. */
 export class HistoryDamage extends Error {
   override name = 'HistoryDamage';
-  readonly table: string;
-  /** The row or entry, as far as it is known, such as `userId 7, ordinal 12`. */
-  readonly row: string;
-  readonly problem: string;
 
-  constructor(table: string, row: string, problem: string, cause?: unknown) {
-    super(
-      `history.db, table ${table}, ${row}: ${problem}`,
-      cause === undefined ? undefined : { cause },
-    );
-    this.table = table;
-    this.row = row;
-    this.problem = problem;
+  /** @param row or entry, as far as it is known, such as `userId 7, ordinal 12`. */
+  constructor(
+    readonly table: string,
+    readonly row: string,
+    readonly problem: string,
+    cause?: unknown,
+  ) {
+    super(`history.db, table ${table}, ${row}: ${problem}`, { cause });
   }
 }
+
+const CHANGED = 'the row is not what was written';
 
 /** An error of SQLite that shows damage, as HistoryDamage; any other error unchanged. */
 export function asDamage(error: unknown): unknown {
@@ -54,12 +52,8 @@ export function checkRow<Layout extends TableLayout>(layout: Layout, row: RowOf<
   const checksum = values.pop();
   // A damaged file may give fractions, texts and blobs, which the checksum ignores.
   if (values.every(Number.isSafeInteger) && checksumOf(layout.tag, values) === checksum) return;
-  const { name, key } = layout;
-  throw new HistoryDamage(
-    name,
-    `${key} ${row[key as Layout['key']]}`,
-    'the row is not what was written',
-  );
+  const place = `${layout.key} ${row[layout.key as Layout['key']]}`;
+  throw new HistoryDamage(layout.name, place, CHANGED);
 }
 
 export interface PricesRow {
@@ -75,11 +69,7 @@ export function pointsOf(row: PricesRow): Float64Array<ArrayBuffer> {
   const isWhole = bytes.length % Float64Array.BYTES_PER_ELEMENT === 0;
   const points = isWhole ? new Float64Array(new Uint8Array(bytes).buffer) : null;
   if (points !== null && pricesChecksum(marketId, points, sequence) === checksum) return points;
-  throw new HistoryDamage(
-    'marketPrices',
-    `marketId ${marketId}`,
-    'the row is not what was written',
-  );
+  throw new HistoryDamage('marketPrices', `marketId ${marketId}`, CHANGED);
 }
 
 export interface RunRow {
@@ -134,16 +124,11 @@ export function readRun<Layout extends ListLayout>(layout: Layout, row: RunRow):
 }
 
 /** The types are checked first, as in {@link checkRow}. */
-function isWritten(
-  { tag }: ListLayout,
-  { id, firstOrdinal, count, checksum, entries }: RunRow,
-): boolean {
-  const numbers = [id, firstOrdinal, count];
-  return (
-    numbers.every(Number.isSafeInteger) &&
-    Buffer.isBuffer(entries) &&
-    runChecksum(tag, numbers, entries) === checksum
-  );
+function isWritten({ tag }: ListLayout, row: RunRow): boolean {
+  const { entries, checksum } = row;
+  const numbers = [row.id, row.firstOrdinal, row.count];
+  const isTyped = numbers.every(Number.isSafeInteger) && Buffer.isBuffer(entries);
+  return isTyped && runChecksum(tag, numbers, entries) === checksum;
 }
 
 function entriesOf<Layout extends ListLayout>(layout: Layout, row: RunRow): EntryOf<Layout>[] {

@@ -11,6 +11,7 @@ import sqlite3 from 'sqlite3';
 import { GENESIS } from '../journal/format.js';
 import { createPrivateFile } from '../storage/files.js';
 import {
+  called,
   closeDatabase,
   execute,
   finalize,
@@ -100,12 +101,8 @@ export class HistoryStore {
       for (const layout of LISTS)
         inserts[layout.name] = await prepare(database, insertRuns(layout));
       const replaceMarkets = await prepare(database, replaceRows(MARKET));
-      return new HistoryStore(
-        database,
-        inserts as Record<ListName, sqlite3.Statement>,
-        replaceMarkets,
-        progress,
-      );
+      const all = inserts as Record<ListName, sqlite3.Statement>;
+      return new HistoryStore(database, all, replaceMarkets, progress);
     } catch (error) {
       await closeDatabase(database);
       throw asDamage(error);
@@ -125,23 +122,19 @@ export class HistoryStore {
   /** Writes the changes made by the journal batches up to `end`, in one transaction. */
   async commit(changes: HistoryChanges, end: { sequence: number; hash: Buffer }): Promise<void> {
     const { database, inserts } = this;
-    const progress = this.after(changes, end);
+    const progress = { sequence: end.sequence, hash: end.hash, counts: this.countsAfter(changes) };
     try {
       await execute(database, 'BEGIN IMMEDIATE');
       for (const { name } of LISTS) {
         for (const { records, entries } of changes.lists[name].pieces)
-          await run(inserts[name], [records, entries]);
+          await called((done) => inserts[name].run([records, entries], done));
       }
-      if (changes.markets.length > 0) await run(this.replaceMarkets, [changes.markets]);
+      if (changes.markets.length > 0)
+        await called((done) => this.replaceMarkets.run([changes.markets], done));
       for (const { marketId, points, sequence } of changes.prices) {
         const bytes = Buffer.from(points.buffer, points.byteOffset, points.byteLength);
-        const checksum = pricesChecksum(marketId, points, sequence);
-        await query(database, 'REPLACE INTO marketPrices VALUES (?, ?, ?, ?)', [
-          marketId,
-          bytes,
-          sequence,
-          checksum,
-        ]);
+        const row = [marketId, bytes, sequence, pricesChecksum(marketId, points, sequence)];
+        await query(database, 'REPLACE INTO marketPrices VALUES (?, ?, ?, ?)', row);
       }
       await writeProgress(database, progress);
       await execute(database, 'COMMIT');
@@ -170,13 +163,10 @@ export class HistoryStore {
     await closeDatabase(this.database);
   }
 
-  private after(
-    { lists, openedIds }: HistoryChanges,
-    { sequence, hash }: { sequence: number; hash: Buffer },
-  ): Progress {
+  private countsAfter({ lists, openedIds }: HistoryChanges): Progress['counts'] {
     const old = this.progressNow.counts;
     const added = (name: CountedName) => (name === 'market' ? openedIds.length : lists[name].count);
-    return { sequence, hash, counts: countsOf((name) => old[name] + added(name)) };
+    return countsOf((name) => old[name] + added(name));
   }
 }
 
@@ -197,12 +187,8 @@ async function isEmpty(database: sqlite3.Database): Promise<boolean> {
 
 async function createTables(database: sqlite3.Database): Promise<void> {
   await execute(database, 'BEGIN');
-  await execute(
-    database,
-    `PRAGMA application_id = ${HISTORY_APPLICATION_ID};
-    PRAGMA user_version = ${HISTORY_VERSION};
-    ${SCHEMA.join(';')}`,
-  );
+  await execute(database, `PRAGMA application_id = ${HISTORY_APPLICATION_ID}`);
+  await execute(database, `PRAGMA user_version = ${HISTORY_VERSION}; ${SCHEMA.join(';')}`);
   const counts = countsOf(() => 0);
   await writeProgress(database, { sequence: 0, hash: GENESIS.hash, counts });
   await execute(database, 'COMMIT');
@@ -211,21 +197,15 @@ async function createTables(database: sqlite3.Database): Promise<void> {
 async function checkFormat(database: sqlite3.Database): Promise<void> {
   const [application] = await query<{ application_id: number }>(database, 'PRAGMA application_id');
   const [version] = await query<{ user_version: number }>(database, 'PRAGMA user_version');
-  const schema = await query<{ sql: string }>(
-    database,
-    'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL',
-  );
+  const texts = 'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL';
+  const schema = await query<{ sql: string }>(database, texts);
   const isOurs =
     application?.application_id === HISTORY_APPLICATION_ID &&
     version?.user_version === HISTORY_VERSION &&
     schema.length === SCHEMA.length &&
     schema.every(({ sql }, i) => sql === SCHEMA[i]);
-  if (!isOurs)
-    throw new HistoryDamage(
-      'sqlite_schema',
-      'all rows',
-      'the tables are not those of this version',
-    );
+  const other = 'the tables are not those of this version';
+  if (!isOurs) throw new HistoryDamage('sqlite_schema', 'all rows', other);
   const problems = await query<{ quick_check: string }>(database, 'PRAGMA quick_check(1)');
   const problem = problems[0]?.quick_check;
   if (problem !== 'ok')
@@ -248,14 +228,9 @@ export async function readProgress(database: sqlite3.Database): Promise<Progress
 
 async function writeProgress(database: sqlite3.Database, progress: Progress): Promise<void> {
   const counts = COUNTED.map(({ name }) => progress.counts[name]);
-  const marks = Array.from({ length: counts.length + 4 }, () => '?').join(', ');
-  await query(database, `REPLACE INTO progress VALUES (${marks})`, [
-    1,
-    progress.sequence,
-    progress.hash,
-    ...counts,
-    progressChecksum(progress),
-  ]);
+  const row = [1, progress.sequence, progress.hash, ...counts, progressChecksum(progress)];
+  const marks = row.map(() => '?').join(', ');
+  await query(database, `REPLACE INTO progress VALUES (${marks})`, row);
 }
 
 function countsOf(count: (name: CountedName) => number): Record<CountedName, number> {
@@ -267,12 +242,4 @@ function countsOf(count: (name: CountedName) => number): Record<CountedName, num
 
 function progressChecksum({ sequence, hash, counts }: Progress): number {
   return checksumOf(PROGRESS_TAG, [sequence, ...hash, ...COUNTED.map(({ name }) => counts[name])]);
-}
-
-function run(statement: sqlite3.Statement, parameters: readonly Buffer[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    statement.run(parameters, (error: Error | null) =>
-      error === null ? resolve() : reject(error),
-    );
-  });
 }

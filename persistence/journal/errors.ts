@@ -12,16 +12,17 @@ export const PUT_BACK =
 /** The message is for the operator, and says what is wrong and what to do. */
 export class JournalError extends Error {
   override name = 'JournalError';
-  /**
-   * The first sequence that cannot be trusted: everything before it is proven. null when the error
-   * is not about the journal's contents (the folder is in use, the version differs, a commit
-   * failed).
-   */
-  readonly firstBadSequence: number | null;
 
-  constructor(message: string, firstBadSequence: number | null, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.firstBadSequence = firstBadSequence;
+  /**
+   * @param firstBadSequence the first sequence that cannot be trusted: everything before it is
+   *   proven. null when the error is not about the journal's contents (the folder is in use, say).
+   */
+  constructor(
+    message: string,
+    readonly firstBadSequence: number | null,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
   }
 }
 
@@ -49,12 +50,8 @@ export function unreadable(path: string, sequence: number, error: unknown): unkn
       return new JournalUnavailable(path, error as Error);
     case 'wrong':
     case 'misuse': {
-      const { message } = error as Error;
-      return new JournalError(
-        `${path} cannot be read at sequence ${sequence}: ${message}. ${PUT_BACK}`,
-        sequence,
-        error,
-      );
+      const what = `cannot be read at sequence ${sequence}: ${(error as Error).message}`;
+      return new JournalError(`${path} ${what}. ${PUT_BACK}`, sequence, error);
     }
   }
 }

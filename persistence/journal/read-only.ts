@@ -20,14 +20,11 @@
  * somebody did.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
-import { closeDatabase, execute, openDatabase } from '../storage/sqlite.js';
-import { unreadable } from './errors.js';
-import { HEAD_FILE, JOURNAL_FILE } from './format.js';
-import { readMark } from './head-mark.js';
-import { JournalReader } from './reader.js';
+import { execute, openDatabase } from '../storage/sqlite.js';
+import { JournalError } from './errors.js';
+import { type JournalReader, openReader } from './reader.js';
 
 const BUSY_TIMEOUT_MS = 5_000;
 
@@ -75,35 +72,26 @@ export class FolderDisturbed extends Error {
   override name = 'FolderDisturbed';
 }
 
-export interface ReadOnlyJournal {
-  readonly reader: JournalReader;
-  wasDisturbed(): boolean;
-}
-
 /**
- * A reader of the journal in a folder that must not be changed.
- * @throws JournalError when the file cannot be read as a journal of this version,
- *   JournalUnavailable when it cannot be read now.
+ * Reads the journal in a folder that must not be changed.
+ * @throws JournalError when it is not a valid journal of this version, JournalUnavailable when it
+ *   cannot be read now, FolderDisturbed when an exchange was started and what was read is not valid.
  */
-export async function openReadOnlyJournal(folder: string): Promise<ReadOnlyJournal> {
-  const path = join(folder, JOURNAL_FILE);
-  // Before the journal, so that a journal that is being written is never behind its mark.
-  const markState = readMark(join(folder, HEAD_FILE));
-  const { database, wasDisturbed } = await openOrRefuse(path);
-  const reader = new JournalReader(database, path, markState);
+export async function readJournal<Result>(
+  folder: string,
+  work: (reader: JournalReader) => Promise<Result>,
+): Promise<Result> {
+  const { reader, wasDisturbed } = await openReader(folder, openReadOnly);
   try {
-    await reader.checkFormat();
-    return { reader, wasDisturbed };
+    return await work(reader);
   } catch (error) {
-    await closeDatabase(database);
+    if (error instanceof JournalError && wasDisturbed()) {
+      throw new FolderDisturbed(
+        `an exchange was started on ${folder} meanwhile: run the command again`,
+      );
+    }
     throw error;
-  }
-}
-
-async function openOrRefuse(path: string): Promise<ReadOnlyDatabase> {
-  try {
-    return await openReadOnly(path);
-  } catch (error) {
-    throw unreadable(path, 1, error);
+  } finally {
+    await reader.close();
   }
 }

@@ -41,30 +41,31 @@ export interface JournalBatch extends BatchContent {
 /** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
 export async function openJournalReader(folder: string): Promise<JournalReader> {
   const path = join(folder, JOURNAL_FILE);
-  if (!isThere(path)) throw new JournalError(`there is no journal at ${path}`, null);
+  if (statSync(path, { throwIfNoEntry: false }) === undefined)
+    throw new JournalError(`there is no journal at ${path}`, null);
+  const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX;
+  const open = async () => ({ database: await openDatabase(path, mode) });
+  return (await openReader(folder, open)).reader;
+}
+
+/** Reads the journal on a connection that `open` makes. @throws as {@link openJournalReader}. */
+export async function openReader<Opened extends { database: sqlite3.Database }>(
+  folder: string,
+  open: (path: string) => Promise<Opened>,
+): Promise<Opened & { reader: JournalReader }> {
+  const path = join(folder, JOURNAL_FILE);
   // Before the journal, so that a journal that is being written is never behind its mark.
-  const mark = readMark(join(folder, HEAD_FILE));
-  const database = await openToRead(path);
-  const reader = new JournalReader(database, path, mark);
+  const markState = readMark(join(folder, HEAD_FILE));
+  const opened = await open(path).catch((error: unknown) => {
+    throw unreadable(path, 1, error);
+  });
+  const reader = new JournalReader(opened.database, path, markState);
   try {
     await reader.checkFormat();
-    return reader;
+    return { ...opened, reader };
   } catch (error) {
-    await closeDatabase(database);
+    await reader.close();
     throw error;
-  }
-}
-
-/** @throws the operating system's error when it cannot tell. */
-function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-async function openToRead(path: string): Promise<sqlite3.Database> {
-  try {
-    return await openDatabase(path, sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX);
-  } catch (error) {
-    throw unreadable(path, 1, error);
   }
 }
 
@@ -84,7 +85,7 @@ export class JournalReader {
     this.mark = markState.state === 'read' ? markState.mark : null;
   }
 
-  /** Called once, by {@link openJournalReader}. */
+  /** Called once, by {@link openReader}. */
   async checkFormat(): Promise<void> {
     try {
       const [application] = await this.query<{ application_id: number }>('PRAGMA application_id');

@@ -8,6 +8,7 @@
  * Always holds: a board is up to date when it answers. Before its first request it costs nothing;
  * then each user who changes is noted, and moved at the next request.
  */
+import type { Engine } from '../../engine/engine.js';
 import { dayOf, Metric, Period, weekOf } from '../../engine/state/user-statistics.js';
 import { type Ranked, RankedUsers } from './order.js';
 
@@ -15,12 +16,7 @@ export type MetricName = keyof typeof Metric;
 export type PeriodName = keyof typeof Period;
 
 /** The part of the engine that is read. */
-export interface RankedEngine {
-  readonly userCount: number;
-  readonly nowMs: number;
-  /** null: not listed. */
-  standing(userId: number, metric: Metric, period: Period): number | null;
-}
+type RankedEngine = Pick<Engine, 'userCount' | 'nowMs' | 'standing'>;
 
 /** The last entry of a page. */
 export type LeaderboardCursor = Ranked;

@@ -5,6 +5,7 @@
  */
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
+import { FolderDisturbed } from '../journal/read-only.js';
 import { audit } from './commands/audit.js';
 import { events } from './commands/events.js';
 import { explain } from './commands/explain.js';
@@ -74,23 +75,23 @@ export async function run(argv: readonly string[], streams: Streams): Promise<Ex
 function statusOf(error: unknown, output: Output): ExitStatus {
   if (error instanceof CommanderError)
     return error.exitCode === 0 ? ExitStatus.GOOD : ExitStatus.USAGE;
-  if (error instanceof UsageError) {
-    output.notice(`error: ${error.message}`);
-    return ExitStatus.USAGE;
-  }
   if (error instanceof JournalError) {
     output.notice(findingText(findingOf(error)));
     return ExitStatus.DAMAGE;
   }
-  if (error instanceof JournalUnavailable || isSystemError(error)) {
-    output.notice(`error: ${error.message}`);
-    return ExitStatus.USAGE;
-  }
-  throw error;
+  if (!isRefusal(error)) throw error;
+  output.notice(`error: ${error.message}`);
+  return ExitStatus.USAGE;
 }
 
-/** An error of the operating system, such as a missing permission or a full disk. */
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+const REFUSALS = [UsageError, JournalUnavailable, FolderDisturbed];
+
+/** The request cannot be carried out, or the operating system has refused it (a full disk, say). */
+function isRefusal(error: unknown): error is Error {
+  return REFUSALS.some((kind) => error instanceof kind) || isSystemError(error);
+}
+
+function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error;
 }
 

@@ -7,21 +7,12 @@
  * it runs on the trading thread.
  */
 import { createHash, type Hash } from 'node:crypto';
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { fstatSync, fsyncSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { StateWriter } from '../../engine/storage/archive.js';
 import type { JournalPosition } from '../journal/format.js';
-import { FILE_MODE } from '../storage/files.js';
+import { withFile } from '../storage/files.js';
 import {
   decodeSnapshotHeader,
   encodeSnapshotHeader,
@@ -74,7 +65,7 @@ export function writeSnapshot(path: string, content: SnapshotContent): void {
     writeWhole(temporary, content);
     readSnapshot(temporary);
     renameSync(temporary, path);
-    syncFolder(dirname(path));
+    withFile(dirname(path), 'r', fsyncSync);
   } catch (error) {
     removeUnfinished(path);
     throw error;
@@ -95,8 +86,7 @@ function temporaryPath(path: string): string {
  * @throws SnapshotError that says what is wrong with it.
  */
 export function readSnapshot(path: string): LoadedSnapshot {
-  const file = openSync(path, 'r');
-  try {
+  return withFile(path, 'r', (file) => {
     const fileBytes = fstatSync(file).size;
     const head = readExactly(file, Math.min(fileBytes, SNAPSHOT_HEADER_BYTES));
     const header = decodeSnapshotHeader(head, fileBytes);
@@ -106,23 +96,7 @@ export function readSnapshot(path: string): LoadedSnapshot {
       throw new SnapshotError('its checksum does not match: it is damaged');
     }
     return { header, engine: restore(header, state) };
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** The header alone, unchecked. */
-export function readSnapshotHeader(path: string): SnapshotHeader {
-  const file = openSync(path, 'r');
-  try {
-    const fileBytes = fstatSync(file).size;
-    return decodeSnapshotHeader(
-      readExactly(file, Math.min(fileBytes, SNAPSHOT_HEADER_BYTES)),
-      fileBytes,
-    );
-  } finally {
-    closeSync(file);
-  }
+  });
 }
 
 function restore(header: SnapshotHeader, state: Buffer): Engine {
@@ -130,9 +104,8 @@ function restore(header: SnapshotHeader, state: Buffer): Engine {
   try {
     engine = Engine.restore(state);
   } catch (error) {
-    throw new SnapshotError(`no engine can be restored from it: ${(error as Error).message}`, {
-      cause: error,
-    });
+    const what = `no engine can be restored from it: ${(error as Error).message}`;
+    throw new SnapshotError(what, { cause: error });
   }
   const { sequence, atMs, digest } = header;
   if (engine.sequence !== sequence || engine.nowMs !== atMs || engine.digest() !== digest) {
@@ -144,8 +117,7 @@ function restore(header: SnapshotHeader, state: Buffer): Engine {
 }
 
 function writeWhole(path: string, { header, pieces }: SnapshotContent): void {
-  const file = openSync(path, 'w', FILE_MODE);
-  try {
+  withFile(path, 'w', (file) => {
     const hash = createHash('sha256');
     for (const piece of [encodeSnapshotHeader(header), ...pieces]) {
       hash.update(piece);
@@ -153,9 +125,7 @@ function writeWhole(path: string, { header, pieces }: SnapshotContent): void {
     }
     writeExactly(file, hash.digest());
     fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  });
 }
 
 function writeExactly(file: number, bytes: Uint8Array): void {
@@ -177,15 +147,6 @@ function hashInPieces(hash: Hash, bytes: Buffer): Hash {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES)
     hash.update(bytes.subarray(at, at + PIECE_BYTES));
   return hash;
-}
-
-function syncFolder(folder: string): void {
-  const file = openSync(folder, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** Copies the bytes of an archive, which are valid only during the call, into large pieces. */

@@ -38,6 +38,20 @@ function unlessExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }
 
+/** Opens a file for `work`, and closes it afterwards. Flag w creates a private file. */
+export function withFile<Result>(
+  path: string,
+  flags: 'r' | 'w',
+  work: (file: number) => Result,
+): Result {
+  const file = openSync(path, flags, FILE_MODE);
+  try {
+    return work(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /**
  * Proves that `bytes` can be written to the folder, by writing them to a file and removing it. The
  * free space alone does not show it: quotas and limits of the process count too.
@@ -46,14 +60,11 @@ function unlessExisting(error: NodeJS.ErrnoException): void {
 export function proveRoom(folder: string, bytes: number): void {
   const path = join(folder, 'room.tmp');
   try {
-    const file = openSync(path, 'w', FILE_MODE);
-    try {
+    withFile(path, 'w', (file) => {
       const piece = Buffer.alloc(ROOM_PIECE_BYTES, 1);
       for (let at = 0; at < bytes; )
         at += writeSync(file, piece, 0, Math.min(piece.length, bytes - at));
-    } finally {
-      closeSync(file);
-    }
+    });
   } finally {
     rmSync(path, { force: true });
   }

@@ -8,21 +8,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import sqlite3 from 'sqlite3';
 
-/** @param mode sqlite3.OPEN_… flags. */
-export function openDatabase(path: string, mode: number): Promise<sqlite3.Database> {
+/** A promise of what `start` passes to its callback. */
+export function called<Value = void>(
+  start: (done: (error: Error | null, value?: Value) => void) => void,
+): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const database: sqlite3.Database = new sqlite3.Database(path, mode, (error) => {
-      if (error) reject(error);
-      else resolve(database);
-    });
+    start((error, value) => (error ? reject(error) : resolve(value as Value)));
   });
+}
+
+/** @param mode sqlite3.OPEN_… flags. */
+export async function openDatabase(path: string, mode: number): Promise<sqlite3.Database> {
+  let database: sqlite3.Database;
+  await called((done) => (database = new sqlite3.Database(path, mode, done)));
+  return database!;
 }
 
 /** Runs statements that return nothing. */
 export function execute(database: sqlite3.Database, sql: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    database.exec(sql, (error) => (error ? reject(error) : resolve()));
-  });
+  return called((done) => database.exec(sql, done));
 }
 
 /** Attempts of a read that is refused with READONLY, and the pause between them. */
@@ -40,7 +44,7 @@ export async function query<Row>(
 ): Promise<Row[]> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await queryOnce<Row>(database, sql, parameters);
+      return await called<Row[]>((done) => database.all<Row>(sql, parameters, done));
     } catch (error) {
       const isRefused = (error as { errno?: number }).errno === sqlite3.READONLY;
       if (!isRefused || attempt === READ_ATTEMPTS_MAX) throw error;
@@ -49,23 +53,10 @@ export async function query<Row>(
   }
 }
 
-function queryOnce<Row>(
-  database: sqlite3.Database,
-  sql: string,
-  parameters: readonly (number | string | Buffer)[],
-): Promise<Row[]> {
-  return new Promise((resolve, reject) => {
-    database.all<Row>(sql, parameters, (error, rows) => (error ? reject(error) : resolve(rows)));
-  });
-}
-
-export function prepare(database: sqlite3.Database, sql: string): Promise<sqlite3.Statement> {
-  return new Promise((resolve, reject) => {
-    const statement: sqlite3.Statement = database.prepare(sql, (error) => {
-      if (error) reject(error);
-      else resolve(statement);
-    });
-  });
+export async function prepare(database: sqlite3.Database, sql: string): Promise<sqlite3.Statement> {
+  let statement: sqlite3.Statement;
+  await called((done) => (statement = database.prepare(sql, done)));
+  return statement!;
 }
 
 export function finalize(statement: sqlite3.Statement): Promise<void> {
@@ -75,7 +66,5 @@ export function finalize(statement: sqlite3.Statement): Promise<void> {
 }
 
 export function closeDatabase(database: sqlite3.Database): Promise<void> {
-  return new Promise((resolve, reject) => {
-    database.close((error) => (error ? reject(error) : resolve()));
-  });
+  return called((done) => database.close(done));
 }

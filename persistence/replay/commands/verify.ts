@@ -8,9 +8,7 @@ import type { Command } from '../../../engine/interface/commands.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { JournalError } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
-import { FolderDisturbed } from '../../journal/read-only.js';
 import { judgeFolder, UnmarkedJournal } from '../../judgement.js';
-import { UsageError } from '../input/arguments.js';
 import {
   checkFolder,
   ExitStatus,
@@ -118,11 +116,7 @@ class Verification implements Visitor {
   private async judge(): Promise<void> {
     const { folder } = this.request;
     await checkFolder(folder);
-    try {
-      await judgeFolder(folder, { acceptMissingMark: false });
-    } catch (error) {
-      throw error instanceof FolderDisturbed ? new UsageError(error.message) : error;
-    }
+    await judgeFolder(folder, { acceptMissingMark: false });
   }
 
   private async replayAll(): Promise<void> {

@@ -11,7 +11,7 @@ import type { Command } from '../../../engine/interface/commands.js';
 import { JournalError } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
 import type { MarkState } from '../../journal/head-mark.js';
-import { openReadOnlyJournal } from '../../journal/read-only.js';
+import { readJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
 import { findJournal } from '../../judgement.js';
 import { Replay } from '../../recovery.js';
@@ -66,30 +66,25 @@ export interface Replayed<V extends Visitor = Visitor> {
 }
 
 /**
- * @throws JournalError that names the first damaged sequence, UsageError when there is no journal
- * or when an exchange was started while the tool read the folder.
+ * @throws JournalError that names the first damaged sequence, UsageError when there is no journal,
+ *   FolderDisturbed when an exchange was started while the tool read the folder.
  */
 export async function replayJournal<V extends Visitor>(
   request: ReplayRequest<V>,
 ): Promise<Replayed<V>> {
   const { folder, progress, visit } = request;
   await checkFolder(folder);
-  const { reader, wasDisturbed } = await openReadOnlyJournal(folder);
   try {
-    const end = await endOf(reader);
-    if (end !== null) progress.start(end.sequence);
-    const engine = new Engine();
-    const visitor = await visit(engine, end?.sequence ?? null);
-    const walked = await walk(reader, engine, visitor, progress);
-    return { ...walked, engine, visitor, markState: reader.markState };
-  } catch (error) {
-    if (error instanceof JournalError && wasDisturbed()) {
-      throw new UsageError(`an exchange was started on ${folder} meanwhile: run the command again`);
-    }
-    throw error;
+    return await readJournal(folder, async (reader) => {
+      const end = await endOf(reader);
+      if (end !== null) progress.start(end.sequence);
+      const engine = new Engine();
+      const visitor = await visit(engine, end?.sequence ?? null);
+      const walked = await walk(reader, engine, visitor, progress);
+      return { ...walked, engine, visitor, markState: reader.markState };
+    });
   } finally {
     progress.stop();
-    await reader.close();
   }
 }
 

@@ -17,7 +17,7 @@ import { HISTORY_FILE } from '../../history/format.js';
 import { emptyHistoryState, Projection } from '../../history/projection.js';
 import { HistoryStore, historyPath } from '../../history/store.js';
 import { GENESIS, type JournalPosition } from '../../journal/format.js';
-import { openReadOnly, type ReadOnlyDatabase } from '../../journal/read-only.js';
+import { FolderDisturbed, openReadOnly, type ReadOnlyDatabase } from '../../journal/read-only.js';
 import { closeDatabase, execute, query } from '../../storage/sqlite.js';
 import { UsageError } from '../input/arguments.js';
 import type { Finding } from '../output/findings.js';
@@ -95,7 +95,7 @@ export class HistoryComparison {
       if (position.sequence >= this.sequence) await this.compare(position);
     } catch (error) {
       if (this.history.wasDisturbed())
-        throw new UsageError('an exchange was started meanwhile: run the command again');
+        throw new FolderDisturbed('an exchange was started meanwhile: run the command again');
       this.isDone = true;
       this.findings.push(unreadable(error));
     }

@@ -3,12 +3,13 @@
  * at its sequence. The comparison includes the checksum and trusts nothing in the file.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { existsSync, readSync } from 'node:fs';
 import type { Engine } from '../../../engine/engine.js';
 import type { JournalPosition } from '../../journal/format.js';
 import { readSnapshot, takeSnapshot } from '../../snapshot/file.js';
 import { listSnapshots, type SnapshotName } from '../../snapshot/folder.js';
 import { encodeSnapshotHeader, SnapshotError } from '../../snapshot/format.js';
+import { withFile } from '../../storage/files.js';
 import type { Finding } from '../output/findings.js';
 
 export interface SnapshotVerdict {
@@ -112,21 +113,17 @@ function ownProblem({ path, sequence }: SnapshotName): string | null {
  * them.
  */
 function firstDifference(path: string, pieces: readonly Uint8Array[]): number | null {
-  const file = openSync(path, 'r');
-  try {
+  return withFile(path, 'r', (file) => {
     let at = 0;
     for (const piece of pieces) {
       const bytes = Buffer.alloc(piece.length);
-      const count = readUpTo(file, bytes);
-      const length = Math.min(count, piece.length);
+      const length = readUpTo(file, bytes);
       for (let i = 0; i < length; i++) if (bytes[i] !== piece[i]) return at + i;
       at += length;
       if (length < piece.length) return at;
     }
     return readUpTo(file, Buffer.alloc(1)) === 0 ? null : at;
-  } finally {
-    closeSync(file);
-  }
+  });
 }
 
 function readUpTo(file: number, bytes: Buffer): number {

@@ -24,12 +24,7 @@ import {
   recoverFromSnapshot,
   type SnapshotRecovery,
 } from '../../../persistence/recovery.js';
-import {
-  readSnapshot,
-  readSnapshotHeader,
-  takeSnapshot,
-  writeSnapshot,
-} from '../../../persistence/snapshot/file.js';
+import { readSnapshot, takeSnapshot, writeSnapshot } from '../../../persistence/snapshot/file.js';
 import {
   listSnapshots,
   prepareSnapshotFolder,
@@ -312,7 +307,7 @@ describe('the files', () => {
   it('says what it is in its header, and only its owner may read it', async () => {
     const { statSync } = await import('node:fs');
     const [newest] = listSnapshots(original);
-    const header = readSnapshotHeader(newest!.path);
+    const { header } = readSnapshot(newest!.path);
     expect(header.sequence).toBe(newest!.sequence);
     expect(header.atMs).toBe(commands[newest!.sequence - 1]!.atMs);
     expect(statSync(newest!.path).mode & 0o777).toBe(0o600);
