@@ -1,11 +1,10 @@
 /**
- * A data folder that this process alone holds: locked and judged, then recovered from, then written
- * to.
+ * A data folder that this process alone holds: locked, judged, recovered from, then written to.
  *
- * Always holds: nothing in the folder is changed before {@link DataFolder.openJournal}. The folder
- * is judged on connections that leave no trace, because closing a connection that can write folds
- * journal.db-wal into journal.db and drops a torn end. The one exception is a sync: what a killed
- * process wrote and did not sync is synced before it counts as committed.
+ * Always holds: nothing in the folder is changed before {@link DataFolder.openJournal}, except that
+ * what a killed process wrote is synced before it counts as committed. The judgement leaves no
+ * trace: closing a connection that can write would fold journal.db-wal into journal.db and drop a
+ * torn end.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,16 +24,14 @@ export interface DataFolderOptions {
   /** Default `full`. */
   durability?: Durability;
   /**
-   * Treat a journal without journal.head as complete. Default false: without journal.head nothing
-   * shows whether the end of the journal is missing, and a copy of journal.db made without
-   * journal.db-wal looks the same.
+   * Treat a journal without journal.head as complete. Default false: its end may be missing, as in
+   * a copy of journal.db made without journal.db-wal.
    */
   acceptMissingMark?: boolean;
 }
 
 /**
- * Opens the journal of a folder and holds the folder's lock until the journal is closed. Creates a
- * journal where there is none.
+ * Opens a folder's journal, or creates one; the lock is held until the journal is closed.
  * @throws JournalError when the folder is in use or refused; then nothing has been changed.
  */
 export async function openJournal(options: DataFolderOptions): Promise<Journal> {
@@ -80,8 +77,7 @@ export class DataFolder {
 
   /**
    * The engine at the end of the journal. Called before {@link openJournal}.
-   * @throws JournalError when the journal leads to another state than the exchange had that wrote
-   *   it.
+   * @throws JournalError when the journal does not lead to the state that the exchange had.
    */
   async recover(options: { log: RecoveryLog; elapsedMs: () => number }): Promise<Engine> {
     if (this.found.isNew) return new Engine();

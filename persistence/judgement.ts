@@ -1,15 +1,12 @@
 /**
- * The judgement of a data folder: whether an exchange may start on it. The start of an exchange and
- * `replay verify` both use this file, so they cannot disagree.
- *
- * An exchange may start on a folder when
+ * The judgement of a data folder: whether an exchange may start on it. `replay verify` uses it too,
+ * so the two cannot disagree. An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
- *   2. the journal is of this version, and the hash of every batch from the first to the last is
- *      right, whatever the snapshots cover;
+ *   2. the journal is of this version, and the hash of every batch is right, whatever snapshots cover;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
  *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
  *   5. journal.head can be read, or the operator has accepted that it cannot.
- * Whether the commands lead to the digests is checked by the replay that follows (recovery.ts).
+ * The replay that follows (recovery.ts) checks whether the commands lead to the digests.
  *
  * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
  */
@@ -48,15 +45,13 @@ interface DerivedFiles {
 
 /**
  * @throws JournalError that says what is wrong, from which sequence on, and what to do;
- *   FolderDisturbed when an exchange was started on the folder meanwhile, which cannot happen under
- *   the folder's lock.
+ *   FolderDisturbed when an exchange was started meanwhile (never under the folder's lock).
  */
 export async function judgeFolder(
   folder: string,
   options: JudgementOptions,
 ): Promise<FoundJournal> {
-  // Before the journal, so that a journal that is being written is never behind the files made from
-  // it.
+  // Before the journal, which a running exchange extends: so it is never behind these files.
   const derived = await derivedFilesOf(folder);
   if (!(await hasJournal(folder, derived, options))) {
     return { isNew: true, end: GENESIS, notice: 'a new journal was created' };
@@ -75,10 +70,7 @@ export async function judgeFolder(
   });
 }
 
-/**
- * Whether the folder has a journal; false: it has none, and nothing shows that it ever had one.
- * @throws JournalError when the journal is gone.
- */
+/** Whether the folder has a journal. @throws JournalError when it had one and it is gone. */
 export async function findJournal(folder: string): Promise<boolean> {
   return hasJournal(folder, await derivedFilesOf(folder), { acceptMissingMark: false });
 }

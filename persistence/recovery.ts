@@ -1,11 +1,9 @@
 /**
- * An engine fed by a journal: recovery after a stop, and the same for the follower and the replay
- * tool.
+ * An engine fed by a journal, for recovery after a stop, the follower and the replay tool.
  *
- * Always holds: after each batch the engine has the sequence and the digest that the exchange had
- * when it wrote the batch. Otherwise the journal or the program has changed since, and a {@link
- * JournalError} says where; the engine must then not be used any more. From a snapshot or from the
- * first command, the engine at the end of the journal is the same.
+ * Always holds: after each batch the engine has the sequence and the digest that the exchange had.
+ * Otherwise a {@link JournalError} says where they differ, and the engine must not be used any
+ * more. The engine at the end is the same from a snapshot and from the first command.
  */
 import type { Engine } from '../engine/engine.js';
 import type { Command } from '../engine/interface/commands.js';
@@ -54,10 +52,8 @@ export interface SnapshotRecovery {
 }
 
 /**
- * The engine at the end of the journal: from the newest usable snapshot, or else from the first
- * command.
- * @throws JournalError when the journal is damaged, or when an undamaged snapshot shows that
- *   commands are missing from it.
+ * The engine at the end of the journal, from the newest usable snapshot or the first command.
+ * @throws JournalError when the journal is damaged, or an undamaged snapshot is ahead of it.
  */
 export async function recoverFromSnapshot(options: {
   /** The data folder. */
@@ -100,8 +96,7 @@ export async function recoverFromSnapshot(options: {
 
 /**
  * Applies every batch of the journal that the engine has not seen.
- * @throws JournalError naming the first sequence that is missing, damaged or does not lead to the
- *   recorded digest.
+ * @throws JournalError naming the first sequence that is damaged or leads to another digest.
  */
 export async function recover(options: RecoveryOptions): Promise<RecoveryReport> {
   const { reader, engine, after = GENESIS, elapsedMs } = options;

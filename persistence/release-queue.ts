@@ -1,9 +1,8 @@
 /**
- * Replies, reads and stream messages that wait until their sequence is durable, in order of
- * sequence.
+ * Replies, reads and stream messages that wait until their sequence is durable.
  *
- * Always holds: targets of one sequence are released in the order in which they were added. The
- * queue is a ring buffer of two arrays that grow and are reused, so waiting allocates nothing.
+ * Always holds: targets are released by sequence, then in the order in which they were added. The
+ * queue is a ring of two arrays that grow and are reused, so waiting allocates nothing.
  */
 
 export interface ReleaseTarget {

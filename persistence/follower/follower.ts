@@ -1,12 +1,11 @@
 /**
- * The trading thread's side of the follower: a thread with an engine of its own, fed by the journal
- * alone. The follower checks that the journal leads to the state that the exchange had, writes
- * snapshots, and keeps the history and the leaderboards.
+ * The trading thread's side of the follower: a thread with its own engine, fed by the journal
+ * alone, which checks that the journal leads to the exchange's state, writes snapshots, and keeps
+ * the history and the leaderboards.
  *
- * Always holds: the trading thread never waits for the follower, and tells it only that something
- * was committed. If the journal disagrees with the exchange, `onDisagreement` is called, once. A
- * thread that fails (out of memory, say) is restarted, up to RESTARTS_MAX times within
- * RESTARTS_WITHIN_MS: it continues where it was.
+ * Always holds: the trading thread never waits for the follower. If the journal disagrees with the
+ * exchange, `onDisagreement` is called once. A thread that fails is restarted, at most RESTARTS_MAX
+ * times within RESTARTS_WITHIN_MS, and continues where it was.
  */
 import { Worker } from 'node:worker_threads';
 import { HistoryClient } from './history-client.js';
@@ -16,7 +15,7 @@ import { ProgressBoard } from './progress-board.js';
 
 const SNAPSHOT_EVERY_COMMANDS = 500_000;
 const SNAPSHOT_EVERY_MS = 300_000;
-/** How many times a failed thread is restarted, within what time, and after what pause. */
+/** The most restarts of a failed thread, within what time, and after what pause. */
 const RESTARTS_MAX = 5;
 const RESTARTS_WITHIN_MS = 600_000;
 const RESTART_AFTER_MS = 1_000;
@@ -116,10 +115,7 @@ export class Follower {
     };
   }
 
-  /**
-   * Ends the thread after the batch that it is applying, or at once while it loads a snapshot.
-   * Pending reads are answered `unavailable`.
-   */
+  /** Ends the thread after its current batch, or at once while it loads a snapshot. */
   async close(): Promise<void> {
     this.end('the exchange is closing');
     if (this.restart !== null) clearTimeout(this.restart);

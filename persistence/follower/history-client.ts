@@ -1,10 +1,8 @@
 /**
- * The trading thread's client of the history and the leaderboards. Nothing here blocks: a request
- * is a message to the follower's thread, and its answer a callback.
+ * The trading thread's client of the history and the leaderboards. Nothing here blocks.
  *
- * Always holds: an answer is never older than the requested sequence. When the follower is more
- * than 2 s behind, or an answer takes longer, the outcome is `unavailable`. Every request is
- * answered once.
+ * Always holds: each request is answered once, never as of an earlier sequence than it asked for.
+ * When the follower is more than 2 s behind, or takes longer, the outcome is `unavailable`.
  */
 import type {
   HistoryKind,
@@ -39,9 +37,8 @@ export class HistoryClient {
   constructor(private readonly link: HistoryLink) {}
 
   /**
-   * Sends a request. `done` is called once, possibly before this returns. The answer is true at a
-   * sequence of at least `minSequence`: the durable sequence when the request came, so that it
-   * includes all that the client was told.
+   * Sends a request. `done` is called once, possibly before this returns. `minSequence` is the
+   * durable sequence when the request came, so the answer includes all that the client was told.
    */
   read<Kind extends HistoryKind>(
     request: RequestOf<Kind>,

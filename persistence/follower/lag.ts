@@ -1,9 +1,6 @@
 /**
- * The follower's lag in time: how long the oldest commit that is not in the history has been
- * durable.
- *
- * Commits within 100 ms share a mark with the time of the first, so the lag is never too small, and
- * at most 100 ms too large.
+ * The follower's lag: how long the oldest commit that is not in the history has been durable.
+ * Commits within 100 ms share the time of the first, so the lag is at most 100 ms too large.
  */
 const MARK_MS = 100;
 /** The most marks kept. When they are full, the lag is far beyond any limit. */

@@ -2,19 +2,14 @@
  * The follower's main loop: one session after another, until it is closed or the journal disagrees
  * with the exchange.
  *
- * - Damage in history.db is logged, the file is removed, and the next session rebuilds it, after a
- *   pause if there was damage before.
- * - A journal that is damaged, or leads this engine to another digest, is reported with the
- *   sequence, and ends the loop.
- * - Anything else (a file that cannot be read now, a full disk) is reported as trouble and retried,
- *   after a quarter of a second at first and ten seconds at most. Trading does not depend on it.
+ * - Damage in history.db is logged and the file removed; the next session rebuilds it.
+ * - A journal that is damaged, or leads to another digest, is reported and ends the loop.
+ * - Any other failure (a full disk, say) is reported as trouble and retried, after a quarter of a
+ *   second at first and ten seconds at most. Trading does not depend on it.
  *
  * Reads that come before the first session is open wait for it; between sessions they are
- * `unavailable`.
- *
- * A session does not check the batches before its snapshot: the exchange checked the hash of every
- * batch before it started (judgement.ts), and a snapshot taken since holds only batches that the
- * follower itself has checked.
+ * `unavailable`. A session does not check the batches before its snapshot: the exchange checked
+ * their hashes before it started (judgement.ts), or the follower itself has applied them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HistoryRequest } from '../history/requests.js';

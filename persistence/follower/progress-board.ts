@@ -1,15 +1,13 @@
 /**
- * The follower's progress in shared memory: a few numbers that the trading thread and the
- * follower's thread exchange without messages.
+ * The follower's progress in shared memory, which both threads read and write without messages.
  *
- * The follower sleeps when it has applied everything that is durable. Before it sleeps it sets the
- * idle flag and checks the durable sequence again. The trading thread stores the durable sequence
- * first and then clears the flag, and sends a message only if the flag was set. So no commit is
- * missed, and under load commits cost no messages.
+ * Before the follower sleeps it sets the idle flag and checks the durable sequence again. The
+ * trading thread stores the durable sequence first, then clears the flag, and sends a message only
+ * if it was set. So no commit is missed, and under load commits cost no messages.
  *
- * A thread that is busy for seconds, as the follower is while it loads a snapshot, receives no
- * messages. So it marks such work as interruptible: the trading thread may terminate it there. (A
- * thread with SQLite calls under way must not be terminated: the whole process would end.)
+ * A thread that loads a snapshot receives no messages for seconds, so it marks such work as
+ * interruptible: it may be terminated there. (Terminating a thread within a call into SQLite would
+ * end the process.)
  */
 
 const SLOTS = [
@@ -55,9 +53,8 @@ export class ProgressBoard {
   }
 
   /**
-   * Runs long work, during which the thread may be terminated; no call into SQLite may be under
-   * way. If the follower is closing before or after the work, calls `end`, which must end the
-   * thread.
+   * Runs long work without calls into SQLite, during which the thread may be terminated. If the
+   * follower is closing before or after it, calls `end`, which must end the thread.
    */
   workInterruptibly<T>(work: () => T, end: () => void): T {
     this.setInterruptible(Interruptible.no, Interruptible.yes, end);

@@ -1,11 +1,9 @@
 /**
- * The queue of reads. Leaderboards are served as soon as the follower's engine has reached the
- * requested sequence. Reads of the database are served in groups, when the history is at the
- * engine's sequence: all reads of a group see one transaction and one state of the engine, so each
- * answer is true as a whole at one sequence.
- *
- * A group has every read that is due, but at most one long read, which comes last: pages of markets
- * with price histories delay only each other.
+ * The queue of reads. Leaderboards are served when the follower's engine has reached the requested
+ * sequence. Reads of the database are served in groups, when the history is at the engine's
+ * sequence. A group sees one transaction and one state of the engine, so each answer is true at one
+ * sequence. At most one long read is in a group, at its end: pages of markets with price histories
+ * delay only each other.
  *
  * Always holds: every read is answered once; if its session ends first, with `unavailable`.
  */
@@ -128,8 +126,7 @@ export class FollowerReads {
       await begun;
       for (reading = group.shift(); reading !== undefined; reading = group.shift()) {
         const answer = await reading.run();
-        // Before the last answer is sent: once all reads are answered, no call into SQLite is under
-        // way.
+        // Before the last answer: once all are sent, no call into SQLite is under way.
         if (group.length === 0) await database.end();
         reading.done({ outcome: 'ok', sequence, answer });
       }

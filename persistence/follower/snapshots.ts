@@ -1,14 +1,10 @@
 /**
  * When the follower takes snapshots: after a number of commands or a time of the exchange, one at a
- * time, at the end of a journal batch that is also in the history (and there on disk, unless a long
- * read delays the checkpoint).
+ * time, at the end of a batch that is also in the history (and synced there, unless a long read
+ * delays the checkpoint). So the history is rarely behind the newest snapshot after a crash. If it
+ * is, the session begins with an older snapshot, or an empty engine.
  *
- * So after a crash the history is rarely behind the newest snapshot. If it is, after a power cut or
- * because it is an older copy, the session begins with an older snapshot, one not after the
- * history, or with an empty engine, and catches up before it answers.
- *
- * The follower takes no snapshots while it catches up with a long journal: they would be outdated
- * before they are written.
+ * There are none while the follower catches up with a long journal: they would soon be outdated.
  */
 import type { Engine } from '../../engine/engine.js';
 import type { JournalPosition } from '../journal/format.js';

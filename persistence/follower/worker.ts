@@ -1,6 +1,5 @@
 /**
- * The follower's thread: its loop, and the messages to and from the trading thread. Its priority is
- * lower than that of the trading thread.
+ * The follower's thread, at a lower priority: its loop, and the messages with the trading thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { HistoryAnswers, HistoryKind, HistoryOutcome } from '../history/requests.js';

@@ -1,14 +1,13 @@
 /**
- * A fast check of the hash chain over many rows at once. A journal has a row per commit, most rows
- * are short, and to fetch a row from SQLite costs several times as much as to hash it.
- *
- * SQLite concatenates the rows so that the bytes under each hash (format.ts) are contiguous:
+ * A fast check of the hash chain over many rows at once: most rows are short, and fetching a row
+ * from SQLite costs several times as much as hashing it. SQLite concatenates the rows so that the
+ * bytes under each hash (format.ts) are contiguous; the two sequences are written into the unused
+ * bytes.
  *
  *   hash of the previous row | 16 unused bytes | digest | frames | hash | 16 unused bytes | …
  *
- * The two sequences are written into the unused bytes. Always holds: rows that pass are valid by
- * rules 1 to 4 of the format, except for the journal's end. For rows that do not pass,
- * JournalReader's `batches` finds out why.
+ * Always holds: rows that pass are valid by rules 1 to 4 of the format, except for the journal's
+ * end. Rows that do not pass are left to JournalReader's `batches`, which names the damage.
  */
 import { hash } from 'node:crypto';
 import { putUint64 } from '../storage/bytes.js';

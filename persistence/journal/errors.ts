@@ -1,6 +1,6 @@
 /**
- * The two kinds of failure of a journal: it is damaged or unusable, or it cannot be read now. Only
- * the first says anything about its contents. The second is retried.
+ * The two failures of a journal: it is damaged or unusable, or it cannot be read now, which says
+ * nothing about its contents and is retried.
  */
 import { fileProblem } from '../storage/sqlite-codes.js';
 

@@ -1,9 +1,8 @@
 /**
  * One exchange per data folder: an exclusive SQLite transaction on `journal.lock`, an empty file.
  *
- * Always holds: the lock is the operating system's (fcntl), so it ends with the process, however
- * the process ends, and never goes stale. It is not on journal.db itself, which others may read.
- * The folder must be on a local file system: not every network file system supports such locks.
+ * Always holds: the lock is the operating system's (fcntl), so it ends with the process and never
+ * goes stale. The folder must be on a local file system: some network file systems lack such locks.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

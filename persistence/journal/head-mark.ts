@@ -1,25 +1,21 @@
 /**
- * The head mark, `journal.head`: the end of the journal when the last reply was sent.
- *
- * A journal without its last rows is a shorter, valid journal. This happens when journal.db is
- * copied without journal.db-wal, when that file is deleted or truncated, or when rows are deleted.
- * The mark shows that the end is missing.
+ * The head mark, `journal.head`: the end of the journal when the last reply was sent. A journal
+ * that has lost its last rows (copied without journal.db-wal, say) is still a valid journal, only
+ * shorter. The mark shows that the end is missing.
  *
  *   bytes 0 to 79        slot 0
- *   bytes 4096 to 4175   slot 1 (a page of its own, so that no torn write damages both); the rest
- *                        is zeros
+ *   bytes 4096 to 4175   slot 1, in another page, so that no torn write damages both; the rest is
+ *                        zeros
  *
- *   slot: "QHXMARK1", sequence (8 bytes, little-endian), hash of the batch that ends there (32
- *   bytes), SHA-256 of the 48 bytes before it. Slots are written in turn. The mark is the valid
- *   slot with the higher sequence.
+ * A slot is "QHXMARK1", sequence (8 bytes, little-endian), hash of the batch that ends there (32
+ * bytes), SHA-256 of the 48 bytes before it. Slots are written alternately. The mark is the valid
+ * slot with the higher sequence.
  *
  * Always holds: the mark is written after its commit is on disk, and before anything of that commit
- * is released. It is written without fsync, and that is enough. If the process is killed, the
- * operating system still writes the file. If the power fails, the mark on disk may be older than
- * the journal, but never newer, because the journal was on disk first; and only the slot that was
- * being written can be torn. So a valid journal is never refused for its mark, unless both slots
- * are garbled, which no crash can cause. (With a durability other than `full` a power cut can lose
- * commits, and the mark shows the loss, as it should.)
+ * is released. It needs no fsync: if the process is killed, the operating system still writes it;
+ * if the power fails, the mark on disk may be older than the journal, never newer, and only the
+ * slot being written can be torn. So no crash makes a valid journal look incomplete. (With a
+ * durability other than `full` a power cut can lose commits, and the mark shows the loss.)
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';

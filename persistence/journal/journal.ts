@@ -1,11 +1,9 @@
 /**
- * The journal that an exchange writes: one SQLite transaction per batch, on one connection, one at
- * a time. The format and its rules are in format.ts.
+ * The journal that an exchange writes: one SQLite transaction per batch, one at a time (format.ts).
  *
- * Always holds:
- * - a batch is reported as committed only when SQLite has synced it to disk (durability `full`) and
- *   the head mark names it;
- * - after the first failure nothing is written again, and every later call fails with that failure.
+ * Always holds: a batch is reported as committed only when SQLite has synced it to disk (durability
+ * `full`) and the head mark names it. After the first failure nothing is written again, and every
+ * later call fails with that failure.
  */
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
@@ -28,8 +26,8 @@ import { HeadMark, type Mark } from './head-mark.js';
 
 /**
  * When a commit counts. `full`: it is on disk. `normal`: the operating system has it; a power cut
- * can undo the last commits. `off`: as `normal`, and a power cut can damage the file. Only `full`
- * keeps acknowledged commands safe; the others exist to measure its cost.
+ * can undo the last commits. `off`: a power cut can also damage the file. Only `full` keeps
+ * acknowledged commands safe; the others measure its cost.
  */
 export type Durability = 'full' | 'normal' | 'off';
 const SYNCHRONOUS: Record<Durability, string> = { full: 'FULL', normal: 'NORMAL', off: 'OFF' };
@@ -110,9 +108,8 @@ export class Journal {
   }
 
   /**
-   * Commits the next batch: its first sequence must follow the journal's end, and the previous
-   * batch must have been reported as done. `frames` may be changed again when this returns. `done`
-   * is always called later, never from within.
+   * Commits the next batch, which must follow the journal's end, after the previous one is done.
+   * `frames` may be changed when this returns. `done` is always called later, never from within.
    */
   append(batch: BatchContent, done: CommitDone): void {
     this.checkNext(batch);
@@ -170,17 +167,16 @@ export async function configure(database: sqlite3.Database, durability: Durabili
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
   await execute(database, 'PRAGMA journal_mode = WAL');
   await execute(database, `PRAGMA synchronous = ${SYNCHRONOUS[durability]}`);
-  // On macOS fsync leaves the bytes in the disk's cache, which a power cut empties. Elsewhere these
-  // change nothing.
+  // On macOS fsync leaves bytes in the disk's cache, which a power cut empties. Elsewhere no
+  // effect.
   const isFull = durability === 'full' ? 'ON' : 'OFF';
   await execute(database, `PRAGMA fullfsync = ${isFull}; PRAGMA checkpoint_fullfsync = ${isFull}`);
   await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 }
 
 /**
- * In one transaction, so that a journal has all of it or nothing; then moved from the write-ahead
- * log into journal.db, so that a journal whose log was deleted still differs from a folder without
- * a journal.
+ * In one transaction, so that a journal has all of it or nothing; then moved into journal.db, so
+ * that a journal whose log was deleted still differs from a folder without a journal.
  */
 async function createTable(database: sqlite3.Database): Promise<void> {
   await execute(

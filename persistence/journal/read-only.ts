@@ -1,23 +1,17 @@
 /**
  * Opens the databases of a data folder without leaving a trace: for the judgement before a start,
- * and for the replay tool.
+ * and for the replay tool. SQLite's read-only mode is not enough: in write-ahead mode it creates
+ * -wal and -shm when they are missing, and writes locks and marks to -shm. What is used depends on
+ * the files:
  *
- * SQLite's read-only mode is not enough. To read a database in write-ahead mode it creates the
- * files -wal and -shm when they are missing, and writes locks and marks to -shm when it exists.
- * What is used instead depends on the files:
- *
- *   no -wal, or an empty one    nobody has the database open and it is complete: `immutable`, no
- *                               locks, no other file
- *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which uses
- *                               -shm without a change, and builds the index of -wal in memory when
- *                               there is no writer
- *   -wal without -shm           a copy, or left by a killed exchange: no locks (`unix-none`), and
- *                               an index of -wal in memory. SQLite cannot checkpoint -wal on
- *                               closing: the file is open for reading only
+ *   no -wal, or an empty one    nobody has it open and it is complete: `immutable`, without locks
+ *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which does
+ *                               not change -shm, and indexes -wal in memory if there is no writer
+ *   -wal without -shm           a copy, or left by a killed exchange: `unix-none`, without locks, with
+ *                               an index in memory; a read-only file is not checkpointed on closing
  *
  * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. What is
- * read without locks is valid only if nobody writes meanwhile, so each handle can tell whether
- * somebody did.
+ * read without locks is valid only if nobody writes meanwhile, which each handle can tell.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -74,8 +68,8 @@ export class FolderDisturbed extends Error {
 
 /**
  * Reads the journal in a folder that must not be changed.
- * @throws JournalError when it is not a valid journal of this version, JournalUnavailable when it
- *   cannot be read now, FolderDisturbed when an exchange was started and what was read is not valid.
+ * @throws JournalError when it is not a valid journal, JournalUnavailable when it cannot be read
+ *   now, FolderDisturbed when an exchange was started on the folder, so what was read is not valid.
  */
 export async function readJournal<Result>(
   folder: string,

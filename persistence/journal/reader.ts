@@ -1,10 +1,10 @@
 /**
- * Reads a journal, row by row, on a connection that cannot write, also while an exchange writes it.
- * What it sees has been committed and synced: SQLite shows a commit to other connections only then.
+ * Reads a journal on a connection that cannot write, also while an exchange writes it. SQLite shows
+ * a commit to other connections only when it is synced.
  *
- * Always holds: a batch is returned only if it continues the chain of the batches before it; the
- * first that does not is a {@link JournalError} that names it. Nothing is skipped, and memory is
- * bounded: a page of rows at a time.
+ * Always holds: a batch is returned only if it continues the hash chain; the first that does not is
+ * a {@link JournalError} that names it. Nothing is skipped, and memory is bounded by a page of
+ * rows.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -109,12 +109,9 @@ export class JournalReader {
   }
 
   /**
-   * The batches after `after`, oldest first, up to the last one at the time it is reached. `after`
-   * must be the end of a batch (of a snapshot, or of an earlier iteration). Default: from the first
-   * batch.
+   * The batches after `after`, the end of a batch, oldest first. Default: from the first.
    * @throws JournalError at the first batch that is missing, unreadable or not what was written,
-   *   and at the end if the journal ends before its head mark; JournalUnavailable when the next
-   *   batch cannot be read now.
+   *   and if the journal ends before its head mark; JournalUnavailable when it cannot be read now.
    */
   async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
     let { sequence, hash } = after;
@@ -140,16 +137,14 @@ export class JournalReader {
   }
 
   /**
-   * The journal's end, after a check of every hash from the first batch on. Checks what {@link
-   * batches} checks, several times as fast.
+   * The journal's end, after checking all that {@link batches} checks, several times as fast.
    * @throws JournalError as `batches` does.
    */
   async provenEnd(): Promise<JournalPosition> {
     let end = GENESIS;
     for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end))
       end = next;
-    // The rest is empty, and only the head mark is checked; or it begins with a bad row, which
-    // `batches` names.
+    // The rest is empty, or begins with a bad row, which `batches` names.
     for await (const { lastSequence, hash, digest } of this.batches(end)) {
       end = { sequence: lastSequence, hash, digest };
     }
@@ -182,8 +177,8 @@ export class JournalReader {
   }
 
   /**
-   * The journal's end, from its last two rows alone: cheap for a journal of any length.
-   * @throws JournalError when the two rows are not chained or do not reach the head mark.
+   * The journal's end, from its last two rows alone.
+   * @throws JournalError when they are not chained or do not reach the head mark.
    */
   async end(): Promise<JournalPosition> {
     try {
@@ -202,9 +197,8 @@ export class JournalReader {
   }
 
   /**
-   * The position after the batch that ends at `sequence`; null when no batch ends there. Reads two
-   * rows.
-   * @throws JournalError when the two rows are not chained.
+   * The position after the batch that ends at `sequence`; null: none does. Reads two rows.
+   * @throws JournalError when they are not chained.
    */
   async positionAt(sequence: number): Promise<JournalPosition | null> {
     if (sequence === 0) return GENESIS;
@@ -223,10 +217,8 @@ export class JournalReader {
 
   /**
    * Checks SQLite's structure around the rows. A page that is both free and in use, say, harms no
-   * read, but would damage rows when the next ones are written. Reads the whole file, several times
-   * as fast as {@link batches}.
-   * @throws JournalError naming the sequence after `end`, the journal's last, because the rows up
-   *   to it are proven.
+   * read, but a write to it would damage rows. Reads the whole file, faster than {@link batches}.
+   * @throws JournalError naming the sequence after `end`, up to which the rows are proven.
    */
   async checkStructure(end: number): Promise<void> {
     let problem: string | undefined;

@@ -1,7 +1,6 @@
 /**
- * The command line of the replay tool: its subcommands, their options and the exit status. 0: no
- * damage. 1: damage was found and is named on standard error. 2: the request is invalid, or the
- * files cannot be read now.
+ * The command line of the replay tool: its subcommands, their options and the exit status. (0: no
+ * damage; 1: damage, named on standard error; 2: invalid request, or unreadable files.)
  */
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';

@@ -1,10 +1,10 @@
 /**
- * Writing and reading one snapshot file (format.ts has the format).
+ * Writing and reading one snapshot file (format.ts). All of it blocks, and none runs on the trading
+ * thread.
  *
- * Always holds: a file with a snapshot's name was written completely, is on disk, and has been read
- * back: its checksum was right, and the engine restored from it had the right digest. Until then
- * the file has a temporary name, and a crash leaves only that. Everything here blocks; nothing of
- * it runs on the trading thread.
+ * Always holds: a file with a snapshot's name is complete, on disk, and was read back: its checksum
+ * was right, and the engine restored from it had the right digest. Until then its name is
+ * temporary.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { fstatSync, fsyncSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -82,8 +82,7 @@ function temporaryPath(path: string): string {
 }
 
 /**
- * Reads a whole snapshot and restores the engine in it.
- * @throws SnapshotError that says what is wrong with it.
+ * Reads a whole snapshot and restores its engine. @throws SnapshotError that says what is wrong.
  */
 export function readSnapshot(path: string): LoadedSnapshot {
   return withFile(path, 'r', (file) => {

@@ -1,6 +1,6 @@
 /**
  * The snapshots of a data folder: `snapshots/snapshot-<sequence>.bin`, the sequence in 16 digits.
- * The newest three are kept, in case the newest is damaged; in the end there is the whole journal.
+ * Three are kept, in case the newest is damaged.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

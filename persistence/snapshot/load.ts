@@ -1,9 +1,9 @@
 /**
- * Loading the newest usable snapshot of a data folder.
+ * Loads the newest usable snapshot of a data folder.
  *
- * Always holds: a snapshot is used only if its hash is that of the journal's batch at its sequence,
- * so the engine in it has the state after that batch. One that is damaged or belongs to another
- * journal is skipped, with a warning, for the next older one, and in the end for an empty engine.
+ * Always holds: a snapshot is used only if its hash is that of the journal's batch at its sequence.
+ * One that is damaged or of another journal is skipped with a warning for the next older one, and
+ * in the end for an empty engine.
  */
 import { Engine } from '../../engine/engine.js';
 import { JournalError, PUT_BACK } from '../journal/errors.js';
@@ -24,10 +24,8 @@ export interface StartingPoint {
 }
 
 /**
- * The newest usable snapshot that is not after `notAfter` (default: the newest of all), or an empty
- * engine.
- * @throws JournalError when an undamaged snapshot is ahead of the journal: its commands had been
- *   committed.
+ * The newest usable snapshot not after `notAfter` (default: of all), or an empty engine.
+ * @throws JournalError when an undamaged snapshot is ahead of the journal.
  */
 export async function loadNewestSnapshot(options: {
   /** The data folder. */

@@ -1,6 +1,6 @@
 /**
- * Writes snapshots in a thread of their own: reading one back restores a whole engine, which takes
- * seconds with a million users, and the follower must continue meanwhile.
+ * Writes snapshots in their own thread: to read one back restores an engine, which takes seconds
+ * with a million users, and the follower must continue.
  */
 import { Worker } from 'node:worker_threads';
 import { removeUnfinished, type SnapshotContent } from './file.js';

@@ -1,6 +1,6 @@
 /**
- * The thread that writes one snapshot, reads it back, and removes old ones (thread.ts). Its
- * priority is lower than that of the follower, which starts it.
+ * The thread that writes one snapshot, reads it back and removes old ones, below the follower's
+ * priority.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { lowerPriority } from '../storage/thread-priority.js';

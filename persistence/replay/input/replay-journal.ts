@@ -1,6 +1,5 @@
 /**
- * Replays a journal from its first batch into an empty engine, with the exchange's own reader and
- * recovery code. Every subcommand reads the journal this way.
+ * Replays a journal from its first batch, with the exchange's own reader and recovery code.
  *
  * Always holds: `proven` is called after each batch whose hash chain, frames and digest are
  * verified. Only then may anything from that batch be printed.

@@ -29,10 +29,7 @@ export function findingOf(error: JournalError): Finding {
   };
 }
 
-/**
- * The accounts do not balance although the journal is sound: a fault of the program, not of the
- * disk.
- */
+/** The journal is sound but the accounts do not balance: a fault of the program, not the disk. */
 export function bookFinding(place: string, what: string): Finding {
   const remedy =
     'The journal is intact, so this is a fault of the program. Stop trading, keep a copy of the folder, and report ' +

@@ -1,6 +1,5 @@
 /**
- * JSON values whose numbers are exact decimals. A double cannot hold every amount with six
- * decimals, so decimals are written as text and never become doubles.
+ * JSON values with exact decimals: amounts are written as text, because a double cannot hold all.
  */
 import { lotsText, microsText, ticksText } from '../../../engine/interface/notation.js';
 

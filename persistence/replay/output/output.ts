@@ -1,9 +1,8 @@
 /**
- * The output of the replay tool: answers go to standard output, findings and notices to standard
+ * The output of the replay tool: answers to standard output, findings and notices to standard
  * error. Text is written in large pieces at the reader's pace, which bounds memory.
  *
- * Always holds: an answer is written only after its release, when the journal behind it is
- * verified.
+ * Always holds: an answer is written only after the journal behind it is verified (`release`).
  */
 import type { Writable } from 'node:stream';
 import Table from 'cli-table3';
@@ -58,9 +57,7 @@ export class Output {
 
 export interface TableText {
   title: string;
-  /**
-   * A head that begins with ">" marks a column of numbers, which is aligned at the decimal point.
-   */
+  /** ">" marks a column of numbers, which is aligned at the decimal point. */
   heads: readonly string[];
   rows: readonly (readonly string[])[];
   /** Further rows are only counted. */

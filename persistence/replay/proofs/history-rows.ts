@@ -1,6 +1,6 @@
 /**
- * Reads the tables of a history.db for the comparison with a replay (history.ts): rows in key
- * order, and the entries of runs in list order. It reads a page at a time, which bounds memory.
+ * The rows of a history.db in key order, and the entries of its runs in list order, for the
+ * comparison with a replay (history.ts). Reads a page at a time, which bounds memory.
  */
 import type sqlite3 from 'sqlite3';
 import { LISTS, type ListLayout, MARKET, RUN_ENTRIES } from '../../history/format.js';
@@ -13,9 +13,7 @@ const PAGE_RUNS = 100;
 /** The values of a list entry or a table row, by column. */
 export type Row = Record<string, number | Buffer>;
 
-/**
- * An entry of a damaged run. `what` is '' after the run's first entry, so the run is reported once.
- */
+/** An entry of a damaged run. `what` is the problem in its first entry, and '' in the others. */
 export class DamagedEntry {
   constructor(
     readonly entry: Row,

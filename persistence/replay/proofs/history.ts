@@ -1,12 +1,12 @@
 /**
- * Compares the history with the replay: entry by entry and row by row, history.db must be what the
- * projection makes of the journal up to the history's sequence. The exchange's own projection
- * writes a second history into a temporary folder, and the two databases are compared table by
- * table. Lists are compared by entry, because their runs depend on when the exchange wrote them.
+ * Compares the history with the replay: history.db must be what the projection makes of the journal
+ * up to the history's sequence. The exchange's own projection writes a second history into a
+ * temporary folder, and the two are compared row by row, lists by entry, because their runs depend
+ * on when the exchange wrote them.
  *
- * A running exchange goes on writing. So the history is read in one transaction, which begins when
- * the replay has reached the sequence that the history had at the start. The replay then goes on to
- * the sequence of the transaction.
+ * A running exchange goes on writing. So the history is read in one transaction, begun when the
+ * replay has reached the history's first known sequence, and the replay goes on to that
+ * transaction's.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,10 +25,7 @@ import { COMPARED, type ComparedTable, DamagedEntry, type Row } from './history-
 
 /** Entries that the projection keeps in memory before it writes them. */
 const PENDING_ENTRIES = 100_000;
-/**
- * Differences to name per table, and faults of SQLite's structure; further differences are only
- * counted.
- */
+/** The most differences named per table, and faults of SQLite's structure. */
 const NAMED = 5;
 
 export class HistoryComparison {
@@ -102,8 +99,7 @@ export class HistoryComparison {
   }
 
   /**
-   * At the end of the journal. A history that is ahead of the journal and undamaged fails the
-   * judgement of the folder.
+   * At the end of the journal. (The judgement refuses an undamaged history that is ahead of it.)
    */
   finish(endSequence: number, journalIsWhole: boolean): void {
     if (this.isDone || !journalIsWhole) return;
@@ -208,8 +204,7 @@ export class HistoryComparison {
   }
 
   /**
-   * SQLite reads the keys of runs from their index and not from the table, so the comparison does
-   * not find damage to the keys in the table.
+   * SQLite reads the keys of runs from their index, so the comparison misses damage to the table's.
    */
   private async checkStructure(): Promise<void> {
     const problems = await query<{ integrity_check: string }>(

@@ -1,8 +1,7 @@
 /**
- * The effect of events on accounts. Every micro-dollar that an account gains or loses, or that
- * becomes held or available, is in exactly one change of one event. This is checked: `explain`
- * compares the running sum with the engine's balance after each command, and `audit` compares the
- * sum over all accounts.
+ * The effect of events on accounts: every micro-dollar that an account gains or loses, or that
+ * becomes held or available, is in exactly one change of one event. `explain` compares the sum with
+ * the engine's balance after each command, and `audit` that over all accounts after each batch.
  */
 import { DepositSource, Side, ticksIn } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';

@@ -1,6 +1,6 @@
 /**
- * Compares snapshots with the replay: each file must be, byte for byte, what the engine would write
- * at its sequence. The comparison includes the checksum and trusts nothing in the file.
+ * Compares snapshots with the replay: each file must be, byte for byte and checksum included, what
+ * the engine would write at its sequence.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readSync } from 'node:fs';
@@ -41,17 +41,13 @@ export class SnapshotComparison {
     }
   }
 
-  /**
-   * At the end of the journal. A snapshot that is ahead of it fails the judgement of the folder.
-   */
+  /** At the end of the journal. (The judgement refuses an undamaged snapshot ahead of it.) */
   finish(): void {
     for (const snapshot of this.waiting.splice(0))
       this.judge(snapshot, false, () => ownProblem(snapshot));
   }
 
-  /**
-   * A running exchange removes old snapshots at any time. A snapshot that is gone has no verdict.
-   */
+  /** A running exchange removes old snapshots: one that is gone has no verdict. */
   private judge(snapshot: SnapshotName, compared: boolean, problemOf: () => string | null): void {
     if (!existsSync(snapshot.path)) return;
     try {
@@ -108,10 +104,7 @@ function ownProblem({ path, sequence }: SnapshotName): string | null {
   }
 }
 
-/**
- * The offset of the first byte that differs from these pieces in a row; null: the file is exactly
- * them.
- */
+/** The offset of the first byte that differs; null: the file is exactly these pieces. */
 function firstDifference(path: string, pieces: readonly Uint8Array[]): number | null {
   return withFile(path, 'r', (file) => {
     let at = 0;
