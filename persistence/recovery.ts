@@ -13,7 +13,7 @@ import { FrameError, FrameReader } from './journal/frames.js';
 import type { JournalBatch, JournalReader } from './journal/reader.js';
 import { loadNewestSnapshot } from './snapshot/load.js';
 
-export interface RecoveryOptions {
+interface RecoveryOptions {
   reader: JournalReader;
   /** Empty, or at `after`. */
   engine: Engine;
@@ -23,6 +23,7 @@ export interface RecoveryOptions {
   elapsedMs: () => number;
 }
 
+/** What was replayed, and how long it took. */
 export interface RecoveryReport {
   batches: number;
   commands: number;
@@ -37,18 +38,13 @@ export interface RecoveryLog {
   warn(fields: object, message: string): void;
 }
 
-export interface SnapshotRecovery {
+export interface SnapshotRecovery extends Omit<RecoveryReport, 'durationMs'> {
   engine: Engine;
-  /** The end of the journal, and the engine's position. */
-  end: JournalPosition;
   /** Of the snapshot that was used; 0: none. */
   snapshotSequence: number;
   /** Time taken to read the snapshot, and to replay the rest. */
   loadMs: number;
   replayMs: number;
-  /** Replayed batches and commands. */
-  batches: number;
-  commands: number;
 }
 
 /**
@@ -65,33 +61,19 @@ export async function recoverFromSnapshot(options: {
 }): Promise<SnapshotRecovery> {
   const { folder, reader, log, elapsedMs } = options;
   const startedMs = elapsedMs();
-  const { engine, position } = await loadNewestSnapshot({ folder, reader, log });
+  const { engine, position: after } = await loadNewestSnapshot({ folder, reader, log });
   const loadMs = elapsedMs() - startedMs;
-  const { batches, commands, durationMs, end } = await recover({
-    reader,
-    engine,
-    after: position,
-    elapsedMs,
-  });
-  const figures = {
-    snapshotSequence: position.sequence,
-    loadMs,
-    replayMs: durationMs,
-    batches,
-    commands,
-  };
+  const report = await recover({ reader, engine, after, elapsedMs });
+  const { batches, commands, durationMs: replayMs, end } = report;
+  const snapshotSequence = after.sequence;
+  const times = { loadMs: Math.round(loadMs), replayMs: Math.round(replayMs) };
   log.info(
-    {
-      sequence: engine.sequence,
-      ...figures,
-      loadMs: Math.round(loadMs),
-      replayMs: Math.round(durationMs),
-    },
-    position.sequence === 0
+    { sequence: engine.sequence, snapshotSequence, ...times, batches, commands },
+    snapshotSequence === 0
       ? 'recovered from the whole journal'
       : 'recovered from a snapshot and the rest of the journal',
   );
-  return { engine, end, ...figures };
+  return { engine, end, snapshotSequence, loadMs, replayMs, batches, commands };
 }
 
 /**
@@ -142,10 +124,8 @@ export class Replay {
   apply(batch: JournalBatch): void {
     const { engine, frames } = this;
     if (batch.firstSequence !== engine.sequence + 1) {
-      throw new JournalError(
-        `the batch at ${batch.firstSequence} does not follow ${engine.sequence}`,
-        engine.sequence + 1,
-      );
+      const what = `the batch at ${batch.firstSequence} does not follow ${engine.sequence}`;
+      throw new JournalError(what, engine.sequence + 1);
     }
     frames.open(batch.frames);
     for (let sequence = batch.firstSequence; sequence <= batch.lastSequence; sequence++) {
@@ -180,11 +160,8 @@ export class Replay {
       this.engine.apply(command, atMs);
       this.applied(command, atMs);
     } catch (error) {
-      throw mismatch(
-        sequence,
-        `(${command.kind}) cannot be applied: ${(error as Error).message}`,
-        error,
-      );
+      const what = `(${command.kind}) cannot be applied: ${(error as Error).message}`;
+      throw mismatch(sequence, what, error);
     }
     if (this.engine.sequence !== sequence)
       throw mismatch(sequence, `has the sequence ${this.engine.sequence} in the engine`);

@@ -158,17 +158,17 @@ export class Follower {
       case 'trouble':
         this.setTrouble(message.problem);
         break;
-      case 'disagreement': {
-        const { sequence } = message;
-        this.options.log.error(
-          { sequence, problem: message.message },
-          'the follower does not agree with the exchange',
-        );
-        this.end('the follower does not agree with the exchange');
-        this.options.onDisagreement(sequence, message.message);
+      case 'disagreement':
+        this.disagreed(message.sequence, message.message);
         break;
-      }
     }
+  }
+
+  private disagreed(sequence: number, problem: string): void {
+    const reason = 'the follower does not agree with the exchange';
+    this.options.log.error({ sequence, problem }, reason);
+    this.end(reason);
+    this.options.onDisagreement(sequence, problem);
   }
 
   private setTrouble(problem: string | null): void {
@@ -190,10 +190,8 @@ export class Follower {
       onFailure(error);
       return;
     }
-    log.error(
-      { problem: String(error.stack) },
-      "the follower's thread has ended and will be restarted",
-    );
+    const problem = String(error.stack);
+    log.error({ problem }, "the follower's thread has ended and will be restarted");
     // A thread that could not start has not failed: there was no file descriptor for it, say.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED')
       this.restartedAtMs.push(nowMs);
@@ -212,9 +210,7 @@ export class Follower {
 
 /** The compiled thread, also when tests run this file as source: Node.js 20 runs no TypeScript. */
 function workerUrl(): URL {
-  const isSource = import.meta.url.endsWith('.ts');
-  return new URL(
-    isSource ? '../../dist/persistence/follower/worker.js' : './worker.js',
-    import.meta.url,
-  );
+  const { url } = import.meta;
+  const compiled = '../../dist/persistence/follower/worker.js';
+  return new URL(url.endsWith('.ts') ? compiled : './worker.js', url);
 }

@@ -18,7 +18,7 @@ import { removeHistory } from '../history/store.js';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { prepareSnapshotFolder } from '../snapshot/folder.js';
 import type { FromFollower } from './messages.js';
-import type { Answered } from './reads.js';
+import type { Answered, WaitingRead } from './reads.js';
 import { FollowerSession, type SessionOptions } from './session.js';
 
 /** The pause after a failure; doubled for each further one, up to the longest. */
@@ -27,16 +27,10 @@ const LONGEST_WAIT_MS = 10_000;
 
 export type FollowerNews = Extract<FromFollower, { kind: 'disagreement' | 'trouble' }>;
 
-interface EarlyRead {
-  request: HistoryRequest;
-  minSequence: number;
-  done: Answered;
-}
-
 export class FollowerLoop {
   private session: FollowerSession | null = null;
   /** Reads that came before the first session was open; null from then on. */
-  private early: EarlyRead[] | null = [];
+  private early: WaitingRead[] | null = [];
   private unavailable = '';
   private readonly stopped = new AbortController();
   private disagreed = false;
@@ -95,11 +89,9 @@ export class FollowerLoop {
       return;
     }
     if (error instanceof HistoryDamage) {
-      const { table, row } = error;
-      log.error(
-        { table, row, problem: error.message },
-        'the history is damaged and will be rebuilt from the journal',
-      );
+      const { table, row, message: problem } = error;
+      const what = 'the history is damaged and will be rebuilt from the journal';
+      log.error({ table, row, problem }, what);
       await this.closeSession('the history is being rebuilt');
       removeHistory(folder);
       if (this.wasDamaged) await this.pause();
@@ -137,7 +129,7 @@ export class FollowerLoop {
     await session?.close(reason);
   }
 
-  private forEachEarlyRead(handle: (read: EarlyRead) => void): void {
+  private forEachEarlyRead(handle: (read: WaitingRead) => void): void {
     const early = this.early ?? [];
     this.early = null;
     for (const read of early) handle(read);

@@ -27,8 +27,4 @@ export type FromFollower =
   /** Final: the journal is damaged, or leads to another state than the exchange has. */
   | { kind: 'disagreement'; sequence: number; message: string };
 
-export interface FollowerLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+export type FollowerLog = Record<LogLevel, (fields: object, message: string) => void>;

@@ -22,7 +22,7 @@ import type { Leaderboards } from '../leaderboard/leaderboard.js';
 
 export type Answered = (outcome: HistoryOutcome) => void;
 
-interface WaitingRead {
+export interface WaitingRead {
   request: HistoryRequest;
   minSequence: number;
   done: Answered;
@@ -145,32 +145,21 @@ export class FollowerReads {
     request: RequestOf<Exclude<HistoryKind, StoredRequest['kind']>>,
   ): HistoryAnswers['leaderboard' | 'rank'] {
     const { boards, engine } = this.options;
-    switch (request.kind) {
-      case 'rank': {
-        const { userId, metric, period } = request;
-        return { account: engine.account(userId), rank: boards.rankOf(userId, metric, period) };
-      }
-      case 'leaderboard':
-        return this.leaderboard(request);
-    }
+    if (request.kind === 'leaderboard') return this.leaderboard(request);
+    const { userId, metric, period } = request;
+    return { account: engine.account(userId), rank: boards.rankOf(userId, metric, period) };
   }
 
-  private leaderboard({
-    metric,
-    period,
-    limit,
-    cursor,
-  }: RequestOf<'leaderboard'>): LeaderboardPage {
+  private leaderboard(request: RequestOf<'leaderboard'>): LeaderboardPage {
+    const { metric, period, limit, cursor } = request;
     const { boards, engine } = this.options;
     const page = boards.page(metric, period, limit + 1, cursor);
     const entries = page
       .slice(0, limit)
       .map((entry) => ({ ...entry, username: engine.account(entry.userId)!.username }));
     const last = entries.at(-1);
-    const nextCursor =
-      last === undefined || page.length <= limit
-        ? null
-        : { userId: last.userId, value: last.value };
+    const hasMore = last !== undefined && page.length > limit;
+    const nextCursor = hasMore ? { userId: last.userId, value: last.value } : null;
     return { entries, nextCursor, atMs: engine.nowMs };
   }
 }

@@ -48,10 +48,8 @@ export class FollowerSnapshots {
     if (this.board.get('durable') - engine.sequence >= everyCommands) return false;
     // Time counts from the first batch applied: the last snapshot may be much older.
     this.lastAtMs ??= engine.nowMs;
-    return (
-      engine.sequence - this.lastSequence >= everyCommands ||
-      engine.nowMs - this.lastAtMs >= everyMs
-    );
+    const isTime = engine.nowMs - this.lastAtMs >= everyMs;
+    return isTime || engine.sequence - this.lastSequence >= everyCommands;
   }
 
   /** Copies the engine's state and starts to write it. */

@@ -42,21 +42,12 @@ export async function checkHistory(
     const userTrades = await countLists(database, USER_TRADE, progress);
     const pointsCredits = await countLists(database, POINTS_CREDIT, progress);
     const closedPositions = await countLists(database, CLOSED_POSITION, progress);
-    const marketTradeCounts = await countLists(
-      database,
-      MARKET_TRADE,
-      progress,
-      new Map<number, number>(),
-    );
-    const markets = await readMarkets(database, progress, marketTradeCounts);
+    const tradeCounts = new Map<number, number>();
+    await countLists(database, MARKET_TRADE, progress, tradeCounts);
+    const markets = await readMarkets(database, progress, tradeCounts);
+    const { open, lastIds } = markets;
     return {
-      state: {
-        userTrades,
-        pointsCredits,
-        closedPositions,
-        markets: markets.open,
-        lastMarketIds: markets.lastIds,
-      },
+      state: { userTrades, pointsCredits, closedPositions, markets: open, lastMarketIds: lastIds },
       lists: {
         userTrades: userTrades.copy(),
         pointsCredits: pointsCredits.copy(),
@@ -74,6 +65,27 @@ interface Counts {
   set(key: number, count: number): void;
 }
 
+interface List {
+  id: number;
+  count: number;
+  first: number;
+  last: number;
+}
+
+/** The rows of a query that returns a page of rows after a key. */
+async function* inPages<Row>(
+  database: sqlite3.Database,
+  sql: string,
+  keyOf: (row: Row) => number,
+): AsyncGenerator<Row, void> {
+  for (let after = 0; ; ) {
+    const rows = await query<Row>(database, sql, [after]);
+    yield* rows;
+    if (rows.length < PAGE_ROWS) return;
+    after = keyOf(rows.at(-1)!);
+  }
+}
+
 /** The number of entries in each list of a table. Ordinals must begin at 1 and have no gap. */
 async function countLists<C extends Counts = ListCounts>(
   database: sqlite3.Database,
@@ -85,23 +97,13 @@ async function countLists<C extends Counts = ListCounts>(
       max(firstOrdinal + count - 1) AS last
     FROM ${name} WHERE ${key} > ? GROUP BY ${key} ORDER BY ${key} LIMIT ${PAGE_ROWS}`;
   let total = 0;
-  let after = 0;
-  for (;;) {
-    const lists = await query<{ id: number; count: number; first: number; last: number }>(
-      database,
-      sql,
-      [after],
-    );
-    for (const { id, count, first, last } of lists) {
-      if (first !== 1 || last !== count) {
-        const what = `the list has ${count} entries, numbered from ${first} to ${last}`;
-        throw new HistoryDamage(name, `${key} ${id}`, what);
-      }
-      counts.set(id, count);
-      total += count;
-      after = id;
+  for await (const { id, count, first, last } of inPages<List>(database, sql, ({ id }) => id)) {
+    if (first !== 1 || last !== count) {
+      const what = `the list has ${count} entries, numbered from ${first} to ${last}`;
+      throw new HistoryDamage(name, `${key} ${id}`, what);
     }
-    if (lists.length < PAGE_ROWS) break;
+    counts.set(id, count);
+    total += count;
   }
   checkTotal(name, progress, total);
   return counts;
@@ -113,6 +115,8 @@ function checkTotal(name: CountedName, progress: Progress, total: number): void 
     throw new HistoryDamage(name, '(unknown)', `it holds ${total}, not ${expected}`);
 }
 
+type MarketRow = RowOf<typeof MARKET>;
+
 interface Markets {
   open: MarketHistory[];
   lastIds: number[];
@@ -123,67 +127,44 @@ interface Markets {
 async function readMarkets(
   database: sqlite3.Database,
   progress: Progress,
-  marketTradeCounts: Map<number, number>,
+  tradeCounts: Map<number, number>,
 ): Promise<Markets> {
   const markets: Markets = { open: [], lastIds: [], pastIds: [], knownIds: new Set() };
   const sql = `${selectRows(MARKET)} WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_ROWS}`;
-  let after = 0;
-  for (;;) {
-    const rows = await query<RowOf<typeof MARKET>>(database, sql, [after]);
-    for (const row of rows) {
-      checkMarket(row, markets, marketTradeCounts);
-      after = row.marketId;
-      if (row.isClosed === 0) markets.open.push(await withPoints(database, row));
-    }
-    if (rows.length < PAGE_ROWS) break;
+  for await (const row of inPages<MarketRow>(database, sql, ({ marketId }) => marketId)) {
+    checkMarket(row, markets, tradeCounts);
+    if (row.isClosed === 0) markets.open.push(await withPoints(database, row));
   }
   checkTotal(MARKET.name, progress, markets.knownIds.size);
-  if (marketTradeCounts.size > 0)
-    throw new HistoryDamage(
-      'marketTrade',
-      `marketId ${[...marketTradeCounts.keys()][0]}`,
-      'there is no such market',
-    );
+  const [unknown] = tradeCounts.keys();
+  if (unknown !== undefined)
+    throw new HistoryDamage('marketTrade', `marketId ${unknown}`, 'there is no such market');
   return markets;
 }
 
 /** Checks a market and removes it from the counts, so that counts left over have no market. */
-function checkMarket(
-  row: RowOf<typeof MARKET>,
-  markets: Markets,
-  marketTradeCounts: Map<number, number>,
-): void {
+function checkMarket(row: MarketRow, markets: Markets, tradeCounts: Map<number, number>): void {
   checkRow(MARKET, row);
   const { marketId, tradeCount, previousId, status } = row;
   const asset = assetOfMarket(marketId);
-  const name = `marketId ${marketId}`;
   if (previousId !== (markets.lastIds[asset] ?? 0)) {
     throw new HistoryDamage('market', `marketId ${previousId}`, `it is missing before ${marketId}`);
   }
-  const entryCount = marketTradeCounts.get(marketId) ?? 0;
+  const entryCount = tradeCounts.get(marketId) ?? 0;
   if (tradeCount !== entryCount) {
-    throw new HistoryDamage(
-      'marketTrade',
-      name,
-      `the list has ${entryCount} entries, not ${tradeCount}`,
-    );
+    const what = `the list has ${entryCount} entries, not ${tradeCount}`;
+    throw new HistoryDamage('marketTrade', `marketId ${marketId}`, what);
   }
-  marketTradeCounts.delete(marketId);
+  tradeCounts.delete(marketId);
   markets.lastIds[asset] = marketId;
   markets.knownIds.add(marketId);
   if (status !== MarketStatus.ACTIVE) markets.pastIds.push(marketId);
 }
 
-async function withPoints(
-  database: sqlite3.Database,
-  row: RowOf<typeof MARKET>,
-): Promise<MarketHistory> {
+async function withPoints(database: sqlite3.Database, row: MarketRow): Promise<MarketHistory> {
   const { marketId } = row;
-  const [prices] = await query<PricesRow>(
-    database,
-    'SELECT * FROM marketPrices WHERE marketId = ?',
-    [marketId],
-  );
+  const sql = 'SELECT * FROM marketPrices WHERE marketId = ?';
+  const [prices] = await query<PricesRow>(database, sql, [marketId]);
   if (prices === undefined)
     throw new HistoryDamage('marketPrices', `marketId ${marketId}`, 'it is missing');
   return MarketHistory.fromRow(row, pointsOf(prices), prices.sequence);

@@ -151,10 +151,8 @@ export class Markets {
   advance(atMs: number): void {
     if (atMs < this.nextMarkMs) return;
     const { engine } = this;
-    this.pricesBefore = Array.from(
-      { length: engine.assetCount },
-      (_, asset) => engine.assetPriceMicros(asset) ?? 0,
-    );
+    for (let asset = 0; asset < engine.assetCount; asset++)
+      this.pricesBefore[asset] = engine.assetPriceMicros(asset) ?? 0;
     for (const market of this.active) {
       this.addPoints(market, this.nextMarkMs, atMs, upHalfTicks(engine.market(market.marketId)!));
     }

@@ -23,17 +23,17 @@ import {
   USER_TRADE,
 } from './format.js';
 import type { ListCounts } from './lists.js';
-import type {
-  ClosedPosition,
-  HistoryAnswers,
-  HistoryRequest,
-  MarketRecord,
-  Page,
-  PointsCredit,
-  RequestOf,
-  UserTrade,
+import {
+  type ClosedPosition,
+  type HistoryAnswers,
+  type HistoryRequest,
+  type MarketRecord,
+  type Page,
+  type PointsCredit,
+  type RequestOf,
+  type UserTrade,
+  viewOfPast,
 } from './requests.js';
-import { viewOfPast } from './requests.js';
 import {
   asDamage,
   checkRow,
@@ -56,6 +56,8 @@ export interface StoredMarket {
   market: MarketRecord;
   points: Float64Array;
 }
+
+type MarketRow = RowOf<typeof MARKET>;
 
 /** A prepared read. @throws HistoryDamage, or another error of SQLite. */
 type Read<Answer> = () => Promise<Answer>;
@@ -119,11 +121,8 @@ export class HistoryReads {
   }
 
   /** null: there never was such a market. */
-  marketTrades({
-    marketId,
-    limit,
-    cursor,
-  }: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
+  marketTrades(request: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
+    const { marketId, limit, cursor } = request;
     const isKnown = this.lists.knownMarketIds.has(marketId);
     return async () => {
       const market = await this.marketRow(marketId, isKnown);
@@ -142,7 +141,7 @@ export class HistoryReads {
   }
 
   pastMarkets(request: RequestOf<'pastMarkets'>): Read<Page<MarketRecord>> {
-    const { ids, nextCursor } = this.pastPage(request);
+    const { entries: ids, nextCursor } = this.pastPage(request);
     return async () => ({ entries: (await this.marketRows(ids)).map(withoutChecksum), nextCursor });
   }
 
@@ -151,12 +150,10 @@ export class HistoryReads {
     request: RequestOf<'pastMarketTexts'>,
     assets: Assets,
   ): Read<Page<MarketParts<Uint8Array>>> {
-    const { ids, nextCursor } = this.pastPage(request);
+    const { entries: ids, nextCursor } = this.pastPage(request);
     return async () => {
       const found = new Map(ids.map((marketId) => [marketId, this.cache.get(marketId)]));
-      const rows = await this.marketRows(
-        ids.filter((marketId) => found.get(marketId) === undefined),
-      );
+      const rows = await this.marketRows(ids.filter((id) => found.get(id) === undefined));
       for (const { market, points } of await this.withPoints(rows)) {
         const parts = bytesOf(marketParts(assets, viewOfPast(market), points));
         found.set(market.marketId, parts);
@@ -190,46 +187,37 @@ export class HistoryReads {
         ORDER BY firstOrdinal DESC`,
       [id, first, last],
     );
-    return {
-      entries: cutPage(layout, runs, { id, first, last }),
-      nextCursor: last > 1 ? last : null,
-    };
+    const entries = cutPage(layout, runs, { id, first, last });
+    return { entries, nextCursor: last > 1 ? last : null };
   }
 
-  private async marketRow(
-    marketId: number,
-    isKnown: boolean,
-  ): Promise<RowOf<typeof MARKET> | null> {
-    const [row] = await this.query<RowOf<typeof MARKET>>(
-      `${selectRows(MARKET)} WHERE marketId = ?`,
-      [marketId],
-    );
+  private async marketRow(marketId: number, isKnown: boolean): Promise<MarketRow | null> {
+    const sql = `${selectRows(MARKET)} WHERE marketId = ?`;
+    const [row] = await this.query<MarketRow>(sql, [marketId]);
     if (row !== undefined) checkRow(MARKET, row);
     else if (isKnown) throw new HistoryDamage('market', `marketId ${marketId}`, 'it is missing');
     return row ?? null;
   }
 
-  private pastPage({ asset, limit, cursor }: RequestOf<'pastMarkets' | 'pastMarketTexts'>): {
-    ids: number[];
-    nextCursor: number | null;
-  } {
+  /** The ids of a page. */
+  private pastPage(request: RequestOf<'pastMarkets' | 'pastMarketTexts'>): Page<number> {
+    const { asset, limit, cursor } = request;
     const { pastMarketIds } = this.lists;
     const ids: number[] = [];
+    // One more than the limit, if there is another page.
     for (let i = pastMarketIds.length - 1; i >= 0 && ids.length <= limit; i--) {
       const marketId = pastMarketIds[i]!;
       if (cursor !== null && marketId >= cursor) continue;
       if (asset === null || assetOfMarket(marketId) === asset) ids.push(marketId);
     }
-    // One more than the limit was collected: there is another page.
-    return ids.length > limit
-      ? { ids: ids.slice(0, limit), nextCursor: ids[limit - 1]! }
-      : { ids, nextCursor: null };
+    const entries = ids.slice(0, limit);
+    return { entries, nextCursor: ids.length > limit ? entries.at(-1)! : null };
   }
 
   /** @param ids descending. */
-  private async marketRows(ids: readonly number[]): Promise<RowOf<typeof MARKET>[]> {
+  private async marketRows(ids: readonly number[]): Promise<MarketRow[]> {
     const sql = `${selectRows(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?)) ORDER BY marketId DESC`;
-    const rows = await this.query<RowOf<typeof MARKET>>(sql, [JSON.stringify(ids)]);
+    const rows = await this.query<MarketRow>(sql, [JSON.stringify(ids)]);
     for (let i = 0; i < Math.max(ids.length, rows.length); i++) {
       const row = rows[i];
       if (row !== undefined) checkRow(MARKET, row);
@@ -239,12 +227,11 @@ export class HistoryReads {
     return rows;
   }
 
-  private async withPoints(markets: readonly RowOf<typeof MARKET>[]): Promise<StoredMarket[]> {
+  private async withPoints(markets: readonly MarketRow[]): Promise<StoredMarket[]> {
     const ids = JSON.stringify(markets.map(({ marketId }) => marketId));
     const sql = 'SELECT * FROM marketPrices WHERE marketId IN (SELECT value FROM json_each(?))';
-    const prices = new Map(
-      (await this.query<PricesRow>(sql, [ids])).map((row) => [row.marketId, row]),
-    );
+    const rows = await this.query<PricesRow>(sql, [ids]);
+    const prices = new Map(rows.map((row) => [row.marketId, row]));
     return markets.map((market) => {
       const row = prices.get(market.marketId);
       if (row === undefined) {

@@ -11,8 +11,7 @@
  */
 import { hash } from 'node:crypto';
 import { putUint64 } from '../storage/bytes.js';
-import type { JournalPosition } from './format.js';
-import { HASH_BYTES } from './format.js';
+import { HASH_BYTES, type JournalPosition } from './format.js';
 import type { Mark } from './head-mark.js';
 
 const GAP_BYTES = 16;

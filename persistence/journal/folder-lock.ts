@@ -35,9 +35,9 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   } catch (error) {
     await closeDatabase(database);
     if ((error as { errno?: number }).errno !== sqlite3.BUSY) throw error;
+    const what = `the data folder ${folder} is in use: another exchange has it open`;
     throw new JournalError(
-      `the data folder ${folder} is in use: another exchange has it open. Stop that exchange ` +
-        'first, or use another folder.',
+      `${what}. Stop that exchange first, or use another folder.`,
       null,
       error,
     );

@@ -11,7 +11,6 @@ import { createPrivateFile, syncPath } from '../storage/files.js';
 import { closeDatabase, execute, finalize, openDatabase, prepare } from '../storage/sqlite.js';
 import { JournalError } from './errors.js';
 import type { FolderLock } from './folder-lock.js';
-import type { JournalPosition } from './format.js';
 import {
   APPLICATION_ID,
   type BatchContent,
@@ -19,6 +18,7 @@ import {
   HEAD_FILE,
   hashOf,
   JOURNAL_FILE,
+  type JournalPosition,
   MAX_ROW_BYTES,
   TABLE_SQL,
 } from './format.js';
@@ -32,6 +32,8 @@ import { HeadMark, type Mark } from './head-mark.js';
 export type Durability = 'full' | 'normal' | 'off';
 const SYNCHRONOUS: Record<Durability, string> = { full: 'FULL', normal: 'NORMAL', off: 'OFF' };
 
+const INSERT_SQL =
+  'INSERT INTO batch (firstSequence, lastSequence, frames, digest, hash) VALUES (?, ?, ?, ?, ?)';
 /** Pages (4 KiB) in the log before a checkpoint. More is not faster, and stalls longer. */
 const CHECKPOINT_PAGES = 1_000;
 /** How long a commit waits for another program's lock; then it fails, and the exchange stops. */
@@ -86,11 +88,7 @@ export class Journal {
         if (found.isNew) await createTable(database);
         // The names of the files, too, must be on disk before anything is acknowledged.
         await syncPath(folder);
-        const insert = await prepare(
-          database,
-          'INSERT INTO batch (firstSequence, lastSequence, frames, digest, hash) ' +
-            'VALUES (?, ?, ?, ?, ?)',
-        );
+        const insert = await prepare(database, INSERT_SQL);
         return new Journal(folder, found.notice, found.end, database, insert, mark, lock);
       } catch (error) {
         await closeDatabase(database);

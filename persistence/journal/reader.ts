@@ -96,12 +96,9 @@ export class JournalReader {
         throw new JournalError(`${this.path} is not a journal of this exchange`, null);
       if (version?.user_version !== FORMAT_VERSION) throw this.otherVersion(version?.user_version);
       if (schema.length !== 1 || schema[0]?.sql !== TABLE_SQL) {
-        throw new JournalError(
-          `${this.path} has other tables than a journal of version ${FORMAT_VERSION}, which ` +
-            'has only the table batch. ' +
-            PUT_BACK,
-          null,
-        );
+        const what = `has other tables than a journal of version ${FORMAT_VERSION}`;
+        const message = `${this.path} ${what}, which has only the table batch. ${PUT_BACK}`;
+        throw new JournalError(message, null);
       }
     } catch (error) {
       throw this.named(error, 1);
@@ -161,11 +158,8 @@ export class JournalReader {
         if (this.joinedRows === 1) return null;
         this.joinedRows >>= 2;
       }
-      const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, [
-        after.hash,
-        from,
-        this.joinedRows,
-      ]);
+      const parameters = [after.hash, from, this.joinedRows];
+      const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, parameters);
       // Later rows may be shorter again.
       if (rows?.bytes && rows.bytes.length * 8 < PAGE_BYTES)
         this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
@@ -203,10 +197,7 @@ export class JournalReader {
   async positionAt(sequence: number): Promise<JournalPosition | null> {
     if (sequence === 0) return GENESIS;
     try {
-      const [row, previous] = await this.rows(
-        'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT 2',
-        [sequence],
-      );
+      const [row, previous] = await this.rowsBefore(sequence, 2);
       if (row === undefined || row.lastSequence !== sequence) return null;
       this.checkBatch(row, previous?.lastSequence ?? 0, previous?.hash ?? GENESIS_HASH);
       return { sequence, hash: row.hash, digest: row.digest };
@@ -263,10 +254,14 @@ export class JournalReader {
   }
 
   private rows(condition: string, parameters: readonly number[]): Promise<JournalBatch[]> {
-    return this.query<JournalBatch>(
-      `SELECT firstSequence, lastSequence, frames, digest, hash FROM batch ${condition}`,
-      parameters,
-    );
+    const columns = 'firstSequence, lastSequence, frames, digest, hash';
+    return this.query<JournalBatch>(`SELECT ${columns} FROM batch ${condition}`, parameters);
+  }
+
+  /** The rows that begin at or before a sequence, from the last. */
+  private rowsBefore(sequence: number, count: number): Promise<JournalBatch[]> {
+    const condition = 'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT ?';
+    return this.rows(condition, [sequence, count]);
   }
 
   private query<Row>(sql: string, parameters: readonly (number | Buffer)[] = []): Promise<Row[]> {
@@ -286,16 +281,17 @@ export class JournalReader {
     const wellFormed =
       wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
     if (!wellFormed || !hashOf(batch, hash).equals(batch.hash)) {
-      throw this.bad(
-        expected,
-        'is not what was written: its hash does not match (damaged, changed or out of place)',
-      );
+      const why = 'its hash does not match (damaged, changed or out of place)';
+      throw this.bad(expected, `is not what was written: ${why}`);
     }
     const { mark } = this;
-    if (mark === null || mark.sequence <= sequence || mark.sequence > last) return;
-    if (mark.sequence !== last || !mark.hash.equals(batch.hash)) {
-      throw this.bad(expected, `is not the one that journal.head marks at ${mark.sequence}`);
-    }
+    if (mark !== null && mark.sequence > sequence && mark.sequence <= last)
+      this.checkMark(batch, mark);
+  }
+
+  private checkMark(batch: JournalBatch, { sequence, hash }: Mark): void {
+    if (batch.lastSequence === sequence && hash.equals(batch.hash)) return;
+    throw this.bad(batch.firstSequence, `is not the one that journal.head marks at ${sequence}`);
   }
 
   private checkEnd(sequence: number): void {
@@ -315,16 +311,9 @@ export class JournalReader {
   private async checkMarkedRow(): Promise<void> {
     const { mark } = this;
     if (mark === null || mark.sequence === 0) return;
-    const [row] = await this.rows('WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT 1', [
-      mark.sequence,
-    ]);
+    const [row] = await this.rowsBefore(mark.sequence, 1);
     if (row === undefined) throw this.bad(1, 'is missing');
-    if (row.lastSequence !== mark.sequence || !mark.hash.equals(row.hash)) {
-      throw this.bad(
-        row.firstSequence,
-        `is not the one that journal.head marks at ${mark.sequence}`,
-      );
-    }
+    this.checkMark(row, mark);
   }
 
   private otherVersion(version: number | undefined): JournalError {
@@ -338,10 +327,8 @@ export class JournalReader {
   }
 
   private bad(sequence: number, what: string): JournalError {
-    return new JournalError(
-      `${this.path}: the batch at sequence ${sequence} ${what}. ${PUT_BACK}`,
-      sequence,
-    );
+    const batch = `${this.path}: the batch at sequence ${sequence}`;
+    return new JournalError(`${batch} ${what}. ${PUT_BACK}`, sequence);
   }
 
   private named(error: unknown, sequence: number): unknown {

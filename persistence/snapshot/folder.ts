@@ -2,7 +2,7 @@
  * The snapshots of a data folder: `snapshots/snapshot-<sequence>.bin`, the sequence in 16 digits.
  * Three are kept, in case the newest is damaged.
  */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPrivateFolder, syncPath } from '../storage/files.js';
 
@@ -52,10 +52,5 @@ export function removeOldSnapshots(dataFolder: string, sequence: number): void {
 }
 
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+  return statSync(folder, { throwIfNoEntry: false }) === undefined ? [] : readdirSync(folder);
 }

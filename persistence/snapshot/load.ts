@@ -45,11 +45,8 @@ export async function loadNewestSnapshot(options: {
     if (snapshot.sequence > endSequence) throw aheadOfJournal(snapshot, endSequence);
     const position = await reader.positionAt(snapshot.sequence);
     if (position?.hash.equals(loaded.header.hash)) return { engine: loaded.engine, position };
-    warn(
-      log,
-      snapshot,
-      'it belongs to another journal: this one has another batch at its sequence',
-    );
+    const other = 'it belongs to another journal: this one has another batch at its sequence';
+    warn(log, snapshot, other);
   }
   return { engine: new Engine(), position: GENESIS };
 }

@@ -1,6 +1,6 @@
 /** Files and folders that only their owner can read, made durable with fsync. */
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
-import { mkdir, open, opendir, stat } from 'node:fs/promises';
+import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { mkdir, open, opendir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 const FOLDER_MODE = 0o700;
@@ -13,8 +13,7 @@ const ROOM_PIECE_BYTES = 1024 * 1024;
  */
 export async function createPrivateFolder(folder: string): Promise<void> {
   const missing: string[] = [];
-  for (let path = resolve(folder); !(await exists(path)); path = dirname(path))
-    missing.unshift(path);
+  for (let path = resolve(folder); !exists(path); path = dirname(path)) missing.unshift(path);
   for (const path of missing) {
     await mkdir(path, FOLDER_MODE).catch(unlessExisting);
     // A folder's name is durable when its parent folder is synced.
@@ -23,14 +22,8 @@ export async function createPrivateFolder(folder: string): Promise<void> {
   await (await opendir(folder)).close();
 }
 
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Another process may have created it meanwhile. */

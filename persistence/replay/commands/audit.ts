@@ -104,7 +104,7 @@ function auditObject({ engine, batches, visitor: auditor }: Replayed<Auditor>): 
     funds: fundsObject(engine.funds()),
     treasury: dollars(engine.funds().treasuryMicros),
     markets: rowObjects(COLUMNS, inOrder(auditor), engine),
-    findings: auditor.findings.map((finding) => ({ ...finding })),
+    findings: auditor.findings,
   };
 }
 

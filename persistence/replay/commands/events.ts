@@ -4,7 +4,6 @@ import type { Command } from '../../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../../engine/interface/events.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
-import { isCommandIn, isCommandOf, isEventIn, isEventOf } from '../input/filters.js';
 import {
   ExitStatus,
   type Invocation,
@@ -134,4 +133,24 @@ function checkOrder(from: Point, to: Point | null): void {
       ? from.sequence > to.sequence
       : 'atMs' in from && 'atMs' in to && from.atMs > to.atMs;
   if (isReversed) throw new UsageError('--from is after --to');
+}
+
+function isCommandOf(command: Command, userId: number): boolean {
+  return 'userId' in command && command.userId === userId;
+}
+
+function isCommandIn(command: Command, marketId: number): boolean {
+  if (command.kind === 'batch')
+    return command.operations.some((operation) => operation.marketId === marketId);
+  return 'marketId' in command && command.marketId === marketId;
+}
+
+function isEventOf(event: EventRecord, userId: number): boolean {
+  if (event.type === 'trade') return event.takerId === userId || event.makerId === userId;
+  if ('referrerId' in event && event.referrerId === userId) return true;
+  return 'userId' in event && event.userId === userId;
+}
+
+function isEventIn(event: EventRecord, marketId: number): boolean {
+  return 'marketId' in event && event.marketId === marketId;
 }

@@ -120,8 +120,7 @@ export class ExplainedAccount implements Visitor {
   /** The sum of the changes must be the engine's balance, which does not depend on them. */
   private compare(): void {
     const account = this.engine.account(this.request.userId);
-    const availableMicros = account?.availableMicros ?? 0;
-    const heldMicros = account?.heldMicros ?? 0;
+    const { availableMicros, heldMicros } = account ?? { availableMicros: 0, heldMicros: 0 };
     const { sum } = this;
     if (sum.availableMicros === availableMicros && sum.heldMicros === heldMicros) return;
     this.mismatch ??= {
@@ -133,10 +132,8 @@ export class ExplainedAccount implements Visitor {
   }
 
   private parts(): [Cause, Sum][] {
-    return CAUSES.filter((cause) => this.byCause.has(cause)).map((cause) => [
-      cause,
-      this.byCause.get(cause)!,
-    ]);
+    const { byCause } = this;
+    return [...byCause].sort(([a], [b]) => CAUSES.indexOf(a) - CAUSES.indexOf(b));
   }
 
   private writeSummaryJson(): void {

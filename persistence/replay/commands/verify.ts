@@ -22,25 +22,29 @@ import { tableText } from '../output/output.js';
 import { HistoryComparison } from '../proofs/history.js';
 import { SnapshotComparison, type SnapshotVerdict } from '../proofs/snapshots.js';
 
-/** The result for the whole folder. */
-interface Report {
-  /** The last verified sequence of the journal. */
+/** The last verified batch of the journal, and whether there is damage after it. */
+type JournalVerdict = {
+  whole: boolean;
   sequence: number;
   atMs: number;
   digest: string | null;
   batches: number;
-  journalIsWhole: boolean;
-  snapshots: readonly SnapshotVerdict[];
-  /** null: there is no history. */
-  history: HistoryVerdict | null;
-  findings: readonly Finding[];
-}
+};
 
-interface HistoryVerdict {
+type HistoryVerdict = {
   sequence: number;
   good: boolean;
   /** Compared list entries and rows; null: the journal is damaged before the history's end. */
   entries: number | null;
+};
+
+/** The result for the whole folder. */
+interface Report {
+  journal: JournalVerdict;
+  snapshots: readonly SnapshotVerdict[];
+  /** null: there is no history. */
+  history: HistoryVerdict | null;
+  findings: readonly Finding[];
 }
 
 export async function verify(request: Invocation): Promise<ExitStatus> {
@@ -73,16 +77,19 @@ class Verification implements Visitor {
   }
 
   private async verifyAll(): Promise<Report> {
-    const journalIsWhole = await this.replay();
+    const whole = await this.replay();
     // Without a readable journal, snapshots are still checked by themselves.
     const comparison = this.snapshots ?? new SnapshotComparison(this.request.folder);
     comparison.finish();
-    const history = this.judgeHistory(journalIsWhole);
+    const history = this.judgeHistory(whole);
     const { atMs, batches } = this;
     const { sequence, digest } = this.position;
-    const findings = [...this.findings, ...comparison.findings()];
-    const snapshots = comparison.verdicts;
-    return { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings };
+    return {
+      journal: { whole, sequence, atMs, digest, batches },
+      snapshots: comparison.verdicts,
+      history,
+      findings: [...this.findings, ...comparison.findings()],
+    };
   }
 
   applying(_command: Command, atMs: number): void {
@@ -154,32 +161,26 @@ async function journalErrorOf(work: Promise<void>): Promise<JournalError | null>
   }
 }
 
-function reportObject(report: Report): JsonValue {
+function reportObject({ journal, snapshots, history, findings }: Report): JsonValue {
   return {
-    good: report.findings.length === 0,
-    journal: {
-      whole: report.journalIsWhole,
-      sequence: report.sequence,
-      atMs: report.atMs,
-      digest: report.digest,
-      batches: report.batches,
-    },
-    snapshots: report.snapshots.map(({ snapshot, problem, compared }) => ({
+    good: findings.length === 0,
+    journal,
+    snapshots: snapshots.map(({ snapshot, problem, compared }) => ({
       file: `snapshots/${snapshot.name}`,
       sequence: snapshot.sequence,
       good: problem === null,
       compared,
     })),
-    history: report.history === null ? null : { ...report.history },
-    findings: report.findings.map((finding) => ({ ...finding })),
+    history,
+    findings,
   };
 }
 
-function reportText(report: Report): string {
-  const { sequence, atMs, digest, batches, journalIsWhole, snapshots, history, findings } = report;
+function reportText({ journal, snapshots, history, findings }: Report): string {
+  const { whole, sequence, atMs, digest, batches } = journal;
   const upTo =
     sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
-  const [verdict, prefix] = journalIsWhole ? ['good', ''] : ['DAMAGED', 'good up to '];
+  const [verdict, prefix] = whole ? ['good', ''] : ['DAMAGED', 'good up to '];
   const rows = [
     [JOURNAL_FILE, verdict, `${prefix}${upTo}, ${batches} batches`],
     ...snapshots.map(snapshotRow),

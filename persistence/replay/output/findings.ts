@@ -1,10 +1,9 @@
 /** What is wrong with a data folder: where, what, and what the operator should do. */
-import type { JournalError } from '../../journal/errors.js';
-import { PUT_BACK } from '../../journal/errors.js';
+import { type JournalError, PUT_BACK } from '../../journal/errors.js';
 import { HEAD_FILE, JOURNAL_FILE } from '../../journal/format.js';
 import { UnmarkedJournal } from '../../judgement.js';
 
-export interface Finding {
+export type Finding = {
   /** Name of the file in the data folder. */
   file: string;
   /** Where in the file, such as "sequence 17" or "table pointsCredit, userId 3". */
@@ -12,7 +11,7 @@ export interface Finding {
   what: string;
   /** What the operator should do. */
   remedy: string;
-}
+};
 
 const LEAVE_IT =
   'Keep a copy of the folder as it is, and do not start an exchange on it before the cause is known.';

@@ -140,10 +140,8 @@ export class Books {
   private fundProblems(funds: FundsView): string[] {
     const problems: string[] = [];
     const expect = (name: string, actualMicros: number, expectedMicros: number) => {
-      if (actualMicros === expectedMicros) return;
-      problems.push(
-        `${name}: ${dollarsText(actualMicros)}, but the events give ${dollarsText(expectedMicros)}`,
-      );
+      if (actualMicros !== expectedMicros)
+        problems.push(differs(name, actualMicros, expectedMicros));
     };
     expect('available funds of users', funds.availableMicros, this.availableMicros);
     expect('held funds of users', funds.heldMicros, this.heldMicros);
@@ -182,11 +180,8 @@ export class Books {
       problems.push("the markets' fee escrow does not add up to the total");
     const yieldDue =
       this.vaultSharesMicros + unshared - this.yieldPaidMicros - this.vaultRemainderMicros;
-    if (yieldDue !== funds.yieldDueMicros) {
-      problems.push(
-        `yield due: ${dollarsText(funds.yieldDueMicros)}, but the events give ${dollarsText(yieldDue)}`,
-      );
-    }
+    if (yieldDue !== funds.yieldDueMicros)
+      problems.push(differs('yield due', funds.yieldDueMicros, yieldDue));
     return problems;
   }
 
@@ -237,6 +232,10 @@ export class Books {
   }
 }
 
+function differs(name: string, actualMicros: number, expectedMicros: number): string {
+  return `${name}: ${dollarsText(actualMicros)}, but the events give ${dollarsText(expectedMicros)}`;
+}
+
 /** Compares the engine's funds of one market with its book, and the book with itself. */
 function marketProblem(engine: Engine, book: MarketBook): string | null {
   if (book.closed) return closedProblem(book);
@@ -245,10 +244,8 @@ function marketProblem(engine: Engine, book: MarketBook): string | null {
   if (held === null || view === null) return 'the engine has removed it before it was closed';
   if (held.collateralMicros !== book.collateralMicros)
     return `collateral is ${dollarsText(held.collateralMicros)}, but the events give ${dollarsText(book.collateralMicros)}`;
-  if (
-    book.resolution === Resolution.NONE &&
-    book.collateralMicros !== view.openInterestLots * MICROS_PER_SET
-  )
+  const setsMicros = view.openInterestLots * MICROS_PER_SET;
+  if (book.resolution === Resolution.NONE && book.collateralMicros !== setsMicros)
     return 'collateral is not the value of its complete sets';
   const unsharedMicros = book.escrowMicros - held.feeEscrowMicros;
   const mayBeUnshared = book.resolution !== Resolution.NONE && !book.feesShared;

@@ -43,7 +43,10 @@ function listOf(layout: ListLayout): ComparedTable {
 }
 
 function tableOf(name: string, keys: readonly string[]): ComparedTable {
-  const open = (database: sqlite3.Database) => new RowReader(pagesOfRows(database, name, keys));
+  const keysOf = (row: Row) => keys.map((key) => row[key]!);
+  const options = { keys: keys.join(', '), keysOf, pageRows: PAGE_ROWS };
+  const open = (database: sqlite3.Database) =>
+    new RowReader(pagesOf<Row>(database, `SELECT * FROM ${name}`, options));
   return { name, keys, of: 'row', open };
 }
 
@@ -70,21 +73,21 @@ export class RowReader {
   }
 }
 
-/** The rows of a table in key order. */
-async function* pagesOfRows(
+/** The rows of a query without conditions, in the order of `keys`. */
+async function* pagesOf<Found>(
   database: sqlite3.Database,
-  name: string,
-  keys: readonly string[],
-): AsyncGenerator<Row[]> {
-  const list = keys.join(', ');
-  for (let last: Row | undefined; ; ) {
-    const after = last === undefined ? '' : `WHERE (${list}) > (${keys.map(() => '?').join(', ')})`;
-    const values = last === undefined ? [] : keys.map((key) => last![key]!);
-    const sql = `SELECT * FROM ${name} ${after} ORDER BY ${list} LIMIT ${PAGE_ROWS}`;
-    const page = await query<Row>(database, sql, values);
+  select: string,
+  options: { keys: string; keysOf: (row: Found) => (number | Buffer)[]; pageRows: number },
+): AsyncGenerator<Found[]> {
+  const { keys, keysOf, pageRows } = options;
+  for (let after: (number | Buffer)[] = []; ; ) {
+    const where =
+      after.length === 0 ? '' : `WHERE (${keys}) > (${after.map(() => '?').join(', ')})`;
+    const sql = `${select} ${where} ORDER BY ${keys} LIMIT ${pageRows}`;
+    const page = await query<Found>(database, sql, after);
     yield page;
-    if (page.length < PAGE_ROWS) return;
-    last = page.at(-1);
+    if (page.length < pageRows) return;
+    after = keysOf(page.at(-1)!);
   }
 }
 
@@ -93,16 +96,10 @@ async function* pagesOfEntries(
   database: sqlite3.Database,
   layout: ListLayout,
 ): AsyncGenerator<(Row | DamagedEntry)[]> {
-  const order = `${layout.key}, firstOrdinal`;
-  for (let last: RunRow | undefined; ; ) {
-    const after = last === undefined ? '' : `WHERE (${order}) > (?, ?)`;
-    const values = last === undefined ? [] : [last.id, last.firstOrdinal];
-    const sql = `${selectRuns(layout)} ${after} ORDER BY ${order} LIMIT ${PAGE_RUNS}`;
-    const runs = await query<RunRow>(database, sql, values);
-    for (const run of runs) yield entriesOf(layout, run);
-    if (runs.length < PAGE_RUNS) return;
-    last = runs.at(-1);
-  }
+  const keys = `${layout.key}, firstOrdinal`;
+  const keysOf = ({ id, firstOrdinal }: RunRow) => [id, firstOrdinal];
+  const pages = pagesOf(database, selectRuns(layout), { keys, keysOf, pageRows: PAGE_RUNS });
+  for await (const runs of pages) for (const run of runs) yield entriesOf(layout, run);
 }
 
 /** The entries of a run. A damaged run gives as many damaged entries as it claims to have. */

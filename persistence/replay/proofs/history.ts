@@ -123,10 +123,8 @@ export class HistoryComparison {
   }
 
   private async readSequence(): Promise<void> {
-    const rows = await query<{ sequence: number }>(
-      this.history.database,
-      'SELECT sequence FROM progress',
-    );
+    const sql = 'SELECT sequence FROM progress';
+    const rows = await query<{ sequence: number }>(this.history.database, sql);
     if (rows.length !== 1)
       throw new Error(`the table progress has ${rows.length} rows instead of one`);
     this.sequence = rows[0]!.sequence;
@@ -162,11 +160,9 @@ export class HistoryComparison {
         await query(database, 'PRAGMA user_version'),
         await query(database, 'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL'),
       ]);
-    const [found, expected] = [
-      await schemaOf(this.history.database),
-      await schemaOf(this.store.database),
-    ];
-    if (found !== expected) this.find('sqlite_schema', 'its tables are not those of this version');
+    const found = await schemaOf(this.history.database);
+    if (found !== (await schemaOf(this.store.database)))
+      this.find('sqlite_schema', 'its tables are not those of this version');
   }
 
   /** Merges both tables in key order. */
@@ -207,10 +203,8 @@ export class HistoryComparison {
    * SQLite reads the keys of runs from their index, so the comparison misses damage to the table's.
    */
   private async checkStructure(): Promise<void> {
-    const problems = await query<{ integrity_check: string }>(
-      this.history.database,
-      `PRAGMA integrity_check(${NAMED})`,
-    );
+    const sql = `PRAGMA integrity_check(${NAMED})`;
+    const problems = await query<{ integrity_check: string }>(this.history.database, sql);
     for (const { integrity_check: problem } of problems) {
       if (problem !== 'ok') this.find('the structure of SQLite', problem);
     }

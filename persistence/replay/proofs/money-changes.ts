@@ -37,41 +37,40 @@ export interface MoneyChange {
 
 /** The changes of an event; most kinds have none. */
 export function changesOf(event: EventRecord): MoneyChange[] {
+  return partsOf(event).filter(
+    ({ availableMicros, heldMicros }) => availableMicros !== 0 || heldMicros !== 0,
+  );
+}
+
+function partsOf(event: EventRecord): MoneyChange[] {
   switch (event.type) {
     case 'deposited': {
       const cause = event.source === DepositSource.GRANT ? 'play money' : 'deposit';
-      return available(event.userId, cause, event.amountMicros);
+      return [change(event.userId, cause, event.amountMicros)];
     }
     case 'withdrawn':
-      return available(event.userId, 'withdrawal', 0 - event.amountMicros);
+      return [change(event.userId, 'withdrawal', -event.amountMicros)];
     case 'orderRested':
-      return event.side === Side.BUY
-        ? [hold(event, 'hold', event.sizeLots * event.priceTicks)]
-        : [];
+      return event.side === Side.BUY ? [hold(event, 'hold', 1)] : [];
     case 'orderCancelled':
-      return event.side === Side.BUY
-        ? [hold(event, 'release', 0 - event.sizeLots * event.priceTicks)]
-        : [];
+      return event.side === Side.BUY ? [hold(event, 'release', -1)] : [];
     case 'trade':
-      return changesOfTrade(event);
+      return partsOfTrade(event);
     case 'claimed': {
       const cause = event.automatic === 1 ? 'automatic payout' : 'claim';
-      return [
-        ...available(event.userId, cause, event.payoutMicros),
-        ...available(event.userId, 'refund of fees', event.refundMicros),
-      ];
+      const refund = change(event.userId, 'refund of fees', event.refundMicros);
+      return [change(event.userId, cause, event.payoutMicros), refund];
     }
     case 'referralEarned':
-      return available(event.referrerId, 'referral', event.amountMicros);
+      return [change(event.referrerId, 'referral', event.amountMicros)];
     case 'staked':
-      return available(event.userId, 'stake', 0 - event.amountMicros);
-    case 'unstaked':
-      return [
-        ...available(event.userId, 'unstake', event.amountMicros),
-        ...available(event.userId, 'yield', event.yieldMicros),
-      ];
+      return [change(event.userId, 'stake', -event.amountMicros)];
+    case 'unstaked': {
+      const earned = change(event.userId, 'yield', event.yieldMicros);
+      return [change(event.userId, 'unstake', event.amountMicros), earned];
+    }
     case 'yieldClaimed':
-      return available(event.userId, 'yield', event.yieldMicros);
+      return [change(event.userId, 'yield', event.yieldMicros)];
     case 'assetListed':
     case 'priceObserved':
     case 'marketOpened':
@@ -91,35 +90,36 @@ export function changesOf(event: EventRecord): MoneyChange[] {
 }
 
 /** The taker pays or receives available money. A maker who buys pays from the order's hold. */
-function changesOfTrade(trade: EventRecord<'trade'>): MoneyChange[] {
+function partsOfTrade(trade: EventRecord<'trade'>): MoneyChange[] {
+  const { takerId, makerId } = trade;
   const takerMicros = trade.sizeLots * ticksIn(trade.takerOutcome, trade.upTicks);
   const makerMicros = trade.sizeLots * ticksIn(trade.makerOutcome, trade.upTicks);
   const taker =
     trade.takerSide === Side.BUY
-      ? available(trade.takerId, 'bought', 0 - takerMicros)
-      : available(trade.takerId, 'sold', takerMicros);
-  const fee = available(trade.takerId, 'fee', 0 - trade.feeMicros);
-  const maker: MoneyChange =
+      ? change(takerId, 'bought', -takerMicros)
+      : change(takerId, 'sold', takerMicros);
+  const maker =
     trade.makerSide === Side.BUY
-      ? {
-          userId: trade.makerId,
-          cause: 'bought as maker',
-          availableMicros: 0,
-          heldMicros: 0 - makerMicros,
-        }
-      : {
-          userId: trade.makerId,
-          cause: 'sold as maker',
-          availableMicros: makerMicros,
-          heldMicros: 0,
-        };
-  return [...taker, ...fee, maker];
+      ? change(makerId, 'bought as maker', 0, -makerMicros)
+      : change(makerId, 'sold as maker', makerMicros);
+  return [taker, change(takerId, 'fee', -trade.feeMicros), maker];
 }
 
-function available(userId: number, cause: Cause, availableMicros: number): MoneyChange[] {
-  return availableMicros === 0 ? [] : [{ userId, cause, availableMicros, heldMicros: 0 }];
+/** The value of a buy order becomes held (sign 1), or available again (-1). */
+function hold(
+  { userId, sizeLots, priceTicks }: EventRecord<'orderRested' | 'orderCancelled'>,
+  cause: Cause,
+  sign: 1 | -1,
+): MoneyChange {
+  const heldMicros = sign * sizeLots * priceTicks;
+  return change(userId, cause, -heldMicros, heldMicros);
 }
 
-function hold(order: { userId: number }, cause: Cause, heldMicros: number): MoneyChange {
-  return { userId: order.userId, cause, availableMicros: 0 - heldMicros, heldMicros };
+function change(
+  userId: number,
+  cause: Cause,
+  availableMicros: number,
+  heldMicros = 0,
+): MoneyChange {
+  return { userId, cause, availableMicros, heldMicros };
 }
