@@ -21,7 +21,6 @@ import { createPrivateFolder, syncPath } from './storage/files.js';
 export interface DataFolderOptions {
   /** Created (mode 0700) if there is none. */
   folder: string;
-  /** Default `full`. */
   durability?: Durability;
   /**
    * Treat a journal without journal.head as complete. Default false: its end may be missing, as in
@@ -94,7 +93,6 @@ export class DataFolder {
     return journal;
   }
 
-  /** Releases the lock, unless the journal holds it. */
   async release(): Promise<void> {
     if (!this.isLocked) return;
     this.isLocked = false;

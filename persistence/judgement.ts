@@ -37,7 +37,6 @@ export class UnmarkedJournal extends JournalError {
 
 /** Files made from the journal, which show how far it reached at least. */
 interface DerivedFiles {
-  /** Newest first. */
   snapshots: readonly SnapshotName[];
   /** The end of history.db; 0: there is none, or it is damaged. */
   historySequence: number;

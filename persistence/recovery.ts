@@ -23,7 +23,6 @@ interface RecoveryOptions {
   elapsedMs: () => number;
 }
 
-/** What was replayed, and how long it took. */
 export interface RecoveryReport {
   batches: number;
   commands: number;
@@ -52,7 +51,6 @@ export interface SnapshotRecovery extends Omit<RecoveryReport, 'durationMs'> {
  * @throws JournalError when the journal is damaged, or an undamaged snapshot is ahead of it.
  */
 export async function recoverFromSnapshot(options: {
-  /** The data folder. */
   folder: string;
   reader: JournalReader;
   log: RecoveryLog;
@@ -110,7 +108,6 @@ function checkStart(engine: Engine, after: JournalPosition): void {
 /** Called before or after a command is applied; after, the engine has its result and events. */
 export type CommandObserver = (command: Command, atMs: number) => void;
 
-/** Applies batches to one engine, in order. */
 export class Replay {
   private readonly frames = new FrameReader();
 

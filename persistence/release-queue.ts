@@ -46,7 +46,6 @@ export class ReleaseQueue {
     return target;
   }
 
-  /** Removes all targets. */
   clear(): void {
     this.targets.fill(EMPTY);
     this.head = 0;

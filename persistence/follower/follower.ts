@@ -21,7 +21,6 @@ const RESTARTS_WITHIN_MS = 600_000;
 const RESTART_AFTER_MS = 1_000;
 
 export interface FollowerOptions {
-  /** The data folder. */
   folder: string;
   /** Of the end of the journal. */
   durableSequence: number;
@@ -61,7 +60,6 @@ export class Follower {
   private readonly marks = new CommitMarks();
   private readonly workerData: FollowerData;
   private thread: Worker;
-  /** Settles when the current thread has ended. */
   private threadEnd: Promise<void> = Promise.resolve();
   /** Why the thread failed, if that is known. */
   private fault: Error | null = null;
@@ -177,7 +175,6 @@ export class Follower {
   }
 
   private threadEnded(): void {
-    // It is expected to end after a disagreement, and when it is closed.
     if (this.ended !== null) return;
     const { elapsedMs, log, onFailure } = this.options;
     const error = this.fault ?? new Error("the follower's thread has ended");

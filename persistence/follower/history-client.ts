@@ -13,9 +13,7 @@ import type {
 
 /** The longest lag of the follower, and the longest time to an answer. */
 export const HISTORY_LAG_MAX_MS = 2_000;
-/** The interval between checks for expired requests. */
 const SWEEP_MS = 250;
-/** The most requests that may be pending. */
 const PENDING_MAX = 10_000;
 
 type Done = (outcome: HistoryOutcome) => void;
@@ -57,10 +55,8 @@ export class HistoryClient {
     this.link.send(id, request, minSequence);
   }
 
-  /** Called with each answer of the follower. */
   answered(id: number, outcome: HistoryOutcome): void {
     const read = this.pending.get(id);
-    // It expired, and was answered then.
     if (read === undefined) return;
     this.pending.delete(id);
     this.stopSweeping();

@@ -34,7 +34,6 @@ export class FollowerLoop {
   private unavailable = '';
   private readonly stopped = new AbortController();
   private disagreed = false;
-  /** Whether the history has been damaged before. */
   private wasDamaged = false;
   /** Failures since the follower last caught up, and the last of them (null: none). */
   private failures = 0;

@@ -1,11 +1,8 @@
 /** The messages between the trading thread and the follower's thread. */
 import type { HistoryOutcome, HistoryRequest } from '../history/requests.js';
 
-/** The follower's start parameters. */
 export interface FollowerData {
-  /** The data folder. */
   folder: string;
-  /** The ProgressBoard's. */
   memory: SharedArrayBuffer;
   snapshotEveryCommands: number;
   snapshotEveryMs: number;

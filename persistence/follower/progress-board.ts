@@ -47,7 +47,6 @@ export class ProgressBoard {
     Atomics.store(this.flag, 0, 1);
   }
 
-  /** Clears the flag, and returns whether it was set. */
   clearIdle(): boolean {
     return Atomics.exchange(this.flag, 0, 0) === 1;
   }

@@ -39,7 +39,6 @@ interface ReadsOptions {
   engine: Engine;
   boards: Leaderboards;
   database: HistoryReads;
-  /** Called when a read of the database fails. */
   failed: (error: unknown) => void;
   /** Called when a group is done, and another may be served. */
   groupEnded: () => void;
@@ -74,7 +73,6 @@ export class FollowerReads {
     );
   }
 
-  /** Serves the reads that can be served now. */
   serve(projectedSequence: number): void {
     if (this.waiting.length === 0) return;
     const { engine, database } = this.options;
@@ -98,7 +96,6 @@ export class FollowerReads {
     this.startGroup(group, sequence);
   }
 
-  /** Answers all waiting and all later reads with `unavailable`. */
   end(reason: string): void {
     this.ended = reason;
     for (const { done } of [...this.waiting, ...(this.group ?? [])])

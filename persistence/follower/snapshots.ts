@@ -52,7 +52,6 @@ export class FollowerSnapshots {
     return isTime || engine.sequence - this.lastSequence >= everyCommands;
   }
 
-  /** Copies the engine's state and starts to write it. */
   take(engine: Engine, position: JournalPosition): void {
     const content = takeSnapshot(engine, position);
     const { sequence, atMs, stateBytes } = content.header;
@@ -65,7 +64,6 @@ export class FollowerSnapshots {
     );
   }
 
-  /** Cancels the snapshot that is being written. */
   async close(): Promise<void> {
     const { writing } = this;
     this.writing = null;

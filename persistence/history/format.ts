@@ -43,14 +43,12 @@ export const HISTORY_VERSION = 2;
 /** The most entries in a run: a page may read that many more than it returns. */
 export const RUN_ENTRIES = 256;
 
-/** A table of lists, in runs. The columns of an entry are integers. */
 export interface ListLayout {
   readonly name: string;
   /** Part of the checksums, so that a row in the wrong table is found. */
   readonly tag: number;
   /** The user or the market whose list it is. */
   readonly key: string;
-  /** The columns of an entry, in the order of a run. */
   readonly columns: readonly string[];
   /** The columns that may be negative. */
   readonly negatives: readonly string[];
@@ -165,14 +163,12 @@ export const MARKET = {
 export const LISTS = [USER_TRADE, MARKET_TRADE, POINTS_CREDIT, CLOSED_POSITION] as const;
 export type ListName = (typeof LISTS)[number]['name'];
 
-/** What `progress` counts. */
 export const COUNTED = [...LISTS, MARKET] as const;
 export type CountedName = (typeof COUNTED)[number]['name'];
 
 const MARKET_PRICES_TAG = 6;
 export const PROGRESS_TAG = 7;
 
-/** An entry of a list. */
 export type EntryOf<Layout extends ListLayout> = Record<
   Layout['key'] | 'ordinal' | Layout['columns'][number],
   number
@@ -242,7 +238,6 @@ export function startChecksum(tag: number): number {
   return Math.imul(tag, 0x9e3779b1);
 }
 
-/** As stored: 0 to 2^32 - 1. */
 export function finishChecksum(checksum: number): number {
   return (checksum ^ (checksum >>> 15)) >>> 0;
 }
@@ -253,7 +248,6 @@ export function checksumOf(tag: number, values: Iterable<number>): number {
   return finishChecksum(checksum);
 }
 
-/** Over the numbers of a run and the bytes of its entries. */
 export function runChecksum(tag: number, numbers: readonly number[], entries: Uint8Array): number {
   return crc32(entries, checksumOf(tag, numbers));
 }

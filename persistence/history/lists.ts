@@ -21,9 +21,7 @@ export interface RunPiece {
   entries: Buffer;
 }
 
-/** What a transaction adds to the lists of a table. */
 export interface ListAdditions {
-  /** Entries in all. */
   count: number;
   pieces: RunPiece[];
   /** By list, in ascending order: its user or market, and the number of its new entries. */
@@ -31,7 +29,6 @@ export interface ListAdditions {
   counts: Uint32Array;
 }
 
-/** The entries of one list, as positions in the order of all. */
 interface Chain {
   firstOrdinal: number;
   first: number;
@@ -53,7 +50,6 @@ export class ListCounts {
     return ++this.counts[userId]!;
   }
 
-  /** Adds `counts[i]` entries for the user `ids[i]`. */
   addAll({ ids, counts }: { ids: Float64Array; counts: Uint32Array }): void {
     for (let i = 0; i < ids.length; i++) this.set(ids[i]!, this.of(ids[i]!) + counts[i]!);
   }
@@ -77,7 +73,6 @@ export class ListCounts {
 }
 
 export class PendingLists {
-  /** Waiting entries. */
   count = 0;
   /** The columns of all entries; `add` returns where those of an entry begin. */
   values: Float64Array;

@@ -92,7 +92,6 @@ export class MarketHistory {
   }
 }
 
-/** The part of the engine that is read. */
 export type MarketsEngine = Pick<
   Engine,
   'sequence' | 'nowMs' | 'assetCount' | 'assetPriceMicros' | 'market'
@@ -112,12 +111,9 @@ export interface MarketPoints {
   sequence: number;
 }
 
-/** The changes of markets that a transaction writes. */
 export interface MarketChanges {
-  /** Records of the markets that changed, whole. */
   markets: Buffer;
   prices: MarketPoints[];
-  /** Markets that opened, and that ended. */
   openedIds: number[];
   endedIds: number[];
 }
@@ -199,7 +195,6 @@ export class Markets {
     this.endedIds.push(marketId);
   }
 
-  /** Takes a marketResolved event, which begins at `at`. */
   resolve(values: Float64Array, at: number): void {
     const market = this.change(values[at + Resolved.marketId]!);
     market.status = MarketStatus.RESOLVED;
@@ -208,7 +203,6 @@ export class Markets {
     market.resolvedAtMs = this.engine.nowMs;
   }
 
-  /** Takes a feesShared event, which begins at `at`. */
   shareFees(values: Float64Array, at: number): void {
     const market = this.change(values[at + Shared.marketId]!);
     market.vaultMicros = values[at + Shared.vaultMicros]!;
@@ -221,7 +215,6 @@ export class Markets {
     this.known.delete(marketId);
   }
 
-  /** All changes since the last call. */
   drain(): MarketChanges {
     for (const market of this.changed) market.writeRow(this.records);
     const prices = Array.from(this.changedPoints, ({ marketId, points, pointsSequence }) => ({

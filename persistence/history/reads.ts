@@ -172,7 +172,6 @@ export class HistoryReads {
     return () => this.list(layout, { id: userId, limit, cursor, newest });
   }
 
-  /** A page of a list, by descending ordinal. */
   private async list<Layout extends ListLayout>(
     layout: Layout,
     { id, limit, cursor, newest }: PageOf,
@@ -199,7 +198,6 @@ export class HistoryReads {
     return row ?? null;
   }
 
-  /** The ids of a page. */
   private pastPage(request: RequestOf<'pastMarkets' | 'pastMarketTexts'>): Page<number> {
     const { asset, limit, cursor } = request;
     const { pastMarketIds } = this.lists;
@@ -214,7 +212,6 @@ export class HistoryReads {
     return { entries, nextCursor: ids.length > limit ? entries.at(-1)! : null };
   }
 
-  /** @param ids descending. */
   private async marketRows(ids: readonly number[]): Promise<MarketRow[]> {
     const sql = `${selectRows(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?)) ORDER BY marketId DESC`;
     const rows = await this.query<MarketRow>(sql, [JSON.stringify(ids)]);

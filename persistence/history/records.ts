@@ -8,7 +8,6 @@
  */
 import { columnNames, type ListLayout, type TableLayout } from './format.js';
 
-/** Sixteen digits and a sign. */
 const WIDTH = 17;
 const INITIAL_BYTES = 64 * 1024;
 const SPACE = 0x20;
@@ -17,11 +16,9 @@ const MINUS = 0x2d;
 const LOW_DIGITS = 100_000_000;
 
 export class RecordBuffer {
-  /** In bytes. */
   length = 0;
   private buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
 
-  /** All records since the last call. */
   drain(): Buffer {
     const records = Buffer.from(this.buffer.subarray(0, this.length));
     this.length = 0;

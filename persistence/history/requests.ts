@@ -37,7 +37,6 @@ export type HistoryRequest =
   | ({ kind: 'userTrades'; userId: number } & PageRequest)
   | ({ kind: 'pointsCredits'; userId: number } & PageRequest)
   | ({ kind: 'closedPositions'; userId: number } & PageRequest)
-  /** The public trades of a market. */
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest)
   /** Markets that have ended, of one asset or (null) all, newest first. */
   | ({ kind: 'pastMarkets'; asset: number | null } & PageRequest)
@@ -91,7 +90,6 @@ export function viewOfPast(market: MarketRecord): MarketView {
 /** Unused bytes at the end of a page of markets. */
 export const PAGE_END_BYTES = 512;
 
-/** A page of markets as JSON of the API, written in the follower's thread. */
 export interface MarketTextsPage {
   /** `{"markets":[…]`, then PAGE_END_BYTES for the rest of the page. */
   bytes: Uint8Array<ArrayBuffer>;
@@ -100,7 +98,6 @@ export interface MarketTextsPage {
 
 export interface Page<T, Cursor = number> {
   entries: T[];
-  /** null: there are no more. */
   nextCursor: Cursor | null;
 }
 

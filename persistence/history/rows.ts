@@ -86,7 +86,6 @@ export function selectRuns({ name, key }: ListLayout): string {
   return `SELECT ${key} AS id, firstOrdinal, count, checksum, entries FROM ${name}`;
 }
 
-/** Writes the entries of one run after another. */
 export class RunWriter {
   private readonly isNegative: readonly boolean[];
   /** The previous entry; 0 in columns that are not written as differences. */

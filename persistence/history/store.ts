@@ -46,7 +46,6 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** The end of the last journal batch in the history, and the number of entries of each kind. */
 export interface Progress {
   sequence: number;
-  /** Of that batch. */
   hash: Buffer;
   counts: Record<CountedName, number>;
 }
@@ -72,7 +71,6 @@ export interface CommittedLists {
   closedPositions: ListCounts;
   /** Markets that have ended, in the order of their ids. */
   pastMarketIds: number[];
-  /** Markets that have opened. */
   knownMarketIds: Set<number>;
 }
 
@@ -109,17 +107,14 @@ export class HistoryStore {
     }
   }
 
-  /** As of the last transaction. */
   get progress(): Progress {
     return this.progressNow;
   }
 
-  /** Entries of all lists, and markets. */
   get entryCount(): number {
     return Object.values(this.progressNow.counts).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Writes the changes made by the journal batches up to `end`, in one transaction. */
   async commit(changes: HistoryChanges, end: { sequence: number; hash: Buffer }): Promise<void> {
     const { database, inserts } = this;
     const progress = { sequence: end.sequence, hash: end.hash, counts: this.countsAfter(changes) };

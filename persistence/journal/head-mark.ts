@@ -30,7 +30,6 @@ const FILE_BYTES = 8192;
 
 export interface Mark {
   sequence: number;
-  /** Of the batch that ends at `sequence`, in the journal's chain. */
   hash: Buffer;
 }
 
@@ -72,7 +71,6 @@ export class HeadMark {
   private readonly slot = Buffer.alloc(SLOT_BYTES);
   private next: 0 | 1 = 0;
 
-  /** Writes `mark` to both slots, with fsync. */
   constructor(path: string, mark: Mark) {
     this.file = openSync(path, constants.O_RDWR | constants.O_CREAT, FILE_MODE);
     MAGIC.copy(this.slot);

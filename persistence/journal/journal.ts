@@ -43,24 +43,20 @@ const BUSY_TIMEOUT_MS = 5_000;
 export interface FoundJournal {
   /** There is no journal, and there never was one. */
   isNew: boolean;
-  /** The end of the journal; the genesis of a new one. */
   end: JournalPosition;
   /** What the operator should know about the folder; null: it was as the exchange left it. */
   notice: string | null;
 }
 
-/** Called once, when the batch is committed, or with what went wrong. */
 export type CommitDone = (error: JournalError | null) => void;
 
 export class Journal {
-  /** Sequence, hash and digest of the last committed batch. */
   private position: JournalPosition;
   private failure: JournalError | null = null;
   private writing = false;
 
   private constructor(
     readonly folder: string,
-    /** See {@link FoundJournal}. */
     readonly notice: string | null,
     end: JournalPosition,
     private readonly database: sqlite3.Database,
@@ -100,7 +96,6 @@ export class Journal {
     }
   }
 
-  /** The end of the last committed batch. */
   get end(): JournalPosition {
     return this.position;
   }
@@ -160,7 +155,6 @@ export class Journal {
   }
 }
 
-/** Sets up a connection that commits. */
 export async function configure(database: sqlite3.Database, durability: Durability): Promise<void> {
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
   await execute(database, 'PRAGMA journal_mode = WAL');

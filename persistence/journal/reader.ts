@@ -70,7 +70,6 @@ export async function openReader<Opened extends { database: sqlite3.Database }>(
 }
 
 export class JournalReader {
-  /** The head mark when the reader was opened. */
   readonly markState: MarkState;
   private readonly mark: Mark | null;
   /** The most rows that are joined next: a power of four. */
@@ -85,7 +84,6 @@ export class JournalReader {
     this.mark = markState.state === 'read' ? markState.mark : null;
   }
 
-  /** Called once, by {@link openReader}. */
   async checkFormat(): Promise<void> {
     try {
       const [application] = await this.query<{ application_id: number }>('PRAGMA application_id');
@@ -160,7 +158,6 @@ export class JournalReader {
       }
       const parameters = [after.hash, from, this.joinedRows];
       const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, parameters);
-      // Later rows may be shorter again.
       if (rows?.bytes && rows.bytes.length * 8 < PAGE_BYTES)
         this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
       return endOfJoined(rows!, after, this.mark);

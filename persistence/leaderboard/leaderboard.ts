@@ -15,7 +15,6 @@ import { type Ranked, RankedUsers } from './order.js';
 export type MetricName = keyof typeof Metric;
 export type PeriodName = keyof typeof Period;
 
-/** The part of the engine that is read. */
 type RankedEngine = Pick<Engine, 'userCount' | 'nowMs' | 'standing'>;
 
 /** The last entry of a page. */
@@ -70,12 +69,10 @@ const REBUILD_AT_LEAST = 1_000;
 
 class Board {
   private readonly ranked = new RankedUsers();
-  /** Users whose value may have changed. */
   private changedIds: number[] = [];
   private isNoted = new Uint8Array(0);
   /** Whether the board must be rebuilt; then changes are not noted. */
   private isStale = true;
-  /** The board's day or week. */
   private periodNumber = 0;
 
   constructor(

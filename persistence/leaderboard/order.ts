@@ -21,7 +21,6 @@ export interface Ranked {
   value: number;
 }
 
-/** The value of users that are not listed. */
 const UNLISTED = Number.NaN;
 
 export class RankedUsers {
@@ -29,7 +28,6 @@ export class RankedUsers {
   private shown = new Float64Array(0);
   size = 0;
 
-  /** The user's value; null: not listed. */
   valueOf(userId: number): number | null {
     const value = this.shown[userId];
     return value === undefined || Number.isNaN(value) ? null : value;
@@ -45,13 +43,11 @@ export class RankedUsers {
     this.shown[userId] = value ?? UNLISTED;
   }
 
-  /** 1 plus the number of users before this one; null: not listed. */
   rankOf(userId: number): number | null {
     const value = this.valueOf(userId);
     return value === null ? null : this.countBefore(userId, value) + 1;
   }
 
-  /** The number of users before a user with this value. */
   countBefore(userId: number, value: number): number {
     const at = this.blockFor(userId, value);
     let count = 0;

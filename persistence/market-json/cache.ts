@@ -22,7 +22,6 @@ export class MarketJsonCache {
     return parts;
   }
 
-  /** Adds a market that is not in the cache. */
   add(marketId: number, parts: MarketParts<Uint8Array>): void {
     this.kept.set(marketId, parts);
     this.bytes += sizeOf(parts);

@@ -42,9 +42,7 @@ export function upHalfTicks(market: MarketView): number {
  */
 export interface MarketParts<Part> {
   asset: number;
-  /** Everything before the price of the asset. */
   head: Part;
-  /** Everything between that price and the sequence. */
   tail: Part;
 }
 
@@ -72,7 +70,6 @@ export function marketParts(
   return { asset: market.asset, head, tail };
 }
 
-/** The same as bytes. */
 export function bytesOf({ asset, head, tail }: MarketParts<string>): MarketParts<Uint8Array> {
   return { asset, head: ascii(head), tail: ascii(tail) };
 }
@@ -91,7 +88,6 @@ export interface ListFrame {
   /** Written before the first market and after the last. */
   open: string;
   close: string;
-  /** Unused bytes at the end, for the receiver to fill. */
   spareBytes: number;
 }
 

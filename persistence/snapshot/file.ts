@@ -28,7 +28,6 @@ const PIECE_BYTES = 8 * 1024 * 1024;
 /** The engine's state at one moment, in memory: quick to copy, and written by another thread. */
 export interface SnapshotContent {
   header: SnapshotHeader;
-  /** The state, in order. */
   pieces: Uint8Array<ArrayBuffer>[];
 }
 

@@ -11,9 +11,7 @@ const NAME = /^snapshot-(\d{16})\.bin$/;
 const TEMPORARY = /^snapshot-\d{16}\.bin\.tmp$/;
 
 export interface SnapshotName {
-  /** From the name. */
   sequence: number;
-  /** `snapshot-<sequence>.bin` */
   name: string;
   path: string;
 }

@@ -17,7 +17,6 @@ export interface SnapshotLog {
   warn(fields: object, message: string): void;
 }
 
-/** An engine and its position in the journal. */
 export interface StartingPoint {
   engine: Engine;
   position: JournalPosition;
@@ -28,7 +27,6 @@ export interface StartingPoint {
  * @throws JournalError when an undamaged snapshot is ahead of the journal.
  */
 export async function loadNewestSnapshot(options: {
-  /** The data folder. */
   folder: string;
   reader: JournalReader;
   log: SnapshotLog;

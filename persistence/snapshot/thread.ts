@@ -8,7 +8,6 @@ import { snapshotNameOf } from './folder.js';
 import type { SnapshotHeader } from './format.js';
 
 export interface SnapshotTask {
-  /** The data folder. */
   folder: string;
   header: SnapshotHeader;
   pieces: Uint8Array<ArrayBuffer>[];

@@ -16,7 +16,6 @@
 
 /** The longest text, in bytes: far above what the engine accepts. */
 export const MAX_TEXT_BYTES = 4_096;
-/** The latest time that six bytes hold. */
 const MAX_TIME = 2 ** 48 - 1;
 const INTEGER_BYTES = 8;
 /** In the first byte of a signed integer. */
@@ -122,7 +121,6 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export class ByteReader {
   private buffer: Buffer = Buffer.alloc(0);
-  /** Offset of the next byte. */
   position = 0;
 
   open(buffer: Buffer): void {

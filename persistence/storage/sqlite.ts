@@ -24,7 +24,6 @@ export async function openDatabase(path: string, mode: number): Promise<sqlite3.
   return database!;
 }
 
-/** Runs statements that return nothing. */
 export function execute(database: sqlite3.Database, sql: string): Promise<void> {
   return called((done) => database.exec(sql, done));
 }

@@ -4,7 +4,6 @@
  */
 import { getPriority, setPriority } from 'node:os';
 
-/** The lowest priority; higher numbers are lower priorities. */
 const LOWEST = 19;
 
 /** Lowers the calling thread's priority by `steps`, which needs no permission. */

@@ -33,7 +33,6 @@ import { fundsObject, fundsText } from '../output/state.js';
 import { Books, type MarketBook } from '../proofs/books.js';
 
 interface AuditRequest extends Invocation {
-  /** Rows of the table of markets. */
   limit: number;
 }
 

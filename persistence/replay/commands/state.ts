@@ -15,7 +15,6 @@ import { stateObject, stateText } from '../output/state.js';
 interface StateRequest extends StateViewFilter, Invocation {
   /** null: the end. */
   at: Point | null;
-  /** Rows of each table. */
   limit: number;
 }
 

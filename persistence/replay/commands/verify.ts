@@ -38,11 +38,9 @@ type HistoryVerdict = {
   entries: number | null;
 };
 
-/** The result for the whole folder. */
 interface Report {
   journal: JournalVerdict;
   snapshots: readonly SnapshotVerdict[];
-  /** null: there is no history. */
   history: HistoryVerdict | null;
   findings: readonly Finding[];
 }
@@ -119,7 +117,6 @@ class Verification implements Visitor {
     return damage === null && (refusal === null || refusal instanceof UnmarkedJournal);
   }
 
-  /** Judges the folder as a starting exchange does. */
   private async judge(): Promise<void> {
     const { folder } = this.request;
     await checkFolder(folder);

@@ -7,7 +7,6 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** A point in the journal. */
 export type Point = { readonly sequence: number } | { readonly atMs: number };
 
 /** The smallest number that is read as a time (3 March 1973); smaller ones are sequences. */
@@ -58,7 +57,6 @@ export function parseMarket(text: string): string {
   return text;
 }
 
-/** 0 means no limit. */
 export function parseLimit(text: string): number {
   if (!/^\d{1,9}$/.test(text))
     throw new UsageError(`"${text}" is not a number of rows (0 for all)`);

@@ -17,7 +17,6 @@ import { Replay } from '../../recovery.js';
 import type { Output } from '../output/output.js';
 import { UsageError } from './arguments.js';
 
-/** The callbacks of a subcommand. */
 export interface Visitor {
   /** Before each command, with the engine in the state before it. Must not throw. */
   applying?(command: Command, atMs: number): void;
@@ -27,14 +26,12 @@ export interface Visitor {
   proven?(position: JournalPosition): boolean | Promise<boolean>;
 }
 
-/** Shows the progress, in sequences. */
 export interface Progress {
   start(total: number): void;
   reached(sequence: number): void;
   stop(): void;
 }
 
-/** The exit status of the process. */
 export const ExitStatus = { GOOD: 0, DAMAGE: 1, USAGE: 2 } as const;
 export type ExitStatus = (typeof ExitStatus)[keyof typeof ExitStatus];
 
@@ -56,7 +53,6 @@ interface ReplayRequest<V extends Visitor> {
 export interface Replayed<V extends Visitor = Visitor> {
   engine: Engine;
   visitor: V;
-  /** The end of the last verified batch. */
   position: JournalPosition;
   batches: number;
   /** Whether the journal was read to its end, which is where the head mark says. */
@@ -87,7 +83,6 @@ export async function replayJournal<V extends Visitor>(
   }
 }
 
-/** @throws UsageError when there is no journal, JournalError when there was one. */
 export async function checkFolder(folder: string): Promise<void> {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats === undefined) throw new UsageError(`there is no folder ${folder}`);

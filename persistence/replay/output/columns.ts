@@ -11,7 +11,6 @@ import { tableText } from './output.js';
 interface Form {
   json(value: number): JsonValue;
   text(value: number): string;
-  /** Aligned at the decimal point. */
   isNumber: boolean;
 }
 

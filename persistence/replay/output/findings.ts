@@ -4,12 +4,10 @@ import { HEAD_FILE, JOURNAL_FILE } from '../../journal/format.js';
 import { UnmarkedJournal } from '../../judgement.js';
 
 export type Finding = {
-  /** Name of the file in the data folder. */
   file: string;
   /** Where in the file, such as "sequence 17" or "table pointsCredit, userId 3". */
   place: string;
   what: string;
-  /** What the operator should do. */
   remedy: string;
 };
 

@@ -3,7 +3,6 @@
  */
 import { lotsText, microsText, ticksText } from '../../../engine/interface/notation.js';
 
-/** A number, written as its text. */
 export class Decimal {
   constructor(readonly text: string) {}
 }

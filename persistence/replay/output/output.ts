@@ -27,12 +27,10 @@ export class Output {
     this.unproven += `${text}\n`;
   }
 
-  /** One JSON value on a line of its own. */
   json(value: JsonValue): void {
     this.unproven += `${jsonText(value)}\n`;
   }
 
-  /** Writes to standard error, at once. */
   notice(text: string): void {
     this.notices.write(`${text}\n`);
   }
@@ -44,7 +42,6 @@ export class Output {
     if (this.released.length >= PIECE_LENGTH) await this.flush();
   }
 
-  /** Writes the released text. */
   async flush(): Promise<void> {
     const text = this.released;
     this.released = '';
@@ -60,7 +57,6 @@ export interface TableText {
   /** ">" marks a column of numbers, which is aligned at the decimal point. */
   heads: readonly string[];
   rows: readonly (readonly string[])[];
-  /** Further rows are only counted. */
   limit: number;
 }
 

@@ -50,14 +50,12 @@ function tableOf(name: string, keys: readonly string[]): ComparedTable {
   return { name, keys, of: 'row', open };
 }
 
-/** Reads the rows of the pages one by one. */
 export class RowReader {
   private page: (Row | DamagedEntry)[] = [];
   private at = 0;
 
   constructor(private readonly pages: AsyncIterator<(Row | DamagedEntry)[], void>) {}
 
-  /** The next row; null: there is none. */
   async head(): Promise<Row | DamagedEntry | null> {
     while (this.at === this.page.length) {
       const { done, value } = await this.pages.next();
@@ -91,7 +89,6 @@ async function* pagesOf<Found>(
   }
 }
 
-/** The entries of all lists of a table, by key and ordinal. */
 async function* pagesOfEntries(
   database: sqlite3.Database,
   layout: ListLayout,

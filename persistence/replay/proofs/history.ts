@@ -30,7 +30,6 @@ const NAMED = 5;
 
 export class HistoryComparison {
   readonly findings: Finding[] = [];
-  /** The number of compared entries and rows; null: nothing was compared. */
   entries: number | null = null;
   /** The sequence that the history has reached, by its own account. */
   sequence = 0;
@@ -62,7 +61,6 @@ export class HistoryComparison {
       history = await openReadOnly(path);
       const comparison = new HistoryComparison(engine, temporary, store, history);
       await comparison.readSequence();
-      // The history is new and empty.
       if (comparison.sequence === 0) await comparison.compare(GENESIS);
       return comparison;
     } catch (error) {
@@ -72,7 +70,6 @@ export class HistoryComparison {
     }
   }
 
-  /** Before and after each command. */
   applying(atMs: number): void {
     if (!this.isDone) this.projection.applying(atMs);
   }
@@ -81,7 +78,6 @@ export class HistoryComparison {
     if (!this.isDone) this.projection.applied();
   }
 
-  /** After each batch. */
   async proven(position: JournalPosition): Promise<void> {
     if (this.isDone) return;
     const isThere = position.sequence >= this.sequence;
@@ -165,7 +161,6 @@ export class HistoryComparison {
       this.find('sqlite_schema', 'its tables are not those of this version');
   }
 
-  /** Merges both tables in key order. */
   private async compareTable(table: ComparedTable): Promise<void> {
     const found = table.open(this.history.database);
     const expected = table.open(this.store.database);

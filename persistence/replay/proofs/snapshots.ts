@@ -22,14 +22,12 @@ export interface SnapshotVerdict {
 
 export class SnapshotComparison {
   readonly verdicts: SnapshotVerdict[] = [];
-  /** Oldest first. */
   private readonly waiting: SnapshotName[];
 
   constructor(folder: string) {
     this.waiting = listSnapshots(folder).reverse();
   }
 
-  /** After each batch. */
   compare(engine: Engine, position: JournalPosition): void {
     while (this.waiting.length > 0 && this.waiting[0]!.sequence <= position.sequence) {
       const snapshot = this.waiting.shift()!;
