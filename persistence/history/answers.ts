@@ -74,12 +74,8 @@ function prepareMarket(
     const found = await read();
     if (found === null) return null;
     const parts = marketParts(engine, known ?? viewOfPast(found.market), found.points);
-    return marketListBytes([bytesOf(parts)], prices, {
-      sequence,
-      open: '',
-      close: '',
-      spareBytes: 0,
-    });
+    const frame = { sequence, open: '', close: '', spareBytes: 0 };
+    return marketListBytes([bytesOf(parts)], prices, frame);
   };
 }
 

@@ -110,13 +110,6 @@ export interface LeaderboardEntry extends RankedEntry {
   username: string;
 }
 
-export interface RankAnswer {
-  /** null: there is no such user. */
-  account: AccountView | null;
-  /** null: not listed. */
-  rank: number | null;
-}
-
 export interface HistoryAnswers {
   userTrades: Page<UserTrade>;
   /** With the user's total points. */
@@ -129,7 +122,8 @@ export interface HistoryAnswers {
   /** null: there never was such a market. */
   marketText: Uint8Array<ArrayBuffer> | null;
   leaderboard: LeaderboardPage;
-  rank: RankAnswer;
+  /** `account` null: there is no such user; `rank` null: not listed. */
+  rank: { account: AccountView | null; rank: number | null };
 }
 
 /**

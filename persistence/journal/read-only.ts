@@ -80,9 +80,8 @@ export async function readJournal<Result>(
     return await work(reader);
   } catch (error) {
     if (error instanceof JournalError && wasDisturbed()) {
-      throw new FolderDisturbed(
-        `an exchange was started on ${folder} meanwhile: run the command again`,
-      );
+      const what = `an exchange was started on ${folder} meanwhile`;
+      throw new FolderDisturbed(`${what}: run the command again`);
     }
     throw error;
   } finally {

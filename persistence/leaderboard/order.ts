@@ -198,13 +198,9 @@ function orderDescending(values: Float64Array): Uint32Array {
   let order: Uint32Array = new Uint32Array(values.length);
   for (let i = 0; i < order.length; i++) order[i] = i;
   let spare: Uint32Array = new Uint32Array(values.length);
-  for (const [half, shift] of [
-    [low, 0],
-    [low, DIGIT_BITS],
-    [high, 0],
-    [high, DIGIT_BITS],
-  ] as const) {
-    if (sortByDigit(half, shift, order, spare)) [order, spare] = [spare, order];
+  for (const half of [low, high]) {
+    for (const shift of [0, DIGIT_BITS])
+      if (sortByDigit(half, shift, order, spare)) [order, spare] = [spare, order];
   }
   return order;
 }

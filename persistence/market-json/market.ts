@@ -62,7 +62,7 @@ export function marketParts(
     `,"startPrice":${microsText(market.startPriceMicros)}` +
     `,"endPrice":${microsTextOrNull(market.endPriceMicros)},"assetPrice":`;
   const tail =
-    `,"prices":{"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)}}` +
+    `,"prices":{${BOTH_PRICES[up]!}}` +
     `,"volume":${microsText(market.volumeMicros)}` +
     `,"openInterest":${lotsText(market.openInterestLots)}` +
     `,"feeRate":0.005,"tickSize":0.001,"lotSize":0.001` +
@@ -119,12 +119,10 @@ export function marketListBytes(
   return bytes;
 }
 
-/** A point's JSON between its time and the asset's price, by UP's price in half ticks. */
-const POINT_PRICES = Array.from(
-  { length: HALVES_PER_SET + 1 },
-  (_, up) =>
-    `,"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)},"assetPrice":`,
-);
+const bothPrices = (up: number) =>
+  `"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)}`;
+/** By UP's price in half ticks. */
+const BOTH_PRICES = Array.from({ length: HALVES_PER_SET + 1 }, (_, up) => bothPrices(up));
 
 /** In triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for none). */
 function priceHistoryText(points: Float64Array): string {
@@ -132,7 +130,7 @@ function priceHistoryText(points: Float64Array): string {
   for (let i = 0; i < points.length; i += 3) {
     const assetPrice = points[i + 2]! === 0 ? null : points[i + 2]!;
     const separator = i === 0 ? '' : ',';
-    text += `${separator}{"atMs":${points[i]}${POINT_PRICES[points[i + 1]!]!}${microsTextOrNull(assetPrice)}}`;
+    text += `${separator}{"atMs":${points[i]},${BOTH_PRICES[points[i + 1]!]!},"assetPrice":${microsTextOrNull(assetPrice)}}`;
   }
   return `[${text}]`;
 }

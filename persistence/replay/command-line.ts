@@ -114,12 +114,10 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     output,
     progress: progressBar(streams.notices, !printsRows || !streams.answers.isTTY),
   });
-  const [point, user, market, limit] = [
-    refusing(parsePoint),
-    refusing(parseUser),
-    refusing(parseMarket),
-    refusing(parseLimit),
-  ];
+  const point = refusing(parsePoint);
+  const user = refusing(parseUser);
+  const market = refusing(parseMarket);
+  const limit = refusing(parseLimit);
 
   program
     .command('verify')

@@ -56,8 +56,8 @@ export async function verify(request: Invocation): Promise<ExitStatus> {
 
 class Verification implements Visitor {
   private snapshots: SnapshotComparison | null = null;
-  /** A finding if the history cannot be read. */
-  private history: HistoryComparison | Finding | null = null;
+  private history: HistoryComparison | null = null;
+  private historyFinding: Finding | null = null;
   private readonly findings: Finding[] = [];
   private engine: Engine | null = null;
   private position: JournalPosition = GENESIS;
@@ -70,7 +70,7 @@ class Verification implements Visitor {
     try {
       return await this.verifyAll();
     } finally {
-      if (this.history instanceof HistoryComparison) await this.history.close();
+      await this.history?.close();
     }
   }
 
@@ -91,11 +91,11 @@ class Verification implements Visitor {
   }
 
   applying(_command: Command, atMs: number): void {
-    if (this.history instanceof HistoryComparison) this.history.applying(atMs);
+    this.history?.applying(atMs);
   }
 
   applied(): void {
-    if (this.history instanceof HistoryComparison) this.history.applied();
+    this.history?.applied();
   }
 
   async proven(position: JournalPosition): Promise<boolean> {
@@ -103,7 +103,7 @@ class Verification implements Visitor {
     this.atMs = this.engine!.nowMs;
     this.batches++;
     this.snapshots!.compare(this.engine!, position);
-    if (this.history instanceof HistoryComparison) await this.history.proven(position);
+    await this.history?.proven(position);
     return true;
   }
 
@@ -128,19 +128,21 @@ class Verification implements Visitor {
     const visit = async (engine: Engine) => {
       this.engine = engine;
       this.snapshots = new SnapshotComparison(folder);
-      this.history = await HistoryComparison.open(folder, engine);
+      const history = await HistoryComparison.open(folder, engine);
+      if (history instanceof HistoryComparison) this.history = history;
+      else this.historyFinding = history;
       return this;
     };
     await replayJournal({ folder, progress, visit });
   }
 
   private judgeHistory(journalIsWhole: boolean): HistoryVerdict | null {
-    const { history } = this;
-    if (history === null) return null;
-    if (!(history instanceof HistoryComparison)) {
-      this.findings.push(history);
+    const { history, historyFinding } = this;
+    if (historyFinding !== null) {
+      this.findings.push(historyFinding);
       return { sequence: 0, good: false, entries: null };
     }
+    if (history === null) return null;
     history.finish(this.position.sequence, journalIsWhole);
     this.findings.push(...history.findings);
     const { sequence, entries } = history;
