@@ -2,7 +2,7 @@
  * The judgement of a data folder: whether an exchange may start on it. `replay verify` uses it too,
  * so the two cannot disagree. An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
- *   2. the journal is of this version, and the hash of every batch is right, whatever snapshots cover;
+ *   2. the journal is of this version, and the hash of every batch is right, snapshots or not;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
  *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
  *   5. journal.head can be read, or the operator has accepted that it cannot.

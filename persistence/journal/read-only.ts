@@ -7,7 +7,7 @@
  *   no -wal, or an empty one    nobody has it open and it is complete: `immutable`, without locks
  *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which does
  *                               not change -shm, and indexes -wal in memory if there is no writer
- *   -wal without -shm           a copy, or left by a killed exchange: `unix-none`, without locks, with
+ *   -wal without -shm           a copy, or left by a killed exchange: `unix-none`, no locks, with
  *                               an index in memory; a read-only file is not checkpointed on closing
  *
  * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. What is

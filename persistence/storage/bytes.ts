@@ -11,7 +11,7 @@
  *            the sign bit (1: negative); its high bit is set if the rest of the magnitude follows,
  *            as an integer.
  *   time     six bytes, little-endian (milliseconds since the epoch, up to the year 10889).
- *   text     its length in bytes (an integer), then UTF-8, which half a surrogate pair does not have.
+ *   text     its length in bytes (an integer), then UTF-8; no half of a surrogate pair.
  */
 
 /** The longest text, in bytes: far above what the engine accepts. */
