@@ -5,16 +5,12 @@
 
 const SESSION_COOKIE = 'service-session';
 
-/**
- * The longest lifetime that browsers accept. The token itself ends only when the credentials
- * change.
- */
+/** The longest lifetime that browsers accept. The token ends only when the credentials change. */
 const LIFETIME_SECONDS = 400 * 86_400;
 
 /**
- * The value of the session cookie in the header Cookie; empty if absent. Another host of the domain
- * can set a second cookie. If the two differ, both are returned together, which is not a valid
- * token.
+ * The session cookie in the header Cookie; empty if absent. Another host of the domain can set a
+ * second one: if the two differ, both are returned together, which is not a valid token.
  */
 export function readSessionCookie(header: string): string {
   let found: string | null = null;

@@ -44,8 +44,8 @@ export class Passwords {
   }
 
   /**
-   * Whether the password matches the credential; an empty credential matches none. null: as for
-   * {@link hash}. After a match, the queue treats the address as known.
+   * Whether the password matches the credential (an empty one never does); null as for {@link
+   * hash}. After a match, the queue treats the address as known.
    */
   async verify(password: string, credential: string, asker: Asker): Promise<boolean | null> {
     const [scheme, costLog2, blockSize, parallelism, salt, key] = (credential || this.dummy).split(
@@ -77,10 +77,7 @@ export class Passwords {
     this.queue.close();
   }
 
-  /**
-   * Stops waiting for the current hash, which can take seconds at a high cost and cannot be
-   * interrupted.
-   */
+  /** Stops waiting for the current hash, which cannot be interrupted and may take seconds. */
   giveUp(): void {
     this.queue.giveUp();
   }
@@ -95,9 +92,9 @@ export class Passwords {
 }
 
 /**
- * The costs of additional hashes that make a check take as long as one of the highest cost, so that
- * after a change of cost the time does not distinguish an old account from an unknown name. Costs
- * are powers of two: c plus c, c + 1, ..., max - 1 add up to max.
+ * Costs of extra hashes that make every check as slow as one of the highest cost, so that the time
+ * does not distinguish an old account from an unknown name. Costs are powers of two: c plus c, c +
+ * 1, ..., max - 1 add up to max.
  */
 export function makeUpCosts(costLog2: number, maxLog2: number): number[] {
   return Array.from({ length: maxLog2 - costLog2 }, (_, i) => costLog2 + i);

@@ -15,10 +15,7 @@ export interface RequestOrigin {
   host: string;
 }
 
-/**
- * `siteOrigins`: further origins of the site, such as https://example.com, when a proxy in front
- * changes the host.
- */
+/** `siteOrigins`: further origins of the site, for a proxy in front that changes the host. */
 export function isSameSite(request: RequestOrigin, siteOrigins: readonly string[]): boolean {
   const { origin, secFetchSite } = request;
   if (secFetchSite === 'cross-site') return false;

@@ -16,9 +16,7 @@ import { idNumber } from '../../engine/interface/notation.js';
 
 const ALGORITHM = 'HS256';
 const REMEMBERED_MAX = 100_000;
-/**
- * Valid tokens are shorter than 200 characters. Longer ones are refused without a signature check.
- */
+/** Valid tokens have fewer than 200 characters. Longer ones are refused without a check. */
 const TOKEN_LENGTH_MAX = 512;
 
 export interface Session {
@@ -28,9 +26,7 @@ export interface Session {
   issuedAt: number;
 }
 
-/**
- * The signature or account is wrong; or the credentials have changed since the token was issued.
- */
+/** The signature or account is wrong; or the credentials have changed since it was issued. */
 export type TokenFault = 'invalid_token' | 'token_revoked';
 
 export class Sessions {
@@ -70,9 +66,7 @@ export class Sessions {
     return session;
   }
 
-  /**
-   * Whether the text after the last dot is the HS256 signature (RFC 7515) of the text before it.
-   */
+  /** Whether the last part of the token is the HS256 signature (RFC 7515) of the text before it. */
   private isSigned(token: string): boolean {
     const end = token.lastIndexOf('.');
     const expected = createHmac('sha256', this.secret).update(token.slice(0, Math.max(0, end)));
@@ -90,9 +84,7 @@ export class Sessions {
   }
 }
 
-/**
- * The claims of a signed token; null: another algorithm, or other claims than this exchange issues.
- */
+/** The claims of a signed token; null: another algorithm, or not the claims issued here. */
 function readClaims(token: string): Session | null {
   try {
     const { alg, crit } = decodeProtectedHeader(token);

@@ -10,9 +10,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { addressKey } from './addresses.js';
 import { type ElapsedMs, TokenBuckets } from './token-buckets.js';
 
-/**
- * uWebSockets.js closes a connection that is idle, or whose request is incomplete, for this long.
- */
+/** uWebSockets.js closes a connection that is idle, or its request incomplete, for this long. */
 const IDLE_SECONDS = 10;
 
 export interface ConnectionLimits {

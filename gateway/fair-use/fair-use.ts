@@ -28,9 +28,8 @@ export type PartyKey = AddressKey;
 const NAME_LENGTH_MAX = 21;
 
 /**
- * The key for attempts to sign in: the name as sent, whether or not it exists, so that the
- * remaining count reveals nothing about accounts; and the address, so that wrong passwords from
- * elsewhere do not lock the owner out.
+ * The key for sign-in attempts: the name as sent, so that the remaining count does not reveal
+ * whether it exists, and the address, so that wrong passwords from elsewhere lock nobody out.
  */
 export function signInKey(address: AddressKey, username: string): PartyKey {
   return `${address} ${username.toLowerCase().slice(0, NAME_LENGTH_MAX)}`;

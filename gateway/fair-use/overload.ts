@@ -64,8 +64,8 @@ export class Overload {
   }
 
   /** Since the start. */
-  get refusedCounts(): { changes: number; reads: number } {
-    return { changes: this.refusedChanges, reads: this.refusedReads };
+  get refusedCounts(): { change: number; read: number } {
+    return { change: this.refusedChanges, read: this.refusedReads };
   }
 
   /** Progress is noticed on each call, so the time is never overestimated. */

@@ -71,10 +71,7 @@ export class TokenBuckets<Key> {
     return Math.max(0, this.lackMs);
   }
 
-  /**
-   * The last bucket asked for, as the values of `RateLimit-Limit`, `RateLimit-Remaining` and
-   * `RateLimit-Reset`.
-   */
+  /** The last bucket asked for, as the values of the RateLimit headers. */
   get state(): { limit: number; remaining: number; resetSeconds: number } {
     const remaining = Math.floor((this.capacityMs - this.debtMs) / this.tokenMs + ROUNDING);
     return {

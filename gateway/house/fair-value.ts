@@ -60,9 +60,9 @@ const DENOMINATOR = [
 ];
 
 /**
- * Probability that a standard normal number is at most x, to about 1e-15. Source: J. F. Hart,
- * Computer Approximations (1968), no. 5666, as given by G. West, "Better approximations to
- * cumulative normal functions" (2005).
+ * Probability that a standard normal number is at most x, to about 1e-15: J. F. Hart, Computer
+ * Approximations (1968), no. 5666, as given by G. West, "Better approximations to cumulative normal
+ * functions" (2005).
  */
 export function normalCdf(x: number): number {
   const size = Math.abs(x);

@@ -62,25 +62,17 @@ export interface HouseOptions {
 const PULL_BEFORE_END_MS = 20_000;
 /** The house has no quotes if the last price is older. */
 const MAX_PRICE_AGE_MS = 120_000;
-/**
- * Minimum exchange time between two changes of a market's quotes, and between two reviews of them.
- */
+/** Minimum exchange time between changes of a market's quotes, and between reviews of them. */
 const REQUOTE_MS = 1_000;
 const LOOK_MS = 100;
 /** Exchange time between reviews without a price, and the minimum real time between them. */
 const REVIEW_MS = 1_000;
 const REVIEW_REAL_MS = 25;
 
-/**
- * Fractions of its funds: the most to commit to a market, and the most to lose in one (a lot costs
- * 1,000 micros).
- */
+/** Fractions of its funds: the most to commit to a market, and the most to lose in one. */
 const MARKET_SHARE_OF_FUNDS = 1 / 10;
 const EXPOSURE_SHARE_OF_FUNDS = 1 / 40;
-/**
- * Fraction of the available balance; the rest covers the fee that the engine requires for every
- * buy.
- */
+/** Fraction of the available balance. The rest covers the fee that the engine adds to a buy. */
 const SPENDABLE_SHARE = 0.99;
 
 interface AssetState {
@@ -113,7 +105,7 @@ export class House {
   }
 
   /**
-   * Registers the account if it does not exist, and cancels outdated orders left by a crash.
+   * Registers the account if it does not exist, and cancels orders left by a crash.
    * @throws if the name belongs to a user who can sign in, or if the account cannot be created
    */
   start(): void {
@@ -132,9 +124,7 @@ export class House {
     this.wake(asset);
   }
 
-  /**
-   * Reviews the asset's quotes after the current events: a market opened, or a quote was filled.
-   */
+  /** Reviews the asset's quotes after the current events: a market opened, a quote was filled. */
   wake(asset: number): void {
     if (!this.running) return;
     this.awake.add(asset);
@@ -146,10 +136,7 @@ export class House {
     });
   }
 
-  /**
-   * Cancels all quotes, if the sequencer still accepts commands. No command is submitted after this
-   * call.
-   */
+  /** Cancels all quotes if the sequencer still accepts commands, and submits nothing afterwards. */
   stop(): void {
     if (!this.running) return;
     this.running = false;
@@ -263,10 +250,7 @@ export class House {
     return { plan, half };
   }
 
-  /**
-   * For all buys in a market: the limit per market less the cost of its shares, if the balance
-   * allows it.
-   */
+  /** Money for all buys in a market: its limit less the cost of shares held, within the balance. */
   private spendableMicros(position: PositionView | null, resting: readonly OrderView[]): number {
     const committed = position === null ? 0 : position.upCostMicros + position.downCostMicros;
     const buys = resting.filter((order) => order.side === Side.BUY);
@@ -276,9 +260,7 @@ export class House {
     return Math.floor(Math.max(0, Math.min(cap, available * SPENDABLE_SHARE)));
   }
 
-  /**
-   * The best price of UP at which another user would sell to (BUY) or buy from (SELL) the house.
-   */
+  /** The best price of UP at which others would sell to (BUY) or buy from (SELL) the house. */
   private othersBest(marketId: number, side: Side): number | null {
     const priceTicks = side === Side.BUY ? MICROS_PER_SET - 1 : 1;
     const quote = this.engine.quote({
@@ -381,8 +363,8 @@ export class House {
 }
 
 /**
- * Cancels the orders that the house left resting in an earlier run. For every start, even without a
- * house: their prices are outdated.
+ * Cancels orders that the house left in an earlier run, because their prices are outdated. For
+ * every start, even without a house.
  * @throws SubmitRefused if the sequencer accepts no command
  */
 export function cancelHouseOrders(sequencer: Submitter): void {

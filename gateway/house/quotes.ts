@@ -14,9 +14,7 @@ import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS, MICROS_PER_SET, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
 import type { OrderView } from '../../engine/interface/views.js';
 
-/**
- * One price level per side. Its size is in the taker's money, so that cheap shares are not scarce.
- */
+/** A price level of one side. Sized in the taker's money, so that cheap shares are not scarce. */
 interface QuoteLevel {
   /** Distance from the best level. */
   offsetTicks: number;
@@ -32,9 +30,7 @@ const QUOTE_LEVELS: readonly QuoteLevel[] = [
   { offsetTicks: 50, takerMicros: 300_000_000 },
 ];
 
-/**
- * Sizes use the price rounded up to this, so that a move of one tick does not change all of them.
- */
+/** Sizes use the price rounded up to this, so that a one-tick move does not change them all. */
 const SIZED_BY_TICKS = 25;
 
 const BASE_HALF_SPREAD_TICKS = 5;
@@ -43,9 +39,8 @@ const MAX_HALF_SPREAD_TICKS = 100;
 const MAX_SKEW_TICKS = 30;
 
 /**
- * Half the distance between bid and ask: a base, plus half of the fair value's standard deviation
- * per second. So quotes are wider when the fair value moves fast, as near the end of an undecided
- * market.
+ * Half the distance between bid and ask: a base plus half of the fair value's standard deviation
+ * per second. Quotes widen when the fair value moves fast, as near an undecided end.
  */
 export function halfSpreadTicks(perSecond: number): number {
   return Math.min(BASE_HALF_SPREAD_TICKS + perSecond * MICROS_PER_SET * 0.5, MAX_HALF_SPREAD_TICKS);
@@ -123,10 +118,7 @@ function sideLevels(bestTicks: number, capacityLots: number): Level[] {
   return levels.map((level) => ({ ...level, sizeLots: Math.floor(level.sizeLots * scale) }));
 }
 
-/**
- * Bids for an outcome: sells of the other outcome while the house has shares, best level first;
- * then buys.
- */
+/** Bids for an outcome: first sells of the other one while the house has shares, then buys. */
 function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: number): Quote[] {
   const quotes: Quote[] = [];
   const other = outcome === Outcome.UP ? Outcome.DOWN : Outcome.UP;
@@ -175,8 +167,8 @@ interface SideSummary {
 type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
 
 /**
- * Whether the resting orders must be replaced: a best price is off by more than a quarter of the
- * half spread, or a side is more than 30% smaller or larger than planned.
+ * Whether to replace the resting orders: a best price is off by more than a quarter of the half
+ * spread, or a side's size by more than 30%.
  */
 export function needsRequote(
   plan: readonly Quote[],
@@ -212,9 +204,7 @@ function isBid(order: Resting): boolean {
   return (order.side === Side.BUY) === (order.outcome === Outcome.UP);
 }
 
-/**
- * Which resting orders to cancel and which quotes to place. An order that matches a quote is kept.
- */
+/** Resting orders to cancel and quotes to place. An order that matches a quote is kept. */
 export function changesTo<T extends Resting>(
   plan: readonly Quote[],
   resting: readonly T[],

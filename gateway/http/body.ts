@@ -23,10 +23,7 @@ export interface ReceivedBody {
   unread: boolean;
 }
 
-/**
- * Calls `done` once the body is complete, within uWebSockets.js's callback; never if the client
- * leaves.
- */
+/** Calls `done` in uWebSockets.js's callback for the last piece; never if the client leaves. */
 export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) => void): void {
   // Doubles when full, so a body in tiny pieces costs no more than one in large pieces.
   let kept = EMPTY;

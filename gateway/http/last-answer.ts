@@ -13,10 +13,7 @@ import { httpDate } from '../time/clock.js';
 
 /** The operating system takes as much at once, whatever the client reads. */
 const SMALL_BYTES = 14 * 1024;
-/**
- * How long a client may take to read more than that. One that has read it all closes the connection
- * itself.
- */
+/** How long a client may take to read more. One that has read it all closes the connection. */
 const LARGE_MS = 10_000;
 
 /**

@@ -48,9 +48,7 @@ interface Head {
 
 const heads = new Map<string, Head>();
 
-/**
- * Writes the headers. `contentType`: one of a few constants; empty for an answer without a body.
- */
+/** Writes the headers. `contentType`: one of a few constants; empty if there is no body. */
 export function writeHead(response: HttpResponse, contentType: string, isSecure: boolean): void {
   const key = isSecure ? `s${contentType}` : contentType;
   let head = heads.get(key);

@@ -9,8 +9,8 @@ import type { AnsweredRoute, RequestContext } from './request-context.js';
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
- * Who may use a route. `open`: everyone; credentials are ignored (signing in must work with a stale
- * cookie). `public`: everyone; credentials are checked if present. `session`: signed-in users.
+ * Who may use a route. `open`: everyone; credentials are ignored (a stale cookie must not prevent
+ * signing in). `public`: everyone; credentials are checked if present. `session`: signed-in users.
  * `partner`: holders of a partner key.
  */
 export type Access = 'open' | 'public' | 'session' | 'partner';

@@ -40,17 +40,11 @@ export interface Recipient {
 /** Why an answer was dropped: the total limit, the limit per address, or the time limit. */
 export type DropReason = 'total' | 'address' | 'time';
 
-/**
- * Counted per waiting answer besides its own bytes: mostly the buffer of uWebSockets.js, and
- * objects.
- */
+/** Counted per waiting answer besides its bytes: the buffer of uWebSockets.js, and objects. */
 export const WAITING_BYTES = 20 * 1024;
 /** Fits the buffer of uWebSockets.js, so that head and body are sent together. */
 const SMALL_LENGTH = 14 * 1024;
-/**
- * Written of one answer at a time: uWebSockets.js may allocate as much for a connection that reads
- * nothing.
- */
+/** Written at a time: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
 /** Copying this to the operating system takes about 0.1 ms. */
 const TURN_BYTES = 4 * PIECE_BYTES;
@@ -104,10 +98,7 @@ export class UnsentAnswers {
     return this.drops;
   }
 
-  /**
-   * Ends an answer with a non-empty body. To be called corked, after the head. `body` can be reused
-   * at once.
-   */
+  /** Ends an answer that has a body, which can be reused at once. Call corked, after the head. */
   send(response: HttpResponse, body: string | Uint8Array, recipient: Recipient): void {
     if (body.length <= SMALL_LENGTH && response.tryEnd(body, 0)[1]) return;
     const own = typeof body === 'string' ? Buffer.from(body) : new Uint8Array(body);
@@ -261,10 +252,7 @@ export class UnsentAnswers {
   }
 }
 
-/**
- * State of a response: finished, and no longer valid; a piece was written; or the operating system
- * takes no more.
- */
+/** Finished, and the response invalid; a piece was written; the system takes no more. */
 type State = 'over' | 'taken' | 'full';
 
 /** Writes the head and the length of the body. */

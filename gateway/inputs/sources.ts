@@ -29,10 +29,7 @@ export class Sources {
     this.scheduler = new Scheduler(options.sequencer, options.inputs.clock);
   }
 
-  /**
-   * Lists the configured assets and starts.
-   * @throws if an asset cannot be listed, or if the house cannot have its account
-   */
+  /** @throws if an asset cannot be listed or the house cannot have its account */
   start(): void {
     const { config, log, sequencer, inputs } = this.options;
     listAssets(sequencer, config.assets, log);

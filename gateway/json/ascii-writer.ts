@@ -25,10 +25,7 @@ const THREES = Uint8Array.from({ length: THOUSAND * 4 }, (_, i) => {
 /** A fixed piece of ASCII text, made once. */
 export interface Piece {
   readonly length: number;
-  /**
-   * Its bytes, eight to a double. Eight bytes of ASCII are never a NaN, so they are copied
-   * unchanged.
-   */
+  /** Its bytes, eight to a double. ASCII never makes a NaN, so they are copied unchanged. */
   readonly eights: Float64Array;
 }
 
@@ -103,18 +100,12 @@ export class AsciiWriter {
     this.length = putLots(this.bytes, at, lots);
   }
 
-  /**
-   * Writes a piece and ticks as a price: 495 → 0.495. A dollar has as many ticks as a share has
-   * lots.
-   */
+  /** Writes a piece and ticks as a price: 495 → 0.495. Ticks have the scale of lots. */
   ticks(piece: Piece, ticks: number): void {
     this.lots(piece, ticks);
   }
 
-  /**
-   * Appends a piece and reserves space for a number, in a larger buffer if needed. Returns the
-   * position after the piece.
-   */
+  /** Writes a piece, with room for a number after it. Returns the position after the piece. */
   private place({ eights, length }: Piece): number {
     const start = this.length;
     const { length: count } = eights;

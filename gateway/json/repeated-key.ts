@@ -15,9 +15,7 @@ const COLONS = 0x3a3a3a3a;
 const LOW_BITS = 0x7f7f7f7f;
 /** Below this length, a view of words costs more than it saves. */
 const WORDWISE_BYTES = 256;
-/**
- * Words after which the four one-byte counts in a word are added up, before one of them overflows.
- */
+/** Words after which the four one-byte counts in a word are added up: one more could overflow. */
 const WORDS_AT_ONCE = 255;
 /** More deeply nested values are read key by key instead of counted. */
 const DEPTH_MAX = 8;
@@ -48,8 +46,8 @@ function colonsFrom(bytes: Uint8Array, start: number): number {
 }
 
 /**
- * The path of a duplicate key, such as `operations.3.price`; null if there is none.
- * `colons`: the number of colons in `text`, the valid JSON that `value` was parsed from.
+ * The path of a duplicate key, such as `operations.3.price`; null: none. `colons`: their number in
+ * `text`, the valid JSON of `value`.
  */
 export function repeatedKey(value: unknown, text: string, colons: number): string | null {
   return memberCount(value, 0) === colons ? null : findRepeatedKey(text);

@@ -53,10 +53,7 @@ function union(options: readonly JsonSchema[]): object {
   return { anyOf: options.map(compilable) };
 }
 
-/**
- * @throws Error when a required field follows an optional one: fast-json-stringify would write it
- * first.
- */
+/** @throws if a required field follows an optional one: the library would write it first. */
 function objectParts({ properties = {}, required = [], additionalProperties }: JsonSchema): object {
   const names = Object.keys(properties);
   const misplaced = names.slice(0, required.length).find((name) => !required.includes(name));

@@ -27,10 +27,7 @@ export interface Page<Entry> {
   nextCursor: string | null;
 }
 
-/**
- * A page of `entries`, which are in the list's order; null: invalid cursor, the client has been
- * answered.
- */
+/** A page of `entries`, which are in the list's order; null: refused for its cursor. */
 export function pageOf<Entry>(
   context: RequestContext<unknown, PageRequest>,
   entries: Entry[],
@@ -57,10 +54,7 @@ export function cursorOf(list: string, position: number): string {
   return Buffer.from(`${list}\n${position}`).toString('base64url');
 }
 
-/**
- * The position that the page starts after; null: the first page; undefined: invalid cursor, the
- * client has been answered.
- */
+/** Where the page starts; null: at the first entry; undefined: refused for its cursor. */
 export function startOf(
   context: RequestContext<unknown, PageRequest>,
   list: string,

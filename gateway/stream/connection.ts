@@ -93,9 +93,7 @@ export class Connection {
     this.subscriptions.clear();
   }
 
-  /**
-   * The subscription to a channel, created if needed. It receives messages once {@link start}ed.
-   */
+  /** Subscribes to a channel, once. Messages are sent only after {@link start}. */
   subscribe(channel: Channel): Subscription {
     const existing = this.subscriptions.get(channel.name);
     if (existing !== undefined) return existing;
@@ -105,10 +103,7 @@ export class Connection {
     return subscription;
   }
 
-  /**
-   * Sends the first texts of a subscription; the channel's messages follow. Does nothing if
-   * unsubscribed since.
-   */
+  /** Sends a subscription's first texts, unless it was dropped. Its channel's messages follow. */
   start(subscription: Subscription, texts: readonly string[]): void {
     if (this.subscriptions.get(subscription.channel.name) !== subscription) return;
     if (!subscription.isLive) this.socket?.subscribe(subscription.channel.topic);
@@ -142,10 +137,7 @@ export class Connection {
     return this.socket?.getBufferedAmount() ?? 0;
   }
 
-  /**
-   * Closes the connection after what was sent. uWebSockets.js calls the close handler within this
-   * call.
-   */
+  /** Closes the connection after what was sent. The close handler runs within this call. */
   end(reason: CloseReason): void {
     if (this.socket === null) return;
     const { backlogs, onEnd } = this.options;

@@ -61,9 +61,7 @@ export class Handshake {
     });
   }
 
-  /**
-   * Checks the credential and calls `open`, or refuses. To be called within the request's callback.
-   */
+  /** Checks the credential and calls `open`, or refuses. Only within the request's callback. */
   begin(open: Open): void {
     if (this.gateway.isStopping()) this.refuseUnavailable();
     else if (!this.isAllowed()) return;
@@ -72,8 +70,8 @@ export class Handshake {
   }
 
   /**
-   * Upgrades the request to a WebSocket. Only within {@link begin}: later, uWebSockets.js may treat
-   * it as the HTTP connection that it was, and close it.
+   * Upgrades to a WebSocket. Only within {@link begin}: later, uWebSockets.js may treat the
+   * connection as the HTTP connection that it was, and close it.
    */
   accept<Data>(data: Data): void {
     this.isOver = true;
@@ -106,9 +104,7 @@ export class Handshake {
     else open(this, session);
   }
 
-  /**
-   * A token's validity is part of the exchange's state, so the answer waits until that is durable.
-   */
+  /** Tokens are part of the exchange's state, so the answer waits until that is durable. */
   private refuse(error: ErrorAnswer, header: readonly [string, string] | null = null): void {
     const { sequencer } = this.gateway;
     const release = () => {

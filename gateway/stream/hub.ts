@@ -37,9 +37,7 @@ const MARKET_CHANGES = new Map<number, MarketChange>([
 
 export interface HubOptions {
   engine: Engine;
-  /**
-   * {@link Sequencer.releaseAt}: releases the target when everything up to `sequence` is durable.
-   */
+  /** Releases the target when everything up to `sequence` is durable. */
   releaseAt(sequence: number, target: ReleaseTarget): void;
   /** Sends a message to the current subscribers of the topic. */
   publish(topic: string, text: string): void;
@@ -88,9 +86,7 @@ export class Hub {
     }
   }
 
-  /**
-   * Forgets the channels that have had no subscriber for a while. To be called between commands.
-   */
+  /** Forgets channels that have had no subscriber for a while. Not within a command. */
   forgetIdle(nowMs: number): void {
     const { keptMs } = this.options.limits;
     const isIdle = (channel: Channel): boolean => {
@@ -220,10 +216,7 @@ export class Hub {
     releaseAt(stamp.sequence, { release });
   }
 
-  /**
-   * Closes the channels of a market that the engine forgets; after a jump in time, perhaps as it
-   * ends.
-   */
+  /** Closes the channels of a market that the engine forgets, even one that has just ended. */
   private close(marketId: number): void {
     const { stamp } = this;
     for (const channels of [this.books, this.trades]) {

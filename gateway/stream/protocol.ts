@@ -129,9 +129,7 @@ export class Protocol {
     return connection.userId === 0 && connections.countOfUser(userId) >= limits.connectionsPerUser;
   }
 
-  /**
-   * Returns false if the address or user exceeds its rate; the client is then told when to retry.
-   */
+  /** Returns false if the address or user exceeds its rate; the client is told when to retry. */
   private allows(connection: Connection, reads: number): boolean {
     const { fairUse } = this.options.gateway;
     const { address, userId } = connection;
@@ -207,10 +205,7 @@ export class Protocol {
     return ids.map((id) => hub.channel(id));
   }
 
-  /**
-   * Later messages of the channels follow these, because both are sent in the order of their
-   * commands.
-   */
+  /** Later messages of the channels follow: both are sent in the order of their commands. */
   private begin(
     connection: Connection,
     begun: { subscription: Subscription; texts: string[] }[],

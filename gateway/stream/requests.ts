@@ -15,10 +15,7 @@ const channels = z
   .refine((names) => new Set(names).size === names.length, 'contains a duplicate channel');
 
 export const ClientMessage = z.discriminatedUnion('op', [
-  /**
-   * Signs in. With `cancelOnDisconnect`, all resting orders of the user are cancelled when the
-   * connection ends.
-   */
+  /** Signs in. `cancelOnDisconnect`: the user's resting orders end with the connection. */
   z.strictObject({
     op: z.literal('auth'),
     token: z.string(),
@@ -27,10 +24,7 @@ export const ClientMessage = z.discriminatedUnion('op', [
   /** Sends a snapshot of each channel and then its deltas; a new snapshot if already subscribed. */
   z.strictObject({ op: z.literal('subscribe'), channels }),
   z.strictObject({ op: z.literal('unsubscribe'), channels }),
-  /**
-   * Subscribes and sends the messages after number `after` instead of a snapshot, if they are still
-   * kept.
-   */
+  /** Subscribes and sends the messages after number `after`, if kept, instead of a snapshot. */
   z.strictObject({
     op: z.literal('resume'),
     channel,

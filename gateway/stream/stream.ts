@@ -28,10 +28,7 @@ import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 import { Protocol, userLimitMessage } from './protocol.js';
 
 const PATH = '/api/stream';
-/**
- * A larger frame closes the connection without an error; smaller ones above the message limit get
- * one.
- */
+/** A larger frame closes the connection without an error. Smaller ones above the limit get one. */
 const FRAME_BYTES = 64 * 1024;
 /** Heartbeats are spread over this many moments of an interval. */
 const HEARTBEAT_SLOTS = 10;

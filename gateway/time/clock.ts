@@ -10,8 +10,8 @@ export interface Clock {
   /** The exchange's time, integer milliseconds since the epoch. Never goes back. */
   nowMs(): number;
   /**
-   * Real milliseconds until the clock can show `atMs`; 0 if it already does. For timers: they may
-   * fire early and a feed's clock may be held, so check the clock again when one fires.
+   * Real milliseconds until the clock can show `atMs`; 0 if it does. For timers, which may fire
+   * early: check the clock again when one fires.
    */
   delayUntilMs(atMs: number): number;
 }
@@ -33,9 +33,7 @@ export function httpDate(): string {
 
 /** Real milliseconds between two comparisons with the machine's clock. */
 const LOOK_MS = 1_000;
-/**
- * Smaller differences are corrected gradually; a larger one means that the machine's clock was set.
- */
+/** Smaller differences are corrected gradually. A larger one means that the clock was set. */
 const STEP_MS = 1_000;
 /** Change of speed during a gradual correction. */
 const SLEW = 0.05;
@@ -77,8 +75,8 @@ export class SystemClock implements Clock {
   private readonly wall: () => number;
   private readonly elapsed: () => number;
   /**
-   * The time at `anchorElapsedMs`. Since then real time has passed, adjusted by `rate` until
-   * `correctionMs` is reached.
+   * The time at `anchorElapsedMs`, from which real time counts, faster or slower by `rate` until
+   * `correctionMs` is made up for.
    */
   private anchorMs: number;
   private anchorElapsedMs: number;
@@ -179,15 +177,15 @@ export class SystemClock implements Clock {
 }
 
 /**
- * Maximum real time that the clock makes up for after it was held at a price, so that late timers
- * do not slow the exchange down. After a long stall the rest is skipped: traders must not see
- * minutes pass in one turn.
+ * How much real time the clock makes up for after it was held at a price, so that late timers do
+ * not slow the exchange down. The rest of a long stall is skipped: traders must not see minutes
+ * pass at once.
  */
 const CATCH_UP_MS = 100;
 
 /**
- * A clock that runs at `speed` times real time and waits for a feed at each price of a file. A
- * simulation lets it `runTo(Infinity)` at once.
+ * Runs at `speed` times real time and waits for a feed at each price of a file. A simulation lets
+ * it `runTo(Infinity)` at once.
  */
 export class FeedClock implements Clock {
   private readonly speed: number;
@@ -221,8 +219,8 @@ export class FeedClock implements Clock {
   }
 
   /**
-   * Lets the clock run up to `atMs`, the time of the next undelivered price; Infinity if there is
-   * none. Never earlier than in the previous call.
+   * Lets the clock run up to `atMs`, the time of the next undelivered price (Infinity: none). Never
+   * earlier than in the previous call.
    */
   runTo(atMs: number): void {
     if (atMs < this.heldAtMs)

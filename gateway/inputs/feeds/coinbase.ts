@@ -24,10 +24,7 @@ export interface CoinbaseFeedOptions {
   url?: string;
   /** Real milliseconds of silence after which the connection counts as lost. */
   idleTimeoutMs?: number;
-  /**
-   * The longest first delay before a reconnection, in real milliseconds. It doubles up to
-   * `backoffMaxMs`.
-   */
+  /** The first delay before a reconnection, in real milliseconds. Doubles up to `backoffMaxMs`. */
   backoffFirstMs?: number;
   backoffMaxMs?: number;
 }

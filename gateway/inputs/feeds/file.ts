@@ -20,15 +20,11 @@ export interface FileFeedOptions {
   symbols: readonly string[];
   /**
    * The journal's last time at a restart; null at the first start. Earlier prices are skipped.
-   * Those of the same millisecond are repeated, because a crash may have separated them; a repeat
-   * has no effect.
+   * Those of the same millisecond are repeated, because a crash may have separated them: no effect.
    */
   resumeAtMs: number | null;
   log: Logger;
-  /**
-   * Called if the file, which was valid at the start, can no longer be read. The exchange must
-   * stop.
-   */
+  /** Called if the file, valid at the start, can no longer be read. The exchange must stop. */
   onFailure: (error: Error) => void;
 }
 

@@ -19,10 +19,7 @@ export interface PriceFeed {
 
 const DECIMAL = /^\d{1,12}(\.\d{1,12})?$/;
 
-/**
- * "20375.76" → 20,375,760,000 micros, exactly; null: not a positive price with at most 6 decimal
- * places.
- */
+/** "20375.76" → 20,375,760,000 micros; null: not a positive price of at most 6 decimal places. */
 export function parsePriceMicros(text: string): number | null {
   if (!DECIMAL.test(text)) return null;
   const micros = new Big(text).times(MICROS_PER_DOLLAR);

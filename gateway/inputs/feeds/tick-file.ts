@@ -62,9 +62,8 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
 }
 
 /**
- * Validates the whole file, so that an error in its last line stops the start, not the exchange
- * hours later.
- * @throws what `readTicks` throws, and TickFileError if the file has no prices
+ * Validates the whole file, so that an error in its last line prevents the start.
+ * @throws like `readTicks`, and TickFileError if the file has no prices
  */
 export async function checkTickFile(
   path: string,

@@ -45,8 +45,8 @@ export interface OpenPosition {
 }
 
 /**
- * The outcomes that the user holds shares of in one market. The losing outcome of a resolved market
- * is not a position: it is worth nothing and there is nothing to claim.
+ * The outcomes that the user holds shares of in one market, without the losing outcome of a
+ * resolved market: it is worth nothing and there is nothing to claim.
  */
 export function openPositions(position: PositionView, market: MarketView): OpenPosition[] {
   const { marketId, upLots, downLots, upCostMicros, downCostMicros } = position;

@@ -8,8 +8,8 @@ import { invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 
 /**
- * Reads the history and passes the answer to `respond`. An answer is consistent at its sequence,
- * which is not before the sequence that was durable when the request came.
+ * Reads the history. An answer is consistent at its sequence, which is not before the sequence that
+ * was durable when the request came.
  */
 export function readHistory<Kind extends HistoryKind>(
   call: RequestContext<unknown, unknown>,

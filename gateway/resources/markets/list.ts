@@ -30,9 +30,7 @@ interface MarketsPage {
   nextAfter: number | null;
 }
 
-/**
- * Responds with a page of markets. `after`: the market before the page; null for the first page.
- */
+/** Responds with a page of markets. `after`: the market before it; null for the first page. */
 export function answerMarkets(
   call: RequestContext<unknown, MarketsWanted>,
   after: number | null,
@@ -79,10 +77,7 @@ function isAllKnown(
   return isFollowed && last !== undefined && last.endsAtMs > engine.nowMs - PAYOUT_DELAY_MS;
 }
 
-/**
- * `known` and the page's markets that the engine has forgotten, newest first, down to the end of
- * the page.
- */
+/** `known` and the page's markets that the engine has forgotten, down to the page's end. */
 function merged(
   { engine }: RequestContext<unknown, MarketsWanted>,
   known: readonly MarketView[],

@@ -169,8 +169,8 @@ async function hashOrRefuse(
 }
 
 /**
- * Whether the password is the user's. If not, the client has been told. A user who does not exist
- * (0) takes as long as a wrong password.
+ * Whether the password is the user's. If not, the request has been refused. For a user who does not
+ * exist (0), this takes as long as for a wrong password.
  */
 async function isPasswordOf(
   call: RequestContext<unknown, unknown>,

@@ -150,10 +150,7 @@ export const vaultRoutes: Route[] = [
 const DAY_MS = PAYOUT_DELAY_MS;
 const DAYS_PER_YEAR = 365;
 
-/**
- * What a dollar that is staked now would earn in a year if every day were like the last 24 hours,
- * rounded down to 6 places; null when nothing is staked.
- */
+/** A dollar's yield in a year of days like the last, rounded down; null: nothing is staked. */
 function aprOf(engine: Engine): Decimal | null {
   const { stakedMicros } = engine.vault();
   if (stakedMicros === 0) return null;
@@ -162,8 +159,8 @@ function aprOf(engine: Engine): Decimal | null {
 }
 
 /**
- * null if no deposit can have this id; the client has been told. With an idempotency key the id is
- * 0 instead, which the engine does not find, so that the refusal is remembered.
+ * null: refused, because no deposit has this id. With an idempotency key, the engine refuses the id
+ * 0 instead, so that the refusal is stored.
  */
 function depositIdOf(call: RequestContext<unknown, unknown>): number | null {
   const depositId = idNumber('d', call.parameter('depositId'));

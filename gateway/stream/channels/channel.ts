@@ -43,10 +43,7 @@ export abstract class Channel {
   private keptFrom = 0;
   private keptCharacters = 0;
 
-  /**
-   * `name`: for clients. `topic`: for uWebSockets.js, unique across users. `lastSequence`: number
-   * of the last message, initially the engine's sequence.
-   */
+  /** `topic`: for uWebSockets.js, unique across users. `lastSequence`: initially the engine's. */
   constructor(
     readonly name: string,
     readonly topic: string,
@@ -56,10 +53,7 @@ export abstract class Channel {
   /** The whole state as of the last command, as JSON. */
   abstract snapshotData(): string;
 
-  /**
-   * The changes of the last command, as JSON, which are then cleared. Called once per changing
-   * command.
-   */
+  /** Returns the changes of the last command, as JSON, and clears them. Called once per command. */
   protected abstract takeChanges(): string;
 
   /** Whether the last command's message is a snapshot instead of a delta. */
