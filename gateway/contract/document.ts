@@ -107,9 +107,6 @@ function streamOperation(errorBody: JsonSchema): Operation {
     summary: 'Connect to the stream (WebSocket). Credentials in the URL are ignored',
     tags: ['Markets'],
     security: SESSION_OR_NONE,
-    responses: {
-      101: { description: 'Switching to WebSocket' },
-      ...refusals,
-    },
+    responses: { 101: { description: 'Switching to WebSocket' }, ...refusals },
   };
 }

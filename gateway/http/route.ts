@@ -3,6 +3,7 @@
  * server serves, and contains everything that the OpenAPI document says about a route.
  */
 import type { z } from 'zod';
+import { NoQuery } from '../json/fields.js';
 import type { ErrorCode } from './errors.js';
 import type { AnsweredRoute, RequestContext } from './request-context.js';
 
@@ -55,9 +56,13 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   handle(context: RequestContext<Body, Query>): void | Promise<void>;
 }
 
-/** Checks a route's handler against its own schemas. */
-export function defineRoute<Body = undefined, Query = unknown>(route: Route<Body, Query>): Route {
-  return route as Route;
+type Definition<Body, Query> = Omit<Route<Body, Query>, 'query'> & { query?: z.ZodType<Query> };
+
+/** Checks a route's handler against its own schemas. `query`: by default, only the user's id. */
+export function defineRoute<Body = undefined, Query = unknown>(
+  definition: Definition<Body, Query>,
+): Route {
+  return { query: NoQuery, ...definition } as Route;
 }
 
 /** ["marketId", "orderId"] of "/markets/15m/:marketId/orders/:orderId". */

@@ -12,7 +12,7 @@ import { errorAnswer } from '../../http/errors.js';
 import { resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { EmptyBody, NoQuery } from '../../json/fields.js';
+import { EmptyBody } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import * as examples from './examples.js';
 import {
@@ -37,7 +37,6 @@ export const signInRoutes: Route[] = [
     summary:
       'Create an account and sign in; with a partner’s key, the account permanently belongs to that partner',
     quota: 'signIns',
-    query: NoQuery,
     body: RegisterBody,
     responses: { 201: SignedIn },
     errors: ['username_taken', 'limit_reached'],
@@ -77,7 +76,6 @@ export const signInRoutes: Route[] = [
     access: 'open',
     summary: 'Sign in',
     quota: 'signIns',
-    query: NoQuery,
     body: LoginBody,
     responses: { 200: SignedIn },
     errors: ['wrong_credentials'],
@@ -97,7 +95,6 @@ export const signInRoutes: Route[] = [
     access: 'open',
     summary: 'Clear the session cookie; the token itself stays valid until the password changes',
     quota: null,
-    query: NoQuery,
     body: EmptyBody,
     responses: { 204: null },
     setsCookie: true,
@@ -114,7 +111,6 @@ export const signInRoutes: Route[] = [
     access: 'session',
     summary: 'Change your password; all older tokens are revoked at once',
     quota: 'signIns',
-    query: NoQuery,
     body: PasswordBody,
     responses: { 200: NewToken },
     errors: ['wrong_credentials'],
@@ -146,7 +142,6 @@ export const signInRoutes: Route[] = [
     path: '/auth/session',
     access: 'session',
     summary: 'Who is signed in',
-    query: NoQuery,
     responses: { 200: SessionOwner },
     example: examples.session,
     handle(call) {

@@ -2,7 +2,6 @@
 
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { NoQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
 import * as examples from './examples.js';
@@ -19,7 +18,6 @@ export const operationRoutes: Route[] = [
     access: 'open',
     quota: null,
     summary: 'Alive',
-    query: NoQuery,
     responses: { 200: Health },
     example: examples.health,
     handle(call) {
@@ -33,7 +31,6 @@ export const operationRoutes: Route[] = [
     access: 'open',
     quota: null,
     summary: 'Ready for traffic, or 503',
-    query: NoQuery,
     responses: { 200: Ready },
     example: examples.ready,
     handle(call) {
@@ -52,7 +49,6 @@ export const operationRoutes: Route[] = [
     path: '/status',
     access: 'open',
     summary: 'Version, sequence and digest',
-    query: NoQuery,
     responses: { 200: Status },
     example: examples.status,
     handle(call) {
@@ -76,7 +72,6 @@ export const operationRoutes: Route[] = [
     access: 'open',
     quota: null,
     summary: 'Metrics in the Prometheus text format',
-    query: NoQuery,
     produces: METRICS_TYPE,
     responses: { 200: MetricsText },
     example: examples.metrics,

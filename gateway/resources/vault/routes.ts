@@ -9,8 +9,9 @@ import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { type Decimal, micros } from '../../json/decimal.js';
-import { EmptyBody, NoQuery, PagedQuery } from '../../json/fields.js';
+import { EmptyBody, PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
+import { findAccount } from '../find.js';
 import { pageOf } from '../paging.js';
 import * as examples from './examples.js';
 import { claimYieldReceipt, depositOf, stakeReceipt, unstakeReceipt } from './receipts.js';
@@ -32,7 +33,6 @@ export const vaultRoutes: Route[] = [
     path: '/vaults',
     access: 'public',
     summary: 'The vaults',
-    query: NoQuery,
     responses: { 200: Vaults },
     example: examples.vaults,
     handle(call) {
@@ -58,7 +58,6 @@ export const vaultRoutes: Route[] = [
     path: '/vaults/flex/stake',
     access: 'session',
     summary: 'Stake dollars in the flex vault',
-    query: NoQuery,
     body: StakeBody,
     idempotent: true,
     responses: { 201: StakeReceipt },
@@ -66,11 +65,8 @@ export const vaultRoutes: Route[] = [
     example: examples.stake,
     handle(call) {
       const { userId, idempotencyKey, body } = call;
-      call.execute(
-        { kind: 'stake', userId, idempotencyKey, amountMicros: body.amount },
-        201,
-        stakeReceipt,
-      );
+      const { amount: amountMicros } = body;
+      call.execute({ kind: 'stake', userId, idempotencyKey, amountMicros }, 201, stakeReceipt);
     },
   }),
 
@@ -79,7 +75,6 @@ export const vaultRoutes: Route[] = [
     path: '/vaults/deposits/:depositId/unstake',
     access: 'session',
     summary: 'Close a vault deposit; principal and yield return to the balance',
-    query: NoQuery,
     body: EmptyBody,
     idempotent: true,
     responses: { 200: UnstakeReceipt },
@@ -98,7 +93,6 @@ export const vaultRoutes: Route[] = [
     path: '/vaults/deposits/:depositId/claim',
     access: 'session',
     summary: 'Claim the yield that a vault deposit has accrued',
-    query: NoQuery,
     body: EmptyBody,
     idempotent: true,
     responses: { 200: ClaimYieldReceipt },
@@ -108,11 +102,8 @@ export const vaultRoutes: Route[] = [
       const { userId, idempotencyKey } = call;
       const depositId = depositIdOf(call);
       if (depositId === null) return;
-      call.execute(
-        { kind: 'claimYield', userId, idempotencyKey, depositId },
-        200,
-        claimYieldReceipt,
-      );
+      const command = { kind: 'claimYield', userId, idempotencyKey, depositId } as const;
+      call.execute(command, 200, claimYieldReceipt);
     },
   }),
 
@@ -128,11 +119,8 @@ export const vaultRoutes: Route[] = [
     example: examples.deposits,
     handle(call) {
       const { engine } = call;
-      const userId = idNumber('u', call.parameter('userId'));
-      if (engine.account(userId) === null) {
-        call.answerError(errorAnswer('user_not_found'));
-        return;
-      }
+      const userId = findAccount(call, 'userId')?.userId;
+      if (userId === undefined) return;
       const page = pageOf(call, engine.vaultDepositIds(userId), {
         list: `deposits/u${userId}`,
         positionOf: (depositId) => depositId,
