@@ -34,6 +34,7 @@ import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
 import { programVersion } from './start/version.js';
 import { StreamServer } from './stream/stream.js';
+import { atMost } from './time/at-most.js';
 import { elapsedMs } from './time/clock.js';
 
 export interface Exchange {
@@ -152,8 +153,7 @@ function fatalOnce({ log, onFatal }: ExchangeOptions): (error: unknown) => void 
 }
 
 async function recoverEngine(data: DataFolder, log: Log): Promise<Engine> {
-  const { notice } = data;
-  if (notice !== null) log.warn(notice);
+  if (data.notice !== null) log.warn(data.notice);
   const engine = await data.recover({ log, elapsedMs });
   makeRoom(engine);
   return engine;
@@ -236,10 +236,8 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     gateway.passwords.close();
     const drained = server.drain();
     await sources.stop();
-    await atMost(
-      STOP_MS.requests,
-      drained.then(() => gateway.unsent.settled()),
-    );
+    const answered = drained.then(() => gateway.unsent.settled());
+    await atMost(STOP_MS.requests, answered);
     gateway.passwords.giveUp();
     await stream.stop(STOP_MS.stream);
     await sequencer.close();
@@ -249,10 +247,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
   };
   let stopped: Promise<void> | null = null;
-  const stop = () => {
-    stopped ??= stopOnce();
-    return stopped;
-  };
+  const stop = () => (stopped ??= stopOnce());
 
   // Finds out before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
@@ -309,25 +304,6 @@ function observe(
   server.mount((router) => {
     router.onConnection((response, change) => connections.changed(response, change));
   });
-  const signIns = passwords.queue;
-  registerReadings(metrics, {
-    sequencer,
-    follower,
-    fairUse,
-    overload,
-    signIns,
-    connections,
-    http: server,
-    unsent,
-    stream,
-  });
-}
-
-async function atMost(limitMs: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
+  const clients = { fairUse, overload, signIns: passwords.queue, connections, unsent, stream };
+  registerReadings(metrics, { sequencer, follower, http: server, ...clients });
 }

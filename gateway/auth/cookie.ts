@@ -1,7 +1,4 @@
-/**
- * The session cookie: reads it from a request and sets it in an answer. It is hidden from scripts
- * (HttpOnly).
- */
+/** The session cookie, which scripts cannot read (HttpOnly). */
 
 const SESSION_COOKIE = 'service-session';
 

@@ -1,7 +1,6 @@
 /**
- * Password hashes (scrypt). Hashing runs on libuv's thread pool, which the journal's commits also
- * use, so only one hash is computed at a time. Waiting requests are served fairly by address
- * (fair-queue.ts) and refused after {@link WAIT_MS}.
+ * Password hashes (scrypt). They run on libuv's thread pool, which the journal's commits also use,
+ * so only one is computed at a time. Waiting requests get turns by address (fair-queue.ts).
  *
  * A credential is `scrypt$<log2 of N>$<r>$<p>$<salt>$<key>` (base64url), so that the cost can be
  * raised without invalidating passwords.
@@ -48,24 +47,15 @@ export class Passwords {
    * hash}. After a match, the queue treats the address as known.
    */
   async verify(password: string, credential: string, asker: Asker): Promise<boolean | null> {
-    const [scheme, costLog2, blockSize, parallelism, salt, key] = (credential || this.dummy).split(
-      '$',
-    );
-    if (
-      scheme !== 'scrypt' ||
-      Number(blockSize) !== BLOCK_SIZE ||
-      Number(parallelism) !== PARALLELISM
-    ) {
+    const parts = (credential || this.dummy).split('$');
+    const [scheme, costLog2, blockSize, parallelism, salt, key] = parts;
+    if (`${scheme} ${blockSize} ${parallelism}` !== `scrypt ${BLOCK_SIZE} ${PARALLELISM}`)
       throw new Error('a credential is not in the format of this version');
-    }
     // Read now: once the client has left, the address is not available.
     const { address } = asker;
     const matches = await this.queue.run(asker, async () => {
-      const derived = await this.deriveEvenly(
-        password,
-        Buffer.from(salt!, 'base64url'),
-        Number(costLog2),
-      );
+      const saltBytes = Buffer.from(salt!, 'base64url');
+      const derived = await this.deriveEvenly(password, saltBytes, Number(costLog2));
       return timingSafeEqual(derived, Buffer.from(key!, 'base64url'));
     });
     if (matches === true) this.queue.know(address);

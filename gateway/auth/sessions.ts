@@ -1,13 +1,10 @@
 /**
  * Session tokens: HS256 JWTs with the user (`sub`), the version of the user's credentials (`ver`)
  * and the time of issue (`iat`, seconds). They do not expire; they end when the credentials change.
+ * Verified tokens are remembered, up to a limit, so a trading client pays for one signature check.
  *
- * Verified tokens are remembered, so a trading client pays for one signature check. The memory is
- * bounded: the oldest token is forgotten first and verified again on its next use.
- *
- * Verification is synchronous and takes a few microseconds. A WebSocket must be accepted or refused
- * before its handshake's callback returns: later, uWebSockets.js may treat it as the HTTP
- * connection that it was, and close it.
+ * Verification is synchronous, a few microseconds, because a WebSocket must be accepted or refused
+ * before its handshake's callback returns (handshake.ts).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
@@ -27,7 +24,7 @@ export interface Session {
 }
 
 /** The signature or account is wrong; or the credentials have changed since it was issued. */
-export type TokenFault = 'invalid_token' | 'token_revoked';
+type TokenFault = 'invalid_token' | 'token_revoked';
 
 export class Sessions {
   private readonly remembered = new Map<string, Session>();

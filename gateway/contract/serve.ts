@@ -1,5 +1,4 @@
 /** Serves the OpenAPI document and the page that shows it. Both are built at the start. */
-
 import type { Gateway } from '../http/gateway.js';
 import type { Route } from '../http/route.js';
 import type { Router } from '../http/router.js';

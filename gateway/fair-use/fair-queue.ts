@@ -1,16 +1,14 @@
 /**
- * A queue for work that is done one task at a time and that any client may request, such as hashing
- * a password: every address gets the same share.
- *
- * Waiting addresses take turns, one task each. They wait in two lanes, one for known addresses (see
- * {@link FairQueue.know}) and one for all others, and the lanes take turns too. So a flood from one
- * address delays others by one task per turn, and a flood from any number of unknown addresses
- * delays a known one by one task.
+ * A queue for work that is done one task at a time, such as hashing a password, and that any client
+ * may request. Waiting addresses take turns, one task each, in two lanes that take turns too: one
+ * for known addresses (see {@link FairQueue.know}), one for all others. So a flood from one address
+ * delays others by one task per turn, and a flood from any number of unknown addresses delays a
+ * known one by one task.
  *
  * Always holds:
  * - at most `perAddress` tasks of one address wait, and at most `perLane` in a lane. In a full
- *   lane, a new task replaces the last task of the address with the most, if that has more than the
- *   new task's address;
+ *   lane, a new task replaces the last one of the address with the most, if its own address has
+ *   fewer;
  * - no task waits longer than `waitMs`, and a task that gets no turn is refused exactly once.
  */
 import type { AddressKey } from './addresses.js';

@@ -18,10 +18,7 @@ export interface OverloadLimits {
 }
 
 /** The part of the sequencer that is needed here. */
-export type Backlog = Pick<
-  Sequencer,
-  'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'
->;
+type Backlog = Pick<Sequencer, 'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'>;
 
 export class Overload {
   private durableSequence = -1;

@@ -1,11 +1,10 @@
 /**
- * Token buckets, one per key: a burst of tokens, refilled at a rate.
+ * Token buckets, one per key: a burst of tokens, refilled at a rate. A bucket is stored as the time
+ * at which it is full again (the generic cell rate algorithm, ITU-T I.371); a full one is
+ * forgotten.
  *
- * A bucket is stored as one number, the time at which it is full again (the generic cell rate
- * algorithm, ITU-T I.371). A full bucket needs no entry, so it is forgotten.
- *
- * Always holds: at most `keysMax` buckets are stored. If that many are in use, a new one replaces
- * the oldest, so a flood of keys costs accuracy, never memory.
+ * Always holds: at most `keysMax` buckets are stored. A new one replaces the oldest, so a flood of
+ * keys costs accuracy, never memory.
  */
 
 export interface Rate {

@@ -1,7 +1,6 @@
 /**
  * The fair value of a share of UP: the probability that a market's end price is at least its start
- * price, for a price that follows a Brownian motion without drift. Pure functions. Floats are safe
- * here; prices become integers when quotes are planned.
+ * price, for a price that follows a Brownian motion without drift. Pure functions, with floats.
  *
  * The end price is the average over the market's last minute. Before that minute, the average of a
  * Brownian motion over [T - W, T] has the variance of the motion up to T - W, plus W / 3. Within
@@ -22,7 +21,7 @@ export interface FairValueInput {
   volatility: number;
 }
 
-export interface FairValue {
+interface FairValue {
   /** Probability of UP, 0 to 1. */
   probability: number;
   /** Standard deviation of that probability over the next second. */

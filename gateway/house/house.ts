@@ -1,14 +1,12 @@
 /**
- * The house: an ordinary account that quotes both sides of every active market around a fair value,
- * so that every order finds liquidity. It has no privileges: it acts through commands of its user.
+ * The house: an ordinary account, without privileges, that quotes both sides of every active market
+ * around a fair value, so that every order finds liquidity.
  *
- * Always holds: it never takes liquidity (all its orders are post-only). It has no quotes in a
- * market's last seconds or while prices are stale. Its loss in a market is limited by a cap on its
- * exposure and by the money that it commits there. Its orders and positions are read from the
- * engine, so it continues after a crash as after a pause.
- *
- * It submits commands only from its own turns of the event loop, never within `observe`, `wake` or
- * a response, so callers can rely on the engine's result buffer.
+ * Always holds: all its orders are post-only, and it has none in a market's last seconds or while
+ * prices are stale. Its loss in a market is limited by a cap on its exposure and on its money
+ * there. Its orders and positions are read from the engine, so it continues after a crash as after
+ * a pause. It submits commands only in its own turns of the event loop, so callers can rely on the
+ * engine's result buffer.
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../../engine/engine.js';
@@ -50,7 +48,7 @@ import {
 
 export const HOUSE_USERNAME = 'house';
 
-export interface HouseOptions {
+interface HouseOptions {
   sequencer: Submitter;
   clock: Clock;
   log: Logger;

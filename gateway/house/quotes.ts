@@ -1,14 +1,13 @@
 /**
- * The house's quotes for one market: which orders should rest, and how to reach them from the
- * current ones. Pure functions.
+ * The house's quotes for one market: which orders should rest, and how to get there. Pure
+ * functions.
  *
- * Always holds for a plan: no bid is above the fair value and no ask below it; filling all bids or
- * all asks takes the exposure no further than its cap; sells are of shares that the house has; buys
- * cost no more than it may spend.
+ * Always holds for a plan: no bid is above the fair value and no ask below it; filling one side
+ * takes the exposure no further than its cap; sells are of shares that the house has; buys cost no
+ * more than it may spend.
  *
- * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP. An ask is a sell of
- * UP while it has UP, else a buy of DOWN. So shares that are traded back free their money, and no
- * inventory is needed.
+ * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP; an ask is the same
+ * with UP and DOWN exchanged. So shares that are traded back free their money.
  */
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS, MICROS_PER_SET, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';

@@ -2,7 +2,6 @@
  * Receives a request's body, up to a limit. The rest of a larger body is read and dropped, so that
  * the client still receives the answer; a client that sends far too much is cut off.
  */
-
 import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
 import { colonCount } from '../json/repeated-key.js';

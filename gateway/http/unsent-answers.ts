@@ -1,22 +1,18 @@
 /**
- * Answers that clients have not fully read, with limits on their memory.
- *
- * uWebSockets.js can end an answer in two ways. `end` copies what the operating system does not
- * take, per connection and without a limit. `tryEnd` passes on what the operating system takes and
- * leaves the rest to the caller. So every answer with a body uses `tryEnd`, and one without a body
- * ends its connection (last-answer.ts).
+ * Answers that clients have not fully read, with limits on their memory. Every answer with a body
+ * uses `tryEnd`, which leaves to the caller what the operating system does not take; `end` would
+ * copy it, per connection and without a limit.
  *
  * Always holds:
  * - at most one answer waits per connection, because uWebSockets.js closes a connection that
- *   receives the next request earlier. uWebSockets.js itself buffers at most 16 KiB of an answer
- *   and its head;
+ *   receives the next request earlier. uWebSockets.js itself buffers at most 16 KiB of an answer;
  * - the waiting answers are within the total limit and the limit per address, except for a single
- *   answer that is larger. Above a limit, the oldest answers of the address with the most are
- *   dropped: their connections are closed;
+ *   larger one. Above a limit, the oldest answers of the address with the most are dropped, with
+ *   their connections;
  * - in one turn of the event loop, at most {@link TURN_BYTES} of large answers are written, in
- *   pieces and in turn, so no other answer is delayed longer, however many large ones there are;
- * - an answer of which nothing is read for about 10 s is dropped by uWebSockets.js, and one that is
- *   not fully read within {@link UnsentLimits.ms} is dropped here, each with its connection.
+ *   pieces, so that they delay no other answer longer;
+ * - an answer is dropped, with its connection, by uWebSockets.js if nothing is read for about 10 s,
+ *   and here if it is not fully read within {@link UnsentLimits.ms}.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
@@ -38,7 +34,7 @@ export interface Recipient {
 }
 
 /** Why an answer was dropped: the total limit, the limit per address, or the time limit. */
-export type DropReason = 'total' | 'address' | 'time';
+type DropReason = 'total' | 'address' | 'time';
 
 /** Counted per waiting answer besides its bytes: the buffer of uWebSockets.js, and objects. */
 export const WAITING_BYTES = 20 * 1024;
@@ -137,13 +133,8 @@ export class UnsentAnswers {
     const state = this.turnBytes > 0 ? this.writePiece(response, body) : headOnly(response, body);
     if (state === 'over') return;
     const bytes = ownBytes + WAITING_BYTES;
-    const waiting = {
-      response,
-      body,
-      address: recipient.address,
-      bytes,
-      sinceMs: this.elapsedMs(),
-    };
+    const { address } = recipient;
+    const waiting = { response, body, address, bytes, sinceMs: this.elapsedMs() };
     response.onAborted(() => this.forget(waiting));
     response.onWritable(() => {
       this.addReady(waiting);

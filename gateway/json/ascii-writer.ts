@@ -1,10 +1,7 @@
 /**
- * Writes ASCII text as bytes: fixed pieces, each followed by an integer or an exact decimal. For
- * hot responses, where concatenating forty strings costs several times as much, mostly in the
- * garbage collector.
- *
- * Always holds: the text is ASCII, and the same to the byte as the strings of
- * engine/interface/notation.ts.
+ * Writes ASCII text as bytes: fixed pieces, each followed by an integer or an exact decimal, the
+ * same to the byte as engine/interface/notation.ts writes it. For hot responses, where
+ * concatenating forty strings costs several times as much, mostly in the garbage collector.
  */
 import { LOT_SCALE, MICRO_SCALE } from '../../engine/interface/notation.js';
 

@@ -1,10 +1,7 @@
 /**
- * Decimals: JSON numbers of dollars, prices and shares become the engine's integers, and the
- * integers become exact decimal text. A number from a client is never rounded.
- *
- * Why a double suffices for requests: up to fifteen significant digits, a decimal and its nearest
- * double determine each other. So a double is the decimal n / scale exactly if n divided by scale
- * gives that double.
+ * Decimals: JSON numbers become the engine's integers, and integers become exact decimal text. A
+ * number from a client is never rounded. A double suffices: up to fifteen significant digits, a
+ * decimal and its nearest double determine each other.
  */
 import { Big } from 'big.js';
 import type { z } from 'zod';

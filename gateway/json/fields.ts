@@ -1,7 +1,6 @@
 /**
  * The fields of requests, as zod schemas. Each checks the form and the range that the engine
- * requires, says in plain words what is wrong, and converts the value to engine units. Query
- * parameters are the same fields as text.
+ * requires and converts the value to engine units. Query parameters are the same fields as text.
  */
 import { z } from 'zod';
 import { Outcome, Side } from '../../engine/interface/domain.js';

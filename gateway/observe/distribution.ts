@@ -13,7 +13,7 @@ export interface Buckets {
   scale: number;
 }
 
-export interface DistributionOptions extends Buckets {
+interface DistributionOptions extends Buckets {
   name: string;
   help: string;
 }

@@ -9,7 +9,7 @@ import type { WatchedSequencer } from './watched-sequencer.js';
 
 type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble' | 'troubleCount'>;
 
-export interface Observed {
+interface Observed {
   sequencer: WatchedSequencer;
   /** null: turned off. */
   follower: { readonly status: FollowerReadings } | null;

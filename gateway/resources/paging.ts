@@ -1,9 +1,7 @@
 /**
- * Pages of lists. A cursor is opaque to clients. It contains the list that it belongs to, filters
- * included, and the position of the last entry returned. Entries are found by position rather than
- * by count, so new entries do not shift a page.
+ * Pages of lists. A cursor is opaque to clients. It contains its list, filters included, and the
+ * position of the last entry returned, so new entries do not shift a page.
  */
-
 import { invalidRequest } from '../http/errors.js';
 import type { RequestContext } from '../http/request-context.js';
 
@@ -12,7 +10,7 @@ export interface PageRequest {
   cursor?: string | undefined;
 }
 
-export interface ListOrder<Entry> {
+interface ListOrder<Entry> {
   /** The name of the list with its filters, such as "markets?asset=BTC". */
   list: string;
   /** A permanent number, unique among the entries of the list. */

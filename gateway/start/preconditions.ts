@@ -1,6 +1,6 @@
 /**
- * Checks everything that can be checked before anything is created or opened: a start that cannot
- * succeed creates no journal and does not touch an existing one.
+ * Checks before anything is created or opened: a start that cannot succeed creates no journal and
+ * does not touch an existing one.
  */
 import { createServer } from 'node:net';
 import { proveRoom } from '../../persistence/storage/files.js';

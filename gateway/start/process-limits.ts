@@ -1,11 +1,9 @@
 /**
- * Checks the operating system's limits for this process before the start. Two of them would
- * otherwise end the process later without a message: open files, which include connections, and
- * address space.
+ * Checks the operating system's limits on open files and address space, which would otherwise end
+ * the process later without a message.
  *
  * Always holds: connections never use the descriptors that the journal, the follower and the
- * snapshots need. Node.js raises the soft limit on open files to the hard limit before this file is
- * loaded.
+ * snapshots need. Node.js has raised the soft limit on open files to the hard limit before.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionLimits } from '../fair-use/connections.js';
@@ -22,7 +20,7 @@ export interface ProcessLimits {
  */
 export const RESERVED_FILES = 128;
 /** The minimum number of connections for a useful exchange. */
-export const CONNECTIONS_MIN = 64;
+const CONNECTIONS_MIN = 64;
 
 const GIBIBYTE = 2 ** 30;
 /**

@@ -4,12 +4,10 @@
  *
  * Always holds:
  * - a message shows the state as of its own command, because it is made before the next is applied;
- * - messages are sent in the order of their commands, none before its command is durable, and those
- *   of a channel in the order of their numbers;
+ * - messages are sent in the order of their commands, none before its command is durable;
  * - a channel exists from the first request for it until its market is closed or it has had no
  *   subscriber for a while. Events without a channel are skipped.
  */
-
 import type { Engine } from '../../engine/engine.js';
 import { MarketStatus, type Outcome, type Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
@@ -35,7 +33,7 @@ const MARKET_CHANGES = new Map<number, MarketChange>([
   [EventType.marketClosed, 'closed'],
 ]);
 
-export interface HubOptions {
+interface HubOptions {
   engine: Engine;
   /** Releases the target when everything up to `sequence` is durable. */
   releaseAt(sequence: number, target: ReleaseTarget): void;

@@ -2,8 +2,8 @@
  * Handles the messages of clients.
  *
  * Always holds:
- * - every message gets at least one answer, in the order of the messages. An invalid message gets
- *   an `error` with a code of the API and changes nothing;
+ * - every message gets at least one answer, in order. An invalid one gets an `error` and changes
+ *   nothing;
  * - every answer waits until the state that it shows is durable, so answers and channel messages
  *   have one order;
  * - for fair use, every message is a read of its address and its user, and so is each further
@@ -38,7 +38,7 @@ export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
 
 type Operation<Name extends ClientMessage['op']> = Extract<ClientMessage, { op: Name }>;
 
-export interface ProtocolOptions {
+interface ProtocolOptions {
   gateway: Gateway;
   hub: Hub;
   connections: Connections;

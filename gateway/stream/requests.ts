@@ -1,7 +1,4 @@
-/**
- * Messages of clients: one JSON object per text message. Objects are strict: an unknown field is
- * refused by name.
- */
+/** Messages of clients: one JSON object per text message. An unknown field is refused by name. */
 import { z } from 'zod';
 
 /** Maximum number of channels in one message. */

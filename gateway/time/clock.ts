@@ -3,8 +3,7 @@
  * source of elapsed time; the engine receives its time as data.
  *
  * Always holds: the exchange's time never goes back, and does not follow changes of the machine's
- * clock at once. A `FeedClock` never passes the next undelivered price of its file, so load on the
- * machine cannot make a price late.
+ * clock at once. A `FeedClock` never passes the next undelivered price of its file.
  */
 export interface Clock {
   /** The exchange's time, integer milliseconds since the epoch. Never goes back. */
@@ -45,12 +44,12 @@ const CONFIRM_MS = 60_000;
 const JUMP_MS_MAX = 3_600_000;
 
 /** Receives reports about the machine's clock. */
-export interface ClockLog {
+interface ClockLog {
   warn(fields: object, text: string): void;
   error(fields: object, text: string): void;
 }
 
-export interface SystemClockOptions {
+interface SystemClockOptions {
   log: ClockLog;
   /** The last time in the journal; default: none. */
   notBeforeMs?: number;
@@ -62,13 +61,12 @@ export interface SystemClockOptions {
 /**
  * The time of day. It starts at the machine's time and then counts elapsed real time, so that
  * setting the machine's clock does not set the exchange's: what is in the journal cannot be undone.
+ * It never goes back and never stops.
  *
  * The two are compared every second. A difference of up to a second is corrected at 5% of the
- * speed. A larger one is corrected if it persists for a minute: forward by a jump, backward by
- * running at half speed. The clock never jumps more than an hour, because a wrong date would end
- * every market; the exchange must then be restarted with a correct clock. All of this is logged.
- *
- * Always holds: the time never goes back and never stops.
+ * speed; a larger one if it persists for a minute: forward by a jump, backward by running at half
+ * speed. The clock never jumps more than an hour, because a wrong date would end every market; the
+ * exchange must then be restarted with a correct clock.
  */
 export class SystemClock implements Clock {
   private readonly log: ClockLog;

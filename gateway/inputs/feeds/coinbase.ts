@@ -1,6 +1,5 @@
 /**
- * Live prices: the ticker channel of the Coinbase Exchange WebSocket feed, one connection for all
- * assets.
+ * Live prices: the ticker channel of the Coinbase Exchange WebSocket feed.
  *
  * Always holds: at most one connection is open or being opened. When it ends, is refused or falls
  * silent, the feed reconnects after a delay that doubles with each failure and is reset by a price.
@@ -30,7 +29,7 @@ export interface CoinbaseFeedOptions {
 }
 
 /** Statistics since the start. */
-export interface CoinbaseFeedStatus {
+interface CoinbaseFeedStatus {
   /** The current connection has delivered a price. */
   live: boolean;
   connections: number;

@@ -1,6 +1,5 @@
 /**
- * A price feed: an external source of asset prices. It passes each price to a sink, which submits
- * an `observePrice` command. A feed identifies assets by symbol and does not depend on the engine.
+ * A price feed: an external source of asset prices, which it passes to a sink.
  *
  * Always holds: prices are positive integers within the engine's limits, and `observedAtMs` is
  * never later than the exchange's clock and never decreases for one asset.

@@ -1,8 +1,7 @@
 /**
- * A price file: CSV with the header `observedAtMs,asset,price`, one price per line, oldest first,
- * prices in dollars with at most 6 decimal places. It is read as a stream, so it may have any size.
- *
- * An invalid line ends the reading with a `TickFileError` that names it. No line is skipped.
+ * A price file: CSV with the header `observedAtMs,asset,price`, oldest price first, in dollars with
+ * at most 6 decimal places. It is read as a stream, so it may have any size. An invalid line ends
+ * the reading with a `TickFileError` that names it.
  */
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';

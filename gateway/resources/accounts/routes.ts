@@ -1,5 +1,4 @@
 /** Accounts: profile, balance, positions, referral. */
-
 import { errorAnswer } from '../../http/errors.js';
 import { type ReceiptWriter, resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';

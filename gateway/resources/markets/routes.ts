@@ -126,17 +126,11 @@ export const marketRoutes: Route[] = [
       }
       const { side, outcome, amount = 0, shares = MAX_ORDER_LOTS, price } = call.query;
       const worstTicks = side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
-      const quote = call.engine.quote({
-        marketId: market.marketId,
-        side,
-        outcome,
-        budgetMicros: amount,
-        sizeLots: shares,
-        priceTicks: price ?? worstTicks,
-        userId: call.userId,
-      })!;
       const order = { marketId: market.marketId, side, outcome };
-      call.answer(200, quoteText(call.engine, order, quote, call.engine.sequence));
+      const { engine, userId } = call;
+      const limits = { budgetMicros: amount, sizeLots: shares, priceTicks: price ?? worstTicks };
+      const quote = engine.quote({ ...order, ...limits, userId })!;
+      call.answer(200, quoteText(engine, order, quote, engine.sequence));
     },
   }),
 ];

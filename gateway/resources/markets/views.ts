@@ -7,7 +7,7 @@ import { averagePriceMicros, lots, micros, microsOrNull, ticks } from '../../jso
 import { serializer } from '../../json/serializer.js';
 import { BuyQuote, SellQuote } from './schemas.js';
 
-export interface MarketReads extends Assets {
+interface MarketReads extends Assets {
   assetPriceMicros(asset: number): number | null;
 }
 
@@ -20,7 +20,7 @@ export function marketText(reads: MarketReads, market: MarketView, sequence: num
   );
 }
 
-export interface QuotedOrder {
+interface QuotedOrder {
   marketId: number;
   side: Side;
   outcome: number;

@@ -1,8 +1,6 @@
 /**
- * Accounts and sessions: register, sign in and out, change the password.
- *
- * A token leaves the process only when its registration or password change is durable: it is part
- * of a response, and every response waits for its sequence.
+ * Accounts and sessions: register, sign in and out, change the password. A token leaves the process
+ * only when its registration or password change is durable, because every response waits for that.
  */
 import { Code } from '../../../engine/interface/codes.js';
 import { ResultHead } from '../../../engine/interface/results.js';
@@ -52,21 +50,14 @@ export const signInRoutes: Route[] = [
       const credential = await hashOrRefuse(call, password);
       if (credential === null) return;
       const grantMicros = gateway.config.startingBalanceMicros;
-      const result = call.submit({
-        kind: 'register',
-        username,
-        credential,
-        referralCode,
-        grantMicros,
-        partner,
-      });
+      const fields = { username, credential, referralCode, grantMicros, partner };
+      const result = call.submit({ kind: 'register', ...fields });
       if (result === null) return;
       if (result.values[ResultHead.code] !== Code.ok) {
         call.answerRejected(result);
         return;
       }
-      const { userId } = resultFields('register', result);
-      await answerSignedIn(call, userId, 201);
+      await answerSignedIn(call, resultFields('register', result).userId, 201);
     },
   }),
 
@@ -200,15 +191,9 @@ async function answerSignedIn(
   const { sequence } = engine;
   const { username } = engine.account(userId)!;
   const { code: referralCode } = engine.referral(userId)!;
-  const token = await gateway.sessions.issue(
-    userId,
-    engine.credentialVersion(userId),
-    engine.nowMs,
-  );
+  const version = engine.credentialVersion(userId);
+  const token = await gateway.sessions.issue(userId, version, engine.nowMs);
   call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
-  call.answerAt(
-    sequence,
-    status,
-    signedInText({ userId: `u${userId}`, username, token, referralCode, sequence }),
-  );
+  const fields = { userId: `u${userId}`, username, token, referralCode, sequence };
+  call.answerAt(sequence, status, signedInText(fields));
 }

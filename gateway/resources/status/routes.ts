@@ -1,5 +1,4 @@
 /** For operators and load balancers: health, readiness, status, metrics. */
-
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { serializer } from '../../json/serializer.js';
@@ -37,10 +36,10 @@ export const operationRoutes: Route[] = [
       const { gateway } = call;
       const reason = gateway.notReady();
       const warning = gateway.warning();
-      if (reason !== null)
-        call.answerError(errorAnswer('unavailable', { executed: false, reason }));
-      else
-        call.answer(200, readyText({ status: 'ready', ...(warning === null ? {} : { warning }) }));
+      const unavailable = { executed: false, reason };
+      const ready = { status: 'ready', ...(warning === null ? {} : { warning }) } as const;
+      if (reason !== null) call.answerError(errorAnswer('unavailable', unavailable));
+      else call.answer(200, readyText(ready));
     },
   }),
 
@@ -52,17 +51,11 @@ export const operationRoutes: Route[] = [
     responses: { 200: Status },
     example: examples.status,
     handle(call) {
-      const { engine, gateway } = call;
-      call.answer(
-        200,
-        statusText({
-          version: gateway.version,
-          sequence: engine.sequence,
-          durableSequence: gateway.sequencer.durableSequence,
-          digest: engine.digest(),
-          startedAtMs: gateway.startedAtMs,
-        }),
-      );
+      const { sequence } = call.engine;
+      const { version, startedAtMs, sequencer } = call.gateway;
+      const { durableSequence } = sequencer;
+      const digest = call.engine.digest();
+      call.answer(200, statusText({ version, sequence, durableSequence, digest, startedAtMs }));
     },
   }),
 
@@ -76,10 +69,8 @@ export const operationRoutes: Route[] = [
     responses: { 200: MetricsText },
     example: examples.metrics,
     async handle(call) {
-      const { metrics } = call.gateway;
-      const text = await metrics.text();
-      if (call.isOver) return;
-      call.answer(200, text);
+      const text = await call.gateway.metrics.text();
+      if (!call.isOver) call.answer(200, text);
     },
   }),
 ];

@@ -1,5 +1,4 @@
 /** The flex vault: staking, unstaking and claiming yield. */
-
 import type { Engine } from '../../../engine/engine.js';
 import { MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';

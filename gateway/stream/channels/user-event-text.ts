@@ -1,6 +1,6 @@
 /**
- * The text of each event of an account. Together they contain all money and shares that the account
- * gains or loses: from a snapshot on, they add up to the balance and orders of every later message.
+ * The text of each event of an account. Together they contain all money and shares that it gains or
+ * loses: from a snapshot on, they add up to the balance and orders of every later message.
  */
 import { CancelReason, DepositSource, ticksIn } from '../../../engine/interface/domain.js';
 import { EventSlot, EventType } from '../../../engine/interface/events.js';
