@@ -14,10 +14,8 @@ export function readSessionCookie(header: string): string {
   for (const pair of header.split(';')) {
     const at = pair.indexOf('=');
     if (at <= 0 || pair.slice(0, at).trim() !== SESSION_COOKIE) continue;
-    const value = pair
-      .slice(at + 1)
-      .trim()
-      .replace(/^"(.*)"$/, '$1');
+    const text = pair.slice(at + 1).trim();
+    const value = text.replace(/^"(.*)"$/, '$1');
     if (found !== null && found !== value) return `${found} ${value}`;
     found = value;
   }

@@ -9,11 +9,7 @@ import { serveFile } from './static-file.js';
 /** @throws if a file of swagger-ui-dist is missing. */
 export function serveContract(router: Router, routes: readonly Route[], gateway: Gateway): void {
   const bytes = Buffer.from(JSON.stringify(buildDocument(routes, gateway.version)));
-  serveFile(
-    router,
-    '/api/openapi.json',
-    { contentType: 'application/json', bytes, headers: [] },
-    gateway,
-  );
+  const document = { contentType: 'application/json', bytes, headers: [] };
+  serveFile(router, '/api/openapi.json', document, gateway);
   for (const [path, file] of pageFiles()) serveFile(router, `/api${path}`, file, gateway);
 }

@@ -47,11 +47,8 @@ export function serveFile(router: Router, path: string, file: StaticFile, gatewa
   router.on('get', path, serve);
   router.on('head', path, serve);
   router.on('any', path, (response) => {
-    writeError(response, errorAnswer('method_not_allowed'), {
-      unsent,
-      isHead: false,
-      header: ['Allow', 'GET, HEAD'],
-    });
+    const options = { unsent, isHead: false, header: ['Allow', 'GET, HEAD'] } as const;
+    writeError(response, errorAnswer('method_not_allowed'), options);
   });
 }
 

@@ -25,7 +25,7 @@ const NAME_LENGTH_MAX = 21;
 
 /**
  * The key for sign-in attempts: the name as sent, so that the remaining count does not reveal
- * whether it exists, and the address, so that wrong passwords from elsewhere lock nobody out.
+ * whether it exists, and the address, so that others cannot lock the owner out.
  */
 export function signInKey(address: AddressKey, username: string): PartyKey {
   return `${address} ${username.toLowerCase().slice(0, NAME_LENGTH_MAX)}`;

@@ -1,10 +1,8 @@
 /**
  * Token buckets, one per key: a burst of tokens, refilled at a rate. A bucket is stored as the time
- * at which it is full again (the generic cell rate algorithm, ITU-T I.371); a full one is
- * forgotten.
- *
- * Always holds: at most `keysMax` buckets are stored. A new one replaces the oldest, so a flood of
- * keys costs accuracy, never memory.
+ * at which it is full again (the generic cell rate algorithm, ITU-T I.371), and a full one not at
+ * all. At most `keysMax` are stored: one more replaces the oldest, so a flood of keys costs
+ * accuracy, never memory.
  */
 
 export interface Rate {

@@ -199,24 +199,20 @@ export class House {
       price !== null &&
       nowMs - price.observedAtMs <= MAX_PRICE_AGE_MS;
     if (isQuotable && state.marketId === market.marketId && nowMs < state.restsUntilMs) return;
-    const resting = this.engine
-      .orders(this.userId)
-      .filter((order) => order.marketId === market.marketId);
+    const { marketId } = market;
+    const resting = this.engine.orders(this.userId).filter((order) => order.marketId === marketId);
     if (!isQuotable) {
       state.restsUntilMs = 0;
-      if (resting.length > 0) this.cancelAll(market.marketId);
+      if (resting.length > 0) this.cancelAll(marketId);
       return;
     }
-    const { plan, half } = this.plan(market, state, {
-      resting,
-      priceMicros: price.priceMicros,
-      nowMs,
-    });
+    const seen = { resting, priceMicros: price.priceMicros, nowMs };
+    const { plan, half } = this.plan(market, state, seen);
     this.noteShortage(state, market, plan.short);
     const isDue = needsRequote(plan.quotes, resting, half);
-    state.marketId = market.marketId;
+    state.marketId = marketId;
     state.restsUntilMs = nowMs + (isDue ? REQUOTE_MS : LOOK_MS);
-    if (isDue) this.requote(market.marketId, plan.quotes, resting);
+    if (isDue) this.requote(marketId, plan.quotes, resting);
   }
 
   private plan(
@@ -339,12 +335,8 @@ export class House {
     for (const position of this.engine.positions(this.userId)) {
       const market = this.engine.market(position.marketId);
       if (market?.status !== MarketStatus.RESOLVED || !paysOut(market, position)) continue;
-      this.submit({
-        kind: 'claim',
-        userId: this.userId,
-        idempotencyKey: null,
-        marketId: market.marketId,
-      });
+      const { marketId } = market;
+      this.submit({ kind: 'claim', userId: this.userId, idempotencyKey: null, marketId });
     }
   }
 

@@ -125,16 +125,10 @@ function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: numbe
   for (const { priceTicks, sizeLots, toleranceTicks } of levels) {
     const soldLots = Math.min(sizeLots, leftLots);
     leftLots -= soldLots;
-    quotes.push(
-      {
-        side: Side.SELL,
-        outcome: other,
-        priceTicks: MICROS_PER_SET - priceTicks,
-        sizeLots: soldLots,
-        toleranceTicks,
-      },
-      { side: Side.BUY, outcome, priceTicks, sizeLots: sizeLots - soldLots, toleranceTicks },
-    );
+    const otherTicks = MICROS_PER_SET - priceTicks;
+    const sell = { side: Side.SELL, outcome: other, priceTicks: otherTicks, sizeLots: soldLots };
+    const buy = { side: Side.BUY, outcome, priceTicks, sizeLots: sizeLots - soldLots };
+    quotes.push({ ...sell, toleranceTicks }, { ...buy, toleranceTicks });
   }
   return quotes;
 }

@@ -41,7 +41,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   body?: z.ZodType<Body>;
   /** A fast check: true if the body is valid and needs no parsing. Otherwise the schema decides. */
   quickCheck?(body: unknown): boolean;
-  /** Whether an unvalidated body names a user other than `subject` in a place besides `userId`. */
+  /** Whether an unvalidated body names a user other than `subject` elsewhere than in `userId`. */
   namesAnother?(body: object, subject: string): boolean;
   /** Whether the route honors Idempotency-Key. */
   idempotent?: boolean;

@@ -109,7 +109,7 @@ function simulationClock(speed: number, engine: Engine, log: Log): Clock {
   return clock;
 }
 
-/** For assets without parameters of their own. */
+/** For all other assets. */
 const UNKNOWN_ASSET = { startPriceMicros: 100_000_000, annualVolatility: 0.8 };
 
 function simulatedAsset(symbol: string, engine: Engine): SimulatedAsset {

@@ -1,5 +1,5 @@
 /**
- * The senders of commands besides clients: the price feed, the scheduler and the house. They stop
+ * The senders of commands other than clients: the price feed, the scheduler and the house. They stop
  * before the journal closes, or as soon as trading is halted.
  */
 import type { Engine } from '../../engine/engine.js';

@@ -14,7 +14,7 @@ import { EventLoopDelay } from './event-loop-delay.js';
 const LATENCY = { smallest: 0.016, bounds: 22, scale: 0.001 };
 /** 1 command, doubled up to 65,536. */
 const SIZE = { smallest: 1, bounds: 17, scale: 1 };
-/** Generating the text costs as much as hundreds of orders. Above this rate, it is repeated. */
+/** Generating the text costs as much as hundreds of orders. Above this rate, the last is sent. */
 const TEXTS = { perSecond: 10, burst: 20 };
 
 /** The content type of {@link Metrics.text}. */

@@ -57,12 +57,11 @@ export class Protocol {
     else this.handle(connection, input);
   }
 
-  /** Returns false if the connection exceeds its rate; it is then told and closed. */
+  /** Returns false if the connection exceeds its rate; it then gets an error and is closed. */
   afford(connection: Connection, operations: number): boolean {
     if (connection.takeOperations(operations)) return true;
-    connection.send(
-      errorText(errorAnswer('rate_limited', {}, 'Too many messages. Connect again later.')),
-    );
+    const message = 'Too many messages. Connect again later.';
+    connection.send(errorText(errorAnswer('rate_limited', {}, message)));
     connection.end(CLOSE.rateLimited);
     return false;
   }
@@ -113,10 +112,8 @@ export class Protocol {
     } else if (connection.userId !== 0 && connection.userId !== session.userId) {
       this.refuse(connection, errorAnswer('user_mismatch'));
     } else if (this.exceedsUserLimit(connection, session)) {
-      this.refuse(
-        connection,
-        errorAnswer('limit_reached', {}, userLimitMessage(this.options.limits)),
-      );
+      const message = userLimitMessage(this.options.limits);
+      this.refuse(connection, errorAnswer('limit_reached', {}, message));
     } else {
       this.options.connections.signIn(connection, session);
       connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
@@ -129,7 +126,7 @@ export class Protocol {
     return connection.userId === 0 && connections.countOfUser(userId) >= limits.connectionsPerUser;
   }
 
-  /** Returns false if the address or user exceeds its rate; the client is told when to retry. */
+  /** Returns false if the address or user exceeds its rate; the error says when to retry. */
   private allows(connection: Connection, reads: number): boolean {
     const { fairUse } = this.options.gateway;
     const { address, userId } = connection;
@@ -184,7 +181,7 @@ export class Protocol {
     this.reply(connection, unsubscribedText(names));
   }
 
-  /** The channels with these names; null: refused, and the client is told why. */
+  /** The channels with these names; null: refused. */
   private channelsFor(connection: Connection, names: string[]): Channel[] | null {
     const { gateway, hub, limits } = this.options;
     const ids: ChannelId[] = [];

@@ -82,16 +82,15 @@ class FileFeed implements PriceFeed {
       }
     }
     this.clock.runTo(Number.POSITIVE_INFINITY);
-    this.options.log.info('the price file has ended; time goes on');
+    this.options.log.info('the price file has ended; the clock keeps running');
   }
 
   /** Waits until the clock shows the tick's time; true if it had to wait. */
   private async waitFor(tick: Tick): Promise<boolean> {
     let waited = false;
     while (this.clock.nowMs() < tick.observedAtMs) {
-      await sleep(this.clock.delayUntilMs(tick.observedAtMs), undefined, {
-        signal: this.aborter.signal,
-      });
+      const delayMs = this.clock.delayUntilMs(tick.observedAtMs);
+      await sleep(delayMs, undefined, { signal: this.aborter.signal });
       waited = true;
     }
     return waited;

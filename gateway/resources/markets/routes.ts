@@ -135,7 +135,7 @@ export const marketRoutes: Route[] = [
   }),
 ];
 
-/** The market; null if there is none, and the client has been told. */
+/** The market; null: there is none, and the request has been refused. */
 function findMarket(call: RequestContext<unknown, unknown>, id: string): MarketView | null {
   const marketId = marketIdNumber(call.engine, id);
   const market = marketId === 0 ? null : call.engine.market(marketId);

@@ -13,11 +13,8 @@ interface MarketReads extends Assets {
 
 /** A market of the engine, as of `sequence`, at which the engine is. */
 export function marketText(reads: MarketReads, market: MarketView, sequence: number): string {
-  return writeMarket(
-    marketParts(reads, market, null),
-    reads.assetPriceMicros(market.asset),
-    sequence,
-  );
+  const priceMicros = reads.assetPriceMicros(market.asset);
+  return writeMarket(marketParts(reads, market, null), priceMicros, sequence);
 }
 
 interface QuotedOrder {

@@ -77,7 +77,7 @@ export const partnerRoutes: Route[] = [
   }),
 ];
 
-/** Of a user whom another partner, or nobody, registered. */
+/** The balance of a user that this partner did not register. */
 const UNKNOWN_BALANCE = { currency: 'USD', available: null, held: null, total: null } as const;
 
 function transfer(

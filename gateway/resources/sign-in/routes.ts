@@ -143,7 +143,7 @@ export const signInRoutes: Route[] = [
   }),
 ];
 
-/** null if the client has left, or has been told that the exchange is too busy. */
+/** null: the client has left, or the request has been refused because of too many others. */
 async function hashOrRefuse(
   call: RequestContext<unknown, unknown>,
   password: string,

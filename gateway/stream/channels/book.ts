@@ -51,12 +51,8 @@ export class BookChannel extends Channel {
 
   snapshotData(): string {
     const { engine, marketId } = this;
-    return orderbookText(
-      engine,
-      marketId,
-      engine.depth(marketId, MAX_PRICE_TICKS)!,
-      engine.sequence,
-    );
+    const depth = engine.depth(marketId, MAX_PRICE_TICKS)!;
+    return orderbookText(engine, marketId, depth, engine.sequence);
   }
 
   /** An ended book does not change, so this is the message of the end itself. */
