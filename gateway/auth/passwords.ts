@@ -35,8 +35,8 @@ export class Passwords {
   }
 
   /** null: the request got no turn, or the exchange stops. */
-  hash(password: string, requester: Requester): Promise<string | null> {
-    return this.queue.run(requester, async () => {
+  hash(password: string, client: Requester): Promise<string | null> {
+    return this.queue.run(client, async () => {
       const salt = randomBytes(SALT_BYTES);
       return format(this.costLog2, salt, await derive(password, salt, this.costLog2));
     });
@@ -46,18 +46,14 @@ export class Passwords {
    * Whether the password matches the credential (an empty one never does); null as for {@link
    * hash}. After a match, the queue treats the address as known.
    */
-  async verify(
-    password: string,
-    credential: string,
-    requester: Requester,
-  ): Promise<boolean | null> {
+  async verify(password: string, credential: string, client: Requester): Promise<boolean | null> {
     const parts = (credential || this.dummy).split('$');
     const [scheme, costLog2, blockSize, parallelism, salt, key] = parts;
     if (`${scheme} ${blockSize} ${parallelism}` !== `scrypt ${BLOCK_SIZE} ${PARALLELISM}`)
       throw new Error('a credential is not in the format of this version');
     // Read now: once the client has left, the address is not available.
-    const { address } = requester;
-    const matches = await this.queue.run(requester, async () => {
+    const { address } = client;
+    const matches = await this.queue.run(client, async () => {
       const saltBytes = Buffer.from(salt!, 'base64url');
       const derived = await this.deriveEvenly(password, saltBytes, Number(costLog2));
       return timingSafeEqual(derived, Buffer.from(key!, 'base64url'));

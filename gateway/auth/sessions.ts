@@ -23,7 +23,7 @@ export interface Session {
   issuedAt: number;
 }
 
-/** The signature or account is wrong; or the credentials have changed since it was issued. */
+/** The signature or account is wrong; or the credentials changed after the token was issued. */
 type TokenFault = 'invalid_token' | 'token_revoked';
 
 export class Sessions {

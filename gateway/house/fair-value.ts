@@ -1,7 +1,7 @@
 /**
  * The fair value of a share of UP: the probability that a market's end price is at least its start
- * price, for a price that follows a Brownian motion without drift. Pure functions. Floats are safe: quotes are
- * planned in integers.
+ * price, for a price that follows a Brownian motion without drift. Pure functions. Floats are safe:
+ * quotes are planned in integers.
  *
  * The end price is the average over the market's last minute. Before that minute, the average of a
  * Brownian motion over [T - W, T] has the variance of the motion up to T - W, plus W / 3. Within

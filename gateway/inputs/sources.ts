@@ -1,6 +1,6 @@
 /**
- * The senders of commands other than clients: the price feed, the scheduler and the house. They stop
- * before the journal closes, or as soon as trading is halted.
+ * The senders of commands other than clients: the price feed, the scheduler and the house. They
+ * stop before the journal closes, or as soon as trading is halted.
  */
 import type { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';

@@ -44,8 +44,8 @@ function colonsFrom(bytes: Uint8Array, start: number): number {
 }
 
 /**
- * The path of a duplicate key, such as `operations.3.price`; null: none. `colons`: their number in
- * `text`, the valid JSON of `value`.
+ * The path of a duplicate key, such as `operations.3.price`; null: none. `colons`: the
+ * number of colons in `text`, the valid JSON of `value`.
  */
 export function repeatedKey(value: unknown, text: string, colons: number): string | null {
   return memberCount(value, 0) === colons ? null : findRepeatedKey(text);

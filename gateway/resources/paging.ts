@@ -25,7 +25,7 @@ export interface Page<Entry> {
   nextCursor: string | null;
 }
 
-/** A page of `entries`, which are in the list's order; null: refused for its cursor. */
+/** A page of `entries`, which are in the list's order; null: refused, the cursor is invalid. */
 export function pageOf<Entry>(
   context: RequestContext<unknown, PageRequest>,
   entries: Entry[],
@@ -52,7 +52,7 @@ export function cursorOf(list: string, position: number): string {
   return Buffer.from(`${list}\n${position}`).toString('base64url');
 }
 
-/** Where the page starts; null: at the first entry; undefined: refused for its cursor. */
+/** Where the page starts; null: at the first entry; undefined: refused, the cursor is invalid. */
 export function startOf(
   context: RequestContext<unknown, PageRequest>,
   list: string,

@@ -2,7 +2,7 @@
  * Whether the exchange's clock is plausible at the start. Its times go into the journal and cannot
  * be undone: a clock that is years ahead ends every market, pays out and forgets idempotency keys.
  *
- * The machine's clock is checked in both directions, but a simulation at another speed than 1
+ * The machine's clock is checked in both directions, but a simulation at a speed other than 1
  * continues from the later of the journal's and the machine's time, and a price file from the
  * journal's. At speed 300 the journal is hours ahead after minutes, so there only a jump ahead is
  * checked.

@@ -3,7 +3,7 @@
  * the process later without a message.
  *
  * Always holds: connections never use the descriptors that the journal, the follower and the
- * snapshots need. Node.js has raised the soft limit on open files to the hard limit before.
+ * snapshots need. Node.js has already raised the soft limit on open files to the hard limit.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionLimits } from '../fair-use/connections.js';

@@ -1,10 +1,10 @@
 /**
  * The handshake: the HTTP request that becomes a WebSocket, or is refused with an error of the API.
  *
- * A connection may come without a credential, with the header x-user-token, or with the session
- * cookie, which is ignored if the header is present. An invalid credential is refused, not ignored.
- * The cookie is accepted only from the site's own pages, because browsers let any page open a
- * WebSocket to any host. For fair use, a handshake is a read of its address.
+ * The credential is the header x-user-token or, without it, the session cookie; none is required,
+ * and none is read from the URL. An invalid one is refused, not ignored. The cookie is accepted
+ * only from the site's own pages, because browsers let any page open a WebSocket to any host. For
+ * fair use, a handshake is a read of its address.
  */
 import type * as uWS from 'uWebSockets.js';
 import { readSessionCookie } from '../auth/cookie.js';

@@ -12,7 +12,7 @@ const channels = z
   .refine((names) => new Set(names).size === names.length, 'contains a duplicate channel');
 
 export const ClientMessage = z.discriminatedUnion('op', [
-  /** Signs in. `cancelOnDisconnect`: the user's resting orders end with the connection. */
+  /** Signs in. `cancelOnDisconnect`: cancels the user's orders when the connection ends. */
   z.strictObject({
     op: z.literal('auth'),
     token: z.string(),

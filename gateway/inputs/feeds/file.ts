@@ -20,7 +20,8 @@ export interface FileFeedOptions {
   symbols: readonly string[];
   /**
    * The journal's last time at a restart; null at the first start. Earlier prices are skipped.
-   * Those of the same millisecond are repeated, because a crash may have separated them: no effect.
+   * Those of the same millisecond are repeated, because a crash may have separated them;
+   * this has no effect.
    */
   resumeAtMs: number | null;
   log: Logger;
