@@ -232,9 +232,7 @@ function fairUseRates(variables: Variables): FairUseRates {
   };
 }
 
-/**
- * Behind a proxy, all connections come from its address. It reports the address of each WebSocket.
- */
+/** Behind a proxy, connections have its address; only a WebSocket's request has the client's. */
 function connectionLimits(variables: Variables): ConnectionLimits {
   const perAddress = variables.TRUST_PROXY ? 0 : variables.CONNECTIONS_PER_ADDRESS;
   const streamsPerAddress = variables.CONNECTIONS_PER_ADDRESS;

@@ -34,6 +34,7 @@ import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
 import { programVersion } from './start/version.js';
 import { StreamServer } from './stream/stream.js';
+import { atMost } from './time/at-most.js';
 import { elapsedMs } from './time/clock.js';
 
 export interface Exchange {
@@ -55,9 +56,8 @@ export interface ExchangeOptions {
 }
 
 /**
- * Time that a stop allows the requests in flight, with the clients that read their answers, and
- * then the stream. The rest of the stop has no limit: accepted commands become durable however slow
- * the disk is, and the follower ends its batch.
+ * How long a stop waits for the requests in flight and their clients, and then for the stream. The
+ * rest of the stop has no limit: accepted commands must become durable, however slow the disk.
  */
 const STOP_MS = { requests: 2_500, stream: 1_000 };
 
@@ -65,9 +65,7 @@ const STOP_MS = { requests: 2_500, stream: 1_000 };
 const FOLLOWER_WARNING =
   'the follower has failed and is retrying: meanwhile the journal is not checked, and history is unavailable';
 
-/**
- * @throws JournalError if the data folder is in use or its journal is not as the exchange left it.
- */
+/** @throws JournalError if the data folder is in use or its journal is damaged */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
   const started = new Started(options.log);
   try {
@@ -130,10 +128,7 @@ class Started {
     this.stops.push(stop);
   }
 
-  /**
-   * Stops everything, the last part first. Errors are only logged: the caller reports why the start
-   * failed.
-   */
+  /** Stops everything, the last part first. Errors are only logged: the caller throws the cause. */
   async undo(): Promise<void> {
     for (const stop of this.stops.reverse()) {
       try {
@@ -158,16 +153,13 @@ function fatalOnce({ log, onFatal }: ExchangeOptions): (error: unknown) => void 
 }
 
 async function recoverEngine(data: DataFolder, log: Log): Promise<Engine> {
-  const { notice } = data;
-  if (notice !== null) log.warn(notice);
+  if (data.notice !== null) log.warn(data.notice);
   const engine = await data.recover({ log, elapsedMs });
   makeRoom(engine);
   return engine;
 }
 
-/**
- * Reserves memory now, which fails where the system does not overcommit (vm.overcommit_memory=2).
- */
+/** Reserves memory now. Fails if the system does not overcommit (vm.overcommit_memory=2). */
 function makeRoom(engine: Engine): void {
   try {
     engine.reserve();
@@ -182,8 +174,8 @@ function makeRoom(engine: Engine): void {
 }
 
 /**
- * Trading is halted if the follower fails for good or disagrees with the engine: further commands
- * might be executed on a wrong state. The process stays up for inspection.
+ * Trading is halted if the follower disagrees with the engine or fails for good: the engine's state
+ * may be wrong. The process stays up for inspection.
  */
 function startFollower(
   { config, log }: ExchangeOptions,
@@ -244,10 +236,8 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     gateway.passwords.close();
     const drained = server.drain();
     await sources.stop();
-    await atMost(
-      STOP_MS.requests,
-      drained.then(() => gateway.unsent.settled()),
-    );
+    const answered = drained.then(() => gateway.unsent.settled());
+    await atMost(STOP_MS.requests, answered);
     gateway.passwords.giveUp();
     await stream.stop(STOP_MS.stream);
     await sequencer.close();
@@ -257,10 +247,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     log.info({ sequence: sequencer.durableSequence }, 'stopped');
   };
   let stopped: Promise<void> | null = null;
-  const stop = () => {
-    stopped ??= stopOnce();
-    return stopped;
-  };
+  const stop = () => (stopped ??= stopOnce());
 
   // Finds out before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
@@ -271,10 +258,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   return { address, port, sequencer, stop };
 }
 
-/**
- * Resolves when all commands of the start are durable. Never settles on failure: `onFatal` is
- * called.
- */
+/** Resolves when all commands of the start are durable; never on failure (see `onFatal`). */
 function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
   return new Promise((resolve) =>
     sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }),
@@ -320,25 +304,6 @@ function observe(
   server.mount((router) => {
     router.onConnection((response, change) => connections.changed(response, change));
   });
-  const signIns = passwords.queue;
-  registerReadings(metrics, {
-    sequencer,
-    follower,
-    fairUse,
-    overload,
-    signIns,
-    connections,
-    http: server,
-    unsent,
-    stream,
-  });
-}
-
-async function atMost(limitMs: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
+  const clients = { fairUse, overload, signIns: passwords.queue, connections, unsent, stream };
+  registerReadings(metrics, { sequencer, follower, http: server, ...clients });
 }

@@ -1,30 +1,21 @@
-/**
- * The session cookie: reads it from a request and sets it in an answer. It is hidden from scripts
- * (HttpOnly).
- */
+/** The session cookie, which scripts cannot read (HttpOnly). */
 
 const SESSION_COOKIE = 'service-session';
 
-/**
- * The longest lifetime that browsers accept. The token itself ends only when the credentials
- * change.
- */
+/** The longest lifetime that browsers accept. The token ends only when the credentials change. */
 const LIFETIME_SECONDS = 400 * 86_400;
 
 /**
- * The value of the session cookie in the header Cookie; empty if absent. Another host of the domain
- * can set a second cookie. If the two differ, both are returned together, which is not a valid
- * token.
+ * The session cookie in the header Cookie; empty if absent. Another host of the domain can set a
+ * second one: if the two differ, both are returned together, which is not a valid token.
  */
 export function readSessionCookie(header: string): string {
   let found: string | null = null;
   for (const pair of header.split(';')) {
     const at = pair.indexOf('=');
     if (at <= 0 || pair.slice(0, at).trim() !== SESSION_COOKIE) continue;
-    const value = pair
-      .slice(at + 1)
-      .trim()
-      .replace(/^"(.*)"$/, '$1');
+    const text = pair.slice(at + 1).trim();
+    const value = text.replace(/^"(.*)"$/, '$1');
     if (found !== null && found !== value) return `${found} ${value}`;
     found = value;
   }

@@ -1,13 +1,12 @@
 /**
- * Password hashes (scrypt). Hashing runs on libuv's thread pool, which the journal's commits also
- * use, so only one hash is computed at a time. Waiting requests are served fairly by address
- * (fair-queue.ts) and refused after {@link WAIT_MS}.
+ * Password hashes (scrypt). They run on libuv's thread pool, which the journal's commits also use,
+ * so only one is computed at a time. Waiting requests get turns by address (fair-queue.ts).
  *
  * A credential is `scrypt$<log2 of N>$<r>$<p>$<salt>$<key>` (base64url), so that the cost can be
  * raised without invalidating passwords.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import { type Asker, FairQueue, type FairQueueLimits } from '../fair-use/fair-queue.js';
+import { FairQueue, type FairQueueLimits, type Requester } from '../fair-use/fair-queue.js';
 import { elapsedMs } from '../time/clock.js';
 
 /** About 80 hashes at the default cost; most clients wait longer for an answer. */
@@ -36,36 +35,27 @@ export class Passwords {
   }
 
   /** null: the request got no turn, or the exchange stops. */
-  hash(password: string, asker: Asker): Promise<string | null> {
-    return this.queue.run(asker, async () => {
+  hash(password: string, client: Requester): Promise<string | null> {
+    return this.queue.run(client, async () => {
       const salt = randomBytes(SALT_BYTES);
       return format(this.costLog2, salt, await derive(password, salt, this.costLog2));
     });
   }
 
   /**
-   * Whether the password matches the credential; an empty credential matches none. null: as for
-   * {@link hash}. After a match, the queue treats the address as known.
+   * Whether the password matches the credential (an empty one never does); null as for {@link
+   * hash}. After a match, the queue treats the address as known.
    */
-  async verify(password: string, credential: string, asker: Asker): Promise<boolean | null> {
-    const [scheme, costLog2, blockSize, parallelism, salt, key] = (credential || this.dummy).split(
-      '$',
-    );
-    if (
-      scheme !== 'scrypt' ||
-      Number(blockSize) !== BLOCK_SIZE ||
-      Number(parallelism) !== PARALLELISM
-    ) {
+  async verify(password: string, credential: string, client: Requester): Promise<boolean | null> {
+    const parts = (credential || this.dummy).split('$');
+    const [scheme, costLog2, blockSize, parallelism, salt, key] = parts;
+    if (`${scheme} ${blockSize} ${parallelism}` !== `scrypt ${BLOCK_SIZE} ${PARALLELISM}`)
       throw new Error('a credential is not in the format of this version');
-    }
     // Read now: once the client has left, the address is not available.
-    const { address } = asker;
-    const matches = await this.queue.run(asker, async () => {
-      const derived = await this.deriveEvenly(
-        password,
-        Buffer.from(salt!, 'base64url'),
-        Number(costLog2),
-      );
+    const { address } = client;
+    const matches = await this.queue.run(client, async () => {
+      const saltBytes = Buffer.from(salt!, 'base64url');
+      const derived = await this.deriveEvenly(password, saltBytes, Number(costLog2));
       return timingSafeEqual(derived, Buffer.from(key!, 'base64url'));
     });
     if (matches === true) this.queue.know(address);
@@ -77,10 +67,7 @@ export class Passwords {
     this.queue.close();
   }
 
-  /**
-   * Stops waiting for the current hash, which can take seconds at a high cost and cannot be
-   * interrupted.
-   */
+  /** Stops waiting for the current hash, which cannot be interrupted and may take seconds. */
   giveUp(): void {
     this.queue.giveUp();
   }
@@ -95,9 +82,9 @@ export class Passwords {
 }
 
 /**
- * The costs of additional hashes that make a check take as long as one of the highest cost, so that
- * after a change of cost the time does not distinguish an old account from an unknown name. Costs
- * are powers of two: c plus c, c + 1, ..., max - 1 add up to max.
+ * Costs of extra hashes that make every check as slow as one of the highest cost, so that the time
+ * does not distinguish an old account from an unknown name. Costs are powers of two: c plus c, c +
+ * 1, ..., max - 1 add up to max.
  */
 export function makeUpCosts(costLog2: number, maxLog2: number): number[] {
   return Array.from({ length: maxLog2 - costLog2 }, (_, i) => costLog2 + i);

@@ -1,13 +1,12 @@
 /**
- * Whether a request authenticated by a browser's cookie comes from the site itself. Browsers send
- * `Origin` with all changes, and `Sec-Fetch-Site`. A client that sends neither is not a browser, so
- * it cannot be tricked into sending a cookie.
- *
- * Without an Origin, only `same-origin` is accepted: `same-site` is another host of the domain, and
- * `none` (an address typed by the user) makes no changes.
+ * Whether a request authenticated by a cookie comes from the site itself. Browsers send `Origin`
+ * with all changes, and `Sec-Fetch-Site`. Without an Origin, only `same-origin` is accepted:
+ * `same-site` is another host of the domain, and `none` (an address typed by the user) makes no
+ * changes. A client that sends neither is not a browser, so it cannot be tricked into sending a
+ * cookie.
  */
 
-export interface RequestOrigin {
+interface RequestOrigin {
   /** Headers; empty if absent. */
   origin: string;
   secFetchSite: string;
@@ -15,10 +14,7 @@ export interface RequestOrigin {
   host: string;
 }
 
-/**
- * `siteOrigins`: further origins of the site, such as https://example.com, when a proxy in front
- * changes the host.
- */
+/** `siteOrigins`: further origins of the site, for a proxy in front that changes the host. */
 export function isSameSite(request: RequestOrigin, siteOrigins: readonly string[]): boolean {
   const { origin, secFetchSite } = request;
   if (secFetchSite === 'cross-site') return false;

@@ -1,7 +1,6 @@
 /**
- * The secret that signs session tokens: 32 random bytes in a file of the data folder, created at
- * the first start and readable by its owner only. It is on disk before it is used, so a power
- * failure cannot invalidate tokens.
+ * The secret that signs session tokens: 32 random bytes in a file of the data folder, readable by
+ * its owner only. It is on disk before it is used, so a power failure cannot invalidate tokens.
  */
 import { randomBytes } from 'node:crypto';
 import {

@@ -1,13 +1,10 @@
 /**
  * Session tokens: HS256 JWTs with the user (`sub`), the version of the user's credentials (`ver`)
  * and the time of issue (`iat`, seconds). They do not expire; they end when the credentials change.
+ * Verified tokens are remembered, up to a limit, so a trading client pays for one signature check.
  *
- * Verified tokens are remembered, so a trading client pays for one signature check. The memory is
- * bounded: the oldest token is forgotten first and verified again on its next use.
- *
- * Verification is synchronous and takes a few microseconds. A WebSocket must be accepted or refused
- * before its handshake's callback returns: later, uWebSockets.js may treat it as the HTTP
- * connection that it was, and close it.
+ * Verification is synchronous, a few microseconds, because a WebSocket must be accepted or refused
+ * before its handshake's callback returns (handshake.ts).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
@@ -16,9 +13,7 @@ import { idNumber } from '../../engine/interface/notation.js';
 
 const ALGORITHM = 'HS256';
 const REMEMBERED_MAX = 100_000;
-/**
- * Valid tokens are shorter than 200 characters. Longer ones are refused without a signature check.
- */
+/** Valid tokens have fewer than 200 characters. Longer ones are refused without a check. */
 const TOKEN_LENGTH_MAX = 512;
 
 export interface Session {
@@ -28,10 +23,8 @@ export interface Session {
   issuedAt: number;
 }
 
-/**
- * The signature or account is wrong; or the credentials have changed since the token was issued.
- */
-export type TokenFault = 'invalid_token' | 'token_revoked';
+/** The signature or account is wrong; or the credentials changed after the token was issued. */
+type TokenFault = 'invalid_token' | 'token_revoked';
 
 export class Sessions {
   private readonly remembered = new Map<string, Session>();
@@ -70,9 +63,7 @@ export class Sessions {
     return session;
   }
 
-  /**
-   * Whether the text after the last dot is the HS256 signature (RFC 7515) of the text before it.
-   */
+  /** Whether the last part of the token is the HS256 signature (RFC 7515) of the text before it. */
   private isSigned(token: string): boolean {
     const end = token.lastIndexOf('.');
     const expected = createHmac('sha256', this.secret).update(token.slice(0, Math.max(0, end)));
@@ -90,9 +81,7 @@ export class Sessions {
   }
 }
 
-/**
- * The claims of a signed token; null: another algorithm, or other claims than this exchange issues.
- */
+/** The claims of a signed token; null: another algorithm, or not the claims issued here. */
 function readClaims(token: string): Session | null {
   try {
     const { alg, crit } = decodeProtectedHeader(token);

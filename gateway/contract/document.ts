@@ -1,11 +1,15 @@
-/**
- * The OpenAPI 3.1 document, generated from the table of routes and from the schemas that check
- * requests, so that nothing is written twice.
- */
+/** The OpenAPI 3.1 document, generated from the table of routes and their schemas. */
 import type { ErrorCode } from '../http/errors.js';
 import type { Route } from '../http/route.js';
 import { errorResponses } from './error-responses.js';
-import type { JsonSchema, OpenApiDocument, Operation, PathItem, Response } from './openapi.js';
+import type {
+  Header,
+  JsonSchema,
+  OpenApiDocument,
+  Operation,
+  PathItem,
+  Response,
+} from './openapi.js';
 import {
   NO_CREDENTIAL,
   operationOf,
@@ -47,24 +51,20 @@ function lowerCase(method: Route['method']): keyof PathItem {
 /** The answers to paths and methods that are not in the document. */
 function fallbackResponses(errorBody: JsonSchema): Record<string, Response> {
   const MethodNotAllowed = errorResponses(['method_not_allowed'], errorBody)[405]!;
-  const Allow = {
-    description: 'The methods that the path supports',
-    required: true,
-    schema: { type: 'string' as const },
-  };
+  const Allow = textHeader('The methods that the path supports');
   return {
     RouteNotFound: errorResponses(['route_not_found'], errorBody)[404]!,
     MethodNotAllowed: { ...MethodNotAllowed, headers: { Allow } },
   };
 }
 
+function textHeader(description: string): Header {
+  return { description, required: true, schema: { type: 'string' } };
+}
+
 /** This document. It is not a route, because it is generated from them. */
 function documentOperation(): Operation {
-  const ETag = {
-    description: 'Identifies this version of the document',
-    required: true,
-    schema: { type: 'string' as const },
-  };
+  const ETag = textHeader('Identifies this version of the document');
   return {
     operationId: 'getOpenapiJson',
     summary: 'This document',
@@ -107,9 +107,6 @@ function streamOperation(errorBody: JsonSchema): Operation {
     summary: 'Connect to the stream (WebSocket). Credentials in the URL are ignored',
     tags: ['Markets'],
     security: SESSION_OR_NONE,
-    responses: {
-      101: { description: 'Switching to WebSocket' },
-      ...refusals,
-    },
+    responses: { 101: { description: 'Switching to WebSocket' }, ...refusals },
   };
 }

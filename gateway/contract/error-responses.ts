@@ -44,10 +44,7 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   return ERROR_CODES.filter((code) => codes.has(code));
 }
 
-/**
- * All routes except signing out and those for operators and load balancers, which must always
- * answer.
- */
+/** All routes but signing out and those for operators and load balancers, which always answer. */
 export function isRateLimited(route: Route): boolean {
   return quotaOf(route) !== null;
 }

@@ -108,19 +108,14 @@ export const RETRY_AFTER: Header = {
   schema: { type: 'integer', minimum: 0 },
 };
 const RATE_LIMIT: Record<string, Header> = {
-  'RateLimit-Limit': {
-    description: 'Largest possible burst of requests',
-    schema: { type: 'integer', minimum: 0 },
-  },
-  'RateLimit-Remaining': {
-    description: 'Requests that can be sent now',
-    schema: { type: 'integer', minimum: 0 },
-  },
-  'RateLimit-Reset': {
-    description: 'Seconds until the full burst is available again',
-    schema: { type: 'integer', minimum: 0 },
-  },
+  'RateLimit-Limit': count('Largest possible burst of requests'),
+  'RateLimit-Remaining': count('Requests that can be sent now'),
+  'RateLimit-Reset': count('Seconds until the full burst is available again'),
 };
+
+function count(description: string): Header {
+  return { description, schema: { type: 'integer', minimum: 0 } };
+}
 
 /** Answers of the engine can be replayed; errors that the gateway returns before it cannot. */
 const REPLAYABLE = ['200', '201', '400', '404', '409', '422'];

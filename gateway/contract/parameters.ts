@@ -1,5 +1,4 @@
 /** The parameters of a route: in its path, in its query string, and in headers. */
-
 import { IDEMPOTENCY_KEY } from '../http/idempotency-key.js';
 import { parameterNames, type Route } from '../http/route.js';
 import type { JsonSchema, Parameter } from './openapi.js';
@@ -21,22 +20,15 @@ const MARKET: PathParameter = {
 const PATH_PARAMETERS: Record<string, PathParameter> = {
   markets: MARKET,
   '15m': MARKET,
-  users: {
-    description: 'The user id',
-    schema: { type: 'string', pattern: '^u[1-9]\\d*$' },
-    example: 'u2',
-  },
-  orders: {
-    description: 'The order id',
-    schema: { type: 'string', pattern: '^o[1-9]\\d*$' },
-    example: 'o1',
-  },
-  deposits: {
-    description: 'The vault deposit id',
-    schema: { type: 'string', pattern: '^d[1-9]\\d*$' },
-    example: 'd1',
-  },
+  users: numbered('The user id', 'u', 2),
+  orders: numbered('The order id', 'o', 1),
+  deposits: numbered('The vault deposit id', 'd', 1),
 };
+
+function numbered(description: string, letter: string, example: number): PathParameter {
+  const schema: JsonSchema = { type: 'string', pattern: `^${letter}[1-9]\\d*$` };
+  return { description, schema, example: `${letter}${example}` };
+}
 
 const IDEMPOTENCY_KEY_PARAMETER: Parameter = {
   name: 'Idempotency-Key',

@@ -1,5 +1,4 @@
 /** The general description of the API, and the tags of its operations. */
-
 import { BODY_BYTES_MAX } from '../http/request.js';
 import type { Route } from '../http/route.js';
 

@@ -55,9 +55,7 @@ interface Written {
   jsonSchema: JsonSchema;
 }
 
-/**
- * Removes what zod adds without need, and restores defaults that it loses in conversions of units.
- */
+/** Removes what zod adds needlessly, and restores defaults that it loses in unit conversions. */
 function mend({ zodSchema, jsonSchema }: Written): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.type === 'number' && jsonSchema.multipleOf === 1) {

@@ -1,5 +1,4 @@
 /** Serves the OpenAPI document and the page that shows it. Both are built at the start. */
-
 import type { Gateway } from '../http/gateway.js';
 import type { Route } from '../http/route.js';
 import type { Router } from '../http/router.js';
@@ -10,11 +9,7 @@ import { serveFile } from './static-file.js';
 /** @throws if a file of swagger-ui-dist is missing. */
 export function serveContract(router: Router, routes: readonly Route[], gateway: Gateway): void {
   const bytes = Buffer.from(JSON.stringify(buildDocument(routes, gateway.version)));
-  serveFile(
-    router,
-    '/api/openapi.json',
-    { contentType: 'application/json', bytes, headers: [] },
-    gateway,
-  );
+  const document = { contentType: 'application/json', bytes, headers: [] };
+  serveFile(router, '/api/openapi.json', document, gateway);
   for (const [path, file] of pageFiles()) serveFile(router, `/api${path}`, file, gateway);
 }

@@ -1,9 +1,6 @@
 /**
- * A static file: bytes in memory for the life of the process, with an ETag for conditional
- * requests.
- *
- * The bytes are never copied for a connection, however slowly it reads. For fair use, a file counts
- * as a number of reads of its address that grows with its size.
+ * A static file: bytes in memory for the life of the process, never copied for a connection, with
+ * an ETag. For fair use, it counts as a number of reads of its address that grows with its size.
  */
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
@@ -50,11 +47,8 @@ export function serveFile(router: Router, path: string, file: StaticFile, gatewa
   router.on('get', path, serve);
   router.on('head', path, serve);
   router.on('any', path, (response) => {
-    writeError(response, errorAnswer('method_not_allowed'), {
-      unsent,
-      isHead: false,
-      header: ['Allow', 'GET, HEAD'],
-    });
+    const options = { unsent, isHead: false, header: ['Allow', 'GET, HEAD'] } as const;
+    writeError(response, errorAnswer('method_not_allowed'), options);
   });
 }
 

@@ -19,10 +19,7 @@ export function addressKey(bytes: ArrayBuffer): AddressKey {
   return `${a.toString(16)}:${b.toString(16)}`;
 }
 
-/**
- * The last address in X-Forwarded-For, which the proxy in front of this process saw. The client can
- * forge the others. null: none.
- */
+/** The last address in X-Forwarded-For, set by the trusted proxy; clients can forge the others. */
 export function forwardedKey(header: string): AddressKey | null {
   const last = header.slice(header.lastIndexOf(',') + 1).trim();
   const text = withoutPort(last);

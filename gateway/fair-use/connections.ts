@@ -1,18 +1,15 @@
 /**
  * Limits on connections: in total, and on new ones from one address.
  *
- * uWebSockets.js reports that a connection has opened and from where, and that one has closed, but
- * not which. So the limit by address counts the connections opened within the time after which
- * uWebSockets.js closes an idle one: an address that holds connections open has at most twice the
- * limit. The end of a WebSocket is not reported either; the stream counts those.
+ * uWebSockets.js reports that a connection has closed, but not which. So the limit by address
+ * counts the connections opened within the time after which uWebSockets.js closes an idle one: an
+ * address can hold at most twice the limit open. The stream counts open WebSockets itself.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { addressKey } from './addresses.js';
 import { type ElapsedMs, TokenBuckets } from './token-buckets.js';
 
-/**
- * uWebSockets.js closes a connection that is idle, or whose request is incomplete, for this long.
- */
+/** uWebSockets.js closes a connection that is idle, or its request incomplete, for this long. */
 const IDLE_SECONDS = 10;
 
 export interface ConnectionLimits {

@@ -1,16 +1,14 @@
 /**
- * A queue for work that is done one task at a time and that any client may request, such as hashing
- * a password: every address gets the same share.
- *
- * Waiting addresses take turns, one task each. They wait in two lanes, one for known addresses (see
- * {@link FairQueue.know}) and one for all others, and the lanes take turns too. So a flood from one
- * address delays others by one task per turn, and a flood from any number of unknown addresses
- * delays a known one by one task.
+ * A queue for work that is done one task at a time, such as hashing a password, and that any client
+ * may request. Waiting addresses take turns, one task each, in two lanes that take turns too: one
+ * for known addresses (see {@link FairQueue.know}), one for all others. So a flood from one address
+ * delays others by one task per turn, and a flood from any number of unknown addresses delays a
+ * known one by one task.
  *
  * Always holds:
  * - at most `perAddress` tasks of one address wait, and at most `perLane` in a lane. In a full
- *   lane, a new task replaces the last task of the address with the most, if that has more than the
- *   new task's address;
+ *   lane, a new task replaces the last one of the address with the most, if its own address has
+ *   fewer;
  * - no task waits longer than `waitMs`, and a task that gets no turn is refused exactly once.
  */
 import type { AddressKey } from './addresses.js';
@@ -24,7 +22,7 @@ export interface FairQueueLimits {
 }
 
 /** Requests a task. */
-export interface Asker {
+export interface Requester {
   /** Read once, when the task is queued. */
   readonly address: AddressKey;
   /** The result is no longer needed. */
@@ -69,8 +67,8 @@ export class FairQueue {
   }
 
   /** Runs the task when its turn comes. null: it got no turn, or was abandoned. */
-  async run<T>(asker: Asker, task: () => Promise<T>): Promise<T | null> {
-    if (!(await this.turn(asker))) return null;
+  async run<T>(requester: Requester, task: () => Promise<T>): Promise<T | null> {
+    if (!(await this.turn(requester))) return null;
     try {
       return await this.untilAbandoned(task());
     } finally {
@@ -106,7 +104,7 @@ export class FairQueue {
     });
   }
 
-  private turn(asker: Asker): boolean | Promise<boolean> {
+  private turn(requester: Requester): boolean | Promise<boolean> {
     if (this.isClosed) {
       this.refused++;
       return false;
@@ -115,13 +113,13 @@ export class FairQueue {
       this.isBusy = true;
       return true;
     }
-    return new Promise((decide) => this.enter(asker, decide));
+    return new Promise((decide) => this.enter(requester, decide));
   }
 
-  private enter(asker: Asker, decide: (hasTurn: boolean) => void): void {
-    const { address } = asker;
+  private enter(requester: Requester, decide: (hasTurn: boolean) => void): void {
+    const { address } = requester;
     const lane = this.known.has(address) ? this.knownLane : this.otherLane;
-    const waiter: Waiter = { asker, address, lane, sinceMs: this.elapsedMs(), decide };
+    const waiter: Waiter = { requester, address, lane, sinceMs: this.elapsedMs(), decide };
     if (lane.isFullFor(address)) this.dropUnwanted();
     const displaced = lane.add(waiter);
     this.waiting.add(waiter);
@@ -132,7 +130,7 @@ export class FairQueue {
   /** The turn passes directly to the next task, so that no new task can overtake it. */
   private passOn(): void {
     for (let next = this.takeNext(); next !== null; next = this.takeNext()) {
-      const { isOver } = next.asker;
+      const { isOver } = next.requester;
       next.decide(!isOver);
       if (!isOver) return;
     }
@@ -151,7 +149,7 @@ export class FairQueue {
 
   private dropUnwanted(): void {
     for (const waiter of this.waiting) {
-      if (!waiter.asker.isOver) continue;
+      if (!waiter.requester.isOver) continue;
       this.forget(waiter);
       waiter.decide(false);
     }
@@ -191,7 +189,7 @@ export class FairQueue {
 }
 
 interface Waiter {
-  asker: Asker;
+  requester: Requester;
   address: AddressKey;
   lane: Lane;
   sinceMs: number;

@@ -1,13 +1,9 @@
 /**
- * Fair use: rate limits per user and per address, so that no client slows down the others. Orders,
- * reads and sign-ins are counted separately, each in a token bucket of the user and one of the
- * address.
+ * Fair use: rate limits, so that no client slows down the others. Orders, reads and sign-ins of
+ * clients are counted separately, each in a token bucket of the user and one of the address.
  *
  * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user,
- * tokens of the address are taken in advance, and the address is not read again until they are used
- * up.
- *
- * Only requests of clients are counted, not commands of the house or of the exchange itself.
+ * tokens of the address are taken in advance, and it is not read again until they are used up.
  */
 import type { AddressKey } from './addresses.js';
 import { type ElapsedMs, type Rate, TokenBuckets } from './token-buckets.js';
@@ -16,21 +12,20 @@ import { type ElapsedMs, type Rate, TokenBuckets } from './token-buckets.js';
 export const QUOTAS = ['orders', 'reads', 'signIns'] as const;
 export type Quota = (typeof QUOTAS)[number];
 export const PARTIES = ['user', 'address'] as const;
-export type Party = (typeof PARTIES)[number];
+type Party = (typeof PARTIES)[number];
 
 /** null: no limit. */
 export type FairUseRates = Record<Quota, Record<Party, Rate | null>>;
 
 /** An address, a user's number, or {@link signInKey} for an attempt to sign in. */
-export type PartyKey = AddressKey;
+type PartyKey = AddressKey;
 
 /** Longer than any username, so that truncation never yields an existing one. */
 const NAME_LENGTH_MAX = 21;
 
 /**
- * The key for attempts to sign in: the name as sent, whether or not it exists, so that the
- * remaining count reveals nothing about accounts; and the address, so that wrong passwords from
- * elsewhere do not lock the owner out.
+ * The key for sign-in attempts: the name as sent, so that the remaining count does not reveal
+ * whether it exists, and the address, so that others cannot lock the owner out.
  */
 export function signInKey(address: AddressKey, username: string): PartyKey {
   return `${address} ${username.toLowerCase().slice(0, NAME_LENGTH_MAX)}`;

@@ -18,10 +18,7 @@ export interface OverloadLimits {
 }
 
 /** The part of the sequencer that is needed here. */
-export type Backlog = Pick<
-  Sequencer,
-  'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'
->;
+type Backlog = Pick<Sequencer, 'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'>;
 
 export class Overload {
   private durableSequence = -1;
@@ -64,8 +61,8 @@ export class Overload {
   }
 
   /** Since the start. */
-  get refusedCounts(): { changes: number; reads: number } {
-    return { changes: this.refusedChanges, reads: this.refusedReads };
+  get refusedCounts(): { change: number; read: number } {
+    return { change: this.refusedChanges, read: this.refusedReads };
   }
 
   /** Progress is noticed on each call, so the time is never overestimated. */

@@ -1,11 +1,8 @@
 /**
- * Token buckets, one per key: a burst of tokens, refilled at a rate.
- *
- * A bucket is stored as one number, the time at which it is full again (the generic cell rate
- * algorithm, ITU-T I.371). A full bucket needs no entry, so it is forgotten.
- *
- * Always holds: at most `keysMax` buckets are stored. If that many are in use, a new one replaces
- * the oldest, so a flood of keys costs accuracy, never memory.
+ * Token buckets, one per key: a burst of tokens, refilled at a rate. A bucket is stored as the time
+ * at which it is full again (the generic cell rate algorithm, ITU-T I.371), and a full one not at
+ * all. At most `keysMax` are stored: one more replaces the oldest, so a flood of keys costs
+ * accuracy, never memory.
  */
 
 export interface Rate {
@@ -71,10 +68,7 @@ export class TokenBuckets<Key> {
     return Math.max(0, this.lackMs);
   }
 
-  /**
-   * The last bucket asked for, as the values of `RateLimit-Limit`, `RateLimit-Remaining` and
-   * `RateLimit-Reset`.
-   */
+  /** The last bucket asked for, as the values of the RateLimit headers. */
   get state(): { limit: number; remaining: number; resetSeconds: number } {
     const remaining = Math.floor((this.capacityMs - this.debtMs) / this.tokenMs + ROUNDING);
     return {

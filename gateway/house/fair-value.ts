@@ -1,7 +1,7 @@
 /**
  * The fair value of a share of UP: the probability that a market's end price is at least its start
- * price, for a price that follows a Brownian motion without drift. Pure functions. Floats are safe
- * here; prices become integers when quotes are planned.
+ * price, for a price that follows a Brownian motion without drift. Pure functions. Floats are safe:
+ * quotes are planned in integers.
  *
  * The end price is the average over the market's last minute. Before that minute, the average of a
  * Brownian motion over [T - W, T] has the variance of the motion up to T - W, plus W / 3. Within
@@ -22,7 +22,7 @@ export interface FairValueInput {
   volatility: number;
 }
 
-export interface FairValue {
+interface FairValue {
   /** Probability of UP, 0 to 1. */
   probability: number;
   /** Standard deviation of that probability over the next second. */
@@ -60,9 +60,9 @@ const DENOMINATOR = [
 ];
 
 /**
- * Probability that a standard normal number is at most x, to about 1e-15. Source: J. F. Hart,
- * Computer Approximations (1968), no. 5666, as given by G. West, "Better approximations to
- * cumulative normal functions" (2005).
+ * Probability that a standard normal number is at most x, to about 1e-15: J. F. Hart, Computer
+ * Approximations (1968), no. 5666, as given by G. West, "Better approximations to cumulative normal
+ * functions" (2005).
  */
 export function normalCdf(x: number): number {
   const size = Math.abs(x);

@@ -1,14 +1,12 @@
 /**
- * The house: an ordinary account that quotes both sides of every active market around a fair value,
- * so that every order finds liquidity. It has no privileges: it acts through commands of its user.
+ * The house: an ordinary account, without privileges, that quotes both sides of every active market
+ * around a fair value, so that every order finds liquidity.
  *
- * Always holds: it never takes liquidity (all its orders are post-only). It has no quotes in a
- * market's last seconds or while prices are stale. Its loss in a market is limited by a cap on its
- * exposure and by the money that it commits there. Its orders and positions are read from the
- * engine, so it continues after a crash as after a pause.
- *
- * It submits commands only from its own turns of the event loop, never within `observe`, `wake` or
- * a response, so callers can rely on the engine's result buffer.
+ * Always holds: all its orders are post-only, and it has none in a market's last seconds or while
+ * prices are stale. Its loss in a market is limited by a cap on its exposure and on its money
+ * there. Its orders and positions are read from the engine, so it continues after a crash as after
+ * a pause. It submits commands only in its own turns of the event loop, so callers can rely on the
+ * engine's result buffer.
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../../engine/engine.js';
@@ -50,7 +48,7 @@ import {
 
 export const HOUSE_USERNAME = 'house';
 
-export interface HouseOptions {
+interface HouseOptions {
   sequencer: Submitter;
   clock: Clock;
   log: Logger;
@@ -62,25 +60,17 @@ export interface HouseOptions {
 const PULL_BEFORE_END_MS = 20_000;
 /** The house has no quotes if the last price is older. */
 const MAX_PRICE_AGE_MS = 120_000;
-/**
- * Minimum exchange time between two changes of a market's quotes, and between two reviews of them.
- */
+/** Minimum exchange time between changes of a market's quotes, and between reviews of them. */
 const REQUOTE_MS = 1_000;
 const LOOK_MS = 100;
 /** Exchange time between reviews without a price, and the minimum real time between them. */
 const REVIEW_MS = 1_000;
 const REVIEW_REAL_MS = 25;
 
-/**
- * Fractions of its funds: the most to commit to a market, and the most to lose in one (a lot costs
- * 1,000 micros).
- */
+/** Fractions of its funds: the most to commit to a market, and the most to lose in one. */
 const MARKET_SHARE_OF_FUNDS = 1 / 10;
 const EXPOSURE_SHARE_OF_FUNDS = 1 / 40;
-/**
- * Fraction of the available balance; the rest covers the fee that the engine requires for every
- * buy.
- */
+/** Fraction of the available balance. The rest covers the fee that the engine adds to a buy. */
 const SPENDABLE_SHARE = 0.99;
 
 interface AssetState {
@@ -113,7 +103,7 @@ export class House {
   }
 
   /**
-   * Registers the account if it does not exist, and cancels outdated orders left by a crash.
+   * Registers the account if it does not exist, and cancels orders left by a crash.
    * @throws if the name belongs to a user who can sign in, or if the account cannot be created
    */
   start(): void {
@@ -132,9 +122,7 @@ export class House {
     this.wake(asset);
   }
 
-  /**
-   * Reviews the asset's quotes after the current events: a market opened, or a quote was filled.
-   */
+  /** Reviews the asset's quotes after the current events: a market opened, a quote was filled. */
   wake(asset: number): void {
     if (!this.running) return;
     this.awake.add(asset);
@@ -146,10 +134,7 @@ export class House {
     });
   }
 
-  /**
-   * Cancels all quotes, if the sequencer still accepts commands. No command is submitted after this
-   * call.
-   */
+  /** Cancels all quotes if the sequencer still accepts commands, and submits nothing afterwards. */
   stop(): void {
     if (!this.running) return;
     this.running = false;
@@ -214,24 +199,20 @@ export class House {
       price !== null &&
       nowMs - price.observedAtMs <= MAX_PRICE_AGE_MS;
     if (isQuotable && state.marketId === market.marketId && nowMs < state.restsUntilMs) return;
-    const resting = this.engine
-      .orders(this.userId)
-      .filter((order) => order.marketId === market.marketId);
+    const { marketId } = market;
+    const resting = this.engine.orders(this.userId).filter((order) => order.marketId === marketId);
     if (!isQuotable) {
       state.restsUntilMs = 0;
-      if (resting.length > 0) this.cancelAll(market.marketId);
+      if (resting.length > 0) this.cancelAll(marketId);
       return;
     }
-    const { plan, half } = this.plan(market, state, {
-      resting,
-      priceMicros: price.priceMicros,
-      nowMs,
-    });
+    const seen = { resting, priceMicros: price.priceMicros, nowMs };
+    const { plan, half } = this.plan(market, state, seen);
     this.noteShortage(state, market, plan.short);
     const isDue = needsRequote(plan.quotes, resting, half);
-    state.marketId = market.marketId;
+    state.marketId = marketId;
     state.restsUntilMs = nowMs + (isDue ? REQUOTE_MS : LOOK_MS);
-    if (isDue) this.requote(market.marketId, plan.quotes, resting);
+    if (isDue) this.requote(marketId, plan.quotes, resting);
   }
 
   private plan(
@@ -263,10 +244,7 @@ export class House {
     return { plan, half };
   }
 
-  /**
-   * For all buys in a market: the limit per market less the cost of its shares, if the balance
-   * allows it.
-   */
+  /** Money for all buys in a market: its limit less the cost of shares held, within the balance. */
   private spendableMicros(position: PositionView | null, resting: readonly OrderView[]): number {
     const committed = position === null ? 0 : position.upCostMicros + position.downCostMicros;
     const buys = resting.filter((order) => order.side === Side.BUY);
@@ -276,9 +254,7 @@ export class House {
     return Math.floor(Math.max(0, Math.min(cap, available * SPENDABLE_SHARE)));
   }
 
-  /**
-   * The best price of UP at which another user would sell to (BUY) or buy from (SELL) the house.
-   */
+  /** The best price of UP at which others would sell to (BUY) or buy from (SELL) the house. */
   private othersBest(marketId: number, side: Side): number | null {
     const priceTicks = side === Side.BUY ? MICROS_PER_SET - 1 : 1;
     const quote = this.engine.quote({
@@ -359,12 +335,8 @@ export class House {
     for (const position of this.engine.positions(this.userId)) {
       const market = this.engine.market(position.marketId);
       if (market?.status !== MarketStatus.RESOLVED || !paysOut(market, position)) continue;
-      this.submit({
-        kind: 'claim',
-        userId: this.userId,
-        idempotencyKey: null,
-        marketId: market.marketId,
-      });
+      const { marketId } = market;
+      this.submit({ kind: 'claim', userId: this.userId, idempotencyKey: null, marketId });
     }
   }
 
@@ -381,8 +353,8 @@ export class House {
 }
 
 /**
- * Cancels the orders that the house left resting in an earlier run. For every start, even without a
- * house: their prices are outdated.
+ * Cancels orders that the house left in an earlier run, because their prices are outdated. For
+ * every start, even without a house.
  * @throws SubmitRefused if the sequencer accepts no command
  */
 export function cancelHouseOrders(sequencer: Submitter): void {

@@ -18,10 +18,7 @@ export class RecentPrices {
   private readonly prices: { priceMicros: number; observedAtMs: number }[] = [];
   private sampledMicros = 0;
   private sampledAtMs = 0;
-  /**
-   * Sums of squared moves of the logarithm and of their durations, both decaying from the initial
-   * value.
-   */
+  /** Sums of squared moves of the logarithm and of their durations, both decaying. */
   private squares = ASSUMED_ANNUAL ** 2 * (HALF_LIFE_MS / YEAR_MS);
   private squaresMs = HALF_LIFE_MS;
 

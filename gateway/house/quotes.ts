@@ -1,22 +1,19 @@
 /**
- * The house's quotes for one market: which orders should rest, and how to reach them from the
- * current ones. Pure functions.
+ * The house's quotes for one market: which orders should rest, and how to get there. Pure
+ * functions.
  *
- * Always holds for a plan: no bid is above the fair value and no ask below it; filling all bids or
- * all asks takes the exposure no further than its cap; sells are of shares that the house has; buys
- * cost no more than it may spend.
+ * Always holds for a plan: no bid is above the fair value and no ask below it; filling one side
+ * takes the exposure no further than its cap; sells are of shares that the house has; buys cost no
+ * more than it may spend.
  *
- * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP. An ask is a sell of
- * UP while it has UP, else a buy of DOWN. So shares that are traded back free their money, and no
- * inventory is needed.
+ * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP; an ask is the same
+ * with UP and DOWN exchanged. So shares that are traded back free their money.
  */
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS, MICROS_PER_SET, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
 import type { OrderView } from '../../engine/interface/views.js';
 
-/**
- * One price level per side. Its size is in the taker's money, so that cheap shares are not scarce.
- */
+/** A price level of one side. Sized in the taker's money, so that cheap shares are not scarce. */
 interface QuoteLevel {
   /** Distance from the best level. */
   offsetTicks: number;
@@ -32,9 +29,7 @@ const QUOTE_LEVELS: readonly QuoteLevel[] = [
   { offsetTicks: 50, takerMicros: 300_000_000 },
 ];
 
-/**
- * Sizes use the price rounded up to this, so that a move of one tick does not change all of them.
- */
+/** Sizes use the price rounded up to this, so that a one-tick move does not change them all. */
 const SIZED_BY_TICKS = 25;
 
 const BASE_HALF_SPREAD_TICKS = 5;
@@ -43,9 +38,8 @@ const MAX_HALF_SPREAD_TICKS = 100;
 const MAX_SKEW_TICKS = 30;
 
 /**
- * Half the distance between bid and ask: a base, plus half of the fair value's standard deviation
- * per second. So quotes are wider when the fair value moves fast, as near the end of an undecided
- * market.
+ * Half the distance between bid and ask: a base plus half of the fair value's standard deviation
+ * per second. Quotes widen when the fair value moves fast, as near an undecided end.
  */
 export function halfSpreadTicks(perSecond: number): number {
   return Math.min(BASE_HALF_SPREAD_TICKS + perSecond * MICROS_PER_SET * 0.5, MAX_HALF_SPREAD_TICKS);
@@ -123,10 +117,7 @@ function sideLevels(bestTicks: number, capacityLots: number): Level[] {
   return levels.map((level) => ({ ...level, sizeLots: Math.floor(level.sizeLots * scale) }));
 }
 
-/**
- * Bids for an outcome: sells of the other outcome while the house has shares, best level first;
- * then buys.
- */
+/** Bids for an outcome: first sells of the other one while the house has shares, then buys. */
 function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: number): Quote[] {
   const quotes: Quote[] = [];
   const other = outcome === Outcome.UP ? Outcome.DOWN : Outcome.UP;
@@ -134,16 +125,10 @@ function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: numbe
   for (const { priceTicks, sizeLots, toleranceTicks } of levels) {
     const soldLots = Math.min(sizeLots, leftLots);
     leftLots -= soldLots;
-    quotes.push(
-      {
-        side: Side.SELL,
-        outcome: other,
-        priceTicks: MICROS_PER_SET - priceTicks,
-        sizeLots: soldLots,
-        toleranceTicks,
-      },
-      { side: Side.BUY, outcome, priceTicks, sizeLots: sizeLots - soldLots, toleranceTicks },
-    );
+    const otherTicks = MICROS_PER_SET - priceTicks;
+    const sell = { side: Side.SELL, outcome: other, priceTicks: otherTicks, sizeLots: soldLots };
+    const buy = { side: Side.BUY, outcome, priceTicks, sizeLots: sizeLots - soldLots };
+    quotes.push({ ...sell, toleranceTicks }, { ...buy, toleranceTicks });
   }
   return quotes;
 }
@@ -175,8 +160,8 @@ interface SideSummary {
 type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
 
 /**
- * Whether the resting orders must be replaced: a best price is off by more than a quarter of the
- * half spread, or a side is more than 30% smaller or larger than planned.
+ * Whether to replace the resting orders: a best price is off by more than a quarter of the half
+ * spread, or a side's size by more than 30%.
  */
 export function needsRequote(
   plan: readonly Quote[],
@@ -212,9 +197,7 @@ function isBid(order: Resting): boolean {
   return (order.side === Side.BUY) === (order.outcome === Outcome.UP);
 }
 
-/**
- * Which resting orders to cancel and which quotes to place. An order that matches a quote is kept.
- */
+/** Resting orders to cancel and quotes to place. An order that matches a quote is kept. */
 export function changesTo<T extends Resting>(
   plan: readonly Quote[],
   resting: readonly T[],

@@ -2,7 +2,6 @@
  * Receives a request's body, up to a limit. The rest of a larger body is read and dropped, so that
  * the client still receives the answer; a client that sends far too much is cut off.
  */
-
 import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
 import { colonCount } from '../json/repeated-key.js';
@@ -23,10 +22,7 @@ export interface ReceivedBody {
   unread: boolean;
 }
 
-/**
- * Calls `done` once the body is complete, within uWebSockets.js's callback; never if the client
- * leaves.
- */
+/** Calls `done` in uWebSockets.js's callback for the last piece; never if the client leaves. */
 export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) => void): void {
   // Doubles when full, so a body in tiny pieces costs no more than one in large pieces.
   let kept = EMPTY;

@@ -1,115 +1,83 @@
 /**
- * Every error that the API returns, with its code, status and message. The list is closed. A
- * message says what happened and, if possible, what to do.
- *
- * Messages depend only on the request and the engine's result, never on other state: an answer that
- * is replayed for an idempotency key must be identical to the byte.
+ * Every error that the API returns: code, status and message. Messages depend only on the request
+ * and the engine's result, because a replayed answer must be identical to the byte.
  */
 import type { CodeName } from '../../engine/interface/codes.js';
 import { lotsText, microsText } from '../json/decimal.js';
 import { cut, type FieldProblems } from '../json/problems.js';
 
-interface ErrorEntry {
-  status: number;
-  message: string;
+type Entries<Code extends string> = Record<Code, { status: number; message: string }>;
+
+/** Errors of one status. */
+function entries<Code extends string>(status: number, texts: Record<Code, string>): Entries<Code> {
+  const list = Object.entries<string>(texts).map(([code, message]) => [code, { status, message }]);
+  return Object.fromEntries(list) as Entries<Code>;
 }
 
 export const ERRORS = {
-  invalid_json: { status: 400, message: 'The body is not valid UTF-8 JSON. Send one JSON object.' },
-  invalid_request: { status: 400, message: 'The request is not valid.' },
-  amount_too_small: {
-    status: 400,
-    message:
+  ...entries(400, {
+    invalid_json: 'The body is not valid UTF-8 JSON. Send one JSON object.',
+    invalid_request: 'The request is not valid.',
+    amount_too_small:
       'The amount buys less than 0.001 shares, the smallest size, at the best price. Send a larger amount.',
-  },
-  missing_token: {
-    status: 401,
-    message:
+  }),
+  ...entries(401, {
+    missing_token:
       'This route requires a session. Send the token in the x-user-token header or the service-session cookie. Authorization: Bearer does not authenticate users.',
-  },
-  invalid_token: {
-    status: 401,
-    message: 'The token was not issued by this exchange. Sign in again.',
-  },
-  token_revoked: {
-    status: 401,
-    message: 'The token was revoked when the password was changed. Sign in again.',
-  },
-  wrong_credentials: { status: 401, message: 'The username or password is wrong.' },
-  user_mismatch: {
-    status: 403,
-    message: 'The request names a user other than the one who is signed in.',
-  },
-  cross_site_request: {
-    status: 403,
-    message:
+    invalid_token: 'The token was not issued by this exchange. Sign in again.',
+    token_revoked: 'The token was revoked when the password was changed. Sign in again.',
+    wrong_credentials: 'The username or password is wrong.',
+  }),
+  ...entries(403, {
+    user_mismatch: 'The request names a user other than the one who is signed in.',
+    cross_site_request:
       'A change authenticated by the session cookie must come from the same site. Other clients must send x-user-token.',
-  },
-  partner_key_required: {
-    status: 403,
-    message: 'This route is for partners. Send a valid partner key as Authorization: Bearer <key>.',
-  },
-  route_not_found: { status: 404, message: 'There is no such route. The API is under /api.' },
-  market_not_found: { status: 404, message: 'There is no market with this id.' },
-  user_not_found: { status: 404, message: 'There is no user with this id.' },
-  order_not_found: {
-    status: 404,
-    message:
+    partner_key_required:
+      'This route is for partners. Send a valid partner key as Authorization: Bearer <key>.',
+  }),
+  ...entries(404, {
+    route_not_found: 'There is no such route. The API is under /api.',
+    market_not_found: 'There is no market with this id.',
+    user_not_found: 'There is no user with this id.',
+    order_not_found:
       'You have no resting order with this id in this market. It may have been filled or cancelled.',
-  },
-  deposit_not_found: { status: 404, message: 'You have no vault deposit with this id.' },
-  method_not_allowed: {
-    status: 405,
-    message: 'The route does not support this method. See the Allow header.',
-  },
-  market_not_active: { status: 409, message: 'The market has ended and accepts no more orders.' },
-  market_not_resolved: {
-    status: 409,
-    message: 'The market is not resolved yet. Claim when its status is "resolved".',
-  },
-  nothing_to_claim: { status: 409, message: 'There is nothing to claim.' },
-  insufficient_liquidity: {
-    status: 409,
-    message: 'No order matches at an acceptable price. Nothing was traded or charged.',
-  },
-  price_not_met: {
-    status: 409,
-    message:
+    deposit_not_found: 'You have no vault deposit with this id.',
+  }),
+  ...entries(405, {
+    method_not_allowed: 'The route does not support this method. See the Allow header.',
+  }),
+  ...entries(409, {
+    market_not_active: 'The market has ended and accepts no more orders.',
+    market_not_resolved: 'The market is not resolved yet. Claim when its status is "resolved".',
+    nothing_to_claim: 'There is nothing to claim.',
+    insufficient_liquidity:
+      'No order matches at an acceptable price. Nothing was traded or charged.',
+    price_not_met:
       'The order cannot be executed at its price: a FOK order must fill completely at once, and a postOnly order must not trade at once.',
-  },
-  deadline_passed: {
-    status: 409,
-    message: 'The order arrived after its validUntilMs. Nothing was traded.',
-  },
-  username_taken: { status: 409, message: 'The username is taken. Choose another.' },
-  referral_code_taken: { status: 409, message: 'The referral code is taken. Choose another.' },
-  deposit_closed: { status: 409, message: 'The vault deposit has already been unstaked.' },
-  body_too_large: { status: 413, message: 'The body is larger than 64 KiB.' },
-  unsupported_media_type: {
-    status: 415,
-    message: 'Send the body as JSON in UTF-8, with Content-Type: application/json.',
-  },
-  insufficient_balance: { status: 422, message: 'The available balance is too low.' },
-  insufficient_shares: { status: 422, message: 'Not enough shares are available to sell.' },
-  idempotency_key_reused: {
-    status: 422,
-    message:
+    deadline_passed: 'The order arrived after its validUntilMs. Nothing was traded.',
+    username_taken: 'The username is taken. Choose another.',
+    referral_code_taken: 'The referral code is taken. Choose another.',
+    deposit_closed: 'The vault deposit has already been unstaked.',
+  }),
+  ...entries(413, { body_too_large: 'The body is larger than 64 KiB.' }),
+  ...entries(415, {
+    unsupported_media_type: 'Send the body as JSON in UTF-8, with Content-Type: application/json.',
+  }),
+  ...entries(422, {
+    insufficient_balance: 'The available balance is too low.',
+    insufficient_shares: 'Not enough shares are available to sell.',
+    idempotency_key_reused:
       'The key or reference was already used for a different request. Use a new one for each request.',
-  },
-  limit_reached: {
-    status: 422,
-    message:
+    limit_reached:
       'A limit of the exchange has been reached: accounts, resting orders, positions, or total money.',
-  },
-  rate_limited: {
-    status: 429,
-    message: 'Too many requests. Wait for the number of seconds in the Retry-After header.',
-  },
-  unavailable: {
-    status: 503,
-    message: 'The exchange cannot process the request now. Nothing was executed; try again.',
-  },
-} as const satisfies Record<string, ErrorEntry>;
+  }),
+  ...entries(429, {
+    rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',
+  }),
+  ...entries(503, {
+    unavailable: 'The exchange cannot process the request now. Nothing was executed; try again.',
+  }),
+};
 
 export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
@@ -122,18 +90,11 @@ export interface ErrorAnswer {
 
 export function errorAnswer(code: ErrorCode, details: object = {}, message = ''): ErrorAnswer {
   const entry = ERRORS[code];
-  return {
-    status: entry.status,
-    text: JSON.stringify({
-      error: { code, message: message === '' ? entry.message : message, details },
-    }),
-  };
+  const error = { code, message: message || entry.message, details };
+  return { status: entry.status, text: JSON.stringify({ error }) };
 }
 
-/**
- * 429, to be retried after `waitMs`. `retryAfter` is the header Retry-After, in whole seconds, at
- * least 1.
- */
+/** 429, to be retried after `waitMs`. `retryAfter`: the header, in whole seconds, at least 1. */
 export function rateLimited(waitMs: number): { error: ErrorAnswer; retryAfter: string } {
   const retryAfterMs = Math.ceil(waitMs);
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
@@ -197,9 +158,7 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
   return code;
 }
 
-/**
- * `required` and `available` are from the engine's result, in micros or lots depending on the code.
- */
+/** `required` and `available` are the engine's, in micros or lots depending on the code. */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
   if (typeof known !== 'string') return known;
@@ -209,7 +168,7 @@ export function rejection(code: CodeName, required: number, available: number): 
 
 /**
  * Why an atomic batch was not executed: the error of one operation, with its zero-based index as
- * the detail `operation`. Status and code are those of the operation.
+ * the detail `operation`.
  */
 export function batchRejection(
   operation: number,

@@ -1,22 +1,16 @@
 /**
  * The last answer on a connection: one without a body, or one after which the start of the next
- * request is unknown.
- *
- * uWebSockets.js only reports how much of an answer is unsent if the answer has a body. Without
- * one, it would buffer any number of heads for a client that does not read; and it considers an
- * answer to HEAD never finished, so its connection would stay open forever. These answers are
- * therefore written by hand, as the value of a header, and the connection is closed after them,
- * with any unread rest.
+ * request is unknown. uWebSockets.js reports how much is unsent only for answers with a body: it
+ * would buffer any number of heads for a client that does not read, and considers an answer to HEAD
+ * never finished. So these answers are written by hand, as the value of a header, and then the
+ * connection is closed.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { httpDate } from '../time/clock.js';
 
 /** The operating system takes as much at once, whatever the client reads. */
 const SMALL_BYTES = 14 * 1024;
-/**
- * How long a client may take to read more than that. One that has read it all closes the connection
- * itself.
- */
+/** How long a client may take to read more. One that has read it all closes the connection. */
 const LARGE_MS = 10_000;
 
 /**

@@ -1,7 +1,6 @@
 /**
- * Receipts: responses to commands. A receipt depends only on the engine's result, on the command,
- * and on names that never change, so the receipt of a replayed idempotency key is the same to the
- * byte.
+ * Receipts: responses to commands. A receipt depends only on the engine's result, the command and
+ * permanent names, so that of a replayed idempotency key is the same to the byte.
  */
 import type { CommandName } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';

@@ -1,10 +1,7 @@
 /**
- * The start of every answer: its status, and the headers that all answers have, which state the
- * content type, forbid caching and restrict browsers.
- *
- * The headers are built once and written as the value of the first of them, line breaks included:
- * uWebSockets.js writes a value as it is, and one call instead of six saves time on every answer.
- * They never contain anything that a client sent.
+ * The start of every answer: its status, and the headers that all answers have. The headers are
+ * built once and written as the value of the first, line breaks included: one call instead of six
+ * saves time on every answer. They never contain anything that a client sent.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 
@@ -48,9 +45,7 @@ interface Head {
 
 const heads = new Map<string, Head>();
 
-/**
- * Writes the headers. `contentType`: one of a few constants; empty for an answer without a body.
- */
+/** Writes the headers. `contentType`: one of a few constants; empty if there is no body. */
 export function writeHead(response: HttpResponse, contentType: string, isSecure: boolean): void {
   const key = isSecure ? `s${contentType}` : contentType;
   let head = heads.get(key);

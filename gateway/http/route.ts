@@ -3,14 +3,15 @@
  * server serves, and contains everything that the OpenAPI document says about a route.
  */
 import type { z } from 'zod';
+import { NoQuery } from '../json/fields.js';
 import type { ErrorCode } from './errors.js';
 import type { AnsweredRoute, RequestContext } from './request-context.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
- * Who may use a route. `open`: everyone; credentials are ignored (signing in must work with a stale
- * cookie). `public`: everyone; credentials are checked if present. `session`: signed-in users.
+ * Who may use a route. `open`: everyone; credentials are ignored (a stale cookie must not prevent
+ * signing in). `public`: everyone; credentials are checked if present. `session`: signed-in users.
  * `partner`: holders of a partner key.
  */
 export type Access = 'open' | 'public' | 'session' | 'partner';
@@ -40,7 +41,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   body?: z.ZodType<Body>;
   /** A fast check: true if the body is valid and needs no parsing. Otherwise the schema decides. */
   quickCheck?(body: unknown): boolean;
-  /** Whether an unvalidated body names a user other than `subject` in a place besides `userId`. */
+  /** Whether an unvalidated body names a user other than `subject` elsewhere than in `userId`. */
   namesAnother?(body: object, subject: string): boolean;
   /** Whether the route honors Idempotency-Key. */
   idempotent?: boolean;
@@ -55,9 +56,13 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   handle(context: RequestContext<Body, Query>): void | Promise<void>;
 }
 
-/** Checks a route's handler against its own schemas. */
-export function defineRoute<Body = undefined, Query = unknown>(route: Route<Body, Query>): Route {
-  return route as Route;
+type Definition<Body, Query> = Omit<Route<Body, Query>, 'query'> & { query?: z.ZodType<Query> };
+
+/** Checks a route's handler against its own schemas. `query`: by default, only the user's id. */
+export function defineRoute<Body = undefined, Query = unknown>(
+  definition: Definition<Body, Query>,
+): Route {
+  return { query: NoQuery, ...definition } as Route;
 }
 
 /** ["marketId", "orderId"] of "/markets/15m/:marketId/orders/:orderId". */

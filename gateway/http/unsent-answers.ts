@@ -1,22 +1,18 @@
 /**
- * Answers that clients have not fully read, with limits on their memory.
- *
- * uWebSockets.js can end an answer in two ways. `end` copies what the operating system does not
- * take, per connection and without a limit. `tryEnd` passes on what the operating system takes and
- * leaves the rest to the caller. So every answer with a body uses `tryEnd`, and one without a body
- * ends its connection (last-answer.ts).
+ * Answers that clients have not fully read, with limits on their memory. Every answer with a body
+ * uses `tryEnd`, which leaves to the caller what the operating system does not take; `end` would
+ * copy it, per connection and without a limit.
  *
  * Always holds:
  * - at most one answer waits per connection, because uWebSockets.js closes a connection that
- *   receives the next request earlier. uWebSockets.js itself buffers at most 16 KiB of an answer
- *   and its head;
+ *   receives the next request earlier. uWebSockets.js itself buffers at most 16 KiB of an answer;
  * - the waiting answers are within the total limit and the limit per address, except for a single
- *   answer that is larger. Above a limit, the oldest answers of the address with the most are
- *   dropped: their connections are closed;
+ *   larger one. Above a limit, the oldest answers of the address with the most are dropped, with
+ *   their connections;
  * - in one turn of the event loop, at most {@link TURN_BYTES} of large answers are written, in
- *   pieces and in turn, so no other answer is delayed longer, however many large ones there are;
- * - an answer of which nothing is read for about 10 s is dropped by uWebSockets.js, and one that is
- *   not fully read within {@link UnsentLimits.ms} is dropped here, each with its connection.
+ *   pieces, so that they delay no other answer longer;
+ * - an answer is dropped, with its connection, by uWebSockets.js if nothing is read for about 10 s,
+ *   and here if it is not fully read within {@link UnsentLimits.ms}.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
@@ -38,19 +34,13 @@ export interface Recipient {
 }
 
 /** Why an answer was dropped: the total limit, the limit per address, or the time limit. */
-export type DropReason = 'total' | 'address' | 'time';
+type DropReason = 'total' | 'address' | 'time';
 
-/**
- * Counted per waiting answer besides its own bytes: mostly the buffer of uWebSockets.js, and
- * objects.
- */
+/** Counted per waiting answer besides its bytes: the buffer of uWebSockets.js, and objects. */
 export const WAITING_BYTES = 20 * 1024;
 /** Fits the buffer of uWebSockets.js, so that head and body are sent together. */
 const SMALL_LENGTH = 14 * 1024;
-/**
- * Written of one answer at a time: uWebSockets.js may allocate as much for a connection that reads
- * nothing.
- */
+/** Written at once: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
 /** Copying this to the operating system takes about 0.1 ms. */
 const TURN_BYTES = 4 * PIECE_BYTES;
@@ -104,10 +94,7 @@ export class UnsentAnswers {
     return this.drops;
   }
 
-  /**
-   * Ends an answer with a non-empty body. To be called corked, after the head. `body` can be reused
-   * at once.
-   */
+  /** Ends an answer that has a body, which can be reused at once. Call corked, after the head. */
   send(response: HttpResponse, body: string | Uint8Array, recipient: Recipient): void {
     if (body.length <= SMALL_LENGTH && response.tryEnd(body, 0)[1]) return;
     const own = typeof body === 'string' ? Buffer.from(body) : new Uint8Array(body);
@@ -146,13 +133,8 @@ export class UnsentAnswers {
     const state = this.turnBytes > 0 ? this.writePiece(response, body) : headOnly(response, body);
     if (state === 'over') return;
     const bytes = ownBytes + WAITING_BYTES;
-    const waiting = {
-      response,
-      body,
-      address: recipient.address,
-      bytes,
-      sinceMs: this.elapsedMs(),
-    };
+    const { address } = recipient;
+    const waiting = { response, body, address, bytes, sinceMs: this.elapsedMs() };
     response.onAborted(() => this.forget(waiting));
     response.onWritable(() => {
       this.addReady(waiting);
@@ -261,10 +243,7 @@ export class UnsentAnswers {
   }
 }
 
-/**
- * State of a response: finished, and no longer valid; a piece was written; or the operating system
- * takes no more.
- */
+/** Finished, and the response invalid; a piece was written; the system takes no more. */
 type State = 'over' | 'taken' | 'full';
 
 /** Writes the head and the length of the body. */

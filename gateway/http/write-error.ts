@@ -8,7 +8,7 @@ import { writeLast } from './last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
 import type { UnsentAnswers } from './unsent-answers.js';
 
-export interface ErrorOptions {
+interface ErrorOptions {
   unsent: UnsentAnswers;
   /** HEAD is answered without the body. */
   isHead: boolean;

@@ -1,5 +1,4 @@
 /** Opens the configured sources of prices and time, and submits prices to the engine. */
-
 import type { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
 import { ResultHead } from '../../engine/interface/results.js';
@@ -36,7 +35,7 @@ export interface Inputs {
   feed: PriceFeed;
 }
 
-export interface InputOptions {
+interface InputOptions {
   config: InputConfig;
   /** Summary of the price file, if prices come from a file. */
   ticks: TickFileSummary | null;
@@ -50,14 +49,11 @@ export interface InputOptions {
  * Validates the whole price file; null if prices do not come from a file.
  * @throws ConfigError if the file cannot be read or is invalid
  */
-export async function checkPriceFile({
-  feed,
-  assets,
-}: InputConfig): Promise<TickFileSummary | null> {
+export async function checkPriceFile(config: InputConfig): Promise<TickFileSummary | null> {
+  const { feed, assets } = config;
   if (feed.kind !== 'file') return null;
-  return withVariable('PRICE_FEED', () => checkTickFile(feed.path, new Set(assets)), [
-    TickFileError,
-  ]);
+  const check = () => checkTickFile(feed.path, new Set(assets));
+  return withVariable('PRICE_FEED', check, [TickFileError]);
 }
 
 export function openInputs({ config, ticks, engine, log, onFailure }: InputOptions): Inputs {
@@ -71,33 +67,18 @@ export function openInputs({ config, ticks, engine, log, onFailure }: InputOptio
       return { clock, feed: new SimulatedFeed({ assets: simulated, clock, seed }) };
     }
     case 'file': {
-      const { path, speed } = feed;
       const resumeAtMs = engine.sequence === 0 ? null : engine.nowMs;
-      return openFileFeed({
-        path,
-        ticks: ticks!,
-        speed,
-        symbols: assets,
-        resumeAtMs,
-        log,
-        onFailure,
-      });
+      return openFileFeed({ ...feed, ticks: ticks!, symbols: assets, resumeAtMs, log, onFailure });
     }
     case 'coinbase': {
       const clock = new SystemClock({ log, notBeforeMs: engine.nowMs });
-      const coinbase = new CoinbaseFeed({
-        symbols: assets,
-        clock,
-        log,
-        random: Math.random,
-        url: feed.url,
-      });
-      return { clock, feed: coinbase };
+      const options = { symbols: assets, clock, log, random: Math.random, url: feed.url };
+      return { clock, feed: new CoinbaseFeed(options) };
     }
   }
 }
 
-export interface ClockOptions {
+interface ClockOptions {
   config: InputConfig;
   /** Summary of the price file, if prices come from a file. */
   ticks: TickFileSummary | null;
@@ -109,20 +90,13 @@ export interface ClockOptions {
 /** @throws if the clock that the exchange would use is implausible (clock-at-start.ts) */
 export function checkClock({ config, ticks, log, journalMs }: ClockOptions): void {
   const { feed, acceptClock } = config;
-  const problem =
-    feed.kind === 'file'
-      ? clockProblem({
-          journalMs,
-          sourceMs: ticks!.firstAtMs,
-          source: `the first price of ${feed.path}`,
-          mayBeBehind: true,
-        })
-      : clockProblem({
-          journalMs,
-          sourceMs: machineMs(),
-          source: 'the clock of the machine',
-          mayBeBehind: feed.kind === 'simulated' && feed.speed !== 1,
-        });
+  const isFile = feed.kind === 'file';
+  const problem = clockProblem({
+    journalMs,
+    sourceMs: isFile ? ticks!.firstAtMs : machineMs(),
+    source: isFile ? `the first price of ${feed.path}` : 'the clock of the machine',
+    mayBeBehind: isFile || (feed.kind === 'simulated' && feed.speed !== 1),
+  });
   if (problem === null) return;
   if (!acceptClock) throw new Error(problem);
   log.warn({ problem }, 'the clock is implausible, but accepted because of ACCEPT_CLOCK');
@@ -135,7 +109,7 @@ function simulationClock(speed: number, engine: Engine, log: Log): Clock {
   return clock;
 }
 
-/** For assets without parameters of their own. */
+/** For all other assets. */
 const UNKNOWN_ASSET = { startPriceMicros: 100_000_000, annualVolatility: 0.8 };
 
 function simulatedAsset(symbol: string, engine: Engine): SimulatedAsset {
@@ -145,7 +119,7 @@ function simulatedAsset(symbol: string, engine: Engine): SimulatedAsset {
   return { ...known, symbol, startPriceMicros: lastMicros ?? known.startPriceMicros };
 }
 
-export type AcceptedPrice = (asset: number, priceMicros: number, observedAtMs: number) => void;
+type AcceptedPrice = (asset: number, priceMicros: number, observedAtMs: number) => void;
 
 /** Submits each price as a command and reports the accepted ones to `accepted`. */
 export function priceSink(sequencer: Submitter, log: Log, accepted: AcceptedPrice): PriceSink {

@@ -1,6 +1,6 @@
 /**
- * The scheduler: submits `advanceTime` when something is due and no other command has triggered it,
- * and repeats it, once per turn of the event loop, while ended markets have work left.
+ * The scheduler: submits `advanceTime` when something is due, once per turn of the event loop while
+ * ended markets have work left.
  *
  * Always holds: it never submits early; at most one timer is set; a command that does not change
  * the next deadline, as nearly all do not, costs nothing.

@@ -1,8 +1,7 @@
 /**
- * The senders of commands besides clients: the price feed, the scheduler and the house. They start
- * once the engine is recovered and stop before the journal closes, or as soon as trading is halted.
+ * The senders of commands other than clients: the price feed, the scheduler and the house. They
+ * stop before the journal closes, or as soon as trading is halted.
  */
-
 import type { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
 import { assetOfMarket } from '../../engine/interface/domain.js';
@@ -14,7 +13,7 @@ import type { WatchedSequencer } from '../observe/watched-sequencer.js';
 import { type InputConfig, type Inputs, priceSink } from './prices.js';
 import { Scheduler } from './scheduler.js';
 
-export interface SourcesOptions {
+interface SourcesOptions {
   config: InputConfig;
   log: Log;
   sequencer: WatchedSequencer;
@@ -29,10 +28,7 @@ export class Sources {
     this.scheduler = new Scheduler(options.sequencer, options.inputs.clock);
   }
 
-  /**
-   * Lists the configured assets and starts.
-   * @throws if an asset cannot be listed, or if the house cannot have its account
-   */
+  /** @throws if an asset cannot be listed or the house cannot have its account */
   start(): void {
     const { config, log, sequencer, inputs } = this.options;
     listAssets(sequencer, config.assets, log);

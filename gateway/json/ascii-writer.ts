@@ -1,10 +1,7 @@
 /**
- * Writes ASCII text as bytes: fixed pieces, each followed by an integer or an exact decimal. For
- * hot responses, where concatenating forty strings costs several times as much, mostly in the
- * garbage collector.
- *
- * Always holds: the text is ASCII, and the same to the byte as the strings of
- * engine/interface/notation.ts.
+ * Writes ASCII text as bytes: fixed pieces, each followed by an integer or an exact decimal, the
+ * same to the byte as engine/interface/notation.ts writes it. For hot responses, where
+ * concatenating forty strings costs several times as much, mostly in the garbage collector.
  */
 import { LOT_SCALE, MICRO_SCALE } from '../../engine/interface/notation.js';
 
@@ -25,10 +22,7 @@ const THREES = Uint8Array.from({ length: THOUSAND * 4 }, (_, i) => {
 /** A fixed piece of ASCII text, made once. */
 export interface Piece {
   readonly length: number;
-  /**
-   * Its bytes, eight to a double. Eight bytes of ASCII are never a NaN, so they are copied
-   * unchanged.
-   */
+  /** Its bytes, eight to a double. ASCII never makes a NaN, so they are copied unchanged. */
   readonly eights: Float64Array;
 }
 
@@ -103,18 +97,12 @@ export class AsciiWriter {
     this.length = putLots(this.bytes, at, lots);
   }
 
-  /**
-   * Writes a piece and ticks as a price: 495 → 0.495. A dollar has as many ticks as a share has
-   * lots.
-   */
+  /** Writes a piece and ticks as a price: 495 → 0.495. Ticks have the scale of lots. */
   ticks(piece: Piece, ticks: number): void {
     this.lots(piece, ticks);
   }
 
-  /**
-   * Appends a piece and reserves space for a number, in a larger buffer if needed. Returns the
-   * position after the piece.
-   */
+  /** Writes a piece, with room for a number after it. Returns the position after the piece. */
   private place({ eights, length }: Piece): number {
     const start = this.length;
     const { length: count } = eights;

@@ -1,7 +1,4 @@
-/**
- * The schemas that have a name in the description of the API, as its `components.schemas`. Where
- * such a schema is part of another, the description refers to it by name.
- */
+/** Schemas with a name, under which the description of the API refers to them. */
 import { z } from 'zod';
 
 export type Components = z.core.$ZodRegistry<{ id: string }>;

@@ -1,10 +1,7 @@
 /**
- * Decimals: JSON numbers of dollars, prices and shares become the engine's integers, and the
- * integers become exact decimal text. A number from a client is never rounded.
- *
- * Why a double suffices for requests: up to fifteen significant digits, a decimal and its nearest
- * double determine each other. So a double is the decimal n / scale exactly if n divided by scale
- * gives that double.
+ * Decimals: JSON numbers become the engine's integers, and integers become exact decimal text. A
+ * number from a client is never rounded. A double suffices: up to fifteen significant digits, a
+ * decimal and its nearest double determine each other.
  */
 import { Big } from 'big.js';
 import type { z } from 'zod';
@@ -50,10 +47,7 @@ export function microsOrNull(integer: number | null): Decimal | null {
   return integer === null ? null : micros(integer);
 }
 
-/**
- * value × scale if that is an integer of at most fifteen digits; otherwise NaN: the value has too
- * many places.
- */
+/** value × scale if that is an integer of at most 15 digits; NaN: the value has too many places. */
 export function scaledInteger(value: number, scale: number): number {
   const scaled = Math.round(value * scale);
   return Math.abs(scaled) <= MAX_FIFTEEN_DIGITS && scaled / scale === value ? scaled : Number.NaN;
@@ -64,8 +58,8 @@ export function microsTextOrNull(micros: number | null): string {
 }
 
 /**
- * Micro-dollars per share of lots that are worth `valueMicros` together, rounded half up; null if
- * there are no lots. A share is 1,000 lots.
+ * Micro-dollars per share (1,000 lots) of lots that are worth `valueMicros` together, rounded half
+ * up; null if there are no lots.
  */
 export function averagePriceMicros(valueMicros: number, lots: number): number | null {
   if (lots === 0) return null;
@@ -86,9 +80,8 @@ const [POINT, SLASH, NINE] = [46, 47, 57];
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
- * The first number in a JSON text that a double cannot hold, or null: 1.00000000000000000001 would
- * silently become 1. The text must be valid JSON. Numbers beyond every double (1e309), or below
- * (1e-400, which is read as 0), are left to the range checks.
+ * The first number in a valid JSON text that a double cannot hold, such as 1.00000000000000000001;
+ * null: none. Numbers beyond every double (1e309) or below (1e-400) are left to the range checks.
  */
 export function inexactNumber(json: string): string | null {
   if (!hasLongNumber(json)) return null;
@@ -100,10 +93,7 @@ export function inexactNumber(json: string): string | null {
   return null;
 }
 
-/**
- * The same as a test with LONG_NUMBER in a tenth of the time: a long run covers one of the
- * positions that are tested.
- */
+/** A test for LONG_NUMBER in a tenth of the time: a long run covers one of the tested positions. */
 function hasLongNumber(json: string): boolean {
   for (let at = LONG - 1; at < json.length; ) {
     let back = at;

@@ -1,7 +1,6 @@
 /**
  * The fields of requests, as zod schemas. Each checks the form and the range that the engine
- * requires, says in plain words what is wrong, and converts the value to engine units. Query
- * parameters are the same fields as text.
+ * requires and converts the value to engine units. Query parameters are the same fields as text.
  */
 import { z } from 'zod';
 import { Outcome, Side } from '../../engine/interface/domain.js';
@@ -22,10 +21,7 @@ export function decimalNumber(scale: number, { min = 0, max }: Range) {
   return ranged.meta({ multipleOf: 1 / scale });
 }
 
-/**
- * A positive JSON number with at most as many places as `scale` has zeros → an integer of that
- * scale.
- */
+/** A positive JSON number with at most the decimal places of `scale` → an integer of that scale. */
 function decimal(scale: number, range: Range) {
   return decimalNumber(scale, range).transform((value, context) => scaled(value, scale, context));
 }
@@ -102,10 +98,7 @@ export const partnerReference = z
   .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .')
   .meta({ description: 'Identifies the transfer; each reference of a partner is executed once' });
 
-/**
- * A query parameter that is a decimal number, with the checks and the description of a body's
- * field.
- */
+/** A query parameter that is a decimal number, checked and described like a body's field. */
 export function queryNumber<Field extends z.ZodType<number, number>>(field: Field) {
   const { $schema, ...form } = z.toJSONSchema(field, { io: 'input' });
   return z

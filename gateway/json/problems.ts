@@ -31,10 +31,7 @@ export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
   return undefined;
 }
 
-/**
- * Field → its first problem. `whole` names the part of the request, for problems that belong to no
- * field.
- */
+/** Field → its first problem. `whole` names the request's part, for problems of no field. */
 export function fieldProblems(error: z.ZodError, whole: string): FieldProblems {
   const problems: FieldProblems = {};
   for (const issue of error.issues) {

@@ -1,10 +1,8 @@
 /**
- * Writes responses as JSON text, each with a function that fast-json-stringify compiles from the
- * zod schema of the response.
+ * Writes responses as JSON text, with functions that fast-json-stringify compiles from zod schemas.
  *
- * Always holds: a text has the fields of its schema, in the schema's order; to leave out a required
- * one throws. Numbers that are not integers are decimals and come as {@link Decimal}, because a
- * double cannot hold every amount of micros.
+ * Always holds: a text has the fields of its schema, in the schema's order. Numbers that are not
+ * integers come as {@link Decimal}, because a double cannot hold every amount of micros.
  */
 import fastJsonStringify, { type Schema as CompilableSchema } from 'fast-json-stringify';
 import { z } from 'zod';
@@ -53,10 +51,7 @@ function union(options: readonly JsonSchema[]): object {
   return { anyOf: options.map(compilable) };
 }
 
-/**
- * @throws Error when a required field follows an optional one: fast-json-stringify would write it
- * first.
- */
+/** @throws if a required field follows an optional one: the library would write it first. */
 function objectParts({ properties = {}, required = [], additionalProperties }: JsonSchema): object {
   const names = Object.keys(properties);
   const misplaced = names.slice(0, required.length).find((name) => !required.includes(name));

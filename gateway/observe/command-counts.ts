@@ -19,12 +19,12 @@ class Counts {
     this.counts[kind * CODES.length + code]!++;
   }
 
-  /** Calls `add` for each count that is not zero. */
-  each(add: (labels: { kind: string; code: string }, count: number) => void): void {
+  /** The counts that are not zero. */
+  *entries(): Generator<readonly [labels: { kind: string; code: string }, count: number]> {
     for (const [kind, number] of Object.entries(CommandKind)) {
       for (const [index, code] of CODES.entries()) {
         const count = this.counts[number * CODES.length + index]!;
-        if (count > 0) add({ kind, code }, count);
+        if (count > 0) yield [{ kind, code }, count];
       }
     }
   }

@@ -1,24 +1,21 @@
 /**
- * A histogram that costs only an array increment per value until it is read.
- *
- * The bounds are powers of two of a unit, so that the bucket of a value is found without a search.
+ * A histogram that costs only an array increment per value until it is read: its bounds are powers
+ * of two of a unit, so that the bucket of a value is found without a search.
  */
 import type { Metric, Registry } from 'prom-client';
 
-export interface DistributionOptions {
+export interface Buckets {
+  /** The smallest bound, in the unit of the values; each further one is twice as large. */
+  smallest: number;
+  /** Number of bounds, without infinity, which is the last. */
+  bounds: number;
+  /** From the unit of the values to that of the metric: 0.001 from milliseconds to seconds. */
+  scale: number;
+}
+
+interface DistributionOptions extends Buckets {
   name: string;
   help: string;
-  /**
-   * The smallest bound, in the unit of the values. Each further bound is twice the previous one;
-   * the last is infinity.
-   */
-  smallest: number;
-  /** Number of bounds, without infinity. */
-  bounds: number;
-  /**
-   * Factor from the unit of the values to that of the metric: 0.001 from milliseconds to seconds.
-   */
-  scale: number;
 }
 
 export class Distribution {

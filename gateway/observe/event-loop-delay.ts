@@ -1,7 +1,6 @@
 /**
  * The recent delay of the event loop: the larger of the current window, of a minute or more, and
- * the previous one. So a stall is visible for at least a minute, however often the metrics are
- * read.
+ * the previous one, so that a stall is visible for at least a minute.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { elapsedMs } from '../time/clock.js';
@@ -20,10 +19,11 @@ export class EventLoopDelay {
   }
 
   /** Each quantile, in seconds. */
-  quantiles(): (readonly [quantile: number, seconds: number])[] {
+  quantiles(): (readonly [quantile: string, seconds: number])[] {
     const current = QUANTILES.map((quantile) => this.histogram.percentile(quantile * 100) / 1e9);
+    const { before } = this;
     const worst = QUANTILES.map(
-      (quantile, i) => [quantile, Math.max(current[i]!, this.before[i]!)] as const,
+      (quantile, i) => [`${quantile}`, Math.max(current[i]!, before[i]!)] as const,
     );
     if (elapsedMs() - this.windowFromMs >= WINDOW_MS) {
       this.before = current;

@@ -1,7 +1,6 @@
 /**
  * The log: one JSON line per entry, to standard error. It never contains a token, a password, a
- * partner key or a body: callers log routes, ids and counts, and fields named like a secret are
- * censored here.
+ * partner key or a body; fields named like a secret are censored here.
  */
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
 

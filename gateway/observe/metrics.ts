@@ -7,17 +7,14 @@ import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { TokenBuckets } from '../fair-use/token-buckets.js';
 import { elapsedMs } from '../time/clock.js';
 import { CommandCounts } from './command-counts.js';
-import { Distribution } from './distribution.js';
+import { type Buckets, Distribution } from './distribution.js';
 import { EventLoopDelay } from './event-loop-delay.js';
 
 /** 16 microseconds, doubled up to 33 seconds. */
 const LATENCY = { smallest: 0.016, bounds: 22, scale: 0.001 };
 /** 1 command, doubled up to 65,536. */
 const SIZE = { smallest: 1, bounds: 17, scale: 1 };
-/**
- * Generating the text takes as long as hundreds of orders, and anyone may request it. More frequent
- * requests get the previous text.
- */
+/** Generating the text costs as much as hundreds of orders. Above this rate, the last is sent. */
 const TEXTS = { perSecond: 10, burst: 20 };
 
 /** The content type of {@link Metrics.text}. */
@@ -30,42 +27,42 @@ export interface RouteName {
 }
 
 /** Reads a number on request; null: it is not known now. */
-export type Reading = () => number | null;
-/** Reads several numbers, each with its labels. */
-export type Readings<Label extends string> = () => Iterable<
-  readonly [Record<Label, string>, number]
->;
+type Reading = () => number | null;
+/** Reads numbers on request, one for each value of a label. */
+type Readings = () => Iterable<readonly [value: string, count: number]>;
+/** Reads numbers on request, each with its labels. */
+type Samples = () => Iterable<readonly [labels: Record<string, string>, count: number]>;
 
 export class Metrics {
-  readonly receiveMs = new Distribution({
-    name: 'exchange_receive_seconds',
-    help: 'Time from the arrival of a request to the start of its command: receiving and checking it',
-    ...LATENCY,
-  });
-  readonly applyMs = new Distribution({
-    name: 'exchange_apply_seconds',
-    help: 'Time to apply the command of a request',
-    ...LATENCY,
-  });
-  readonly commitMs = new Distribution({
-    name: 'exchange_commit_seconds',
-    help: 'Time from applying the command of a request to its being durable',
-    ...LATENCY,
-  });
-  readonly requestMs = new Distribution({
-    name: 'exchange_request_seconds',
-    help: 'Time from the arrival of a request to writing its answer',
-    ...LATENCY,
-  });
-  private readonly commitCommands = new Distribution({
-    name: 'exchange_commit_commands',
-    help: 'Commands per commit to the journal',
-    ...SIZE,
-  });
+  private readonly registry = new Registry();
+  readonly receiveMs = this.distribution(
+    'exchange_receive_seconds',
+    'Time from the arrival of a request to the start of its command: receiving and checking it',
+    LATENCY,
+  );
+  readonly applyMs = this.distribution(
+    'exchange_apply_seconds',
+    'Time to apply the command of a request',
+    LATENCY,
+  );
+  readonly commitMs = this.distribution(
+    'exchange_commit_seconds',
+    'Time from applying the command of a request to its being durable',
+    LATENCY,
+  );
+  readonly requestMs = this.distribution(
+    'exchange_request_seconds',
+    'Time from the arrival of a request to writing its answer',
+    LATENCY,
+  );
+  private readonly commitCommands = this.distribution(
+    'exchange_commit_commands',
+    'Commands per commit to the journal',
+    SIZE,
+  );
   private readonly commands = new CommandCounts();
   /** By route, then by status. */
   private readonly answers = new Map<RouteName | null, Map<number, number>>();
-  private readonly registry = new Registry();
   private readonly eventLoopDelay = new EventLoopDelay();
   private readonly texts = new TokenBuckets<'text'>(TEXTS);
   private lastText: Promise<string> | null = null;
@@ -74,25 +71,16 @@ export class Metrics {
   /** `durableSequence`: the last sequence in the journal at the start. */
   constructor(durableSequence: number) {
     this.committedSequence = durableSequence;
-    for (const distribution of [
-      this.receiveMs,
-      this.applyMs,
-      this.commitMs,
-      this.requestMs,
-      this.commitCommands,
-    ]) {
-      distribution.register(this.registry);
-    }
-    this.counter('exchange_commands_total', 'Commands, by kind and result', ['kind', 'code'], () =>
-      listed((add) => this.commands.commands.each(add)),
+    this.counts('exchange_commands_total', 'Commands, by kind and result', ['kind', 'code'], () =>
+      this.commands.commands.entries(),
     );
-    this.counter(
+    this.counts(
       'exchange_batch_operations_total',
       'Operations of batches, by kind and result',
       ['kind', 'code'],
-      () => listed((add) => this.commands.operations.each(add)),
+      () => this.commands.operations.entries(),
     );
-    this.counter(
+    this.counts(
       'exchange_http_answers_total',
       'Answers, by route and status',
       ['method', 'route', 'status'],
@@ -135,59 +123,59 @@ export class Metrics {
 
   /** Registers a number that may go up and down. It is left out while it is not known. */
   gauge(name: string, help: string, reading: Reading): void {
-    this.gauges(name, help, [], () => {
-      const value = reading();
-      return value === null ? [] : [[{}, value]];
-    });
+    this.register(Gauge, name, help, [], unlabelled(reading));
   }
 
-  gauges<Label extends string>(
+  gauges(name: string, help: string, label: string, readings: Readings): void {
+    this.register(Gauge, name, help, [label], labelled(label, readings));
+  }
+
+  /** Registers a number that only goes up. */
+  counter(name: string, help: string, reading: Reading): void {
+    this.register(Counter, name, help, [], unlabelled(reading));
+  }
+
+  counters(name: string, help: string, label: string, readings: Readings): void {
+    this.register(Counter, name, help, [label], labelled(label, readings));
+  }
+
+  /** Like {@link counters}, with several labels. */
+  counts(name: string, help: string, labelNames: string[], samples: Samples): void {
+    this.register(Counter, name, help, labelNames, samples);
+  }
+
+  private register(
+    Kind: typeof Gauge | typeof Counter,
     name: string,
     help: string,
-    labelNames: readonly Label[],
-    readings: Readings<Label>,
+    labelNames: string[],
+    samples: Samples,
   ): void {
-    const gauge: Gauge<Label> = new Gauge({
+    const metric: Gauge | Counter = new Kind({
       name,
       help,
-      labelNames: [...labelNames],
+      labelNames,
       registers: [this.registry],
       collect: () => {
-        gauge.reset();
-        if (labelNames.length === 0) gauge.remove();
-        for (const [labels, value] of readings()) gauge.set(labels, value);
+        metric.reset();
+        // Without labels, a reset gives the value 0 instead of none.
+        if (labelNames.length === 0) metric.remove();
+        for (const [labels, value] of samples()) metric.inc(labels, value);
       },
     });
   }
 
-  /** Registers numbers that only go up. */
-  counter<Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[],
-    readings: Readings<Label>,
-  ): void {
-    const counter: Counter<Label> = new Counter({
-      name,
-      help,
-      labelNames: [...labelNames],
-      registers: [this.registry],
-      collect: () => {
-        counter.reset();
-        for (const [labels, value] of readings()) counter.inc(labels, value);
-      },
-    });
+  private distribution(name: string, help: string, buckets: Buckets): Distribution {
+    const distribution = new Distribution({ name, help, ...buckets });
+    distribution.register(this.registry);
+    return distribution;
   }
 
-  private *answerCounts(): Generator<[Record<'method' | 'route' | 'status', string>, number]> {
+  private *answerCounts(): Generator<readonly [Record<string, string>, number]> {
     for (const [route, counts] of this.answers) {
+      const { method = '', path = '' } = route ?? {};
       for (const [status, count] of counts) {
-        const labels = {
-          method: route?.method ?? '',
-          route: route?.path ?? '',
-          status: `${status}`,
-        };
-        yield [labels, count];
+        yield [{ method, route: path, status: `${status}` }, count];
       }
     }
   }
@@ -196,23 +184,28 @@ export class Metrics {
     this.gauges(
       'exchange_event_loop_delay_seconds',
       'Event loop delay over the last one to two minutes',
-      ['quantile'],
-      () =>
-        this.eventLoopDelay
-          .quantiles()
-          .map(([quantile, value]) => [{ quantile: `${quantile}` }, value]),
+      'quantile',
+      () => this.eventLoopDelay.quantiles(),
     );
-    this.gauges('exchange_memory_bytes', 'Memory of the process', ['kind'], () =>
-      Object.entries(memoryUsage()).map(([kind, bytes]) => [{ kind }, bytes] as const),
+    this.gauges('exchange_memory_bytes', 'Memory of the process', 'kind', () =>
+      Object.entries(memoryUsage()),
     );
-    this.counter('exchange_cpu_seconds_total', 'CPU time of the process', ['mode'], () => {
+    this.counters('exchange_cpu_seconds_total', 'CPU time of the process', 'mode', () => {
       const { user, system } = process.cpuUsage();
-      return [
-        [{ mode: 'user' }, user / 1e6],
-        [{ mode: 'system' }, system / 1e6],
-      ];
+      return Object.entries({ user: user / 1e6, system: system / 1e6 });
     });
   }
+}
+
+function unlabelled(reading: Reading): Samples {
+  return () => {
+    const value = reading();
+    return value === null ? [] : [[{}, value]];
+  };
+}
+
+function labelled(label: string, readings: Readings): Samples {
+  return () => Array.from(readings(), ([value, count]) => [{ [label]: value }, count]);
 }
 
 /** Empty if unknown: on Linux it is read from a file, which fails when no descriptor is left. */
@@ -223,12 +216,4 @@ function memoryUsage(): Partial<NodeJS.MemoryUsage> {
     if (!('syscall' in (error as Error))) throw error;
     return {};
   }
-}
-
-function listed<Labels>(
-  each: (add: (labels: Labels, count: number) => void) => void,
-): [Labels, number][] {
-  const list: [Labels, number][] = [];
-  each((labels, count) => list.push([labels, count]));
-  return list;
 }

@@ -1,6 +1,6 @@
 /**
  * Warnings about events that clients can cause at any rate: at most one line per second of each
- * kind, with the number of lines left out, so that a flood of requests does not flood the log.
+ * kind, with the number of lines left out.
  */
 import { elapsedMs } from '../time/clock.js';
 import type { Log } from './log.js';

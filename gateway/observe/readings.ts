@@ -9,7 +9,7 @@ import type { WatchedSequencer } from './watched-sequencer.js';
 
 type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble' | 'troubleCount'>;
 
-export interface Observed {
+interface Observed {
   sequencer: WatchedSequencer;
   /** null: turned off. */
   follower: { readonly status: FollowerReadings } | null;
@@ -33,68 +33,20 @@ export interface Observed {
 }
 
 export function registerReadings(metrics: Metrics, observed: Observed): void {
-  registerSequencer(metrics, observed.sequencer);
+  registerSequencer(metrics, observed);
+  registerClients(metrics, observed);
   registerRefusals(metrics, observed);
-  registerUnsent(metrics, observed.unsent);
-  const { follower, connections, signIns, http, stream } = observed;
-  metrics.gauge(
-    'exchange_follower_lag_commands',
-    'Durable commands that the follower has not applied',
-    () => (follower === null ? null : follower.status.lagCommands),
-  );
-  metrics.gauge('exchange_follower_lag_seconds', 'Age of the oldest of these commands', () =>
-    follower === null ? null : follower.status.lagMs / 1_000,
-  );
-  metrics.gauge('exchange_follower_retrying', '1: the follower has failed and retries', () => {
-    if (follower === null) return null;
-    return follower.status.trouble === null ? 0 : 1;
-  });
-  metrics.counter('exchange_follower_failures_total', 'Failures of the follower', [], () =>
-    follower === null ? [] : [[{}, follower.status.troubleCount]],
-  );
-  metrics.gauges('exchange_connections', 'Open connections', ['kind'], () => [
-    [{ kind: 'http' }, connections.httpCount],
-    [{ kind: 'stream' }, stream.connectionCount],
-  ]);
-  metrics.gauges('exchange_stream_subscriptions', 'Stream subscriptions', ['channel'], () =>
-    Object.entries(stream.subscriberCounts()).map(
-      ([channel, count]) => [{ channel }, count] as const,
-    ),
-  );
-  metrics.gauge(
-    'exchange_stream_backlog_bytes',
-    'Bytes waiting to be read by stream clients',
-    () => {
-      return stream.backlogBytes;
-    },
-  );
-  metrics.counter(
-    'exchange_stream_closed_total',
-    'Stream connections closed by the exchange',
-    ['reason'],
-    () => Array.from(stream.endingCounts(), ([reason, count]) => [{ reason }, count] as const),
-  );
-  metrics.gauge(
-    'exchange_sign_ins_waiting',
-    'Passwords waiting to be hashed',
-    () => signIns.waitingCount,
-  );
-  metrics.gauge('exchange_calls_under_way', 'Requests in flight', () => http.requestsInFlight);
 }
 
-function registerSequencer(metrics: Metrics, sequencer: WatchedSequencer): void {
+function registerSequencer(metrics: Metrics, { sequencer, follower }: Observed): void {
   const { engine } = sequencer;
   metrics.gauge('exchange_sequence', 'Sequence of the last applied command', () => engine.sequence);
-  metrics.gauge(
-    'exchange_durable_sequence',
-    'Sequence of the last durable command',
-    () => sequencer.durableSequence,
-  );
-  metrics.gauge(
-    'exchange_backlog_commands',
-    'Applied commands that are not yet durable',
-    () => sequencer.backlog,
-  );
+  metrics.gauge('exchange_durable_sequence', 'Sequence of the last durable command', () => {
+    return sequencer.durableSequence;
+  });
+  metrics.gauge('exchange_backlog_commands', 'Applied commands that are not yet durable', () => {
+    return sequencer.backlog;
+  });
   metrics.gauge('exchange_backlog_bytes', 'Bytes of these commands', () => sequencer.backlogBytes);
   metrics.gauge('exchange_waiting_answers', 'Answers and messages waiting for the disk', () => {
     return sequencer.waitingTargets;
@@ -103,9 +55,48 @@ function registerSequencer(metrics: Metrics, sequencer: WatchedSequencer): void 
     sequencer.halted === null ? 0 : 1,
   );
   metrics.gauge('exchange_users', 'Accounts', () => engine.userCount);
+  metrics.gauge(
+    'exchange_follower_lag_commands',
+    'Durable commands that the follower has not applied',
+    () => follower?.status.lagCommands ?? null,
+  );
+  metrics.gauge('exchange_follower_lag_seconds', 'Age of the oldest of these commands', () =>
+    follower === null ? null : follower.status.lagMs / 1_000,
+  );
+  metrics.gauge('exchange_follower_retrying', '1: the follower has failed and retries', () => {
+    if (follower === null) return null;
+    return follower.status.trouble === null ? 0 : 1;
+  });
+  metrics.counter('exchange_follower_failures_total', 'Failures of the follower', () => {
+    return follower?.status.troubleCount ?? 0;
+  });
 }
 
-function registerUnsent(metrics: Metrics, unsent: Observed['unsent']): void {
+function registerClients(metrics: Metrics, observed: Observed): void {
+  const { connections, signIns, http, stream, unsent } = observed;
+  metrics.gauges('exchange_connections', 'Open connections', 'kind', () =>
+    Object.entries({ http: connections.httpCount, stream: stream.connectionCount }),
+  );
+  metrics.gauges('exchange_stream_subscriptions', 'Stream subscriptions', 'channel', () =>
+    Object.entries(stream.subscriberCounts()),
+  );
+  metrics.gauge(
+    'exchange_stream_backlog_bytes',
+    'Bytes waiting to be read by stream clients',
+    () => {
+      return stream.backlogBytes;
+    },
+  );
+  metrics.counters(
+    'exchange_stream_closed_total',
+    'Stream connections closed by the exchange',
+    'reason',
+    () => stream.endingCounts(),
+  );
+  metrics.gauge('exchange_sign_ins_waiting', 'Passwords waiting to be hashed', () => {
+    return signIns.waitingCount;
+  });
+  metrics.gauge('exchange_calls_under_way', 'Requests in flight', () => http.requestsInFlight);
   metrics.gauge('exchange_unsent_answers', 'Answers that their clients have not fully read', () => {
     return unsent.count;
   });
@@ -114,17 +105,17 @@ function registerUnsent(metrics: Metrics, unsent: Observed['unsent']): void {
     'Bytes of these answers, as counted against the limits',
     () => unsent.bytes,
   );
-  metrics.counter(
+  metrics.counters(
     'exchange_unsent_answers_dropped_total',
     'Answers dropped, with their connections, because clients did not read them',
-    ['limit'],
-    () => Object.entries(unsent.dropCounts).map(([limit, count]) => [{ limit }, count] as const),
+    'limit',
+    () => Object.entries(unsent.dropCounts),
   );
 }
 
 function registerRefusals(metrics: Metrics, observed: Observed): void {
   const { fairUse, overload, connections, signIns, http } = observed;
-  metrics.counter(
+  metrics.counts(
     'exchange_rate_limited_total',
     'Requests refused by rate limits',
     ['quota', 'party'],
@@ -133,35 +124,23 @@ function registerRefusals(metrics: Metrics, observed: Observed): void {
         PARTIES.map((party) => [{ quota, party }, fairUse.refusedCount(quota, party)] as const),
       ),
   );
-  metrics.counter(
+  metrics.counters(
     'exchange_overload_refused_total',
     'Requests refused because the disk was behind',
-    ['kind'],
-    () => {
-      const { changes, reads } = overload.refusedCounts;
-      return [
-        [{ kind: 'change' }, changes],
-        [{ kind: 'read' }, reads],
-      ];
-    },
+    'kind',
+    () => Object.entries(overload.refusedCounts),
   );
-  metrics.counter('exchange_connections_refused_total', 'Connections refused', ['limit'], () => {
-    const { total, address } = connections.refusedCounts;
-    return [
-      [{ limit: 'total' }, total],
-      [{ limit: 'address' }, address],
-    ];
-  });
+  metrics.counters('exchange_connections_refused_total', 'Connections refused', 'limit', () =>
+    Object.entries(connections.refusedCounts),
+  );
   metrics.counter(
     'exchange_sign_ins_refused_total',
     'Passwords not hashed in time or because of a stop',
-    [],
-    () => [[{}, signIns.refusedCount]],
+    () => signIns.refusedCount,
   );
   metrics.counter(
     'exchange_slow_bodies_total',
     'Requests whose body did not arrive in time',
-    [],
-    () => [[{}, http.slowBodies]],
+    () => http.slowBodies,
   );
 }

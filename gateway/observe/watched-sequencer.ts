@@ -1,13 +1,9 @@
 /**
- * The sequencer of a running exchange. It notifies watchers after each command, whoever sent it,
- * and can halt trading.
+ * The sequencer of a running exchange. It notifies watchers after each command, before the sender
+ * sees the result, and can halt trading. Watchers may read the engine but must not submit commands.
  *
- * Watchers run before the sender sees the result. They may read the engine, its result and its
- * events, but must not submit commands: the sender relies on the result buffer.
- *
- * Always holds: once trading is halted, no command is executed, whether it comes from a client, the
- * house, the price feed or the scheduler. Commands accepted before become durable and are answered,
- * and the state can still be read.
+ * Always holds: once trading is halted, no command of any sender is executed. Commands accepted
+ * before become durable and are answered, and the state can still be read.
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';

@@ -1,9 +1,7 @@
 /**
- * Pages of lists. A cursor is opaque to clients. It contains the list that it belongs to, filters
- * included, and the position of the last entry returned. Entries are found by position rather than
- * by count, so new entries do not shift a page.
+ * Pages of lists. A cursor is opaque to clients. It contains its list, filters included, and the
+ * position of the last entry returned, so new entries do not shift a page.
  */
-
 import { invalidRequest } from '../http/errors.js';
 import type { RequestContext } from '../http/request-context.js';
 
@@ -12,7 +10,7 @@ export interface PageRequest {
   cursor?: string | undefined;
 }
 
-export interface ListOrder<Entry> {
+interface ListOrder<Entry> {
   /** The name of the list with its filters, such as "markets?asset=BTC". */
   list: string;
   /** A permanent number, unique among the entries of the list. */
@@ -27,10 +25,7 @@ export interface Page<Entry> {
   nextCursor: string | null;
 }
 
-/**
- * A page of `entries`, which are in the list's order; null: invalid cursor, the client has been
- * answered.
- */
+/** A page of `entries`, which are in the list's order; null: refused, the cursor is invalid. */
 export function pageOf<Entry>(
   context: RequestContext<unknown, PageRequest>,
   entries: Entry[],
@@ -57,10 +52,7 @@ export function cursorOf(list: string, position: number): string {
   return Buffer.from(`${list}\n${position}`).toString('base64url');
 }
 
-/**
- * The position that the page starts after; null: the first page; undefined: invalid cursor, the
- * client has been answered.
- */
+/** Where the page starts; null: at the first entry; undefined: refused, the cursor is invalid. */
 export function startOf(
   context: RequestContext<unknown, PageRequest>,
   list: string,

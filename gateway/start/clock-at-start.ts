@@ -1,17 +1,13 @@
 /**
  * Whether the exchange's clock is plausible at the start. Its times go into the journal and cannot
- * be undone: a clock that is years ahead ends every market, pays out and forgets idempotency keys;
- * one that is behind runs at half speed until it has caught up.
+ * be undone: a clock that is years ahead ends every market, pays out and forgets idempotency keys.
  *
- * The exchange's time is not always the machine's:
- * - with live prices, and a simulation at speed 1, it is, so it is checked in both directions;
- * - a simulation at another speed continues from the later of the journal's and the machine's time.
- *   At speed 300 the journal is hours ahead of the machine after minutes, so only a jump ahead is
- *   checked;
- * - a price file has its own time and continues from the journal's, so only a jump ahead to its
- *   first price is checked.
+ * The machine's clock is checked in both directions, but a simulation at a speed other than 1
+ * continues from the later of the journal's and the machine's time, and a price file from the
+ * journal's. At speed 300 the journal is hours ahead after minutes, so there only a jump ahead is
+ * checked.
  */
-export interface ClockAtStart {
+interface ClockAtStart {
   /** Time of the journal's last command; null: the journal is empty. */
   journalMs: number | null;
   /** The current time of the source. */
@@ -25,17 +21,13 @@ export interface ClockAtStart {
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Longer than an ordinary outage. */
-export const AHEAD_MS_MAX = 31 * DAY_MS;
+const AHEAD_MS_MAX = 31 * DAY_MS;
 /** The clocks of two machines with network time differ by less. */
-export const BEHIND_MS_MAX = MINUTE_MS;
+const BEHIND_MS_MAX = MINUTE_MS;
 
 /** The problem, for the operator; null: none. */
-export function clockProblem({
-  journalMs,
-  sourceMs,
-  source,
-  mayBeBehind,
-}: ClockAtStart): string | null {
+export function clockProblem(start: ClockAtStart): string | null {
+  const { journalMs, sourceMs, source, mayBeBehind } = start;
   if (journalMs === null) return null;
   const says = `${source} says ${timeText(sourceMs)}`;
   const last = `the journal's last command, at ${timeText(journalMs)}`;

@@ -1,16 +1,13 @@
 /**
- * Checks everything that can be checked before anything is created or opened: a start that cannot
- * succeed creates no journal and does not touch an existing one.
+ * Checks before anything is created or opened: a start that cannot succeed creates no journal and
+ * does not touch an existing one.
  */
 import { createServer } from 'node:net';
 import { proveRoom } from '../../persistence/storage/files.js';
 import { readSecret } from '../auth/secret.js';
 import { withVariable } from './config-error.js';
 
-/**
- * What the journal may write before it frees space: its log up to the next fold, and current
- * batches.
- */
+/** What the journal may write before it frees space: its log until the next fold, and batches. */
 const ROOM_BYTES = 8 * 1024 * 1024;
 
 interface Preconditions {
@@ -21,7 +18,7 @@ interface Preconditions {
 
 /**
  * Checks the secret and the address. Creates nothing.
- * @throws ConfigError that names the variable; an Error for the address. Both are for the operator.
+ * @throws ConfigError that names the variable; an Error for the address
  */
 export async function checkPreconditions({ dataFolder, host, port }: Preconditions): Promise<void> {
   await withVariable('DATA_FOLDER', () => readSecret(dataFolder));
@@ -40,9 +37,9 @@ function checkAddress(host: string, port: number): Promise<void> {
 }
 
 /**
- * Checks that the folder has room for the start of a journal, by writing and removing a file. Only
- * for a folder that has been checked, because this changes its modification time.
- * @throws an Error for the operator if there is no room; other errors pass through.
+ * Checks that the journal can start in the folder by writing and removing a file. Only for a folder
+ * that has been checked, because this changes its modification time.
+ * @throws an Error for the operator if there is no room; other errors pass through
  */
 export function checkRoom(folder: string): void {
   try {

@@ -1,11 +1,9 @@
 /**
- * Checks the operating system's limits for this process before the start. Two of them would
- * otherwise end the process later without a message: open files, which include connections, and
- * address space.
+ * Checks the operating system's limits on open files and address space, which would otherwise end
+ * the process later without a message.
  *
  * Always holds: connections never use the descriptors that the journal, the follower and the
- * snapshots need. Node.js raises the soft limit on open files to the hard limit before this file is
- * loaded.
+ * snapshots need. Node.js has already raised the soft limit on open files to the hard limit.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionLimits } from '../fair-use/connections.js';
@@ -17,18 +15,17 @@ export interface ProcessLimits {
 }
 
 /**
- * Descriptors reserved for other uses than connections. An exchange without clients has 35 open. A
+ * Descriptors for other uses than connections: an exchange without clients has 35 open, and a
  * snapshot, a check of the journal and a price feed take about ten more.
  */
 export const RESERVED_FILES = 128;
 /** The minimum number of connections for a useful exchange. */
-export const CONNECTIONS_MIN = 64;
+const CONNECTIONS_MIN = 64;
 
 const GIBIBYTE = 2 ** 30;
 /**
- * A start takes 3.5 GiB of address space, 4.1 GiB while a snapshot is written (2.9 GiB without a
- * follower): reservations of the engines for their limits and of Node.js for each thread. The rest
- * is a reserve.
+ * A start takes 3.5 GiB of address space (2.9 without a follower), 4.1 GiB while a snapshot is
+ * written: reservations of the engines and of Node.js for each thread. The rest is a reserve.
  */
 export const ADDRESS_SPACE_GIBIBYTES = { withFollower: 6, withoutFollower: 4 } as const;
 
@@ -36,10 +33,7 @@ interface Report {
   userLimits?: { open_files?: { soft: number | 'unlimited' } };
 }
 
-/**
- * Windows has no limit on open files. Only Linux reports address space in known units and enforces
- * it.
- */
+/** Windows has no limit on open files. Only Linux enforces address space, in known units. */
 export function processLimits(): ProcessLimits {
   const { userLimits } = process.report.getReport() as Report;
   const openFiles = userLimits?.open_files?.soft ?? 'unlimited';
@@ -72,9 +66,9 @@ export function checkAddressSpace({ addressSpaceBytes }: ProcessLimits, follower
 }
 
 /**
- * The limits on connections that the descriptors allow: the configured ones, or all reduced in
+ * The limits on connections that the descriptors allow: as configured, or all reduced in
  * proportion, so that one address still cannot use all connections.
- * @throws if there are too few descriptors for {@link CONNECTIONS_MIN}, with the number needed
+ * @throws if there are too few descriptors for {@link CONNECTIONS_MIN}
  */
 export function affordableConnections(
   { openFiles }: ProcessLimits,

@@ -1,8 +1,8 @@
 /**
  * Data that waits to be read by stream clients, beyond what the operating system has taken.
  *
- * Always holds after each {@link Backlogs.check}: no reader exceeds its limit, and all readers
- * together do not exceed theirs. Unsent data of closed connections counts too.
+ * Always holds after each {@link Backlogs.check}: no reader exceeds its limit, and all together do
+ * not exceed theirs. Unsent data of closed connections counts too.
  */
 import { CLOSE } from './limits.js';
 
@@ -14,7 +14,7 @@ export interface Reader {
   cutOff(): void;
 }
 
-export interface BacklogLimits {
+interface BacklogLimits {
   backlogBytes: number;
   backlogBytesInAll: number;
 }

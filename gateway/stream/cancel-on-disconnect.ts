@@ -1,11 +1,10 @@
 /**
  * Cancels the resting orders of users whose connection with cancelOnDisconnect has ended.
  *
- * Always holds: exactly the orders that rest when the connection ends are cancelled. An order that
- * the user places right after that, on a new connection, stays. If the sequencer refuses a command,
- * it is retried until it succeeds or trading is halted. Commands are submitted in a turn of their
- * own, never within the code that closed the connection. If the process is killed, the orders
- * remain.
+ * Always holds: exactly the orders that rest when the connection ends are cancelled, not those
+ * placed right after that on a new one. A refused command is retried until it succeeds or trading
+ * is halted. Commands are submitted in a turn of their own, never within the code that closed the
+ * connection.
  */
 import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../observe/log.js';

@@ -2,8 +2,7 @@
  * One connection of the stream: its user, its subscriptions, and what is sent to it.
  *
  * Always holds: nothing is sent after the socket has closed; a subscription receives its channel's
- * messages from the moment its snapshot (or the messages that it missed) is sent, so that none is
- * missing or duplicated.
+ * messages from its snapshot (or the missed messages) on, none missing or duplicated.
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AddressKey } from '../fair-use/addresses.js';
@@ -39,13 +38,15 @@ export interface ConnectionOptions {
   backlogs: Backlogs;
   elapsedMs: () => number;
   address: AddressKey;
-  /** The moment of the heartbeat interval at which this connection's heartbeat is sent. */
   slot: number;
   /** Called when the exchange closes the connection. */
   onEnd: (reason: CloseReason) => void;
 }
 
 export class Connection {
+  readonly address: AddressKey;
+  /** The moment of the heartbeat interval at which this connection's heartbeat is sent. */
+  readonly slot: number;
   /** By the channels' names. */
   readonly subscriptions = new Map<string, Subscription>();
   /** 0: nobody is signed in. */
@@ -60,19 +61,9 @@ export class Connection {
 
   constructor(private readonly options: ConnectionOptions) {
     const { operationsBurst: burst, operationsPerSecond: perSecond } = options.limits;
+    this.address = options.address;
+    this.slot = options.slot;
     this.operations = new TokenBuckets<null>({ burst, perSecond });
-  }
-
-  get address(): AddressKey {
-    return this.options.address;
-  }
-
-  get slot(): number {
-    return this.options.slot;
-  }
-
-  get isOpen(): boolean {
-    return this.socket !== null;
   }
 
   open(socket: Socket): void {
@@ -93,9 +84,7 @@ export class Connection {
     this.subscriptions.clear();
   }
 
-  /**
-   * The subscription to a channel, created if needed. It receives messages once {@link start}ed.
-   */
+  /** Subscribes to a channel, once. Messages are sent only after {@link start}. */
   subscribe(channel: Channel): Subscription {
     const existing = this.subscriptions.get(channel.name);
     if (existing !== undefined) return existing;
@@ -105,10 +94,7 @@ export class Connection {
     return subscription;
   }
 
-  /**
-   * Sends the first texts of a subscription; the channel's messages follow. Does nothing if
-   * unsubscribed since.
-   */
+  /** Sends a subscription's first texts, unless it was dropped. Its channel's messages follow. */
   start(subscription: Subscription, texts: readonly string[]): void {
     if (this.subscriptions.get(subscription.channel.name) !== subscription) return;
     if (!subscription.isLive) this.socket?.subscribe(subscription.channel.topic);
@@ -142,10 +128,7 @@ export class Connection {
     return this.socket?.getBufferedAmount() ?? 0;
   }
 
-  /**
-   * Closes the connection after what was sent. uWebSockets.js calls the close handler within this
-   * call.
-   */
+  /** Closes the connection after what was sent. The close handler runs within this call. */
   end(reason: CloseReason): void {
     if (this.socket === null) return;
     const { backlogs, onEnd } = this.options;

@@ -1,14 +1,11 @@
 /**
  * The handshake: the HTTP request that becomes a WebSocket, or is refused with an error of the API.
  *
- * A connection may come without a credential, with the header x-user-token, or with the session
- * cookie, which is ignored if the header is present; never with a credential in the URL. An invalid
- * credential is refused, not ignored. The cookie is accepted only from the site's own pages,
- * because browsers let any page open a WebSocket to any host.
- *
- * For fair use, a handshake is a read of its address.
+ * The credential is the header x-user-token or, without it, the session cookie; none is required,
+ * and none is read from the URL. An invalid one is refused, not ignored. The cookie is accepted
+ * only from the site's own pages, because browsers let any page open a WebSocket to any host. For
+ * fair use, a handshake is a read of its address.
  */
-
 import type * as uWS from 'uWebSockets.js';
 import { readSessionCookie } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
@@ -20,7 +17,7 @@ import type { Request } from '../http/request.js';
 import { writeError } from '../http/write-error.js';
 
 /** The upgrade request. `raw` and `context` are uWebSockets.js's own objects. */
-export interface UpgradeRequest {
+interface UpgradeRequest {
   response: uWS.HttpResponse;
   request: Request;
   raw: uWS.HttpRequest;
@@ -31,39 +28,32 @@ export interface UpgradeRequest {
 export type Open = (handshake: Handshake, session: Session | null) => void;
 
 export class Handshake {
+  readonly address: AddressKey;
   private readonly key: string;
   private readonly extensions: string;
   private readonly token: string;
   private readonly isCrossSite: boolean;
-  readonly address: AddressKey;
   private isOver = false;
-
-  private readonly response: uWS.HttpResponse;
-  private readonly context: uWS.us_socket_context_t;
 
   /** Copies everything that is needed, because `raw` is invalid after its callback. */
   constructor(
     private readonly gateway: Gateway,
-    { response, request, raw, context }: UpgradeRequest,
+    private readonly upgrade: UpgradeRequest,
   ) {
-    const { siteOrigins } = gateway.config;
-    this.response = response;
-    this.context = context;
+    const { response, request, raw } = upgrade;
+    this.address = request.addressFrom(response);
     this.key = raw.getHeader('sec-websocket-key');
     this.extensions = raw.getHeader('sec-websocket-extensions');
     const { userToken } = request;
     const cookieToken = userToken === '' ? readSessionCookie(request.cookie) : '';
-    this.isCrossSite = cookieToken !== '' && !isSameSite(request, siteOrigins);
     this.token = userToken === '' ? cookieToken : userToken;
-    this.address = request.addressFrom(response);
+    this.isCrossSite = cookieToken !== '' && !isSameSite(request, gateway.config.siteOrigins);
     response.onAborted(() => {
       this.isOver = true;
     });
   }
 
-  /**
-   * Checks the credential and calls `open`, or refuses. To be called within the request's callback.
-   */
+  /** Checks the credential and calls `open`, or refuses. Only within the request's callback. */
   begin(open: Open): void {
     if (this.gateway.isStopping()) this.refuseUnavailable();
     else if (!this.isAllowed()) return;
@@ -72,13 +62,14 @@ export class Handshake {
   }
 
   /**
-   * Upgrades the request to a WebSocket. Only within {@link begin}: later, uWebSockets.js may treat
-   * it as the HTTP connection that it was, and close it.
+   * Upgrades to a WebSocket. Only within {@link begin}: later, uWebSockets.js may treat the
+   * connection as the HTTP connection that it was, and close it.
    */
   accept<Data>(data: Data): void {
     this.isOver = true;
     // No subprotocol is supported. A client that requests one sees that none was selected.
-    this.response.upgrade(data, this.key, '', this.extensions, this.context);
+    const { response, context } = this.upgrade;
+    response.upgrade(data, this.key, '', this.extensions, context);
   }
 
   refuseUnavailable(): void {
@@ -106,17 +97,14 @@ export class Handshake {
     else open(this, session);
   }
 
-  /**
-   * A token's validity is part of the exchange's state, so the answer waits until that is durable.
-   */
+  /** Tokens are part of the exchange's state, so the answer waits until that is durable. */
   private refuse(error: ErrorAnswer, header: readonly [string, string] | null = null): void {
-    const { sequencer } = this.gateway;
+    const { sequencer, unsent } = this.gateway;
     const release = () => {
       if (this.isOver) return;
       this.isOver = true;
-      this.response.cork(() =>
-        writeError(this.response, error, { unsent: this.gateway.unsent, isHead: false, header }),
-      );
+      const { response } = this.upgrade;
+      response.cork(() => writeError(response, error, { unsent, isHead: false, header }));
     };
     sequencer.releaseAt(sequencer.engine.sequence, { release });
   }

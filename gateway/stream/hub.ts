@@ -4,12 +4,10 @@
  *
  * Always holds:
  * - a message shows the state as of its own command, because it is made before the next is applied;
- * - messages are sent in the order of their commands, none before its command is durable, and those
- *   of a channel in the order of their numbers;
+ * - messages are sent in the order of their commands, none before its command is durable;
  * - a channel exists from the first request for it until its market is closed or it has had no
  *   subscriber for a while. Events without a channel are skipped.
  */
-
 import type { Engine } from '../../engine/engine.js';
 import { MarketStatus, type Outcome, type Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
@@ -35,11 +33,9 @@ const MARKET_CHANGES = new Map<number, MarketChange>([
   [EventType.marketClosed, 'closed'],
 ]);
 
-export interface HubOptions {
+interface HubOptions {
   engine: Engine;
-  /**
-   * {@link Sequencer.releaseAt}: releases the target when everything up to `sequence` is durable.
-   */
+  /** Releases the target when everything up to `sequence` is durable. */
   releaseAt(sequence: number, target: ReleaseTarget): void;
   /** Sends a message to the current subscribers of the topic. */
   publish(topic: string, text: string): void;
@@ -88,9 +84,7 @@ export class Hub {
     }
   }
 
-  /**
-   * Forgets the channels that have had no subscriber for a while. To be called between commands.
-   */
+  /** Forgets channels that have had no subscriber for a while. Not within a command. */
   forgetIdle(nowMs: number): void {
     const { keptMs } = this.options.limits;
     const isIdle = (channel: Channel): boolean => {
@@ -220,10 +214,7 @@ export class Hub {
     releaseAt(stamp.sequence, { release });
   }
 
-  /**
-   * Closes the channels of a market that the engine forgets; after a jump in time, perhaps as it
-   * ends.
-   */
+  /** Closes the channels of a market that the engine forgets, even one that has just ended. */
   private close(marketId: number): void {
     const { stamp } = this;
     for (const channels of [this.books, this.trades]) {

@@ -10,9 +10,8 @@ export interface StreamLimits {
   /** Subscriptions of one connection; one more is answered with `limit_reached`. */
   subscriptions: number;
   /**
-   * Operations of one connection, as a burst and per second. A message costs one operation per
-   * channel that it names, at least one. A connection above the limit gets `rate_limited` and is
-   * closed.
+   * Operations of one connection, as a burst and per second. A message costs one per channel that
+   * it names, at least one. Above the limit, the connection gets `rate_limited` and is closed.
    */
   operationsBurst: number;
   operationsPerSecond: number;
@@ -22,9 +21,7 @@ export interface StreamLimits {
   unansweredPings: number;
   /** Bytes waiting for one client. A connection above the limit is closed. */
   backlogBytes: number;
-  /**
-   * Bytes waiting for all clients. Above the limit, the slowest ones are cut off without a code.
-   */
+  /** Bytes waiting for all clients. Above the limit, the slowest are cut off without a code. */
   backlogBytesInAll: number;
   /** Messages that a channel keeps for `resume`, and their characters. */
   keptMessages: number;
@@ -53,9 +50,9 @@ export const STREAM_LIMITS: StreamLimits = {
 };
 
 /**
- * Why the exchange closed a connection. A client sees 1006 (no code) instead if its frame was
- * invalid, not UTF-8 or larger than 64 KiB; if the exchange was killed; or if the client does not
- * read its waiting messages, and the code after them, within about ten seconds.
+ * Why the exchange closed a connection. A client sees 1006 (no code) instead after an invalid frame
+ * (or one larger than 64 KiB), if the exchange was killed, or if the client does not read its
+ * waiting messages, and the code after them, within about ten seconds.
  */
 export const CLOSE = {
   /** The exchange is stopping. Connect again and resume. */

@@ -1,30 +1,32 @@
 /**
- * The messages of the server, as zod schemas. The messages are written as text elsewhere; the
- * schemas document them, and the tests check every message against them.
+ * The messages of the server, as zod schemas: they document the messages, which are written as text
+ * elsewhere, and tests check every message against them.
  *
- * Every message that shows the exchange's state has `sequence`, the journal sequence that it is
- * true at, and `atMs`, the exchange's time then. The messages of a channel have `channelSequence`,
- * which increases by one from the snapshot on. A snapshot replaces the client's state; a delta
- * changes it.
+ * `sequence` is the journal sequence that a message is true at, `atMs` the exchange's time then.
+ * `channelSequence` increases by one with each message of a channel. A snapshot replaces the
+ * client's state; a delta changes it.
  */
 import { z } from 'zod';
+import {
+  balanceFields,
+  count,
+  depositId,
+  marketId,
+  money,
+  orderId,
+  outcome,
+  price,
+  shares,
+  side,
+  tradeId,
+  userId,
+} from '../json/response-fields.js';
 import { Positions } from '../resources/accounts/schemas.js';
 import { Market, Orderbook } from '../resources/markets/schemas.js';
 import { Orders } from '../resources/orders/schemas.js';
 
-const count = z.int().min(0);
-const money = z.number();
-const shares = z.number().min(0);
-const price = z.number().min(0).max(1);
 const stamp = { sequence: count, atMs: count };
-const marketId = Orderbook.shape.marketId;
-const outcome = z.enum(['UP', 'DOWN']);
-const side = z.enum(['BUY', 'SELL']);
 const matchType = z.enum(['transfer', 'mint', 'merge']);
-const tradeId = z.string().regex(/^t[1-9]\d*$/);
-const orderId = z.string().regex(/^o[1-9]\d*$/);
-const depositId = z.string().regex(/^d[1-9]\d*$/);
-const userId = z.string().regex(/^u[1-9]\d*$/);
 
 const marketChange = z.strictObject({
   change: z.enum(['opened', 'start_price_fixed', 'ended', 'resolved', 'closed']),
@@ -99,12 +101,7 @@ const UserEvent = z.discriminatedUnion('type', [
 
 const account = {
   userId,
-  balance: z.strictObject({
-    currency: z.literal('USD'),
-    available: money,
-    held: money,
-    total: money,
-  }),
+  balance: z.strictObject(balanceFields),
   positions: z.array(z.strictObject({ marketId, outcomes: Positions.shape.positions })),
 };
 

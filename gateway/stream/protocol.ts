@@ -2,8 +2,8 @@
  * Handles the messages of clients.
  *
  * Always holds:
- * - every message gets at least one answer, in the order of the messages. An invalid message gets
- *   an `error` with a code of the API and changes nothing;
+ * - every message gets at least one answer, in order. An invalid one gets an `error` and changes
+ *   nothing;
  * - every answer waits until the state that it shows is durable, so answers and channel messages
  *   have one order;
  * - for fair use, every message is a read of its address and its user, and so is each further
@@ -38,7 +38,7 @@ export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
 
 type Operation<Name extends ClientMessage['op']> = Extract<ClientMessage, { op: Name }>;
 
-export interface ProtocolOptions {
+interface ProtocolOptions {
   gateway: Gateway;
   hub: Hub;
   connections: Connections;
@@ -57,12 +57,11 @@ export class Protocol {
     else this.handle(connection, input);
   }
 
-  /** Returns false if the connection exceeds its rate; it is then told and closed. */
+  /** Returns false if the connection exceeds its rate; it then gets an error and is closed. */
   afford(connection: Connection, operations: number): boolean {
     if (connection.takeOperations(operations)) return true;
-    connection.send(
-      errorText(errorAnswer('rate_limited', {}, 'Too many messages. Connect again later.')),
-    );
+    const message = 'Too many messages. Connect again later.';
+    connection.send(errorText(errorAnswer('rate_limited', {}, message)));
     connection.end(CLOSE.rateLimited);
     return false;
   }
@@ -113,10 +112,8 @@ export class Protocol {
     } else if (connection.userId !== 0 && connection.userId !== session.userId) {
       this.refuse(connection, errorAnswer('user_mismatch'));
     } else if (this.exceedsUserLimit(connection, session)) {
-      this.refuse(
-        connection,
-        errorAnswer('limit_reached', {}, userLimitMessage(this.options.limits)),
-      );
+      const message = userLimitMessage(this.options.limits);
+      this.refuse(connection, errorAnswer('limit_reached', {}, message));
     } else {
       this.options.connections.signIn(connection, session);
       connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
@@ -129,9 +126,7 @@ export class Protocol {
     return connection.userId === 0 && connections.countOfUser(userId) >= limits.connectionsPerUser;
   }
 
-  /**
-   * Returns false if the address or user exceeds its rate; the client is then told when to retry.
-   */
+  /** Returns false if the address or user exceeds its rate; the error says when to retry. */
   private allows(connection: Connection, reads: number): boolean {
     const { fairUse } = this.options.gateway;
     const { address, userId } = connection;
@@ -186,7 +181,7 @@ export class Protocol {
     this.reply(connection, unsubscribedText(names));
   }
 
-  /** The channels with these names; null: refused, and the client is told why. */
+  /** The channels with these names; null: refused. */
   private channelsFor(connection: Connection, names: string[]): Channel[] | null {
     const { gateway, hub, limits } = this.options;
     const ids: ChannelId[] = [];
@@ -207,10 +202,7 @@ export class Protocol {
     return ids.map((id) => hub.channel(id));
   }
 
-  /**
-   * Later messages of the channels follow these, because both are sent in the order of their
-   * commands.
-   */
+  /** Later messages of the channels follow: both are sent in the order of their commands. */
   private begin(
     connection: Connection,
     begun: { subscription: Subscription; texts: string[] }[],

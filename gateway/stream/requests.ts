@@ -1,7 +1,4 @@
-/**
- * Messages of clients: one JSON object per text message. Objects are strict: an unknown field is
- * refused by name.
- */
+/** Messages of clients: one JSON object per text message. An unknown field is refused by name. */
 import { z } from 'zod';
 
 /** Maximum number of channels in one message. */
@@ -15,10 +12,7 @@ const channels = z
   .refine((names) => new Set(names).size === names.length, 'contains a duplicate channel');
 
 export const ClientMessage = z.discriminatedUnion('op', [
-  /**
-   * Signs in. With `cancelOnDisconnect`, all resting orders of the user are cancelled when the
-   * connection ends.
-   */
+  /** Signs in. `cancelOnDisconnect`: cancels the user's orders when the connection ends. */
   z.strictObject({
     op: z.literal('auth'),
     token: z.string(),
@@ -27,10 +21,7 @@ export const ClientMessage = z.discriminatedUnion('op', [
   /** Sends a snapshot of each channel and then its deltas; a new snapshot if already subscribed. */
   z.strictObject({ op: z.literal('subscribe'), channels }),
   z.strictObject({ op: z.literal('unsubscribe'), channels }),
-  /**
-   * Subscribes and sends the messages after number `after` instead of a snapshot, if they are still
-   * kept.
-   */
+  /** Subscribes and sends the messages after number `after`, if kept, instead of a snapshot. */
   z.strictObject({
     op: z.literal('resume'),
     channel,

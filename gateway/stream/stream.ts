@@ -6,15 +6,15 @@
  * Every 10 s of real time, each connection gets a WebSocket ping, and a heartbeat with the number
  * of the last message of each of its channels. A connection that answers no pings, or does not
  * read, is closed.
- *
- * A plain HTTP GET of the path is answered with 400 `invalid_request`, any other method with 405.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import type { Session } from '../auth/sessions.js';
+import type { AddressKey } from '../fair-use/addresses.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 import { writeError } from '../http/write-error.js';
+import { atMost } from '../time/at-most.js';
 import { elapsedMs } from '../time/clock.js';
 import { Backlogs } from './backlogs.js';
 import { CancelOnDisconnect } from './cancel-on-disconnect.js';
@@ -24,14 +24,12 @@ import { Connection, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
 import { Handshake } from './handshake.js';
 import { Hub } from './hub.js';
-import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
+import { CLOSE, type StreamLimits } from './limits.js';
 import { Protocol, userLimitMessage } from './protocol.js';
 
 const PATH = '/api/stream';
-/**
- * A larger frame closes the connection without an error; smaller ones above the message limit get
- * one.
- */
+const ALLOW = ['Allow', 'GET'] as const;
+/** A larger frame closes the connection without an error. Smaller ones above the limit get one. */
 const FRAME_BYTES = 64 * 1024;
 /** Heartbeats are spread over this many moments of an interval. */
 const HEARTBEAT_SLOTS = 10;
@@ -84,13 +82,13 @@ export class StreamServer {
     return this.upgraded;
   }
 
+  get connectionCount(): number {
+    return this.connections.count;
+  }
+
   /** Current subscriptions, by kind of channel. */
   subscriberCounts(): Record<ChannelKind, number> {
     return this.hub.subscriberCounts();
-  }
-
-  get connectionCount(): number {
-    return this.connections.count;
   }
 
   /** Bytes waiting to be read by clients. */
@@ -154,21 +152,16 @@ export class StreamServer {
       writeError(response, error, { unsent, isHead: false });
     });
     router.on('any', PATH, (response, request) => {
-      const isHead = request.method === 'head';
-      writeError(response, errorAnswer('method_not_allowed'), {
-        unsent,
-        isHead,
-        header: ['Allow', 'GET'],
-      });
+      const options = { unsent, isHead: request.method === 'head', header: ALLOW };
+      writeError(response, errorAnswer('method_not_allowed'), options);
     });
     this.timer = setInterval(() => this.tick(), this.limits.heartbeatMs / HEARTBEAT_SLOTS);
   }
 
   /**
-   * Closes all connections with 1001, after everything durable was sent. First, orders are
-   * cancelled for connections with cancelOnDisconnect, which see the cancellations. To be called
-   * while the sequencer still accepts commands, after all other senders have stopped. Resolves when
-   * the connections are closed, at the latest after `limitMs`.
+   * Closes all connections with 1001, after everything durable was sent, at the latest after
+   * `limitMs`. First, orders are cancelled for connections with cancelOnDisconnect. To be called
+   * while the sequencer still accepts commands, after all other senders have stopped.
    */
   async stop(limitMs: number): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);
@@ -180,8 +173,8 @@ export class StreamServer {
     const { sequencer } = this.gateway;
     // After a failure, no command is accepted and nothing is sent.
     if (sequencer.failure === null) {
-      await before(untilMs, this.cancels.finish());
-      await before(untilMs, this.allReleased());
+      await atMost(untilMs - elapsedMs(), this.cancels.finish());
+      await atMost(untilMs - elapsedMs(), this.allReleased());
     }
     this.cancels.stop();
     await this.clientsRead(Math.min(untilMs, elapsedMs() + LAST_READS_MS));
@@ -189,48 +182,36 @@ export class StreamServer {
   }
 
   private accept(handshake: Handshake, session: Session | null): void {
-    if (this.connections.count >= this.limits.connections) {
-      this.gateway.warnings.warn(
-        { connections: this.connections.count },
-        'a stream connection was refused',
-      );
-      handshake.refuseUnavailable();
-      return;
-    }
+    const { connections, limits } = this;
+    const { address } = handshake;
     const { streamsPerAddress } = this.gateway.config.connections;
-    if (
-      streamsPerAddress > 0 &&
-      this.connections.countFrom(handshake.address) >= streamsPerAddress
-    ) {
-      handshake.refuseLimitReached(
-        `The address has ${streamsPerAddress} connections, which is the limit.`,
-      );
-      return;
-    }
-    if (
+    if (connections.count >= limits.connections) {
+      const fields = { connections: connections.count };
+      this.gateway.warnings.warn(fields, 'a stream connection was refused');
+      handshake.refuseUnavailable();
+    } else if (streamsPerAddress > 0 && connections.countFrom(address) >= streamsPerAddress) {
+      const message = `The address has ${streamsPerAddress} connections, which is the limit.`;
+      handshake.refuseLimitReached(message);
+    } else if (
       session !== null &&
-      this.connections.countOfUser(session.userId) >= this.limits.connectionsPerUser
+      connections.countOfUser(session.userId) >= limits.connectionsPerUser
     ) {
-      handshake.refuseLimitReached(userLimitMessage(this.limits));
-      return;
-    }
+      handshake.refuseLimitReached(userLimitMessage(limits));
+    } else handshake.accept<SocketData>({ connection: this.connectionFor(address, session) });
+  }
+
+  private connectionFor(address: AddressKey, session: Session | null): Connection {
     const connection = new Connection({
       limits: this.limits,
       backlogs: this.backlogs,
       elapsedMs,
-      address: handshake.address,
+      address,
       slot: this.acceptedCount++ % HEARTBEAT_SLOTS,
-      onEnd: (reason) => this.countEnding(reason),
+      onEnd: ({ reason }) => this.endings.set(reason, (this.endings.get(reason) ?? 0) + 1),
     });
-    if (session !== null) {
-      connection.userId = session.userId;
-      connection.tokenVersion = session.version;
-    }
-    handshake.accept<SocketData>({ connection });
-  }
-
-  private countEnding({ reason }: CloseReason): void {
-    this.endings.set(reason, (this.endings.get(reason) ?? 0) + 1);
+    connection.userId = session?.userId ?? 0;
+    connection.tokenVersion = session?.version ?? 0;
+    return connection;
   }
 
   private leave(connection: Connection): void {
@@ -301,14 +282,4 @@ export class StreamServer {
       this.gateway.fail(error);
     }
   }
-}
-
-/** Waits for the work, at the latest until `untilMs`. */
-async function before(untilMs: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, untilMs - elapsedMs());
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
 }

@@ -3,15 +3,14 @@
  * source of elapsed time; the engine receives its time as data.
  *
  * Always holds: the exchange's time never goes back, and does not follow changes of the machine's
- * clock at once. A `FeedClock` never passes the next undelivered price of its file, so load on the
- * machine cannot make a price late.
+ * clock at once. A `FeedClock` never passes the next undelivered price of its file.
  */
 export interface Clock {
   /** The exchange's time, integer milliseconds since the epoch. Never goes back. */
   nowMs(): number;
   /**
-   * Real milliseconds until the clock can show `atMs`; 0 if it already does. For timers: they may
-   * fire early and a feed's clock may be held, so check the clock again when one fires.
+   * Real milliseconds until the clock can show `atMs`; 0 if it does. For timers, which may fire
+   * early: check the clock again when one fires.
    */
   delayUntilMs(atMs: number): number;
 }
@@ -33,9 +32,7 @@ export function httpDate(): string {
 
 /** Real milliseconds between two comparisons with the machine's clock. */
 const LOOK_MS = 1_000;
-/**
- * Smaller differences are corrected gradually; a larger one means that the machine's clock was set.
- */
+/** Smaller differences are corrected gradually. A larger one means that the clock was set. */
 const STEP_MS = 1_000;
 /** Change of speed during a gradual correction. */
 const SLEW = 0.05;
@@ -47,12 +44,12 @@ const CONFIRM_MS = 60_000;
 const JUMP_MS_MAX = 3_600_000;
 
 /** Receives reports about the machine's clock. */
-export interface ClockLog {
+interface ClockLog {
   warn(fields: object, text: string): void;
   error(fields: object, text: string): void;
 }
 
-export interface SystemClockOptions {
+interface SystemClockOptions {
   log: ClockLog;
   /** The last time in the journal; default: none. */
   notBeforeMs?: number;
@@ -64,21 +61,20 @@ export interface SystemClockOptions {
 /**
  * The time of day. It starts at the machine's time and then counts elapsed real time, so that
  * setting the machine's clock does not set the exchange's: what is in the journal cannot be undone.
+ * It never goes back and never stops.
  *
  * The two are compared every second. A difference of up to a second is corrected at 5% of the
- * speed. A larger one is corrected if it persists for a minute: forward by a jump, backward by
- * running at half speed. The clock never jumps more than an hour, because a wrong date would end
- * every market; the exchange must then be restarted with a correct clock. All of this is logged.
- *
- * Always holds: the time never goes back and never stops.
+ * speed; a larger one if it persists for a minute: forward by a jump, backward by running at half
+ * speed. The clock never jumps more than an hour, because a wrong date would end every market; the
+ * exchange must then be restarted with a correct clock.
  */
 export class SystemClock implements Clock {
   private readonly log: ClockLog;
   private readonly wall: () => number;
   private readonly elapsed: () => number;
   /**
-   * The time at `anchorElapsedMs`. Since then real time has passed, adjusted by `rate` until
-   * `correctionMs` is reached.
+   * The time at `anchorElapsedMs`, from which real time counts, faster or slower by `rate` until
+   * `correctionMs` is made up for.
    */
   private anchorMs: number;
   private anchorElapsedMs: number;
@@ -179,15 +175,15 @@ export class SystemClock implements Clock {
 }
 
 /**
- * Maximum real time that the clock makes up for after it was held at a price, so that late timers
- * do not slow the exchange down. After a long stall the rest is skipped: traders must not see
- * minutes pass in one turn.
+ * How much real time the clock makes up for after it was held at a price, so that late timers do
+ * not slow the exchange down. The rest of a long stall is skipped: traders must not see minutes
+ * pass at once.
  */
 const CATCH_UP_MS = 100;
 
 /**
- * A clock that runs at `speed` times real time and waits for a feed at each price of a file. A
- * simulation lets it `runTo(Infinity)` at once.
+ * Runs at `speed` times real time and waits for a feed at each price of a file. A simulation lets
+ * it `runTo(Infinity)` at once.
  */
 export class FeedClock implements Clock {
   private readonly speed: number;
@@ -221,8 +217,8 @@ export class FeedClock implements Clock {
   }
 
   /**
-   * Lets the clock run up to `atMs`, the time of the next undelivered price; Infinity if there is
-   * none. Never earlier than in the previous call.
+   * Lets the clock run up to `atMs`, the time of the next undelivered price (Infinity: none). Never
+   * earlier than in the previous call.
    */
   runTo(atMs: number): void {
     if (atMs < this.heldAtMs)

@@ -30,16 +30,30 @@ const priceMicros = z.string().transform((text, context) => {
 /** "2025-11-21T06:30:00.123456Z": milliseconds, truncated. */
 const timeMs = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
-const ticker = z.object({
-  product_id: z.string(),
-  sequence: z.int().nonnegative(),
-  price: priceMicros,
-  time: timeMs,
-});
-const subscriptions = z.object({
-  channels: z.array(z.object({ name: z.string(), product_ids: z.array(z.string()) })),
-});
-const serverError = z.object({ message: z.string(), reason: z.string().optional() });
+const ticker = z
+  .object({
+    product_id: z.string(),
+    sequence: z.int().nonnegative(),
+    price: priceMicros,
+    time: timeMs,
+  })
+  .transform((message): FeedMessage => {
+    const { product_id: productId, sequence, price, time } = message;
+    return { type: 'ticker', productId, sequence, priceMicros: price, tradedAtMs: time };
+  });
+const channel = z.object({ name: z.string(), product_ids: z.array(z.string()) });
+const subscriptions = z
+  .object({ channels: z.array(channel) })
+  .transform(({ channels }): FeedMessage => {
+    const tickers = channels.filter(({ name }) => name === 'ticker');
+    return { type: 'subscriptions', productIds: tickers.flatMap((each) => each.product_ids) };
+  });
+const error = z
+  .object({ message: z.string(), reason: z.string().optional() })
+  .transform(({ message, reason }): FeedMessage => {
+    return { type: 'error', message: reason === undefined ? message : `${message}: ${reason}` };
+  });
+const SCHEMAS = new Map(Object.entries({ ticker, subscriptions, error }));
 
 export function readFeedMessage(text: string): FeedMessage {
   let json: unknown;
@@ -50,39 +64,12 @@ export function readFeedMessage(text: string): FeedMessage {
   }
   const typed = z.object({ type: z.string() }).safeParse(json);
   if (!typed.success) return malformed(typed.error);
-  switch (typed.data.type) {
-    case 'ticker':
-      return readTicker(json);
-    case 'subscriptions':
-      return readSubscriptions(json);
-    case 'error':
-      return readError(json);
-    default:
-      return { type: 'other' };
-  }
+  const schema = SCHEMAS.get(typed.data.type);
+  if (schema === undefined) return { type: 'other' };
+  const parsed = schema.safeParse(json);
+  return parsed.success ? parsed.data : malformed(parsed.error);
 }
 
-function readTicker(json: unknown): FeedMessage {
-  const parsed = ticker.safeParse(json);
-  if (!parsed.success) return malformed(parsed.error);
-  const { product_id: productId, sequence, price, time } = parsed.data;
-  return { type: 'ticker', productId, sequence, priceMicros: price, tradedAtMs: time };
-}
-
-function readSubscriptions(json: unknown): FeedMessage {
-  const parsed = subscriptions.safeParse(json);
-  if (!parsed.success) return malformed(parsed.error);
-  const tickers = parsed.data.channels.filter((channel) => channel.name === 'ticker');
-  return { type: 'subscriptions', productIds: tickers.flatMap((channel) => channel.product_ids) };
-}
-
-function readError(json: unknown): FeedMessage {
-  const parsed = serverError.safeParse(json);
-  if (!parsed.success) return malformed(parsed.error);
-  const { message, reason } = parsed.data;
-  return { type: 'error', message: reason === undefined ? message : `${message}: ${reason}` };
-}
-
-function malformed(error: z.ZodError): FeedMessage {
-  return { type: 'malformed', reason: z.prettifyError(error) };
+function malformed(problem: z.ZodError): FeedMessage {
+  return { type: 'malformed', reason: z.prettifyError(problem) };
 }

@@ -1,6 +1,5 @@
 /**
- * Live prices: the ticker channel of the Coinbase Exchange WebSocket feed, one connection for all
- * assets.
+ * Live prices: the ticker channel of the Coinbase Exchange WebSocket feed.
  *
  * Always holds: at most one connection is open or being opened. When it ends, is refused or falls
  * silent, the feed reconnects after a delay that doubles with each failure and is reset by a price.
@@ -24,16 +23,13 @@ export interface CoinbaseFeedOptions {
   url?: string;
   /** Real milliseconds of silence after which the connection counts as lost. */
   idleTimeoutMs?: number;
-  /**
-   * The longest first delay before a reconnection, in real milliseconds. It doubles up to
-   * `backoffMaxMs`.
-   */
+  /** The first delay before a reconnection, in real milliseconds. Doubles up to `backoffMaxMs`. */
   backoffFirstMs?: number;
   backoffMaxMs?: number;
 }
 
 /** Statistics since the start. */
-export interface CoinbaseFeedStatus {
+interface CoinbaseFeedStatus {
   /** The current connection has delivered a price. */
   live: boolean;
   connections: number;

@@ -20,15 +20,12 @@ export interface FileFeedOptions {
   symbols: readonly string[];
   /**
    * The journal's last time at a restart; null at the first start. Earlier prices are skipped.
-   * Those of the same millisecond are repeated, because a crash may have separated them; a repeat
-   * has no effect.
+   * Those of the same millisecond are repeated, because a crash may have separated them;
+   * this has no effect.
    */
   resumeAtMs: number | null;
   log: Logger;
-  /**
-   * Called if the file, which was valid at the start, can no longer be read. The exchange must
-   * stop.
-   */
+  /** Called if the file, valid at the start, can no longer be read. The exchange must stop. */
   onFailure: (error: Error) => void;
 }
 
@@ -86,16 +83,15 @@ class FileFeed implements PriceFeed {
       }
     }
     this.clock.runTo(Number.POSITIVE_INFINITY);
-    this.options.log.info('the price file has ended; time goes on');
+    this.options.log.info('the price file has ended; the clock keeps running');
   }
 
   /** Waits until the clock shows the tick's time; true if it had to wait. */
   private async waitFor(tick: Tick): Promise<boolean> {
     let waited = false;
     while (this.clock.nowMs() < tick.observedAtMs) {
-      await sleep(this.clock.delayUntilMs(tick.observedAtMs), undefined, {
-        signal: this.aborter.signal,
-      });
+      const delayMs = this.clock.delayUntilMs(tick.observedAtMs);
+      await sleep(delayMs, undefined, { signal: this.aborter.signal });
       waited = true;
     }
     return waited;

@@ -1,6 +1,5 @@
 /**
- * A price feed: an external source of asset prices. It passes each price to a sink, which submits
- * an `observePrice` command. A feed identifies assets by symbol and does not depend on the engine.
+ * A price feed: an external source of asset prices, which it passes to a sink.
  *
  * Always holds: prices are positive integers within the engine's limits, and `observedAtMs` is
  * never later than the exchange's clock and never decreases for one asset.
@@ -19,10 +18,7 @@ export interface PriceFeed {
 
 const DECIMAL = /^\d{1,12}(\.\d{1,12})?$/;
 
-/**
- * "20375.76" → 20,375,760,000 micros, exactly; null: not a positive price with at most 6 decimal
- * places.
- */
+/** "20375.76" → 20,375,760,000 micros; null: not a positive price of at most 6 decimal places. */
 export function parsePriceMicros(text: string): number | null {
   if (!DECIMAL.test(text)) return null;
   const micros = new Big(text).times(MICROS_PER_DOLLAR);

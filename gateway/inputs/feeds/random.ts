@@ -1,7 +1,6 @@
 /**
- * Random numbers for the simulated feed: sfc32 (Chris Doty-Humphrey's "small fast counter", 32 bit,
- * from PractRand), and Marsaglia's polar method for normal ones. The same seed gives the same
- * numbers.
+ * Random numbers for the simulated feed: sfc32 (Chris Doty-Humphrey's "small fast counter", from
+ * PractRand), and Marsaglia's polar method. The same seed gives the same numbers.
  */
 
 /** Uniform numbers on [0, 1), in steps of 2^-32. The seed is any text. */

@@ -1,7 +1,6 @@
 /**
- * Simulated prices: a geometric random walk per asset, for running the exchange offline. The same
- * seed and clock give the same prices. Floats are safe here: each price is rounded to a cent on
- * delivery.
+ * Simulated prices: a geometric random walk per asset. The same seed and clock give the same
+ * prices. Floats are safe here: each price is rounded to a cent on delivery.
  */
 import type { Clock } from '../../time/clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
@@ -22,7 +21,7 @@ export const SIMULATED_ASSETS: readonly SimulatedAsset[] = [
   { symbol: 'SOL', startPriceMicros: 190_000_000, annualVolatility: 0.6 },
 ];
 
-export interface SimulatedFeedOptions {
+interface SimulatedFeedOptions {
   assets: readonly SimulatedAsset[];
   clock: Clock;
   /** Any text. It must differ at each restart, or the prices repeat their moves. */

@@ -1,8 +1,7 @@
 /**
- * A price file: CSV with the header `observedAtMs,asset,price`, one price per line, oldest first,
- * prices in dollars with at most 6 decimal places. It is read as a stream, so it may have any size.
- *
- * An invalid line ends the reading with a `TickFileError` that names it. No line is skipped.
+ * A price file: CSV with the header `observedAtMs,asset,price`, oldest price first, in dollars with
+ * at most 6 decimal places. It is read as a stream, so it may have any size. An invalid line ends
+ * the reading with a `TickFileError` that names it.
  */
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
@@ -62,9 +61,8 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
 }
 
 /**
- * Validates the whole file, so that an error in its last line stops the start, not the exchange
- * hours later.
- * @throws what `readTicks` throws, and TickFileError if the file has no prices
+ * Validates the whole file, so that an error in its last line prevents the start.
+ * @throws like `readTicks`, and TickFileError if the file has no prices
  */
 export async function checkTickFile(
   path: string,

@@ -47,27 +47,19 @@ export const positions: RouteExample = {
   },
 };
 
-export const referral: RouteExample = {
-  response: {
-    userId: 'u2',
-    code: 'Q000002',
-    referredUsers: 0,
-    earned: 0,
-    pending: 0,
-    referredBy: 'u1',
-    sequence: 16,
-  },
+const REFERRAL = {
+  userId: 'u2',
+  code: 'Q000002',
+  referredUsers: 0,
+  earned: 0,
+  pending: 0,
+  referredBy: 'u1',
+  sequence: 16,
 };
+
+export const referral: RouteExample = { response: REFERRAL };
 
 export const referralCode: RouteExample = {
   request: { code: 'ADA-2025' },
-  response: {
-    userId: 'u2',
-    code: 'ADA-2025',
-    referredUsers: 0,
-    earned: 0,
-    pending: 0,
-    referredBy: 'u1',
-    sequence: 17,
-  },
+  response: { ...REFERRAL, code: 'ADA-2025', sequence: 17 },
 };

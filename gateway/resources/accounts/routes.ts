@@ -1,13 +1,11 @@
 /** Accounts: profile, balance, positions, referral. */
-
-import { idNumber } from '../../../engine/interface/notation.js';
-import type { AccountView } from '../../../engine/interface/views.js';
 import { errorAnswer } from '../../http/errors.js';
 import { type ReceiptWriter, resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { NoQuery, PagedQuery } from '../../json/fields.js';
+import { PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
+import { findAccount } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { pageOf } from '../paging.js';
 import * as examples from './examples.js';
@@ -42,12 +40,11 @@ export const userRoutes: Route[] = [
     access: 'public',
     summary: 'The profile of a user',
     userParameter: 'id',
-    query: NoQuery,
     responses: { 200: Profile },
     errors: ['user_not_found', 'unavailable'],
     example: examples.profile,
     handle(call) {
-      const account = findAccount(call);
+      const account = findAccount(call, 'id');
       if (account === null) return;
       const { userId } = account;
       const request = { kind: 'rank', userId, metric: 'profit', period: 'all' } as const;
@@ -66,16 +63,12 @@ export const userRoutes: Route[] = [
     access: 'session',
     summary: 'Your balance',
     userParameter: 'id',
-    query: NoQuery,
     responses: { 200: Balance },
     example: examples.balance,
     handle(call) {
-      const account = call.engine.account(call.userId)!;
-      const userId = `u${call.userId}`;
-      call.answer(
-        200,
-        balanceText({ userId, ...balanceFieldsOf(account), sequence: call.engine.sequence }),
-      );
+      const { sequence } = call.engine;
+      const balance = balanceFieldsOf(call.engine.account(call.userId)!);
+      call.answer(200, balanceText({ userId: `u${call.userId}`, ...balance, sequence }));
     },
   }),
 
@@ -90,7 +83,7 @@ export const userRoutes: Route[] = [
     errors: ['user_not_found'],
     example: examples.positions,
     handle(call) {
-      const account = findAccount(call);
+      const account = findAccount(call, 'id');
       if (account === null) return;
       const { engine } = call;
       const page = pageOf(call, positionsOf(call, account.userId), {
@@ -111,12 +104,11 @@ export const userRoutes: Route[] = [
     access: 'public',
     summary: 'The referral data of a user; earnings are shown only to that user',
     userParameter: 'id',
-    query: NoQuery,
     responses: { 200: Referral },
     errors: ['user_not_found'],
     example: examples.referral,
     handle(call) {
-      const account = findAccount(call);
+      const account = findAccount(call, 'id');
       if (account === null) return;
       const { engine } = call;
       const referral = engine.referral(account.userId)!;
@@ -132,7 +124,6 @@ export const userRoutes: Route[] = [
     access: 'session',
     summary: 'Change your referral code; the old code still refers to you',
     userParameter: 'id',
-    query: NoQuery,
     body: ReferralCodeBody,
     idempotent: true,
     responses: { 200: OwnReferral },
@@ -143,22 +134,13 @@ export const userRoutes: Route[] = [
       const code = call.body.code.toUpperCase();
       const receipt: ReceiptWriter = (_assets, result, at) => {
         const fields = resultFields('setReferralCode', result, at);
-        return ownReferralText({
-          ...ownReferralOf({ ...fields, code }),
-          sequence: fields.sequence,
-        });
+        const { sequence } = fields;
+        return ownReferralText({ ...ownReferralOf({ ...fields, code }), sequence });
       };
       call.execute({ kind: 'setReferralCode', userId, idempotencyKey, code }, 200, receipt);
     },
   }),
 ];
-
-/** The account that the path names; null if there is none, and the client has been told. */
-function findAccount(call: RequestContext<unknown, unknown>): AccountView | null {
-  const account = call.engine.account(idNumber('u', call.parameter('id')));
-  if (account === null) call.answerError(errorAnswer('user_not_found'));
-  return account;
-}
 
 /** Orders positions by market, UP before DOWN. */
 function placeOf(position: OpenPosition): number {

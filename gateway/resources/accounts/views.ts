@@ -14,12 +14,9 @@ import { balanceFields } from '../../json/response-fields.js';
 import { serializer, type Writable } from '../../json/serializer.js';
 import { type OwnReferral, Position, type Profile } from './schemas.js';
 
-export function balanceFieldsOf({ availableMicros, heldMicros }: AccountView): {
-  currency: 'USD';
-  available: Decimal;
-  held: Decimal;
-  total: Decimal;
-} {
+type BalanceFields = { currency: 'USD' } & Record<'available' | 'held' | 'total', Decimal>;
+
+export function balanceFieldsOf({ availableMicros, heldMicros }: AccountView): BalanceFields {
   return {
     currency: 'USD',
     available: micros(availableMicros),
@@ -45,20 +42,16 @@ export interface OpenPosition {
 }
 
 /**
- * The outcomes that the user holds shares of in one market. The losing outcome of a resolved market
- * is not a position: it is worth nothing and there is nothing to claim.
+ * The outcomes that the user holds shares of in one market, without the losing outcome of a
+ * resolved market: it is worth nothing and there is nothing to claim.
  */
 export function openPositions(position: PositionView, market: MarketView): OpenPosition[] {
   const { marketId, upLots, downLots, upCostMicros, downCostMicros } = position;
-  const up = { marketId, outcome: Outcome.UP, lots: upLots, costMicros: upCostMicros, market };
-  const down = {
-    marketId,
-    outcome: Outcome.DOWN,
-    lots: downLots,
-    costMicros: downCostMicros,
-    market,
-  };
-  return [up, down].filter(({ outcome, lots }) => lots > 0 && priceHalfTicks(market, outcome) > 0);
+  const up = { outcome: Outcome.UP, lots: upLots, costMicros: upCostMicros };
+  const down = { outcome: Outcome.DOWN, lots: downLots, costMicros: downCostMicros };
+  return [up, down]
+    .map((side) => ({ ...side, marketId, market }))
+    .filter(({ outcome, lots }) => lots > 0 && priceHalfTicks(market, outcome) > 0);
 }
 
 /** What a share is worth now, in half ticks: its price, or after the resolution its payout. */
@@ -110,13 +103,16 @@ export function positionText(assets: Assets, position: OpenPosition): string {
 export function profileOf(
   account: AccountView,
 ): Omit<Writable<typeof Profile>, 'rank' | 'sequence'> {
+  const { userId, username, createdAtMs, tradeCount } = account;
+  const volume = micros(account.volumeMicros);
+  const realizedProfit = micros(account.realizedProfitMicros);
   return {
-    userId: `u${account.userId}`,
-    username: account.username,
-    createdAtMs: account.createdAtMs,
-    volume: micros(account.volumeMicros),
-    realizedProfit: micros(account.realizedProfitMicros),
-    trades: account.tradeCount,
+    userId: `u${userId}`,
+    username,
+    createdAtMs,
+    volume,
+    realizedProfit,
+    trades: tradeCount,
   };
 }
 

@@ -1,15 +1,14 @@
-/** Reading the history, and checking the asset that a query names. */
+/** Reads the history for a request. */
 import type {
   HistoryAnswers,
   HistoryKind,
   RequestOf,
 } from '../../../persistence/history/requests.js';
-import { invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 
 /**
- * Reads the history and passes the answer to `respond`. An answer is consistent at its sequence,
- * which is not before the sequence that was durable when the request came.
+ * Reads the history. An answer is consistent at its sequence, which is not before the sequence that
+ * was durable when the request came.
  */
 export function readHistory<Kind extends HistoryKind>(
   call: RequestContext<unknown, unknown>,
@@ -34,15 +33,4 @@ export function readHistory<Kind extends HistoryKind>(
       gateway.fail(error);
     }
   });
-}
-
-/** Whether the asset is listed. If not, the client has been told. */
-export function isListed(call: RequestContext<unknown, unknown>, symbol: string): boolean {
-  const { engine } = call;
-  if (engine.findAsset(symbol) >= 0) return true;
-  const symbols = Array.from({ length: engine.assetCount }, (_, asset) =>
-    engine.assetSymbol(asset),
-  );
-  call.refuse(invalidRequest({ asset: `is not listed; the assets are ${symbols.join(', ')}` }));
-  return false;
 }

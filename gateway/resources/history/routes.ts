@@ -1,12 +1,14 @@
 /**
- * The follower's history: past markets with their price history, trades, points, the leaderboard. A
- * read waits until the history has everything that was durable when the request came, so an
- * acknowledged trade is in it. If the history is behind for longer, the response is `unavailable`,
- * never an old list.
+ * The follower's history: past markets, trades, points, the leaderboard. A read waits until the
+ * history has everything that was durable when the request came, so an acknowledged trade is in it.
+ * If that takes too long, the response is `unavailable`, never an old list.
  */
-
-import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
-import { PAGE_END_BYTES } from '../../../persistence/history/requests.js';
+import { marketIdNumber } from '../../../engine/interface/notation.js';
+import {
+  type HistoryAnswers,
+  PAGE_END_BYTES,
+  type RequestOf,
+} from '../../../persistence/history/requests.js';
 import type { LeaderboardCursor } from '../../../persistence/leaderboard/leaderboard.js';
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
@@ -14,9 +16,10 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
+import { findAccount, isListed } from '../find.js';
 import { cursorOf, type PageRequest, refuseCursor, startOf } from '../paging.js';
 import * as examples from './examples.js';
-import { isListed, readHistory } from './read.js';
+import { readHistory } from './read.js';
 import {
   Leaderboard,
   LeaderboardQuery,
@@ -53,8 +56,8 @@ export const historyRoutes: Route[] = [
       const { limit } = query;
       if (!call.allowsMore(limit - 1)) return;
       readHistory(call, { kind: 'pastMarketTexts', asset, limit, cursor }, (page, sequence) => {
-        const end = pageEnd(nextCursorOf(list, page.nextCursor), sequence);
-        call.answerAt(sequence, 200, withPageEnd(page.bytes, end));
+        const nextCursor = nextCursorOf(list, page.nextCursor);
+        call.answerAt(sequence, 200, withPageEnd(page.bytes, { nextCursor, sequence }));
       });
     },
   }),
@@ -70,19 +73,9 @@ export const historyRoutes: Route[] = [
     example: examples.marketTrades,
     handle(call) {
       const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
-      const list = `tape/${marketId}`;
-      const cursor = startOf(call, list);
-      if (cursor === undefined) return;
-      const { limit } = call.query;
-      readHistory(call, { kind: 'marketTrades', marketId, limit, cursor }, (page, sequence) => {
-        if (page === null) {
-          call.answerError(errorAnswer('market_not_found'));
-          return;
-        }
-        const trades = page.entries.map(marketTradeOf);
-        const nextCursor = nextCursorOf(list, page.nextCursor);
-        call.answerAt(sequence, 200, marketTradesText({ trades, nextCursor, sequence }));
-      });
+      answerPage(call, `tape/${marketId}`, { kind: 'marketTrades', marketId }, (page, end) =>
+        marketTradesText({ trades: page.entries.map(marketTradeOf), ...end }),
+      );
     },
   }),
 
@@ -97,20 +90,11 @@ export const historyRoutes: Route[] = [
     errors: ['user_not_found', 'unavailable'],
     example: examples.userTrades,
     handle(call) {
-      const { engine } = call;
-      const userId = idNumber('u', call.parameter('id'));
-      if (engine.account(userId) === null) {
-        call.answerError(errorAnswer('user_not_found'));
-        return;
-      }
-      const list = `trades/u${userId}`;
-      const cursor = startOf(call, list);
-      if (cursor === undefined) return;
-      const { limit } = call.query;
-      readHistory(call, { kind: 'userTrades', userId, limit, cursor }, (page, sequence) => {
-        const trades = page.entries.map((trade) => userTradeOf(engine, trade));
-        const nextCursor = nextCursorOf(list, page.nextCursor);
-        call.answerAt(sequence, 200, userTradesText({ trades, nextCursor, sequence }));
+      const userId = findAccount(call, 'id')?.userId;
+      if (userId === undefined) return;
+      answerPage(call, `trades/u${userId}`, { kind: 'userTrades', userId }, (page, end) => {
+        const trades = page.entries.map((trade) => userTradeOf(call.engine, trade));
+        return userTradesText({ trades, ...end });
       });
     },
   }),
@@ -126,21 +110,15 @@ export const historyRoutes: Route[] = [
     errors: ['unavailable'],
     example: examples.points,
     handle(call) {
-      const { engine, userId } = call;
-      const list = `points/u${userId}`;
-      const cursor = startOf(call, list);
-      if (cursor === undefined) return;
-      const { limit } = call.query;
-      readHistory(call, { kind: 'pointsCredits', userId, limit, cursor }, (page, sequence) => {
-        const text = pointsText({
+      const { userId } = call;
+      answerPage(call, `points/u${userId}`, { kind: 'pointsCredits', userId }, (page, end) =>
+        pointsText({
           userId: `u${userId}`,
           balance: micros(page.microPoints),
-          history: page.entries.map((credit) => pointsCreditOf(engine, credit)),
-          nextCursor: nextCursorOf(list, page.nextCursor),
-          sequence,
-        });
-        call.answerAt(sequence, 200, text);
-      });
+          history: page.entries.map((credit) => pointsCreditOf(call.engine, credit)),
+          ...end,
+        }),
+      );
     },
   }),
 
@@ -158,23 +136,43 @@ export const historyRoutes: Route[] = [
       const list = `leaderboard/${metric}/${period}`;
       const cursor = leaderboardStart(call, list);
       if (cursor === undefined) return;
-      readHistory(
-        call,
-        { kind: 'leaderboard', metric, period, limit, cursor },
-        (page, sequence) => {
-          const { atMs, nextCursor: next } = page;
-          const entries = page.entries.map(leaderboardEntryOf);
-          const nextCursor = next === null ? null : leaderboardCursor(list, next);
-          call.answerAt(
-            sequence,
-            200,
-            leaderboardText({ metric, period, entries, nextCursor, atMs, sequence }),
-          );
-        },
-      );
+      const request = { kind: 'leaderboard', metric, period, limit, cursor } as const;
+      readHistory(call, request, (page, sequence) => {
+        const entries = page.entries.map(leaderboardEntryOf);
+        const nextCursor =
+          page.nextCursor === null ? null : leaderboardCursor(list, page.nextCursor);
+        const fields = { metric, period, entries, nextCursor, atMs: page.atMs, sequence };
+        call.answerAt(sequence, 200, leaderboardText(fields));
+      });
     },
   }),
 ];
+
+/** Answers with a page of a list. `textOf` writes it with `end`, its last fields. */
+function answerPage<Kind extends 'marketTrades' | 'userTrades' | 'pointsCredits'>(
+  call: RequestContext<unknown, PageRequest>,
+  list: string,
+  request: { kind: Kind } & Omit<RequestOf<Kind>, 'kind' | keyof PageRequest>,
+  textOf: (page: NonNullable<HistoryAnswers[Kind]>, end: PageEnd) => string,
+): void {
+  const cursor = startOf(call, list);
+  if (cursor === undefined) return;
+  const { limit } = call.query;
+  const wanted = { ...request, limit, cursor } as unknown as RequestOf<Kind>;
+  readHistory(call, wanted, (page, sequence) => {
+    if (page === null) {
+      call.answerError(errorAnswer('market_not_found'));
+      return;
+    }
+    const nextCursor = nextCursorOf(list, page.nextCursor);
+    call.answerAt(sequence, 200, textOf(page, { nextCursor, sequence }));
+  });
+}
+
+interface PageEnd {
+  nextCursor: string | null;
+  sequence: number;
+}
 
 function leaderboardStart(
   call: RequestContext<unknown, PageRequest>,
@@ -189,7 +187,7 @@ function leaderboardStart(
     /^\d{1,9}$/.test(userId ?? '') && /^-?\d{1,16}$/.test(value ?? '') && rest.length === 0;
   if (name !== list || !isWhole) return refuseCursor(call);
   const position = { userId: Number(userId), value: Number(value) };
-  // Only in the form that was given out: decoding base64url skips invalid characters.
+  // The decoder ignores invalid characters, so the cursor must also encode back to itself.
   return leaderboardCursor(list, position) === cursor ? position : refuseCursor(call);
 }
 
@@ -201,13 +199,9 @@ function nextCursorOf(list: string, position: number | null): string | null {
   return position === null ? null : cursorOf(list, position);
 }
 
-/** The end of a page of markets, from the comma to the closing brace. */
-function pageEnd(nextCursor: string | null, sequence: number): string {
-  return `,"nextCursor":${JSON.stringify(nextCursor)},"sequence":${sequence}}`;
-}
-
-/** The bytes with `end` written into the space reserved for it. */
-function withPageEnd(bytes: Uint8Array, end: string): Uint8Array {
+/** The bytes with the end of the page written into the space reserved for it. */
+function withPageEnd(bytes: Uint8Array, { nextCursor, sequence }: PageEnd): Uint8Array {
+  const end = `,"nextCursor":${JSON.stringify(nextCursor)},"sequence":${sequence}}`;
   const at = bytes.length - PAGE_END_BYTES;
   if (end.length > PAGE_END_BYTES)
     throw new Error(`the end of a page has ${end.length} characters`);

@@ -24,12 +24,7 @@ export const MARKET = {
 
 export const markets: RouteExample = {
   response: {
-    markets: [
-      {
-        ...MARKET,
-        sequence: 16,
-      },
-    ],
+    markets: [{ ...MARKET, sequence: 16 }],
     nextCursor: null,
     sequence: 16,
   },
@@ -37,12 +32,7 @@ export const markets: RouteExample = {
 
 export const activeMarkets: RouteExample = {
   response: {
-    markets: [
-      {
-        ...MARKET,
-        sequence: 16,
-      },
-    ],
+    markets: [{ ...MARKET, sequence: 16 }],
     serverTimeMs: 1763700300000,
     sequence: 16,
   },

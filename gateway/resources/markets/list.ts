@@ -1,13 +1,12 @@
 /**
- * The list of all markets, past ones included: the engine's markets merged with those of the
- * history, which the engine has forgotten.
+ * The list of all markets: the engine's, merged with those of the history, which the engine has
+ * forgotten.
  *
- * Always holds: each market is listed exactly once, even if the engine forgets it while a client is
- * paging: both sources have one order, by window and asset, and a cursor is a place in that order.
- * If both have a market, the engine's is used, because it is newer. The engine keeps a market for
- * at least a day after its end, so the newest pages need no history.
+ * Always holds: each market is listed exactly once, even if the engine forgets it meanwhile: both
+ * sources have one order, by window and asset, and a cursor is a place in that order. The engine's
+ * market is newer, so it is used if both have it. The engine keeps a market for at least a day
+ * after its end, so the newest pages need no history.
  */
-
 import { type MarketStatusName, statusName } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import type { MarketView } from '../../../engine/interface/views.js';
@@ -18,11 +17,13 @@ import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest } from '../paging.js';
 import { marketText } from './views.js';
 
-export interface MarketsWanted extends PageRequest {
+interface MarketsWanted extends PageRequest {
   status?: MarketStatusName | undefined;
   /** As listed. */
   asset?: string | undefined;
 }
+
+type Call = RequestContext<unknown, MarketsWanted>;
 
 interface MarketsPage {
   markets: MarketView[];
@@ -30,13 +31,8 @@ interface MarketsPage {
   nextAfter: number | null;
 }
 
-/**
- * Responds with a page of markets. `after`: the market before the page; null for the first page.
- */
-export function answerMarkets(
-  call: RequestContext<unknown, MarketsWanted>,
-  after: number | null,
-): void {
+/** Responds with a page of markets. `after`: the market before it; null for the first page. */
+export function answerMarkets(call: Call, after: number | null): void {
   const { engine, gateway, query } = call;
   const known = knownMarkets(call, after);
   if (gateway.history === null || isAllKnown(call, known)) {
@@ -52,10 +48,7 @@ export function answerMarkets(
 }
 
 /** The requested markets of the engine, newest window first. */
-function knownMarkets(
-  { engine, query }: RequestContext<unknown, MarketsWanted>,
-  after: number | null,
-): MarketView[] {
+function knownMarkets({ engine, query }: Call, after: number | null): MarketView[] {
   const markets: MarketView[] = [];
   for (const marketId of engine.marketIds().reverse()) {
     if (after !== null && marketId >= after) continue;
@@ -69,22 +62,16 @@ function knownMarkets(
 }
 
 /** Whether the engine has every market of the page. It forgets only resolved markets. */
-function isAllKnown(
-  { engine, query }: RequestContext<unknown, MarketsWanted>,
-  known: readonly MarketView[],
-): boolean {
+function isAllKnown({ engine, query }: Call, known: readonly MarketView[]): boolean {
   if (query.status === 'active' || query.status === 'ended') return true;
   const last = known[query.limit - 1];
   const isFollowed = known.length > query.limit;
   return isFollowed && last !== undefined && last.endsAtMs > engine.nowMs - PAYOUT_DELAY_MS;
 }
 
-/**
- * `known` and the page's markets that the engine has forgotten, newest first, down to the end of
- * the page.
- */
+/** `known` and the page's markets that the engine has forgotten, down to the page's end. */
 function merged(
-  { engine }: RequestContext<unknown, MarketsWanted>,
+  { engine }: Call,
   known: readonly MarketView[],
   page: Page<MarketRecord>,
 ): MarketView[] {
@@ -107,10 +94,7 @@ function cutPage(
   return { markets: markets.slice(0, limit), nextAfter: markets[limit - 1]!.marketId };
 }
 
-function pageText(
-  { engine, query }: RequestContext<unknown, MarketsWanted>,
-  { markets, nextAfter }: MarketsPage,
-): string {
+function pageText({ engine, query }: Call, { markets, nextAfter }: MarketsPage): string {
   const { sequence } = engine;
   const texts = markets.map((market) => marketText(engine, market, sequence));
   const next = nextAfter === null ? 'null' : `"${cursorOf(listName(query), nextAfter)}"`;

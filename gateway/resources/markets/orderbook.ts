@@ -1,6 +1,6 @@
 /**
  * An order book as JSON, written by hand as bytes, because a book is long and read often. The
- * engine keeps one book, in prices of UP: a bid for UP at p is an offer of DOWN at 1 - p, and vice
+ * engine has one book, in prices of UP: a bid for UP at p is an offer of DOWN at 1 - p, and vice
  * versa.
  */
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
@@ -20,33 +20,19 @@ const COMMA = 44;
 const BRACE = 125;
 const out = new AsciiWriter();
 
-export function orderbookBytes(
-  assets: Assets,
-  marketId: number,
-  depth: DepthView,
-  sequence: number,
-): Uint8Array {
-  write(assets, marketId, depth, sequence);
+export function orderbookBytes(...book: Parameters<typeof write>): Uint8Array {
+  write(...book);
   return out.toBytes();
 }
 
 /** The same as text. */
-export function orderbookText(
-  assets: Assets,
-  marketId: number,
-  depth: DepthView,
-  sequence: number,
-): string {
-  write(assets, marketId, depth, sequence);
+export function orderbookText(...book: Parameters<typeof write>): string {
+  write(...book);
   return out.toText();
 }
 
-function write(
-  assets: Assets,
-  marketId: number,
-  { bids, asks }: DepthView,
-  sequence: number,
-): void {
+function write(assets: Assets, marketId: number, depth: DepthView, sequence: number): void {
+  const { bids, asks } = depth;
   out.clear();
   out.text(`{"marketId":"${marketIdText(assets, marketId)}","sequence":${sequence}`);
   out.put(UP_BIDS);

@@ -10,8 +10,8 @@ import type { MarketView } from '../../../engine/interface/views.js';
 import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { NoQuery } from '../../json/fields.js';
-import { isListed, readHistory } from '../history/read.js';
+import { isListed } from '../find.js';
+import { readHistory } from '../history/read.js';
 import { startOf } from '../paging.js';
 import * as examples from './examples.js';
 import { answerMarkets, listName } from './list.js';
@@ -60,13 +60,9 @@ export const marketRoutes: Route[] = [
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
       const texts: string[] = [];
       for (let asset = 0; asset < engine.assetCount; asset++) {
+        if (query.asset !== undefined && engine.assetSymbol(asset) !== query.asset) continue;
         const market = engine.market(engine.activeMarket(asset));
-        if (
-          market === null ||
-          (query.asset !== undefined && engine.assetSymbol(asset) !== query.asset)
-        )
-          continue;
-        texts.push(marketText(engine, market, engine.sequence));
+        if (market !== null) texts.push(marketText(engine, market, engine.sequence));
       }
       const serverTimeMs = gateway.clock.nowMs();
       call.answer(
@@ -81,7 +77,6 @@ export const marketRoutes: Route[] = [
     path: '/markets/:id',
     access: 'public',
     summary: 'One market, active or past, with its price history',
-    query: NoQuery,
     responses: { 200: MarketWithHistory },
     errors: ['market_not_found', 'unavailable'],
     example: examples.market,
@@ -131,22 +126,16 @@ export const marketRoutes: Route[] = [
       }
       const { side, outcome, amount = 0, shares = MAX_ORDER_LOTS, price } = call.query;
       const worstTicks = side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
-      const quote = call.engine.quote({
-        marketId: market.marketId,
-        side,
-        outcome,
-        budgetMicros: amount,
-        sizeLots: shares,
-        priceTicks: price ?? worstTicks,
-        userId: call.userId,
-      })!;
       const order = { marketId: market.marketId, side, outcome };
-      call.answer(200, quoteText(call.engine, order, quote, call.engine.sequence));
+      const { engine, userId } = call;
+      const limits = { budgetMicros: amount, sizeLots: shares, priceTicks: price ?? worstTicks };
+      const quote = engine.quote({ ...order, ...limits, userId })!;
+      call.answer(200, quoteText(engine, order, quote, engine.sequence));
     },
   }),
 ];
 
-/** The market; null if there is none, and the client has been told. */
+/** The market; null: there is none, and the request has been refused. */
 function findMarket(call: RequestContext<unknown, unknown>, id: string): MarketView | null {
   const marketId = marketIdNumber(call.engine, id);
   const market = marketId === 0 ? null : call.engine.market(marketId);

@@ -97,9 +97,7 @@ const marketFields = {
   lotSize: z.literal(0.001),
 };
 export const Market = responseSchema('Market', z.strictObject({ ...marketFields, sequence }));
-/**
- * The price of each outcome and of the asset, every 5 s and at both ends of the market's window.
- */
+/** Prices of the outcomes and of the asset, every 5 s and at both ends of the market's window. */
 const PricePoint = z.strictObject({
   atMs: timeMs,
   UP: price,

@@ -7,20 +7,17 @@ import { averagePriceMicros, lots, micros, microsOrNull, ticks } from '../../jso
 import { serializer } from '../../json/serializer.js';
 import { BuyQuote, SellQuote } from './schemas.js';
 
-export interface MarketReads extends Assets {
+interface MarketReads extends Assets {
   assetPriceMicros(asset: number): number | null;
 }
 
 /** A market of the engine, as of `sequence`, at which the engine is. */
 export function marketText(reads: MarketReads, market: MarketView, sequence: number): string {
-  return writeMarket(
-    marketParts(reads, market, null),
-    reads.assetPriceMicros(market.asset),
-    sequence,
-  );
+  const priceMicros = reads.assetPriceMicros(market.asset);
+  return writeMarket(marketParts(reads, market, null), priceMicros, sequence);
 }
 
-export interface QuotedOrder {
+interface QuotedOrder {
   marketId: number;
   side: Side;
   outcome: number;

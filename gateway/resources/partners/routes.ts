@@ -14,6 +14,7 @@ import { micros } from '../../json/decimal.js';
 import { PartnerQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import { balanceFieldsOf } from '../accounts/views.js';
+import { findAccount } from '../find.js';
 import * as examples from './examples.js';
 import { PartnerUser, TransferBody, TransferReceipt } from './schemas.js';
 
@@ -64,27 +65,19 @@ export const partnerRoutes: Route[] = [
     example: examples.user,
     handle(call) {
       const { engine } = call;
-      const account = engine.account(idNumber('u', call.parameter('id')));
-      if (account === null) {
-        call.answerError(errorAnswer('user_not_found'));
-        return;
-      }
+      const account = findAccount(call, 'id');
+      if (account === null) return;
+      const { username, createdAtMs } = account;
+      const userId = `u${account.userId}`;
       const isOwn = account.partner === call.partner;
-      call.answer(
-        200,
-        partnerUserText({
-          userId: `u${account.userId}`,
-          username: account.username,
-          createdAtMs: account.createdAtMs,
-          ...(isOwn ? balanceFieldsOf(account) : UNKNOWN_BALANCE),
-          sequence: engine.sequence,
-        }),
-      );
+      const balance = isOwn ? balanceFieldsOf(account) : UNKNOWN_BALANCE;
+      const { sequence } = engine;
+      call.answer(200, partnerUserText({ userId, username, createdAtMs, ...balance, sequence }));
     },
   }),
 ];
 
-/** Of a user whom another partner, or nobody, registered. */
+/** The balance of a user that this partner did not register. */
 const UNKNOWN_BALANCE = { currency: 'USD', available: null, held: null, total: null } as const;
 
 function transfer(

@@ -29,10 +29,7 @@ export const password: RouteExample = {
     currentPassword: 'correct horse battery staple',
     newPassword: 'a better password than that',
   },
-  response: {
-    token: TOKEN,
-    sequence: 6,
-  },
+  response: { token: TOKEN, sequence: 6 },
 };
 
 export const session: RouteExample = { response: { userId: 'u2', username: 'ada', sequence: 5 } };

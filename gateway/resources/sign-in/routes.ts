@@ -1,8 +1,6 @@
 /**
- * Accounts and sessions: register, sign in and out, change the password.
- *
- * A token leaves the process only when its registration or password change is durable: it is part
- * of a response, and every response waits for its sequence.
+ * Accounts and sessions: register, sign in and out, change the password. A token leaves the process
+ * only when its registration or password change is durable, because every response waits for that.
  */
 import { Code } from '../../../engine/interface/codes.js';
 import { ResultHead } from '../../../engine/interface/results.js';
@@ -12,7 +10,7 @@ import { errorAnswer } from '../../http/errors.js';
 import { resultFields } from '../../http/receipt.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { EmptyBody, NoQuery } from '../../json/fields.js';
+import { EmptyBody } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import * as examples from './examples.js';
 import {
@@ -37,7 +35,6 @@ export const signInRoutes: Route[] = [
     summary:
       'Create an account and sign in; with a partner’s key, the account permanently belongs to that partner',
     quota: 'signIns',
-    query: NoQuery,
     body: RegisterBody,
     responses: { 201: SignedIn },
     errors: ['username_taken', 'limit_reached'],
@@ -53,21 +50,14 @@ export const signInRoutes: Route[] = [
       const credential = await hashOrRefuse(call, password);
       if (credential === null) return;
       const grantMicros = gateway.config.startingBalanceMicros;
-      const result = call.submit({
-        kind: 'register',
-        username,
-        credential,
-        referralCode,
-        grantMicros,
-        partner,
-      });
+      const fields = { username, credential, referralCode, grantMicros, partner };
+      const result = call.submit({ kind: 'register', ...fields });
       if (result === null) return;
       if (result.values[ResultHead.code] !== Code.ok) {
         call.answerRejected(result);
         return;
       }
-      const { userId } = resultFields('register', result);
-      await answerSignedIn(call, userId, 201);
+      await answerSignedIn(call, resultFields('register', result).userId, 201);
     },
   }),
 
@@ -77,7 +67,6 @@ export const signInRoutes: Route[] = [
     access: 'open',
     summary: 'Sign in',
     quota: 'signIns',
-    query: NoQuery,
     body: LoginBody,
     responses: { 200: SignedIn },
     errors: ['wrong_credentials'],
@@ -97,7 +86,6 @@ export const signInRoutes: Route[] = [
     access: 'open',
     summary: 'Clear the session cookie; the token itself stays valid until the password changes',
     quota: null,
-    query: NoQuery,
     body: EmptyBody,
     responses: { 204: null },
     setsCookie: true,
@@ -114,7 +102,6 @@ export const signInRoutes: Route[] = [
     access: 'session',
     summary: 'Change your password; all older tokens are revoked at once',
     quota: 'signIns',
-    query: NoQuery,
     body: PasswordBody,
     responses: { 200: NewToken },
     errors: ['wrong_credentials'],
@@ -146,7 +133,6 @@ export const signInRoutes: Route[] = [
     path: '/auth/session',
     access: 'session',
     summary: 'Who is signed in',
-    query: NoQuery,
     responses: { 200: SessionOwner },
     example: examples.session,
     handle(call) {
@@ -157,7 +143,7 @@ export const signInRoutes: Route[] = [
   }),
 ];
 
-/** null if the client has left, or has been told that the exchange is too busy. */
+/** null: the client has left, or the request has been refused because of too many others. */
 async function hashOrRefuse(
   call: RequestContext<unknown, unknown>,
   password: string,
@@ -169,8 +155,8 @@ async function hashOrRefuse(
 }
 
 /**
- * Whether the password is the user's. If not, the client has been told. A user who does not exist
- * (0) takes as long as a wrong password.
+ * Whether the password is the user's. If not, the request has been refused. For a user who does not
+ * exist (0), this takes as long as for a wrong password.
  */
 async function isPasswordOf(
   call: RequestContext<unknown, unknown>,
@@ -205,15 +191,9 @@ async function answerSignedIn(
   const { sequence } = engine;
   const { username } = engine.account(userId)!;
   const { code: referralCode } = engine.referral(userId)!;
-  const token = await gateway.sessions.issue(
-    userId,
-    engine.credentialVersion(userId),
-    engine.nowMs,
-  );
+  const version = engine.credentialVersion(userId);
+  const token = await gateway.sessions.issue(userId, version, engine.nowMs);
   call.addHeader('Set-Cookie', sessionCookie(token, call.isSecure));
-  call.answerAt(
-    sequence,
-    status,
-    signedInText({ userId: `u${userId}`, username, token, referralCode, sequence }),
-  );
+  const fields = { userId: `u${userId}`, username, token, referralCode, sequence };
+  call.answerAt(sequence, status, signedInText(fields));
 }

@@ -1,8 +1,6 @@
 /** For operators and load balancers: health, readiness, status, metrics. */
-
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { NoQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
 import * as examples from './examples.js';
@@ -19,7 +17,6 @@ export const operationRoutes: Route[] = [
     access: 'open',
     quota: null,
     summary: 'Alive',
-    query: NoQuery,
     responses: { 200: Health },
     example: examples.health,
     handle(call) {
@@ -33,17 +30,16 @@ export const operationRoutes: Route[] = [
     access: 'open',
     quota: null,
     summary: 'Ready for traffic, or 503',
-    query: NoQuery,
     responses: { 200: Ready },
     example: examples.ready,
     handle(call) {
       const { gateway } = call;
       const reason = gateway.notReady();
       const warning = gateway.warning();
-      if (reason !== null)
-        call.answerError(errorAnswer('unavailable', { executed: false, reason }));
-      else
-        call.answer(200, readyText({ status: 'ready', ...(warning === null ? {} : { warning }) }));
+      const unavailable = { executed: false, reason };
+      const ready = { status: 'ready', ...(warning === null ? {} : { warning }) } as const;
+      if (reason !== null) call.answerError(errorAnswer('unavailable', unavailable));
+      else call.answer(200, readyText(ready));
     },
   }),
 
@@ -52,21 +48,14 @@ export const operationRoutes: Route[] = [
     path: '/status',
     access: 'open',
     summary: 'Version, sequence and digest',
-    query: NoQuery,
     responses: { 200: Status },
     example: examples.status,
     handle(call) {
-      const { engine, gateway } = call;
-      call.answer(
-        200,
-        statusText({
-          version: gateway.version,
-          sequence: engine.sequence,
-          durableSequence: gateway.sequencer.durableSequence,
-          digest: engine.digest(),
-          startedAtMs: gateway.startedAtMs,
-        }),
-      );
+      const { sequence } = call.engine;
+      const { version, startedAtMs, sequencer } = call.gateway;
+      const { durableSequence } = sequencer;
+      const digest = call.engine.digest();
+      call.answer(200, statusText({ version, sequence, durableSequence, digest, startedAtMs }));
     },
   }),
 
@@ -76,15 +65,12 @@ export const operationRoutes: Route[] = [
     access: 'open',
     quota: null,
     summary: 'Metrics in the Prometheus text format',
-    query: NoQuery,
     produces: METRICS_TYPE,
     responses: { 200: MetricsText },
     example: examples.metrics,
     async handle(call) {
-      const { metrics } = call.gateway;
-      const text = await metrics.text();
-      if (call.isOver) return;
-      call.answer(200, text);
+      const text = await call.gateway.metrics.text();
+      if (!call.isOver) call.answer(200, text);
     },
   }),
 ];

@@ -1,6 +1,18 @@
 /** The examples of the vault. A test gets each of them from the exchange. */
 import type { RouteExample } from '../../http/route.js';
 
+const DEPOSIT = {
+  depositId: 'd1',
+  vaultId: 'flex',
+  userId: 'u2',
+  amount: 1000,
+  accruedYield: 0,
+  claimedYield: 0,
+  status: 'active',
+  stakedAtMs: 1763700300000,
+  earnsFromMs: 1763701200000,
+};
+
 export const vaults: RouteExample = {
   response: {
     vaults: [
@@ -22,32 +34,14 @@ export const vaults: RouteExample = {
 
 export const stake: RouteExample = {
   request: { amount: 1000 },
-  response: {
-    depositId: 'd1',
-    vaultId: 'flex',
-    userId: 'u2',
-    amount: 1000,
-    accruedYield: 0,
-    claimedYield: 0,
-    status: 'active',
-    stakedAtMs: 1763700300000,
-    earnsFromMs: 1763701200000,
-    balance: { available: 9200.25, held: 0 },
-    sequence: 9,
-  },
+  response: { ...DEPOSIT, balance: { available: 9200.25, held: 0 }, sequence: 9 },
 };
 
 export const unstake: RouteExample = {
   response: {
-    depositId: 'd1',
-    vaultId: 'flex',
-    userId: 'u2',
-    amount: 1000,
-    accruedYield: 0,
+    ...DEPOSIT,
     claimedYield: 0.051,
     status: 'closed',
-    stakedAtMs: 1763700300000,
-    earnsFromMs: 1763701200000,
     returned: 1000,
     yieldPaid: 0,
     balance: { available: 10219.6235, held: 0 },
@@ -57,15 +51,8 @@ export const unstake: RouteExample = {
 
 export const claimYield: RouteExample = {
   response: {
-    depositId: 'd1',
-    vaultId: 'flex',
-    userId: 'u2',
-    amount: 1000,
-    accruedYield: 0,
+    ...DEPOSIT,
     claimedYield: 0.051,
-    status: 'active',
-    stakedAtMs: 1763700300000,
-    earnsFromMs: 1763701200000,
     claimed: 0.051,
     balance: { available: 9219.6235, held: 0 },
     sequence: 51,
@@ -73,21 +60,5 @@ export const claimYield: RouteExample = {
 };
 
 export const deposits: RouteExample = {
-  response: {
-    deposits: [
-      {
-        depositId: 'd1',
-        vaultId: 'flex',
-        userId: 'u2',
-        amount: 1000,
-        accruedYield: 0,
-        claimedYield: 0,
-        status: 'active',
-        stakedAtMs: 1763700300000,
-        earnsFromMs: 1763701200000,
-      },
-    ],
-    nextCursor: null,
-    sequence: 17,
-  },
+  response: { deposits: [DEPOSIT], nextCursor: null, sequence: 17 },
 };

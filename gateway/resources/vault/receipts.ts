@@ -38,12 +38,8 @@ export function depositOf(fields: DepositFields): Unwritten<Deposit> {
 /** A new deposit has earned nothing. */
 export const stakeReceipt: ReceiptWriter = (_assets, result, at) => {
   const fields = resultFields('stake', result, at);
-  const deposit = depositOf({
-    ...fields,
-    accruedYieldMicros: 0,
-    claimedYieldMicros: 0,
-    closed: false,
-  });
+  const state = { accruedYieldMicros: 0, claimedYieldMicros: 0, closed: false };
+  const deposit = depositOf({ ...fields, ...state });
   return stakeText({ ...deposit, balance: balanceOf(fields), sequence: fields.sequence });
 };
 

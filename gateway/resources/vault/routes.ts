@@ -1,5 +1,4 @@
 /** The flex vault: staking, unstaking and claiming yield. */
-
 import type { Engine } from '../../../engine/engine.js';
 import { MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
@@ -9,8 +8,9 @@ import { errorAnswer } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { type Decimal, micros } from '../../json/decimal.js';
-import { EmptyBody, NoQuery, PagedQuery } from '../../json/fields.js';
+import { EmptyBody, PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
+import { findAccount } from '../find.js';
 import { pageOf } from '../paging.js';
 import * as examples from './examples.js';
 import { claimYieldReceipt, depositOf, stakeReceipt, unstakeReceipt } from './receipts.js';
@@ -32,7 +32,6 @@ export const vaultRoutes: Route[] = [
     path: '/vaults',
     access: 'public',
     summary: 'The vaults',
-    query: NoQuery,
     responses: { 200: Vaults },
     example: examples.vaults,
     handle(call) {
@@ -58,7 +57,6 @@ export const vaultRoutes: Route[] = [
     path: '/vaults/flex/stake',
     access: 'session',
     summary: 'Stake dollars in the flex vault',
-    query: NoQuery,
     body: StakeBody,
     idempotent: true,
     responses: { 201: StakeReceipt },
@@ -66,11 +64,8 @@ export const vaultRoutes: Route[] = [
     example: examples.stake,
     handle(call) {
       const { userId, idempotencyKey, body } = call;
-      call.execute(
-        { kind: 'stake', userId, idempotencyKey, amountMicros: body.amount },
-        201,
-        stakeReceipt,
-      );
+      const { amount: amountMicros } = body;
+      call.execute({ kind: 'stake', userId, idempotencyKey, amountMicros }, 201, stakeReceipt);
     },
   }),
 
@@ -79,7 +74,6 @@ export const vaultRoutes: Route[] = [
     path: '/vaults/deposits/:depositId/unstake',
     access: 'session',
     summary: 'Close a vault deposit; principal and yield return to the balance',
-    query: NoQuery,
     body: EmptyBody,
     idempotent: true,
     responses: { 200: UnstakeReceipt },
@@ -98,7 +92,6 @@ export const vaultRoutes: Route[] = [
     path: '/vaults/deposits/:depositId/claim',
     access: 'session',
     summary: 'Claim the yield that a vault deposit has accrued',
-    query: NoQuery,
     body: EmptyBody,
     idempotent: true,
     responses: { 200: ClaimYieldReceipt },
@@ -108,11 +101,8 @@ export const vaultRoutes: Route[] = [
       const { userId, idempotencyKey } = call;
       const depositId = depositIdOf(call);
       if (depositId === null) return;
-      call.execute(
-        { kind: 'claimYield', userId, idempotencyKey, depositId },
-        200,
-        claimYieldReceipt,
-      );
+      const command = { kind: 'claimYield', userId, idempotencyKey, depositId } as const;
+      call.execute(command, 200, claimYieldReceipt);
     },
   }),
 
@@ -128,11 +118,8 @@ export const vaultRoutes: Route[] = [
     example: examples.deposits,
     handle(call) {
       const { engine } = call;
-      const userId = idNumber('u', call.parameter('userId'));
-      if (engine.account(userId) === null) {
-        call.answerError(errorAnswer('user_not_found'));
-        return;
-      }
+      const userId = findAccount(call, 'userId')?.userId;
+      if (userId === undefined) return;
       const page = pageOf(call, engine.vaultDepositIds(userId), {
         list: `deposits/u${userId}`,
         positionOf: (depositId) => depositId,
@@ -150,10 +137,7 @@ export const vaultRoutes: Route[] = [
 const DAY_MS = PAYOUT_DELAY_MS;
 const DAYS_PER_YEAR = 365;
 
-/**
- * What a dollar that is staked now would earn in a year if every day were like the last 24 hours,
- * rounded down to 6 places; null when nothing is staked.
- */
+/** A dollar's yield in a year of days like the last, rounded down; null: nothing is staked. */
 function aprOf(engine: Engine): Decimal | null {
   const { stakedMicros } = engine.vault();
   if (stakedMicros === 0) return null;
@@ -162,8 +146,8 @@ function aprOf(engine: Engine): Decimal | null {
 }
 
 /**
- * null if no deposit can have this id; the client has been told. With an idempotency key the id is
- * 0 instead, which the engine does not find, so that the refusal is remembered.
+ * null: refused, because no deposit has this id. With an idempotency key, the engine refuses the id
+ * 0 instead, so that the refusal is stored.
  */
 function depositIdOf(call: RequestContext<unknown, unknown>): number | null {
   const depositId = idNumber('d', call.parameter('depositId'));

@@ -1,10 +1,8 @@
 /**
- * `book:<marketId>`: the order book of a market, with every price level of both outcomes.
- *
- * A snapshot has the format of GET /markets/15m/:marketId/orderbook at full depth. A delta has the
- * same format and contains only the changed levels, in no particular order, each with its current
- * shares (0: the level is empty). When the market ends, the last message is a snapshot of an empty
- * book.
+ * `book:<marketId>`: the order book of a market, in the format of GET
+ * /markets/15m/:marketId/orderbook at full depth. A delta contains only the changed levels, in no
+ * particular order, each with its current shares (0: empty). When the market ends, the last message
+ * is a snapshot of an empty book.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { Outcome, Side, ticksIn } from '../../../engine/interface/domain.js';
@@ -53,12 +51,8 @@ export class BookChannel extends Channel {
 
   snapshotData(): string {
     const { engine, marketId } = this;
-    return orderbookText(
-      engine,
-      marketId,
-      engine.depth(marketId, MAX_PRICE_TICKS)!,
-      engine.sequence,
-    );
+    const depth = engine.depth(marketId, MAX_PRICE_TICKS)!;
+    return orderbookText(engine, marketId, depth, engine.sequence);
   }
 
   /** An ended book does not change, so this is the message of the end itself. */

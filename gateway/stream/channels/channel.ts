@@ -1,17 +1,15 @@
 /**
- * A channel: a numbered sequence of messages. This base class keeps the numbers, the messages for
- * `resume`, and the subscribers.
+ * A channel: a numbered sequence of messages, those kept for `resume`, and the subscribers.
  *
  * Always holds:
  * - a command adds at most one message, and `channelSequence` has no gaps;
- * - the numbers start at the engine's sequence when the channel is created, so a number is never
- *   higher than the engine's sequence. A number from before a restart, or from an earlier channel
- *   of the same name, is at most the sequence at which this one started, so it is never mistaken
- *   for one of this channel. (It can only be equal if nothing has happened since, and then it is
- *   right.);
+ * - the numbers start at the engine's sequence when the channel is created, so they are never
+ *   higher than the engine's. A number from before a restart, or from an earlier channel of the
+ *   same name, is at most the one at which this channel started, so it is never mistaken for a
+ *   later one;
  * - the kept messages have no gaps and end with the last message;
  * - a channel without subscribers is forgotten after a while (see {@link Channel.isIdle}), so the
- *   number of channels is limited by recent subscriptions.
+ *   number of channels is limited.
  */
 import { channelText, type Stamp } from './message-text.js';
 
@@ -20,7 +18,7 @@ export interface KeptTotal {
   characters: number;
 }
 
-export interface KeptLimits {
+interface KeptLimits {
   keptMessages: number;
   keptCharacters: number;
   keptCharactersInAll: number;
@@ -43,10 +41,7 @@ export abstract class Channel {
   private keptFrom = 0;
   private keptCharacters = 0;
 
-  /**
-   * `name`: for clients. `topic`: for uWebSockets.js, unique across users. `lastSequence`: number
-   * of the last message, initially the engine's sequence.
-   */
+  /** `topic`: for uWebSockets.js, unique across users. `lastSequence`: initially the engine's. */
   constructor(
     readonly name: string,
     readonly topic: string,
@@ -56,10 +51,7 @@ export abstract class Channel {
   /** The whole state as of the last command, as JSON. */
   abstract snapshotData(): string;
 
-  /**
-   * The changes of the last command, as JSON, which are then cleared. Called once per changing
-   * command.
-   */
+  /** Returns the changes of the last command, as JSON, and clears them. Called once per command. */
   protected abstract takeChanges(): string;
 
   /** Whether the last command's message is a snapshot instead of a delta. */

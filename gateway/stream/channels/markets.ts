@@ -1,7 +1,7 @@
 /**
  * `markets`: markets open, get a start price, end, are resolved and, a day later, closed. The
- * snapshot contains the active markets. A delta contains the changes of one command, in order, each
- * with the market after the command, which is null if the market is closed.
+ * snapshot contains the active markets, a delta the changes of one command, in order, each with the
+ * market after the command (null if closed).
  */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';

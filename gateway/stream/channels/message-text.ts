@@ -7,7 +7,7 @@ export interface Stamp {
   atMs: number;
 }
 
-export interface ChannelState {
+interface ChannelState {
   readonly name: string;
   readonly lastSequence: number;
 }

@@ -1,9 +1,8 @@
-/**
- * Names of channels: "markets", "book:<marketId>", "trades:<marketId>", "prices:<asset>", "user".
- */
+/** The names of channels and what they mean. */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
+import { assetsText } from '../../resources/find.js';
 
 export type ChannelId =
   | { kind: 'markets' }
@@ -15,7 +14,7 @@ export type ChannelKind = ChannelId['kind'];
 
 const FORMS = 'markets, book:<marketId>, trades:<marketId>, prices:<asset> or user';
 
-/** The channel that a name means to the user (0: nobody is signed in), or why there is none. */
+/** The channel that a name means to the user (0: nobody is signed in), or an error. */
 export function channelNamed(
   engine: Engine,
   userId: number,
@@ -33,7 +32,7 @@ export function channelNamed(
     const asset = engine.findAsset(subject);
     return asset >= 0
       ? { kind, asset }
-      : invalidRequest({ [name]: `is not the channel of a listed asset; ${listed(engine)}` });
+      : invalidRequest({ [name]: `is not the channel of a listed asset; ${assetsText(engine)}` });
   }
   return invalidRequest({ [name]: `is not a channel; the channels are ${FORMS}` });
 }
@@ -49,11 +48,4 @@ function notSignedIn(channel: string): ErrorAnswer {
     { channel },
     'The channel "user" requires a session. Connect with the x-user-token header or the service-session cookie, or first send {"op":"auth","token":"..."}.',
   );
-}
-
-function listed(engine: Engine): string {
-  const symbols = Array.from({ length: engine.assetCount }, (_, asset) =>
-    engine.assetSymbol(asset),
-  );
-  return `the assets are ${symbols.join(', ')}`;
 }

@@ -17,10 +17,9 @@ export class PricesChannel extends Channel {
 
   snapshotData(): string {
     const { engine, asset } = this;
-    return (
-      `{"asset":"${engine.assetSymbol(asset)}","price":${microsTextOrNull(engine.assetPriceMicros(asset))}` +
-      `,"observedAtMs":${engine.assetPriceObservedAtMs(asset)}}`
-    );
+    const price = microsTextOrNull(engine.assetPriceMicros(asset));
+    const observedAtMs = engine.assetPriceObservedAtMs(asset);
+    return `{"asset":"${engine.assetSymbol(asset)}","price":${price},"observedAtMs":${observedAtMs}}`;
   }
 
   protected takeChanges(): string {

@@ -1,10 +1,8 @@
 /**
- * `trades:<marketId>`: the trades of a market, from the taker's point of view, without users.
- *
- * The snapshot is an empty list and marks where the trades start. Earlier ones are at GET
- * /markets/15m/:marketId/trades. A delta contains the trades of one command, in order.
+ * `trades:<marketId>`: the trades of a market, from the taker's point of view, without users. The
+ * snapshot is an empty list; earlier trades are at GET /markets/15m/:marketId/trades. A delta
+ * contains the trades of one command, in order.
  */
-
 import type { Engine } from '../../../engine/engine.js';
 import { ticksIn } from '../../../engine/interface/domain.js';
 import { EventSlot } from '../../../engine/interface/events.js';

@@ -1,6 +1,6 @@
 /**
- * The text of each event of an account. Together they contain all money and shares that the account
- * gains or loses: from a snapshot on, they add up to the balance and orders of every later message.
+ * The text of each event of an account. Together they contain all money and shares that it gains or
+ * loses: from a snapshot on, they add up to the balance and orders of every later message.
  */
 import { CancelReason, DepositSource, ticksIn } from '../../../engine/interface/domain.js';
 import { EventSlot, EventType } from '../../../engine/interface/events.js';
@@ -23,15 +23,46 @@ const CANCEL_REASONS = {
 } as const;
 const SOURCES = { [DepositSource.GRANT]: 'grant', [DepositSource.PARTNER]: 'partner' } as const;
 
-type EventText = (assets: Assets, values: Float64Array, at: number) => string;
+type EventName = keyof typeof EventSlot;
+type FieldName<Event extends EventName> = keyof (typeof EventSlot)[Event] & string;
+/** Reads a field of an event, by name. */
+type Read<Name extends string> = (name: Name) => number;
 
-const { orderCancelled, positionSettled, claimed, pointsCredited, referralEarned } = EventSlot;
-const { deposited, withdrawn, staked, unstaked, yieldClaimed, trade } = EventSlot;
+function fieldsOf<Event extends EventName>(
+  event: Event,
+  values: Float64Array,
+  at: number,
+): Read<FieldName<Event>> {
+  const slots: Record<string, number> = EventSlot[event];
+  return (name) => values[at + slots[name]!]!;
+}
+
+interface OneUserEvent {
+  /** The user's position in the event. */
+  userAt: number;
+  text(assets: Assets, values: Float64Array, at: number): string;
+}
+
+/** An event of one user: the field that names the user, and the fields that the client sees. */
+function oneUser<Event extends EventName>(
+  event: Event,
+  user: FieldName<Event>,
+  text: (field: Read<FieldName<Event>>, assets: Assets) => string,
+): readonly [number, OneUserEvent] {
+  const slots: Record<string, number> = EventSlot[event];
+  const type = event.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return [
+    EventType[event],
+    {
+      userAt: slots[user]!,
+      text: (assets, values, at) =>
+        `{"type":"${type}",${text(fieldsOf(event, values, at), assets)}}`,
+    },
+  ];
+}
 
 /** The fields of orderRested, with which orderCancelled starts too. */
-function orderFields(assets: Assets, values: Float64Array, at: number): string {
-  const field = (name: keyof typeof EventSlot.orderRested) =>
-    values[at + EventSlot.orderRested[name]]!;
+function orderFields(field: Read<FieldName<'orderRested'>>, assets: Assets): string {
   return (
     `"orderId":"o${field('orderId')}","marketId":"${marketIdText(assets, field('marketId'))}"` +
     `,"side":"${sideName(field('side'))}","outcome":"${outcomeName(field('outcome'))}"` +
@@ -39,94 +70,67 @@ function orderFields(assets: Assets, values: Float64Array, at: number): string {
   );
 }
 
-/**
- * Events of one user: the user's position in the event, and the text. Trades have two users; see
- * below.
- */
-const ONE_USER = new Map<number, { userAt: number; text: EventText }>([
-  [
-    EventType.orderRested,
-    {
-      userAt: EventSlot.orderRested.userId,
-      text: (assets, values, at) => `{"type":"order_rested",${orderFields(assets, values, at)}}`,
-    },
-  ],
-  [
-    EventType.orderCancelled,
-    {
-      userAt: orderCancelled.userId,
-      text: (assets, values, at) =>
-        `{"type":"order_cancelled",${orderFields(assets, values, at)}` +
-        `,"reason":"${CANCEL_REASONS[values[at + orderCancelled.reason] as CancelReason]}"}`,
-    },
-  ],
-  [EventType.positionSettled, { userAt: positionSettled.userId, text: settledText }],
-  [EventType.claimed, { userAt: claimed.userId, text: claimedText }],
-  [
-    EventType.deposited,
-    {
-      userAt: deposited.userId,
-      text: (_assets, values, at) =>
-        `{"type":"deposited","amount":${microsText(values[at + deposited.amountMicros]!)}` +
-        `,"source":"${SOURCES[values[at + deposited.source] as DepositSource]}"}`,
-    },
-  ],
-  [
-    EventType.withdrawn,
-    {
-      userAt: withdrawn.userId,
-      text: (_assets, values, at) =>
-        `{"type":"withdrawn","amount":${microsText(values[at + withdrawn.amountMicros]!)}}`,
-    },
-  ],
-  [
-    EventType.staked,
-    {
-      userAt: staked.userId,
-      text: (_assets, values, at) =>
-        `{"type":"staked","depositId":"d${values[at + staked.depositId]!}"` +
-        `,"amount":${microsText(values[at + staked.amountMicros]!)},"earnsFromMs":${values[at + staked.earnsFromMs]!}}`,
-    },
-  ],
-  [
-    EventType.unstaked,
-    {
-      userAt: unstaked.userId,
-      text: (_assets, values, at) =>
-        `{"type":"unstaked","depositId":"d${values[at + unstaked.depositId]!}"` +
-        `,"amount":${microsText(values[at + unstaked.amountMicros]!)}` +
-        `,"yield":${microsText(values[at + unstaked.yieldMicros]!)}}`,
-    },
-  ],
-  [
-    EventType.yieldClaimed,
-    {
-      userAt: yieldClaimed.userId,
-      text: (_assets, values, at) =>
-        `{"type":"yield_claimed","depositId":"d${values[at + yieldClaimed.depositId]!}"` +
-        `,"yield":${microsText(values[at + yieldClaimed.yieldMicros]!)}}`,
-    },
-  ],
-  [
-    EventType.referralEarned,
-    {
-      // Without the user who paid the fees: their trades are private.
-      userAt: referralEarned.referrerId,
-      text: (assets, values, at) =>
-        `{"type":"referral_earned","marketId":"${marketIdText(assets, values[at + referralEarned.marketId]!)}"` +
-        `,"amount":${microsText(values[at + referralEarned.amountMicros]!)}}`,
-    },
-  ],
-  [
-    EventType.pointsCredited,
-    {
-      userAt: pointsCredited.userId,
-      text: (assets, values, at) =>
-        `{"type":"points_credited","marketId":"${marketIdText(assets, values[at + pointsCredited.marketId]!)}"` +
-        `,"points":${microsText(values[at + pointsCredited.microPoints]!)}` +
-        `,"reason":"${pointsReasonName(values[at + pointsCredited.reason]!)}"}`,
-    },
-  ],
+/** Trades are missing: they have two users. */
+const ONE_USER = new Map<number, OneUserEvent>([
+  oneUser('orderRested', 'userId', orderFields),
+  oneUser('orderCancelled', 'userId', (field, assets) => {
+    const reason = CANCEL_REASONS[field('reason') as CancelReason];
+    return `${orderFields(field, assets)},"reason":"${reason}"`;
+  }),
+  // The payout and the refund become claimable; `claimed` follows when they are paid.
+  oneUser(
+    'positionSettled',
+    'userId',
+    (field, assets) =>
+      `"marketId":"${marketIdText(assets, field('marketId'))}"` +
+      `,"UP":${lotsText(field('upLots'))},"DOWN":${lotsText(field('downLots'))}` +
+      `,"cost":${microsText(field('upCostMicros') + field('downCostMicros'))}` +
+      `,"payout":${microsText(field('payoutMicros'))}` +
+      `,"refundedFees":${microsText(field('refundMicros'))}` +
+      `,"profit":${microsText(field('profitMicros'))}`,
+  ),
+  oneUser(
+    'claimed',
+    'userId',
+    (field, assets) =>
+      `"marketId":"${marketIdText(assets, field('marketId'))}","shares":${lotsText(field('lots'))}` +
+      `,"payout":${microsText(field('payoutMicros'))}` +
+      `,"refundedFees":${microsText(field('refundMicros'))},"automatic":${field('automatic') === 1}`,
+  ),
+  oneUser('deposited', 'userId', (field) => {
+    const source = SOURCES[field('source') as DepositSource];
+    return `"amount":${microsText(field('amountMicros'))},"source":"${source}"`;
+  }),
+  oneUser('withdrawn', 'userId', (field) => `"amount":${microsText(field('amountMicros'))}`),
+  oneUser(
+    'staked',
+    'userId',
+    (field) =>
+      `"depositId":"d${field('depositId')}","amount":${microsText(field('amountMicros'))}` +
+      `,"earnsFromMs":${field('earnsFromMs')}`,
+  ),
+  oneUser(
+    'unstaked',
+    'userId',
+    (field) =>
+      `"depositId":"d${field('depositId')}","amount":${microsText(field('amountMicros'))}` +
+      `,"yield":${microsText(field('yieldMicros'))}`,
+  ),
+  oneUser('yieldClaimed', 'userId', (field) => {
+    return `"depositId":"d${field('depositId')}","yield":${microsText(field('yieldMicros'))}`;
+  }),
+  // Without the user who paid the fees: their trades are private.
+  oneUser('referralEarned', 'referrerId', (field, assets) => {
+    const market = marketIdText(assets, field('marketId'));
+    return `"marketId":"${market}","amount":${microsText(field('amountMicros'))}`;
+  }),
+  oneUser(
+    'pointsCredited',
+    'userId',
+    (field, assets) =>
+      `"marketId":"${marketIdText(assets, field('marketId'))}"` +
+      `,"points":${microsText(field('microPoints'))},"reason":"${pointsReasonName(field('reason'))}"`,
+  ),
 ]);
 
 /** By type of event: the offset of the user; 0: the event is not about one user's account. */
@@ -137,9 +141,9 @@ export const USER_AT: readonly number[] = Array.from(
 
 /** The offset of the market in events that change a position; 0: they do not. */
 export function positionMarketAt(type: number): number {
-  if (type === EventType.trade) return trade.marketId;
-  if (type === EventType.positionSettled) return positionSettled.marketId;
-  return type === EventType.claimed ? claimed.marketId : 0;
+  if (type === EventType.trade) return EventSlot.trade.marketId;
+  if (type === EventType.positionSettled) return EventSlot.positionSettled.marketId;
+  return type === EventType.claimed ? EventSlot.claimed.marketId : 0;
 }
 
 /** The text of an event of the user. */
@@ -157,7 +161,7 @@ export function userEventText(
 
 /** A trade from the point of view of one of its two users. */
 function fillText(assets: Assets, userId: number, values: Float64Array, at: number): string {
-  const field = (name: keyof typeof trade) => values[at + trade[name]]!;
+  const field = fieldsOf('trade', values, at);
   const isTaker = field('takerId') === userId;
   const outcome = field(isTaker ? 'takerOutcome' : 'makerOutcome');
   const priceTicks = ticksIn(outcome, field('upTicks'));
@@ -168,26 +172,5 @@ function fillText(assets: Assets, userId: number, values: Float64Array, at: numb
     `,"side":"${sideName(field(isTaker ? 'takerSide' : 'makerSide'))}","outcome":"${outcomeName(outcome)}"` +
     `,"price":${ticksText(priceTicks)},"shares":${lotsText(lots)},"value":${microsText(lots * priceTicks)}` +
     `,"fee":${microsText(isTaker ? field('feeMicros') : 0)},"matchType":"${matchTypeName(field('matchType'))}"}`
-  );
-}
-
-/** The payout and the refund become claimable; `claimed` follows when they are paid. */
-function settledText(assets: Assets, values: Float64Array, at: number): string {
-  const field = (name: keyof typeof positionSettled) => values[at + positionSettled[name]]!;
-  return (
-    `{"type":"position_settled","marketId":"${marketIdText(assets, field('marketId'))}"` +
-    `,"UP":${lotsText(field('upLots'))},"DOWN":${lotsText(field('downLots'))}` +
-    `,"cost":${microsText(field('upCostMicros') + field('downCostMicros'))}` +
-    `,"payout":${microsText(field('payoutMicros'))},"refundedFees":${microsText(field('refundMicros'))}` +
-    `,"profit":${microsText(field('profitMicros'))}}`
-  );
-}
-
-function claimedText(assets: Assets, values: Float64Array, at: number): string {
-  const field = (name: keyof typeof claimed) => values[at + claimed[name]]!;
-  return (
-    `{"type":"claimed","marketId":"${marketIdText(assets, field('marketId'))}","shares":${lotsText(field('lots'))}` +
-    `,"payout":${microsText(field('payoutMicros'))},"refundedFees":${microsText(field('refundMicros'))}` +
-    `,"automatic":${field('automatic') === 1}}`
   );
 }

@@ -1,11 +1,10 @@
 /**
  * `user`: everything about the signed-in user's account, as taker and as maker.
  *
- * The snapshot contains the balance, the resting orders and the positions. A delta contains the
- * balance after the command, the events in order (user-event-text.ts), and the current positions of
- * each market in which they changed (an empty list: none). An order appears with `order_rested`,
- * shrinks with each `fill` that names it, and is gone when it is filled or with `order_cancelled`.
- * The price, value and status of a position are current as of the message.
+ * The snapshot contains the balance, the resting orders and the positions; a delta the balance
+ * after the command, the events in order (user-event-text.ts), and the current positions of each
+ * market in which they changed (an empty list: none). The price, value and status of a position are
+ * current as of the message.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';

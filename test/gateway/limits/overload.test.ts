@@ -36,7 +36,7 @@ test.each([
   expect(overload.refusesChange()).toBe(true);
   Object.assign(backlog, fine);
   expect(overload.refusesChange()).toBe(false);
-  expect(overload.refusedCounts).toEqual({ changes: 1, reads: 0 });
+  expect(overload.refusedCounts).toEqual({ change: 1, read: 0 });
 });
 
 test('the disk makes no progress', () => {
@@ -78,7 +78,7 @@ test('reads are refused only when too many answers wait', () => {
   expect(overload.refusesRead()).toBe(false);
   backlog.waitingTargets = 10;
   expect(overload.refusesRead()).toBe(true);
-  expect(overload.refusedCounts).toEqual({ changes: 0, reads: 1 });
+  expect(overload.refusedCounts).toEqual({ change: 0, read: 1 });
 });
 
 test('over HTTP, what is refused is not executed, and what is accepted is answered', async () => {

@@ -1,0 +1,31 @@
+/** Finds what a request names. If it does not exist, the request is refused. */
+import type { Engine } from '../../engine/engine.js';
+import { idNumber } from '../../engine/interface/notation.js';
+import type { AccountView } from '../../engine/interface/views.js';
+import { errorAnswer, invalidRequest } from '../http/errors.js';
+import type { RequestContext } from '../http/request-context.js';
+
+/** The account whose id is the path parameter; null: refused. */
+export function findAccount(
+  call: RequestContext<unknown, unknown>,
+  parameter: string,
+): AccountView | null {
+  const account = call.engine.account(idNumber('u', call.parameter(parameter)));
+  if (account === null) call.answerError(errorAnswer('user_not_found'));
+  return account;
+}
+
+/** Whether the asset is listed. If not, the request is refused. */
+export function isListed(call: RequestContext<unknown, unknown>, symbol: string): boolean {
+  if (call.engine.findAsset(symbol) >= 0) return true;
+  call.refuse(invalidRequest({ asset: `is not listed; ${assetsText(call.engine)}` }));
+  return false;
+}
+
+/** "the assets are BTC, ETH", for error messages. */
+export function assetsText(engine: Engine): string {
+  const symbols = Array.from({ length: engine.assetCount }, (_, asset) =>
+    engine.assetSymbol(asset),
+  );
+  return `the assets are ${symbols.join(', ')}`;
+}
