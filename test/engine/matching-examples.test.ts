@@ -28,7 +28,7 @@ const MARKET = marketIdOf(0, START_MS);
 const [ALICE, BOB, CAROL, DAVE, HOUSE] = [1, 2, 3, 4, 5] as const;
 const { UP, DOWN } = Outcome;
 
-/** By name; nobody signs in to the house, which is the exchange's own. */
+/** By name. The house is the exchange's own account, so nobody can sign in to it. */
 const PEOPLE = {
   alice: { partner: 'bank', credential: 'c', referralCode: '' },
   bob: { partner: null, credential: 'c', referralCode: '' },
@@ -37,7 +37,7 @@ const PEOPLE = {
   house: { partner: null, credential: '', referralCode: '' },
 };
 
-/** What the examples ask of an engine. */
+/** What the examples need from an engine. */
 interface Exchange {
   apply(command: Command, atMs: number): void;
   result(): number[];
@@ -45,7 +45,7 @@ interface Exchange {
   money(userId: number): { available: number; held: number };
   shares(userId: number): { up: number; down: number };
   openInterest(): number;
-  /** Realised, in micros. */
+  /** Realized, in micros. */
   profit(userId: number): number;
 }
 
@@ -93,7 +93,7 @@ const terms = {
   validUntilMs: MAX_TIME_MS,
 };
 
-/** Buys for an amount of dollars at any price. */
+/** Buys for an amount in dollars at any price. */
 function buyFor(userId: number, outcome: Outcome, amount: number): Buy {
   const bounds = {
     budgetMicros: Math.round(amount * 1e6),
@@ -103,14 +103,14 @@ function buyFor(userId: number, outcome: Outcome, amount: number): Buy {
   return { ...terms, kind: 'buy', userId, outcome, ...bounds };
 }
 
-/** A limit buy of shares at a price in dollars, which rests. */
+/** A limit buy at a price in dollars, which rests. */
 function bid(userId: number, outcome: Outcome, shares: number, price: number): Buy {
   const [sizeLots, priceTicks] = [Math.round(shares * 1000), Math.round(price * 1000)];
   const bounds = { budgetMicros: sizeLots * priceTicks, sizeLots, priceTicks };
   return { ...terms, kind: 'buy', userId, outcome, ...bounds, timeInForce: TimeInForce.GTC };
 }
 
-/** A limit sell of shares at a price in dollars, which rests. */
+/** A limit sell at a price in dollars, which rests. */
 function ask(userId: number, outcome: Outcome, shares: number, price: number): Sell {
   const bounds = { sizeLots: Math.round(shares * 1000), priceTicks: Math.round(price * 1000) };
   return { ...terms, kind: 'sell', userId, outcome, ...bounds, timeInForce: TimeInForce.GTC };
@@ -124,7 +124,7 @@ function price(dollars: number, observedAtMs: number): Command {
   return { kind: 'observePrice', asset: 0, priceMicros: dollars * 1e6, observedAtMs };
 }
 
-/** alice holds 10 UP for 4 dollars, bob 10 DOWN for 6; alice paid 0.02 of fees. */
+/** Alice holds 10 UP that cost 4 dollars, Bob 10 DOWN that cost 6; Alice paid a fee of 0.02. */
 const PAIR = [bid(BOB, DOWN, 10, 0.6), buyFor(ALICE, UP, 4)];
 
 interface Example {
@@ -134,7 +134,7 @@ interface Example {
   expected: {
     code?: (typeof CODES)[number];
     status?: OrderStatus;
-    /** Of each trade: its match, price of UP in dollars, shares. */
+    /** Each trade's match, price of UP in dollars, and shares. */
     trades?: [MatchType, number, number][];
     fee?: number;
     available: Partial<Record<number, number>>;
@@ -146,7 +146,7 @@ interface Example {
 
 const EXAMPLES: Example[] = [
   {
-    name: 'mint: buy UP meets buy DOWN, the two pay a dollar a share between them',
+    name: 'mint: buy UP meets buy DOWN, and together they pay a dollar a share',
     given: [bid(BOB, DOWN, 10, 0.6)],
     when: buyFor(ALICE, UP, 4),
     expected: {
@@ -172,7 +172,7 @@ const EXAMPLES: Example[] = [
     },
   },
   {
-    name: 'transfer: buy UP meets sell UP, no share is made',
+    name: 'transfer: buy UP meets sell UP, and no share is created',
     given: [...PAIR, ask(ALICE, UP, 10, 0.55)],
     when: buyFor(CAROL, UP, 5.5),
     expected: {
@@ -196,7 +196,7 @@ const EXAMPLES: Example[] = [
     },
   },
   {
-    name: 'transfer: sell UP meets buy UP, and nobody pays a fee',
+    name: 'transfer: sell UP meets buy UP, without a fee',
     given: [...PAIR, bid(CAROL, UP, 10, 0.5)],
     when: sellAtAnyPrice(ALICE, UP, 10),
     expected: {
@@ -221,7 +221,7 @@ const EXAMPLES: Example[] = [
     },
   },
   {
-    name: 'merge: sell UP meets sell DOWN, the collateral pays both and the shares cease',
+    name: 'merge: sell UP meets sell DOWN, collateral pays both and the shares are destroyed',
     given: [...PAIR, ask(BOB, DOWN, 10, 0.45)],
     when: sellAtAnyPrice(ALICE, UP, 10),
     expected: {
@@ -233,7 +233,7 @@ const EXAMPLES: Example[] = [
     },
   },
   {
-    name: 'merge: sell DOWN meets sell UP, in part',
+    name: 'merge: sell DOWN meets sell UP, a partial fill',
     given: [...PAIR, ask(ALICE, UP, 3, 0.2)],
     when: sellAtAnyPrice(BOB, DOWN, 10),
     expected: {
@@ -258,7 +258,7 @@ const EXAMPLES: Example[] = [
     },
   },
   {
-    name: 'the fee is rounded up to a micro-dollar, once per order and not per fill',
+    name: 'the fee is rounded up to a micro-dollar once per order, not per fill',
     given: [
       bid(BOB, DOWN, 0.001, 0.999),
       bid(CAROL, DOWN, 0.001, 0.999),
@@ -277,7 +277,7 @@ const EXAMPLES: Example[] = [
     },
   },
   {
-    name: 'money for the amount but not for its fee is not enough',
+    name: 'refuses a buy when the balance covers the amount but not the fee',
     given: [
       bid(BOB, DOWN, 100, 0.5),
       {
@@ -292,7 +292,7 @@ const EXAMPLES: Example[] = [
     expected: { code: 'insufficient_balance', trades: [], available: { [ALICE]: 10.049999 } },
   },
   {
-    name: 'what buys no whole lot is not spent; the fee is on the amount',
+    name: 'money that does not buy a whole lot is not spent, but the fee is on the amount',
     given: [bid(BOB, DOWN, 100, 0.3)],
     when: buyFor(ALICE, UP, 1),
     expected: {
@@ -303,13 +303,13 @@ const EXAMPLES: Example[] = [
     },
   },
   {
-    name: 'an amount that buys no lot at all is refused',
+    name: 'refuses an amount that does not buy one lot',
     given: [bid(BOB, DOWN, 100, 0.3)],
     when: buyFor(ALICE, UP, 0.000699),
     expected: { code: 'amount_too_small', trades: [], available: { [ALICE]: 1000 } },
   },
   {
-    name: "the trade is at the maker's price: the better price is the taker's",
+    name: "trades at the maker's price, so the taker gets the better price",
     given: [bid(BOB, DOWN, 10, 0.6)],
     when: bid(ALICE, UP, 10, 0.5),
     expected: {
@@ -321,7 +321,7 @@ const EXAMPLES: Example[] = [
     },
   },
   {
-    name: 'the best price goes first, and the oldest within a price',
+    name: 'fills the best price first, and the oldest order within a price',
     given: [bid(BOB, DOWN, 1, 0.5), bid(CAROL, DOWN, 1, 0.6), bid(DAVE, DOWN, 1, 0.5)],
     when: { ...bid(ALICE, UP, 2, 0.5), timeInForce: TimeInForce.FOK },
     expected: {
@@ -335,7 +335,7 @@ const EXAMPLES: Example[] = [
     },
   },
   {
-    name: 'what a limit order cannot fill rests, with its money held',
+    name: 'rests the unfilled part of a limit order and holds its money',
     given: [bid(BOB, DOWN, 4, 0.6)],
     when: bid(ALICE, UP, 10, 0.5),
     expected: {
@@ -348,25 +348,25 @@ const EXAMPLES: Example[] = [
     },
   },
   {
-    name: 'fill or kill does nothing when it cannot do all',
+    name: 'a FOK order that cannot fill completely changes nothing',
     given: [bid(BOB, DOWN, 4, 0.6)],
     when: { ...bid(ALICE, UP, 10, 0.5), timeInForce: TimeInForce.FOK },
     expected: { code: 'price_not_met', trades: [], available: { [ALICE]: 1000, [BOB]: 997.6 } },
   },
   {
-    name: 'a post-only order does not take',
+    name: 'refuses a post-only order that would trade',
     given: [bid(BOB, DOWN, 4, 0.6)],
     when: { ...bid(ALICE, UP, 10, 0.4), postOnly: true },
     expected: { code: 'price_not_met', trades: [], available: { [ALICE]: 1000 } },
   },
   {
-    name: 'an empty book has nothing to sell, and that costs nothing',
+    name: 'a buy on an empty book is refused and costs nothing',
     given: [],
     when: buyFor(ALICE, UP, 10),
     expected: { code: 'insufficient_liquidity', trades: [], available: { [ALICE]: 1000 } },
   },
   {
-    name: 'shares that a resting sell holds cannot be sold twice',
+    name: 'refuses to sell shares that a resting sell holds',
     given: [...PAIR, ask(ALICE, UP, 8, 0.9)],
     when: ask(ALICE, UP, 3, 0.9),
     expected: {
@@ -383,7 +383,7 @@ interface FeeExample {
   given?: Command[];
   when: Buy;
   status: OrderStatus;
-  /** In micros: what was spent, the order's fee, and each trade's part of it. */
+  /** In micros: the amount spent, the order's fee, and each trade's part of it. */
   spent: number;
   fee: number;
   parts: number[];
@@ -399,10 +399,10 @@ const limited = (buy: Buy, price: number, timeInForce: TimeInForce = TimeInForce
 const TWO_OFFERS = [bid(BOB, DOWN, 1, 0.6), bid(CAROL, DOWN, 1, 0.3)];
 const ONE_OFFER = [bid(BOB, DOWN, 1, 0.6)];
 
-/** By what is left of a budget when the order ends, and what the next lot costs then. */
+/** Grouped by what is left of the budget when the order ends, and what the next lot costs then. */
 const FEES: FeeExample[] = [
   {
-    name: 'nothing is left: half a percent of the amount, which is what was spent',
+    name: 'all spent: half a percent of the amount',
     given: ONE_OFFER,
     when: buyFor(ALICE, UP, 0.4),
     status: OrderStatus.FILLED,
@@ -411,7 +411,7 @@ const FEES: FeeExample[] = [
     parts: [2_000],
   },
   {
-    name: 'a micro less than a lot at the next level is left: filled, so on the amount',
+    name: "one micro less than the next level's lot is left: filled, so on the amount",
     given: TWO_OFFERS,
     when: buyFor(ALICE, UP, 0.400699),
     status: OrderStatus.FILLED,
@@ -420,7 +420,7 @@ const FEES: FeeExample[] = [
     parts: [2_004],
   },
   {
-    name: 'exactly a lot at the next level is left: it is bought',
+    name: "exactly the next level's lot is left: it is bought",
     given: TWO_OFFERS,
     when: buyFor(ALICE, UP, 0.4007),
     status: OrderStatus.FILLED,
@@ -429,7 +429,7 @@ const FEES: FeeExample[] = [
     parts: [2_000, 4],
   },
   {
-    name: 'the last of several trades has what the parts of the others leave of the fee',
+    name: 'the last of several trades gets the rest of the fee',
     given: TWO_OFFERS,
     when: buyFor(ALICE, UP, 1.000599),
     status: OrderStatus.FILLED,
@@ -438,7 +438,7 @@ const FEES: FeeExample[] = [
     parts: [2_000, 3_003],
   },
   {
-    name: 'nothing is offered any more, and what is left is less than a lot costs at most: on the amount',
+    name: 'book empty, less left than the most expensive lot: on the amount',
     given: ONE_OFFER,
     when: buyFor(ALICE, UP, 0.400998),
     status: OrderStatus.FILLED,
@@ -447,7 +447,7 @@ const FEES: FeeExample[] = [
     parts: [2_005],
   },
   {
-    name: 'nothing is offered any more, and what is left would do for a lot: on what was spent',
+    name: 'book empty, enough left for a lot: on the amount spent',
     given: ONE_OFFER,
     when: buyFor(ALICE, UP, 0.400999),
     status: OrderStatus.PARTIALLY_FILLED,
@@ -456,7 +456,7 @@ const FEES: FeeExample[] = [
     parts: [2_000],
   },
   {
-    name: 'it ran out of liquidity: on what was spent',
+    name: 'liquidity ran out: on the amount spent',
     given: TWO_OFFERS,
     when: buyFor(ALICE, UP, 100),
     status: OrderStatus.PARTIALLY_FILLED,
@@ -465,7 +465,7 @@ const FEES: FeeExample[] = [
     parts: [2_000, 3_500],
   },
   {
-    name: 'it met its limit with less than a lot at that limit left: on the amount',
+    name: 'price limit reached, less than a lot left: on the amount',
     given: TWO_OFFERS,
     when: limited(buyFor(ALICE, UP, 0.400399), 0.4),
     status: OrderStatus.FILLED,
@@ -474,7 +474,7 @@ const FEES: FeeExample[] = [
     parts: [2_002],
   },
   {
-    name: 'it met its limit with a lot at that limit left: on what was spent',
+    name: 'price limit reached, enough left for a lot: on the amount spent',
     given: TWO_OFFERS,
     when: limited(buyFor(ALICE, UP, 0.4004), 0.4),
     status: OrderStatus.PARTIALLY_FILLED,
@@ -483,7 +483,7 @@ const FEES: FeeExample[] = [
     parts: [2_000],
   },
   {
-    name: 'fill or kill of an amount is filled by the same rule',
+    name: 'the same rule decides whether a FOK amount is filled',
     given: TWO_OFFERS,
     when: { ...buyFor(ALICE, UP, 0.400699), timeInForce: TimeInForce.FOK },
     status: OrderStatus.FILLED,
@@ -492,7 +492,7 @@ const FEES: FeeExample[] = [
     parts: [2_004],
   },
   {
-    name: 'an amount of which a part rests pays on what it spent as taker',
+    name: 'an amount that rests in part pays on what it spent as taker',
     given: TWO_OFFERS,
     when: limited(buyFor(ALICE, UP, 0.400801), 0.4, TimeInForce.GTC),
     status: OrderStatus.PARTIALLY_FILLED,
@@ -501,7 +501,7 @@ const FEES: FeeExample[] = [
     parts: [2_000],
   },
   {
-    name: 'an amount that is to rest, but of which too little is left, is filled',
+    name: 'a GTC amount with too little left to rest is filled',
     given: TWO_OFFERS,
     when: limited(buyFor(ALICE, UP, 0.400399), 0.4, TimeInForce.GTC),
     status: OrderStatus.FILLED,
@@ -510,7 +510,7 @@ const FEES: FeeExample[] = [
     parts: [2_002],
   },
   {
-    name: 'a resting amount pays none',
+    name: 'a resting amount pays no fee',
     when: limited(buyFor(ALICE, UP, 1), 0.7, TimeInForce.GTC),
     status: OrderStatus.RESTING,
     spent: 0,
@@ -518,7 +518,7 @@ const FEES: FeeExample[] = [
     parts: [],
   },
   {
-    name: 'the own order that the amount meets next is cancelled, and the order goes on without it',
+    name: "the user's own order is next: it is cancelled, and matching continues",
     given: [bid(BOB, DOWN, 1, 0.6), bid(ALICE, DOWN, 1, 0.5), bid(CAROL, DOWN, 1, 0.3)],
     when: buyFor(ALICE, UP, 0.400699),
     status: OrderStatus.FILLED,
@@ -527,7 +527,7 @@ const FEES: FeeExample[] = [
     parts: [2_004],
   },
   {
-    name: 'too little is left for a lot of the own order, which stays: on the amount',
+    name: "too little left for a lot of the user's own order, which stays: on the amount",
     given: [bid(BOB, DOWN, 1, 0.6), bid(ALICE, DOWN, 1, 0.5)],
     when: buyFor(ALICE, UP, 0.400499),
     status: OrderStatus.FILLED,
@@ -536,7 +536,7 @@ const FEES: FeeExample[] = [
     parts: [2_003],
   },
   {
-    name: 'a buy of shares pays on what it spent, also where a better price leaves some of its money',
+    name: 'a buy of shares pays on what it spent, even when a better price leaves money over',
     given: ONE_OFFER,
     when: { ...bid(ALICE, UP, 0.999, 0.401), timeInForce: TimeInForce.IOC },
     status: OrderStatus.FILLED,
@@ -564,53 +564,61 @@ interface TransferExample {
 
 const TRANSFERS: TransferExample[] = [
   {
-    name: 'one withdraws from a user whom it registered',
+    name: 'a partner withdraws from its own user',
     when: transfer('withdraw', 'bank', ALICE, 1_000),
     code: 'ok',
   },
   {
-    name: 'one does not withdraw from a user of another, whatever there is',
+    name: "a partner cannot withdraw from another partner's user, whatever the balance",
     when: transfer('withdraw', 'card', ALICE, 5_000),
     code: 'user_not_of_partner',
   },
   {
-    name: 'one does not withdraw from a user of nobody',
+    name: 'a partner cannot withdraw from a user without a partner',
     when: transfer('withdraw', 'bank', BOB, 1),
     code: 'user_not_of_partner',
   },
   {
-    name: 'one that registered nobody withdraws from nobody',
+    name: 'a partner without users cannot withdraw',
     when: transfer('withdraw', 'newcomer', BOB, 1),
     code: 'user_not_of_partner',
   },
-  { name: 'one pays a user of another', when: transfer('deposit', 'card', ALICE, 50), code: 'ok' },
-  { name: 'one pays a user of nobody', when: transfer('deposit', 'card', BOB, 50), code: 'ok' },
   {
-    name: 'a deposit does not make a user the partner’s own',
+    name: "a partner deposits for another partner's user",
+    when: transfer('deposit', 'card', ALICE, 50),
+    code: 'ok',
+  },
+  {
+    name: 'a partner deposits for a user without a partner',
+    when: transfer('deposit', 'card', BOB, 50),
+    code: 'ok',
+  },
+  {
+    name: "a deposit does not make the user the partner's own",
     given: [transfer('deposit', 'card', BOB, 50)],
     when: transfer('withdraw', 'card', BOB, 50),
     code: 'user_not_of_partner',
   },
   {
-    name: 'a deposit by another does not take a user from the partner',
+    name: "another partner's deposit does not take the user away",
     given: [transfer('deposit', 'card', ALICE, 50)],
     when: transfer('withdraw', 'bank', ALICE, 1_050),
     code: 'ok',
   },
   {
-    name: 'nobody pays an account of the exchange',
+    name: 'a partner cannot deposit for an exchange account',
     when: transfer('deposit', 'bank', HOUSE, 1),
     code: 'exchange_account',
   },
   {
-    name: 'nobody withdraws from an account of the exchange',
+    name: 'a partner cannot withdraw from an exchange account',
     when: transfer('withdraw', 'bank', HOUSE, 1),
     code: 'exchange_account',
   },
 ];
 
 describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
-  /** An exchange on which the commands were carried out, 10 ms apart, each of them ok. */
+  /** An exchange after the commands, 10 ms apart, each of which succeeded. */
   function exchangeAfter(given: Command[]): { exchange: Exchange; atMs: number } {
     const exchange = start();
     const users = Object.entries(PEOPLE).map(
@@ -696,11 +704,11 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     const sign = when.kind === 'deposit' ? 1 : -1;
     const change = code === 'ok' ? sign * (when.amountMicros / 1e6) : 0;
     expect(exchange.money(when.userId).available).toBe(before + change);
-    // What there is, is nobody's business who may not take it.
+    // The refusal does not reveal the balance.
     if (code !== 'ok') expect(exchange.result().slice(4)).toEqual([0, 0]);
   });
 
-  test('partners: what happened tells who registered whom, by number', () => {
+  test('partners: events name the registering partner by number', () => {
     const exchange = start();
     const numbers: number[] = [];
     for (const [i, { partner, credential }] of Object.values(PEOPLE).entries()) {
@@ -713,7 +721,7 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     expect(numbers).toEqual([1, 0, 2, 1, 0]);
   });
 
-  test('partners: a refused withdrawal leaves the reference to be used', () => {
+  test('partners: a refused withdrawal does not use up its reference', () => {
     const { exchange, atMs } = exchangeAfter([]);
     exchange.apply(transfer('withdraw', 'card', ALICE, 1), atMs);
     expect(CODES[exchange.result()[1]!]).toBe('user_not_of_partner');
@@ -721,7 +729,7 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     expect(CODES[exchange.result()[1]!]).toBe('ok');
   });
 
-  test('a void market gives the whole fee of an amount back, with the part for what bought no lot', () => {
+  test('a void market refunds the whole fee of an amount, including the part for unspent money', () => {
     const { exchange } = exchangeAfter([...TWO_OFFERS, buyFor(ALICE, UP, 1.000599)]);
     exchange.apply({ kind: 'advanceTime' }, END_MS + 60_000);
     const refunds = exchange.events().filter((event) => event.type === 'positionSettled');
@@ -731,7 +739,7 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     });
   });
 
-  test("an order that meets its user's own resting order cancels that and goes on", () => {
+  test("an order that meets the user's own resting order cancels it and continues", () => {
     const { exchange, atMs } = exchangeAfter([bid(ALICE, DOWN, 5, 0.7), bid(BOB, DOWN, 5, 0.6)]);
     exchange.apply(buyFor(ALICE, UP, 2), atMs);
     const [cancelled, trade] = exchange.events();
@@ -745,12 +753,12 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
   });
 
   /**
-   * dave, whom carol referred, buys 20 UP for 10 dollars and a fee of 0.05; bob pays 10 for 20
+   * Dave, whom Carol referred, buys 20 UP for 10 dollars and a fee of 0.05; Bob pays 10 for 20
    * DOWN.
    */
   const DAVES_BUY = [bid(BOB, DOWN, 20, 0.5), buyFor(DAVE, UP, 10)];
 
-  test('a winning share pays a dollar; 10% of the fee is the referrer’s, and with nothing staked the rest the treasury’s', () => {
+  test('a winning share pays a dollar; 10% of the fee goes to the referrer and, without stakes, the rest to the treasury', () => {
     const { exchange } = exchangeAfter(DAVES_BUY);
     exchange.apply(price(90_000, END_MS - 30_000), END_MS - 30_000);
     exchange.apply({ kind: 'advanceTime' }, END_MS);
@@ -788,11 +796,11 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     expect(exchange.money(BOB).available).toBe(990);
   });
 
-  test('a stake that earns takes 40% of the fees, and comes back with them', () => {
+  test('an earning stake gets 40% of the fees, and unstaking pays both', () => {
     const { exchange } = exchangeAfter([
       { kind: 'stake', userId: ALICE, amountMicros: 100_000_000, idempotencyKey: null },
     ]);
-    // The stake earns from the quarter hour after the next, so from the third window's settlement.
+    // The stake earns from the next quarter hour but one, so from the third window's settlement.
     const thirdMs = START_MS + 2 * 900_000;
     const marketId = marketIdOf(0, thirdMs);
     exchange.apply(price(90_000, thirdMs - 1_000), thirdMs - 1_000);
@@ -814,7 +822,7 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
     expect(exchange.money(ALICE).available).toBe(1000.02);
   });
 
-  test('without a price a market is void: half a dollar a share, and the fee comes back', () => {
+  test('a market without a price is void: shares pay half a dollar and the fee is refunded', () => {
     const { exchange } = exchangeAfter(DAVES_BUY);
     exchange.apply({ kind: 'advanceTime' }, END_MS + 60_000);
     const settled = exchange.events();
@@ -824,7 +832,7 @@ describe.each(Object.entries(EXCHANGES))('%s', (_name, start) => {
       resolution: Resolution.VOID,
       endPriceMicros: 0,
     });
-    // Nobody claims: a day later all is paid.
+    // Nobody claims; a day later everything is paid.
     exchange.apply({ kind: 'advanceTime' }, END_MS + 60_000 + 24 * 3_600_000);
     expect(exchange.events().map((event) => event.type)).toEqual([
       'claimed',
