@@ -46,8 +46,7 @@ interface Request {
 }
 
 /** Of a success. */
-// checked their types
-// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field, and the contract has
+// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field
 type Success = any;
 
 const PEOPLE_MAX = 60;

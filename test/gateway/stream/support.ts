@@ -12,8 +12,7 @@ import { eventually } from '../../support/eventually.js';
 import type { TestServer, Trader } from '../../support/server.js';
 import { programContract } from '../contract/check.js';
 
-// check the types
-// biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field, and the schemas
+// biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field
 export type Message = any;
 
 /** The limits of the stream as they are by default, but for these. */

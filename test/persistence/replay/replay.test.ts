@@ -9,7 +9,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_NAMES } from '../../../engine/interface/events.js';
 import { marketIdText, microsText } from '../../../engine/interface/notation.js';
 import { Folders } from '../../support/journal-fixture.js';
-import { IDLE_USER, ReplayExchange, type Sight, sightOf } from '../../support/replay-exchange.js';
+import {
+  type Checkpoint,
+  checkpointOf,
+  IDLE_USER,
+  ReplayExchange,
+} from '../../support/replay-exchange.js';
 import {
   programJson,
   replayJson,
@@ -25,13 +30,13 @@ import {
 const folders = new Folders();
 let folder: string;
 let exchange: ReplayExchange;
-let end: Sight;
+let end: Checkpoint;
 
 beforeAll(async () => {
   folder = folders.make();
   exchange = await ReplayExchange.open(folder, 'replay');
   await exchange.run(3_000);
-  end = sightOf(exchange.engine);
+  end = checkpointOf(exchange.engine);
   await exchange.sequencer.close();
 });
 afterAll(() => folders.removeAll());
@@ -48,7 +53,7 @@ it('has a run to look at in which everything happens', () => {
   expect(exchange.commandKinds.size).toBe(17);
   expect(exchange.refusals.size).toBeGreaterThan(10);
   expect(exchange.sequencer.batchesCommitted).toBeGreaterThan(100);
-  expect(exchange.sights.length).toBeGreaterThan(5);
+  expect(exchange.checkpoints.length).toBeGreaterThan(5);
 });
 
 describe('verify', () => {
@@ -73,12 +78,12 @@ describe('verify', () => {
 
 describe('state', () => {
   it('is what the engine showed at the end', async () => {
-    expectSight(await replayJson(folder, 'state'), end);
+    expectState(await replayJson(folder, 'state'), end);
   });
 
   it('is what the engine showed after any command, also in the middle of a batch', async () => {
-    for (const sight of exchange.sights) {
-      expectSight(await replayJson(folder, 'state', '--at', `${sight.sequence}`), sight);
+    for (const checkpoint of exchange.checkpoints) {
+      expectState(await replayJson(folder, 'state', '--at', `${checkpoint.sequence}`), checkpoint);
     }
   });
 
@@ -112,10 +117,10 @@ describe('state', () => {
   });
 
   it('shows one user and one market when that is what is asked', async () => {
-    const sight = exchange.sights.find(({ orders }) => orders.length > 1)!;
-    const order = sight.orders[0]!;
+    const checkpoint = exchange.checkpoints.find(({ orders }) => orders.length > 1)!;
+    const order = checkpoint.orders[0]!;
     const market = marketName(order.marketId);
-    const at = `${sight.sequence}`;
+    const at = `${checkpoint.sequence}`;
     const state = await replayJson(
       folder,
       'state',
@@ -130,7 +135,7 @@ describe('state', () => {
       `u${order.userId}`,
     ]);
     expect(state.markets.map((one: { marketId: string }) => one.marketId)).toEqual([market]);
-    const ids = sight.orders
+    const ids = checkpoint.orders
       .filter(({ userId, marketId }) => userId === order.userId && marketId === order.marketId)
       .map(({ orderId }) => `o${orderId}`);
     expect(state.orders.map((one: { orderId: string }) => one.orderId)).toEqual(ids);
@@ -154,9 +159,9 @@ describe('state', () => {
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
-function expectSight(state: any, sight: Sight): void {
-  const { funds } = sight;
-  expect(state).toMatchObject({ sequence: sight.sequence, digest: sight.digest });
+function expectState(state: any, checkpoint: Checkpoint): void {
+  const { funds } = checkpoint;
+  expect(state).toMatchObject({ sequence: checkpoint.sequence, digest: checkpoint.digest });
   expect(state.funds).toMatchObject({
     available: money(funds.availableMicros),
     held: money(funds.heldMicros),
@@ -168,7 +173,7 @@ function expectSight(state: any, sight: Sight): void {
     sum: money(funds.netDepositsMicros),
     netDeposits: money(funds.netDepositsMicros),
   });
-  const accounts = sight.accounts.map((account) => [
+  const accounts = checkpoint.accounts.map((account) => [
     `u${account.userId}`,
     account.username,
     account.partner,
@@ -189,8 +194,8 @@ function expectSight(state: any, sight: Sight): void {
   ]);
   expect(shown).toEqual(accounts);
   const ids = (list: { orderId: string }[]) => list.map(({ orderId }) => orderId);
-  expect(ids(state.orders)).toEqual(sight.orders.map(({ orderId }) => `o${orderId}`));
-  const markets = sight.markets.map(({ marketId }) => marketName(marketId));
+  expect(ids(state.orders)).toEqual(checkpoint.orders.map(({ orderId }) => `o${orderId}`));
+  const markets = checkpoint.markets.map(({ marketId }) => marketName(marketId));
   expect(state.markets.map((market: { marketId: string }) => market.marketId)).toEqual(markets);
 }
 
