@@ -1,7 +1,7 @@
 /**
- * The follower's thread and process: what was acknowledged is in the very next answer, and kill -9
- * at any moment loses and doubles nothing. Threads and other processes run the build in dist/ (`npm
- * test` makes it).
+ * The follower's thread and process. An acknowledged change is in the very next read, and kill -9
+ * at any moment loses and duplicates nothing. Threads and child processes run the build in dist/
+ * (`npm test` makes it).
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,7 +58,7 @@ afterEach(async () => {
 
 const USERS = 6;
 
-/** The setting: an asset, a price, users with money. */
+/** The setup: an asset, a price, and users with money. */
 function setUp(sequencer: Sequencer): void {
   sequencer.submit({ kind: 'listAsset', symbol: 'BTC' });
   const priceMicros = 90_000_000_000;
@@ -82,7 +82,7 @@ function setUp(sequencer: Sequencer): void {
   }
 }
 
-/** One makes, one takes: one trade. */
+/** A maker and a taker: one trade. */
 function trade(sequencer: Sequencer, maker: number, taker: number): void {
   const marketId = sequencer.engine.activeMarket(0);
   const common = {
@@ -113,7 +113,7 @@ async function openExchange(
   const journal = await openJournal({ folder });
   const reader = await openJournalReader(folder);
   const log = new Log();
-  // A clock that stands still: nothing here takes too long, however busy the machine is.
+  // A stopped clock, so that nothing times out, however busy the machine is.
   const elapsedMs = () => 0;
   const { engine } = await recoverFromSnapshot({ folder, reader, log, elapsedMs });
   await reader.close();
@@ -149,7 +149,7 @@ async function openExchange(
   };
 }
 
-/** The journal, telling the follower of each commit. */
+/** The journal, which tells the follower of each commit. */
 function toldTo(
   follower: Follower,
   journal: Journal,
@@ -175,7 +175,7 @@ function answerOf<Kind extends HistoryKind>(outcome: HistoryOutcome<Kind>): Hist
 }
 
 describe('the thread', () => {
-  it('a trade that was acknowledged is in the very next answer', async () => {
+  it('shows an acknowledged trade in the very next read', async () => {
     const { sequencer, read, durable, log } = await openExchange(folders.make());
     setUp(sequencer);
     for (let i = 1; i <= 100; i++) {
@@ -208,7 +208,7 @@ describe('the thread', () => {
     expect(log.of('error')).toEqual([]);
   });
 
-  it('tells where it is, and names the users of a leaderboard', async () => {
+  it('reports its position, and names the users of a leaderboard', async () => {
     const { sequencer, follower, read, durable } = await openExchange(folders.make(), {
       snapshotEveryCommands: 20,
     });
@@ -238,12 +238,12 @@ describe('the thread', () => {
     await eventually(() => expect(follower.status.snapshotSequence).toBeGreaterThan(20));
   });
 
-  it('answers the reads that wait when it is closed, and no more after that', async () => {
+  it('answers waiting reads when it is closed, and refuses reads after that', async () => {
     const { follower, sequencer } = await openExchange(folders.make());
     setUp(sequencer);
     const done = vi.fn();
     const request = { kind: 'rank', userId: 1, metric: 'profit', period: 'all' } as const;
-    // A sequence that never comes.
+    // A sequence that is never reached.
     follower.history.read(request, 1e9, done);
     await follower.close();
     follower.history.read(request, 0, done);
@@ -253,7 +253,7 @@ describe('the thread', () => {
     await follower.close();
   });
 
-  it('that ends by itself is started again, and goes on where it was; not for ever', async () => {
+  it('is restarted when it dies and continues where it was, a limited number of times', async () => {
     const onFailure = vi.fn();
     const { sequencer, follower, log, read, durable } = await openExchange(folders.make(), {
       onFailure,
@@ -266,7 +266,7 @@ describe('the thread', () => {
       await durable();
       await endThread(follower);
       expect(await read(trades)).toMatchObject({ outcome: 'unavailable' });
-      // What was committed while there was no thread is in the history, too.
+      // What was committed without a thread is in the history, too.
       trade(sequencer, 1, 2);
       await durable();
       await eventually(async () => expect((await read(trades)).outcome).toBe('ok'));
@@ -285,7 +285,7 @@ describe('the thread', () => {
     });
   });
 
-  it('is closed at whatever it is while it starts, and the next one goes on', async () => {
+  it('can be closed at any moment of its start, and the next one continues', async () => {
     const folder = folders.make();
     const first = await openExchange(folder, { snapshotEveryCommands: 20 });
     setUp(first.sequencer);
@@ -295,7 +295,7 @@ describe('the thread', () => {
     await closers.pop()!();
     for (let turns = 0; turns < 6; turns++) {
       const { follower, log } = await openExchange(folder);
-      // A start takes some tens of milliseconds, most of them before the snapshot is read.
+      // A start takes tens of milliseconds, most of them before the snapshot is read.
       await delay(turns * 10);
       await follower.close();
       expect(log.entries.filter(({ level }) => level !== 'info')).toEqual([]);
@@ -306,7 +306,7 @@ describe('the thread', () => {
     expect(answerOf(await read(trades)).entries).toHaveLength(30);
   });
 
-  it('may be ended while it works alone, and begins no such work when it is to end', () => {
+  it('can be ended during long work, and starts no such work once it is closing', () => {
     const end = vi.fn();
     const board = new ProgressBoard();
     const work = (during: () => void) => board.workInterruptibly(during, end);
@@ -319,20 +319,20 @@ describe('the thread', () => {
     expect(board.close()).toBe(false);
   });
 
-  it('is closed while it waits to be started again', async () => {
+  it('can be closed while it waits for a restart', async () => {
     const onFailure = vi.fn();
     const { follower } = await openExchange(folders.make(), { onFailure });
     const later = await openExchange(folders.make());
     await endThread(follower);
     await follower.close();
-    // A follower whose thread ends later is started again.
+    // The thread of a later follower is restarted.
     await endThread(later.follower);
     await eventually(() => expect(threadOf(later.follower).threadId).not.toBe(-1));
     expect(threadOf(follower).threadId).toBe(-1);
     expect(onFailure).not.toHaveBeenCalled();
   });
 
-  it('a folder that cannot be used is tried again and again: trading does not depend on it', async () => {
+  it('retries a folder that cannot be used, and trading continues', async () => {
     const folder = folders.make();
     writeFileSync(folder, 'a file where the folder must be');
     const log = new Log();
@@ -352,7 +352,7 @@ describe('the thread', () => {
   });
 
   it.runIf(process.platform === 'linux')(
-    'gives way from whatever priority the program was started with',
+    'lowers its priority from whatever the program was started with',
     async () => {
       const script = `
       import { getPriority } from 'node:os';
@@ -376,10 +376,10 @@ describe('the thread', () => {
   );
 });
 
-/** As often as it is started again within ten minutes. */
+/** The number of restarts within ten minutes. */
 const RESTARTS = 5;
 
-/** Has the thread end as it would when it is out of memory. */
+/** Ends the thread as running out of memory would. */
 function threadOf(follower: Follower): Worker {
   return (follower as unknown as { thread: Worker }).thread;
 }
@@ -389,8 +389,8 @@ async function endThread(follower: Follower): Promise<void> {
 }
 
 /**
- * An exchange that trades without end: windows of a few seconds of real time, snapshots all the
- * time.
+ * An exchange that trades without end, with windows of a few seconds of real time and continuous
+ * snapshots.
  */
 const PROGRAM = `
   import { writeSync } from 'node:fs';
@@ -458,8 +458,8 @@ interface Line {
 }
 
 /**
- * Runs the program until its first acknowledgement, and then until the moment comes; kills it, and
- * returns what it said.
+ * Runs the program until its first acknowledgement and then until `moment`; kills it and returns
+ * its output.
  */
 async function runAndKill(
   folder: string,
@@ -494,15 +494,12 @@ function unfinished(folder: string): string[] {
     : [];
 }
 
-/** When a snapshot is being written, or after a while if none is. */
+/** Resolves when a snapshot is being written, or after a while if none is. */
 async function whileSnapshotIsWritten(folder: string): Promise<void> {
   for (let looks = 0; looks < 100_000 && unfinished(folder).length === 0; looks++) await nextTurn();
 }
 
-/**
- * By turns: while a snapshot is written, after any time, and that long after a snapshot was
- * written.
- */
+/** In rotation: during a snapshot, after a random time, and a random time after a snapshot. */
 function momentOf(
   turn: number,
   waitMs: number,
@@ -542,13 +539,12 @@ async function commandsIn(folder: string): Promise<TimedCommand[]> {
 }
 
 describe('kill -9', () => {
-  it('at random moments, 20 times and more: it starts again, and history is complete, with nothing twice', async () => {
+  it('at random moments, at least 20 times: it restarts, and history is complete without duplicates', async () => {
     const folder = folders.make();
     const found = { kills: 0, unfinishedSnapshots: 0, historiesBehind: 0, fromSnapshot: 0 };
     let acknowledged = 0;
     let seed = 1;
-    // Until the kills have hit what they are to hit: a snapshot being written, and a history being
-    // projected.
+    // Until kills have hit both a snapshot being written and a history being projected.
     while (found.kills < 20 || found.unfinishedSnapshots === 0 || found.historiesBehind === 0) {
       expect(found.kills, `after so many kills only ${JSON.stringify(found)}`).toBeLessThan(80);
       seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
