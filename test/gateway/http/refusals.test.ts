@@ -1,6 +1,6 @@
 /**
- * What the gateway refuses, over real HTTP, as tables: bodies, fields, queries, ids, routes and
- * methods; and in which order problems are looked for. Nothing of it reaches the journal.
+ * What the gateway refuses over real HTTP, as tables: bodies, fields, queries, ids, routes and
+ * methods; and the order of the checks. None of it reaches the journal.
  */
 import { describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../gateway/resources/routes.js';
@@ -9,7 +9,7 @@ import { ACTIVE, asPartner, buy, ENDED, sell, withTwoTraders } from './refusals.
 
 const { asAda, refused, traders } = withTwoTraders();
 
-/** A route that takes a body, and one that it would take. */
+/** A route that takes a body, with a valid body. */
 interface Taker {
   method: 'POST' | 'PUT' | 'DELETE';
   path: () => string;
@@ -126,7 +126,7 @@ const TAKERS: Taker[] = [
   },
 ];
 
-test('the table of bodies has every route that takes one', () => {
+test('the table has every route that takes a body', () => {
   expect(TAKERS).toHaveLength(ROUTES.filter((route) => route.body !== undefined).length);
 });
 
@@ -186,7 +186,7 @@ describe.each(TAKERS)('the body of $method $path', ({ method, path, body, requir
     '\ufeff{}',
     ' ',
     'outcome=UP&amount=1',
-  ])('%j, which is no JSON', async (raw) => {
+  ])('%j, which is not JSON', async (raw) => {
     await refused({ method, path: path(), options: send(raw), status: 400, code: 'invalid_json' });
   });
 
@@ -227,7 +227,7 @@ describe.each(TAKERS)('the body of $method $path', ({ method, path, body, requir
     });
   });
 
-  test('of exactly 64 KiB is looked at', async () => {
+  test('of exactly 64 KiB is read', async () => {
     const empty = JSON.stringify({ ...body, padding: '' });
     const raw = JSON.stringify({ ...body, padding: 'x'.repeat(65_536 - empty.length) });
     expect(raw).toHaveLength(65_536);
@@ -254,7 +254,7 @@ describe.each(TAKERS)('the body of $method $path', ({ method, path, body, requir
   });
 });
 
-describe('fields that are no numbers', () => {
+describe('fields that are not numbers', () => {
   const cases: [string, Verb, () => string, object, string][] = [
     ['an outcome in lower case', 'POST', () => buy, { outcome: 'up', amount: 1 }, 'outcome'],
     ['an outcome that is a number', 'POST', () => buy, { outcome: 0, amount: 1 }, 'outcome'],
@@ -309,7 +309,7 @@ describe('fields that are no numbers', () => {
       'postOnly',
     ],
     [
-      'postOnly that is a text',
+      'postOnly that is a string',
       'POST',
       () => buy,
       { outcome: 'UP', amount: 1, postOnly: 'true' },
@@ -324,7 +324,7 @@ describe('fields that are no numbers', () => {
     ],
     ['shares without a price', 'POST', () => buy, { outcome: 'UP', shares: 1 }, 'price'],
     [
-      'shares and price of too much together',
+      'shares and price with too large a value',
       'POST',
       () => buy,
       { outcome: 'UP', shares: 10_000_000, price: 0.5 },
@@ -423,7 +423,7 @@ describe('fields that are no numbers', () => {
       'referralCode',
     ],
     [
-      'an endless password',
+      'a very long password',
       'POST',
       () => '/auth/login',
       { username: 'ada', password: 'x'.repeat(129) },
@@ -496,7 +496,7 @@ describe('queries', () => {
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1e3`, 'amount'],
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=NaN`, 'amount'],
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1.0000001`, 'amount'],
-    // The double nearest to these has no more than six places.
+    // The double nearest to these values has at most six decimal places.
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=100000.000000000000001`, 'amount'],
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&amount=1&price=0.500000000000001`, 'price'],
     [`/markets/15m/${ACTIVE}/quote?outcome=UP&side=SELL&shares=99999.999999999999999`, 'shares'],
@@ -515,7 +515,7 @@ describe('queries', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('what does not exist', () => {
   const marketIds = [
     'btc-15m-1763800200',
     'btc-15m-1763701201',
@@ -531,14 +531,14 @@ describe('what is not there', () => {
     '-1',
     '0',
   ];
-  test.each(marketIds)('the market %s, to look at', async (id) => {
+  test.each(marketIds)('the market %s, for reading', async (id) => {
     const refusal = { method: 'GET', status: 404, code: 'market_not_found' } as const;
     await traders().server.followed();
     await refused({ ...refusal, path: `/markets/${id}` });
     await refused({ ...refusal, path: `/markets/15m/${id}/orderbook` });
     await refused({ ...refusal, path: `/markets/15m/${id}/quote?outcome=UP&amount=1` });
   });
-  test.each(marketIds.slice(1))('the market %s, to trade in', async (id) => {
+  test.each(marketIds.slice(1))('the market %s, for trading', async (id) => {
     const refusal = { options: asAda(), status: 404, code: 'market_not_found' } as const;
     await refused({
       ...refusal,
@@ -605,7 +605,7 @@ describe('what is not there', () => {
       code: 'order_not_found',
     });
   });
-  test('a user who is not there, in a transfer', async () => {
+  test('an unknown user in a transfer', async () => {
     const body = { userId: 'nobody', amount: 1, reference: 'r1' };
     await refused({
       method: 'POST',
@@ -634,15 +634,15 @@ describe('what is not there', () => {
 
 describe('methods', () => {
   const paths = [...new Set(ROUTES.map((route) => route.path))];
-  test.each(paths)('those that %s does not take', async (pattern) => {
+  test.each(paths)('that %s does not accept', async (pattern) => {
     const path = pattern.replace(/:\w+/g, 'u1');
     const allowed = ROUTES.filter((route) => route.path === pattern).map((route) => route.method);
     const verbs: Verb[] = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
     let refusals = 0;
     for (const method of verbs) {
       if ((allowed as Verb[]).includes(method)) continue;
-      // "/markets/15m" is also a market's path with "15m" for an id, and so on: the router finds
-      // the nearest one.
+      // "/markets/15m" also matches a market's path with the id "15m", and so on; the router takes
+      // the closest match.
       const answer = await traders().api.send(method, path);
       expect([answer.status, answer.json.error.code]).toEqual([405, 'method_not_allowed']);
       const { allow } = answer.headers;
@@ -653,7 +653,7 @@ describe('methods', () => {
   });
 });
 
-test('a partner names one user: another one in the query is refused, the same one is not', async () => {
+test('a partner cannot name a second user in the query', async () => {
   const body = { userId: traders().ada.userId, amount: 1, reference: 'two-users' };
   const refusal = { options: asPartner(), status: 403, code: 'user_mismatch' as const };
   const other = `?userId=${traders().bob.userId}`;
@@ -680,8 +680,8 @@ test('a partner names one user: another one in the query is refused, the same on
   ).toBe(200);
 });
 
-describe('the order in which problems are looked for', () => {
-  test('the token before the user, the user before the body, the body before the state', async () => {
+describe('the order of the checks', () => {
+  test('is token, user, body, state', async () => {
     const unknown = '/markets/15m/btc-15m-1763701201/buy';
     const everythingWrong = { userId: traders().bob.userId, outcome: 'SIDEWAYS' };
     await refused({
@@ -733,7 +733,7 @@ describe('the order in which problems are looked for', () => {
   });
 });
 
-describe('what is there already, or has ended', () => {
+describe('what already exists or has ended', () => {
   test.each(['ada', 'ADA', 'house', 'House'])(
     'the username %s, which is taken',
     async (username) => {
@@ -753,12 +753,12 @@ describe('what is there already, or has ended', () => {
   });
 });
 
-test('a body without end is cut off, and the server goes on', async () => {
+test('an endless body is cut off, and the server continues', async () => {
   const raw = 'x'.repeat(8 * 1024 * 1024);
   const answer = await traders()
     .api.send('POST', buy, undefined, { ...asAda(), raw })
     .catch((error: Error) => error);
-  // The answer may be lost when the connection ends while the client still sends.
+  // The answer may be lost if the connection closes while the client is still sending.
   if (!(answer instanceof Error)) expect(answer.status).toBe(413);
   expect((await traders().api.get('/health')).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-/** Every route over real HTTP, as it is meant to be used: the answer, and what it changed. */
+/** Every route over real HTTP, used as intended: the answer, and what it changed. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../gateway/resources/routes.js';
@@ -36,7 +36,7 @@ const trade = (verb: 'buy' | 'sell', trader: Trader, body: object, market = MARK
 const balance = async (trader: Trader) =>
   (await api.get(`/users/${trader.userId}/balance`, trader.token)).json;
 
-/** Two traders who have minted 100 shares each way: ada has UP at 0.4, bob DOWN at 0.6. */
+/** Two traders who have minted 100 sets: Ada has UP at 0.4, Bob DOWN at 0.6. */
 async function twoTraders(): Promise<[Trader, Trader]> {
   const ada = await server.register('ada');
   const bob = await server.register('bob');
@@ -50,7 +50,7 @@ describe('markets', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('the active market, alone and in the lists', async () => {
+  test('shows the active market, alone and in lists', async () => {
     const active = await api.get('/markets/15m');
     expect(active.json.serverTimeMs).toBe(WINDOW_START_MS);
     expect(active.json.markets).toHaveLength(1);
@@ -82,7 +82,7 @@ describe('markets', () => {
     expect((await api.get('/markets/15m?asset=ETH')).json.markets).toEqual([]);
   });
 
-  test('the book from both sides, a quote, and prices from the middle of the book', async () => {
+  test('shows the book from both sides, a quote, and prices from the middle of the book', async () => {
     const maker = await server.register('maker');
     await trade('buy', maker, {
       outcome: 'UP',
@@ -122,17 +122,17 @@ describe('markets', () => {
     });
     const limited = await api.get(`${quote}?outcome=UP&amount=4&price=0.499`);
     expect(limited.json).toMatchObject({ shares: 0, averagePrice: null, worstPrice: null });
-    // The maker's own orders are not liquidity to the maker.
+    // The maker's own orders are not liquidity for the maker.
     expect((await api.get(`${quote}?outcome=UP&amount=4`, maker.token)).json.shares).toBe(0);
   });
 
-  test('depth limits the number of levels in the book', async () => {
+  test('limits the levels of the book by depth', async () => {
     const { json } = await api.get(`/markets/15m/${MARKET}/orderbook?depth=1`);
     expect(json.UP.bids).toHaveLength(1);
     expect((await api.get(`/markets/15m/${MARKET}/orderbook?depth=999`)).status).toBe(200);
   });
 
-  test('a HEAD request is answered like GET, without the body', async () => {
+  test('answers HEAD like GET, without the body', async () => {
     const head = await api.send('HEAD', `/markets/${MARKET}`);
     const get = await api.read(`/markets/${MARKET}`);
     expect(head.status).toBe(200);
@@ -145,7 +145,7 @@ describe('trading', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('from the first buy to the claim, every micro-dollar accounted for', async () => {
+  test('accounts for every micro-dollar from the first buy to the claim', async () => {
     const ada = await server.register('ada');
     const bob = await server.register('bob');
     const rested = await trade('buy', ada, {
@@ -250,7 +250,7 @@ describe('trading', () => {
     });
   });
 
-  test('a market without a price at its end is VOID: half a dollar a share, and the fees back', async () => {
+  test('pays half a dollar a share and refunds the fees when a market is VOID', async () => {
     const [ada, bob] = [await server.register('eve'), await server.register('joe')];
     await trade(
       'buy',
@@ -279,7 +279,7 @@ describe('lists', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('pages of orders meet neither twice nor never, also while orders come and go', async () => {
+  test('pages of orders have no gaps and no duplicates while orders come and go', async () => {
     const ada = await server.register('ada');
     const place = () =>
       trade('buy', ada, { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' });
@@ -298,7 +298,7 @@ describe('lists', () => {
       cursor = page.json.nextCursor;
       pages++;
       if (pages === 1) {
-        // One that was given already goes, and one more comes.
+        // One that was already listed is cancelled, and one more is placed.
         await api.delete(`/markets/15m/${MARKET}/orders/${ids[2]}`, ada.token);
         ids.push((await place()).json.orderId);
       }
@@ -307,7 +307,7 @@ describe('lists', () => {
     expect(pages).toBe(3);
   });
 
-  test('markets are paged newest first, and a cursor fits only the list that gave it', async () => {
+  test('pages of markets are newest first, and a cursor only works in its own list', async () => {
     await server.passTime(WINDOW_START_MS + 4 * WINDOW_MS + 2_000, 100_000);
     const first = await api.read('/markets?limit=3&asset=BTC');
     expect(first.json.markets).toHaveLength(3);
@@ -330,7 +330,7 @@ describe('batches', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('a bid and its cancellation', async () => {
+  test('places a bid and cancels it', async () => {
     const eve = await server.register('eve');
     const bid = { op: 'buy', outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' };
     const { status, json } = await api.post(
@@ -355,7 +355,7 @@ describe('users, referral and vaults', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('registration, session, sign in and out', async () => {
+  test('registers, shows the session, signs in and out', async () => {
     const registered = await api.post('/auth/register', { username: 'Ann', password: PASSWORD });
     expect(registered.json.referralCode).toMatch(/^[A-Z0-9]{3,20}$/);
     const { userId, token } = registered.json;
@@ -375,7 +375,7 @@ describe('users, referral and vaults', () => {
     expect((await api.get('/auth/session', changed.json.token)).status).toBe(200);
   });
 
-  test('a referral: the code, who came by it, and what only the user sees', async () => {
+  test("shows a referral's code, the referred users, and private details to the user only", async () => {
     const eve = await server.register('eve');
     const changed = await api.put(
       `/users/${eve.userId}/referral/code`,
@@ -408,7 +408,7 @@ describe('users, referral and vaults', () => {
     expect(fays.json.referredBy).toBe(eve.userId);
   });
 
-  test('a vault deposit: staked, earning, yield claimed, unstaked', async () => {
+  test('stakes, earns, claims yield and unstakes', async () => {
     const stan = await server.register('stan');
     expect((await api.get('/vaults')).json.vaults).toMatchObject([
       { id: 'flex', staked: 0, deposits: 0, feeShare: 0.4, apr: null },
@@ -429,7 +429,7 @@ describe('users, referral and vaults', () => {
 
     expect((await api.get('/vaults')).json.vaults).toMatchObject([{ staked: 100.5, apr: 0 }]);
 
-    // The fee is 0.3, the vault's part of it 0.12; what a deposit has accrued is floored.
+    // The fee is 0.3 and the vault's part 0.12; a deposit's accrued yield is floored.
     await twoTraders();
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
     const claimed = await api.post(`/vaults/deposits/${depositId}/claim`, undefined, stan.token);
@@ -461,7 +461,7 @@ describe('users, referral and vaults', () => {
   });
 });
 
-describe('whose money a partner moves, and whose balance it sees', () => {
+describe('a partner and its users', () => {
   const asPartner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
   const OTHER = { headers: { authorization: 'Bearer key-of-another' } };
   let ours: Trader;
@@ -495,7 +495,7 @@ describe('whose money a partner moves, and whose balance it sees', () => {
     return api.send('POST', `/partner/${kind}`, body, options);
   }
 
-  test('anybody is paid; the balance is told of the own users only', async () => {
+  test("a partner deposits for any user, and sees only its own users' balances", async () => {
     expect((await move('deposits', ours.userId)).json.balance).toEqual({
       available: 10_001,
       held: 0,
@@ -509,7 +509,7 @@ describe('whose money a partner moves, and whose balance it sees', () => {
     );
   });
 
-  test('a partner withdraws only from its own users, whoever paid them', async () => {
+  test('a partner withdraws only from its own users, whoever made the deposits', async () => {
     expect((await move('deposits', ours.userId, 5, OTHER)).json.balance).toBe(null);
     expect((await move('withdrawals', ours.userId)).status).toBe(200);
     for (const [userId, options] of [
@@ -518,7 +518,7 @@ describe('whose money a partner moves, and whose balance it sees', () => {
       [nobodys.userId, asPartner],
       [nobodys.userId, OTHER],
     ] as const) {
-      // More than there is: the answer is the same, and tells nothing of it.
+      // More than the balance: the answer is the same and reveals nothing.
       for (const amount of [1, 1_000_000]) {
         const { status, json } = await move('withdrawals', userId, amount, options);
         expect([status, json.error.code, json.error.details]).toEqual([403, 'user_mismatch', {}]);
@@ -527,7 +527,7 @@ describe('whose money a partner moves, and whose balance it sees', () => {
     }
   });
 
-  test('accounts of the exchange are not for partners', async () => {
+  test("a partner cannot use the exchange's own accounts", async () => {
     for (const kind of ['deposits', 'withdrawals'] as const) {
       const { status, json } = await move(kind, house);
       expect([status, json.error.code]).toEqual([403, 'user_mismatch']);
@@ -535,7 +535,7 @@ describe('whose money a partner moves, and whose balance it sees', () => {
     }
   });
 
-  test('a user of another, of nobody, or of the exchange is shown without a balance', async () => {
+  test('a partner sees no balance of other users', async () => {
     const money = { currency: 'USD', available: null, held: null, total: null };
     for (const id of [theirs.userId, nobodys.userId, house]) {
       const { status, json } = await api.send('GET', `/partner/users/${id}`, undefined, asPartner);
@@ -545,7 +545,7 @@ describe('whose money a partner moves, and whose balance it sees', () => {
     expect(theirView.json).toMatchObject({ available: 10_001, held: 0, total: 10_001 });
   });
 
-  test('an invalid key registers nobody, and is refused before the body is read', async () => {
+  test('an invalid key registers nobody and is refused before the body is read', async () => {
     const before = await server.state();
     for (const authorization of [
       'Bearer nonsense',
@@ -564,7 +564,7 @@ describe('whose money a partner moves, and whose balance it sees', () => {
     expect(await server.state()).toEqual(before);
   });
 
-  test('the partner is the name, not the key: after a restart with a new key under it, users are still theirs', async () => {
+  test('a partner is identified by name: with a new key after a restart, its users are still its own', async () => {
     await server.close();
     const sha256 = createHash('sha256').update('a-new-key').digest();
     const { folder } = server;
@@ -583,7 +583,7 @@ describe('partners and operations', () => {
 
   const asPartner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
 
-  test('money in and out, once per reference', async () => {
+  test('moves money in and out, once per reference', async () => {
     const ada = await server.registerByPartner('ada');
     const deposit = { userId: ada.userId, amount: 250.000001, reference: 'in-1' };
     const first = await api.send('POST', '/partner/deposits', deposit, asPartner);
@@ -611,7 +611,7 @@ describe('partners and operations', () => {
     expect(user.json).toMatchObject({ username: 'ada', available: 0.000001, total: 0.000001 });
   });
 
-  test('health, readiness and status', async () => {
+  test('reports health, readiness and status', async () => {
     expect((await api.get('/health')).json).toEqual({ status: 'ok' });
     expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
     expect((await api.get('/metrics')).text).toContain('exchange_users ');
@@ -627,7 +627,7 @@ describe('history', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('a trade that was acknowledged is in the very next answer, on both sides and on the tape', async () => {
+  test('shows an acknowledged trade in the very next answer, on both sides and in the public trades', async () => {
     const [ada, bob] = await twoTraders();
     const { json: mine } = await api.read(`/users/${bob.userId}/trades`);
     expect(mine.trades).toMatchObject([
@@ -644,7 +644,7 @@ describe('history', () => {
     expect(tape.trades[0].tradeId).toBe(mine.trades[0].tradeId);
   });
 
-  test('pages of trades go on where the last one ended, also when new ones come', async () => {
+  test('pages of trades continue where the last one ended while new trades come', async () => {
     const ada = await server.register('pager');
     const bob = await server.register('seller');
     const swap = async () => {
@@ -668,7 +668,7 @@ describe('history', () => {
     ]);
   });
 
-  test('past markets, points and the leaderboard after the market has ended', async () => {
+  test('shows past markets, points and the leaderboard after the end of a market', async () => {
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
     const { json: past } = await api.read('/markets/15m/history?asset=BTC');
     expect(past.markets).toHaveLength(1);
@@ -684,7 +684,7 @@ describe('history', () => {
 
     const [bob, ada] = ['u2', 'u1'];
     const { json: byProfit } = await api.read('/leaderboard?metric=profit&period=day');
-    // Ada had 100 UP for 40 dollars; Bob paid 60 and a fee of 0.3 for what is worth nothing now.
+    // Ada had 100 UP that cost 40 dollars; Bob paid 60 and a fee of 0.3 for worthless shares.
     expect(byProfit.entries[0]).toEqual({ rank: 1, userId: ada, username: 'ada', value: 60 });
     const last = byProfit.entries.at(-1);
     expect(last).toEqual({
@@ -712,7 +712,7 @@ describe('history', () => {
     expect((await api.get(`/users/${ada}/points`, login.json.token)).status).toBe(403);
   });
 
-  test('what is not there', async () => {
+  test('refuses what does not exist', async () => {
     const trades = await api.get('/users/u999/trades');
     expect([trades.status, trades.json.error.code]).toEqual([404, 'user_not_found']);
     for (const path of ['/markets/btc-15m-1/trades', '/markets/btc-15m-900/trades']) {
@@ -724,7 +724,7 @@ describe('history', () => {
   });
 });
 
-test('every route was used, with every status that it can succeed with', () => {
+test('every route was used, with every success status', () => {
   const promised = ROUTES.flatMap((route) =>
     Object.keys(route.responses).map((status) => `${route.method} ${route.path} ${status}`),
   );

@@ -1,6 +1,6 @@
 /**
- * The hub and its channels without sockets: what they say, how they number it, and that nothing
- * leaves before it is durable.
+ * The hub and its channels without sockets: their messages, their numbering, and that nothing is
+ * sent before it is durable.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ const MARKET = 'btc-15m-1763700300';
 const WINDOW_MS = 900_000;
 const DAY_MS = 86_400_000;
 
-/** A journal in memory that says that a batch is durable when the test lets it. */
+/** An in-memory journal that reports a batch as durable when the test says so. */
 class HeldLog implements CommitLog {
   readonly end = { sequence: 0, digest: null };
   private readonly held: { batch: BatchContent; done: CommitDone }[] = [];
@@ -51,7 +51,7 @@ class HeldLog implements CommitLog {
     return this.held.length > 0;
   }
 
-  /** Says that the oldest batch is durable, or that it failed; returns its last sequence. */
+  /** Reports that the oldest batch is durable or that it failed; returns its last sequence. */
   answer(error: JournalError | null = null): number {
     const { batch, done } = this.held.shift()!;
     done(error);
@@ -59,7 +59,7 @@ class HeldLog implements CommitLog {
   }
 }
 
-/** An engine with a market and three users behind a sequencer and a hub, all commits held back. */
+/** An engine with a market and three users, a sequencer and a hub, with all commits held back. */
 class Bench {
   readonly engine = new Engine();
   readonly log = new HeldLog();
@@ -99,7 +99,7 @@ class Bench {
     for (const command of commands) this.sequencer.submit(command);
   }
 
-  /** Lets everything become durable. */
+  /** Makes everything durable. */
   async flush(): Promise<void> {
     while (this.sequencer.backlog > 0) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -107,10 +107,7 @@ class Bench {
     }
   }
 
-  /**
-   * Someone subscribes to a channel; returns it and what its last message was when its market was
-   * closed.
-   */
+  /** Subscribes to a channel; returns it, and its last message once its market is closed. */
   follow(name: string, userId = 0): { channel: Channel; closed: string[]; subscriber: Subscriber } {
     const channel = this.hub.channel(channelNamed(this.engine, userId, name) as ChannelId);
     const closed: string[] = [];
@@ -123,7 +120,7 @@ class Bench {
     return this.published.filter((message) => message.topic === channel.topic);
   }
 
-  /** Price of UP at which `userId` offers to buy, resting. */
+  /** A resting order of `userId` to buy UP at this price. */
   rest(userId: number, priceTicks: number, sizeLots = 1_000): Command {
     const { marketId } = this;
     return buy({ userId, marketId, priceTicks, sizeLots, timeInForce: TimeInForce.GTC });
@@ -140,14 +137,14 @@ async function anotherPublishes(): Promise<void> {
 }
 
 describe('durability', () => {
-  test('no message is published before its command is durable, and then in the order of the commands', async () => {
+  test('publishes a message only once its command is durable, in the order of the commands', async () => {
     const bench = new Bench();
     await bench.flush();
     bench.follow(`book:${MARKET}`);
     bench.follow('user', 1);
     bench.do(bench.rest(1, 400), bench.rest(2, 401));
     await new Promise((resolve) => setImmediate(resolve));
-    // The first batch is on its way to the disk; this is the second.
+    // The first batch is being written; this is the second.
     bench.do(bench.rest(1, 402));
     const { sequence } = bench.engine;
     expect(bench.log.isHolding).toBe(true);
@@ -167,7 +164,7 @@ describe('durability', () => {
     ]);
   });
 
-  test('a message shows the state after its own command, however late it leaves', async () => {
+  test('a message shows the state after its own command, however late it is sent', async () => {
     const bench = new Bench();
     const { channel } = bench.follow(`book:${MARKET}`);
     bench.do(bench.rest(1, 400), bench.rest(2, 400), bench.rest(3, 400));
@@ -177,7 +174,7 @@ describe('durability', () => {
     expect(bench.messagesOf(channel)[0].data.DOWN.asks).toEqual([{ price: 0.6, shares: 1 }]);
   });
 
-  test('when a commit fails, nothing of it is ever published', async () => {
+  test('publishes nothing of a failed commit', async () => {
     const bench = new Bench();
     await bench.flush();
     bench.follow(`book:${MARKET}`);
@@ -190,7 +187,7 @@ describe('durability', () => {
     expect(bench.tokensEnded).toEqual([]);
   });
 
-  test('the end of tokens is announced once it is durable', async () => {
+  test('announces revoked tokens once that is durable', async () => {
     const bench = new Bench();
     bench.do({ kind: 'setCredential', userId: 2, credential: 'x' });
     expect(bench.tokensEnded).toEqual([]);
@@ -199,8 +196,8 @@ describe('durability', () => {
   });
 });
 
-describe('numbers', () => {
-  test("they begin at the engine's sequence, have no gaps, and start afresh when nobody was subscribed for a while", async () => {
+describe('sequence numbers', () => {
+  test("start at the engine's sequence, have no gaps, and restart after a time without subscribers", async () => {
     const bench = new Bench({ keptMs: 1_000 });
     const { channel, subscriber } = bench.follow(`book:${MARKET}`);
     const first = bench.engine.sequence;
@@ -220,25 +217,25 @@ describe('numbers', () => {
     bench.hub.forgetIdle(6_000);
     bench.do(bench.rest(1, 403), bench.rest(1, 404));
     await bench.flush();
-    // It is forgotten, and nothing is made for it.
+    // The channel is forgotten, and nothing is built for it.
     expect(channel.lastSequence).toBe(first + 3);
     expect(bench.messagesOf(channel)).toHaveLength(3);
 
     const again = bench.follow(`book:${MARKET}`).channel;
     expect(again).not.toBe(channel);
     expect(again.lastSequence).toBe(bench.engine.sequence);
-    // No number of the earlier one is taken for one of this.
+    // A number of the earlier channel is not accepted for this one.
     for (let after = first; after <= first + 3; after++) expect(again.since(after)).toBe(null);
     bench.do(bench.rest(1, 405));
     await bench.flush();
-    // What was touched while nobody looked is not told now.
+    // Changes from the time without subscribers are not reported now.
     const last = bench.messagesOf(channel).at(-1);
     expect(last.channelSequence).toBe(bench.engine.sequence);
     expect(last.data.UP.bids).toEqual([{ price: 0.405, shares: 1 }]);
     expect(again.since(again.lastSequence - 1)).toHaveLength(1);
   });
 
-  test('a channel of an earlier run that starts again at its own last number has missed nothing', async () => {
+  test('a channel that restarts at its last number has missed nothing', async () => {
     const bench = new Bench({ keptMs: 0 });
     const { channel, subscriber } = bench.follow(`book:${MARKET}`);
     bench.do(bench.rest(1, 400));
@@ -252,7 +249,7 @@ describe('numbers', () => {
     expect(again.since(channel.lastSequence)).toHaveLength(1);
   });
 
-  test('channels of all kinds are forgotten when nobody is subscribed, and give back what they kept', async () => {
+  test('channels of all kinds are forgotten without subscribers, and release their messages', async () => {
     const bench = new Bench({ keptMs: 1_000, keptCharactersInAll: 3_000 });
     const names = ['markets', `book:${MARKET}`, `trades:${MARKET}`, 'prices:BTC', 'user'];
     const followed = names.map((name) => bench.follow(name, 1));
@@ -264,12 +261,12 @@ describe('numbers', () => {
     for (const [i, { channel }] of followed.entries()) {
       expect(bench.follow(names[i]!, 1).channel === channel, names[i]).toBe(channel === stays);
     }
-    // All of what may be kept is free for the one that is still followed.
+    // The whole limit is available to the channel that still has a subscriber.
     for (let i = 0; i < 12; i++) bench.do(price(100_100 + i, bench.nowMs));
     expect(stays.since(stays.lastSequence - 12)).toHaveLength(12);
   });
 
-  test('one command is one message of a channel at most, and none where it changes nothing', async () => {
+  test('one command causes at most one message per channel, and none if it changes nothing', async () => {
     const bench = new Bench();
     const book = bench.follow(`book:${MARKET}`).channel;
     const trades = bench.follow(`trades:${MARKET}`).channel;
@@ -302,7 +299,7 @@ describe('numbers', () => {
     ]);
   });
 
-  test('the last messages are kept for a client that was away, up to a count and a size', async () => {
+  test('keep the last messages for a client that reconnects, up to a count and a size', async () => {
     const bench = new Bench({ keptMessages: 5, keptCharacters: 2_000 });
     const { channel } = bench.follow('prices:BTC');
     const first = channel.lastSequence;
@@ -323,7 +320,7 @@ describe('numbers', () => {
     expect(wide.since(wide.lastSequence)).toEqual([]);
   });
 
-  test('all channels together keep a bounded number of characters', () => {
+  test('all channels together keep a limited number of characters', () => {
     const bench = new Bench({ keptCharactersInAll: 20_000 });
     const { channel } = bench.follow(`book:${MARKET}`);
     const user = bench.follow('user', 1).channel;
@@ -338,8 +335,8 @@ describe('numbers', () => {
   });
 });
 
-describe('the life of a market', () => {
-  test('it opens, its start price is fixed, it ends and is resolved; its book ends empty', async () => {
+describe('a market', () => {
+  test('opens, has its start price fixed, ends and is resolved; its book ends empty', async () => {
     const bench = new Bench();
     const markets = bench.follow('markets').channel;
     const book = bench.follow(`book:${MARKET}`).channel;
@@ -367,17 +364,17 @@ describe('the life of a market', () => {
       type: 'snapshot',
       data: { UP: { bids: [], asks: [] }, DOWN: { bids: [], asks: [] } },
     });
-    // Who comes now sees the same.
+    // A new subscriber sees the same.
     expect(JSON.parse(book.snapshot(bench.hub.stamp)).data.UP).toEqual({ bids: [], asks: [] });
   });
 
-  test('a start price that moves is told', async () => {
+  test('reports a start price that changes', async () => {
     const bench = new Bench();
     const markets = bench.follow('markets').channel;
     bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
     bench.do(price(100_000, bench.nowMs));
     bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
-    // The next market is open, at 100,000; then it turns out that the price had halved for the last
+    // The next market is open at 100,000; then a late price shows that it had halved for the last
     // half minute.
     bench.do({ kind: 'advanceTime' }, price(50_000, WINDOW_START_MS + WINDOW_MS - 30_000));
     bench.nowMs += 1_000;
@@ -390,7 +387,7 @@ describe('the life of a market', () => {
     });
   });
 
-  test('a day after it is resolved it is closed, and its channels end', async () => {
+  test('closes a day after it is resolved, and its channels end', async () => {
     const bench = new Bench();
     const book = bench.follow(`book:${MARKET}`);
     const trades = bench.follow(`trades:${MARKET}`);
@@ -414,7 +411,7 @@ describe('the life of a market', () => {
     expect(channelNamed(bench.engine, 0, `book:${MARKET}`)).toMatchObject({ status: 404 });
   });
 
-  test('after a leap in time it ends and is closed in one command', async () => {
+  test('ends and closes in one command after a leap in time', async () => {
     const bench = new Bench();
     const book = bench.follow(`book:${MARKET}`);
     const user = bench.follow('user', 1).channel;
@@ -451,7 +448,7 @@ describe('the book', () => {
   const fromEngine = (levels: DepthLevel[]) =>
     new Map(levels.map(({ priceTicks, sizeLots }) => [priceTicks / 1_000, sizeLots / 1_000]));
 
-  test('its deltas add up to the engine book after every one of 20,000 random commands', () => {
+  test("deltas add up to the engine's book after each of 20,000 random commands", () => {
     const bench = new Bench();
     const { channel } = bench.follow(`book:${MARKET}`);
     const trading = {
@@ -473,7 +470,7 @@ describe('the book', () => {
       }
       const depth = bench.engine.depth(bench.marketId, 999)!;
       const book = { bids: fromEngine(depth.bids), asks: fromEngine(depth.asks) };
-      // `expect` is slow; here it only says what differs.
+      // `expect` is slow; here it only reports the difference.
       if (!isDeepStrictEqual(sides, book)) expect(sides).toEqual(book);
     }
     expect(deltas).toBeGreaterThan(5_000);
@@ -484,7 +481,7 @@ describe('the book', () => {
 });
 
 describe('prices', () => {
-  test('show the price that was observed last, also when an earlier one arrives late', async () => {
+  test('show the price observed last, even if an earlier one arrives late', async () => {
     const bench = new Bench();
     bench.do({ kind: 'listAsset', symbol: 'ETH' });
     const none = bench.follow('prices:ETH').channel;
@@ -505,8 +502,8 @@ describe('prices', () => {
   });
 });
 
-describe('what a user is told', () => {
-  test('money from outside, the vault and the referrer', async () => {
+describe('the user channel', () => {
+  test('reports deposits and withdrawals, the vault and referrals', async () => {
     const bench = new Bench();
     const code = bench.engine.referral(1)!.code;
     bench.do(registration('dan', 10_000, code, 'acme'));
