@@ -66,7 +66,7 @@ describe('distributions', () => {
     );
   });
 
-  test('have the bounds of the text, and values on a bound count below it', async () => {
+  test('have the bounds shown in the text, and values on a bound count below it', async () => {
     const text = await shown([0.016, 0.032, 0.0321, 1e9]);
     expect(text.get('x_seconds_bucket{le="0.000016"}')).toBe(1);
     expect(text.get('x_seconds_bucket{le="0.000032"}')).toBe(2);

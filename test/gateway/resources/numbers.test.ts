@@ -133,7 +133,7 @@ describe.each(NUMBERS)(
     });
 
     test.each(['NaN', 'Infinity', '01', '.5', '1.', '+1', '0x10', '1_000'])(
-      '%s is no JSON',
+      '%s is not JSON',
       async (text) => {
         const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(
           `"${field}":0.123`,

@@ -77,7 +77,7 @@ describe('fields', () => {
   });
 });
 
-test('distinguish the options of a union by constants and names', () => {
+test('and constants tell the options of a union apart', () => {
   const Buy = z.strictObject({ side: z.literal('BUY'), spent: money });
   const Sell = z.strictObject({ side: z.literal('SELL'), received: money });
   const write = serializer(z.array(z.union([Buy, Sell])));
