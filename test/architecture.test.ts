@@ -1,24 +1,21 @@
 /**
- * The rules of the architecture, checked against the source: which folders there are, which may
- * import which, and what the engine must never call.
+ * The architecture rules, checked against the source: which folders exist, which may import which,
+ * and what the engine must never call.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT, reachableFrom, type Source, sourcesOf } from './support/sources.js';
 
-/** The folders at the top, lowest first. Each imports from itself and from those below it. */
+/** The top-level folders, lowest first. Each imports from itself and from those below it. */
 const FOLDERS = ['engine', 'persistence', 'gateway', 'bench', 'test'];
-/**
- * What else stands at the top: the checks that run on every change, and what a checkout does not
- * hold.
- */
+/** Other top-level entries: the CI script, and what a checkout does not contain. */
 const OTHER_FOLDERS = ['.ci', '.git', 'node_modules', 'dist', 'data', 'coverage'];
-/** The engine's rooms, lowest first; the last two are files. */
+/** The engine's folders, lowest first; the last two are files. */
 const ENGINE_ROOMS = ['storage', 'interface', 'state', 'rules', 'reads', 'engine'];
 const MAX_FILES_PER_FOLDER = 16;
 
-/** Without comments and strings, so that prose may name what code must not call. */
+/** Without comments and strings, which may name what code must not call. */
 function codeOf(source: Source): string {
   return source.text
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -30,15 +27,12 @@ const engine = sourcesOf('engine');
 const everything = FOLDERS.flatMap(sourcesOf);
 const all = everything.filter((source) => source.folder !== 'test');
 
-/** The rank of a file's room within the engine. */
+/** The rank of a file's folder within the engine. */
 function floorOf(path: string): number {
   return ENGINE_ROOMS.indexOf(path.split('/')[1]!.replace(/\.ts$/, ''));
 }
 
-/**
- * Files that import each other, directly or by way of others: each group is a cycle, types
- * included.
- */
+/** Files that import each other, directly or indirectly: each group is a cycle, types included. */
 function cycles(sources: readonly Source[]): string[][] {
   const targetsOf = new Map(sources.map((source) => [source.path, source.targets]));
   const reached = new Map(
@@ -58,13 +52,13 @@ function cycles(sources: readonly Source[]): string[][] {
 }
 
 describe('folders', () => {
-  test('at the top there are only those that this file knows', () => {
+  test('the top level has only the folders listed here', () => {
     const entries = readdirSync(ROOT, { withFileTypes: true });
     const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     expect(folders.filter((name) => ![...FOLDERS, ...OTHER_FOLDERS].includes(name))).toEqual([]);
   });
 
-  test(`none holds more than ${MAX_FILES_PER_FOLDER} source files`, () => {
+  test(`none has more than ${MAX_FILES_PER_FOLDER} source files`, () => {
     const counts = new Map<string, number>();
     for (const { path } of everything)
       counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
@@ -73,26 +67,26 @@ describe('folders', () => {
 });
 
 describe('imports', () => {
-  test('there is source to check', () => {
+  test('finds source files to check', () => {
     expect(engine.length).toBeGreaterThan(20);
     expect(all.some((source) => source.folder === 'gateway')).toBe(true);
   });
 
-  test('every import of a file names a file that exists', () => {
+  test('every import names a file that exists', () => {
     const paths = new Set(everything.map((source) => source.path));
     const missing = (source: Source) => source.targets.filter((target) => !paths.has(target));
     expect(all.flatMap(missing)).toEqual([]);
   });
 
   test.each(everything.map((source) => [source.path, source] as const))(
-    '%s imports from no folder above',
+    '%s imports nothing from a folder above its own',
     (_path, source) => {
       const below = FOLDERS.slice(0, FOLDERS.indexOf(source.folder) + 1);
       expect(source.targets.filter((target) => !below.includes(target.split('/')[0]!))).toEqual([]);
     },
   );
 
-  test('the rooms of the engine import from no room above', () => {
+  test('engine folders import nothing from a folder above their own', () => {
     for (const source of engine) {
       expect(floorOf(source.path), source.path).not.toBe(-1);
       const above = source.targets.filter((target) => floorOf(target) > floorOf(source.path));
@@ -100,7 +94,7 @@ describe('imports', () => {
     }
   });
 
-  test('no files import each other in a cycle, types included', () => {
+  test('there are no import cycles, types included', () => {
     expect(cycles(everything)).toEqual([]);
   });
 
@@ -131,14 +125,14 @@ describe('the engine is pure', () => {
     'globalThis',
   ];
 
-  test.each(BANNED)('it never says %s', (word) => {
+  test.each(BANNED)('never uses %s', (word) => {
     const pattern = new RegExp(`\\b${word.replace('.', '\\.')}\\b`);
     expect(
       engine.filter((source) => pattern.test(codeOf(source))).map((source) => source.path),
     ).toEqual([]);
   });
 
-  test('it has no fractional number', () => {
+  test('has no fractional number', () => {
     expect(
       engine.filter((source) => /\b\d+\.\d/.test(codeOf(source))).map((source) => source.path),
     ).toEqual([]);
@@ -161,7 +155,7 @@ describe('the environment', () => {
   });
 });
 
-test('only gateway/http/router.ts registers with uWebSockets.js; what anybody else imports of it are types', () => {
+test('only gateway/http/router.ts imports uWebSockets.js at run time; other files import its types', () => {
   const users = all.filter(
     ({ folder, text }) =>
       folder === 'gateway' && /^import (?!type )[^;]*from 'uWebSockets\.js'/m.test(text),
@@ -169,7 +163,7 @@ test('only gateway/http/router.ts registers with uWebSockets.js; what anybody el
   expect(users.map((source) => source.path)).toEqual(['gateway/http/router.ts']);
 });
 
-test('no comment is wider than a line of code may be', () => {
+test('comments keep to the line width of code', () => {
   const { formatter } = JSON.parse(readFileSync(`${ROOT}/biome.json`, 'utf8'));
   const isWide = (line: string) => line.length > formatter.lineWidth;
   const isComment = (line: string) => /^\s*(\/\/(?! biome-ignore)|\/?\*)/.test(line);

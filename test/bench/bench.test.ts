@@ -1,6 +1,6 @@
 /**
- * The benchmarks' own parts: a plan that is not reproducible, a list that changes a command, or a
- * load that loses answers would make every figure worthless.
+ * The benchmarks' own parts. An irreproducible plan, a changed command, or a load generator that
+ * loses answers would make every figure worthless.
  */
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ const SMALL: WorkloadOptions = {
 describe('the workload', () => {
   const workload = planWorkload(SMALL);
 
-  test('an engine that runs the commands ends where the plan did, with its invariants whole', () => {
+  test("an engine that runs the commands ends in the plan's state, with its invariants intact", () => {
     const engine = prepareEngine(workload.setup);
     for (let i = 0; i < workload.commands.length; i++)
       engine.apply(workload.commands.read(i), workload.commands.atMs[i]!);
@@ -39,12 +39,12 @@ describe('the workload', () => {
     engine.checkInvariants();
   });
 
-  test('the same seed gives the same plan, another seed another', () => {
+  test('the same seed gives the same plan, another seed another one', () => {
     expect(planWorkload(SMALL).digest).toBe(workload.digest);
     expect(planWorkload({ ...SMALL, seed: 'other' }).digest).not.toBe(workload.digest);
   });
 
-  test('it is a market: orders cross, rest, are cancelled and claimed, in every kind of match', () => {
+  test('resembles a market: orders cross in every kind of match, rest, are cancelled and claimed', () => {
     const { statistics } = workload;
     expect(statistics.crossing / statistics.orders).toBeGreaterThan(0.2);
     expect(statistics.crossing / statistics.orders).toBeLessThan(0.8);
@@ -64,7 +64,7 @@ describe('the workload', () => {
     expect(statistics.events.byEvent.get('marketResolved')).toBe(SMALL.assets * SMALL.windows);
   });
 
-  test('nothing that the plan makes is malformed', () => {
+  test('has no malformed commands', () => {
     for (const codes of workload.statistics.byKind.values()) {
       for (const code of [
         'invalid_command',
@@ -115,14 +115,14 @@ describe('the command list', () => {
     { kind: 'claim', userId: 10_000_000, idempotencyKey: null, marketId: 125_418_688 },
   ];
 
-  test('gives back every command as it was', () => {
+  test('gives back every command unchanged', () => {
     const list = new CommandList(commands.length);
     for (const [i, command] of commands.entries()) list.append(command, 1_000 + i);
     expect(commands.map((_, i) => structuredClone(list.read(i)))).toEqual(commands);
     expect([...list.atMs]).toEqual([1_000, 1_001, 1_002, 1_003, 1_004, 1_005]);
   });
 
-  test('refuses what it has no column for', () => {
+  test('refuses a command without a column', () => {
     const list = new CommandList(2);
     const keyed = { ...commands[3]!, idempotencyKey: 'key' } as WorkloadCommand;
     expect(() => list.append(keyed, 1)).toThrow(/idempotency keys/);
@@ -130,7 +130,7 @@ describe('the command list', () => {
 });
 
 describe('samples and tables', () => {
-  test('percentiles are by nearest rank, whatever the order of arrival', () => {
+  test('percentiles use the nearest rank, whatever the order of arrival', () => {
     const samples = new Samples(2);
     for (let i = 0; i < 1_000; i++) samples.add(((i * 7) % 1_000) + 1);
     expect(samples.percentile(0.5)).toBe(500);
@@ -141,7 +141,7 @@ describe('samples and tables', () => {
     expect(samples.max()).toBe(5_000);
   });
 
-  test('columns line up', () => {
+  test('columns are aligned', () => {
     expect(
       layOut({
         title: '',
@@ -164,7 +164,7 @@ describe('the load', () => {
       new Promise<void>((resolve) => (server === null ? resolve() : server.close(() => resolve()))),
   );
 
-  /** Answers each request with the next of these, in the pieces that they are given in. */
+  /** Answers each request with the next of these, in the given pieces. */
   async function serve(
     answers: readonly (readonly string[])[],
   ): Promise<{ port: number; requests: () => number }> {
@@ -210,7 +210,7 @@ describe('the load', () => {
     expect(result.measured).toBeLessThanOrEqual(requests());
   });
 
-  test('fails when an answer is none', async () => {
+  test('fails on an answer that is not HTTP', async () => {
     const { port } = await serve([['HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n']]);
     await expect(load(port)).rejects.toThrow(/not understood/);
   });
@@ -223,7 +223,7 @@ describe('the load', () => {
     await expect(load(port)).rejects.toThrow(/closed a connection|ECONNRESET|EPIPE/);
   });
 
-  test('by schedule: latency counts from the moment at which a request should have been sent', async () => {
+  test('on a schedule, latency counts from the time at which a request should have been sent', async () => {
     const held: (() => void)[] = [];
     let isOpen = false;
     const listening = createServer((socket) => {
@@ -236,7 +236,7 @@ describe('the load', () => {
     });
     server = listening;
     await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
-    // Nothing is answered before all that may be outstanding is, and then half a second has passed.
+    // Nothing is answered until the maximum is outstanding and another half a second has passed.
     const stall = setInterval(() => {
       if (held.length < 3) return;
       clearInterval(stall);
@@ -248,13 +248,12 @@ describe('the load', () => {
     const { port } = listening.address() as { port: number };
     const result = await load(port, { kind: 'open', perSecond: 1_000, seed: '1' });
     expect(result.measured).toBeGreaterThan(100);
-    // All but the three that were held were sent after the stall, and each had been due at least
-    // 280 ms before its end.
+    // All but the three held ones were sent after the stall, at least 280 ms late.
     expect(result.latencyP50Ms).toBeGreaterThan(250);
     expect(result.byStatus).toEqual({ 200: expect.any(Number) });
   });
 
-  test('knows a whole answer from a part and from two', () => {
+  test('distinguishes a whole answer from a partial one and from two', () => {
     const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
     for (const [keepsBodies, body] of [
       [false, ''],
@@ -272,7 +271,7 @@ describe('the load', () => {
     expect(() => new AnswerReader(false).read(lengthless)).toThrow(/not understood/);
   });
 
-  test('an answer without a length ends with its connection, if the client keeps bodies', () => {
+  test('an answer without a length ends with its connection if the client keeps bodies', () => {
     const reader = new AnswerReader(true);
     const refusal = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n<h1>Bad';
     expect(reader.read(Buffer.from(refusal))).toBe(null);

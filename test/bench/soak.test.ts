@@ -1,7 +1,6 @@
 /**
- * The soak itself: a short one passes from end to end; and what it is there to notice, it notices:
- * a change that was acknowledged and is lost, one that was done twice, one that was answered
- * otherwise, and memory that grows.
+ * The soak itself: a short one passes from end to end, and it detects what it should: an
+ * acknowledged change that is lost, duplicated or answered differently, and growing memory.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +28,7 @@ const SOAK = fileURLToPath(new URL('../../dist/bench/soak/main.js', import.meta.
 const LIMIT_MS = 300_000;
 
 test(
-  'a short soak at a low rate passes: every acknowledgement is found once, in the journal, the lists and the stream',
+  'a short soak at a low rate passes: every acknowledgement is found once in the journal, the lists and the stream',
   async () => {
     // At this speed a market lasts a quarter of a minute, so several end and settle.
     const load = [
@@ -56,7 +55,7 @@ test(
   LIMIT_MS,
 );
 
-test('an attempt that was lost more often than a byte can count was still lost', () => {
+test('an attempt that was lost more often than a byte can count is still lost', () => {
   const record = new AttemptRecord();
   const attempt = record.begin();
   for (let i = 0; i < 256; i++) record.lost(attempt);
@@ -138,7 +137,7 @@ describe('the record', () => {
     await server.stop();
   });
 
-  test('fits the journal after a load with hang-ups and retries', async () => {
+  test('matches the journal after a load with hang-ups and retries', async () => {
     expect(tally.problemTexts).toEqual([]);
     expect(record.acknowledged).toBeGreaterThan(50);
     const check = await checkJournal(server.folder, record, users, []);
@@ -157,7 +156,7 @@ describe('the record', () => {
     }
   });
 
-  test('an acknowledgement of what is not there is lost', async () => {
+  test('reports an acknowledged change that is missing as lost', async () => {
     const attempt = record.begin();
     record.answered(attempt, 1, false);
     expect(await problems()).toContain(
@@ -165,7 +164,7 @@ describe('the record', () => {
     );
   });
 
-  test('a change that was executed twice is duplicated', async () => {
+  test('reports a change that was executed twice as duplicated', async () => {
     const attempt = record.begin();
     record.answered(attempt, await send(buyOnce(attempt, null)), false);
     expect(await problems()).not.toContainEqual(
@@ -175,7 +174,7 @@ describe('the record', () => {
     expect(await problems()).toContain(`duplicated: attempt ${attempt} was executed 2 times`);
   });
 
-  test('an answer that is not the journal’s is noticed', async () => {
+  test("reports an answer that differs from the journal's", async () => {
     const attempt = record.begin();
     const hash = await send(buyOnce(attempt, keyOf(attempt)));
     record.answered(attempt, hash + 1, false);
@@ -184,7 +183,7 @@ describe('the record', () => {
     );
   });
 
-  test('what a user was shown is held against the account at that sequence', async () => {
+  test('compares what a user was shown with the account at that sequence', async () => {
     const { userId, options } = traders[0]!;
     const { json } = await server.api.get(`/users/${userId}/balance`, options.token);
     const orders = await server.api.get(`/users/${userId}/orders?limit=200`, options.token);
@@ -203,9 +202,9 @@ describe('the record', () => {
   });
 });
 
-describe('the level of memory', () => {
+describe('memory growth', () => {
   const MIB = 2 ** 20;
-  /** Ten minutes, a sample a second: collections bring a saw-tooth, and everything is noisy. */
+  /** Ten minutes, one sample a second: a noisy saw-tooth from garbage collection. */
   const series = (growthPerSecond: (second: number) => number): MemorySample[] => {
     const random = new Random('memory');
     let base = 300 * MIB;
@@ -216,23 +215,23 @@ describe('the level of memory', () => {
     });
   };
 
-  test('noise and garbage are not growth', () => {
+  test('is not reported for noise and garbage', () => {
     const level = judgeLevel(series(() => 0))!;
     expect(level.isLevel).toBe(true);
     expect(Math.abs(level.growthBytes)).toBeLessThan(3 * MIB);
   });
 
-  test('what is filled in the warm-up is not growth', () => {
+  test('is not reported for memory filled during the warm-up', () => {
     expect(judgeLevel(series((second) => (second < 280 ? MIB : 0)))!.isLevel).toBe(true);
   });
 
-  test('fifty bytes a request, at 2,000 a second, are', () => {
+  test('is reported for fifty bytes per request at 2,000 requests per second', () => {
     const level = judgeLevel(series(() => 2_000 * 50))!;
     expect(level.isLevel).toBe(false);
     expect(level.growthBytes).toBeGreaterThan(20 * MIB);
   });
 
-  test('too few samples tell nothing', () => {
+  test('is not reported for too few samples', () => {
     expect(judgeLevel(series(() => MIB).slice(0, 30))).toBe(null);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The attacks that take seconds, as `npm run attack` runs them, and the runner itself, which must
- * not count a broken promise as held.
+ * The attacks that take seconds, as `npm run attack` runs them, and the runner, which must not
+ * report a broken promise as held.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -35,7 +35,7 @@ function attack(folder: string, ...given: string[]): Promise<Ended> {
   });
 }
 
-/** Each group in a process of its own. */
+/** Each group runs in a separate process. */
 test.each([
   ['tokens', 'races'],
   ['numbers', 'bodies'],
@@ -48,7 +48,7 @@ test.each([
 });
 
 describe('the runner', () => {
-  test('reports what broke, what could not run and what held, and goes on after the exchange has ended', async () => {
+  test('reports broken, failed and held attacks, and continues after the exchange has exited', async () => {
     const built = <Module>(name: string) => import(new URL(name, BUILT).href) as Promise<Module>;
     const { runClass } = await built<typeof import('../../bench/attack/run.js')>('run.js');
     const { BrokenPromise, CannotRun } =
@@ -57,7 +57,7 @@ describe('the runner', () => {
     const attacks = [
       does('breaks', () => Promise.reject(new BrokenPromise('a promise'))),
       does('cannot', () => Promise.reject(new CannotRun('no disk'))),
-      does('fails', () => Promise.reject(new TypeError('a fault of the attack'))),
+      does('fails', () => Promise.reject(new TypeError('a bug in the attack'))),
       does('kills', async ({ exchange }) => {
         process.kill(exchange.pid, 'SIGKILL');
         await new Promise((resolve) => setTimeout(resolve, 500));
@@ -77,7 +77,7 @@ describe('the runner', () => {
     expect(rows.map(({ attack, verdict, figure }) => [attack, verdict, figure])).toEqual([
       ['class: breaks', 'BROKEN', 'a promise'],
       ['class: cannot', 'could not run', 'no disk'],
-      ['class: fails', 'BROKEN', 'a fault of the attack'],
+      ['class: fails', 'BROKEN', 'a bug in the attack'],
       ['class: kills', 'BROKEN', expect.stringContaining('the process has ended')],
       ['class: holds', 'held', expect.stringContaining('a figure')],
       ['class: afterwards', 'held', expect.any(String)],
@@ -85,7 +85,7 @@ describe('the runner', () => {
     expect(reportText(rows)).toContain('2 attacks held, 3 broke a promise, 1 could not run.');
   });
 
-  test('does not report as held what it had no time for', async () => {
+  test('does not report an attack as held when there was no time for it', async () => {
     const { exitCode, output } = await attack(parent, '--only', 'numbers', '--minutes', '0.000001');
     expect(output).toContain('0 attacks held, 0 broke a promise');
     expect(output).toContain('the time was over');

@@ -1,7 +1,7 @@
 /**
- * The built program without descriptors: it cannot accept a connection or open a file, and trading
- * goes on. When there are some again, everything works again, and nothing is missing. And
- * connections never take those that the journal needs.
+ * The built program without free file descriptors. It cannot accept connections or open files, but
+ * trading continues; when descriptors are free again, everything works and nothing is missing.
+ * Connections never take the descriptors that the journal needs.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -45,7 +45,7 @@ async function start(limits?: string[]): Promise<void> {
   ({ token, userId } = (
     await api.post('/auth/register', { username: 'ada', password: PASSWORD })
   ).json);
-  // The client opens its connections now: there may be no more later.
+  // The client opens its connections now, while it still can.
   for (let i = 0; i < WARM_UP_STAKES; i++) await stake();
 }
 
@@ -53,12 +53,12 @@ async function stake(): Promise<void> {
   expect((await api.post('/vaults/flex/stake', { amount: 1 }, token)).status).toBe(201);
 }
 
-test('with none left, the follower tries again, trading goes on, and nothing is missing afterwards', async () => {
+test('without free descriptors, trading continues, the follower retries, and nothing is missing afterwards', async () => {
   await start();
   await api.read(`/users/${userId}/trades`);
   expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
   const starvation = starveOfDescriptors(server.child.pid!);
-  // The history is damaged, so the follower opens everything anew: history, journal, snapshots.
+  // The history is damaged, so the follower reopens everything: history, journal, snapshots.
   await damageHistory();
   const damaged = await api.get(`/users/${userId}/trades`);
   expect(damaged.status).toBe(503);
@@ -67,7 +67,7 @@ test('with none left, the follower tries again, trading goes on, and nothing is 
   expect((await api.get('/ready')).status).toBe(200);
   expect((await api.get('/metrics')).text).toMatch(/^exchange_follower_retrying 1$/m);
   expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 0$/m);
-  // A connection that cannot be accepted now waits, and disturbs nobody.
+  // A connection that cannot be accepted now waits and disturbs nothing.
   sockets.push(connect(Number(new URL(api.url).port), '127.0.0.1').on('error', () => {}));
   await stake();
 
@@ -89,7 +89,7 @@ async function damageHistory(): Promise<void> {
   await closeDatabase(history);
 }
 
-test('a flood of connections leaves the journal its own', async () => {
+test("a flood of connections does not take the journal's descriptors", async () => {
   await start(['--nofile=256:256']);
   await api.read(`/users/${userId}/trades`);
   let [connected, closed] = [0, 0];
@@ -101,11 +101,11 @@ test('a flood of connections leaves the journal its own', async () => {
     sockets.push(socket);
   }
   await eventually(() => connected === 400);
-  // The follower closes all its files, and opens them anew, with the flood waiting for what it
-  // gives back.
+  // The follower closes all its files and reopens them, while the flood waits for the freed
+  // descriptors.
   await damageHistory();
   expect((await api.get(`/users/${userId}/trades`)).status).toBe(503);
-  // One address has a fifth of the 128 that are left, twice at the most.
+  // One address may use a fifth of the remaining 128, at most twice.
   await eventually(() => closed >= 400 - 2 * 25);
   for (let i = 0; i < 20; i++) await stake();
   expect((await api.get('/ready')).json).toEqual({ status: 'ready' });

@@ -1,9 +1,8 @@
 /**
- * A data folder in which something is damaged, as an exchange finds it at its start: the exchange
- * refuses the folder and changes nothing in it, or it comes up with everything that was ever
- * acknowledged. And `verify` says what the start says.
+ * A start on a damaged data folder. The exchange refuses the folder and changes nothing in it, or
+ * it starts with everything that was ever acknowledged. `verify` reports the same as the start.
  *
- * FOLDER_DAMAGES=200 tries so many random flips and cuts; FOLDER_SEED repeats a run.
+ * FOLDER_DAMAGES=200 tries that many random flips and cuts; FOLDER_SEED repeats a run.
  */
 import {
   cpSync,
@@ -36,9 +35,9 @@ const { FOLDER_DAMAGES = '12' } = process.env;
 const DAMAGES = Number(FOLDER_DAMAGES);
 const SNAPSHOTS = 3;
 
-/** What an exchange answered from the folder when it was whole. */
+/** What an exchange answered from the intact folder. */
 interface Told {
-  /** By path. */
+  /** Answers by path. */
   answers: Map<string, string>;
   sequence: number;
   hash: Buffer;
@@ -47,8 +46,8 @@ interface Told {
 
 const made: string[] = [];
 /**
- * Of an exchange that was killed, with three snapshots and a write-ahead log; of one that was
- * stopped.
+ * Folders of an exchange that was killed, with three snapshots and a write-ahead log, and of one
+ * that was stopped.
  */
 let killed: string;
 let stopped: string;
@@ -69,7 +68,7 @@ beforeAll(async () => {
   killed = copyOf(folder);
   told = await toldBy(server, killed, exchange.nowMs);
   await server.close();
-  // The follower closes last and only reads, so the write-ahead log is still there: all into
+  // The follower only reads and closes last, so the write-ahead log still exists: move it all to
   // journal.db.
   await (await openJournal({ folder })).close();
   stopped = folder;
@@ -91,14 +90,14 @@ function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** As a kill at this moment would leave it. */
+/** Copies the folder as a kill at this moment would leave it. */
 function copyOf(folder: string): string {
   const copy = newFolder();
   cpSync(folder, copy, { recursive: true });
   return copy;
 }
 
-/** So many commands, each of them a batch of the journal. */
+/** Sends that many commands, each in its own batch. */
 async function command(server: TestServer, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     server.submit({ kind: 'advanceTime' });
@@ -119,7 +118,7 @@ const PATHS = [
   ),
 ];
 
-/** The answers, without where the exchange stands now. Sessions are of the folder's own secret. */
+/** The answers, without the exchange's current position. Sessions use the folder's own secret. */
 async function answersOf(server: TestServer, atMs: number): Promise<Map<string, string>> {
   const answers = new Map<string, string>();
   const sessions = new Sessions(sessionSecret(server.folder));
@@ -149,7 +148,7 @@ async function toldBy(server: TestServer, folder: string, atMs: number): Promise
 
 const startOn = (folder: string) => TestServer.start({}, folder, told.atMs);
 
-/** The start fails, with nothing changed; what it says. */
+/** The start fails and changes nothing; returns its message. */
 async function refusalOf(folder: string): Promise<string> {
   const before = traceOf(folder);
   const outcome = await startOn(folder).then(
@@ -165,7 +164,10 @@ async function refusalOf(folder: string): Promise<string> {
   return outcome.message;
 }
 
-/** It acknowledges; everything that was told before is still there, and in the journal. */
+/**
+ * The exchange starts, still has everything it told before, and acknowledges a new command, which
+ * is in the journal.
+ */
 async function expectHarmless(server: TestServer, folder: string): Promise<void> {
   try {
     server.submit({ kind: 'advanceTime' });
@@ -199,7 +201,7 @@ describe('the journal before the newest snapshot', () => {
     },
   );
 
-  it('a row that is gone is refused at the start', async () => {
+  it('a missing row is refused at the start', async () => {
     const folder = copyOf(stopped);
     const first = (await firstSequences(stopped))[5]!;
     await tamper(folder, `DELETE FROM batch WHERE firstSequence = ${first}`);
@@ -215,23 +217,23 @@ async function firstSequences(folder: string): Promise<number[]> {
   return firsts;
 }
 
-/** `verify` ends with damage, in the very words of the start. */
+/** `verify` reports damage in the same words as the start. */
 async function expectVerifySays(folder: string, message: string): Promise<void> {
   const before = traceOf(folder);
   const run = await replayTool(folder, 'verify');
   expect(traceOf(folder)).toEqual(before);
   expect(run.status).toBe(1);
-  // Each sentence: what is wrong and what to do stand in different lines.
+  // Sentence by sentence, because the problem and the remedy are on different lines.
   for (const sentence of message.split(/(?<=\.) /)) expect(run.err).toContain(sentence);
 }
 
-describe('a journal that is gone', () => {
+describe('a missing journal', () => {
   const JOURNAL = ['journal.db', 'journal.db-wal', 'journal.db-shm', 'journal.head'];
 
   it.each([
     ['snapshots', ['history.db', 'history.db-wal', 'history.db-shm']],
     ['a history', ['snapshots']],
-  ])('beside %s: refused, and nothing is made', async (what, without) => {
+  ])('next to %s is refused, and nothing is created', async (what, without) => {
     const folder = copyOf(killed);
     for (const name of [...JOURNAL, ...without])
       rmSync(join(folder, name), { recursive: true, force: true });
@@ -251,7 +253,7 @@ describe('where verify and the start must agree', () => {
     await expectVerifySays(folder, message);
   });
 
-  it('an unreadable journal.head and a write-ahead log that is gone: what is missing is said', async () => {
+  it('an unreadable journal.head and a missing write-ahead log: the missing part is named', async () => {
     for (const without of [[], ['snapshots']]) {
       const folder = copyOf(killed);
       writeFileSync(join(folder, 'journal.head'), Buffer.alloc(8192));
@@ -274,16 +276,16 @@ describe('where verify and the start must agree', () => {
     await expectVerifySays(folder, message);
   });
 
-  it('a file that SQLite would open for reading only', async () => {
+  it('a file that SQLite would open read-only', async () => {
     const folder = copyOf(killed);
     flipByte(join(folder, 'journal.db'), 18, 1);
     const message = await refusalOf(folder);
     await expectVerifySays(folder, message);
   });
 
-  it('pointers between the pages of journal.db that nothing reads', async () => {
+  it('damaged page pointers in journal.db that nothing reads', async () => {
     const folder = copyOf(stopped);
-    // The largest root page: with it SQLite keeps other pages than it did before.
+    // The largest root page: with it SQLite manages its pages differently.
     flipByte(join(folder, 'journal.db'), 55, 1);
     const message = await refusalOf(folder);
     expect(message).toContain('structure');
@@ -291,13 +293,13 @@ describe('where verify and the start must agree', () => {
   });
 });
 
-it('a session secret that is damaged is refused before anything is written', async () => {
+it('a damaged session secret is refused before anything is written', async () => {
   const folder = copyOf(killed);
   truncateSync(join(folder, 'session-secret'), 20);
   expect(await refusalOf(folder)).toContain('session secret');
 });
 
-/** The last row says that the engine came to another digest, in a chain that is good. */
+/** Appends a row with a wrong digest to a valid chain. */
 async function replaceDigest(folder: string): Promise<void> {
   const journal = await openJournal({ folder });
   const firstSequence = journal.end.sequence + 1;
@@ -319,7 +321,7 @@ function flipByte(path: string, at: number, bits: number): void {
   writeFileSync(path, bytes);
 }
 
-/** Files of a folder that have something in them. */
+/** The files of a folder that are not empty. */
 function filesOf(folder: string): string[] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   return entries
@@ -329,7 +331,7 @@ function filesOf(folder: string): string[] {
     .sort();
 }
 
-/** One bit of a file, or the end of it; what was done. */
+/** Flips one bit of a file or cuts its end; returns what was done. */
 function damage(folder: string, random: Random): string {
   const name = random.pick(filesOf(folder));
   const path = join(folder, name);
@@ -345,7 +347,7 @@ function damage(folder: string, random: Random): string {
   return `${name}: bit ${bit} of byte ${at} of ${length}`;
 }
 
-test(`random damage is refused with nothing changed, or harmless, FOLDER_SEED=${SEED}`, {
+test(`random damage is refused without changes, or harmless, FOLDER_SEED=${SEED}`, {
   timeout: 30_000 + DAMAGES * 10_000,
 }, async () => {
   const random = new Random(`${SEED}:damage`);
@@ -361,7 +363,7 @@ test(`random damage is refused with nothing changed, or harmless, FOLDER_SEED=${
     if (outcome instanceof TestServer) await expectHarmless(outcome, folder).catch(failing(what));
     else {
       expect(traceOf(folder), what).toEqual(before);
-      // The secret of sessions is no part of what verify looks at.
+      // `verify` does not check the session secret.
       const isJournals = !what.startsWith('session-secret');
       if (isJournals) expect((await replayTool(folder, 'verify')).status, what).toBe(1);
     }

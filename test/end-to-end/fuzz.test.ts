@@ -1,8 +1,8 @@
 /**
- * Random requests, valid and not, made from the contract: each is answered as the contract tells,
- * none with a fault of the server's, none that cannot succeed does, and what is understandable is
- * understood. Afterwards every micro-dollar is where it belongs, and the journal alone leads to the
- * same state. The seed is printed; FUZZ_SEED repeats the requests, FUZZ_REQUESTS says how many.
+ * Random requests, valid and invalid, generated from the contract. Each is answered as the contract
+ * says, none causes a server error, no impossible one succeeds, and valid ones are understood.
+ * Afterwards every micro-dollar is accounted for, and the journal alone gives the same state. The
+ * seed is printed; FUZZ_SEED repeats the requests, FUZZ_REQUESTS sets their number.
  */
 
 import { rm } from 'node:fs/promises';
@@ -25,7 +25,7 @@ import { World } from './fuzz/world.js';
 const SEED = Number(seedOf('FUZZ_SEED'));
 const { FUZZ_REQUESTS = '20000' } = process.env;
 const REQUESTS = Number(FUZZ_REQUESTS);
-/** Between them time passes, so that markets end and resolve. */
+/** Time passes between rounds, so that markets end and resolve. */
 const ROUNDS = 20;
 const ROUND_MS = 150_000;
 const CONNECTIONS = 16;
@@ -36,8 +36,8 @@ const contract = programContract();
 const { document } = contract;
 
 /**
- * A decimal of so many places is one that rounding to them does not change; dividing doubles would
- * say otherwise.
+ * A multiple is a value that rounding to the step's places does not change. Dividing doubles would
+ * be inexact.
  */
 const ajv = new Ajv2020({ strict: false }).removeKeyword('multipleOf').addKeyword({
   keyword: 'multipleOf',
@@ -59,11 +59,11 @@ function fits(schema: JsonSchema, value: unknown): boolean {
 }
 
 /**
- * What the document says in words only: details of `invalid_request` that an understandable request
- * may get.
+ * Details of `invalid_request` that a valid request may get, for rules that the document states
+ * only in words.
  */
 const IN_WORDS = /^(asset|cursor|referralCode|shares|operations\.\d+\.shares)$/;
-/** What an understandable request is never told. */
+/** Codes that a valid request never gets. */
 const MISUNDERSTOOD = new Set([
   'invalid_json',
   'missing_token',
@@ -133,7 +133,7 @@ class Fuzz {
       this.judge(plan, draft, answer);
     } catch (error) {
       const sent = `${method} ${path}${search} ${JSON.stringify(headers)} ${`${body}`.slice(0, 3_000)}`;
-      throw new Error(`seed ${SEED}, spoilt by "${draft.spoiltBy}": ${sent}`, { cause: error });
+      throw new Error(`seed ${SEED}, changed by "${draft.spoiltBy}": ${sent}`, { cause: error });
     }
   }
 
@@ -157,7 +157,7 @@ class Fuzz {
     return draft;
   }
 
-  /** Whether the partner registered whom the body names; undefined: that is not known of them. */
+  /** Whether the partner registered the user in the body; undefined: unknown. */
   private isOfPartner({ body }: Draft): boolean | undefined {
     const { userId } = (body ?? {}) as { userId?: unknown };
     return this.world.people.find((person) => person.userId === userId)?.isPartners;
@@ -169,7 +169,7 @@ class Fuzz {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     if (status < 400) {
       if (plan.template === WITHDRAWALS) expect(this.isOfPartner(draft), text).not.toBe(false);
-      expect(draft.mustFail, `it cannot succeed, and did: ${text}`).toBe(false);
+      expect(draft.mustFail, `it must fail, but succeeded: ${text}`).toBe(false);
       if (draft.spoiltBy === '') this.succeededOnce(`${plan.method} ${plan.template}`);
       const isJson = `${answer.headers['content-type']}`.startsWith('application/json');
       if (text !== '' && isJson && draft.method === plan.method)
@@ -197,7 +197,7 @@ class Fuzz {
 
 const WITHDRAWALS = '/partner/withdrawals';
 
-/** As far as it can be said: bytes that are no JSON are another matter. */
+/** True also for bodies that cannot be judged here: bytes, and text that is not JSON. */
 function bodyFits({ operation, method }: Plan, draft: Draft): boolean {
   const schema = operation.requestBody?.content['application/json']?.schema;
   const { raw, body } = draft;
@@ -254,7 +254,7 @@ test(`${REQUESTS} random requests`, async () => {
   const seconds = (fromMs: number) => ((performance.now() - fromMs) / 1_000).toFixed(1);
   process.stdout.write(
     `${total} requests in ${seconds(startedMs)} s (${seconds(madeMs)} s of sending): ${successes} succeeded, ` +
-      `${mustFail} could not; the rarest success ${rarest?.join(': ')}; ${JSON.stringify(Object.fromEntries([...statuses].sort()))}; ` +
+      `${mustFail} could not succeed; the rarest success ${rarest?.join(': ')}; ${JSON.stringify(Object.fromEntries([...statuses].sort()))}; ` +
       `never told: ${Object.keys(ERRORS)
         .filter((code) => !codes.has(code))
         .join(' ')}\n`,

@@ -1,8 +1,7 @@
 /**
- * When the follower finds that the journal leads to another state than the exchange has, nobody
- * trades any more: no client, no house, no price, no market's end, no disconnected stream. What is
- * there can be read. And when a start fails, whatever failed first is what the operator hears of,
- * and nothing is left running.
+ * When the follower finds that the journal gives another state than the exchange has, all trading
+ * stops: clients, house, prices, market ends, and disconnecting streams. Reads still work. And when
+ * a start fails, the operator sees the first failure, and nothing is left running.
  */
 
 import { existsSync } from 'node:fs';
@@ -35,7 +34,7 @@ describe('a disagreement', () => {
   let server: TestServer;
   afterEach(() => server.stop());
 
-  /** Something in the trading thread's memory is not what its commands made it. */
+  /** The trading thread's memory differs from what its commands made. */
   function corrupt(): void {
     const { engine } = server.exchange.sequencer;
     const running = (engine as unknown as { running: Digest }).running;
@@ -45,13 +44,13 @@ describe('a disagreement', () => {
     running.add(tape);
   }
 
-  test('stops trading by anybody', async () => {
+  test('stops all trading', async () => {
     server = await TestServer.start({ houseFundsMicros: 1_000_000_000_000 });
     const { api, feed, clock, exchange } = server;
     const { sequencer } = exchange;
     const { engine } = sequencer;
     feed.deliver('BTC', 100_000);
-    // The house quotes.
+    // The house is quoting.
     const house = engine.findUser('house');
     await eventually(() => engine.orders(house).length > 0);
     const ada = await server.register('ada');
@@ -67,7 +66,7 @@ describe('a disagreement', () => {
     expect((await api.get('/ready')).status).toBe(200);
 
     corrupt();
-    // It is only found in a batch, so there must be one.
+    // Disagreement is only found in a batch, so there must be one.
     expect((await buy()).status).toBe(200);
     await eventually(() => sequencer.halted !== null);
     await eventually(() => sequencer.backlog === 0);
@@ -84,10 +83,9 @@ describe('a disagreement', () => {
       expect.stringMatching(/^the follower disagrees from sequence \d+ on$/),
     ]);
     expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 1$/m);
-    // The source of prices has been told to stop, and what would come all the same is not taken.
+    // The price feed was told to stop, and a price that still arrives is refused.
     expect(() => feed.deliver('BTC', 101_000)).toThrow('not running');
-    // The end of the market, which nobody but the scheduler brings about; the house would pull its
-    // quotes before.
+    // Only the scheduler ends the market; the house would withdraw its quotes before that.
     clock.set(WINDOW_START_MS + WINDOW_MS + 10_000);
     for (const command of [
       { kind: 'advanceTime' },
@@ -96,7 +94,7 @@ describe('a disagreement', () => {
     ] as const) {
       expect(() => sequencer.submit(command)).toThrow(TradingHalted);
     }
-    // A connection that ends, whose user wanted the orders cancelled.
+    // A connection with cancel on disconnect ends.
     const closed = new Promise((resolve) => stream.on('close', resolve));
     stream.close();
     await closed;
@@ -106,7 +104,7 @@ describe('a disagreement', () => {
     expect(engine.orders(adaId)).toHaveLength(2);
     expect(engine.orders(house).length).toBeGreaterThan(0);
 
-    // Whoever is there can look, and sign in to look.
+    // Users can still read, and sign in to read.
     expect((await api.post('/auth/login', { username: 'ada', password: PASSWORD })).status).toBe(
       200,
     );
@@ -147,22 +145,22 @@ describe('a start that fails', () => {
     return (taken.address() as { port: number }).port;
   }
 
-  test('says why, and leaves the folder to the next process', async () => {
+  test('says why and frees the folder for the next process', async () => {
     const folder = await newFolder();
     const feed: PriceFeed = {
       start: () => {
-        throw new Error('there are no prices today');
+        throw new Error('no prices today');
       },
       stop: () => Promise.resolve(),
     };
-    await expect(startWith(folder, { feed })).rejects.toThrow('there are no prices today');
-    // Nothing holds it any more, and what was executed until then is there.
+    await expect(startWith(folder, { feed })).rejects.toThrow('no prices today');
+    // Nothing holds the folder any more, and everything executed until then is in it.
     const journal = await openJournal({ folder });
     expect(journal.end.sequence).toBeGreaterThan(0);
     await journal.close();
   });
 
-  test('because the port is taken makes nothing', async () => {
+  test('because the port is in use creates nothing', async () => {
     const folder = join(await newFolder(), 'data');
     const port = await takenPort();
     await expect(startWith(folder, { port })).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);

@@ -1,11 +1,10 @@
 /**
- * The built program, killed with SIGKILL again and again while clients trade on many connections,
- * and restarted on the same folder. What was acknowledged is there exactly once; what was not is
- * there wholly or not at all; a key gets its first answer; and the digest that was shown at a
- * sequence is the journal's. Snapshots and history are whole, every third kill having come while a
- * snapshot was written.
+ * The built program, killed with SIGKILL repeatedly while clients trade on many connections, and
+ * restarted on the same folder. Acknowledged changes exist exactly once, others completely or not
+ * at all; a key returns its first answer; and every digest shown is the journal's. Snapshots and
+ * history are intact, with every third kill during a snapshot.
  *
- * KILL_SEED repeats the choices and the moments of the kills, as far as a clock can.
+ * KILL_SEED repeats the choices and, as far as a clock allows, the times of the kills.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -50,7 +49,7 @@ interface Status {
   digest: string;
 }
 
-/** A command of a client, as the journal has it. */
+/** A client's command in the journal. */
 interface Executed {
   isReplay: boolean;
   text: string;
@@ -108,8 +107,8 @@ async function registerClients(): Promise<void> {
 }
 
 /**
- * Reads the active market, what was resolved, and the digest. False when the exchange is about to
- * stop.
+ * Reads the active market, resolved markets, and the digest. Returns false if the exchange is about
+ * to stop.
  */
 async function look(): Promise<boolean> {
   const { api } = floor;
@@ -132,7 +131,7 @@ async function keepLooking(): Promise<void> {
   }
 }
 
-/** Of snapshots that are being written, or were when the exchange was killed. */
+/** Files of snapshots that were unfinished at the time of the kill. */
 function unfinishedSnapshots(): string[] {
   const snapshots = join(folder, 'snapshots');
   return existsSync(snapshots)
@@ -140,17 +139,14 @@ function unfinishedSnapshots(): string[] {
     : [];
 }
 
-/** When a snapshot is being written; or after a while, if none is. */
+/** Resolves when a snapshot is being written, or after a while if none is. */
 async function whileSnapshotIsWritten(): Promise<void> {
   const from = performance.now();
   while (unfinishedSnapshots().length === 0 && performance.now() - from < SNAPSHOT_WAIT_MS)
     await sleep(1);
 }
 
-/**
- * Lets the clients trade, and kills the exchange under them. Now and then it was about to stop by
- * itself.
- */
+/** Lets the clients trade and kills the exchange; sometimes it is about to stop by itself. */
 async function killUnderLoad(moment: () => Promise<unknown>): Promise<void> {
   const traffic = Promise.all([keepLooking(), ...clients.map((client) => client.run())]);
   await Promise.race([moment(), traffic]);
@@ -164,7 +160,7 @@ async function killUnderLoad(moment: () => Promise<unknown>): Promise<void> {
   expect(server.stderr).not.toMatch(/"level":[56]0/);
 }
 
-/** Kills it before it has come up. */
+/** Kills it during its start. */
 async function killAtStart(): Promise<void> {
   const child = spawn();
   await sleep(random.whole(0, 600));
@@ -172,7 +168,7 @@ async function killAtStart(): Promise<void> {
 }
 
 describe(`kill -9, KILL_SEED=${SEED}`, () => {
-  test('loses nothing that was acknowledged, and does nothing twice', {
+  test('loses nothing that was acknowledged and executes nothing twice', {
     timeout: LIMIT_MS,
   }, async () => {
     await start();
@@ -190,12 +186,11 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
     }
     const { sequence } = (await floor.api.read('/leaderboard?metric=volume&period=all')).json;
     expect(await server.stop()).toBe(0);
-    // Whatever the kills cut off: history and snapshots are, entry for entry and byte for byte,
-    // what the journal leads to.
+    // Whatever the kills interrupted, history and snapshots match the journal, entry by entry and
+    // byte by byte.
     const { good, history, snapshots } = await programJson(folder, 'verify');
     expect(good).toBe(true);
-    // Three are kept; a fourth is left by a kill between a new one and the removal of the oldest,
-    // until the next is written.
+    // Three are kept. A kill between writing a snapshot and removing the oldest leaves a fourth.
     expect([3, 4]).toContain(snapshots.length);
     expect(history.sequence).toBeGreaterThanOrEqual(sequence);
     expect(unfinishedSnapshots()).toEqual([]);
@@ -211,13 +206,13 @@ describe(`kill -9, KILL_SEED=${SEED}`, () => {
       `killed ${KILLS} times under load, ${unfinished} times while a snapshot was written; ${statuses.at(-1)!.sequence} commands; ${JSON.stringify(counts)}; ` +
         `${floor.resolved.size} markets resolved\n`,
     );
-    expect(unfinished, 'kills while a snapshot was written').toBeGreaterThan(0);
+    expect(unfinished, 'kills during a snapshot').toBeGreaterThan(0);
     expect(counts.acknowledged).toBeGreaterThan(KILLS * clients.length);
     expect(Math.min(counts.executedUnseen, counts.notExecuted, counts.replays)).toBeGreaterThan(0);
   });
 });
 
-/** Replays the journal: every client's command, by its mark; and the digests that were shown. */
+/** Replays the journal: every client's command by its mark, and the digests that were shown. */
 async function readJournal(): Promise<Map<string, Executed[]>> {
   const digests = new Map(statuses.map(({ sequence, digest }) => [sequence, digest]));
   expect(digests.size).toBeGreaterThan(KILLS);
@@ -232,12 +227,12 @@ async function readJournal(): Promise<Map<string, Executed[]>> {
     const text = answerText(engine, command);
     executed.set(mark, [...(executed.get(mark) ?? []), { isReplay: engine.replayed, text }]);
   });
-  expect([...digests.keys()], 'sequences that were shown and are not there').toEqual([]);
+  expect([...digests.keys()], 'sequences that were shown but are missing').toEqual([]);
   engine.checkInvariants();
   return executed;
 }
 
-/** null: not a command of a client. */
+/** null: not a client's command. */
 function markOf(engine: Engine, command: Command, users: ReadonlySet<number>): string | null {
   if (!('userId' in command) || !users.has(command.userId)) return null;
   switch (command.kind) {
@@ -253,7 +248,7 @@ function markOf(engine: Engine, command: Command, users: ReadonlySet<number>): s
   }
 }
 
-/** What the command's sender must have been answered, to the byte. */
+/** The exact answer that the sender must have received. */
 function answerText(engine: Engine, { kind }: Command): string {
   const { result } = engine;
   const code = CODES[result.values[ResultHead.code]!]!;
@@ -269,13 +264,13 @@ function answerText(engine: Engine, { kind }: Command): string {
 interface Counts {
   acknowledged: number;
   refusals: number;
-  /** Executed, but killed before the answer came; found out without a key. */
+  /** Executed, but the exchange was killed before it answered; determined without a key. */
   executedUnseen: number;
   notExecuted: number;
   replays: number;
 }
 
-/** Holds what the client was answered against what the journal says was executed. */
+/** Compares the client's answers with what the journal says was executed. */
 function check(attempt: Attempt, inJournal: readonly Executed[], counts: Counts): void {
   const { mark, answers, lostSends } = attempt;
   const first = inJournal.filter(({ isReplay }) => !isReplay);

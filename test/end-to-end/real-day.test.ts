@@ -1,12 +1,11 @@
 /**
- * A day of real prices through the built program at high speed, with 200 users that trade, claim,
- * bring each other, stake, unstake, and keep their own books over HTTP. At its end: every market as
- * the file says; every balance as the books say; every leaderboard as the trades that HTTP tells
- * say; every trade that HTTP told in the journal and no other; every yield to the micro-dollar; no
- * micro-dollar made or lost at any market's settlement. And then the replay tool, on that very
- * folder.
+ * A day of real prices through the built program at high speed. 200 users trade, claim, refer each
+ * other, stake and unstake, and keep their own books over HTTP. In the end every market matches the
+ * price file, every balance the books, every leaderboard and yield the trades that HTTP reported,
+ * and the journal has exactly those trades. The replay tool is then run on that folder, intact and
+ * damaged.
  *
- * REAL_DAY_SEED repeats the users' choices. How much is traded depends on the machine, what has to
+ * REAL_DAY_SEED repeats the users' choices. How much is traded depends on the machine; what must
  * hold does not.
  */
 import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -66,17 +65,15 @@ import { expectDecimal } from './real-day/user-ledger.js';
 
 const SEED = seedOf('REAL_DAY_SEED');
 const USERS = 200;
-/**
- * Users register in groups; from the second on most of them with a code of somebody before them.
- */
+/** Users register in groups; from the second group on, most of them with an earlier user's code. */
 const GROUP = 20;
 const STARTING_BALANCE = 10_000;
 const HOUSE_FUNDS = 1_000_000;
-/** The day takes 72 s, a market three quarters of a second. */
+/** The day takes 72 s, a market 0.75 s. */
 const SPEED = 1_200;
 /**
- * Every second user leaves the winnings of these many first markets to be paid by themselves, a day
- * later.
+ * Every second user does not claim in this many first markets, so winnings are paid automatically a
+ * day later.
  */
 const PATIENT_MARKETS = 4;
 /** The last of them is paid 24 h and 2 s after its end. */
@@ -97,19 +94,16 @@ let server: ChildServer;
 let api: ApiClient;
 let watch: MarketWatch;
 let status: Status;
-/** The sequence that the last leaderboard was read at. */
+/** The sequence of the last leaderboard read. */
 let told = 0;
 const clients: TradingClient[] = [];
 const random = new Random(`${SEED}:registration`);
 const others: Neighbourhood = { depositIds: [], ownerOfCode: new Map() };
-/** Whom each user was brought by. */
+/** Each user's referrer. */
 const referrers = new Map<string, string | null>();
-/**
- * What came to each user by itself: a part of other users' fees, and winnings that were not
- * claimed.
- */
+/** Each user's automatic income: parts of other users' fees, and unclaimed winnings. */
 const incomes = new Map<string, Income[]>();
-/** What HTTP says of each user at the end. */
+/** What HTTP reports about each user at the end. */
 const participants: Participant[] = [];
 
 beforeAll(async () => {
@@ -135,15 +129,12 @@ afterAll(async () => {
   for (const each of [folder, ...copies]) await rm(each, { recursive: true, force: true });
 });
 
-/**
- * Registers some users, most with a code that leads to somebody, and has some of them change
- * theirs.
- */
+/** Registers some users, most with a referral code, and some of them change their own code. */
 async function registerGroup(first: number): Promise<void> {
   const codes = [...others.ownerOfCode.keys()];
   const registering = Array.from({ length: GROUP }, async (_, i) => {
     const name = `trader-${first + i}`;
-    // In any case: codes have none.
+    // In random case, because codes ignore it.
     const code =
       codes.length > 0 && random.chance(0.8) ? random.pick(codes).toLowerCase() : undefined;
     const client = await TradingClient.register(api, name, new Random(SEED + name), code);
@@ -163,7 +154,7 @@ async function registerGroup(first: number): Promise<void> {
   );
 }
 
-/** Trades each market as it comes, and claims what was resolved, until the watch is over. */
+/** Trades each new market and claims what was resolved, until the watch is over. */
 async function live(client: TradingClient, random: Random, isPatient: boolean): Promise<void> {
   const claimed = new Set<string>();
   const side = new SideBusiness(api, client, random, others);
@@ -179,7 +170,7 @@ async function live(client: TradingClient, random: Random, isPatient: boolean): 
   await client.endResting();
 }
 
-/** Once or more often. */
+/** Once or several times. */
 async function trade(client: TradingClient, marketId: string, random: Random): Promise<void> {
   while ((await client.act(marketId)) && random.chance(0.4));
 }
@@ -198,9 +189,7 @@ async function claimResolved(
 
 const isLeft = (startsAtMs: number) => startsAtMs < DAY_START_MS + PATIENT_MARKETS * QUARTER_MS;
 
-/**
- * Enters the payments that came by themselves: of markets that the exchange has forgotten since.
- */
+/** Enters the automatic payments, of markets that the exchange has since forgotten. */
 async function enterPayments({ ledger }: TradingClient): Promise<number> {
   let payments = 0;
   for (const id of ledger.marketIds()) {
@@ -214,10 +203,7 @@ async function enterPayments({ ledger }: TradingClient): Promise<number> {
   return payments;
 }
 
-/**
- * Enters a tenth of the fees that each user paid in each market into the books of who brought the
- * user.
- */
+/** Enters a tenth of the fees that each user paid in each market into the referrer's books. */
 function enterReferrals(): Map<string, Big> {
   const earned = new Map(clients.map(({ userId }) => [userId, new Big(0)]));
   for (const { userId, ledger } of clients) {
@@ -242,7 +228,7 @@ async function checkReferral({ userId, token, codes }: TradingClient, earned: Bi
   expectDecimal(json.earned, earned, `earned by ${userId}`);
 }
 
-/** All entries of a list, page after page, and the last page. */
+/** All entries of a list, page by page, and the last page. */
 async function readList<Entry>(path: string, list: string, token?: string) {
   const entries: Entry[] = [];
   for (let cursor: string | null = ''; ; ) {
@@ -254,8 +240,7 @@ async function readList<Entry>(path: string, list: string, token?: string) {
 }
 
 /**
- * When markets settled: with the first price that comes after their resolution is due, which is no
- * more than seconds later.
+ * When markets settled: with the first price after their resolution was due, at most seconds later.
  */
 function decidedMarkets(): Map<string, DecidedMarket> {
   const decided = [...watch.resolved.values()].map(({ id, endsAtMs, resolution }) => {
@@ -265,10 +250,7 @@ function decidedMarkets(): Map<string, DecidedMarket> {
   return new Map(decided);
 }
 
-/**
- * Every leaderboard, every profile and every list of points is what the trades that HTTP tells lead
- * to.
- */
+/** Every leaderboard, profile and list of points follows from the trades that HTTP reported. */
 async function checkStandings(): Promise<void> {
   const listed = await readList<Participant>('/leaderboard?metric=volume&period=all&', 'entries');
   const house = listed.entries.find(({ username }) => username === 'house')!;
@@ -286,7 +268,7 @@ async function checkStandings(): Promise<void> {
       expect(entries, `${metric}, ${period}`).toEqual(
         expected.board(metric, startOf(period, json.atMs)),
       );
-      // The day that it is by now is the one after, on which little was traded.
+      // It is already the next day, on which little was traded.
       expect(entries.length).toBeGreaterThan(period === 'day' ? USERS / 10 : USERS - 20);
     }
   }
@@ -322,7 +304,7 @@ function startOf(period: string, atMs: number): number {
   return { all: 0, day: dayMs, week: dayMs - weekday * DAY_MS }[period]!;
 }
 
-/** Whose money is whose adds up to what came in. */
+/** All money adds up to what was paid in. */
 function checkMoney(engine: Engine): void {
   engine.checkInvariants();
   let users = 0;
@@ -348,7 +330,7 @@ function asSeen(market: ExpectedMarket): object {
   };
 }
 
-/** What has to happen often, or the day proves little. */
+/** What must happen often, or the day proves little. */
 const OFTEN = [
   'buy plain filled',
   'sell plain filled',
@@ -380,7 +362,7 @@ function counted(): Record<string, number> {
 }
 
 describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
-  test('markets, balances and leaderboards are what file, books and trades say', {
+  test('markets, balances and leaderboards match the price file, the books and the trades', {
     timeout: LIMIT_MS,
   }, async () => {
     const expected = expectedMarkets();
@@ -415,7 +397,7 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     const counts = counted();
     process.stdout.write(
       `the real day: ${seen.length - 1} markets and the one after it: ${outcomes('UP')} UP, ${outcomes('DOWN')} DOWN, ` +
-        `${outcomes('VOID')} VOID; ${traded} traded; ${payments} paid by themselves; ${JSON.stringify(counts)}\n`,
+        `${outcomes('VOID')} VOID; ${traded} traded; ${payments} paid automatically; ${JSON.stringify(counts)}\n`,
     );
     expect([seen.length, outcomes('VOID')]).toEqual([97, 1]);
     expect(outcomes('UP')).toBeGreaterThan(20);
@@ -451,11 +433,11 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     }
     const deposits = clients.flatMap(({ ledger }) => [...ledger.deposits.values()]);
     const { given, paid } = checkYields(deposits, sharedMarkets(resolvedAt));
-    process.stdout.write(`the vault was given ${given.toFixed()} and has paid ${paid.toFixed()}\n`);
+    process.stdout.write(`the vault received ${given.toFixed()} and has paid ${paid.toFixed()}\n`);
     expect(paid.gt(1)).toBe(true);
   });
 
-  test('explain adds up, for every user, to the balance that HTTP gave', {
+  test('explain adds up to the balance over HTTP for every user', {
     timeout: LIMIT_MS,
   }, async () => {
     const accounts = await explainAll();
@@ -471,14 +453,14 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
         .reduce((sum: Big, change) => sum.plus(change.available), new Big(0));
       expectDecimal(balance.available, available, `changes of ${client.userId}`);
     }
-    // The program itself says the same.
+    // The built program prints the same.
     for (const { client, text } of accounts.filter((_, i) => i % 50 === 0)) {
       const run = await replayProgram(folder, 'explain', '--user', client.userId, '--json');
       expect(run).toEqual({ status: 0, out: text, err: '' });
     }
   });
 
-  test('verify and audit find all well', { timeout: LIMIT_MS }, async () => {
+  test('verify and audit find no problem', { timeout: LIMIT_MS }, async () => {
     const { journal, snapshots, history, findings } = await programJson(folder, 'verify');
     expect(findings).toEqual([]);
     expect(journal).toMatchObject({ whole: true });
@@ -491,18 +473,20 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     const trades = participants.reduce((sum, { trades }) => sum + trades.length, 0);
     expect(history.good).toBe(true);
     expect(history.sequence).toBeGreaterThanOrEqual(told);
-    // An entry for each side of a trade, and one for the tape.
+    // One entry for each side of a trade, and one for the public trades.
     expect(history.entries).toBeGreaterThan(trades * 1.5);
     const audited = await programJson(folder, 'audit');
     expect(audited).toMatchObject({ good: true, findings: [], sequence: journal.sequence });
     expect(audited.markets.length).toBe(97);
   });
 
-  test('a flipped byte of the journal is found by each verb', { timeout: LIMIT_MS }, async () => {
+  test('a flipped byte of the journal is found by every command', {
+    timeout: LIMIT_MS,
+  }, async () => {
     const copy = copyOfFolder();
     const path = join(copy, 'journal.db');
     const rows = await readAll(folder);
-    // Of more than one command, so that no other row has the number that its first one becomes.
+    // A row with several commands, so that its first sequence cannot become that of another row.
     const isLong = (row: BatchContent) =>
       row.firstSequence % 2 === 0 && row.lastSequence > row.firstSequence;
     const row = rows.slice(rows.length / 10).find(isLong)!;
@@ -510,7 +494,7 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     const user = clients[0]!.userId;
     const verbs = [['verify'], ['state'], ['events'], ['explain', '--user', user], ['audit']];
     const place = `DAMAGE in journal.db, sequence ${firstSequence}:`;
-    // Every part of a row by one verb, and every verb on one part.
+    // Every part of a row with one command, and one part with every command.
     const parts = [
       { flip: () => flipIn(path, frames), verbs },
       { flip: () => flipIn(path, Buffer.from(digest)), verbs: verbs.slice(1, 2) },
@@ -531,7 +515,7 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     }
   });
 
-  test('one of a snapshot or the history is found by verify, and no matter to the rest', {
+  test('a flipped byte of a snapshot or the history is found by verify, and other commands ignore it', {
     timeout: LIMIT_MS,
   }, async () => {
     const copy = copyOfFolder();
@@ -559,7 +543,7 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
   });
 });
 
-/** The data folder of the day, to be damaged. */
+/** A copy of the day's data folder, to be damaged. */
 function copyOfFolder(): string {
   const copy = join(folder, '..', `${basename(folder)}-copy-${copies.length}`);
   copies.push(copy);
@@ -573,13 +557,10 @@ function flipByte(path: string, at: number): void {
   writeFileSync(path, bytes);
 }
 
-/**
- * Flips a bit wherever these bytes stand in the file: pages that are not used any more have some of
- * them too.
- */
+/** Flips a bit in every copy of these bytes in the file, because unused pages have some, too. */
 function flipIn(path: string, value: Buffer): void {
   const file = readFileSync(path);
-  // The end of a long value stands on other pages.
+  // The end of a long value is on other pages.
   const start = value.subarray(0, 64);
   const places: number[] = [];
   for (let at = file.indexOf(start); at >= 0; at = file.indexOf(start, at + 1)) places.push(at);
@@ -595,7 +576,7 @@ function flipSequence(folder: string, column: string, firstSequence: number): Pr
   );
 }
 
-/** The price history of the third market, as it stands in history.db. */
+/** The price history of the third market, as stored in history.db. */
 async function somePrices(): Promise<Buffer> {
   const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READONLY);
   const sql = 'SELECT points FROM marketPrices ORDER BY marketId LIMIT 1 OFFSET 2';
@@ -604,7 +585,7 @@ async function somePrices(): Promise<Buffer> {
   return row!.points;
 }
 
-/** `explain` of every user, by the code of the verb, in one replay. */
+/** `explain` for every user, with the command's own code, in one replay. */
 async function explainAll() {
   const accounts = clients.map((client) => ({ client, text: '', exitStatus: -1 }));
   const nobody = new Writable({ write: (_bytes, _encoding, done) => done() });
@@ -649,8 +630,8 @@ async function explainAll() {
 }
 
 /**
- * Fees of the trades that HTTP told, the house's included, in the order in which the journal
- * resolved the markets.
+ * Fees of the trades that HTTP reported, the house's included, in the journal's order of
+ * resolution.
  */
 function sharedMarkets(resolvedAt: ReadonlyMap<string, number>): SharedMarket[] {
   const fees = new Map<string, Big>();
@@ -669,8 +650,8 @@ function sharedMarkets(resolvedAt: ReadonlyMap<string, number>): SharedMarket[] 
 }
 
 /**
- * Holds the journal against what HTTP told; how many markets were settled in it, and where they
- * were resolved.
+ * Compares the journal with what HTTP reported; returns the number of settled markets and where
+ * they were resolved.
  */
 async function replayDay() {
   let settled = 0;

@@ -1,8 +1,7 @@
 /**
- * However an exchange came up, from a snapshot and the rest of the journal or from the whole
- * journal, with its history or without, it is the same one: every read route of the contract
- * answers the same bytes, for every user and market, and so does everything that is asked of it
- * then.
+ * However an exchange was started (from a snapshot and the rest of the journal, or from the whole
+ * journal, with or without its history) it is the same: every read route answers the same bytes for
+ * every user and market, and so does every later request.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,15 +29,15 @@ import {
 } from '../support/server.js';
 
 const SEED = seedOf('RECOVERY_SEED');
-/** Not what the engine knows, but how this process is doing. */
+/** Routes that report on the process, not on the engine's state. */
 const OF_THE_PROCESS = ['/metrics'];
 const ACTIONS = 150;
 
 const folders = new Folders();
 const servers = new Map<string, TestServer>();
-/** Of each copy, before a server came up on it. */
+/** The digest of each copy before its server started. */
 const recoveries: SnapshotRecovery[] = [];
-/** By user; those of the last credentials. */
+/** By user; tokens of the latest credentials. */
 const tokens = new Map<string, string>();
 let userIds: string[];
 let marketIds: string[];
@@ -65,9 +64,8 @@ afterAll(async () => {
 });
 
 /**
- * A journal of some hours in which everything happens and a day in which nobody claims, then an
- * hour of trading in the middle of which a snapshot was taken and the history written so far.
- * Returns the time at its end.
+ * A journal of hours in which everything happens and a day without claims, then an hour of trading
+ * with a snapshot in its middle and the history written up to there. Returns the time at its end.
  */
 async function makeFolder(folder: string): Promise<number> {
   const before = await ReplayExchange.open(folder, SEED);
@@ -117,7 +115,7 @@ function open(
   return TestServer.start({ partnerKeys: PARTNER_KEYS, snapshotEveryCommands }, folder, atMs);
 }
 
-/** Asks all of them the same; the one answer. */
+/** Sends all servers the same request and returns their common answer. */
 async function askAll(
   method: Verb,
   path: string,
@@ -129,7 +127,7 @@ async function askAll(
   };
   const { body, token } = how;
   const isPublished = method === 'GET' && !path.startsWith('/partner');
-  // At the same time: each has its own folder and clock, and gets its requests one by one.
+  // Concurrently: each has its own folder and clock, and gets its requests one by one.
   const answers = await Promise.all(
     [...servers.values()].map(({ api }) =>
       isPublished ? api.read(path, token) : api.send(method, path, body, { token, headers }),
@@ -142,10 +140,7 @@ async function askAll(
   return first!;
 }
 
-/**
- * The values that a parameter of a route is asked with; of a query parameter, undefined for leaving
- * it out.
- */
+/** The values tried for a route's parameter; undefined leaves out a query parameter. */
 function valuesOf(name: string, template: string): (string | undefined)[] {
   const isUser = name === 'userId' || (name === 'id' && template.includes('/users/'));
   const isMarket = name === 'marketId' || (name === 'id' && template.startsWith('/markets/'));
@@ -163,13 +158,13 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
     price: [undefined, '0.5'],
     metric: ['profit', 'volume', 'points'],
     period: ['all', 'day', 'week'],
-    // Pages are followed.
+    // Cursors are followed instead.
     cursor: [undefined],
     'If-None-Match': [undefined],
   };
   const found = values[name];
   if (found === undefined)
-    throw new Error(`${template} has a parameter that nobody tries: ${name}`);
+    throw new Error(`${template} has a parameter without test values: ${name}`);
   return found;
 }
 
@@ -195,7 +190,7 @@ function withQuery(path: string, name: string, value: string | undefined): strin
   return `${path}${path.includes('?') ? '&' : '?'}${name}=${value}`;
 }
 
-/** The token of the user whose page it is, of somebody, or none. */
+/** The token of the page's user, of another user, or none. */
 function tokensFor(path: string, { security = [] }: Operation): (string | undefined)[] {
   const takesToken = security.some((each) => 'userToken' in each);
   const isPublic = security.length === 0 || security.some((each) => Object.keys(each).length === 0);
@@ -205,7 +200,7 @@ function tokensFor(path: string, { security = [] }: Operation): (string | undefi
 }
 
 describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
-  test('from a snapshot and the rest of the journal, or from the whole journal, leads to the same state', async () => {
+  test('gives the same state from a snapshot and the rest of the journal as from the whole journal', async () => {
     const [rest, , whole] = recoveries.map(({ commands }) => commands);
     expect(recoveries.map(({ commands }) => commands)).toEqual([rest, rest, whole, whole]);
     expect(rest).toBeGreaterThan(300);
@@ -214,7 +209,7 @@ describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
       expect([engine.sequence, engine.digest()]).toEqual([whole, end.digest]);
       expect(end).toEqual(recoveries[0]!.end);
     }
-    // The history is made again where there was none.
+    // The history is rebuilt where it was missing.
     for (const { api } of servers.values()) {
       await eventually(
         async () => (await api.get('/leaderboard?metric=profit&period=all')).status === 200,
@@ -223,7 +218,7 @@ describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
     await askAll('GET', '/status');
   });
 
-  test('every read route, for every user and market, gives the same bytes', {
+  test('every read route gives the same bytes, for every user and market', {
     timeout: 300_000,
   }, async () => {
     const { engine } = [...servers.values()][0]!.exchange.sequencer;
@@ -258,11 +253,11 @@ describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
     process.stdout.write(
       `${[...asked.values()].reduce((sum, count) => sum + count)} reads of ${answered} routes\n`,
     );
-    // All but the metrics, and the stream, which is no route to be read.
+    // All but the metrics and the stream, which is not a readable route.
     expect(answered).toBe(routes - 2);
   });
 
-  test('whatever is asked of them then has the same answers, and leads to the same state', async () => {
+  test('later requests get the same answers and lead to the same state', async () => {
     const random = new Random(`${SEED}:actions`);
     const codes = new Set<string>();
     for (let i = 0; i < ACTIONS; i++) {
@@ -280,7 +275,7 @@ describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
   });
 });
 
-/** One request that changes something, or is refused. */
+/** A request that changes something or is refused. */
 function actionOf(random: Random, userId: string): [Verb, string, object] {
   const market = `/markets/15m/${random.pick(marketIds.slice(0, random.chance(0.8) ? 2 : 6))}`;
   const outcome = random.pick(['UP', 'DOWN']);
@@ -302,7 +297,7 @@ function actionOf(random: Random, userId: string): [Verb, string, object] {
   return random.pick(actions);
 }
 
-/** Asks for a path, and for the pages after it; the statuses. */
+/** Reads a path and the pages after it; returns the statuses. */
 async function askPages(path: string, token: string | undefined): Promise<number[]> {
   const statuses: number[] = [];
   for (let next: string | undefined = path; next !== undefined; ) {

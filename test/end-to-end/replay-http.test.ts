@@ -1,6 +1,6 @@
 /**
- * The replay tool beside HTTP: what a client was told at a sequence is what the tool says of that
- * sequence, while the exchange runs and after it has stopped.
+ * The replay tool and HTTP agree: what a client was told at a sequence is what the tool prints for
+ * it, while the exchange runs and after it has stopped.
  */
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ interface Told {
 
 let server: TestServer;
 let traders: Trader[];
-/** Balances that HTTP told on the way. */
+/** Balances reported over HTTP on the way. */
 const told: Told[] = [];
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ async function ask(trader: Trader, action: string, body: object): Promise<number
   return status;
 }
 
-/** By the program while the exchange runs, and in this process when it does not any more. */
+/** With the built program while the exchange runs, and in this process afterwards. */
 async function expectTold(ask: typeof programJson): Promise<void> {
   for (const { userId, available, held, sequence } of told) {
     const { users } = await ask(server.folder, 'state', '--at', `${sequence}`, '--user', userId);
@@ -44,7 +44,7 @@ async function expectTold(ask: typeof programJson): Promise<void> {
   }
 }
 
-it('says of each account what HTTP said, at the sequence at which it was said', async () => {
+it('shows each account as HTTP did at the same sequence', async () => {
   const [ann, bob, cid] = traders as [Trader, Trader, Trader];
   const market = `/markets/15m/${MARKET}`;
   expect(
@@ -67,7 +67,7 @@ it('says of each account what HTTP said, at the sequence at which it was said', 
   expect((await programJson(server.folder, 'verify')).good).toBe(true);
 });
 
-it('explains every account up to the balance that HTTP gave, claims and all', async () => {
+it('explains every account up to its balance over HTTP, claims included', async () => {
   await server.passTime(WINDOW_START_MS + WINDOW_MS + 5_000, 100_500);
   const statuses: number[] = [];
   for (const trader of traders)
@@ -90,7 +90,7 @@ it('explains every account up to the balance that HTTP gave, claims and all', as
   expect(told.length).toBe(10);
 });
 
-it('audits the markets, and explains everybody', async () => {
+it('audits the markets and explains every user', async () => {
   const audit = await replayJson(server.folder, 'audit');
   expect(audit).toMatchObject({ good: true });
   const market = audit.markets.find(({ marketId }: { marketId: string }) => marketId === MARKET);

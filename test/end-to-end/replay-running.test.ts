@@ -1,7 +1,7 @@
 /**
- * The replay tool on an exchange that runs: two programs, each in a process of its own, on one
- * folder. Clients trade, markets end, snapshots are written and history is projected all the while;
- * every verb finds all well, says what HTTP said, and holds nothing up.
+ * The replay tool on a running exchange: two processes on one folder. While clients trade, markets
+ * end, and snapshots and history are written, every command finds no problem, prints what HTTP
+ * says, and delays nothing.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ const folder = mkdtempSync(join(tmpdir(), 'exchange-running-'));
 let server: ChildServer;
 let api: ApiClient;
 let tokens: { userId: string; token: string }[];
-/** Balances that receipts told. */
+/** Balances from receipts. */
 const told: Told[] = [];
 let trading = true;
 
@@ -73,7 +73,7 @@ async function trade({ userId, token }: { userId: string; token: string }): Prom
   }
 }
 
-test('every verb finds all well while the exchange writes, and holds nothing up', {
+test('every command finds no problem while the exchange writes, and delays nothing', {
   timeout: 240_000,
 }, async () => {
   const traffic = Promise.all(tokens.map(trade));
@@ -103,7 +103,7 @@ test('every verb finds all well while the exchange writes, and holds nothing up'
     // Orders were executed and acknowledged meanwhile.
     expect(told.length).toBeGreaterThan(before + 20);
   }
-  // The tool has no lock that an exchange could be without, and takes none.
+  // The tool needs no lock and takes none.
   const second = ChildServer.spawn({ DATA_FOLDER: folder, ...VARIABLES });
   expect(await second.end()).not.toBe(0);
   trading = false;
@@ -114,12 +114,12 @@ test('every verb finds all well while the exchange writes, and holds nothing up'
   expect([good, compared.length]).toEqual([true, 3]);
 });
 
-/** What `explain` says of a user after a command is what the receipt of that command said. */
+/** `explain` for a user after a command equals the receipt of that command. */
 async function explainTold(userId: string): Promise<void> {
   const lines = await programLines(folder, 'explain', '--user', userId);
   const { addsUp, sequence: end } = lines.pop();
   expect(addsUp).toBe(true);
-  // The last change of a command is what its receipt is about.
+  // A receipt shows the state after the command's last change.
   const after = new Map(
     lines.map(({ sequence, availableAfter, heldAfter }) => [sequence, [availableAfter, heldAfter]]),
   );

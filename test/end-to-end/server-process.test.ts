@@ -17,8 +17,7 @@ import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
 import { DAY_FILE } from './real-day/day-prices.js';
 
 /**
- * A day of real prices; the exchange's time starts with it, in a window that is a quarter of an
- * hour long.
+ * A day of real prices. The exchange's time starts with it, in a window of a quarter of an hour.
  */
 
 let folder: string;
@@ -51,7 +50,7 @@ async function listening(server: ChildServer): Promise<ApiClient> {
   return client;
 }
 
-/** One that nobody has at the moment. */
+/** A port that is free at the moment. */
 function freePort(): Promise<number> {
   const server = createServer();
   return new Promise((resolve, reject) => {
@@ -76,7 +75,7 @@ function run(
 }
 
 describe('a start', () => {
-  test('the first trade that it prints can be pasted into a shell', async () => {
+  test('prints a first trade that can be pasted into a shell', async () => {
     const server = spawnServer();
     const api = await listening(server);
     // The house quotes as soon as it has seen a price.
@@ -99,7 +98,7 @@ describe('a start', () => {
     expect(balance.available).toBeCloseTo(10_000 - receipt.total, 6);
   });
 
-  test('a second one on the same data is refused, with a message and no stack trace', async () => {
+  test('is refused on data in use, with a message and no stack trace', async () => {
     await listening(spawnServer());
     const second = spawnServer();
     expect(await second.end()).toBe(1);
@@ -108,7 +107,7 @@ describe('a start', () => {
     expect(second.stdout).toBe('');
   });
 
-  test('a damaged journal is refused', async () => {
+  test('is refused on a damaged journal', async () => {
     const first = spawnServer();
     await listening(first);
     expect(await first.stop()).toBe(0);
@@ -119,7 +118,7 @@ describe('a start', () => {
     expect(second.stderr).not.toMatch(/^\s+at /m);
   });
 
-  test('a port that another exchange has is an error that says so, however it came by it', async () => {
+  test('is refused on a port in use, whether chosen or configured', async () => {
     const any = await listening(spawnServer());
     const fixed = await freePort();
     await listening(spawnServer({ DATA_FOLDER: join(folder, 'fixed'), PORT: `${fixed}` }));
@@ -135,7 +134,7 @@ describe('a start', () => {
     }
   });
 
-  test('the port of an exchange that has ended is free at once, with its clients still there', async () => {
+  test("can reuse the port at once, with the previous exchange's clients still connected", async () => {
     const port = await freePort();
     const first = spawnServer({ PORT: `${port}` });
     const api = await listening(first);
@@ -145,7 +144,7 @@ describe('a start', () => {
     expect((await again.get('/health')).status).toBe(200);
   });
 
-  test('a secret that others can read is refused', async () => {
+  test('is refused when others can read the secret', async () => {
     const first = spawnServer();
     await listening(first);
     await first.stop();
@@ -161,7 +160,7 @@ describe('a start', () => {
     ['PRICE_FEED', { PRICE_FEED: 'file:.' }],
     ['PRICE_FEED', { PRICE_FEED: 'file:package.json' }],
   ])(
-    'a path in %s that cannot be used is an error that names the variable: %j',
+    'is refused when the path in %s cannot be used, and names the variable: %j',
     async (name, variables) => {
       const server = spawnServer(variables);
       expect(await server.end()).toBe(1);
@@ -170,7 +169,7 @@ describe('a start', () => {
     },
   );
 
-  test('a configuration that is not valid names each variable that is wrong', async () => {
+  test('is refused on an invalid configuration, and names each invalid variable', async () => {
     const server = spawnServer({ PORT: '99999', HOUSE: 'maybe' });
     expect(await server.end()).toBe(1);
     expect(server.stderr).toContain('PORT must be between 0 and 65535');
@@ -180,7 +179,7 @@ describe('a start', () => {
 
 describe('a stop', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'by %s ends with 0, and the next start goes on',
+    'by %s exits with 0, and the next start continues',
     async (signal) => {
       const first = spawnServer();
       const api = await listening(first);
@@ -188,15 +187,15 @@ describe('a stop', () => {
       const { userId, token } = registered.json;
       expect(await first.stop(signal)).toBe(0);
       const again = await listening(spawnServer());
-      // The token is still good: its secret is in the data folder.
+      // The token is still valid, because its secret is in the data folder.
       expect((await again.get(`/users/${userId}/balance`, token)).json.available).toBe(10_000);
       const { json } = await again.post('/auth/login', { username: 'ada', password: PASSWORD });
       expect(json.userId).toBe(userId);
     },
   );
 
-  test('answers what is under way, and refuses what waits and what comes after', async () => {
-    // Hashes of some 0.2 s each, one at a time: one registration is under way when the signal
+  test('answers the request in progress, and refuses waiting and new ones', async () => {
+    // Hashes take about 0.2 s each, one at a time: one registration is in progress when the signal
     // comes, and others wait.
     const server = spawnServer({ PASSWORD_COST_LOG2: '16' });
     const api = await listening(server);
@@ -210,7 +209,7 @@ describe('a stop', () => {
     await Promise.race(underWay);
     const end = server.stop();
     await eventually(() => server.stderr.includes('"stopping"'));
-    // The connection that was open stays open; another is refused.
+    // The open connection stays open; new ones are refused.
     const late = await readiness();
     expect(late.statusCode).toBe(503);
     const body = (await late.body.json()) as { error: object };
@@ -226,13 +225,13 @@ describe('a stop', () => {
     const again = await listening(spawnServer());
     for (const { json } of registered)
       expect((await again.read(`/users/${json.userId}`)).status).toBe(200);
-    // The house has an account too.
+    // The house has an account, too.
     expect((await again.get('/metrics')).text).toMatch(
       new RegExp(`^exchange_users ${registered.length + 1}$`, 'm'),
     );
   });
 
-  test('kill -9 loses nothing that was answered', async () => {
+  test('by kill -9 loses nothing that was answered', async () => {
     const first = spawnServer();
     const api = await listening(first);
     const { json } = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
@@ -244,11 +243,11 @@ describe('a stop', () => {
     });
   });
 
-  test('a commit that fails ends the process with 1, and what was not durable is answered to nobody', async () => {
+  test('by a failed commit exits with 1, and nothing that was not durable is answered', async () => {
     const server = spawnServer();
     const api = await listening(server);
     await api.post('/auth/register', { username: 'ada', password: PASSWORD });
-    // Somebody else locks the journal for longer than the exchange waits.
+    // Another process locks the journal for longer than the exchange waits.
     const other = await openDatabase(join(folder, 'data', 'journal.db'), sqlite3.OPEN_READWRITE);
     await execute(other, 'BEGIN IMMEDIATE');
     const answer = await api
@@ -266,7 +265,7 @@ describe('a stop', () => {
     expect((await signIn('bob')).status).toBe(401);
   });
 
-  test('no token and no password is in the log, even the most talkative one', async () => {
+  test('the log contains no token and no password, even at the most verbose level', async () => {
     const server = spawnServer({ LOG_LEVEL: 'trace' });
     const api = await listening(server);
     const { json } = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
@@ -285,7 +284,7 @@ describe('a stop', () => {
 describe('the configuration', () => {
   const KEY = 'ab'.repeat(32);
 
-  test('has a standard value for everything', () => {
+  test('has a default for everything', () => {
     expect(readConfig({})).toEqual({
       host: '127.0.0.1',
       port: 3_000,
@@ -327,7 +326,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('takes what it is told', async () => {
+  test('reads every variable', async () => {
     const file = join(folder, 'keys');
     await writeFile(file, `acme:${KEY}\nother-1:${KEY.toUpperCase()}\n`);
     const config = readConfig({
@@ -364,7 +363,7 @@ describe('the configuration', () => {
     });
     expect(limited.fairUse.orders.user).toEqual({ perSecond: 0.5, burst: 100 });
     expect(limited.fairUse.reads.address).toBe(null);
-    // Behind a proxy all connections come from it.
+    // Behind a proxy, all connections come from it.
     expect(limited.connections.perAddress).toBe(0);
     const stream = {
       STREAM_CONNECTIONS: '7',
@@ -441,11 +440,11 @@ describe('the configuration', () => {
     ['STREAM_BACKLOG_BYTES', '1000'],
     ['LOG_LEVEL', 'loud'],
   ];
-  test.each(WRONG)('%s=%j is an error that names it', (name, value) => {
+  test.each(WRONG)('%s=%j is an error that names the variable', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(name);
   });
 
-  test('CONFIGURATION.md has every variable and its default', async () => {
+  test('matches CONFIGURATION.md in every variable and default', async () => {
     const text = await readFile(new URL('../../gateway/CONFIGURATION.md', import.meta.url), 'utf8');
     const rows = text.matchAll(/^\| ((?:`[A-Z_0-9]+`(?:, )?)+) \|([^|]*)\|/gm);
     const told = new Map<string, string>();
@@ -456,12 +455,12 @@ describe('the configuration', () => {
         told.set(name, list.length === 1 ? standards!.trim() : each[i]!);
     }
     expect([...told.keys()].sort()).toEqual([...VARIABLE_NAMES].sort());
-    // What is told as the default is what it is without the variable.
+    // The documented default equals the value without the variable.
     const given = [...told].filter(([, standard]) => standard !== '');
     expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
   });
 
-  test('that table has every variable', () => {
+  test('has a case above for every variable', () => {
     expect([...new Set(WRONG.map(([name]) => name))].sort()).toEqual([...VARIABLE_NAMES].sort());
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Starts that must not be: each ends with a sentence and exit status 1 before anything was made or
- * answered. And starts on little, which must go well. The built program, under real limits of the
+ * Starts that must fail: each exits with 1 and a message before anything is created or answered.
+ * And starts with few resources, which must succeed. The built program, under real limits of the
  * operating system (prlimit of util-linux).
  */
 import { execFileSync, spawn } from 'node:child_process';
@@ -34,7 +34,7 @@ const GIBIBYTE = 2 ** 30;
 const NOBODY = 65_534;
 
 interface Ended {
-  /** null: it was still running, and had said that it is open. */
+  /** null: it was still running and had announced that it is open. */
   status: number | null;
   stdout: string;
   stderr: string;
@@ -53,14 +53,14 @@ afterEach(async () => {
 });
 
 interface StartOptions {
-  /** Of prlimit, such as --nofile=256. */
+  /** prlimit options, such as --nofile=256. */
   limits?: string[];
   uid?: number;
 }
 
 const { PATH = '' } = process.env;
 
-/** Runs the program until it ends, or says that it is open; then it is stopped. */
+/** Runs the program until it exits, or announces that it is open and is then stopped. */
 function start(
   variables: Record<string, string> = {},
   { limits, uid }: StartOptions = {},
@@ -93,7 +93,7 @@ function start(
   });
 }
 
-/** It ended by itself with a sentence, said nothing of being open, and printed no stack. */
+/** It exited with a message, was never open, and printed no stack trace. */
 async function expectRefused(
   starting: Promise<Ended>,
   ...words: (string | RegExp)[]
@@ -112,7 +112,7 @@ async function expectOpen(starting: Promise<Ended>): Promise<string> {
   return stderr;
 }
 
-/** What is in the folder, by name and content; empty where there is none. */
+/** The folder's contents by name; empty if it does not exist. */
 function trace(): Record<string, string> {
   if (!existsSync(folder)) return {};
   return Object.fromEntries(
@@ -123,7 +123,7 @@ function trace(): Record<string, string> {
   );
 }
 
-describe('the configuration is judged before anything is made', () => {
+describe('the configuration is checked before anything is created', () => {
   const file = (content: string): string => {
     const path = join(root, 'prices.csv');
     writeFileSync(path, content);
@@ -143,7 +143,7 @@ describe('the configuration is judged before anything is made', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('a port that is in use, or an address that is not of this machine', async () => {
+  test('a port in use, or an address of another machine', async () => {
     const server: Server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     cleanups.push(() => new Promise<void>((resolve) => server.close(() => resolve())));
@@ -156,7 +156,7 @@ describe('the configuration is judged before anything is made', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('a folder that has a journal is left as it is, even if its secret is invalid', async () => {
+  test('a folder with a journal is not changed, even if its secret is invalid', async () => {
     await expectOpen(start());
     const before = trace();
     await expectRefused(start({ PRICE_FEED: 'file:missing.csv' }), 'PRICE_FEED');
@@ -167,20 +167,20 @@ describe('the configuration is judged before anything is made', () => {
   });
 });
 
-describe('a data folder that cannot be had', () => {
+describe('a data folder that cannot be used', () => {
   const named = 'DATA_FOLDER cannot be used';
 
   test.each(['/proc/exchange/data', '/sys/exchange', '/dev/null'])('%s', async (path) => {
     await expectRefused(start({ DATA_FOLDER: path }), named);
   });
 
-  test('a file in its place, and a file above it', async () => {
+  test('a file with its name, and a file as its parent', async () => {
     writeFileSync(folder, '');
     await expectRefused(start(), named);
     await expectRefused(start({ DATA_FOLDER: join(folder, 'more') }), named);
   });
 
-  test('a folder that this user may not write to, new or with a journal', async () => {
+  test('a folder that this user cannot write to, new or with a journal', async () => {
     const isRoot = process.getuid!() === 0;
     const options = isRoot ? { uid: NOBODY } : {};
     chmodSync(root, 0o755);
@@ -197,9 +197,9 @@ describe('a data folder that cannot be had', () => {
   });
 });
 
-describe('no room on the disk', () => {
-  // Nothing may be said to be open that dies at its first commit.
-  test('a limit on the size of files, which a full disk and a quota are like', async () => {
+describe('not enough disk space', () => {
+  // The exchange must not announce that it is open and then die at its first commit.
+  test('a limit on file sizes, which acts like a full disk or a quota', async () => {
     await expectRefused(
       start({}, { limits: [`--fsize=${MEBIBYTE}`] }),
       'cannot start',
@@ -213,9 +213,9 @@ describe('no room on the disk', () => {
     expect(trace()).toEqual(before);
   });
 
-  test('a disk that is full', async ({ skip }) => {
+  test('a full disk', async ({ skip }) => {
     const mounted = mountSmallDisk(root);
-    skip(!mounted, 'this user may not mount a small disk');
+    skip(!mounted, 'this user cannot mount a small disk');
     cleanups.push(() => void execFileSync('umount', [root]));
     await expectRefused(start(), 'cannot start', 'has no room', 'ENOSPC');
     expect(trace()).toEqual({ 'journal.lock': '' });
@@ -231,8 +231,8 @@ function mountSmallDisk(path: string): boolean {
   }
 }
 
-describe('little address space', () => {
-  test('is refused with what is needed, and what is said to be needed is enough', async () => {
+describe('limited address space', () => {
+  test('is refused with the required amount, and that amount is enough', async () => {
     const less = 6 * GIBIBYTE - MEBIBYTE;
     await expectRefused(start({}, { limits: [`--as=${less}`] }), 'cannot start', 'needs 6 GiB');
     expect(existsSync(folder)).toBe(false);
@@ -253,12 +253,12 @@ describe('little address space', () => {
   });
 });
 
-describe('few descriptors', () => {
+describe('few file descriptors', () => {
   const asked = { total: 10_000, perAddress: 2_000, streamsPerAddress: 2_000 };
   const within = (openFiles: number, limits = asked) =>
     affordableConnections({ openFiles, addressSpaceBytes: Number.POSITIVE_INFINITY }, limits);
 
-  test('too few for anything are refused, with what is needed', async () => {
+  test('are refused when too few for a start, with the required number', async () => {
     await expectRefused(
       start({}, { limits: ['--nofile=191:191'] }),
       'may open 191 files but needs at least 192',
@@ -266,22 +266,22 @@ describe('few descriptors', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('fewer than CONNECTIONS asks for lower it, with a warning', async () => {
-    // Node.js raises the limit to the hard one.
+  test('lower CONNECTIONS with a warning', async () => {
+    // Node.js raises the soft limit to the hard limit.
     const said = await expectOpen(start({}, { limits: ['--nofile=200:256'] }));
     expect(said).toContain('CONNECTIONS is lowered to 128');
     expect(said).toContain('10000 connections need 10128');
     expect(said).toContain('"connections":{"total":128,"perAddress":25,"streamsPerAddress":25}');
   });
 
-  test('enough of them lower nothing', () => {
+  test('lower nothing when they are enough', () => {
     expect(within(10_128)).toBe(asked);
     expect(within(Number.POSITIVE_INFINITY)).toBe(asked);
     const few = { total: 20, perAddress: 20, streamsPerAddress: 20 };
     expect(within(148, few)).toBe(few);
   });
 
-  test('all limits on connections are lowered in proportion, and no limit stays none', () => {
+  test('lower all limits on connections in proportion, and 0 remains no limit', () => {
     expect(within(10_127)).toEqual({ total: 9_999, perAddress: 1_999, streamsPerAddress: 1_999 });
     expect(within(1_128)).toEqual({ total: 1_000, perAddress: 200, streamsPerAddress: 200 });
     expect(within(192, { total: 10_000, perAddress: 0, streamsPerAddress: 1 })).toEqual({
@@ -291,7 +291,7 @@ describe('few descriptors', () => {
     });
   });
 
-  test('what a start needs at least is less for fewer connections', () => {
+  test('are enough in smaller numbers for fewer connections', () => {
     expect(() => within(191)).toThrow('needs at least 192');
     expect(() => within(147, { total: 20, perAddress: 0, streamsPerAddress: 0 })).toThrow(
       'needs at least 148',
@@ -303,7 +303,7 @@ describe('the clock', () => {
   const MINUTE = 60_000;
   const DAY = 86_400_000;
 
-  /** A journal whose last command came at this time. */
+  /** A journal whose last command has this time. */
   async function journalUntil(atMs: number): Promise<void> {
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -320,7 +320,7 @@ describe('the clock', () => {
     await journal.close();
   }
 
-  test('more than 31 days after the last command it is refused, unless it is said to be right', async () => {
+  test('is refused more than 31 days after the last command, unless the operator accepts it', async () => {
     await journalUntil(Date.now() - 31 * DAY - MINUTE);
     const before = trace();
     const words = [
@@ -331,16 +331,16 @@ describe('the clock', () => {
     ];
     await expectRefused(start(), ...words);
     await expectRefused(start({ FEED_SPEED: '300' }), ...words);
-    // Not even journal.head is written, nor are files made that SQLite makes for readers.
+    // Not even journal.head is written, and SQLite creates no files for readers.
     expect(trace()).toEqual(before);
     const { status, stderr } = await start({ ACCEPT_CLOCK: 'on' });
     expect(status).toBe(null);
     expect(stderr).toContain('the clock is implausible, but accepted because of ACCEPT_CLOCK');
-    // The last command is of today now.
+    // The last command now has today's time.
     await expectOpen(start());
   });
 
-  test('more than a minute before the last command it is refused, unless it is said to be right', async () => {
+  test('is refused more than a minute before the last command, unless the operator accepts it', async () => {
     await journalUntil(Date.now() + 30 * MINUTE);
     await expectRefused(start(), 'cannot start', 'minutes before', 'ACCEPT_CLOCK=on', 'FEED_SPEED');
     const { status, stderr } = await start({ ACCEPT_CLOCK: 'on' });
@@ -348,13 +348,13 @@ describe('the clock', () => {
     expect(stderr).toContain('the clock of the exchange runs at half speed');
   });
 
-  test("a folder that was traded at 300 times the machine's speed goes on at that speed", async () => {
+  test("continues a folder at 300 times the machine's speed", async () => {
     await journalUntil(Date.now() + 20 * DAY);
     await expectOpen(start({ FEED_SPEED: '300' }));
     await expectRefused(start({ FEED_SPEED: '1' }), /(19|20) days before/, 'FEED_SPEED');
   });
 
-  test('a file of prices has its own time, which may not leap ahead either', async () => {
+  test('of a price file may not leap ahead either', async () => {
     const firstMs = Number(readFileSync(DAY_FILE, 'utf8').split('\n')[1]!.split(',')[0]);
     await journalUntil(firstMs - 32 * DAY);
     await expectRefused(
@@ -375,11 +375,11 @@ describe('the clock', () => {
     ['the machine', last - MINUTE - 1, false, /^the machine says .* 60 seconds before/],
     ['a feed', last - 400 * DAY, true, null],
     ['a feed', last + 31 * DAY + 1, true, /31 days after/],
-  ])('%s at %d, may be behind: %s', (source, sourceMs, mayBeBehind, expected) => {
+  ])('by %s at %d, may be behind: %s', (source, sourceMs, mayBeBehind, expected) => {
     const problem = clockProblem({ journalMs: last, sourceMs, source, mayBeBehind });
     if (expected === null) expect(problem).toBe(null);
     else expect(problem).toMatch(expected);
-    // Where there is no command yet, there is nothing to hold it against.
+    // Without any command there is nothing to compare it with.
     expect(clockProblem({ journalMs: null, sourceMs, source, mayBeBehind })).toBe(null);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A stop of the built program while it has much to do: whoever asked gets an answer, what has not
- * begun is refused, and the process ends with 0 in less than five seconds.
+ * A stop of the built program under load: every request gets an answer, what has not started is
+ * refused, and the process exits with 0 in less than five seconds.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.js';
 import { RawConnection, requestText } from '../support/raw-connection.js';
 import { type ApiClient, ChildServer, PASSWORD } from '../support/server.js';
 
-/** What the exchange promises; the cases below take a small part of it. */
+/** The exchange's promise; the cases below take a small part of it. */
 const STOP_MS = 5_000;
 
 let folder: string;
@@ -34,7 +34,7 @@ async function start(variables: Record<string, string> = {}): Promise<void> {
   api = await server.listening();
 }
 
-/** SIGTERM, and that it ends as it should. */
+/** Sends SIGTERM and checks the exit. */
 async function expectGoodStop(): Promise<void> {
   const sinceMs = performance.now();
   expect(await server.stop()).toBe(0);
@@ -52,7 +52,7 @@ async function reading(name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
-/** The one answer that came on each. */
+/** The one answer on each connection. */
 async function statuses(): Promise<number[]> {
   const all: number[] = [];
   for (const connection of connections) all.push((await connection.answers(1))[0]!.status);
@@ -62,7 +62,7 @@ async function statuses(): Promise<number[]> {
 const login = (username: string, headers: Record<string, string> = {}) =>
   requestText('POST', '/auth/login', headers, JSON.stringify({ username, password: PASSWORD }));
 
-test('with 125 sign-ins waiting: the one in hand is done, all others are refused, each is answered', async () => {
+test('with 125 waiting sign-ins: the current one is done, all others are refused, each is answered', async () => {
   await start({ TRUST_PROXY: 'on', PASSWORD_COST_LOG2: '16' });
   const registering = connect();
   const body = JSON.stringify({ username: 'ada', password: PASSWORD });
@@ -72,7 +72,7 @@ test('with 125 sign-ins waiting: the one in hand is done, all others are refused
     const connection = connect();
     await connection.send(login(`nobody-${i}`, { 'x-forwarded-for': `198.51.100.${i}` }));
   }
-  // Also the one that asks.
+  // Including the one that sends this request.
   await eventually(async () => (await reading('exchange_calls_under_way')) > 50);
   await expectGoodStop();
   const counts: Record<number, number> = {};
@@ -80,11 +80,11 @@ test('with 125 sign-ins waiting: the one in hand is done, all others are refused
   const { 201: registered = 0, 401: checked = 0, 503: refused = 0, ...others } = counts;
   expect(others).toEqual({});
   expect(registered + checked + refused).toBe(126);
-  // All that were checked were so before the signal, but for one at the most.
+  // All checks but at most one were done before the signal.
   expect(refused).toBeGreaterThan(40);
 });
 
-test('with requests that do not come to their end: they are refused at once', async () => {
+test('with unfinished requests: they are refused at once', async () => {
   await start();
   const whole = login('ada');
   for (let i = 0; i < 5; i++) await connect().send(whole.slice(0, -1 - i));

@@ -1,6 +1,6 @@
 /**
- * An exchange without a follower trades like any other, writes no snapshot and no history, and says
- * so where history is asked for.
+ * An exchange without a follower trades like any other, writes no snapshots and no history, and
+ * says so when history is requested.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test('what needs no history works', async () => {
+test('everything that needs no history works', async () => {
   const { api } = server;
   const rest = { outcome: 'UP', shares: 5, price: 0.5, timeInForce: 'GTC' };
   expect((await api.post(`/markets/15m/${MARKET}/buy`, rest, ada.token)).status).toBe(200);
@@ -38,7 +38,7 @@ test('what needs no history works', async () => {
 test('every read of history is unavailable at once, and nothing is written', async () => {
   const routes = ROUTES.filter(
     ({ method, path, errors }) =>
-      // The list of all markets goes as far back as the engine knows them.
+      // The list of all markets reaches back as far as the engine remembers.
       method === 'GET' && path !== '/markets' && errors?.includes('unavailable'),
   );
   expect(routes.length).toBe(7);

@@ -1,5 +1,5 @@
 /**
- * The archive holds the whole state: an engine restored from it goes on exactly as the one that
+ * The archive holds the whole state: an engine restored from it behaves exactly like the one that
  * wrote it, and writes the same bytes.
  */
 import { expect, test } from 'vitest';
@@ -25,7 +25,7 @@ function archiveOf(engine: Engine): Uint8Array {
   return Buffer.concat(pieces);
 }
 
-/** Commands of every kind over an hour, from one seed; a fifth of them with idempotency keys. */
+/** Seeded commands of every kind over an hour, a fifth of them with idempotency keys. */
 function* commands(engine: Engine, count: number): Generator<[Command, number]> {
   let state = 7;
   const below = (bound: number): number => {
@@ -59,7 +59,7 @@ function* commands(engine: Engine, count: number): Generator<[Command, number]> 
   }
 }
 
-test('an engine restored at any point goes on as the one that wrote the archive', () => {
+test('an engine restored at any point behaves like the one that wrote the archive', () => {
   const { engine } = openMarket(20);
   let restored: Engine | null = null;
   let comparisons = 0;
@@ -86,7 +86,7 @@ test('an engine restored at any point goes on as the one that wrote the archive'
   restored!.checkInvariants();
 });
 
-test('an archive that is cut short or too long is refused', () => {
+test('refuses an archive that is too short or too long', () => {
   const { engine } = openMarket(3);
   const bytes = archiveOf(engine);
   expect(() => Engine.restore(bytes.subarray(0, bytes.length - 1))).toThrow(/truncated/);

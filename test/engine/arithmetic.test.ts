@@ -1,5 +1,5 @@
 /**
- * The engine's exact arithmetic against BigInt, around the places where a double stops being exact.
+ * The engine's exact arithmetic against BigInt, around the values where a double stops being exact.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
@@ -12,12 +12,12 @@ const MOST = Number.MAX_SAFE_INTEGER;
 describe('floor(a × b / c)', () => {
   function expectExact(a: number, b: number, c: number): void {
     const exact = Number((BigInt(a) * BigInt(b)) / BigInt(c));
-    // To expect something half a million times takes longer than to look.
+    // Half a million calls of `expect` would be slow.
     if (mulDivFloor(a, b, c) !== exact)
       expect({ a, b, c, is: mulDivFloor(a, b, c) }).toEqual({ a, b, c, is: exact });
   }
 
-  test('of a part of a cost, up to all money there is', () => {
+  test('is exact for a part of a cost, up to the largest total', () => {
     const random = new Random('1');
     for (let i = 0; i < 100_000; i++) {
       const whole = random.magnitude(MAX_TOTAL_MICROS / 1_000);
@@ -25,7 +25,7 @@ describe('floor(a × b / c)', () => {
     }
   });
 
-  test('of products just below, at and above 2^53, one short of the next quotient', () => {
+  test('is exact for products just below, at and above 2^53, and one short of the next quotient', () => {
     const random = new Random('2');
     for (let i = 0; i < 100_000; i++) {
       const c = random.magnitude(2 ** 40);
@@ -40,7 +40,7 @@ describe('floor(a × b / c)', () => {
   });
 });
 
-test('a fee is half a percent, rounded up, for every amount that an order can spend', () => {
+test('the fee is half a percent, rounded up, for every amount that an order can spend', () => {
   const random = new Random('3');
   for (let i = 0; i < 100_000; i++) {
     const spent =
@@ -54,7 +54,7 @@ test('a fee is half a percent, rounded up, for every amount that an order can sp
   }
 });
 
-test('a saturating sum stops at what is safe, and is exact before it', () => {
+test('a saturating sum is exact up to the largest safe integer and stops there', () => {
   expect(addSaturating(MOST - 1, 1)).toBe(MOST);
   expect(addSaturating(MOST, 1)).toBe(MOST);
   expect(addSaturating(MOST, MOST)).toBe(MOST);

@@ -1,8 +1,8 @@
 /**
- * An atomic batch that is refused leaves no trace: in a busy exchange, at random moments, one copy
- * of the engine gets such a batch and another gets nothing to do, and then the bytes of both are
- * the same but for the running digest. What the batch does before it fails is what its users did of
- * late: it trades, rests, cancels, meets its own orders, claims.
+ * A refused atomic batch leaves no trace. At random moments in a busy exchange, one copy of the
+ * engine gets such a batch and another an empty command; afterwards their bytes are equal but for
+ * the running digest. The batch trades, rests, cancels, meets its own orders and claims before it
+ * fails.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -32,7 +32,7 @@ const SCENARIO: Scenario = {
   stakeWeight: 1,
   unstakeWeight: 1,
 };
-/** Two lanes of 8 bytes, at the end of the archive. */
+/** Two 8-byte lanes at the end of the archive. */
 const DIGEST_BYTES = 16;
 const TRIED_EVERY = 40;
 const MOST_OPERATIONS = 30;
@@ -40,10 +40,7 @@ const MOST_OPERATIONS = 30;
 const isOperation = (command: Command): command is BatchOperation =>
   ['buy', 'sell', 'cancel', 'claim'].includes(command.kind);
 
-/**
- * Those of the operations that one after the other would be done, and one at the end that will not
- * be.
- */
+/** The operations that succeed when run in order, and a last one that is refused. */
 function failingBatch(archive: Uint8Array, recent: readonly BatchOperation[], atMs: number): Batch {
   const { userId } = recent.at(-1)!;
   const trial = Engine.restore(archive);
@@ -70,7 +67,7 @@ function failingBatch(archive: Uint8Array, recent: readonly BatchOperation[], at
   };
 }
 
-test('an atomic batch that is refused leaves no trace', () => {
+test('a refused atomic batch leaves no trace', () => {
   const engine = new Engine();
   const naive = new NaiveEngine();
   const random = new RandomCommands('1', SCENARIO, naive);
@@ -96,7 +93,7 @@ test('an atomic batch that is refused leaves no trace', () => {
       busy.apply(batch, atMs);
       expect(decodeEvents(busy.events)).toEqual(decodeEvents(idle.events));
       expect(Buffer.compare(stateOf(busy), stateOf(idle))).toBe(0);
-      // The same without `atomic` shows what was taken back.
+      // Without `atomic`, the same batch shows what was undone.
       kept.apply({ ...batch, atomic: false }, atMs);
       for (const { type } of decodeEvents(kept.events))
         undone.set(type, (undone.get(type) ?? 0) + 1);

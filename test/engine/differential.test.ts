@@ -1,7 +1,6 @@
 /**
  * The engine against its oracle: more than 100,000 random commands in several kinds of exchange,
- * every answer and every event compared to the number. The seed is printed; DIFFERENTIAL_SEED
- * repeats a run.
+ * with every result and event compared. The seed is printed; DIFFERENTIAL_SEED repeats a run.
  */
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -43,13 +42,13 @@ const SCENARIOS: Scenario[] = [
     crossingShare: 0.2,
     users: 25,
   },
-  { ...USUAL, name: 'one price for all', spreadTicks: 2, users: 8, stepMs: 400 },
-  { ...USUAL, name: 'few lots, small change', maxLots: 6, stepMs: 500, spreadTicks: 400 },
+  { ...USUAL, name: 'a narrow price range', spreadTicks: 2, users: 8, stepMs: 400 },
+  { ...USUAL, name: 'small orders', maxLots: 6, stepMs: 500, spreadTicks: 400 },
   { ...USUAL, name: 'fortunes', grantMicros: 1e14, maxLots: 1_500_000_000, commands: 8_000 },
   { ...USUAL, name: 'poor users, large orders', grantMicros: 20_000_000, maxLots: 500_000 },
   {
     ...USUAL,
-    name: 'three assets, days on end',
+    name: 'three assets over many days',
     assets: 3,
     stepMs: 15_000,
     commands: 20_000,
@@ -97,15 +96,15 @@ describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
     },
   );
 
-  test.each(LIMIT_PLAYS)('the bounds of $name', ({ name, play }) => {
-    const duel = new Duel(new Engine(), `the bounds of ${name}`, counts);
+  test.each(LIMIT_PLAYS)('the limits: $name', ({ name, play }) => {
+    const duel = new Duel(new Engine(), `the limits: ${name}`, counts);
     play(duel);
     duel.compareState();
   });
 
-  test('met every case, and none that the rules do not know', () => {
+  test('covered every listed case and no unlisted one', () => {
     process.stdout.write(
-      `DIFFERENTIAL_SEED=${SEED}: what ${commands} random commands and the maxima met\n${table(counts)}\n`,
+      `DIFFERENTIAL_SEED=${SEED}: what ${commands} random commands and the limits covered\n${table(counts)}\n`,
     );
     expect(commands).toBeGreaterThanOrEqual(100_000);
     expect([...counts.keys()].sort()).toEqual([...EXPECTED_CASES].sort());

@@ -1,7 +1,7 @@
 /**
- * What a buy costs over HTTP: its value, and half a percent on top, once, rounded up to a
- * micro-dollar: of the amount if that is used up, of the value if not. Shares are what the order
- * book shows before it, level by level, computed with big.js from the answer's numbers alone.
+ * The cost of a buy over HTTP: its value plus half a percent, charged once and rounded up to a
+ * micro-dollar; on the amount if that is used up, otherwise on the value. The shares are those of
+ * the order book before it, level by level. Computed with big.js from the answers alone.
  */
 import { Big } from 'big.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { MARKET, TestServer, type Trader } from '../support/server.js';
 const SEED = seedOf('FEE_SEED');
 const LOT_PLACES = 3;
 const LOT = new Big('0.001');
-/** What the next lot costs at most, when none is offered. */
+/** The most that the next lot can cost, when none is offered. */
 const HIGHEST_PRICE = 0.999;
 
 let server: TestServer;
@@ -36,7 +36,7 @@ interface Level {
   shares: number;
 }
 
-/** Rests a bid for the outcome: whoever buys the other one at 1 - price meets it. */
+/** Rests a bid for the outcome; a buyer of the other one at 1 - price trades with it. */
 async function rest(maker: Trader, outcome: OutcomeName, { price, shares }: Level): Promise<void> {
   const body = { outcome, shares, price, timeInForce: 'GTC', postOnly: true };
   const { status, text } = await server.api.post(`/markets/15m/${MARKET}/buy`, body, maker.token);
@@ -57,11 +57,11 @@ interface Bought {
   shares: Big;
   spent: Big;
   levelsUsed: number;
-  /** What is left of the amount is less than the next lot costs. */
+  /** The rest of the amount is less than the next lot costs. */
   isUsedUp: boolean;
 }
 
-/** What a budget buys of these levels: as many whole lots of each, best first, as it affords. */
+/** Fills a budget from these levels: as many whole lots of each, best first, as it affords. */
 function boughtOf(levels: readonly Level[], budget: Big): Bought {
   let shares = new Big(0);
   let spent = new Big(0);
@@ -82,8 +82,8 @@ function boughtOf(levels: readonly Level[], budget: Big): Bought {
 }
 
 /**
- * Buys, holds quote, receipt, trades and balance against big.js; what the order book says of it,
- * and what it left unspent.
+ * Buys, and checks quote, receipt, trades and balance against big.js. Returns the book's answer and
+ * what was left unspent.
  */
 async function buy(outcome: OutcomeName, amount: number): Promise<Bought & { unspent: Big }> {
   const before = await balance();
@@ -101,8 +101,8 @@ async function buy(outcome: OutcomeName, amount: number): Promise<Bought & { uns
   const fee = feeOn(isUsedUp ? new Big(amount) : spent);
   const unspent = new Big(amount).minus(spent);
   expect(json.status).toBe(isUsedUp ? 'filled' : 'partially_filled');
-  expectDecimal(quote.spent, spent, 'spent of the quote');
-  expectDecimal(quote.fee, fee, 'fee of the quote');
+  expectDecimal(quote.spent, spent, 'spent in the quote');
+  expectDecimal(quote.fee, fee, 'fee in the quote');
   expectDecimal(json.shares, shares, 'shares');
   expectDecimal(json.spent, spent, 'spent');
   expectDecimal(json.fee, fee, 'fee');
@@ -120,7 +120,7 @@ async function buy(outcome: OutcomeName, amount: number): Promise<Bought & { uns
   return { ...bought, unspent };
 }
 
-/** The fees of an order's trades, as the user's history has them. */
+/** The fees of an order's trades, from the user's history. */
 async function feesOfTrades(orderId: string): Promise<Big> {
   const { json } = await server.api.read(`/users/${taker.userId}/trades?limit=200`, taker.token);
   let fees = new Big(0);
@@ -129,7 +129,7 @@ async function feesOfTrades(orderId: string): Promise<Big> {
 }
 
 describe(`the fee, FEE_SEED=${SEED}`, () => {
-  test('ten dollars on a deep book at 0.5 take 10.05 from the balance and buy 20 shares', async () => {
+  test('10 dollars on a deep book at 0.5 cost 10.05 and buy 20 shares', async () => {
     await rest(makers[0]!, 'DOWN', { price: 0.5, shares: 50_000 });
     const before = await balance();
     await buy('UP', 10);
@@ -141,17 +141,17 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
     ]);
   });
 
-  test('ten dollars at a price that does not divide them: the fee is 0.05, and what is not spent is not charged', async () => {
+  test('10 dollars at a price that does not divide them: the fee is 0.05, and the unspent rest is not charged', async () => {
     await rest(makers[0]!, 'DOWN', { price: 0.3, shares: 50_000 });
     const before = await balance();
     const { unspent } = await buy('UP', 10);
     const after = await balance();
-    // 14.285 shares at 0.7 are 9.9995.
+    // 14.285 shares at 0.7 cost 9.9995.
     expectDecimal(after.available, new Big(before.available).minus('10.0495'), 'available');
     expect(unspent.toFixed()).toBe('0.0005');
   });
 
-  test('ten dollars of which five find shares: the fee is on the five', async () => {
+  test('10 dollars of which only 5 are spent: the fee is on the 5', async () => {
     await rest(makers[0]!, 'DOWN', { price: 0.5, shares: 10 });
     const before = await balance();
     const { isUsedUp } = await buy('UP', 10);
@@ -163,15 +163,15 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
     );
   });
 
-  test('an order that takes several makers at several prices pays one fee', async () => {
-    // Three makers of 0.021 each at 0.499: a fee for each would be rounded up three times.
+  test('an order that fills at several prices pays one fee', async () => {
+    // Three makers of 0.021 shares at 0.499: a fee for each would be rounded up three times.
     for (const maker of makers) await rest(maker, 'DOWN', { price: 0.501, shares: 0.021 });
     await rest(makers[0]!, 'DOWN', { price: 0.5, shares: 1 });
     const { levelsUsed } = await buy('UP', 0.1);
     expect(levelsUsed).toBe(2);
   });
 
-  test('a resting order pays no fee, and its money comes back when it is cancelled', async () => {
+  test('a resting order pays no fee, and a cancel returns its money', async () => {
     const before = await balance();
     const body = { outcome: 'UP', shares: 33.333, price: 0.333, timeInForce: 'GTC' };
     const rested = await server.api.post(`/markets/15m/${MARKET}/buy`, body, taker.token);
@@ -213,7 +213,7 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
     );
   });
 
-  test('the fee must be there too: a balance that is the amount alone does not do', async () => {
+  test('refuses a balance that covers the amount but not the fee', async () => {
     await rest(makers[0]!, 'DOWN', { price: 0.5, shares: 100_000 });
     const { available } = await balance();
     const path = `/markets/15m/${MARKET}/buy`;
@@ -224,17 +224,17 @@ describe(`the fee, FEE_SEED=${SEED}`, () => {
     expect((await balance()).available).toBe(available);
   });
 
-  test('any amount, of either outcome, through any number of levels', async () => {
+  test('random amounts of either outcome, through any number of levels', async () => {
     const random = new Random(SEED);
     const levelsSeen = new Set<number>();
     let leftOver = 0;
     const isCovered = () => Math.max(...levelsSeen) > 2 && leftOver > 3;
-    // Some seeds need more rounds than others until an order has walked through several levels.
+    // Some seeds need more rounds than others before an order crosses several levels.
     for (let round = 0; round < 12 || (round < 100 && !isCovered()); round++) {
       const count = random.whole(1, 8);
       for (let i = 0; i < count; i++) {
         const maker = random.pick(makers);
-        // Bids for UP from 0.02 to 0.45 and for DOWN the same, so that the two never meet.
+        // Bids from 0.02 to 0.45 for UP, and for DOWN the same, so the two never cross.
         const level = {
           price: random.whole(20, 450) / 1_000,
           shares: random.whole(1, 60_000) / 1_000,

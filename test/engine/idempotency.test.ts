@@ -1,5 +1,5 @@
 /**
- * Remembered answers against a plain model: what is found, for how long, and what goes first when
+ * Remembered results against a plain model: lookup, expiry, and which results are evicted when
  * there are too many.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -39,7 +39,7 @@ function newStore(bounds = IDEMPOTENCY_BOUNDS): Idempotency {
   return store;
 }
 
-/** Commands that differ as their fingerprints do. */
+/** Commands that differ only in their fingerprints. */
 function commandOf(print: number): Command {
   return { kind: 'claim', userId: 1, idempotencyKey: null, marketId: print };
 }
@@ -62,8 +62,8 @@ function look(
   return found === Found.SAME ? Array.from(tape.values.subarray(0, tape.length)) : found;
 }
 
-describe('remembered answers', () => {
-  test('come back whole, for the same user, key and command only, for an hour', () => {
+describe('remembered results', () => {
+  test('are found for an hour, for the same user, key and command only', () => {
     const store = newStore();
     const result = [8, 0, 127, 128, 16_384, Number.MAX_SAFE_INTEGER, 0];
     store.remember(1, 'a', printOf(5), 1_000, tapeOf(...result));
@@ -86,7 +86,7 @@ describe('remembered answers', () => {
     expect(look(store, 1, 'k7', 70, later)).toEqual([70]);
   });
 
-  test('each user keeps the last 10,000, whatever others do', () => {
+  test('each user keeps their last 10,000, whatever other users do', () => {
     const store = newStore();
     store.remember(2, 'mine', printOf(1), 0, tapeOf(1));
     for (let i = 0; i < IDEMPOTENCY_KEPT_PER_USER + 5; i++)
@@ -135,7 +135,7 @@ describe('remembered answers', () => {
       } else {
         const isSame = sameCommand(known.command, commandOf(print));
         const wanted = isSame ? known.result : Found.OTHER;
-        // Quicker, forty thousand times, than to expect it each time; that says what differs.
+        // A comparison is faster than 40,000 calls of `expect`, which then reports the difference.
         if (!isDeepStrictEqual(found, wanted)) expect(found).toEqual(wanted);
         counts[isSame ? 'same' : 'other']++;
       }
@@ -148,7 +148,7 @@ describe('remembered answers', () => {
     for (const count of Object.values(counts)) expect(count).toBeGreaterThan(1_000);
   });
 
-  test('one user, whatever they send, pushes out no answer of another', () => {
+  test("one user cannot evict another user's results", () => {
     const store = newStore({
       ...IDEMPOTENCY_BOUNDS,
       blocksInAll: 2 * IDEMPOTENCY_BOUNDS.blocksPerUser,
@@ -164,7 +164,7 @@ describe('remembered answers', () => {
     expect(look(store, 1, 'small 2089999', 7, 2)).toBe(Found.NOTHING);
   });
 
-  test('as many as are kept in all: the oldest goes', () => {
+  test('evicts the oldest result when the store is full', () => {
     const users = IDEMPOTENCY_KEPT_IN_ALL / IDEMPOTENCY_KEPT_PER_USER;
     const store = newStore();
     store.ensureUsers(users + 2);
@@ -180,7 +180,7 @@ describe('remembered answers', () => {
     expect(look(store, 2, 'k0', 1, 1)).toEqual([1, 2, 3]);
   });
 
-  test('in the engine: the first answer again, a refusal too, and another command is refused', () => {
+  test('the engine repeats the first result, refusals included, and refuses another command under the same key', () => {
     const { engine, marketId } = openMarket(2);
     const rest = buy({
       userId: 1,

@@ -1,6 +1,6 @@
 /**
- * Stated maxima that take too long to reach with a naive engine beside it: the engine alone meets
- * them, and goes on.
+ * Maxima that take too long to reach with the naive engine in lockstep: the fast engine reaches
+ * them alone, and keeps working.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -14,7 +14,7 @@ import { Metric, Period, UserStatistics } from '../../engine/state/user-statisti
 import { UndoLog } from '../../engine/storage/undo.js';
 import { at, registration } from '../support/engine-support.js';
 
-test('once the maximum of chosen codes is reached nobody can choose another, but people still register', () => {
+test('at the maximum of chosen codes nobody can choose another, but users can still register', () => {
   const engine = new Engine();
   const register = (name: string): number => {
     engine.apply(registration(name, 0), at(0));
@@ -27,7 +27,7 @@ test('once the maximum of chosen codes is reached nobody can choose another, but
     engine.apply(command, at(0));
     return engine.result.values[ResultHead.code]!;
   };
-  // The first code of each is the engine's.
+  // The engine generates the first code of each user.
   const perUser = MAX_REFERRAL_CODES_PER_USER - 1;
   let refused = 0;
   for (let chosen = 0; chosen < MAX_CHOSEN_REFERRAL_CODES; chosen++) {
@@ -42,13 +42,13 @@ test('once the maximum of chosen codes is reached nobody can choose another, but
   expect(engine.referral(userCount)!.code).toBe(
     `Q${userCount.toString(36).toUpperCase().padStart(6, '0')}`,
   );
-  // Going back to an earlier code is not a new code.
+  // Returning to an old code does not count as a new one.
   expect(choose(1, 'CODE-3')).toBe(Code.ok);
   expect(engine.referral(1)!.code).toBe('CODE-3');
   engine.checkInvariants();
 });
 
-test('the numbers of a leaderboard stop at what a safe integer holds, in both directions', () => {
+test('leaderboard values saturate at the largest and smallest safe integers', () => {
   const most = Number.MAX_SAFE_INTEGER;
   const statistics = new UserStatistics(new UndoLog());
   statistics.ensureUsers(3);

@@ -1,6 +1,6 @@
 /**
- * The reference price against its definition in exact decimals: random prices, late ones among
- * them, up to the greatest price that there is, and asked for again after each.
+ * The reference price against its definition in exact decimals: random prices, some of them late,
+ * up to the greatest possible price, checked again after each.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
@@ -17,34 +17,37 @@ function naiveAsset(prices: NaivePrice[]): NaiveAsset {
 }
 
 describe('the reference price', () => {
-  test.each([1, 2, 3, 4, 5, 6, 7, 8])('of random prices, seed %i', (seed) => {
-    const random = new Random(`${seed}`);
-    const prices = new Prices();
-    prices.add('BTC');
-    const observed: NaivePrice[] = [];
-    // Dense or sparse, before and after the boundary, many at the edges of the minute and of the
-    // two before it.
-    const spanMs = random.pick([2_000, 90_000, 400_000]);
-    for (let i = 0; i < 60; i++) {
-      const atEdge = random.pick([
-        0, 1, -1, -60_000, -59_999, -60_001, -180_000, -179_999, -180_001,
-      ]);
-      const observedAtMs =
-        BOUNDARY_MS + (random.chance(0.2) ? atEdge : random.whole(-spanMs, 3_000));
-      const priceMicros = random.pick([
-        1,
-        MAX_ASSET_PRICE_MICROS,
-        random.magnitude(MAX_ASSET_PRICE_MICROS),
-      ]);
-      prices.insert(0, observedAtMs, priceMicros);
-      const place = observed.findLastIndex((price) => price.observedAtMs <= observedAtMs) + 1;
-      observed.splice(place, 0, { observedAtMs, price: dollars(priceMicros) });
-      const expected = referencePrice(naiveAsset(observed), BOUNDARY_MS);
-      expect(prices.reference(0, BOUNDARY_MS)).toBe(expected === null ? null : micros(expected));
-    }
-  });
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'of random prices matches its definition, seed %i',
+    (seed) => {
+      const random = new Random(`${seed}`);
+      const prices = new Prices();
+      prices.add('BTC');
+      const observed: NaivePrice[] = [];
+      // Dense or sparse, before and after the boundary, many at the edges of the minute and of the
+      // two minutes before it.
+      const spanMs = random.pick([2_000, 90_000, 400_000]);
+      for (let i = 0; i < 60; i++) {
+        const atEdge = random.pick([
+          0, 1, -1, -60_000, -59_999, -60_001, -180_000, -179_999, -180_001,
+        ]);
+        const observedAtMs =
+          BOUNDARY_MS + (random.chance(0.2) ? atEdge : random.whole(-spanMs, 3_000));
+        const priceMicros = random.pick([
+          1,
+          MAX_ASSET_PRICE_MICROS,
+          random.magnitude(MAX_ASSET_PRICE_MICROS),
+        ]);
+        prices.insert(0, observedAtMs, priceMicros);
+        const place = observed.findLastIndex((price) => price.observedAtMs <= observedAtMs) + 1;
+        observed.splice(place, 0, { observedAtMs, price: dollars(priceMicros) });
+        const expected = referencePrice(naiveAsset(observed), BOUNDARY_MS);
+        expect(prices.reference(0, BOUNDARY_MS)).toBe(expected === null ? null : micros(expected));
+      }
+    },
+  );
 
-  test('of as many greatest prices as are remembered is the greatest price', () => {
+  test('does not overflow with a full store of the greatest price', () => {
     const prices = new Prices();
     prices.add('BTC');
     for (let i = 0; i < MAX_REMEMBERED_PRICES; i++) {
@@ -58,7 +61,7 @@ describe('the reference price', () => {
     expect(prices.reference(0, BOUNDARY_MS)).toBe(MAX_ASSET_PRICE_MICROS);
   });
 
-  test('is that of another time when it is asked for', () => {
+  test('is computed for the requested time', () => {
     const prices = new Prices();
     prices.add('BTC');
     prices.insert(0, BOUNDARY_MS, 5);

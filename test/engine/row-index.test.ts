@@ -1,6 +1,6 @@
 /**
- * The index of rows against a plain map: growth that is under way for many operations, removal from
- * either table, invalid keys, and the undo log taking back what was done while it grew.
+ * The row index against a plain Map: growth spread over many operations, removal from either table,
+ * invalid keys, and undo of what happened during growth.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
@@ -29,7 +29,7 @@ describe('the index of rows', () => {
       ]);
     for (let i = 0; i < 60_000; i++) {
       const one = key();
-      // Grows and shrinks by turns.
+      // Grows and shrinks alternately.
       const adds = random.chance(i % 20_000 < 14_000 ? 0.75 : 0.25);
       if (adds && !model.has(one)) {
         index.insert(one, i + 1);

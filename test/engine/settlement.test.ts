@@ -1,6 +1,6 @@
 /**
- * Large markets end, settle and pay in slices: no single command does much, money is conserved
- * between slices, and nobody who claims in the middle gets more or less than they would at the end.
+ * Large markets end, settle and pay in slices. No command does much work, money is conserved
+ * between slices, and a user who claims in the middle gets the same as at the end.
  */
 import { describe, expect, test } from 'vitest';
 import type { Engine } from '../../engine/engine.js';
@@ -23,7 +23,9 @@ import {
 const END = 900_000;
 const USERS = 5_000;
 
-/** Each odd user buys UP from the next user's DOWN bid, and everybody leaves one order resting. */
+/**
+ * Each odd user buys UP against the next user's DOWN bid, and every user leaves one order resting.
+ */
 function crowdedMarket(): { engine: Engine; marketId: number } {
   const { engine, marketId } = openMarket(USERS);
   for (let userId = 1; userId < USERS; userId += 2) {
@@ -68,14 +70,14 @@ function totalOf(engine: Engine): number {
 }
 
 describe('a market with thousands of orders and positions', () => {
-  test('ends, settles and pays in slices, and a claim does not wait for its turn', () => {
+  test('ends, settles and pays in slices, and a claim is paid at once', () => {
     const { engine, marketId } = crowdedMarket();
     run(engine, price(100_001, at(END - 1_000)), at(END - 1_000));
     run(engine, { kind: 'advanceTime' }, at(END + 2_000));
     expect(eventsOf(engine, 'orderCancelled')).toHaveLength(WORK_UNITS_PER_COMMAND);
     expect(engine.nextDueMs()).toBeLessThanOrEqual(engine.nowMs);
 
-    // User 4001 has an order that is not cancelled yet and a position that is not settled yet.
+    // User 4001 still has an uncancelled order and an unsettled position.
     expect(engine.orders(4_001)).toHaveLength(1);
     const claim = { kind: 'claim', userId: 4_001, marketId, idempotencyKey: null } as const;
     const claimed = run(engine, claim);
@@ -106,7 +108,7 @@ describe('a market with thousands of orders and positions', () => {
     expect(engine.account(2)!.availableMicros).toBe(10_000 * DOLLAR - 500_000);
   });
 
-  test('is VOID without a price: half a dollar a share and the fees come back', () => {
+  test('is VOID without a price: shares pay half a dollar and fees are refunded', () => {
     const { engine, marketId } = crowdedMarket();
     run(engine, { kind: 'advanceTime' }, at(END + 59_999));
     expect(engine.market(marketId)!.resolution).toBe(0);

@@ -1,7 +1,7 @@
 /**
- * The keyed hash against an independent HalfSipHash over bytes, which is itself checked by the
- * vectors of the reference code (32-bit output, key 00 01 … 07, message 00 01 …); and the index
- * over it, with hashes that fall together.
+ * The keyed hash against an independent byte-wise HalfSipHash, itself checked with the vectors of
+ * the reference code (32-bit output, key 00 01 … 07, message 00 01 …); and the index over it, with
+ * collisions.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
@@ -44,7 +44,7 @@ function halfSipHash(rounds: [number, number], key: [bigint, bigint], bytes: Uin
 const counted = (length: number) => Uint8Array.from({ length }, (_, i) => i);
 
 describe('the keyed hash', () => {
-  test('its oracle is HalfSipHash', () => {
+  test('the oracle matches the reference vectors', () => {
     const hashes = [0, 1, 2, 3].map((length) => {
       const hash = Buffer.alloc(4);
       hash.writeUInt32LE(Number(halfSipHash([2, 4], [0x03020100n, 0x07060504n], counted(length))));
@@ -69,7 +69,7 @@ describe('the keyed hash', () => {
     }
   });
 
-  test('depends on its key, which comes from the secret alone and is archived', () => {
+  test('depends on its key, which derives from the secret alone and is archived', () => {
     const [one, same, other] = [new TextHash(), new TextHash(), new TextHash()] as const;
     const before = one.of(1, 'text');
     expect(one.hasKey).toBe(false);
@@ -90,7 +90,7 @@ describe('the keyed hash', () => {
 });
 
 describe('the index of hashes', () => {
-  test('finds all rows of a hash and no others, through growth, removal and hashes that fall together', () => {
+  test('finds all rows of a hash and no others, through growth, removal and collisions', () => {
     const index = new HashIndex();
     const random = new Random('11');
     const rowsOf = new Map<number, Set<number>>();

@@ -1,6 +1,6 @@
 /**
- * Texts outside of the heap: what was put there comes back, by itself and through an archive, with
- * the hash of the string.
+ * Texts stored outside the heap: each reads back unchanged, also from an archive, and has the hash
+ * of the string.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
@@ -8,7 +8,7 @@ import { type Archive, StateReader, StateWriter } from '../../engine/storage/arc
 import { TextHash } from '../../engine/storage/text-hash.js';
 import { LongTexts, ShortTexts } from '../../engine/storage/texts.js';
 
-/** More than one chunk of rows, and not a whole number of them. */
+/** More than one chunk of rows, and not a whole number of chunks. */
 const ROWS = 20_000;
 
 interface Archived {
@@ -41,7 +41,7 @@ function textOf(random: Random, length: number, highestUnit: number): string {
 }
 
 describe('short texts', () => {
-  test('come back, and the bytes are those of what was set last', () => {
+  test('read back as they were last set, with the same bytes', () => {
     const random = new Random('short');
     const hash = keyedHash();
     const texts = new ShortTexts();
@@ -65,7 +65,7 @@ describe('short texts', () => {
     expect(Buffer.compare(bytesOf(copy), bytes)).toBe(0);
   });
 
-  test('that do not fit are refused', () => {
+  test('are refused when they are too long', () => {
     const texts = new ShortTexts();
     texts.ensure(1);
     expect(() => texts.set(0, 'x'.repeat(24))).toThrow(/24 characters/);
@@ -73,7 +73,7 @@ describe('short texts', () => {
 });
 
 describe('long texts', () => {
-  test('of any length and any characters come back, wherever their blocks stand', () => {
+  test('of any length and any characters read back, wherever their blocks are', () => {
     const random = new Random('long');
     const hash = keyedHash();
     const lengths = [0, 1, 62, 63, 64, 65, 127, 128, 4_095, 4_096, 5_000];
@@ -98,7 +98,7 @@ describe('long texts', () => {
     expect([copy.get(6), copy.get(7), copy.get(8)]).toEqual([expected[6], 'another', expected[8]]);
   });
 
-  test('an archive that is cut short anywhere is refused', () => {
+  test('a truncated archive is refused', () => {
     const texts = new LongTexts();
     texts.ensure(ROWS);
     texts.set(5, 'x'.repeat(100));

@@ -1,7 +1,6 @@
 /**
- * The vault against exact fractions: whatever is staked, unstaked, claimed and shared in between,
- * in total it pays exactly what came in, nobody gets more than their share, and the rest is in the
- * treasury.
+ * The vault against exact fractions: after any stakes, unstakes, claims and shares, it pays out
+ * exactly what it received, no deposit gets more than its share, and the rest is in the treasury.
  */
 import Big from 'big.js';
 import fc from 'fast-check';
@@ -26,14 +25,14 @@ import {
 } from '../support/engine-support.js';
 
 const WINDOW = 900_000;
-/** Far more places than any quotient here needs. */
+/** Far more digits than any quotient here needs. */
 const Exact = Big();
 Exact.DP = 60;
 Exact.RM = Big.roundDown;
 
 interface Shadow {
   deposit: VaultDeposit;
-  /** What the deposit has earned so far, in micros, as an exact fraction. */
+  /** The deposit's earnings so far, in micros, as an exact fraction. */
   earned: Big;
   paid: number;
 }
@@ -63,7 +62,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 5, maxLength: 60 },
 );
 
-/** Runs the steps on a vault and on exact fractions side by side; at the end everybody unstakes. */
+/** Runs the steps on a vault and on exact fractions; at the end every deposit is unstaked. */
 function play(script: Step[]): void {
   const vault = new Vault();
   vault.deposits.ensureUsers(100);
@@ -76,8 +75,7 @@ function play(script: Step[]): void {
     shadow.paid += due;
     paid += due;
     expect(shadow.earned.gte(shadow.paid)).toBe(true);
-    // Of each share a deposit can lose less than what one unit of the accumulator is worth, and one
-    // floor in all.
+    // A deposit can lose less than one accumulator unit per share, and one floor in total.
     expect(shadow.earned.minus(shadow.paid).lt(2)).toBe(true);
   };
   const close = (shadow: Shadow): void => {
@@ -120,7 +118,7 @@ test('pays each deposit its exact share, floored, and never more than came in', 
   fc.assert(fc.property(steps, play), { numRuns: 500 });
 });
 
-/** What somebody does between two settlements; `pick` chooses among the deposits. */
+/** One action between two settlements; `pick` chooses among the deposits. */
 type Action =
   | { do: 'stake'; userId: number; amountMicros: number }
   | { do: 'unstake' | 'claim'; pick: number }
@@ -142,7 +140,7 @@ const actions: fc.Arbitrary<Action[]> = fc.array(
   { minLength: 10, maxLength: 40 },
 );
 
-/** A deposit of the engine, and what of the fees is its own, as an exact fraction. */
+/** A deposit in the engine, and its exact part of the fees. */
 interface Stake {
   depositId: number;
   userId: number;
@@ -152,7 +150,7 @@ interface Stake {
   paid: number;
 }
 
-/** Runs the actions through the engine; in the end everybody unstakes. */
+/** Runs the actions through the engine; at the end every deposit is unstaked. */
 class VaultRun {
   private readonly engine = openMarket(5).engine;
   private readonly open: Stake[] = [];
@@ -171,7 +169,7 @@ class VaultRun {
     while (this.open.length > 0) this.pay('unstake', this.open[0]!);
     const { stakedMicros, yieldDueMicros, treasuryMicros } = this.engine.funds();
     expect([stakedMicros, yieldDueMicros]).toEqual([0, 0]);
-    // Every micro-dollar of the fees is paid out or in the treasury.
+    // Every micro-dollar of fees was paid out or is in the treasury.
     expect(this.paidMicros + treasuryMicros).toBe(this.feesMicros);
     expect(this.paidMicros).toBeLessThanOrEqual(this.givenMicros);
   }
@@ -193,12 +191,12 @@ class VaultRun {
     const paid = engine.account(userId)!.availableMicros - before - principal;
     stake.paid += paid;
     this.paidMicros += paid;
-    // Never more than the share, and short of it by less than two micro-dollars.
+    // At most the share, and less than two micro-dollars below it.
     expect(stake.earned.gte(stake.paid) && stake.earned.minus(stake.paid).lt(2)).toBe(true);
     if (verb === 'unstake') this.open.splice(this.open.indexOf(stake), 1);
   }
 
-  /** Has somebody pay a fee in the current market, and the market end. */
+  /** Charges a user a fee in the current market, and ends the market. */
   private settle(spentMicros: number): void {
     const { engine } = this;
     const marketId = engine.activeMarket(0);
@@ -226,7 +224,7 @@ class VaultRun {
   }
 }
 
-test('in the engine: all fees are paid to the deposits by their shares, or in the treasury', () => {
+test('the engine pays all fees to the deposits by their shares, or to the treasury', () => {
   fc.assert(
     fc.property(actions, (script) => new VaultRun().play(script)),
     { numRuns: 150 },
@@ -237,12 +235,15 @@ test.each([
   ['on a quarter hour', 0, WINDOW],
   ['just after it', 1, 2 * WINDOW],
   ['just before the next', WINDOW - 1, 2 * WINDOW],
-])('a deposit made %s begins to earn a full quarter hour later', (_when, madeMs, earnsMs) => {
-  expect(Vault.earnsFromMs(at(madeMs))).toBe(at(earnsMs));
-});
+])(
+  'a deposit made %s starts to earn at the first window at least a quarter hour later',
+  (_when, madeMs, earnsMs) => {
+    expect(Vault.earnsFromMs(at(madeMs))).toBe(at(earnsMs));
+  },
+);
 
 describe('in the engine', () => {
-  /** Lets user 1 pay about 5 cents of fees in the current market, and the market end UP. */
+  /** User 1 pays about 5 cents of fees in the current market, which ends UP. */
   function tradeThrough(engine: Engine, startMs: number): void {
     const marketId = engine.activeMarket(0);
     const gtc = { timeInForce: TimeInForce.GTC };
@@ -263,7 +264,7 @@ describe('in the engine', () => {
     run(engine, { kind: 'advanceTime' }, startMs + WINDOW + 2_000);
   }
 
-  test('40% of the fees go to those who were staked for the whole window, the rest to the treasury', () => {
+  test('40% of the fees go to deposits staked for the whole window, the rest to the treasury', () => {
     const { engine } = openMarket(5);
     run(
       engine,
@@ -275,7 +276,7 @@ describe('in the engine', () => {
       { kind: 'stake', userId: 4, amountMicros: 100 * DOLLAR, idempotencyKey: null },
       at(0),
     );
-    // Too late for the window that is under way.
+    // Too late for the current window.
     run(
       engine,
       { kind: 'stake', userId: 5, amountMicros: 900 * DOLLAR, idempotencyKey: null },
@@ -311,7 +312,7 @@ describe('in the engine', () => {
     expect(codeOf(run(engine, { ...unstake, depositId: 99 }))).toBe(Code.deposit_not_found);
   });
 
-  test('a closed deposit is known as closed until 100,000 more were closed', () => {
+  test('remembers a closed deposit until 100,000 more are closed', () => {
     const { engine } = openMarket(2, 1_000_000);
     const stake = (userId: number) =>
       engine.apply({ kind: 'stake', userId, amountMicros: DOLLAR, idempotencyKey: null }, at(0));
@@ -341,13 +342,13 @@ describe('in the engine', () => {
     expect(copy.digest()).toBe(engine.digest());
   });
 
-  test('with nothing staked the vault’s part goes to the treasury', () => {
+  test("without stakes, the vault's part goes to the treasury", () => {
     const { engine } = openMarket(2);
     tradeThrough(engine, at(0));
     expect(engine.treasuryMicros()).toBe(50_000);
   });
 
-  test('what the floors kept goes to the treasury with the last deposit', () => {
+  test('the rounding remainder goes to the treasury with the last deposit', () => {
     const { engine } = openMarket(5);
     for (const userId of [3, 4, 5]) {
       run(engine, { kind: 'stake', userId, amountMicros: 7 * DOLLAR, idempotencyKey: null }, at(0));

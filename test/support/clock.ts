@@ -1,4 +1,4 @@
-/** The clock of tests: it stands still until the test moves it. */
+/** A clock for tests. It moves only when the test moves it. */
 import type { Clock } from '../../gateway/time/clock.js';
 import { eventually } from './eventually.js';
 
@@ -9,9 +9,8 @@ export class ManualClock implements Clock {
   private sleeps = 0;
 
   /**
-   * `sleepMs`: how long a timer for a later time sleeps before it looks at the clock again. Short:
-   * what the clock makes due happens by itself. By default it happens only when the test asks for
-   * it.
+   * `sleepMs`: how long a timer for a later time sleeps before it checks the clock again. If short,
+   * due work happens by itself; by default it happens only when the test triggers it.
    */
   constructor(
     private atMs: number,
@@ -32,7 +31,9 @@ export class ManualClock implements Clock {
     this.atMs = atMs;
   }
 
-  /** Resolves when a timer has woken up from now on, has done what is due, and sleeps again. */
+  /**
+   * Resolves when a timer has woken up after this call, done the due work, and gone back to sleep.
+   */
   async seen(): Promise<void> {
     const { sleeps } = this;
     await eventually(() => this.sleeps > sleeps);

@@ -1,6 +1,6 @@
 /**
- * An engine with an open market and funded users, for tests that need a place to begin. Time starts
- * at a window's start; `at(ms)` is that many milliseconds into it.
+ * An engine with an open market and funded users, as a starting point for tests. Time starts at a
+ * window's start; `at(ms)` is that many milliseconds into it.
  */
 import { buyOrder, WINDOW_START_MS } from '../../bench/workload/open-market.js';
 import { Engine } from '../../engine/engine.js';
@@ -16,7 +16,7 @@ export function at(ms: number): number {
   return WINDOW_START_MS + ms;
 }
 
-/** BTC at 100,000 dollars, one open market, users 1 to `users` with `dollars` each. */
+/** BTC at 100,000 dollars, one open market, and users 1 to `users` with `dollars` each. */
 export function openMarket(users: number, dollars = 10_000): { engine: Engine; marketId: number } {
   const engine = new Engine();
   engine.apply({ kind: 'listAsset', symbol: 'BTC' }, at(0));
@@ -45,7 +45,7 @@ export function price(dollars: number, observedAtMs: number): Command {
   return { kind: 'observePrice', asset: 0, priceMicros: dollars * DOLLAR, observedAtMs };
 }
 
-/** For ten dollars at any price, unless the fields say otherwise. */
+/** A buy for ten dollars at any price, unless the fields say otherwise. */
 export function buy(fields: Partial<Buy> & Pick<Buy, 'userId' | 'marketId'>): Buy {
   return buyOrder(
     fields.sizeLots === undefined ? { budgetMicros: 10 * DOLLAR, ...fields } : fields,
@@ -56,7 +56,7 @@ export function batch(userId: number, operations: BatchOperation[], atomic = fal
   return { kind: 'batch', userId, idempotencyKey: null, operations, atomic };
 }
 
-/** Applies a command and returns its result as a plain array; the invariants are checked. */
+/** Applies a command, checks the invariants, and returns the result as a plain array. */
 export function run(engine: Engine, command: Command, atMs = engine.nowMs): number[] {
   engine.apply(command, atMs);
   engine.checkInvariants();

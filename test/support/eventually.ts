@@ -1,4 +1,4 @@
-/** Waiting for what happens soon, however busy the machine is. */
+/** Waits for a condition, so that no test depends on how busy the machine is. */
 const WAIT_MS = 30_000;
 const MAX_PAUSE_MS = 10;
 
@@ -6,8 +6,7 @@ const MAX_PAUSE_MS = 10;
 type Holds = boolean | void;
 
 /**
- * Waits until `check` neither returns false nor throws; after `waitMs` it fails with the last
- * error.
+ * Waits until `check` neither returns false nor throws; after `waitMs` it throws the last error.
  */
 export async function eventually(
   check: () => Holds | Promise<Holds>,

@@ -1,6 +1,6 @@
 /**
  * A follower in the test's own thread, on a journal that the test writes: opened, run until it has
- * caught up, asked, closed. The thread itself, and messages, are tested on the build
+ * caught up, queried, closed. The real thread and its messages are tested on the build
  * (follower-thread.test.ts).
  */
 import { Engine } from '../../engine/engine.js';
@@ -27,7 +27,7 @@ import type { SnapshotWriting } from '../../persistence/snapshot/thread.js';
 import type { TimedCommand } from './history-oracle.js';
 import { append } from './journal-fixture.js';
 
-/** Batches of 1 to 60 commands, of the same sizes for the same commands. */
+/** Batches of 1 to 60 commands; the same commands give the same sizes. */
 export async function writeCommands(
   journal: Journal,
   engine: Engine,
@@ -53,7 +53,7 @@ export async function writeCommands(
   }
 }
 
-/** A closed journal of the commands in a new folder. */
+/** Writes the commands to a journal in a new folder and closes it. */
 export async function journalOf(folder: string, commands: readonly TimedCommand[]): Promise<void> {
   const journal = await openJournal({ folder });
   await writeCommands(journal, new Engine(), commands);
@@ -81,14 +81,14 @@ export class Log implements FollowerLog {
   }
 }
 
-/** The JSON of a market, or of a page of them, that the follower has written as bytes. */
-// biome-ignore lint/suspicious/noExplicitAny: whatever the text says is compared as a whole.
+/** The JSON of a market or of a page of markets, which the follower writes as bytes. */
+// biome-ignore lint/suspicious/noExplicitAny: the parsed text is compared as a whole
 export function jsonOf(bytes: Uint8Array, room = 0): any {
   const text = Buffer.from(bytes.subarray(0, bytes.length - room)).toString('utf8');
   return JSON.parse(room === 0 ? text : `${text}}`);
 }
 
-/** As the thread does it, but here. */
+/** Runs the follower as the thread does, but in this thread. */
 export function writeSnapshotHere(folder: string, content: SnapshotContent): SnapshotWriting {
   const write = async () => {
     writeSnapshot(snapshotNameOf(folder, content.header.sequence).path, content);
@@ -101,9 +101,9 @@ export interface TestFollower {
   board: ProgressBoard;
   log: Log;
   disagreements: { sequence: number; message: string }[];
-  /** What it said of its troubles, in order; null: over. */
+  /** The problems that it reported, in order; null: solved. */
   troubles: (string | null)[];
-  /** Asks when everything durable must be in the answer; throws when it is unavailable. */
+  /** Reads once everything durable is projected; throws when the history is unavailable. */
   read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryAnswers[Kind]>;
   outcome<Kind extends HistoryKind>(
     request: RequestOf<Kind>,
@@ -136,7 +136,7 @@ export function startFollower(
       const answer = await new Promise<HistoryOutcome>((resolve) =>
         loop.read(request, minSequence, resolve),
       );
-      // It has just found damage, or a lock, and starts again.
+      // It has just found damage or a lock, and restarts.
       const willCome =
         answer.outcome === 'unavailable' &&
         /rebuilt|will retry|history\.db|SQLITE_BUSY/.test(answer.reason);

@@ -1,8 +1,8 @@
 /**
- * The slow twin of the history: it applies the commands one by one, keeps everything that happens
- * in plain lists, and every state that prices came from; then it says what the history must be.
- * Also the commands that the tests of history and follower share: a small market day, then what a
- * quiet one does not have (no prices, VOID, a late opening, payouts after a day).
+ * The slow twin of the history. It applies commands one by one, keeps every entry in plain lists
+ * and every state that prices came from, and says what the history must contain. It also has the
+ * commands that the history and follower tests share: a small market day, then the rare cases (no
+ * prices, VOID, a late opening, payouts after a day).
  */
 import { planWorkload, STANDARD } from '../../bench/workload/workload.js';
 import { Engine } from '../../engine/engine.js';
@@ -38,7 +38,8 @@ export function dayOfCommands(seed = 'history', commands = 7_000): TimedCommand[
 }
 
 /**
- * No prices for two windows, a price in the middle of the next, a day of silence, and prices again.
+ * Two windows without prices, a price in the middle of the next, a day of silence, then prices
+ * again.
  */
 function oddEnd(afterMs: number): TimedCommand[] {
   const tail: TimedCommand[] = [];
@@ -72,18 +73,18 @@ type Entry = Record<string, number>;
 type MarketRow = Omit<RowOf<typeof MARKET>, 'checksum'>;
 
 export interface ExpectedHistory {
-  /** By user or market id, oldest first, with the names of the history's columns. */
+  /** By user or market id, oldest first, with the column names of the history. */
   userTrades: Map<number, Entry[]>;
   pointsCredits: Map<number, Entry[]>;
   closedPositions: Map<number, Entry[]>;
   marketTrades: Map<number, Entry[]>;
-  /** Every market that ever opened, oldest first, then by asset. */
+  /** Every market that was ever opened, oldest first, then by asset. */
   markets: MarketRow[];
   points: Map<number, number[]>;
   engine: Engine;
 }
 
-/** What the API shows of a market that comes from its history, by the plainest of arithmetic. */
+/** What the API shows of a market from the history, computed in the plainest way. */
 export function shownMarket(market: MarketRow, points: readonly number[]): object {
   const priceHistory: object[] = [];
   for (let i = 0; i < points.length; i += 3) {
@@ -266,7 +267,7 @@ class Oracle {
     Object.assign(this.markets.get(marketId)!, fields, { sequence: this.engine.sequence });
   }
 
-  /** At each mark: the last state that was shown before it, among all that ever were. */
+  /** At each mark: the last state before it. */
   private pointsOf({ marketId, openedAtMs }: MarketRow): number[] {
     const points: number[] = [];
     const late = this.lateAtMs.get(marketId);

@@ -1,6 +1,6 @@
 /**
- * An exchange without HTTP, for the tests of what runs beside it: the engine, a journal on disk,
- * the sequencer, and the scheduler, which hears of every submit as in the gateway.
+ * An exchange without HTTP, for tests of the house and the scheduler: the engine, a journal on
+ * disk, the sequencer, and the scheduler, which is told of every submit as in the gateway.
  */
 import { pino } from 'pino';
 import { Engine } from '../../engine/engine.js';
@@ -17,7 +17,7 @@ export interface Sent {
   kind: Command['kind'];
   code: number;
   atMs: number;
-  /** What the clock showed, and what had been due when. */
+  /** The clock's time, and what was due when. */
   clockMs: number;
   dueMs: number;
   events: EventRecord[];
@@ -25,7 +25,7 @@ export interface Sent {
 
 export class Exchange {
   readonly engine = new Engine();
-  /** Every command that was submitted, in order. */
+  /** Every submitted command, in order. */
   readonly sent: Sent[] = [];
   readonly scheduler: Scheduler;
   private readonly sequencer: Sequencer;
@@ -59,7 +59,7 @@ export class Exchange {
     return result;
   }
 
-  /** Of one command that must not be refused. */
+  /** Submits one command, which must succeed. */
   do(command: Command): Engine['result'] {
     const result = this.submit(command);
     const { code } = this.sent.at(-1)!;

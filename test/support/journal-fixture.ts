@@ -1,6 +1,6 @@
 /**
- * Journals for the tests of persistence: a folder that goes away, an engine's commands, and the
- * batches that they make.
+ * Journals for the persistence tests: temporary folders, an engine's commands, and the batches they
+ * make.
  */
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ export const START_MS = 1_763_700_300_000;
 const MARKET = marketIdOf(0, START_MS);
 const USERS = 8;
 
-/** Folders of one test file; `removeAll` in afterEach. */
+/** The folders of one test file; call `removeAll` in afterEach. */
 export class Folders {
   private readonly made: string[] = [];
 
@@ -32,7 +32,7 @@ export class Folders {
     return join(folder, 'data');
   }
 
-  /** The files as they are at this moment, as a crash of the process would leave them. */
+  /** Copies the files as they are now, as a crash of the process would leave them. */
   copy(folder: string): string {
     const copy = this.make();
     cpSync(folder, copy, { recursive: true, filter: (path) => !path.endsWith('-shm') });
@@ -45,7 +45,7 @@ export class Folders {
 }
 
 /**
- * The command at a sequence: an asset, users and a price first, then orders that rest, cross and
+ * The command at a sequence: first an asset, users and a price, then orders that rest, cross and
  * are cancelled.
  */
 export function commandAt(sequence: number): Command {
@@ -87,7 +87,7 @@ export function commandAt(sequence: number): Command {
 export interface Written {
   batches: JournalBatch[];
   end: JournalPosition;
-  /** Trades made: a journal in which nothing happens proves nothing. */
+  /** Trades made, to prove that the journal is not trivial. */
   tradeCount: number;
 }
 
@@ -125,7 +125,7 @@ export function append(journal: Journal, batch: BatchContent): Promise<void> {
   });
 }
 
-/** A closed journal in a new folder. */
+/** Writes a journal in a new folder and closes it. */
 export async function writeJournal(
   folder: string,
   size = { batchCount: 10, batchSize: 10 },
@@ -140,7 +140,7 @@ export async function writeJournal(
   return { batches, end: journal.end, tradeCount };
 }
 
-/** What an exchange does when it starts: opens the journal, recovers; here it closes it again. */
+/** Opens the journal and recovers, as an exchange does when it starts; then closes it again. */
 export async function start(folder: string, acceptMissingMark = false): Promise<Started> {
   const journal = await openJournal({ folder, acceptMissingMark });
   try {
@@ -179,7 +179,7 @@ export async function readAll(folder: string, after?: JournalPosition): Promise<
   }
 }
 
-/** The JournalError that something fails with; anything else is passed on. */
+/** Returns the JournalError that the call fails with; rethrows any other error. */
 export async function journalErrorOf(promise: Promise<unknown>): Promise<JournalError> {
   try {
     await promise;

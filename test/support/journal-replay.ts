@@ -1,20 +1,15 @@
-/**
- * The journal of a stopped exchange, replayed into an engine of the test's own, command by command.
- */
+/** Replays the journal of a stopped exchange into the test's own engine, command by command. */
 
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { Replay } from '../../persistence/recovery.js';
 
-/**
- * Called after each command was applied; `engine.result` and `engine.events` are those of the
- * command.
- */
+/** Called after each command; `engine.result` and `engine.events` belong to that command. */
 export type Applied = (engine: Engine, command: Command, atMs: number) => void;
 
 /**
- * The engine as it was when the exchange stopped. Throws at a batch that does not lead to the
+ * Returns the engine as it was when the exchange stopped. Throws if a batch does not give the
  * recorded digest.
  */
 export async function replayJournal(folder: string, applied: Applied = () => {}): Promise<Engine> {

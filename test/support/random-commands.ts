@@ -1,8 +1,8 @@
 /**
- * Random commands for a running exchange, from a seed: mostly such as clients send, some that are
- * late, repeated, refused or malformed. They are chosen by looking at the naive engine's state, so
- * that they meet makers, own shares and name markets that exist; the same seed gives the same
- * commands as long as the engine answers the same.
+ * Seeded random commands for a running exchange: mostly valid, some late, repeated, refused or
+ * malformed. They are chosen from the naive engine's state, so that they meet makers, sell shares
+ * that exist and name real markets. The same seed gives the same commands as long as the engine
+ * gives the same results.
  */
 import { Random } from '../../bench/workload/random.js';
 import type {
@@ -25,7 +25,7 @@ import type { KeyedCommand } from './naive-engine/memory.js';
 import type { NaiveEngine } from './naive-engine/naive-engine.js';
 import { lotsOf, marketOf, type NaiveMarket } from './naive-engine/state.js';
 
-/** What makes one exchange different from another. */
+/** The parameters of one random exchange. */
 export interface Scenario {
   name: string;
   commands: number;
@@ -34,22 +34,22 @@ export interface Scenario {
   grantMicros: number;
   /** Mean time between two commands. */
   stepMs: number;
-  /** How often a command comes at a deadline, or after a long silence. */
+  /** How often a command comes exactly at a deadline, or after a long silence. */
   deadlineShare: number;
   silenceShare: number;
-  /** How often a price comes, and how often the feed falls silent for minutes. */
+  /** How often a price comes, and how often the feed is silent for minutes. */
   priceShare: number;
   outageShare: number;
   /**
-   * Largest order in lots, how far from the middle orders are priced, how many rest before some are
-   * taken out.
+   * The largest order in lots, the spread of prices around the middle, and the number of resting
+   * orders above which some are cancelled.
    */
   maxLots: number;
   spreadTicks: number;
   maxRestingOrders: number;
-  /** How often a limit order is priced to meet others. */
+  /** How often a limit order is priced to cross. */
   crossingShare: number;
-  /** Weights of staking and of taking out: nearly equal, and the vault is often empty. */
+  /** Weights of staking and unstaking. When they are nearly equal, the vault is often empty. */
   stakeWeight: number;
   unstakeWeight: number;
 }
@@ -59,7 +59,7 @@ export interface TimedCommand {
   atMs: number;
 }
 
-/** Weights of what users and partners ask; prices come besides. */
+/** Weights of the commands of users and partners. Prices come on top. */
 const WEIGHTS = {
   advanceTime: 1,
   listAsset: 0.1,
@@ -78,9 +78,9 @@ const WEIGHTS = {
 } satisfies Partial<Record<CommandName, number>>;
 
 const HOUR_MS = 3_600_000;
-/** Into a window, when a minute of it is left. */
+/** Time into a window at which one minute is left. */
 const LEAST_LEFT_FROM_MS = 840_000;
-/** What is no value of any field, or of few, by the type that it stands for. */
+/** Values that are invalid for all or most fields, by type. */
 export const ODD_NUMBERS = [
   0,
   -1,
@@ -130,7 +130,7 @@ export class RandomCommands {
     this.assetPrices = Array.from({ length: scenario.assets }, () => 90_000_000_000);
   }
 
-  /** The commands that every scenario starts with: its assets and users. */
+  /** The commands that start every scenario: its assets and users. */
   opening(): Command[] {
     const { assets, users, grantMicros } = this.scenario;
     const listed = ['BTC', 'ETH', 'SOL', 'XRP'].slice(0, assets);
@@ -164,7 +164,7 @@ export class RandomCommands {
     };
   }
 
-  /** Drifts, and at times jumps: to anywhere, or to where rules change with the price. */
+  /** Drifts, and sometimes jumps: anywhere, or to where rules depend on the price. */
   private nextMiddle(): number {
     const { random } = this;
     if (random.chance(0.15)) return random.pick([1, 29, 30, 31, 969, 970, 971, 999]);
@@ -188,7 +188,7 @@ export class RandomCommands {
       );
     }
     if (random.chance(scenario.deadlineShare / 2)) {
-      // Around the last moment at which a window that waits for a price may still open.
+      // Around the last moment at which a window that waits for a price may open.
       const leastLeftMs = Math.floor(nowMs / 900_000) * 900_000 + LEAST_LEFT_FROM_MS;
       return Math.max(nowMs, leastLeftMs + random.whole(-1, 1));
     }
@@ -235,8 +235,7 @@ export class RandomCommands {
   }
 
   /**
-   * Now and then, a command that has been sent before: the same, or another with the same key or
-   * reference.
+   * Sometimes repeats an earlier command: unchanged, or another one with the same key or reference.
    */
   private repeated(): Command | null {
     const { random } = this;
@@ -261,7 +260,7 @@ export class RandomCommands {
     return null;
   }
 
-  /** A command with a key. Half of them are of any kind with equal probability. */
+  /** A command with a key. Half of them choose any kind with equal probability. */
   private earlierKeyed(): KeyedCommand {
     const { random } = this;
     if (random.chance(0.5))
@@ -270,7 +269,7 @@ export class RandomCommands {
     return random.pick(this.keyed.filter((command) => command.kind === kind));
   }
 
-  /** The command with one field other, its user and key the same. */
+  /** The command with one other field, the same user and the same key. */
   private altered(command: KeyedCommand): KeyedCommand {
     const fields = Object.entries(command).filter(
       ([name]) => !['kind', 'userId', 'idempotencyKey', 'operations'].includes(name),
@@ -382,7 +381,7 @@ export class RandomCommands {
   private user(unknownShare = 0.04): number {
     const { userCount } = this.naive;
     if (this.random.chance(unknownShare)) return userCount + this.random.whole(1, 1_000);
-    // Squared: some users trade far more than others.
+    // Squared, so that some users trade far more than others.
     return Math.min(userCount, 1 + Math.floor(this.random.next() ** 2 * userCount));
   }
 
@@ -406,8 +405,8 @@ export class RandomCommands {
   }
 
   /**
-   * From few codes, so that they are taken, found and changed back to; some are what a later user
-   * would get.
+   * Chosen from few codes, so that users take, look up and return to them; some are the generated
+   * codes of later users.
    */
   private referralCode(): string {
     const { random, naive } = this;
@@ -424,7 +423,7 @@ export class RandomCommands {
     this.referencesMade++;
     const amountMicros = random.magnitude(this.scenario.grantMicros * 2);
     const userId = this.user();
-    // Mostly the own partner, who alone may take money out.
+    // Mostly the user's own partner, who alone may withdraw.
     const own = this.naive.account(userId)?.partner ?? null;
     const partner = own !== null && random.chance(0.7) ? own : random.pick(PARTNERS);
     return { kind, userId, amountMicros, partner, reference: `r${this.referencesMade}` };
@@ -460,7 +459,7 @@ export class RandomCommands {
     return { idempotencyKey: null, marketId: this.marketId(), timeInForce, postOnly, validUntilMs };
   }
 
-  /** A price of the outcome near the middle, on the order's own side of it or across. */
+  /** A price of the outcome near the middle, on the order's own side or crossing. */
   private ticksFor(buys: boolean, outcome: Outcome): number {
     const { random, scenario } = this;
     const middle = outcome === Outcome.UP ? this.middleTicks : 1000 - this.middleTicks;
@@ -585,12 +584,12 @@ export class RandomCommands {
   }
 }
 
-/** In the moments in which a price may fix a start price, or open a market at last. */
+/** While a price may fix a start price or open a market late. */
 function pricesMatter(atMs: number): boolean {
   return isEarly(atMs) || Math.abs((atMs % 900_000) - LEAST_LEFT_FROM_MS) <= 1;
 }
 
-/** In the time in which the window's start price may still move. */
+/** While the window's start price may still change. */
 function isEarly(atMs: number): boolean {
   return atMs % 900_000 < 2_000;
 }

@@ -1,24 +1,24 @@
 /**
- * A bare TCP connection to an exchange, for what no HTTP client would do; and the answers that came
- * on it.
+ * A bare TCP connection to an exchange, for requests that no HTTP client would send, and the
+ * answers received on it.
  */
 import { connect, type Socket } from 'node:net';
 import { eventually } from './eventually.js';
 
 export interface RawAnswer {
   status: number;
-  /** Names in lower case. */
+  /** Names are in lower case. */
   headers: Record<string, string>;
   text: string;
 }
 
 export class RawConnection {
-  /** All that came. */
+  /** Everything received so far. */
   received = '';
   isClosed = false;
   private readonly socket: Socket;
 
-  /** `url`: such as http://127.0.0.1:3000. */
+  /** `url`: for example http://127.0.0.1:3000. */
   constructor(url: string) {
     const { hostname, port } = new URL(url);
     this.socket = connect({ host: hostname, port: Number(port), noDelay: true });
@@ -26,24 +26,24 @@ export class RawConnection {
     this.socket.on('data', (text: string) => {
       this.received += text;
     });
-    // An end that the other side did not wait for is one of the ends that tests look for.
+    // Some tests expect a reset, so it is not an error.
     this.socket.on('error', () => {});
     this.socket.on('close', () => {
       this.isClosed = true;
     });
   }
 
-  /** Resolves when it is written to the system. */
+  /** Resolves when the data was handed to the operating system. */
   send(text: string | Buffer): Promise<void> {
     return new Promise((resolve) => this.socket.write(text, () => resolve()));
   }
 
-  /** Reads nothing from now on. */
+  /** Stops reading. */
   pause(): void {
     this.socket.pause();
   }
 
-  /** Goes, without a word. */
+  /** Hangs up without closing. */
   leave(): void {
     this.socket.destroy();
   }
@@ -52,14 +52,14 @@ export class RawConnection {
     return eventually(() => this.isClosed);
   }
 
-  /** Resolves when at least so many whole answers have come. */
+  /** Resolves when at least `count` whole answers were received. */
   async answers(count: number): Promise<RawAnswer[]> {
     await eventually(() => parseAnswers(this.received).length >= count);
     return parseAnswers(this.received);
   }
 }
 
-/** The whole answers at the start of a text; throws at what is none. */
+/** Parses the whole answers at the start of a text; throws if it is not HTTP. */
 export function parseAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let at = 0; at < text.length; ) {
@@ -67,14 +67,14 @@ export function parseAnswers(text: string): RawAnswer[] {
     if (headEnd < 0) break;
     const [first, ...lines] = text.slice(at, headEnd).split('\r\n');
     const status = /^HTTP\/1\.1 (\d{3}) /.exec(first!)?.[1];
-    if (status === undefined) throw new Error(`not the beginning of an answer: ${first}`);
+    if (status === undefined) throw new Error(`not a status line: ${first}`);
     const headers: Record<string, string> & { connection?: string } = Object.fromEntries(
       lines.map((line) => {
         const colon = line.indexOf(':');
         return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
       }),
     );
-    // What uWebSockets.js answers by itself ends with the connection.
+    // An answer that uWebSockets.js generates itself ends with the connection.
     const bodyStart = headEnd + 4;
     const length =
       headers['content-length'] ?? (headers.connection === 'close' ? text.length - bodyStart : 0);

@@ -1,7 +1,7 @@
 /**
  * An exchange for the tests of the replay tool: a seeded run of varied commands through the real
- * sequencer into a real journal, over several hours of markets in two assets, with a day at the end
- * in which nobody claims.
+ * sequencer into a real journal, over several hours of markets in two assets, with a final day in
+ * which nobody claims.
  */
 
 import { Random } from '../../bench/workload/random.js';
@@ -24,13 +24,11 @@ import { replay } from './journal-fixture.js';
 export const START_MS = 1_763_700_300_000;
 const USERS = 12;
 const HOUR_MS = 3_600_000;
-/**
- * Not a number of commands that batches are made of, so that sights are in the middle of them, too.
- */
-const SIGHT_EVERY = 391;
+/** Not a multiple of a batch's size, so that checkpoints also fall in the middle of batches. */
+const CHECKPOINT_EVERY = 391;
 
-/** What the engine showed after a command, as it was then. */
-export interface Sight {
+/** The engine's state after a command. */
+export interface Checkpoint {
   sequence: number;
   digest: string;
   funds: FundsView;
@@ -39,14 +37,14 @@ export interface Sight {
   markets: MarketView[];
 }
 
-/** A trader who never acts. */
+/** A user who never trades. */
 export const IDLE_USER = USERS + 1;
 
 export class ReplayExchange {
-  /** Time of each command; the first one's is at 1. */
+  /** Time of each command, from index 1. */
   readonly times: number[] = [0];
-  /** What was seen every so many commands. */
-  readonly sights: Sight[] = [];
+  /** Checkpoints, one every CHECKPOINT_EVERY commands. */
+  readonly checkpoints: Checkpoint[] = [];
   readonly commandKinds = new Map<string, number>();
   readonly eventCounts = new Map<EventName, number>();
   readonly refusals = new Set<number>();
@@ -66,7 +64,7 @@ export class ReplayExchange {
     now.ms = () => this.nowMs;
   }
 
-  /** A new exchange, or one that goes on from the journal in the folder. */
+  /** A new exchange, or one that continues from the journal in the folder. */
   static async open(folder: string, seed: string): Promise<ReplayExchange> {
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -80,14 +78,13 @@ export class ReplayExchange {
   }
 
   /**
-   * Everything: assets, users, some hours of trading, a market without a price, a day without
-   * claims.
+   * The whole run: assets, users, hours of trading, a market without a price, a day without claims.
    */
   async run(commands: number, settled: () => void = () => {}): Promise<void> {
     for (const symbol of ['BTC', 'ETH']) this.submit({ kind: 'listAsset', symbol });
     for (let i = 1; i <= IDLE_USER; i++) this.submit(this.registration(i));
     for (let i = 0; i < commands; i++) {
-      // Half an hour without a price in the middle: what ends in it is VOID.
+      // Half an hour without prices: markets that end in it are VOID.
       this.trade(i > commands / 2 && i < commands / 2 + 400);
       if (i % 25 !== 0) continue;
       await this.settle();
@@ -98,7 +95,7 @@ export class ReplayExchange {
     await this.settle();
   }
 
-  /** One command at random, some seconds later. */
+  /** One random command, some seconds later. */
   trade(isOutage = false): void {
     this.nowMs += this.random.whole(0, 9_000);
     this.submit(!isOutage && this.random.whole(0, 4) === 0 ? this.price() : this.ask());
@@ -108,14 +105,15 @@ export class ReplayExchange {
     this.sequencer.submit(command);
     this.times.push(this.engine.nowMs);
     this.commandKinds.set(command.kind, (this.commandKinds.get(command.kind) ?? 0) + 1);
-    if (this.engine.sequence % SIGHT_EVERY === 0) this.sights.push(sightOf(this.engine));
+    if (this.engine.sequence % CHECKPOINT_EVERY === 0)
+      this.checkpoints.push(checkpointOf(this.engine));
     for (const event of decodeEvents(this.engine.events)) {
       this.eventCounts.set(event.type, (this.eventCounts.get(event.type) ?? 0) + 1);
     }
     this.refusals.add(this.engine.result.values[1]!);
   }
 
-  /** When everything so far is durable. */
+  /** Resolves when everything so far is durable. */
   settle(): Promise<void> {
     return new Promise((resolve) =>
       this.sequencer.releaseAt(this.engine.sequence, { release: resolve }),
@@ -227,7 +225,7 @@ export class ReplayExchange {
   }
 }
 
-export function sightOf(engine: Engine): Sight {
+export function checkpointOf(engine: Engine): Checkpoint {
   const userIds = Array.from({ length: engine.userCount }, (_, i) => i + 1);
   return {
     sequence: engine.sequence,

@@ -1,7 +1,7 @@
 /**
- * The replay tool: its command line in this process, which is quick, or the built program in a
- * process of its own, as the operator runs it. replay.test.ts holds that they say the same. What
- * looks at an exchange that runs, or at what a process leaves behind, runs the program.
+ * The replay tool, run in two ways: its command line in this process, which is fast, or the built
+ * program in a separate process, as an operator runs it. replay.test.ts proves that both print the
+ * same. Tests of a running exchange, or of what a process leaves behind, use the program.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -23,7 +23,7 @@ export interface ToolRun {
   err: string;
 }
 
-/** Gathers what a program would write to a pipe. */
+/** Collects what a program would write to a pipe. */
 class Pipe extends Writable {
   text = '';
 
@@ -33,20 +33,20 @@ class Pipe extends Writable {
   }
 }
 
-/** Runs a verb on a data folder, in this process. */
+/** Runs a command of the tool on a data folder, in this process. */
 export function replayTool(folder: string, ...args: string[]): Promise<ToolRun> {
   return runTool('--data', folder, ...args);
 }
 
 export async function runTool(...args: string[]): Promise<ToolRun> {
   const [answers, notices] = [new Pipe(), new Pipe()];
-  // A stream that is no terminal: nothing of what only terminals have is asked of it.
+  // The stream is not a terminal, so terminal methods are never called.
   const asOutput = (pipe: Pipe) => pipe as unknown as NodeJS.WriteStream;
   const status = await run(args, { answers: asOutput(answers), notices: asOutput(notices) });
   return { status, out: answers.text, err: notices.text };
 }
 
-/** Runs a verb on a data folder, by the built program. */
+/** Runs a command of the tool on a data folder, with the built program. */
 export function replayProgram(folder: string, ...args: string[]): Promise<ToolRun> {
   return runProgram('--data', folder, ...args);
 }
@@ -66,20 +66,19 @@ export function runProgram(...args: string[]): Promise<ToolRun> {
   });
 }
 
-/** The answer of a verb with --json, which must have found all well. */
-// is not there
-// biome-ignore lint/suspicious/noExplicitAny: the tests look at what they expect, and fail where it
+/** The output of a command with --json, which must exit with 0. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read only the fields they expect
 export async function replayJson(folder: string, ...args: string[]): Promise<any> {
   return JSON.parse(goodOutput(await replayTool(folder, ...args, '--json')));
 }
 
-/** The same of a verb that prints one JSON value per line. */
+/** The same for a command that prints one JSON value per line. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export async function replayLines(folder: string, ...args: string[]): Promise<any[]> {
   return linesOf(goodOutput(await replayTool(folder, ...args, '--json')));
 }
 
-/** By the built program. */
+/** The same with the built program. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export async function programJson(folder: string, ...args: string[]): Promise<any> {
   return JSON.parse(goodOutput(await replayProgram(folder, ...args, '--json')));
@@ -103,8 +102,8 @@ function goodOutput({ status, out, err }: ToolRun): string {
 }
 
 /**
- * Everything that would change if somebody wrote to a folder: names, sizes, times, contents, and
- * the folder's own time.
+ * Everything that a write to the folder would change: names, sizes, times, contents, and the
+ * folder's own time.
  */
 export function traceOf(folder: string): string[] {
   const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();

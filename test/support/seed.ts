@@ -1,10 +1,9 @@
 /**
- * The seeds of tests that choose at random, and print from which seed. Where clients trade over
- * HTTP it repeats their choices; the order in which their requests arrive is the network's, so such
- * a run is not repeated to the bit.
+ * Seeds for random tests, which print them. Over HTTP a seed repeats the clients' choices but not
+ * the order in which requests arrive, so such a run is not repeatable to the bit.
  */
 
-/** The seed of a run: what the variable of this name says, else another one each time. */
+/** The seed from the environment variable, otherwise a random one. */
 export function seedOf(variable: string): string {
   return process.env[variable] ?? `${Math.floor(Math.random() * 2 ** 31)}`;
 }

@@ -1,10 +1,8 @@
 /**
- * For tests over real HTTP: an exchange in this process, on a free port, in a folder of its own,
- * with a clock and prices that the test controls; or the built program as a child process. And a
- * small client that holds every answer against what the routes say they answer.
- *
- * Always holds: what a test starts here, it stops; nothing depends on timing but for a generous
- * limit.
+ * For tests over real HTTP: an exchange in this process (free port, temporary folder, a clock and
+ * prices controlled by the test), or the built program as a child process; and a small client that
+ * checks every answer against the routes' schemas. Everything started here is stopped by the test
+ * that started it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -38,7 +36,7 @@ export const PARTNER_KEYS = [
   { partner: 'acme', sha256: createHash('sha256').update(PARTNER_KEY).digest() },
 ];
 
-/** Prices that the test gives. */
+/** A price feed controlled by the test. */
 export class ManualFeed implements PriceFeed {
   private sink: PriceSink | null = null;
 
@@ -63,16 +61,15 @@ export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
-  /** undefined when there is no body, or when it is something else. */
-  // check the types
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field, and expectations
+  /** undefined when there is no body or when it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field
   json: any;
 }
 
 export interface RequestOptions {
   token?: string | undefined;
   headers?: Record<string, string>;
-  /** Sent as it is, in place of a JSON body. */
+  /** Sent unchanged instead of a JSON body. */
   raw?: string | Buffer;
 }
 
@@ -80,7 +77,7 @@ export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS' | 'PAT
 
 /** A client of the API at `url`, which ends before /api. */
 export class ApiClient {
-  /** "GET /markets/:id 200" of every answer that came. */
+  /** "GET /markets/:id 200" for every answer received. */
   readonly seen = new Set<string>();
   private readonly agent = new Agent();
 
@@ -91,8 +88,8 @@ export class ApiClient {
   }
 
   /**
-   * A read of what the follower keeps, asked again while that is behind: on a busy machine, or
-   * after a start, it may be.
+   * A read from the follower, repeated while that is behind, as it may be on a busy machine or
+   * after a start.
    */
   async read(path: string, token?: string): Promise<Answer> {
     let answer = await this.get(path, token);
@@ -147,12 +144,12 @@ export class ApiClient {
     return this.agent.destroy();
   }
 
-  /** Each answer is one that the description of the API tells of. */
+  /** Every answer must match the description of the API. */
   private check(method: Verb, path: string, answer: Answer): void {
     const route = routeOf(method, path);
     if (route !== undefined) this.seen.add(`${route.method} ${route.path} ${answer.status}`);
     programContract().check(method, path, answer);
-    // A parsed object has its fields in the order of its schema.
+    // A parsed object has its fields in schema order.
     const schema = route?.responses[answer.status];
     if (schema != null && answer.json !== undefined) {
       expect(JSON.stringify(answer.json)).toBe(JSON.stringify(schema.parse(answer.json)));
@@ -164,7 +161,7 @@ function isJson(headers: Answer['headers']): boolean {
   return headers['content-type'] === 'application/json';
 }
 
-/** The route that serves a request; static segments win, as in the router. */
+/** The route that serves a request; static segments come first, as in the router. */
 export function routeOf(method: string, path: string): Route | undefined {
   const segments = path.split('?')[0]!.split('/');
   const matching = ROUTES.filter((route) => {
@@ -192,7 +189,8 @@ export class TestServer {
   ) {}
 
   /**
-   * Without a house; cheap passwords. `folder`: of an earlier server, to go on from its journal.
+   * Without a house, and with cheap password hashes. `folder`: from an earlier server, to continue
+   * its journal.
    */
   static async start(
     overrides: Partial<Config> = {},
@@ -211,7 +209,7 @@ export class TestServer {
     const clock = new ManualClock(atMs);
     const feed = new ManualFeed(clock);
     let api: ApiClient | null = null;
-    // Nobody is answered any more: end the requests that wait, and fail the run with the reason.
+    // No more answers will come: end the waiting requests and fail the run with the reason.
     const onFatal = (error: Error) => {
       void api?.close();
       setImmediate(() => {
@@ -224,14 +222,14 @@ export class TestServer {
     return new TestServer(dataFolder, exchange, api, clock, feed);
   }
 
-  /** With the market {@link MARKET} open at a start price of 100,000 dollars. */
+  /** Opens the market {@link MARKET} at a start price of 100,000 dollars. */
   static async withMarket(overrides: Partial<Config> = {}): Promise<TestServer> {
     const server = await TestServer.start(overrides);
     server.feed.deliver('BTC', 100_000);
     return server;
   }
 
-  /** Ends the server; keeps its folder for another. */
+  /** Stops the server and keeps its folder for another one. */
   async close(): Promise<void> {
     await this.api.close();
     await this.exchange.stop();
@@ -257,7 +255,10 @@ export class TestServer {
     return this.registered({ username, password: PASSWORD }, headers);
   }
 
-  /** A busy machine may refuse for overload, which executes nothing: then it is asked again. */
+  /**
+   * On a busy machine a request may be refused for overload, which executes nothing; it is sent
+   * again.
+   */
   private async registered(body: object, headers: Record<string, string>): Promise<Trader> {
     let answer = await this.api.send('POST', '/auth/register', body, { headers });
     await eventually(async () => {
@@ -270,7 +271,7 @@ export class TestServer {
     return { userId: json.userId, token: json.token, username: json.username };
   }
 
-  /** Lets time pass up to `atMs`, giving the asset's price each half minute and at the end. */
+  /** Moves time to `atMs`, with a price of the asset every half minute and at the end. */
   async passTime(atMs: number, dollars: number, symbol = 'BTC'): Promise<void> {
     while (this.clock.nowMs() < atMs) {
       this.clock.set(Math.min(atMs, this.clock.nowMs() + 30_000));
@@ -279,7 +280,7 @@ export class TestServer {
     await this.advance();
   }
 
-  /** Has everything happen that is due by the clock. */
+  /** Runs everything that is due by the clock. */
   async advance(): Promise<void> {
     const { engine } = this.exchange.sequencer;
     do {
@@ -293,14 +294,12 @@ export class TestServer {
     this.exchange.sequencer.submit(command);
   }
 
-  /** Waits until all that was submitted is durable. */
+  /** Waits until every submitted command is durable. */
   durable(): Promise<void> {
     return eventually(() => this.exchange.sequencer.backlog === 0);
   }
 
-  /**
-   * Waits until the follower has all that is durable, so that the next read of history is answered.
-   */
+  /** Waits until the follower has everything durable, so that reads of history succeed. */
   async followed(): Promise<void> {
     await this.durable();
     await eventually(async () => {
@@ -309,7 +308,7 @@ export class TestServer {
     });
   }
 
-  /** What tells two states apart: a journal that did not grow and an engine that did not move. */
+  /** Identifies a state: the journal's end and the engine's digest. */
   async state(): Promise<{ sequence: number; digest: string }> {
     const { json } = await this.api.get('/status');
     return { sequence: json.sequence, digest: json.digest };
@@ -318,7 +317,7 @@ export class TestServer {
 
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
 
-/** The built program as a process of its own. */
+/** The built program in a child process. */
 export class ChildServer {
   readonly child: ChildProcess;
   stdout = '';
@@ -343,14 +342,14 @@ export class ChildServer {
   }
 
   /**
-   * `DATA_FOLDER` should be among the variables. `limits` are prlimit's, such as --nofile=256. Does
-   * not wait.
+   * Include `DATA_FOLDER` in the variables. `limits` are prlimit options, such as --nofile=256.
+   * Does not wait.
    */
   static spawn(variables: Record<string, string>, limits: readonly string[] = []): ChildServer {
     return new ChildServer(variables, limits);
   }
 
-  /** Resolves when it listens. Rejects, with what it said, when it ends before. */
+  /** Resolves when the program listens; rejects with its output when it exits first. */
   async listening(): Promise<ApiClient> {
     const address = () => /open at (\S+)\/api/.exec(this.stdout)?.[1];
     await eventually(() => address() !== undefined || this.child.exitCode !== null);
@@ -360,13 +359,13 @@ export class ChildServer {
     return new ApiClient(url);
   }
 
-  /** Sends a signal and resolves to the exit code, null if the signal killed it. */
+  /** Sends a signal and resolves to the exit code; null if the signal killed it. */
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     this.child.kill(signal);
     return this.exited;
   }
 
-  /** The exit code of a program that ends by itself. */
+  /** The exit code of a program that exits on its own. */
   end(): Promise<number | null> {
     return this.exited;
   }

@@ -1,4 +1,4 @@
-/** The source files of this repository and what each of them imports, read from their text. */
+/** The source files of this repository and their imports, read from the text. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,16 +6,16 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
 export interface Source {
-  /** From the root of the repository. */
+  /** Relative to the repository root. */
   path: string;
   /** The first part of the path. */
   folder: string;
   text: string;
   /** As written: packages, and paths relative to the file. */
   imports: string[];
-  /** The files of this repository among the imports. */
+  /** Imports that are files of this repository. */
   targets: string[];
-  /** What it imports at run time, as a file of this repository or a package. */
+  /** Run-time imports: files of this repository, and packages. */
   needs: string[];
 }
 
@@ -47,7 +47,7 @@ function namesIn(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map((match) => match[1]!);
 }
 
-/** Everything that can be reached from `from` by `next`; `from` itself only by a cycle. */
+/** Everything that `next` reaches from `from`; `from` itself only through a cycle. */
 export function reachableFrom(
   from: string,
   next: (path: string) => readonly string[],

@@ -1,12 +1,11 @@
 /**
- * Random values that fit a JSON Schema, for the schemas that the contract has: fast-check
- * arbitraries, made from the schema alone. A keyword that is not known here is an error, so that
- * none is passed over in silence.
+ * Random values that match a JSON Schema: fast-check arbitraries generated from the contract's
+ * schemas. An unknown keyword is an error, so that none is silently ignored.
  */
 import fc from 'fast-check';
 import type { JsonSchema, OpenApiDocument } from '../../../gateway/contract/openapi.js';
 
-/** Whether a value fits a schema. */
+/** Whether a value matches a schema. */
 export type Fits = (schema: JsonSchema, value: unknown) => boolean;
 
 const KNOWN = new Set([
@@ -26,7 +25,7 @@ const KNOWN = new Set([
 ]);
 
 /**
- * From so many times the smallest value on, values are spread over their magnitudes, small ones as
+ * Above this multiple of the smallest value, values are spread over their magnitudes, small ones as
  * often as large ones.
  */
 const WIDE = 100_000;
@@ -39,7 +38,8 @@ export class Arbitraries {
 
   of(schema: JsonSchema): fc.Arbitrary<unknown> {
     const unknown = Object.keys(schema).find((keyword) => !KNOWN.has(keyword));
-    if (unknown !== undefined) throw new Error(`no values are made for the keyword ${unknown}`);
+    if (unknown !== undefined)
+      throw new Error(`the generator does not support the keyword ${unknown}`);
     if (schema.$ref !== undefined)
       return this.of(this.document.components.schemas[schema.$ref.split('/').at(-1)!]!);
     if (schema.const !== undefined) return fc.constant(schema.const);
@@ -52,10 +52,10 @@ export class Arbitraries {
     if (schema.type === 'string') return text(schema);
     if (schema.type === 'boolean') return fc.boolean();
     if (schema.type === 'number' || schema.type === 'integer') return number(schema);
-    throw new Error(`no values are made for ${JSON.stringify(schema)}`);
+    throw new Error(`the generator does not support ${JSON.stringify(schema)}`);
   }
 
-  /** The rules between fields are few, so what breaks one is thrown away. */
+  /** Rules between fields are few, so values that break one are discarded. */
   private object(schema: JsonSchema): fc.Arbitrary<unknown> {
     const { properties = {}, required = [] } = schema;
     const model = Object.fromEntries(
@@ -84,7 +84,7 @@ function text({ pattern, minLength = 0, maxLength = 40 }: JsonSchema): fc.Arbitr
   return fc.oneof(...units.map((unit) => fc.string({ unit, minLength, maxLength, size: 'max' })));
 }
 
-/** Counted in steps, so that they are decimals of so many places. */
+/** Counted in steps, so that they are decimals with the right number of places. */
 function number({
   type,
   minimum,

@@ -1,6 +1,6 @@
 /**
- * From a plan to a request that makes sense: somebody's, with a credential, in markets and of
- * orders that there are.
+ * Turns a plan into a meaningful request: with a user, a credential, and existing markets and
+ * orders.
  */
 import type { Random } from '../../../bench/workload/random.js';
 import type { Plan } from './plans.js';
@@ -13,20 +13,20 @@ export interface Headers {
   origin?: string;
 }
 
-/** A request that can still be spoilt. */
+/** A request that can still be changed. */
 export interface Draft {
   method: string;
   path: string;
   query: [string, string][];
   headers: Headers;
-  /** Sent as JSON, unless there is `raw`. */
+  /** Sent as JSON unless `raw` is set. */
   body: unknown;
   raw?: string | Buffer;
-  /** Whose business it is. */
+  /** The user whom the request is about. */
   person: Person;
-  /** What was done to it; empty: it should be understood in every part. */
+  /** The changes made to it. If empty, the request should be valid. */
   spoiltBy: string;
-  /** Whether it cannot succeed, by what the document says. */
+  /** Whether it must fail according to the document. */
   mustFail: boolean;
 }
 
@@ -37,15 +37,15 @@ interface BodyFields {
   op?: unknown;
 }
 
-/** How often a sale is of shares that the person has. */
+/** How often a sale is of shares that the person owns. */
 const COVERED_SHARE = 0.7;
 
 export class Drafting {
   private readonly person: Person;
-  /** What the request is about, if it is about something of the person's. */
+  /** What the request is about, if it is something of the person's. */
   private readonly order: Order | null;
   private readonly holding: Holding | null;
-  /** Whether a user's credential counts for anything. */
+  /** Whether a user's credential has an effect. */
   private readonly hasUser: boolean;
 
   constructor(
@@ -79,7 +79,7 @@ export class Drafting {
     };
   }
 
-  /** Some things succeed seldom, so those who have what is needed ask for them more often. */
+  /** Some requests rarely succeed, so users who have what is needed send them more often. */
   private somebody(): Person {
     const { plan, world, random } = this;
     const isOfDeposit = plan.template.startsWith('/vaults/deposits/');
@@ -89,7 +89,7 @@ export class Drafting {
     return world.people.find((person) => person.userId === userId)!;
   }
 
-  /** Everybody's shares that can be sold, or may pay, if that is what the request is about. */
+  /** All shares that can be sold or may pay, if the request is about those. */
   private useful(): Holding[] {
     const { plan, world } = this;
     const markets = plan.template.endsWith('}/claim') ? world.resolved : world.active;
@@ -114,7 +114,7 @@ export class Drafting {
     return { cookie: `other=1; service-session=${person.token}` };
   }
 
-  /** A few keys of each user are used again and again. */
+  /** Each user reuses a few keys. */
   private idempotencyKey(): Headers {
     const { random } = this;
     const { 'Idempotency-Key': made } = this.plan.headers;
@@ -145,9 +145,7 @@ export class Drafting {
     return this.market(template.endsWith('/claim'));
   }
 
-  /**
-   * Orders go to markets that take them, claims to those that pay; sometimes the other way round.
-   */
+  /** Orders go to markets that accept them, claims to those that pay; sometimes the reverse. */
   private market(isClaim: boolean): string | null {
     const { world, random } = this;
     const usual = isClaim ? world.resolved : world.active;
@@ -163,7 +161,7 @@ export class Drafting {
     const { cursor, asset, userId, ...rest } = plan.query;
     const fields: Plan['query'] = rest;
     if (plan.template.endsWith('/quote')) {
-      // The document says in words which of the two goes with which side.
+      // The document says only in words which of the two belongs to which side.
       const [needed, refused] =
         fields.side === 'SELL' ? ['shares', 'amount'] : ['amount', 'shares'];
       fields[needed!] ??= 1;
@@ -171,7 +169,7 @@ export class Drafting {
     }
     if (asset !== undefined) fields.asset = random.pick(['BTC', 'eth', 'Btc']);
     const isPartner = plan.operation.security.some((scheme) => 'partnerKey' in scheme);
-    // A partner's user stands elsewhere, and must be the same one here.
+    // A partner names its user elsewhere, and it must be the same one here.
     if (userId !== undefined && !isPartner) fields.userId = this.hasUser ? person.userId : userId;
     return Object.entries(fields).map(([name, value]) => [name, `${value}`]);
   }
@@ -183,14 +181,14 @@ export class Drafting {
     return body;
   }
 
-  /** A sale of what the person has. */
+  /** A sale of shares that the person owns. */
   private cover(sale: BodyFields): void {
     if (this.holding === null) return;
     sale.outcome = this.holding.outcome;
     sale.shares = Math.min(sale.shares as number, this.holding.shares);
   }
 
-  /** With ids that there are, and with what only the person knows. */
+  /** Fills in ids that exist and values that only the person knows. */
   private filled(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((entry) => this.filled(entry));
     if (typeof value !== 'object' || value === null) return value;

@@ -1,7 +1,6 @@
 /**
- * Plans of random requests, made from the contract alone: an operation of it, and values that fit
- * its schemas. Who asks, and which markets, orders and deposits there are to ask for, is filled in
- * when the request is made.
+ * Plans of random requests, generated from the contract alone: an operation and values that match
+ * its schemas. The user, market, order and deposit are filled in when the request is made.
  */
 import fc from 'fast-check';
 import type {
@@ -14,9 +13,9 @@ import { operationsOf } from '../../gateway/contract/check.js';
 import { Arbitraries, type Fits } from './arbitraries.js';
 
 export interface Plan {
-  /** In capitals. */
+  /** In upper case. */
   method: string;
-  /** Of the path, as in the document. */
+  /** The path template, as in the document. */
   template: string;
   operation: Operation;
   path: Record<string, string>;
@@ -27,17 +26,17 @@ export interface Plan {
     userId?: unknown;
     side?: unknown;
   };
-  /** Headers that the document tells of. */
+  /** Headers that the document describes. */
   headers: Record<string, unknown>;
-  /** undefined: the request has none. */
+  /** undefined: the request has no body. */
   body: unknown;
-  /** For the choices that are left. */
+  /** Seeds the remaining choices. */
   seed: number;
 }
 
 /**
- * How often an operation is used: trading most, what hashes a password seldom. A deposit must live
- * for a while to earn.
+ * How often an operation is used: trading most, password hashing rarely. A deposit must live for a
+ * while to earn.
  */
 function weightOf(template: string, method: string): number {
   if (template.startsWith('/auth/')) return template === '/auth/session' ? 4 : 1;
@@ -47,7 +46,7 @@ function weightOf(template: string, method: string): number {
   return method === 'get' ? 6 : 10;
 }
 
-/** Without the stream, which is another protocol. */
+/** Without the stream, which has another protocol. */
 export function randomPlans(document: OpenApiDocument, fits: Fits): fc.Arbitrary<Plan> {
   const arbitraries = new Arbitraries(document, fits);
   const plans = operationsOf(document)

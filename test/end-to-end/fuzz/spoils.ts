@@ -1,7 +1,7 @@
 /**
- * Ways to spoil a request: values of another type or size, fields that are missing or unknown,
- * bodies that are no JSON, other content types and methods, ids and credentials of somebody else or
- * of nobody. Each says whether the request can still succeed.
+ * Ways to make a request invalid: values of another type or size, missing or unknown fields, bodies
+ * that are not JSON, other content types and methods, ids and credentials of other or unknown
+ * users. Each says whether the request can still succeed.
  */
 import { createHmac } from 'node:crypto';
 import type { Random } from '../../../bench/workload/random.js';
@@ -18,9 +18,7 @@ export interface Spoiling {
   random: Random;
 }
 
-/**
- * Changes the draft. True: it cannot succeed now; false: it may; null: this cannot be done to it.
- */
+/** Changes the draft. true: it must fail now; false: it may succeed; null: not applicable. */
 type Spoil = (draft: Draft, spoiling: Spoiling) => boolean | null;
 
 const ODD_VALUES: readonly unknown[] = [
@@ -128,7 +126,7 @@ const OTHER_TYPES = [
 ];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
 
-/** What stands in the plan's document about the request as it is. */
+/** The document's description of the request as it is. */
 const takesBody = ({ plan }: Spoiling) => plan.operation.requestBody !== undefined;
 const checksQuery = ({ plan }: Spoiling) => plan.operation.responses['400'] !== undefined;
 const needsUser = ({ plan }: Spoiling) =>
@@ -140,14 +138,14 @@ const checksPartner = ({ plan }: Spoiling) => needs(plan, 'partnerKey');
 const needs = (plan: Plan, scheme: string) => plan.operation.security.some((one) => scheme in one);
 const isEmpty = (one: object) => Object.keys(one).length === 0;
 
-/** All objects in a body: the whole, and the operations of a batch. */
+/** All objects in a body: the whole body, and the operations of a batch. */
 function objectsIn(body: unknown): Record<string, unknown>[] {
   if (typeof body !== 'object' || body === null) return [];
   const inner = Object.values(body).flatMap(objectsIn);
   return Array.isArray(body) ? inner : [body as Record<string, unknown>, ...inner];
 }
 
-/** Whether the body still fits is asked of the schema afterwards. */
+/** The schema decides afterwards whether the body is still valid. */
 const oddValue: Spoil = (draft, { random }) => {
   const objects = objectsIn(draft.body).filter((object) => Object.keys(object).length > 0);
   if (objects.length === 0) return null;
@@ -350,7 +348,7 @@ const badToken: Spoil = (draft, spoiling) => {
   return checksUser(spoiling) || needsPartner(spoiling);
 };
 
-/** Not signed at all, signed by somebody else, cut, changed, of another algorithm, no token. */
+/** Unsigned, signed by another key, cut, changed, with another algorithm, or not a token. */
 function forgedTokens(userId: string, token: string): string[] {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const payload = part({ ver: 1, sub: userId, iat: 1_763_700_300 });

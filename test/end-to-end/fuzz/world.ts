@@ -1,6 +1,6 @@
 /**
- * What a random client has learned from the exchange's answers: its users, the markets, and what
- * each user has there: orders, deposits, shares, and cursors of pages not yet read.
+ * What a random client has learned from the exchange's answers: users, markets, and what each user
+ * has (orders, deposits, shares, and cursors of unread pages).
  */
 
 export interface Person {
@@ -8,7 +8,7 @@ export interface Person {
   username: string;
   password: string;
   token: string;
-  /** Registered with the partner's key. */
+  /** Whether the partner registered the user. */
   isPartners: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Page {
   query: [string, string][];
 }
 
-/** The parts of a request that tell what its answer is about. */
+/** The parts of a request that say what its answer is about. */
 interface Request {
   path: string;
   query: [string, string][];
@@ -45,9 +45,8 @@ interface Request {
   person: Person;
 }
 
-/** Of a success. */
-// checked their types
-// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field, and the contract has
+/** The answer to a successful request. */
+// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field
 type Success = any;
 
 const PEOPLE_MAX = 60;
@@ -55,21 +54,21 @@ const REMEMBERED_MAX = 400;
 
 export class World {
   readonly people: Person[] = [];
-  /** Tokens that a password change has ended. */
+  /** Tokens that a password change has revoked. */
   readonly revoked: string[] = [];
   readonly orders: Order[] = [];
   readonly deposits: Deposit[] = [];
   readonly holdings: Holding[] = [];
-  /** By the path of the list. */
+  /** By the list's path. */
   readonly pages = new Map<string, Page>();
-  /** Ids of markets. */
+  /** Market ids. */
   active: string[] = [];
   ended: string[] = [];
   resolved: string[] = [];
 
   constructor(readonly partnerKey: string) {}
 
-  /** Takes note of which markets there are, and forgets what was in those that ended. */
+  /** Records which markets exist, and forgets what belongs to ended ones. */
   seeMarkets(markets: readonly { id: string; status: string }[]): void {
     const ids = (status: string) =>
       markets.filter((market) => market.status === status).map(({ id }) => id);
@@ -123,7 +122,7 @@ export class World {
   }
 }
 
-/** The oldest makes room. */
+/** Evicts the oldest. */
 function remember<T>(list: T[], entry: T): void {
   if (list.length >= REMEMBERED_MAX) list.shift();
   list.push(entry);

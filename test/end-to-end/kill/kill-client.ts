@@ -1,10 +1,10 @@
 /**
- * A client of an exchange that is killed again and again: it trades on one connection, one request
- * at a time, writes down what it sent and what it was answered, and after each restart finds out
- * what became of the request that got no answer.
+ * A client of an exchange that is killed repeatedly. It trades on one connection, one request at a
+ * time, records what it sent and received, and after each restart finds out what became of the
+ * unanswered request.
  *
- * Always holds: every attempt has a mark by which it is found in the journal again (orders carry it
- * as their validUntilMs); an attempt is sent a second time only under its idempotency key.
+ * Every attempt has a mark that identifies it in the journal (orders carry it as validUntilMs), and
+ * is only sent again under its idempotency key.
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
@@ -20,7 +20,7 @@ import {
 } from '../real-day/user-ledger.js';
 
 export interface Attempt {
-  /** By which the journal's commands are matched to attempts. */
+  /** Matches the journal's commands to attempts. */
   mark: string;
   method: 'POST' | 'DELETE';
   path: string;
@@ -29,9 +29,9 @@ export interface Attempt {
   key: string | null;
   marketId: string;
   answers: { status: number; text: string; isReplay: boolean }[];
-  /** Sent and not answered: nobody knows, so far, whether it was executed. */
+  /** Sent but not answered: not known yet whether it was executed. */
   lostSends: number;
-  /** The exchange's time when it was made, as far as was known then. */
+  /** The exchange's time when it was made, as known then. */
   madeAtMs: number;
 }
 
@@ -43,30 +43,30 @@ export type KillClientOptions = [
   random: Random,
 ];
 
-/** What all clients know of the exchange while it runs. */
+/** What all clients know about the running exchange. */
 export interface Floor {
   api: ApiClient;
-  /** The exchange's time at the last look. */
+  /** The exchange's time when it was last read. */
   nowMs: number;
-  /** The market to trade; empty: none is active. */
+  /** The market to trade; empty if none is active. */
   marketId: string;
   resolved: Map<string, ResolutionName>;
-  /** For the marks. */
+  /** Counts attempts, for their marks. */
   attempts: number;
 }
 
 /**
- * Orders are valid until about the end of the calendar that the API knows; the milliseconds before
- * it are the marks.
+ * Orders are valid until about the latest time that the API accepts; the milliseconds before it are
+ * the marks.
  */
 const LAST_MS = 8_640_000_000_000;
-/** Of the marks of cancels and claims. */
+/** Prefixes of the marks of cancels and claims. */
 const CANCEL = 'cancel:';
 const CLAIM = 'claim:';
 const LOST = ['UND_ERR_SOCKET', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE'];
 /**
- * So many of a user's last keyed attempts are sent again after each restart, if they are not older
- * than half a key's life.
+ * How many of a user's last keyed attempts are sent again after each restart, if they are at most
+ * half a key's life old.
  */
 const SENT_AGAIN = 3;
 const SENT_AGAIN_WITHIN_MS = 1_800_000;
@@ -77,7 +77,7 @@ export function isConnectionLost(error: unknown): boolean {
 
 export abstract class KillClient {
   readonly attempts: Attempt[] = [];
-  /** The attempt that the last kill left without an answer. */
+  /** The attempt that the last kill left unanswered. */
   protected lost: Attempt | null = null;
 
   constructor(
@@ -88,7 +88,7 @@ export abstract class KillClient {
     protected readonly random: Random,
   ) {}
 
-  /** Trades until the connection is lost, or the exchange says that it stops. */
+  /** Trades until the connection is lost or the exchange says that it stops. */
   async run(): Promise<void> {
     for (;;) {
       const attempt = this.next();
@@ -112,8 +112,8 @@ export abstract class KillClient {
   }
 
   /**
-   * After a restart: what became of the lost attempt, and whether answers under keys are the same
-   * again.
+   * After a restart: finds out what became of the lost attempt, and checks that keys return the
+   * same answers.
    */
   async findOut(): Promise<void> {
     const { lost } = this;
@@ -133,10 +133,10 @@ export abstract class KillClient {
     await this.checkState();
   }
 
-  /** The next request to make; null: nothing to do. */
+  /** The next request; null: nothing to do. */
   protected abstract next(): Attempt | null;
 
-  /** An answer came: the first one to this attempt, be it a later send. */
+  /** The first answer to this attempt, which may have been sent again. */
   protected abstract answered(attempt: Attempt, answer: Answer): void;
 
   /** Finds out over HTTP what became of an attempt that cannot be sent again. */
@@ -194,7 +194,7 @@ export async function register(
   return json;
 }
 
-/** Buys, sells and claims; nothing of it ever rests, so its books are exact after every answer. */
+/** Buys, sells and claims; its orders never rest, so its books are exact after every answer. */
 export class KillTaker extends KillClient {
   private readonly ledger: UserLedger;
   private readonly claimed = new Set<string>();
@@ -230,8 +230,8 @@ export class KillTaker extends KillClient {
   }
 
   /**
-   * The volume tells whether the order was executed, and for how much; then money and shares must
-   * be all that belongs to it.
+   * The volume shows whether the order was executed and for how much; money and shares must then
+   * match.
    */
   protected async findOutBySelf({ marketId, body, path }: Attempt): Promise<void> {
     const { ledger } = this;
@@ -243,7 +243,7 @@ export class KillTaker extends KillClient {
     const outcome = body.outcome as OutcomeName;
     const money = isBuy ? await this.paidFor(value, new Big(body.amount)) : value;
     const now = await this.sharesNow(marketId, outcome);
-    // Shares of the outcome that lost in the meantime are listed no more, and worth nothing.
+    // Shares of the losing outcome are no longer listed and are worth nothing.
     const changed = now === null ? new Big(0) : now.minus(ledger.shares(marketId, outcome)).abs();
     ledger.found(isBuy ? 'BUY' : 'SELL', { marketId, outcome, shares: changed, value, money });
     if (isBuy) {
@@ -258,8 +258,8 @@ export class KillTaker extends KillClient {
   }
 
   /**
-   * What a buy took from the balance: its value, and the fee on that, or on its amount if that may
-   * be used up.
+   * What a buy took from the balance: its value, plus the fee on that or, if it may be used up, on
+   * its amount.
    */
   private async paidFor(value: Big, amount: Big): Promise<Big> {
     const { json } = await this.read(`/users/${this.userId}/balance`);
@@ -307,7 +307,7 @@ export class KillTaker extends KillClient {
     this.ledger.paid(marketId, resolution);
   }
 
-  /** null when the market's positions show no longer what the user holds of this outcome. */
+  /** null when the market's positions no longer show the user's shares of this outcome. */
   private async sharesNow(marketId: string, outcome: OutcomeName): Promise<Big | null> {
     const { json } = await this.read(`/users/${this.userId}/positions`);
     const market = await this.floor.api.read(`/markets/${marketId}`);
@@ -327,14 +327,14 @@ interface PlacedOrder {
   shares: number;
 }
 
-/** Rests bids of either outcome, and cancels some. */
+/** Rests bids for either outcome, and cancels some. */
 export class KillMaker extends KillClient {
-  /** Every order that is known to have rested, by id. */
+  /** Every order known to have rested, by id. */
   private readonly placed = new Map<string, PlacedOrder>();
-  /** Those that no cancel was sent for. */
+  /** Those for which no cancel was sent. */
   private readonly live = new Set<string>();
   private readonly cancelled = new Set<string>();
-  /** Orders whose answer never came: each may be there or not. */
+  /** Orders without an answer; each may exist or not. */
   private readonly perhaps: PlacedOrder[] = [];
 
   protected next(): Attempt | null {
@@ -368,10 +368,7 @@ export class KillMaker extends KillClient {
     if (method === 'POST') this.perhaps.push({ ...body, marketId });
   }
 
-  /**
-   * Every order that is listed was placed once, as it is listed, and is not one that was answered
-   * as cancelled.
-   */
+  /** Every listed order was placed once, as listed, and its cancel was not acknowledged. */
   protected async checkState(): Promise<void> {
     const { json } = await this.read(`/users/${this.userId}/orders?limit=200`);
     let held = new Big(0);
@@ -386,7 +383,7 @@ export class KillMaker extends KillClient {
       expect(shares).toBeLessThanOrEqual(placed.shares);
     }
     const balance = (await this.read(`/users/${this.userId}/balance`)).json;
-    // Others may have traded with it in between.
+    // Others may have traded with it meanwhile.
     if (balance.sequence === json.sequence)
       expectDecimal(balance.held, held, `held of ${this.userId}`);
   }
@@ -396,7 +393,7 @@ export class KillMaker extends KillClient {
     this.live.add(orderId);
   }
 
-  /** The unanswered order that a listed one must be; it is no other's any more. */
+  /** The unanswered order that matches a listed one, and is removed from the list. */
   private unanswered(listed: PlacedOrder): PlacedOrder {
     const at = this.perhaps.findIndex(
       ({ marketId, outcome, price, shares }) =>

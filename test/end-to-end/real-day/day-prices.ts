@@ -1,5 +1,5 @@
 /**
- * A day of real prices, and what markets should start and end at by them: the time-weighted average
+ * A day of real prices and the start and end prices that follow from it: the time-weighted average
  * of the last known price over the minute before, with big.js, from the file alone.
  */
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ interface Tick {
   price: Big;
 }
 
-/** A market of the day, as it should be in the end. */
+/** A market of the day, as it should end. */
 export interface ExpectedMarket {
   id: string;
   startsAtMs: number;
@@ -42,7 +42,7 @@ function readTicks(): Tick[] {
   });
 }
 
-/** null: no price counts for that minute. */
+/** null: no price is known for that minute. */
 function averageBefore(ticks: readonly Tick[], atMs: number): Big | null {
   const fromMs = atMs - MINUTE_MS;
   let sum = new Big(0);
@@ -58,9 +58,9 @@ function averageBefore(ticks: readonly Tick[], atMs: number): Big | null {
 }
 
 /**
- * Every market of the day, and the one after it, which opens by the day's last minute and finds no
- * price at its end. The exchange starts with the first price, in the first window, so that window
- * opens with that price.
+ * Every market of the day, and the one after it, which opens with the day's last minute and has no
+ * price at its end. The exchange starts with the first price, in the first window, which opens with
+ * that price.
  */
 export function expectedMarkets(): ExpectedMarket[] {
   const ticks = readTicks();

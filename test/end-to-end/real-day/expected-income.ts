@@ -1,11 +1,10 @@
 /**
- * What the fees of a day earn others, by the rules that the API states, with big.js and nothing of
- * the engine's code: the yield of vault deposits, and what users get for the fees of those whom
- * they brought.
+ * What a day's fees earn others, by the rules of the API, with big.js and none of the engine's
+ * code: yield of vault deposits, and referrals.
  *
- * A market's fees are shared out when it is resolved: 40% to the deposits that earn then, pro rata;
- * a tenth of each referred user's fees to the referrer; the rest to the treasury. Shares are
- * floored to a micro-dollar. On VOID nothing is shared.
+ * A market's fees are shared when it is resolved: 40% to the earning deposits, pro rata; a tenth of
+ * each referred user's fees to the referrer; the rest to the treasury. Shares are floored to a
+ * micro-dollar. On VOID nothing is shared.
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
@@ -22,27 +21,24 @@ const YIELD_PLACES = 18;
 const RESOLVES_AFTER_MS = 2_000;
 const ZERO = new Big(0);
 
-/** As many digits as the vault needs, without a change to everybody's Big. */
+/** As many digits as the vault needs, without changing the shared Big. */
 const Exact = Big();
 Exact.DP = 40;
 
 export const floorToMicros = (money: Big): Big => money.round(MICRO_PLACES, Big.roundDown);
 
-/** A market when it shares out its fees. */
+/** A market that shares its fees. */
 export interface SharedMarket {
   id: string;
   endsAtMs: number;
   resolution: ResolutionName;
-  /** Of the command with which it was resolved. */
+  /** The sequence of the command that resolved it. */
   sequence: number;
-  /** That all takers paid. */
+  /** Paid by all takers. */
   fees: Big;
 }
 
-/**
- * Checks every yield that a deposit was paid. Returns what the vault took in, and what it paid for
- * good.
- */
+/** Checks every yield that a deposit was paid. Returns what the vault received and what it paid. */
 export function checkYields(
   deposits: readonly LedgerDeposit[],
   markets: readonly SharedMarket[],
@@ -52,7 +48,7 @@ export function checkYields(
   for (const deposit of deposits) {
     let before = ZERO;
     for (const { sequence, amount } of deposit.yields) {
-      // What is due happens before the command that brings the time.
+      // Due work happens before the command.
       const counted = growths.filter(
         (growth) => growth.sequence <= sequence && earnsAt(deposit, growth),
       );
@@ -74,7 +70,7 @@ function earnsAt(deposit: LedgerDeposit, { endsAtMs, sequence }: SharedMarket): 
   return isOpen && deposit.sequence < sequence && deposit.earnsFromMs <= endsAtMs;
 }
 
-/** What each earning dollar gets of a market's fees, and all of them together at most. */
+/** What each earning dollar gets of a market's fees, and the maximum for all of them together. */
 function growthAt(
   deposits: readonly LedgerDeposit[],
   market: SharedMarket,
@@ -88,16 +84,16 @@ function growthAt(
   return { perDollar, given: share };
 }
 
-/** What one market's fees bring a referrer. */
+/** A referrer's income from one market. */
 export interface Income {
   endsAtMs: number;
   amount: Big;
 }
 
 /**
- * Explains what receipts had beyond a user's books by the user's incomes, those of the earliest
- * market first: exactly by what had been resolved where the receipt says when it was, and else by
- * some number of the first ones, which only grows.
+ * Explains the difference between receipts and the user's books by the user's incomes, earliest
+ * market first: exactly those resolved by then if the receipt has a time, otherwise some number of
+ * the first ones, which only grows.
  */
 export function checkBeyond(
   userId: string,
@@ -108,7 +104,7 @@ export function checkBeyond(
   for (const { amount } of incomes) sums.push(sums.at(-1)!.plus(amount));
   let least = 0;
   for (const { sequence, atMs, amount } of beyond) {
-    const what = `beyond the books of ${userId} at ${sequence}`;
+    const what = `income beyond the books of ${userId} at ${sequence}`;
     if (atMs !== null) {
       least = incomes.filter(({ endsAtMs }) => endsAtMs + RESOLVES_AFTER_MS <= atMs).length;
       expectDecimal(amount.toNumber(), sums[least]!, what);

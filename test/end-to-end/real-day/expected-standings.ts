@@ -1,12 +1,12 @@
 /**
- * The leaderboards that the trades of all users lead to, computed with big.js from what HTTP tells
- * of them and nothing of the engine's code.
+ * The leaderboards that follow from all users' trades, computed with big.js from HTTP and none of
+ * the engine's code.
  *
- * Profit: a sale realises its value less the part of the cost that its shares had (floored to a
- * micro-dollar), fees count against it when they are paid, a settlement realises what the shares
- * pay, and on VOID the fees that come back, less what is left of the cost. Volume: the value of all
- * trades. Points: 100 per dollar of fees on trades at 0.03 to 0.97, at the settlement, and a tenth
- * of that for the referrer; none on VOID. A user is listed in a period when anything has counted.
+ * Profit: a sale realizes its value less its shares' part of the cost (floored to a micro-dollar);
+ * fees count against it when paid; a settlement realizes the payout, and on VOID the refunded fees,
+ * less the remaining cost. Volume: the value of all trades. Points: 100 per dollar of fees on
+ * trades at 0.03 to 0.97, at settlement, and a tenth of that for the referrer; none on VOID. A user
+ * is listed in a period when anything counted.
  */
 import { Big } from 'big.js';
 import { floorToMicros } from './expected-income.js';
@@ -35,7 +35,7 @@ export interface Participant {
 
 export interface DecidedMarket {
   resolution: ResolutionName;
-  /** When it was settled. */
+  /** Time of settlement. */
   settledAtMs: number;
 }
 
@@ -79,7 +79,10 @@ export class ExpectedStandings {
     for (const participant of participants) this.follow(participant, markets);
   }
 
-  /** Of everything from `fromMs` on; the highest first, of equals who registered first. */
+  /**
+   * The ranking of everything from `fromMs` on: highest first, and earlier registrations first
+   * among equals.
+   */
   board(metric: MetricName, fromMs: number): ExpectedEntry[] {
     const entries = this.participants.flatMap(({ userId, username }) => {
       const counts = this.counts.get(userId)!.filter(({ atMs }) => atMs >= fromMs);
@@ -90,7 +93,7 @@ export class ExpectedStandings {
     return entries.map((entry, i) => ({ rank: i + 1, ...entry, value: entry.value.toNumber() }));
   }
 
-  /** Over all time. */
+  /** For all time. */
   total(userId: string, metric: MetricName): number {
     return this.counts
       .get(userId)!
@@ -135,7 +138,7 @@ export class ExpectedStandings {
   }
 }
 
-/** Enters a trade; what it realised. */
+/** Enters a trade; returns the realized profit. */
 function tradeProfit(holding: Holding, trade: HttpTrade): Big {
   const held = holding[trade.outcome];
   const value = new Big(trade.value);

@@ -1,8 +1,6 @@
 /**
  * Watches the markets of a running exchange over HTTP: which one is active, and how each was
- * resolved.
- *
- * Always holds: what was seen of a resolved market never changes.
+ * resolved. A resolved market never changes.
  */
 import { expect } from 'vitest';
 import type { ApiClient } from '../../support/server.js';
@@ -20,17 +18,14 @@ export interface SeenMarket {
 }
 
 const POLL_MS = 15;
-/**
- * Every so many polls the whole list is read, so that a market which was missed is seen as long as
- * it is listed.
- */
+/** How often, in polls, the whole list is read, to find markets that were missed. */
 const WHOLE_LIST_EVERY = 20;
 const PAGE = 200;
 
 export class MarketWatch {
   readonly resolved = new Map<string, SeenMarket>();
   active: SeenMarket | null = null;
-  /** The exchange's time at the last poll that was taken in whole. */
+  /** The exchange's time at the last complete poll. */
   nowMs = 0;
   private polls = 0;
   private over = false;
@@ -45,7 +40,7 @@ export class MarketWatch {
     });
   }
 
-  /** Throws what went wrong while it watched. */
+  /** Throws the error that occurred while watching, if any. */
   async stop(): Promise<void> {
     this.over = true;
     await this.polling;

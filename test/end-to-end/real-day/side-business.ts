@@ -1,23 +1,21 @@
 /**
- * What a user of the tests does beside trading: stakes in the vault, claims yield, unstakes, and
- * changes the referral code. It also tries what must be refused. Everything that was answered goes
- * into the user's books.
- *
- * Always holds: one request at a time, and none while the user's other requests are under way.
+ * What a test user does besides trading: stakes in the vault, claims yield, unstakes, changes the
+ * referral code, and tries what must be refused. All answers go into the user's books. One request
+ * at a time, and none while another request of the user is in progress.
  */
 import { expect } from 'vitest';
 import type { Random } from '../../../bench/workload/random.js';
 import type { Answer, ApiClient } from '../../support/server.js';
 import type { TradingClient } from './trading-client.js';
 
-/** Codes that a user may ever have. */
+/** The number of codes that a user may ever have. */
 const CODES_MAX = 20;
 
-/** What all users of a run know of each other. */
+/** What the users of a run know of each other. */
 export interface Neighbourhood {
-  /** Deposits of anybody, open or closed. */
+  /** Everybody's deposits, open or closed. */
   depositIds: string[];
-  /** Whom each referral code that was ever set leads to. */
+  /** The owner of each referral code that was ever set. */
   ownerOfCode: Map<string, string>;
 }
 
@@ -94,7 +92,7 @@ export class SideBusiness {
     this.user.count('codes changed');
   }
 
-  /** Somebody else's deposit, one's own a second time, somebody else's code in another case. */
+  /** Another user's deposit, the user's own a second time, another user's code in another case. */
   private async beRefused(): Promise<void> {
     const { ledger, userId, token } = this.user;
     const others = this.others.depositIds.filter((id) => !ledger.deposits.has(id));

@@ -1,9 +1,9 @@
 /**
- * A trading client for tests over HTTP: registers, trades an active market at random, claims what
- * it won, and keeps its books ({@link UserLedger}) from the answers.
+ * A trading client for tests over HTTP: registers, trades an active market at random, claims its
+ * winnings, and keeps its books ({@link UserLedger}) from the answers.
  *
- * Always holds: one request at a time, one resting order at a time. A refusal is counted by its
- * code and changes nothing in the books; a code that no well-behaved client can get is an error.
+ * One request and one resting order at a time. A refusal is counted by its code and changes nothing
+ * in the books; a code that no well-behaved client can get is an error.
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
@@ -12,7 +12,7 @@ import type { ErrorCode } from '../../../gateway/http/errors.js';
 import { type Answer, type ApiClient, PASSWORD } from '../../support/server.js';
 import { expectDecimal, type OutcomeName, type ResolutionName, UserLedger } from './user-ledger.js';
 
-/** What a client may meet that trades while others do and time goes on. */
+/** Refusals that a correct client may get when others trade and time passes. */
 const USUAL_REFUSALS: readonly ErrorCode[] = [
   'market_not_active',
   'insufficient_liquidity',
@@ -27,9 +27,9 @@ interface BookSide {
 }
 
 export class TradingClient {
-  /** How often each kind of thing happened: orders by form, refusals by code, claims. */
+  /** Counts by kind: orders by form, refusals by code, claims. */
   readonly counts = new Map<string, number>();
-  /** Every referral code that ever led to the user, the current one last. */
+  /** Every referral code the user ever had, the current one last. */
   readonly codes: string[] = [];
   readonly token: string;
   private readonly path: string;
@@ -68,7 +68,7 @@ export class TradingClient {
     return new TradingClient(api, userId, username, signedIn.json, random, ledger);
   }
 
-  /** One action at random. False when the market has ended. */
+  /** One random action. Returns false when the market has ended. */
   async act(marketId: string): Promise<boolean> {
     const hasShares = (['UP', 'DOWN'] as const).some((outcome) =>
       this.ledger.shares(marketId, outcome).gt(0),
@@ -93,7 +93,7 @@ export class TradingClient {
     }
   }
 
-  /** Cancels the resting order, if there is one, and enters what was filled of it. */
+  /** Cancels the resting order, if any, and enters what was filled. */
   async endResting(): Promise<void> {
     const { resting } = this.ledger;
     if (resting === null) return;
@@ -107,10 +107,7 @@ export class TradingClient {
     this.count(isGone ? 'resting orders gone' : 'resting orders cancelled');
   }
 
-  /**
-   * Claims what the books say the market owes; with nothing owed, asks for it now and then all the
-   * same.
-   */
+  /** Claims what the market owes by the books; sometimes claims when nothing is owed. */
   async claim(marketId: string, resolution: ResolutionName): Promise<void> {
     if (this.ledger.resting?.marketId === marketId) await this.endResting();
     const { shares, payout, refund } = this.ledger.owed(marketId, resolution);
@@ -136,7 +133,7 @@ export class TradingClient {
     }
   }
 
-  /** The balance that HTTP says is the one that the books say, and nothing is held. */
+  /** Checks that the balance over HTTP equals the books and nothing is held. */
   async checkBalance(): Promise<void> {
     const { json } = await this.api.get(`${this.path}/balance`, this.token);
     expectDecimal(json.available, this.ledger.total, `balance of ${this.userId}`);
@@ -177,7 +174,7 @@ export class TradingClient {
   }
 
   /**
-   * A limit order that mostly rests, inside the spread where there is one, so that others meet it
+   * A limit order that mostly rests, inside the spread if there is one, so that others match it
    * first.
    */
   private async rest(marketId: string): Promise<boolean> {

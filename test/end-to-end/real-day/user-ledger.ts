@@ -1,19 +1,15 @@
 /**
- * A user's books, kept with big.js from HTTP answers alone, and nothing of the engine's code: what
- * the account should hold in money and in shares, by the rules that the API states.
+ * A user's books, kept with big.js from HTTP answers alone: the money and shares that the account
+ * should have by the rules of the API.
  *
- * How fills of the user's own resting orders get in, which no answer to the user's commands tells:
- * a cancel's receipt says what was still resting, so the rest was filled; when there is nothing
- * left to cancel, the profile's volume (the value of all trades of the user) has grown by price ×
- * shares filled, which gives the shares, because a user of these tests has one resting order at a
- * time. Both are taken, and have to agree.
+ * Fills of the user's resting orders are in no answer to the user's commands. A cancel's receipt
+ * says what was still resting, so the rest was filled; if nothing was left to cancel, the profile's
+ * volume has grown by price × shares, which gives the shares, because these users have one resting
+ * order at a time. Both ways must agree.
  *
- * What the books cannot know at once is what others earn the user (a referrer's part of their
- * fees): what a receipt's balance has beyond the books is noted with the receipt, to be explained
- * in the end; of a user who refers nobody it must be nothing.
- *
- * Always holds: while nothing of the user rests, every receipt's balance (but for that), position
- * and volume are those of the books.
+ * Referral income is not known at once: what a receipt's balance has beyond the books is recorded
+ * and explained at the end, and must be zero for a user without referrals. While nothing rests,
+ * balance (apart from that), position and volume of every receipt equal the books.
  */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
@@ -21,7 +17,7 @@ import { expect } from 'vitest';
 export type OutcomeName = 'UP' | 'DOWN';
 export type ResolutionName = OutcomeName | 'VOID';
 
-/** The part of a buy's or sell's receipt that the books read. */
+/** The part of a buy or sell receipt that the books read. */
 export interface OrderReceipt {
   orderId: string;
   marketId: string;
@@ -57,7 +53,7 @@ export interface Balance {
 }
 
 /**
- * Money that a receipt's balance had beyond the books. `atMs` null: the receipt did not say when.
+ * Money that a receipt's balance has beyond the books. `atMs` is null if the receipt has no time.
  */
 export interface Beyond {
   sequence: number;
@@ -65,16 +61,16 @@ export interface Beyond {
   amount: Big;
 }
 
-/** A deposit in the vault, as receipts told of it. */
+/** A vault deposit, from its receipts. */
 export interface LedgerDeposit {
   depositId: string;
   amount: Big;
   stakedAtMs: number;
   earnsFromMs: number;
-  /** Of the receipt that made it; null while it is open, of the one that closed it. */
+  /** The sequences of the receipts that made it and closed it; null while it is open. */
   sequence: number;
   closedSequence: number | null;
-  /** Yield that was paid, when it was claimed and when the deposit was closed. */
+  /** Yield paid, when claimed and when the deposit was closed. */
   yields: { sequence: number; amount: Big }[];
 }
 
@@ -97,7 +93,7 @@ interface MarketBook {
 const ZERO = new Big(0);
 const MICRO_PLACES = 6;
 
-/** What a lot costs at most: what is left of an amount that is used up is less. */
+/** The most that a lot can cost. If less than this is left, an amount is used up. */
 export const HIGHEST_LOT_PRICE = new Big('0.000999');
 
 /** 0.5% of an amount, rounded up to a micro-dollar. */
@@ -112,14 +108,14 @@ export function expectDecimal(actual: number, expected: Big, what: string): void
 export class UserLedger {
   /** Available and held money. */
   total: Big;
-  /** The value of all trades, as taker and as maker. */
+  /** The value of all trades, as taker and maker. */
   volume = ZERO;
   feesPaid = ZERO;
   resting: RestingOrder | null = null;
-  /** What the user took, by trade. */
+  /** The user's trades as taker, by id. */
   readonly taken = new Map<string, { price: number; shares: number }>();
   makerShares = ZERO;
-  /** Fees paid as taker, by market, for ever. */
+  /** Fees paid as taker, by market, never reset. */
   readonly feesByMarket = new Map<string, Big>();
   readonly deposits = new Map<string, LedgerDeposit>();
   readonly beyond: Beyond[] = [];
@@ -128,18 +124,18 @@ export class UserLedger {
   constructor(
     readonly userId: string,
     startingBalance: number,
-    /** Whether others can earn the user money. */
+    /** Whether the user may have referral income. */
     private readonly canRefer = false,
   ) {
     this.total = new Big(startingBalance);
   }
 
-  /** Shares by the books, those of a resting sell included. */
+  /** Shares by the books, including those of a resting sell. */
   shares(marketId: string, outcome: OutcomeName): Big {
     return this.markets.get(marketId)?.[outcome] ?? ZERO;
   }
 
-  /** Shares that no resting sell offers. */
+  /** Shares that are not offered by a resting sell. */
   freeShares(marketId: string, outcome: OutcomeName): Big {
     const { resting } = this;
     const offered =
@@ -149,14 +145,14 @@ export class UserLedger {
     return this.shares(marketId, outcome).minus(offered);
   }
 
-  /** The markets that still owe the user something, or might. */
+  /** The markets that owe the user something, or might. */
   marketIds(): string[] {
     return [...this.markets.keys()];
   }
 
   /**
-   * Enters an order that was accepted. `amount`: of a buy that named one; `budget`: what a buy of
-   * shares costs at most; `price`: its limit, when it may rest.
+   * Enters an accepted order. `amount`: of a buy by amount; `budget`: the most that a buy of shares
+   * can cost; `price`: its limit, if it may rest.
    */
   order(receipt: OrderReceipt, asked: { amount?: Big; budget?: Big; price?: Big } = {}): void {
     const { side, outcome, marketId, orderId } = receipt;
@@ -197,8 +193,8 @@ export class UserLedger {
   }
 
   /**
-   * Enters an order that was executed but never answered, as reads show it. `money`: what it took
-   * or gave, fee included.
+   * Enters an order that was executed but not answered, as reads show it. `money`: what it took or
+   * gave, fee included.
    */
   found(
     side: 'BUY' | 'SELL',
@@ -214,8 +210,8 @@ export class UserLedger {
   }
 
   /**
-   * The resting order is over: `cancelledShares` as the cancel's receipt said, or null when it was
-   * gone already; `volume` as the profile says since.
+   * The resting order has ended: `cancelledShares` from the cancel's receipt, or null if it was
+   * already gone; `volume` from the profile since then.
    */
   restingEnded(cancelledShares: number | null, volume: number): void {
     const { price, shares, marketId, side, outcome, orderId } = this.resting!;
@@ -233,7 +229,7 @@ export class UserLedger {
     this.move(side, { marketId, outcome, shares: filled, money: value });
   }
 
-  /** What the market pays the user: the claim's shares, payout and refunded fees. */
+  /** What the market pays the user: shares, payout and refunded fees of a claim. */
   owed(marketId: string, resolution: ResolutionName): { shares: Big; payout: Big; refund: Big } {
     const { UP, DOWN, feesPaid } = this.markets.get(marketId) ?? {
       UP: ZERO,
@@ -248,17 +244,17 @@ export class UserLedger {
     return { shares, payout: shares.times('0.5'), refund: feesPaid };
   }
 
-  /** The market has paid, because of a claim or by itself; nothing of it is left in the books. */
+  /** The market has paid, by a claim or automatically; removes it from the books. */
   paid(marketId: string, resolution: ResolutionName): void {
     const { payout, refund } = this.owed(marketId, resolution);
     this.total = this.total.plus(payout).plus(refund);
     this.markets.delete(marketId);
   }
 
-  /** A deposit was made. */
+  /** Enters a new deposit. */
   staked(receipt: DepositReceipt): void {
     const { depositId, stakedAtMs, earnsFromMs, sequence } = receipt;
-    if (this.deposits.has(depositId)) throw new Error(`${depositId} was made twice`);
+    if (this.deposits.has(depositId)) throw new Error(`${depositId} was created twice`);
     const amount = new Big(receipt.amount);
     this.total = this.total.minus(amount);
     const deposit = { depositId, amount, stakedAtMs, earnsFromMs, sequence };
@@ -266,13 +262,13 @@ export class UserLedger {
     this.checkBalance(receipt);
   }
 
-  /** A deposit's yield was claimed. */
+  /** Enters a claim of yield. */
   yieldClaimed(receipt: DepositReceipt & { claimed: number }): void {
     this.payYield(receipt, receipt.claimed);
     this.checkBalance(receipt);
   }
 
-  /** A deposit was closed, and its yield paid with it. */
+  /** Enters the end of a deposit, with its yield. */
   unstaked(receipt: DepositReceipt & { returned: number; yieldPaid: number }): void {
     const deposit = this.payYield(receipt, receipt.yieldPaid);
     expectDecimal(receipt.returned, deposit.amount, `returned of ${deposit.depositId}`);
@@ -281,7 +277,7 @@ export class UserLedger {
     this.checkBalance(receipt);
   }
 
-  /** A receipt's balance, unless an order rests: how much of that is filled is not known then. */
+  /** Checks a receipt's balance, unless an order rests, whose fills are not known yet. */
   checkBalance({
     balance,
     sequence,
@@ -327,7 +323,7 @@ export class UserLedger {
     return book;
   }
 
-  /** Enters the fills; their value. */
+  /** Enters the fills and returns their value. */
   private take({ orderId, shares, fills }: OrderReceipt): Big {
     let value = ZERO;
     let sum = ZERO;

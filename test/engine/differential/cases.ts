@@ -1,21 +1,19 @@
 /**
- * Every case that a run of the differential test must meet: which answers each command can get, and
- * which events there are. What a run meets must be exactly this, so that neither a case is lost nor
- * a new one comes in unnoticed.
+ * Every case that a run of the differential test must cover: the results of each command, and the
+ * events. A run must cover exactly these, so that a lost case and an unlisted one both fail.
  *
- * Not met, because no test can get there in a minute: `limit_reached` for 4,000,000 users (a
- * registration meets the maximum of all money instead), 4,000,000 resting orders, 8,000,000
- * positions, 5,000,000 vault deposits and 10,000,000 transfers; the 2,000,000 idempotency keys in
- * all (those of one user are met); and the 100,001st closed vault deposit, after which the first is
- * not remembered as closed (vault.test.ts).
+ * Not covered, because a test cannot reach them in a minute: `limit_reached` for 4,000,000 users (a
+ * registration reaches the maximum total money first), 4,000,000 resting orders, 8,000,000
+ * positions, 5,000,000 vault deposits, 10,000,000 transfers and 2,000,000 idempotency keys in
+ * total; and forgetting the oldest of 100,001 closed vault deposits (vault.test.ts does).
  */
 import type { CodeName } from '../../../engine/interface/codes.js';
 import type { CommandName } from '../../../engine/interface/commands.js';
 
-/** An answer from memory counts as `replayed`, whatever its code. */
+/** A remembered result counts as `replayed`, whatever its code. */
 type CaseName = CodeName | 'replayed';
 
-/** What every command of a user can get. */
+/** The results that any user command can have. */
 const USERS: CaseName[] = [
   'ok',
   'replayed',
@@ -61,10 +59,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   batch: USERS,
 };
 
-/**
- * Of the operations in a batch, whose user was found before them. Ids have no form that could be
- * wrong.
- */
+/** For operations in a batch: the user was found before them, and ids have no malformed form. */
 const OPERATION_ANSWERS: Record<'buy' | 'sell' | 'cancel' | 'claim', CaseName[]> = {
   buy: [...ORDERS, 'insufficient_balance', 'amount_too_small', 'batch_aborted', 'limit_reached'],
   sell: [...ORDERS, 'insufficient_shares', 'batch_aborted'],

@@ -1,7 +1,6 @@
 /**
- * The two engines side by side: each command goes to both, and their answers, events and views must
- * be equal to the number. It also counts what happened, so that a test can show that it has met
- * every case.
+ * Two engines in lockstep: each command goes to both, and their results, events and views must be
+ * equal. It also counts what happened, so that a test can show that every case was covered.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Engine } from '../../../engine/engine.js';
@@ -28,7 +27,7 @@ import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
 import type { QuoteRequest } from '../../support/naive-engine/views.js';
 
-/** What a quote is asked for: an amount, a size, a sale. */
+/** A quote request: a buy by amount, a buy by size, or a sale. */
 const QUOTES: Omit<QuoteRequest, 'marketId' | 'userId'>[] = [
   {
     side: Side.BUY,
@@ -54,7 +53,7 @@ export class Duel {
 
   constructor(
     readonly engine: Engine,
-    /** What the caller knows of this run, for the message of a mismatch. */
+    /** Describes the run in the message of a mismatch. */
     private readonly label: string,
     private readonly counts: Map<string, number>,
   ) {}
@@ -76,7 +75,7 @@ export class Duel {
     this.count(command);
   }
 
-  /** Every view of both engines, and the invariants of each. */
+  /** Compares every view of both engines and checks the invariants of each. */
   compareState(): void {
     const { engine, naive } = this;
     engine.checkInvariants();
@@ -117,7 +116,7 @@ export class Duel {
     same('orders', engine.orders(userId), naive.orders(userId));
     same('positions', engine.positions(userId), naive.positions(userId));
     same('deposits', engine.vaultDeposits(userId), naive.deposits(userId));
-    const username = naive.account(userId)?.username.toUpperCase() ?? 'nobody of that name';
+    const username = naive.account(userId)?.username.toUpperCase() ?? 'no such user';
     same('name', engine.findUser(username), naive.findUser(username));
   }
 
@@ -161,7 +160,7 @@ export class Duel {
       `${this.label}, command ${this.commands} at ${atMs}: ${show(command)}`,
       `  engine: ${CODES[realResult[1]!]} ${show(realResult)}`,
       `  naive:  ${CODES[naive.result[1]!]} ${show(naive.result)}`,
-      `  engine's events (first other: ${firstOther}): ${realEvents.map(show).join('\n    ')}`,
+      `  engine's events (first difference: ${firstOther}): ${realEvents.map(show).join('\n    ')}`,
       `  naive's events: ${naive.events.map(show).join('\n    ')}`,
     ].join('\n');
   }
@@ -185,7 +184,7 @@ export class Duel {
   }
 }
 
-/** An event by its name and what kind of it there was. */
+/** An event's name and variant. */
 function nameOf(event: EventRecord): string {
   switch (event.type) {
     case 'trade': {
@@ -232,7 +231,7 @@ function sameEvents(tape: NumberBuffer, expected: EventRecord[]): boolean {
   return at === tape.length;
 }
 
-/** JSON, but with the numbers that JSON has no word for. */
+/** JSON, extended with the numbers that JSON cannot express. */
 function show(value: unknown): string {
   return JSON.stringify(value, (_name, one) => {
     if (typeof one !== 'number') return one;

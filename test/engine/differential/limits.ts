@@ -1,7 +1,7 @@
 /**
- * The stated maxima that random commands do not reach, and the forms of fields: each is a short
- * play of its own, to just below the maximum, to it, and past it; and what random commands meet too
- * seldom to count on it. What happens is judged by the duel; the plays only lead there.
+ * Limits and field forms that random commands do not reach, or reach too rarely. Each is a short
+ * script that goes just below a maximum, to it, and past it. The duel compares the results; the
+ * scripts only get there.
  */
 import { Code } from '../../../engine/interface/codes.js';
 import type {
@@ -38,14 +38,11 @@ interface LimitPlay {
   play(duel: Duel): void;
 }
 
-/**
- * Applies the command and says what came of it must be; a play that misses its maximum shows
- * nothing.
- */
+/** Applies a command that must give `code`: a script that misses its limit tests nothing. */
 function expectCode(duel: Duel, command: Command, code: number, atMs = duel.naive.nowMs): void {
   duel.apply(command, atMs);
   const got = duel.naive.result[1];
-  if (got !== code) throw new Error(`${command.kind} was to get code ${code} and got ${got}`);
+  if (got !== code) throw new Error(`${command.kind} should give code ${code}, but gave ${got}`);
 }
 
 const { ok: OK, limit_reached: LIMIT_REACHED, price_not_met: PRICE_NOT_MET } = Code;
@@ -108,7 +105,7 @@ function prices(duel: Duel): void {
     expectCode(duel, observed(START_MS + i), OK, START_MS + i);
   const fullMs = duel.naive.nowMs;
   expectCode(duel, observed(fullMs), LIMIT_REACHED);
-  // Even a price that is too old is refused for the full store first.
+  // A full store is reported before a price that is too old.
   expectCode(duel, observed(fullMs - 300_001), LIMIT_REACHED);
   expectCode(duel, observed(fullMs + 600_000), OK, fullMs + 600_000);
 }
@@ -140,7 +137,7 @@ function orders(duel: Duel): void {
   };
   expectCode(duel, batchOf(7, [bid(7, UP, MAX_FILLS_PER_ORDER, IOC), failing]), OK);
   duel.compareState();
-  // A batch has no more makers than one order.
+  // A batch may trade with no more makers than one order.
   const half = MAX_FILLS_PER_ORDER / 2;
   expectCode(
     duel,
@@ -148,14 +145,14 @@ function orders(duel: Duel): void {
     OK,
   );
   duel.compareState();
-  // Half a thousand lots are left of it and are dropped, though it is GTC.
+  // 500 lots are left and are dropped, although the order is GTC.
   expectCode(duel, bid(7, UP, MAX_FILLS_PER_ORDER + 500, GTC), OK);
   duel.compareState();
 }
 
 /**
- * As many makers as an order may trade with, and then one's own order, which is no maker; then one
- * that is one too many.
+ * As many makers as an order may trade with, then the user's own order, which does not count; then
+ * one maker too many.
  */
 function ownOrderBehindTheLastMaker(duel: Duel): void {
   const makers = MAX_FILLS_PER_ORDER / MAX_OPEN_ORDERS_PER_USER;
@@ -182,7 +179,7 @@ function ownOrderBehindTheLastMaker(duel: Duel): void {
   duel.compareState();
 }
 
-/** FOK orders that look at every maker and are refused cost the batch its makers. */
+/** Refused FOK orders use up the batch's makers. */
 function fillOrKillInVain(duel: Duel): void {
   openMarket(duel, 4);
   const { GTC, IOC, FOK } = TimeInForce;
@@ -226,7 +223,7 @@ function money(duel: Duel): void {
   expectCode(duel, registration('another', 1), LIMIT_REACHED);
   expectCode(duel, registration('another', 0), OK);
   expectCode(duel, transfer('withdraw', 1, 1_000), OK);
-  // The reference of the refused deposit is free.
+  // A refused deposit does not use up its reference.
   expectCode(duel, transfer('deposit', 1, 0), OK);
 }
 
@@ -242,7 +239,7 @@ function keys(duel: Duel): void {
   const REUSED = 1;
   for (let i = 0; i <= IDEMPOTENCY_KEPT_PER_USER; i++) expectCode(duel, asked(i, 1), NOT_FOUND);
   expectCode(duel, asked(1, 2), REUSED);
-  // The first was forgotten for the last; asked again, it takes the place of the second.
+  // The last key evicted the first; used again, the first evicts the second.
   expectCode(duel, asked(0, 2), NOT_FOUND);
   expectCode(duel, asked(1, 2), NOT_FOUND);
   expectCode(duel, asked(3, 2), REUSED);
@@ -251,8 +248,8 @@ function keys(duel: Duel): void {
 }
 
 /**
- * A malformed order under a key is another command than the one it resembles, whichever comes
- * first.
+ * Under one key, a malformed order and the valid order that resembles it are different commands, in
+ * either order.
  */
 function oddValuesUnderKeys(duel: Duel): void {
   openMarket(duel, 1);
@@ -311,8 +308,8 @@ function partners(duel: Duel): void {
 }
 
 /**
- * Three equal deposits share 20,000 micro-dollars of fees; the two that nobody gets are left when
- * the last deposit goes.
+ * Three equal deposits share 20,000 micro-dollars of fees; the two that cannot be divided remain
+ * when the last deposit closes.
  */
 function vaultRemainder(duel: Duel): void {
   openMarket(duel, 5);
@@ -335,11 +332,11 @@ function vaultRemainder(duel: Duel): void {
     expectCode(duel, { kind: 'unstake', userId, depositId: i + 1, idempotencyKey: null }, OK);
   }
   const left = duel.naive.events.filter((event) => event.type === 'vaultRemainder');
-  if (left.length !== 1) throw new Error('nothing was left');
+  if (left.length !== 1) throw new Error('no remainder');
   duel.compareState();
 }
 
-/** One command of each kind that has fields, all of them as they should be. */
+/** One valid command of each kind that has fields. */
 function wellFormed(): Command[] {
   const user = { userId: 1, idempotencyKey: null };
   const transfer = { userId: 1, amountMicros: 5, partner: 'bank', reference: 'r' };
@@ -364,9 +361,7 @@ function wellFormed(): Command[] {
   ];
 }
 
-/**
- * Every field of every command with every odd value of its type; each time the rest is in order.
- */
+/** Every field of every command with every odd value of its type, the other fields being valid. */
 function fields(duel: Duel): void {
   openMarket(duel, 2);
   for (const command of wellFormed()) {
@@ -389,17 +384,17 @@ function fields(duel: Duel): void {
 }
 
 export const LIMIT_PLAYS: LimitPlay[] = [
-  { name: 'each field, and what is none of its values', play: fields },
+  { name: 'every field, with invalid values', play: fields },
   { name: 'assets', play: assets },
   { name: 'remembered prices of an asset', play: prices },
-  { name: 'resting orders of a user, makers of an order', play: orders },
-  { name: "makers, with an order of one's own behind the last", play: ownOrderBehindTheLastMaker },
-  { name: 'makers of FOK orders that are refused', play: fillOrKillInVain },
+  { name: 'resting orders of a user and makers of an order', play: orders },
+  { name: "makers, with the user's own order behind the last", play: ownOrderBehindTheLastMaker },
+  { name: 'makers of refused FOK orders', play: fillOrKillInVain },
   { name: 'all money', play: money },
-  { name: 'idempotency keys of a user, and their hour', play: keys },
+  { name: 'idempotency keys of a user and their expiry', play: keys },
   { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
   { name: 'referral codes of a user', play: referralCodes },
   { name: 'partners', play: partners },
   { name: 'vault deposits of a user', play: vaultDeposits },
-  { name: 'vault yield, down to what no deposit gets', play: vaultRemainder },
+  { name: 'vault yield, down to the remainder', play: vaultRemainder },
 ];

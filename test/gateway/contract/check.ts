@@ -1,6 +1,6 @@
 /**
- * Holds answers against the description of the API: the path, the method, the status, the headers,
- * the content type, and the body with all its fields. What is not described is wrong.
+ * Checks answers against the description of the API: path, method, status, headers, content type,
+ * and every field of the body. Anything undescribed is an error.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { buildDocument } from '../../../gateway/contract/document.js';
@@ -15,12 +15,12 @@ import { programVersion } from '../../../gateway/start/version.js';
 
 export interface SeenAnswer {
   status: number;
-  /** Names in lower case. */
+  /** Names are in lower case. */
   headers: Record<string, string | string[] | undefined>;
   text: string;
 }
 
-/** Of every answer, or of how it is sent. */
+/** Headers that any answer may have, or that only concern transport. */
 const UNDESCRIBED_HEADERS = new Set([
   'cache-control',
   'connection',
@@ -37,7 +37,7 @@ const UNDESCRIBED_HEADERS = new Set([
   'x-request-id',
 ]);
 
-/** A place in the document, and what stands there. */
+/** A location in the document and its value. */
 interface Place<Thing> {
   /** JSON pointer. */
   pointer: string;
@@ -50,18 +50,17 @@ export class Contract {
     strictTypes: false,
     strictRequired: false,
     multipleOfPrecision: 9,
-    // Only references into the document are compiled; contract.test.ts validates the document
-    // itself.
+    // Only referenced parts are compiled; document.test.ts validates the document itself.
     validateSchema: false,
   });
   private readonly validators = new Map<string, ValidateFunction>();
   private readonly paths: { pattern: RegExp; template: string; item: PathItem }[];
 
   constructor(readonly document: OpenApiDocument) {
-    // The document is no schema itself, but schemas are found in it.
+    // The document is not a schema itself, but contains schemas.
     this.ajv.addVocabulary(Object.keys(document));
     this.ajv.addSchema(document, 'document', undefined, false);
-    // The router prefers static parts.
+    // As in the router, static segments come first.
     const templates = Object.keys(document.paths).sort(
       (a, b) => parameterCount(a) - parameterCount(b),
     );
@@ -73,14 +72,14 @@ export class Contract {
   }
 
   /**
-   * The template of the path that serves a request; null: none. The path is below /api and may have
-   * a query.
+   * The template of the path that serves a request; null: none. `path` is below /api and may have a
+   * query.
    */
   templateOf(path: string): string | null {
     return this.findPath(path)?.template ?? null;
   }
 
-  /** Throws, with what is wrong, unless the answer is as described. */
+  /** Throws with the problem unless the answer is as described. */
   check(method: string, path: string, answer: SeenAnswer): void {
     const described = this.responseTo(method, path, answer.status);
     const problem =
@@ -89,11 +88,11 @@ export class Contract {
         : (this.headerProblem(described, answer) ?? this.bodyProblem(method, described, answer));
     if (problem === null) return;
     throw new Error(
-      `${method} ${path} is answered otherwise than described: ${problem}: ${show(answer)}`,
+      `${method} ${path} does not match its description: ${problem}: ${show(answer)}`,
     );
   }
 
-  /** Why a value does not fit the schema at a JSON pointer; null: it does. */
+  /** Why a value does not match the schema at a JSON pointer; null: it matches. */
   schemaProblem(pointer: string, value: unknown): string | null {
     let validate = this.validators.get(pointer);
     if (validate === undefined) {

@@ -1,7 +1,6 @@
 /**
- * A typed client, generated from the document that the exchange serves: it compiles under strict
- * rules, the compiler knows what the exchange takes and answers, and a program that is written with
- * it trades.
+ * A typed client, generated from the document that the exchange serves. It compiles under strict
+ * rules, the compiler rejects what the API does not have, and a program written with it trades.
  */
 
 import { execFile } from 'node:child_process';
@@ -14,7 +13,7 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
 
-/** Below the repository, where packages are found, and not under version control. */
+/** Inside the repository, where packages are found, and not under version control. */
 const DIST = fileURLToPath(new URL('../../../dist/', import.meta.url));
 const TSC = join(
   dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
@@ -39,7 +38,7 @@ const OPTIONS = {
 };
 
 /**
- * Registers, buys, and tells what it got. Lines that must not compile are marked, and the compiler
+ * Registers, buys, and prints what it got. Lines that must not compile are marked, and the compiler
  * complains if they do.
  */
 const PROGRAM = `
@@ -70,7 +69,7 @@ const refused = await client.POST('/markets/15m/{marketId}/buy', {
   params: { path: { marketId } },
   body: { outcome: 'DOWN', shares: 1, price: 0.001, timeInForce: 'FOK' },
 });
-if (refused.error === undefined) throw new Error('that should not have been possible');
+if (refused.error === undefined) throw new Error('the request should have been refused');
 const code: components['schemas']['ErrorBody']['error']['code'] = refused.error.error.code;
 
 const read = await client.GET('/users/{id}/balance', { params: { path: { id: userId } } });
@@ -114,7 +113,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-test('a program with the generated client compiles strictly, and trades', async () => {
+test('a program with the generated client compiles strictly and trades', async () => {
   const types = astToString(await openapiTS(new URL(`${server.api.url}/api/openapi.json`)));
   await writeFile(join(folder, 'api.d.ts'), types);
   await writeFile(join(folder, 'trader.ts'), PROGRAM);

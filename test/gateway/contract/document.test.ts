@@ -1,7 +1,6 @@
 /**
- * The contract: the document that is served is sound OpenAPI, tells of every route and of nothing
- * else, and its examples are what the exchange answers; the page that shows it needs nothing from
- * elsewhere.
+ * The contract: the served document is valid OpenAPI and describes every route and nothing else,
+ * its examples are what the exchange answers, and its page loads nothing from other sites.
  */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Client, request } from 'undici';
@@ -48,7 +47,7 @@ describe('the document', () => {
     document = JSON.parse((await fetched('/api/openapi.json')).text);
   });
 
-  test('what is served is what the tests hold all answers against', () => {
+  test('the served document is the one that tests check answers against', () => {
     expect(document).toEqual(JSON.parse(JSON.stringify(programContract().document)));
   });
 
@@ -60,7 +59,7 @@ describe('the document', () => {
     expect(validator.version).toBe('3.1');
   });
 
-  test('tells of every route, of itself and of the stream, and of nothing else', () => {
+  test('describes every route, itself and the stream, and nothing else', () => {
     const told = operationsOf(document).map(
       ({ path, method }) => `${method.toUpperCase()} ${path}`,
     );
@@ -68,7 +67,7 @@ describe('the document', () => {
     expect(told.sort()).toEqual([...served, 'GET /openapi.json', 'GET /stream'].sort());
   });
 
-  test('each operation has a name of its own, a heading that is explained, and described parameters', () => {
+  test('every operation has a unique name, a described tag and described parameters', () => {
     const operations = operationsOf(document).map(({ operation }) => operation);
     const names = operations.map(({ operationId }) => operationId);
     expect(new Set(names).size).toBe(names.length);
@@ -81,7 +80,7 @@ describe('the document', () => {
     }
   });
 
-  test('every field of every body says what it is: by a description, or by a closed form', () => {
+  test('every field of every body has a description or a fixed set of values', () => {
     const bare: string[] = [];
     for (const [name, schema] of Object.entries(document.components.schemas)) {
       for (const [field, value] of Object.entries(schema.properties ?? {})) {
@@ -97,7 +96,7 @@ describe('the document', () => {
     expect(bare.filter((name) => !/Rate|Size|Share$/.test(name))).toEqual([]);
   });
 
-  test('every error of the table is told of, with its status', () => {
+  test('every error of the table is described, with its status', () => {
     const told = new Map<string, string>();
     const { RouteNotFound, MethodNotAllowed } = document.components.responses;
     const responses = [
@@ -111,7 +110,7 @@ describe('the document', () => {
     expect(ERROR_CODES.filter((code) => told.get(code) !== `${ERRORS[code].status}`)).toEqual([]);
   });
 
-  test('has an ETag, and a copy that is as good is not sent again', async () => {
+  test('has an ETag and is not sent again to a client with a current copy', async () => {
     const { status, headers, text } = await fetched('/api/openapi.json');
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     const etag = `${headers.etag}`;
@@ -132,12 +131,12 @@ describe('the document', () => {
 });
 
 describe('examples', () => {
-  test('every route has one, and each is what the exchange answers', async () => {
+  test('every route has one, and the exchange answers exactly that', async () => {
     const answered = await ContractSession.run();
     expect(EXAMPLES).toEqual(answered);
   });
 
-  test('each fits its schema, those of errors too', () => {
+  test('each matches its schema, including those of errors', () => {
     const contract = programContract();
     let count = 0;
     for (const { path, method, operation } of operationsOf(contract.document)) {
@@ -163,7 +162,7 @@ describe('examples', () => {
   });
 });
 
-describe('an answer is held against the contract', () => {
+describe('the check of answers', () => {
   const contract: Contract = programContract();
   const example = (route: string) =>
     structuredClone(EXAMPLES[route]!.response) as Record<string, unknown>;
@@ -176,7 +175,7 @@ describe('an answer is held against the contract', () => {
   const check = (seen: ReturnType<typeof answer>, path = '/vaults', method = 'GET') =>
     contract.check(method, path, seen);
 
-  test('one that is as described goes through', () => {
+  test('accepts an answer that matches its description', () => {
     check(answer(example('GET /vaults')));
     check(answer(error('market_not_found'), 404), '/markets/btc-15m-1');
     check(answer(error('route_not_found'), 404), '/nowhere');
@@ -188,15 +187,15 @@ describe('an answer is held against the contract', () => {
     ['a field less', answer({ vaults: [] })],
     ['a field of another type', answer({ ...example('GET /vaults'), sequence: '9' })],
     ['a status that is not described', answer(example('GET /vaults'), 201)],
-    ['a code that the route does not give', answer(error('market_not_found'), 404)],
-    ['a code under another status', answer(error('invalid_token'), 403)],
+    ['a code that the route does not have', answer(error('market_not_found'), 404)],
+    ['a code with another status', answer(error('invalid_token'), 403)],
     ['another content type', answer(example('GET /vaults'), 200, { 'content-type': 'text/html' })],
     ['a header that is not described', answer(example('GET /vaults'), 200, { 'x-more': '1' })],
   ])('%s does not', (_what, seen) => {
-    expect(() => check(seen)).toThrow('otherwise than described');
+    expect(() => check(seen)).toThrow('does not match its description');
   });
 
-  test('nor does one without a header that it must have', () => {
+  test('refuses an answer without a required header', () => {
     const seen = answer(error('method_not_allowed'), 405);
     expect(() => check(seen, '/vaults', 'PATCH')).toThrow('the header Allow is missing');
   });
@@ -224,7 +223,7 @@ describe('the page', () => {
     expect((await fetched(path, 'POST')).status).toBe(405);
   });
 
-  test('lets nothing in from elsewhere, and asks for nothing that is not served', async () => {
+  test('loads nothing from other sites and nothing that is not served', async () => {
     const { headers, text } = await fetched('/api/docs');
     const policy = `${headers['content-security-policy']}`;
     expect(policy).toContain("default-src 'none'");
@@ -248,7 +247,7 @@ describe('the page', () => {
     '/api/docs/..\\package.json',
     '/api/docs//etc/passwd',
   ])('%s is not', async (path) => {
-    // A URL would be tidied up on the way, so the path goes as it is.
+    // A URL object would normalize the path, so it is sent unchanged.
     const client = new Client(server.api.url);
     const response = await client.request({ path, method: 'GET' });
     expect(response.statusCode).toBe(404);

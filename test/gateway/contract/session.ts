@@ -1,7 +1,7 @@
 /**
- * A session that uses every route once, as it is meant to be used: what the examples of the
- * contract were taken from, and are held against. Every run of it gets the same answers, but for
- * tokens and the digest, which hang on random numbers.
+ * A session that uses every route once as intended. The examples of the contract were taken from it
+ * and are compared with it. Every run gets the same answers, except for tokens and the digest,
+ * which depend on random numbers.
  */
 import { expect } from 'vitest';
 import type { Route, RouteExample } from '../../../gateway/http/route.js';
@@ -18,16 +18,16 @@ import {
 
 const PASSWORD = 'correct horse battery staple';
 
-/** What no two runs share, as it stands in the examples. */
+/** Values that differ in every run, as they appear in the examples. */
 const TOKEN =
   'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1MiIsInZlciI6MSwiaWF0IjoxNzYzNzAwMzAwfQ.c2lnbmF0dXJl';
 const DIGEST = '6b0c94e7d1f2a385';
 
 interface Step {
   method: Route['method'];
-  /** As in the table of routes. */
+  /** As in the route table. */
   path: string;
-  /** In place of its parameters. */
+  /** Values of the path parameters. */
   parameters?: Record<string, string>;
   query?: string;
   body?: object;
@@ -61,7 +61,7 @@ export class ContractSession {
     await this.afterTheEnd(ada, depositId);
   }
 
-  /** bob, whose referral code ada came by, and ada: tokens. */
+  /** Tokens of Bob, who referred Ada, and of Ada. */
   private async signIn(): Promise<[string, string]> {
     const bob = await this.server.api.post('/auth/register', {
       username: 'bob',
@@ -197,7 +197,7 @@ export class ContractSession {
       await this.step({ method: 'GET', path });
   }
 
-  /** Uses a route, which must succeed, and remembers it. Resolves to the answer. */
+  /** Uses a route, which must succeed, and records the answer. */
   private async step({
     method,
     path,
@@ -228,13 +228,13 @@ export class ContractSession {
   }
 }
 
-/** Of text that is no JSON, the metrics, one metric that is the same every time. */
+/** For the metrics, which are not JSON: one metric that never changes. */
 function exampleOf({ json, text }: Answer): unknown {
   if (json !== undefined) return JSON.parse(text, masked);
   return /# HELP exchange_users .*\n.*\n.*\n/.exec(text)?.[0];
 }
 
-/** Of a list that goes on and on, the first two and the last. */
+/** For a long list: the first two entries and the last. */
 function masked(name: string, value: unknown): unknown {
   if (name === 'token') return TOKEN;
   if (name === 'digest') return DIGEST;

@@ -1,6 +1,6 @@
 /**
- * What holds for every route, whichever it is: the headers that protect browsers, the request id,
- * and that a page of another site changes nothing with a visitor's cookie.
+ * What holds for every route: the headers that protect browsers, the request id, and that a page of
+ * another site cannot change anything with a visitor's cookie.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../../gateway/http/route.js';
@@ -23,7 +23,7 @@ async function start(overrides: Parameters<typeof TestServer.withMarket>[0] = {}
   ada = await server.register('ada');
 }
 
-/** A path of the route, with things that exist or could. */
+/** A path of the route, filled with ids that exist or could exist. */
 function pathOf(route: Route): string {
   const filled: Record<string, string> = { marketId: MARKET, orderId: 'o1', depositId: 'd1' };
   return route.path.replace(/:(\w+)/g, (_, name: string) => {
@@ -71,12 +71,12 @@ describe('headers', () => {
   ] as const)('are on the answer to %s', async (name, status, ask) => {
     const answer = await ask();
     expect(answer.status).toBe(status);
-    // The stream's door is not a route, and has no id.
+    // The stream's handshake is not a route and has no id.
     if (name.startsWith('the stream')) answer.headers['x-request-id'] = 'none';
     expectProtected(answer);
   });
 
-  test('over HTTPS they tell browsers to stay there', async () => {
+  test('over HTTPS they tell browsers to stay on HTTPS', async () => {
     const proxied = await TestServer.start({ trustProxy: true });
     const forwarded = (proto: string) =>
       proxied.api.send('GET', '/health', undefined, { headers: { 'x-forwarded-proto': proto } });
@@ -85,7 +85,7 @@ describe('headers', () => {
     );
     expect((await forwarded('http')).headers['strict-transport-security']).toBe(undefined);
     await proxied.stop();
-    // What anybody may say is not believed.
+    // The header is ignored when it does not come from a trusted proxy.
     const direct = await api.send('GET', '/health', undefined, {
       headers: { 'x-forwarded-proto': 'https' },
     });
@@ -97,7 +97,7 @@ describe('headers', () => {
     await secure.stop();
   });
 
-  test('a request id is the client’s own if it is one, else a new one', async () => {
+  test("a request id is the client's if valid, otherwise a new one", async () => {
     const idOf = async (id: string) =>
       (await api.send('GET', '/health', undefined, { headers: { 'x-request-id': id } })).headers[
         'x-request-id'
@@ -117,7 +117,7 @@ describe('a page of another site', () => {
 
   const CHANGES = ROUTES.filter((route) => route.body !== undefined && route.access !== 'partner');
 
-  test('there are changes to try', () => {
+  test('finds routes that change something', () => {
     expect(CHANGES.length).toBeGreaterThan(12);
   });
 
@@ -138,7 +138,7 @@ describe('a page of another site', () => {
     },
   );
 
-  test('the site itself can', async () => {
+  test("the exchange's own pages can", async () => {
     const headers = {
       cookie: `service-session=${ada.token}`,
       origin: api.url,

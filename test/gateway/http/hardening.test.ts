@@ -1,11 +1,10 @@
 /**
- * Clients that misbehave, on bare sockets: that pipeline, hang up, send nothing, send slowly, send
- * without end, send garbage, or come in too great numbers. Whatever they do, the exchange goes on,
- * nothing of theirs is left behind, and what they had executed is executed once.
+ * Misbehaving clients on raw sockets: they pipeline, hang up, send nothing, slowly, endlessly or
+ * garbage, or open too many connections. The exchange keeps working, frees what they used, and
+ * executes their requests at most once.
  *
- * Two times are real here and cannot be other: 5 s for a body and the 10 s after which
- * uWebSockets.js drops a connection that does nothing. Tests wait for what follows from them with a
- * generous limit.
+ * Two real times cannot be changed here: 5 s for a body, and the 10 s after which uWebSockets.js
+ * drops an idle connection. Tests wait for their effects with a generous limit.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -30,11 +29,11 @@ async function metric(name: string): Promise<number> {
 
 function valueIn(text: string, name: string): number {
   const line = text.split('\n').find((line) => line.startsWith(`${name} `));
-  if (line === undefined) throw new Error(`there is no metric ${name}`);
+  if (line === undefined) throw new Error(`no such metric: ${name}`);
   return Number(line.slice(name.length + 1));
 }
 
-/** But for the request that asks. */
+/** Without the request that reads it. */
 const noCallIsLeft = () => eventually(async () => (await metric('exchange_calls_under_way')) === 1);
 const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;
 
@@ -52,7 +51,7 @@ describe('one connection', () => {
     expect((await api.get('/health')).status).toBe(200);
   });
 
-  test('pipelined requests that are answered at once are answered in order', async () => {
+  test('answers pipelined requests in order when each is answered at once', async () => {
     const client = connection();
     const paths = ['/health', '/no/such/route', '/health', '/markets/15m?asset=', '/health'];
     await client.send(paths.map((path) => requestText('GET', path)).join(''));
@@ -61,7 +60,7 @@ describe('one connection', () => {
     client.leave();
   });
 
-  test('pipelined requests of which one waits: the connection ends, no answer is another’s, the first is executed once', async () => {
+  test('closes the connection when a pipelined request waits: no answer is mixed up, and the first is executed once', async () => {
     const before = ordersOfAda();
     const client = connection();
     await client.send(buyText() + buyText() + requestText('GET', '/health'));
@@ -71,11 +70,11 @@ describe('one connection', () => {
     expect(ordersOfAda()).toBe(before + 1);
   });
 
-  test('a request on a connection that waits for an answer ends it', async () => {
+  test('closes a connection on which a second request comes before the answer', async () => {
     const before = ordersOfAda();
     const client = connection();
-    // The second comes with the first, or while it waits, or after its answer: then it is a request
-    // like any other.
+    // The second comes with the first, or while it waits, or after its answer; then it is a normal
+    // request.
     await client.send(buyText());
     await client.send(buyText());
     await eventually(() => client.isClosed || client.received.split('HTTP/1.1 200').length === 3);
@@ -85,7 +84,7 @@ describe('one connection', () => {
     expect(executed).toBe(client.received.includes('HTTP/1.1') ? 2 : 1);
   });
 
-  test('clients that hang up before the answer: each order is executed exactly once, and nothing is left', async () => {
+  test('executes each order exactly once when clients hang up before the answer, and frees everything', async () => {
     const before = ordersOfAda();
     const keys = Array.from({ length: 200 }, (_, i) => `gone-${i}`);
     await Promise.all(
@@ -109,7 +108,7 @@ describe('one connection', () => {
     expect(ordersOfAda()).toBe(before + keys.length);
   });
 
-  test('clients that hang up in the middle of a request: nothing is executed', async () => {
+  test('executes nothing when clients hang up in the middle of a request', async () => {
     const before = await server.state();
     const whole = buyText();
     for (let cut = 1; cut < whole.length; cut += 7) {
@@ -121,7 +120,7 @@ describe('one connection', () => {
     expect(await server.state()).toEqual(before);
   });
 
-  test('requests in small pieces are requests', async () => {
+  test('accepts a request in small pieces', async () => {
     const client = connection();
     const whole = buyText();
     for (let at = 0; at < whole.length; at += 11) await client.send(whole.slice(at, at + 11));
@@ -130,7 +129,7 @@ describe('one connection', () => {
     client.leave();
   });
 
-  test('connections that send nothing, or too slowly, end; those that began a body hear why', async () => {
+  test('closes idle and slow connections, and tells those that began a body why', async () => {
     const silent = Array.from({ length: 100 }, connection);
     const headersOnly = connection();
     const noBody = connection();
@@ -161,11 +160,11 @@ describe('one connection', () => {
     clearInterval(drip);
     for (const client of silent) await client.closed();
     expect(await metric('exchange_slow_bodies_total')).toBe(3);
-    // What this test's own client keeps open.
+    // The connections of this test's own client.
     expect(await metric('exchange_connections{kind="http"}')).toBeLessThan(10);
   });
 
-  test('a body that never ends is cut off, not waited for', async () => {
+  test('cuts off a body that never ends', async () => {
     const slow = await metric('exchange_slow_bodies_total');
     const block = 'x'.repeat(64 * 1024);
     for (const headers of [
@@ -179,7 +178,7 @@ describe('one connection', () => {
       for (let i = 0; i < 200 && !client.isClosed && client.received === ''; i++)
         await client.send(piece);
       await client.closed();
-      // It is told so, unless it was too busy sending to be told anything.
+      // The client is told, unless it was too busy sending to read.
       if (client.received !== '') {
         const [answer] = await client.answers(1);
         expect(JSON.parse(answer!.text).error.code).toBe('body_too_large');
@@ -188,7 +187,7 @@ describe('one connection', () => {
     expect(await metric('exchange_slow_bodies_total')).toBe(slow);
   });
 
-  test('headers have limits, and what is no HTTP is refused', async () => {
+  test('limits headers, and refuses what is not HTTP', async () => {
     const before = await server.state();
     const long = connection();
     await long.send(requestText('GET', '/health', { 'x-long': 'x'.repeat(5_000) }));
@@ -214,7 +213,7 @@ describe('one connection', () => {
     expect(await server.state()).toEqual(before);
   });
 
-  test('two lengths or a length and chunks never smuggle a second request in', async () => {
+  test('two lengths, or a length and chunks, cannot smuggle a second request', async () => {
     const before = ordersOfAda();
     const hidden = buyText();
     const twoLengths = `content-length: 0\r\ncontent-length: ${hidden.length}`;
@@ -237,8 +236,7 @@ describe('one connection', () => {
       expect(client.received).not.toContain('HTTP/1.1 200');
       await noCallIsLeft();
     }
-    // With nothing behind it, the client hears what is wrong; what it sends afterwards is not read
-    // any more.
+    // If nothing follows, the client is told what is wrong. Later data is not read.
     for (const head of [
       logout,
       'GET /api/health HTTP/1.1\r\nhost: x',
@@ -257,7 +255,7 @@ describe('one connection', () => {
     expect(ordersOfAda()).toBe(before);
   });
 
-  test('the same length twice is one length', async () => {
+  test('accepts the same length twice', async () => {
     const client = connection();
     await client.send(
       buyText({ 'content-length': `${ORDER.length}`, 'Content-Length': `${ORDER.length}` }),
@@ -266,7 +264,7 @@ describe('one connection', () => {
     client.leave();
   });
 
-  test('a key that is duplicated or empty is refused', async () => {
+  test('refuses a duplicate or empty idempotency key', async () => {
     const before = await server.state();
     for (const keys of [
       { 'idempotency-key': 'a', 'Idempotency-Key': 'a' },
@@ -284,7 +282,7 @@ describe('one connection', () => {
     expect(await server.state()).toEqual(before);
   });
 
-  test('a body of nothing but mistakes is answered in few words', async () => {
+  test('answers a body full of mistakes with a short message', async () => {
     const before = await server.state();
     const many = JSON.stringify(
       Object.fromEntries(Array.from({ length: 4_000 }, (_, i) => [`field-${i}`, 1])),
@@ -319,7 +317,7 @@ describe('one connection', () => {
   });
 });
 
-/** Only bare sockets here: how many connections an HTTP client makes is its own affair. */
+/** Raw sockets only, because an HTTP client chooses its number of connections itself. */
 describe('many connections', () => {
   let probe: RawConnection;
   let asked: number;
@@ -344,7 +342,7 @@ describe('many connections', () => {
     return client;
   };
 
-  test('beyond the cap they are closed at once; when others have left, there is room again', async () => {
+  test('are closed at once beyond the limit, and accepted again when others have left', async () => {
     await startWith({ total: 6, perAddress: 0 });
     expect(await seen('exchange_connections{kind="http"}')).toBe(1);
     const clients: RawConnection[] = [];
@@ -359,7 +357,7 @@ describe('many connections', () => {
     for (const client of clients) client.leave();
   });
 
-  test('WebSockets count, for as long as they are open', async () => {
+  test('include open WebSockets', async () => {
     await startWith({ total: 4, perAddress: 0 });
     for (let round = 0; round < 3; round++) {
       const streams = await Promise.all([1, 2, 3].map(openStream));
@@ -379,13 +377,13 @@ describe('many connections', () => {
     });
   }
 
-  test('one address may open a limited number within ten seconds', async () => {
+  test('are limited for one address within ten seconds', async () => {
     await startWith({ total: 1_000, perAddress: 8 });
     expect(await seen('exchange_connections{kind="http"}')).toBe(1);
     const clients: RawConnection[] = [];
     for (let i = 0; i < 30; i++) clients.push(await opened());
     const welcome = clients.filter((client) => client.received.includes('HTTP/1.1 200'));
-    // Seven beside the probe, and those that have come in since.
+    // Seven besides the probe, plus those that have been refilled since.
     expect(welcome.length).toBeGreaterThanOrEqual(7);
     expect(welcome.length).toBeLessThan(30);
     expect(await seen('exchange_connections_refused_total{limit="address"}')).toBe(

@@ -1,4 +1,4 @@
-/** Requests that no honest client sends, and that must cost the exchange nothing but an answer. */
+/** Requests that no honest client sends. The exchange answers them and is not harmed. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestServer } from '../../support/server.js';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Sends a body in pieces of one byte and returns the start of the answer. */
+/** Sends a body in one-byte pieces and returns the start of the answer. */
 function sendInBytes(body: string): Promise<string> {
   const pieces = [...body].map((byte) => `1\r\n${byte}\r\n`).join('');
   const head =
@@ -28,7 +28,7 @@ function sendInBytes(body: string): Promise<string> {
   });
 }
 
-test('a body in pieces of one byte is read, up to a number of pieces', async () => {
+test('reads a body in one-byte pieces, up to a maximum number of pieces', async () => {
   const login = '{"username":"mallory","password":"not the password"}';
   expect(await sendInBytes(login)).toContain('401 Unauthorized');
   expect(await sendInBytes(login.padEnd(20_000, ' '))).toContain('413 Content Too Large');

@@ -1,7 +1,7 @@
 /**
- * For tests of what is refused over real HTTP: an exchange with two traders, and the checks that
- * every refusal has in common: its status and code, a message for a person, details that name the
- * field, and that nothing has changed.
+ * For tests of refusals over real HTTP: an exchange with two traders, and the checks common to
+ * every refusal: status, code, a readable message, details that name the field, and that nothing
+ * has changed.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ErrorCode } from '../../../gateway/http/errors.js';
@@ -28,13 +28,13 @@ interface Refusal {
   options?: RequestOptions;
   status: number;
   code: ErrorCode;
-  /** The field that the details name. */
+  /** The field named in the details. */
   field?: string;
 }
 
 /**
- * One market that has ended and is not resolved, one that is active and has a bid by ada and an
- * offer by bob, each of whom owns shares; a vault deposit of ada's.
+ * An ended, unresolved market, and an active one with a bid by Ada and an offer by Bob, who both
+ * own shares; and a vault deposit of Ada's.
  */
 class TwoTraders {
   private constructor(
@@ -66,7 +66,7 @@ class TwoTraders {
     return this.server.api;
   }
 
-  /** Everything that the API shows of the two traders and the book. */
+  /** Everything the API shows of the two traders and the book. */
   async accounts(): Promise<unknown[]> {
     const paths = ['balance', 'orders', 'positions', 'referral', 'vaults', ''].flatMap((part) =>
       [this.ada, this.bob].map(
@@ -92,7 +92,8 @@ function check(answer: Answer, { status, code, field }: Refusal): void {
     code,
   });
   const { message, details } = answer.json.error;
-  // A sentence that begins like one, is not about internals, and names the field if there is one.
+  // A sentence that starts with a capital, does not mention internals, and names the field if there
+  // is one.
   expect(message).toMatch(/^[A-Z].*\.$/);
   expect(message).not.toMatch(/undefined|null|NaN|zod|expected|\[object/i);
   if (field === undefined) return;
@@ -100,7 +101,7 @@ function check(answer: Answer, { status, code, field }: Refusal): void {
   expect(message).toContain(field);
 }
 
-/** Starts {@link TwoTraders} before the tests of a file and stops it after them. */
+/** Starts {@link TwoTraders} before a file's tests and stops it after them. */
 export function withTwoTraders() {
   let traders: TwoTraders;
   beforeAll(async () => {
@@ -130,7 +131,7 @@ export function withTwoTraders() {
   }
 
   return {
-    /** Once the tests run. */
+    /** Available once the tests run. */
     traders: () => traders,
     asAda: () => ({ token: traders.ada.token }),
     refused,

@@ -1,6 +1,6 @@
 /**
- * What the engine rejects, over real HTTP: it is in the journal, with the code that the client is
- * told, and no account has changed.
+ * What the engine rejects, over real HTTP. The command is in the journal with the code that the
+ * client got, and no account has changed.
  */
 import { expect, test } from 'vitest';
 import type { ErrorCode } from '../../../gateway/http/errors.js';
@@ -11,7 +11,7 @@ const { asAda, rejected, traders } = withTwoTraders();
 
 const cases: [string, Verb, () => string, object | undefined, number, ErrorCode][] = [
   [
-    'a market that never was',
+    'a market that never existed',
     'POST',
     () => '/markets/15m/btc-15m-1763800200/buy',
     { outcome: 'UP', amount: 1 },
@@ -51,16 +51,23 @@ const cases: [string, Verb, () => string, object | undefined, number, ErrorCode]
     'market_not_resolved',
   ],
   [
-    'too little money',
+    'insufficient balance',
     'POST',
     () => buy,
     { outcome: 'UP', amount: 10_000 },
     422,
     'insufficient_balance',
   ],
-  ['too few shares', 'POST', () => sell, { outcome: 'UP', shares: 11 }, 422, 'insufficient_shares'],
   [
-    'nothing on the other side',
+    'insufficient shares',
+    'POST',
+    () => sell,
+    { outcome: 'UP', shares: 11 },
+    422,
+    'insufficient_shares',
+  ],
+  [
+    'no liquidity',
     'POST',
     () => buy,
     { outcome: 'UP', amount: 5, price: 0.3 },
@@ -76,7 +83,7 @@ const cases: [string, Verb, () => string, object | undefined, number, ErrorCode]
     'amount_too_small',
   ],
   [
-    'FOK for more than there is',
+    'FOK for more than the book has',
     'POST',
     () => buy,
     { outcome: 'UP', amount: 9_000, timeInForce: 'FOK', price: 0.6 },
@@ -92,7 +99,7 @@ const cases: [string, Verb, () => string, object | undefined, number, ErrorCode]
     'price_not_met',
   ],
   [
-    'an order that came too late',
+    'an order past its deadline',
     'POST',
     () => buy,
     { outcome: 'UP', amount: 1, validUntilMs: WINDOW_START_MS },
@@ -100,7 +107,7 @@ const cases: [string, Verb, () => string, object | undefined, number, ErrorCode]
     'deadline_passed',
   ],
   [
-    'an order that is not there',
+    'an unknown order',
     'DELETE',
     () => `/markets/15m/${ACTIVE}/orders/o77`,
     undefined,
@@ -116,7 +123,7 @@ const cases: [string, Verb, () => string, object | undefined, number, ErrorCode]
     'order_not_found',
   ],
   [
-    'a vault deposit that is not there',
+    'an unknown vault deposit',
     'POST',
     () => '/vaults/deposits/d77/unstake',
     undefined,
@@ -124,7 +131,7 @@ const cases: [string, Verb, () => string, object | undefined, number, ErrorCode]
     'deposit_not_found',
   ],
   [
-    'yield where there is none',
+    'a claim of zero yield',
     'POST',
     () => '/vaults/deposits/d1/claim',
     undefined,
@@ -144,7 +151,7 @@ test.each(cases)('%s', async (_what, method, path, body, status, code) => {
   await rejected({ method, path: path(), body, options: asAda(), status, code });
 });
 
-test("another user's vault deposit is as if it were not there", async () => {
+test("another user's vault deposit is not found", async () => {
   for (const verb of ['unstake', 'claim']) {
     const path = `/vaults/deposits/d1/${verb}`;
     await rejected({
@@ -157,7 +164,7 @@ test("another user's vault deposit is as if it were not there", async () => {
   }
 });
 
-test('a referral code that is taken, and one that leads to nobody', async () => {
+test('a referral code that is taken, and one that is unknown', async () => {
   const { code } = (await traders().api.get(`/users/${traders().bob.userId}/referral`)).json;
   const path = `/users/${traders().ada.userId}/referral/code`;
   await rejected({
@@ -179,7 +186,7 @@ test('a referral code that is taken, and one that leads to nobody', async () => 
   });
 });
 
-test('a shortage says what was needed and what there is, in exact decimals', async () => {
+test('a shortage states the required and the available amount, in exact decimals', async () => {
   const { available } = (
     await traders().api.get(`/users/${traders().ada.userId}/balance`, traders().ada.token)
   ).json;

@@ -1,7 +1,7 @@
 /**
- * Request smuggling: whatever path it is sent to, a request that two readers could read differently
- * is refused, or is the last of its connection, and what is hidden in it is never executed. The
- * cases are those of bench/attack/methods/smuggling-cases.ts.
+ * Request smuggling. On any path, a request that two readers could read differently is refused or
+ * is the last of its connection, and what is hidden in it is never executed. The cases are in
+ * bench/attack/methods/smuggling-cases.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -46,8 +46,8 @@ const TAKERS: Carrier[] = ROUTES.filter((route) => route.body !== undefined).map
   }),
 );
 /**
- * Every other path with the methods that it has, and some that it has not; the files, the stream,
- * and what is not there.
+ * Every other path with the methods it has and some it does not have; the files, the stream, and an
+ * unknown path.
  */
 const OTHERS: Carrier[] = [
   ...ROUTES.filter((route) => route.body === undefined).flatMap(({ path }) =>
@@ -74,7 +74,7 @@ function play(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcom
   return sendRaw(server.exchange.port, [rawBytes(raw, carrier, hidden)], leaves);
 }
 
-/** The same in two packets, of which the second has the body. */
+/** The same in two packets, the second with the body. */
 function playInTwo(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcome> {
   const bytes = rawBytes(raw, carrier, hidden);
   const headEnd = bytes.indexOf('\r\n\r\n') + 4;
@@ -88,7 +88,7 @@ function judge(name: string, expected: RawExpectation, { statuses }: RawOutcome)
     for (const status of statuses) expect([400, 431, 501, 505], name).toContain(status);
 }
 
-describe('a request whose length is told twice, or in another way than by the book', () => {
+describe('a request with two lengths or a malformed one', () => {
   async function refused(send: typeof play, carrier: Carrier): Promise<void> {
     const before = ordersOfAda();
     const outcomes = await Promise.all(FRAMING_CASES.map((raw) => send(raw, carrier)));
@@ -101,14 +101,14 @@ describe('a request whose length is told twice, or in another way than by the bo
     (_name, carrier) => refused(play, carrier),
   );
   test.each(TAKERS.map((carrier) => [nameOf(carrier), carrier] as const))(
-    'is refused by %s, also when the body comes later',
+    'is refused by %s when the body comes later',
     (_name, carrier) => refused(playInTwo, carrier),
   );
 });
 
-describe('a body in chunks that readers could cut differently', () => {
+describe('a chunked body that readers could split differently', () => {
   test.each(TAKERS.map((carrier) => [nameOf(carrier), carrier] as const))(
-    'hides nothing from %s: its request is the last of the connection',
+    'cannot hide a request from %s, and its own is the last of the connection',
     async (_name, carrier) => {
       const before = ordersOfAda();
       for (const send of [play, playInTwo]) {
@@ -140,10 +140,9 @@ test.each(REQUEST_CASES.map((raw) => [raw.name, raw] as const))(
 );
 
 test.each(LIBRARY_CASES.map((raw) => [raw.name, raw] as const))(
-  '%s, and only a proxy can refuse it',
+  '%s, which only a proxy can refuse',
   async (_name, raw) => {
-    // The outer request is answered at once, so that nothing stands in the way of the one behind
-    // it.
+    // The outer request is answered at once, so the one behind it is not blocked.
     await server.durable();
     const before = ordersOfAda();
     await play(raw, { method: 'GET', path: '/api/health' }, true);
@@ -151,40 +150,42 @@ test.each(LIBRARY_CASES.map((raw) => [raw.name, raw] as const))(
   },
 );
 
-/** With the connection kept, unless it is in chunks. */
+/** The connection is kept unless the body is chunked. */
 const HONEST: [what: string, head: string, body: string, isKept: boolean][] = [
   ['a body of a known length', 'Content-Length: 2', '{}', true],
   ['a length with zeros before it', 'Content-Length: 0002', '{}', true],
   ['the same length twice', 'Content-Length: 2\r\nContent-Length: 2', '{}', true],
   ['no body', 'Content-Length: 0', '', true],
-  ['no word of a body', 'Accept: */*', '', true],
+  ['no body header', 'Accept: */*', '', true],
   ['a body in chunks', 'Transfer-Encoding: chunked', '1\r\n{\r\n1\r\n}\r\n0\r\n\r\n', false],
 ];
 
-test.each(HONEST)('%s is taken by each route that takes one', async (_what, head, body, isKept) => {
-  for (const { method, path } of TAKERS) {
-    const first = `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`;
-    const before = ordersOfAda();
-    const client = new RawConnection(server.exchange.address);
-    await client.send(first);
-    const [answer] = await client.answers(1);
-    // What a route makes of an empty object differs; that it was read shows in what it does not
-    // say.
-    expect(answer!.status, path).not.toBe(415);
-    expect(answer!.text, path).not.toContain('invalid_json');
-    const { connection } = answer!.headers;
-    // An answer without a body is the last of its connection, too.
-    const goesOn = isKept && answer!.status !== 204;
-    expect(connection, path).toBe(goesOn ? undefined : 'close');
-    await client.send(goesOn ? requestText('GET', '/health') : hidden);
-    if (goesOn) expect((await client.answers(2))[1]!.status).toBe(200);
-    else await client.closed();
-    client.leave();
-    expect(ordersOfAda()).toBe(before);
-  }
-});
+test.each(HONEST)(
+  '%s is accepted by each route that takes a body',
+  async (_what, head, body, isKept) => {
+    for (const { method, path } of TAKERS) {
+      const first = `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`;
+      const before = ordersOfAda();
+      const client = new RawConnection(server.exchange.address);
+      await client.send(first);
+      const [answer] = await client.answers(1);
+      // Routes treat an empty object differently; that it was read shows in what they do not say.
+      expect(answer!.status, path).not.toBe(415);
+      expect(answer!.text, path).not.toContain('invalid_json');
+      const { connection } = answer!.headers;
+      // An answer without a body is also the last of its connection.
+      const goesOn = isKept && answer!.status !== 204;
+      expect(connection, path).toBe(goesOn ? undefined : 'close');
+      await client.send(goesOn ? requestText('GET', '/health') : hidden);
+      if (goesOn) expect((await client.answers(2))[1]!.status).toBe(200);
+      else await client.closed();
+      client.leave();
+      expect(ordersOfAda()).toBe(before);
+    }
+  },
+);
 
-test('a GET, a HEAD or an OPTIONS with a body of a known length is answered, and its body is not a request', async () => {
+test('a GET, HEAD or OPTIONS with a sized body is answered, and its body is not read as a request', async () => {
   for (const method of ['GET', 'HEAD', 'OPTIONS']) {
     const before = ordersOfAda();
     const bytes = `${method} /api/health HTTP/1.1\r\nHost: x\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`;
@@ -194,7 +195,7 @@ test('a GET, a HEAD or an OPTIONS with a body of a known length is answered, and
   }
 });
 
-test('nothing behind a HEAD, or behind a request whose answer has no body, is executed', async () => {
+test('nothing after a HEAD, or after a request whose answer has no body, is executed', async () => {
   for (const request of [
     requestText('HEAD', '/health'),
     requestText('HEAD', '/nowhere'),
@@ -208,7 +209,7 @@ test('nothing behind a HEAD, or behind a request whose answer has no body, is ex
   }
 });
 
-test('a WebSocket’s handshake has no body', async () => {
+test('a WebSocket handshake has no body', async () => {
   const upgrade =
     'GET /api/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
     'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';

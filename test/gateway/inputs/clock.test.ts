@@ -1,4 +1,4 @@
-/** The clocks: time never goes back, and a feed's clock never passes what it waits for. */
+/** The clocks: time never goes back, and a feed's clock never passes the time it waits for. */
 import { describe, expect, test, vi } from 'vitest';
 import { elapsedMs, FeedClock, SystemClock } from '../../../gateway/time/clock.js';
 
@@ -11,13 +11,13 @@ function feedClock(speed: number): { clock: FeedClock; pass: (ms: number) => voi
 }
 
 describe('the feed clock', () => {
-  test('stands at its start until it is let run', () => {
+  test('stays at its start until it is started', () => {
     const { clock, pass } = feedClock(1_440);
     pass(1_000);
     expect(clock.nowMs()).toBe(START_MS);
   });
 
-  test.each([1, 60, 1_440, 100_000, 0.5])('goes %d times as fast as real time', (speed) => {
+  test.each([1, 60, 1_440, 100_000, 0.5])('runs %d times as fast as real time', (speed) => {
     const { clock, pass } = feedClock(speed);
     clock.runTo(Number.POSITIVE_INFINITY);
     for (let i = 1; i <= 10; i++) {
@@ -35,7 +35,7 @@ describe('the feed clock', () => {
     expect(clock.nowMs()).toBe(START_MS + 60_000);
   });
 
-  test('makes up for a timer that fired late, not for a long stall', () => {
+  test('catches up after a late timer, but not after a long stall', () => {
     const late = feedClock(1_000);
     late.clock.runTo(START_MS + 10_000);
     late.pass(12);
@@ -51,7 +51,7 @@ describe('the feed clock', () => {
     expect(stalled.clock.nowMs()).toBe(START_MS + 111_000);
   });
 
-  test('says how long until a time in real milliseconds, and never that a time has come which has not', () => {
+  test('gives the delay to a time in real milliseconds, and never too short a one', () => {
     const { clock, pass } = feedClock(1_000);
     clock.runTo(START_MS + 20_000);
     expect(clock.delayUntilMs(START_MS)).toBe(0);
@@ -77,7 +77,8 @@ describe('the system clock', () => {
   const HOUR = 3_600_000;
 
   /**
-   * A machine whose clock can be set, and the exchange's; `pass` looks at it every quarter second.
+   * A machine whose clock can be set, and the exchange's clock; `pass` reads it every quarter
+   * second.
    */
   function machine(notBeforeMs = 0) {
     let wallMs = START_MS;
@@ -112,7 +113,7 @@ describe('the system clock', () => {
     };
   }
 
-  test('goes with real time', () => {
+  test('follows real time', () => {
     const { clock, pass, stall, words } = machine();
     expect(clock.nowMs()).toBe(START_MS);
     pass(90 * MINUTE);
@@ -124,26 +125,23 @@ describe('the system clock', () => {
     expect(words).toEqual([]);
   });
 
-  test.each([900, -900])(
-    'a difference of %d ms is made up for bit by bit, without a jump',
-    (byMs) => {
-      const { clock, pass, set, aheadMs, words } = machine();
+  test.each([900, -900])('corrects a difference of %d ms gradually, without a jump', (byMs) => {
+    const { clock, pass, set, aheadMs, words } = machine();
+    pass(SECOND);
+    set(byMs);
+    let before = clock.nowMs();
+    for (let i = 0; i < 30; i++) {
       pass(SECOND);
-      set(byMs);
-      let before = clock.nowMs();
-      for (let i = 0; i < 30; i++) {
-        pass(SECOND);
-        const speed = (clock.nowMs() - before) / SECOND;
-        expect(speed).toBeGreaterThan(0.94);
-        expect(speed).toBeLessThan(1.06);
-        before = clock.nowMs();
-      }
-      expect(Math.abs(aheadMs())).toBeLessThanOrEqual(1);
-      expect(words).toEqual([]);
-    },
-  );
+      const speed = (clock.nowMs() - before) / SECOND;
+      expect(speed).toBeGreaterThan(0.94);
+      expect(speed).toBeLessThan(1.06);
+      before = clock.nowMs();
+    }
+    expect(Math.abs(aheadMs())).toBeLessThanOrEqual(1);
+    expect(words).toEqual([]);
+  });
 
-  test('a stall while a difference is made up for does not overshoot', () => {
+  test('does not overshoot when it stalls during a correction', () => {
     const { pass, set, stall, aheadMs } = machine();
     set(500);
     pass(2 * SECOND);
@@ -152,7 +150,7 @@ describe('the system clock', () => {
   });
 
   test.each([30 * MINUTE, -30 * MINUTE, 100 * HOUR])(
-    'set by %d ms and put right within a minute, it is as if nothing was',
+    'ignores a change of %d ms that is undone within a minute',
     (byMs) => {
       const { clock, pass, set, words } = machine();
       pass(SECOND);
@@ -166,7 +164,7 @@ describe('the system clock', () => {
   );
 
   test.each([2 * SECOND, 20 * MINUTE, HOUR])(
-    'set forward by %d ms for good, it is followed after a minute',
+    'follows a permanent change of %d ms forward after a minute',
     (byMs) => {
       const { pass, set, aheadMs, words } = machine();
       set(byMs);
@@ -178,7 +176,7 @@ describe('the system clock', () => {
     },
   );
 
-  test('set forward by more than an hour, it is not followed, and that is told once', () => {
+  test('does not follow a change of more than an hour forward, and logs that once', () => {
     const { clock, pass, set, words } = machine();
     set(HOUR + SECOND);
     pass(30 * MINUTE);
@@ -187,14 +185,14 @@ describe('the system clock', () => {
       expect.stringContaining('was set'),
       expect.stringMatching(/^error: .*restart the exchange/),
     ]);
-    // Put right.
+    // The clock is corrected.
     set(-HOUR - SECOND);
     pass(10 * MINUTE);
     expect(clock.nowMs()).toBe(START_MS + 40 * MINUTE);
     expect(words).toHaveLength(2);
   });
 
-  test('set back, it goes at half speed until the machine has caught up, and never stands', () => {
+  test("runs at half speed after the machine's clock is set back, until that has caught up, and never stops", () => {
     const { clock, pass, set, aheadMs, words } = machine();
     set(-10 * MINUTE);
     pass(62 * SECOND);
@@ -212,7 +210,7 @@ describe('the system clock', () => {
     ]);
   });
 
-  test('begins after the last time of the journal, and goes at half speed until the machine has caught up', () => {
+  test("starts after the journal's last time, at half speed until the machine has caught up", () => {
     const { clock, pass, aheadMs, words } = machine(START_MS + MINUTE);
     expect(clock.nowMs()).toBe(START_MS + MINUTE);
     pass(MINUTE);
@@ -222,7 +220,7 @@ describe('the system clock', () => {
     expect(words).toEqual([expect.stringContaining('half speed')]);
   });
 
-  test('elapsed time goes on', async () => {
+  test('elapsed time increases', async () => {
     const before = elapsedMs();
     await vi.waitFor(() => expect(elapsedMs()).toBeGreaterThan(before));
   });

@@ -1,6 +1,5 @@
 /**
- * The live feed against a server on this machine that speaks Coinbase's messages, and misbehaves in
- * every way.
+ * The live feed against a local server that speaks Coinbase's protocol and misbehaves in every way.
  */
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
@@ -14,7 +13,7 @@ import { silentLog } from '../../support/house-support.js';
 
 const NOW_MS = Date.UTC(2025, 10, 21, 6, 30, 0);
 
-/** The path at which every connection is closed once it has subscribed. */
+/** On this path every connection is closed after subscribing. */
 const LATER = '/later';
 
 let server: WebSocketServer;
@@ -67,7 +66,7 @@ function connect(options: Partial<CoinbaseFeedOptions> = {}): CoinbaseFeed {
   return feed;
 }
 
-/** As the exchange sends it, all fields. */
+/** As Coinbase sends it, with all fields. */
 function ticker(fields: Record<string, unknown> = {}): string {
   return JSON.stringify({
     type: 'ticker',
@@ -91,15 +90,15 @@ function ticker(fields: Record<string, unknown> = {}): string {
   });
 }
 
-/** The n-th connection, once its subscription has come. */
+/** The n-th connection, once it has subscribed. */
 async function subscribed(count = 1): Promise<WebSocket> {
   await eventually(() => expect(received).toHaveLength(count));
   return sockets[count - 1]!;
 }
 
 /**
- * A feed that starts now has waited and reconnected twice: one that was stopped before would have,
- * too.
+ * Waits until a new feed has waited and reconnected twice. A feed that did not stop would have done
+ * so, too.
  */
 async function laterFeedReconnected(backoffMs: number): Promise<void> {
   const later = new CoinbaseFeed({
@@ -119,7 +118,7 @@ async function laterFeedReconnected(backoffMs: number): Promise<void> {
 const prices = () => delivered.map((tick) => tick.priceMicros / 1_000_000);
 
 describe('prices', () => {
-  test('it subscribes to the ticker of each asset and delivers what comes', async () => {
+  test('subscribes to the ticker of each asset and delivers prices', async () => {
     const live = connect();
     const socket = await subscribed();
     expect(JSON.parse(received[0]!)).toEqual({
@@ -149,7 +148,7 @@ describe('prices', () => {
     });
   });
 
-  test('a time later than the exchange’s clock becomes that clock’s', async () => {
+  test("a time later than the exchange's clock is replaced by the clock's", async () => {
     connect();
     const socket = await subscribed();
     socket.send(ticker({ time: '2025-11-21T06:30:05.000000Z' }));
@@ -157,7 +156,7 @@ describe('prices', () => {
     expect(delivered[0]?.observedAtMs).toBe(NOW_MS);
   });
 
-  test('duplicates, older sequence numbers and older times are left out', async () => {
+  test('drops duplicates, older sequence numbers and older times', async () => {
     connect();
     const socket = await subscribed();
     socket.send(ticker({ sequence: 10, price: '100' }));
@@ -171,7 +170,7 @@ describe('prices', () => {
     expect(prices()).toEqual([100, 104, 105]);
   });
 
-  test('at most ten a second for each asset, always the newest', async () => {
+  test('delivers at most ten prices a second per asset, always the newest', async () => {
     connect();
     const socket = await subscribed();
     for (let i = 1; i <= 500; i++) {
@@ -181,8 +180,7 @@ describe('prices', () => {
     await eventually(() => expect(prices().at(-1)).toBe(500));
     expect(delivered.length).toBeGreaterThan(2);
     for (let i = 1; i < delivered.length; i++) {
-      // A tenth of a second, measured a moment later by the test, which may have to wait for the
-      // processor.
+      // A tenth of a second, measured by the test, which may have to wait for the processor.
       expect(delivered[i]!.elapsedMs - delivered[i - 1]!.elapsedMs).toBeGreaterThan(70);
       expect(delivered[i]!.priceMicros).toBeGreaterThan(delivered[i - 1]!.priceMicros);
     }
@@ -190,7 +188,7 @@ describe('prices', () => {
 });
 
 describe('a connection that fails', () => {
-  test('closed by the server: another is made, and its sequence numbers start afresh', async () => {
+  test('is replaced when the server closes it, with new sequence numbers', async () => {
     const live = connect();
     const first = await subscribed();
     first.send(ticker({ sequence: 500, price: '100' }));
@@ -203,14 +201,14 @@ describe('a connection that fails', () => {
     expect(live.status()).toMatchObject({ live: true, connections: 2 });
   });
 
-  test('silent: another is made', async () => {
+  test('is replaced when it is silent', async () => {
     connect({ idleTimeoutMs: 50 });
     await subscribed();
     await subscribed(2);
     expect(logged.some((entry) => entry.msg.includes('silent'))).toBe(true);
   });
 
-  test('only garbage: counts as silent, is logged and counted, delivers nothing', async () => {
+  test('counts as silent when it sends only garbage, which is logged and counted', async () => {
     const live = connect({ idleTimeoutMs: 1_000 });
     const socket = await subscribed();
     const garbage = [
@@ -244,7 +242,7 @@ describe('a connection that fails', () => {
     expect(warnings.length).toBe(live.status().malformed);
   });
 
-  test('garbage between good messages costs nothing', async () => {
+  test('survives garbage between valid messages', async () => {
     const live = connect();
     const socket = await subscribed();
     for (let i = 1; i <= 60; i++)
@@ -253,7 +251,7 @@ describe('a connection that fails', () => {
     await eventually(() => expect(live.status()).toMatchObject({ connections: 1, malformed: 30 }));
   });
 
-  test('refused with an error message: it is logged, counted, and tried again', async () => {
+  test('is logged, counted and retried when refused with an error message', async () => {
     const live = connect();
     const socket = await subscribed();
     const reason = 'SOL-USD is delisted';
@@ -264,14 +262,14 @@ describe('a connection that fails', () => {
     expect(entry).toMatchObject({ reason: 'Failed to subscribe: SOL-USD is delisted' });
   });
 
-  test('a message that is too large ends it', async () => {
+  test('is closed by a message that is too large', async () => {
     connect();
     (await subscribed()).send('x'.repeat(100_000));
     await subscribed(2);
     expect(delivered).toEqual([]);
   });
 
-  test('the waits double up to a maximum, with the given randomness, until a price comes', async () => {
+  test('is retried with doubling delays up to a maximum, with jitter, until a price comes', async () => {
     connect({ random: () => 0.999_999, backoffFirstMs: 4, backoffMaxMs: 16 });
     const waits = () => logged.filter((entry) => 'delayMs' in entry).map((entry) => entry.delayMs);
     for (let i = 1; i <= 5; i++) (await subscribed(i)).terminate();
@@ -284,7 +282,7 @@ describe('a connection that fails', () => {
     expect(waits().at(-1)).toBe(4);
   });
 
-  test('a server that is not there is tried again until it is', async () => {
+  test('is retried until the server is up', async () => {
     await new Promise((resolve) => server.close(resolve));
     const live = connect();
     await eventually(() => expect(live.status().connections).toBeGreaterThan(2));
@@ -295,7 +293,7 @@ describe('a connection that fails', () => {
 });
 
 describe('stop', () => {
-  test('closes the connection and makes no other', async () => {
+  test('closes the connection and opens no other', async () => {
     const live = connect();
     const socket = await subscribed();
     const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -305,7 +303,7 @@ describe('stop', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  test('while it waits to reconnect', async () => {
+  test('works while it waits to reconnect', async () => {
     const live = connect({ backoffFirstMs: 50, backoffMaxMs: 50 });
     (await subscribed()).terminate();
     await eventually(() =>
@@ -316,13 +314,13 @@ describe('stop', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  test('while it connects', async () => {
+  test('works while it connects', async () => {
     await connect().stop();
     await laterFeedReconnected(10);
     expect(received).toEqual([]);
   });
 
-  test('a price that waits for its turn is not delivered', async () => {
+  test('drops a price that waits for its turn', async () => {
     const live = connect();
     const socket = await subscribed();
     socket.send(ticker({ sequence: 1, price: '1' }));
@@ -330,10 +328,10 @@ describe('stop', () => {
     socket.send(ticker({ sequence: 2, price: '2' }));
     socket.send('nonsense');
     await eventually(() => expect(live.status().malformed).toBe(1));
-    // 1, unless the machine was so slow that its turn has come already.
+    // 1, or more if the machine was so slow that the waiting price was due already.
     const count = delivered.length;
     await live.stop();
-    // A feed that starts now delivers two prices, the second of which waited for its turn.
+    // A new feed delivers two prices, the second of which waited for its turn.
     connect({ symbols: ['ETH'] });
     const next = await subscribed(2);
     next.send(ticker({ sequence: 1, price: '3', product_id: 'ETH-USD' }));
@@ -343,7 +341,7 @@ describe('stop', () => {
   });
 });
 
-test('kinds of messages that were not asked for are ignored', () => {
+test('ignores other kinds of messages', () => {
   expect(readFeedMessage('{"type":"heartbeat","sequence":1}')).toEqual({ type: 'other' });
   expect(readFeedMessage(ticker({ time: '2025-11-21T06:29:59.999999Z' }))).toMatchObject({
     tradedAtMs: NOW_MS - 1,

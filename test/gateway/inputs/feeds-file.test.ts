@@ -1,4 +1,4 @@
-/** The file feed on real prices: all of them, exactly, in order, each at its very time. */
+/** The file feed on real prices: all of them, exactly, in order, each at its own time. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ interface Delivered {
   clockMs: number;
 }
 
-/** Opens a feed that notes what it delivers; `each` runs in the sink. */
+/** Opens a feed and records what it delivers; `each` runs in the sink. */
 async function play(options: Partial<FileFeedOptions> & { path: string }, each = () => {}) {
   const delivered: Delivered[] = [];
   const failures: Error[] = [];
@@ -55,7 +55,7 @@ async function play(options: Partial<FileFeedOptions> & { path: string }, each =
   return { clock, feed, delivered, failures, start };
 }
 
-/** The file read by other means than the feed's: text and integers. */
+/** The file, parsed independently of the feed with strings and integers. */
 function realTicks(): Omit<Delivered, 'clockMs'>[] {
   const lines = readFileSync(DAY_FILE, 'utf8').trim().split('\n').slice(1);
   return lines.map((line) => {
@@ -67,7 +67,7 @@ function realTicks(): Omit<Delivered, 'clockMs'>[] {
 }
 
 describe('a day of real prices', () => {
-  test('is delivered whole, in order, exactly, each price when the clock shows its time', async () => {
+  test('is delivered completely, in order and exactly, each price at its time', async () => {
     const expected = realTicks();
     expect(expected).toHaveLength(2_880);
     const { clock, feed, delivered, failures, start } = await play({ path: DAY_FILE });
@@ -76,7 +76,7 @@ describe('a day of real prices', () => {
     await eventually(() => expect(delivered).toHaveLength(expected.length));
     expect(delivered.map(({ clockMs, ...tick }) => tick)).toEqual(expected);
     for (const tick of delivered) expect(tick.clockMs).toBe(tick.observedAtMs);
-    // After the end, time goes on.
+    // After the end, time continues.
     await eventually(() =>
       expect(clock.nowMs()).toBeGreaterThan(expected.at(-1)!.observedAtMs + 60_000),
     );
@@ -84,7 +84,7 @@ describe('a day of real prices', () => {
     expect(failures).toEqual([]);
   });
 
-  test('a busy machine makes no price late', async () => {
+  test('a busy machine delays no price', async () => {
     const busy = (): void => {
       const until = performance.now() + 3;
       while (performance.now() < until);
@@ -96,7 +96,7 @@ describe('a day of real prices', () => {
     for (const tick of delivered) expect(tick.clockMs).toBe(tick.observedAtMs);
   });
 
-  test('after a restart it goes on from the journal, and gives the last millisecond again', async () => {
+  test('continues from the journal after a restart, and repeats the last millisecond', async () => {
     const expected = realTicks();
     const resumeAtMs = expected[1_000]!.observedAtMs;
     const { clock, feed, delivered, start } = await play({ path: DAY_FILE, resumeAtMs });
@@ -114,7 +114,7 @@ describe('a day of real prices', () => {
     await between.feed.stop();
   });
 
-  test('stop ends it between two prices', async () => {
+  test('stops between two prices', async () => {
     const { feed, delivered, failures, start } = await play({ path: DAY_FILE, speed: 10_000 });
     start();
     await eventually(() => expect(delivered.length).toBeGreaterThan(3));
@@ -129,8 +129,8 @@ describe('a day of real prices', () => {
   });
 });
 
-describe('what else a file may hold', () => {
-  test('several assets and several prices at one time', async () => {
+describe('other files', () => {
+  test('may have several assets, and several prices at one time', async () => {
     const lines = ['5000,BTC,1', '5000,ETH,0.000001', '5000,BTC,2.5', '6000,ETH,9999999.999999'];
     const { feed, delivered, start } = await play({ path: fileOf(HEADER, ...lines) });
     start();
@@ -144,7 +144,7 @@ describe('what else a file may hold', () => {
     ]);
   });
 
-  test('a journal that is later than the whole file: no price, and time goes on', async () => {
+  test('that end before the journal deliver no price, and time continues', async () => {
     const { clock, feed, delivered, start } = await play({
       path: fileOf(HEADER, '5000,BTC,1'),
       resumeAtMs: 90_000,
@@ -156,21 +156,21 @@ describe('what else a file may hold', () => {
     await feed.stop();
   });
 
-  test('a file that is later than the journal: time starts with the file', async () => {
+  test('that start after the journal set the start of time', async () => {
     const { clock } = await play({ path: fileOf(HEADER, '5000,BTC,1'), resumeAtMs: 4_000 });
     expect(clock.nowMs()).toBe(5_000);
   });
 });
 
-describe('faults stop the start and name the line', () => {
+describe('an invalid file stops the start, and the error names the line', () => {
   const good = '5000,BTC,1';
   test.each<[string, RegExp, ...string[]]>([
     ['no header', /line 1: the header must be observedAtMs,asset,price/, good],
     ['another header', /line 1: the header/, 'time,asset,price', good],
-    ['a column too few', /line 3: 2 columns, must be 3/, HEADER, good, '6000,BTC'],
-    ['a column too many', /line 3: 4 columns/, HEADER, good, '6000,BTC,1,2'],
+    ['a missing column', /line 3: 2 columns, must be 3/, HEADER, good, '6000,BTC'],
+    ['an extra column', /line 3: 4 columns/, HEADER, good, '6000,BTC,1,2'],
     ['an empty line', /line 3: 1 columns/, HEADER, good, '', '6000,BTC,1'],
-    ['no time', /line 3: observedAtMs must be .* not "soon"/, HEADER, good, 'soon,BTC,1'],
+    ['not a time', /line 3: observedAtMs must be .* not "soon"/, HEADER, good, 'soon,BTC,1'],
     ['a fraction of a millisecond', /line 2: observedAtMs/, HEADER, '5000.5,BTC,1'],
     [
       'a time that goes back',
@@ -188,23 +188,23 @@ describe('faults stop the start and name the line', () => {
     ['a price beyond the maximum', /line 2: price/, HEADER, '5000,BTC,10000000.000001'],
     ['an exponent', /line 2: price/, HEADER, '5000,BTC,1e5'],
     ['an open quote', /line 3|Quote/, HEADER, good, '6000,"BTC,1'],
-    ['no price at all', /there is no price/, HEADER],
-    ['nothing at all', /line 1|there is no price/, ''],
+    ['no prices', /there is no price/, HEADER],
+    ['an empty file', /line 1|there is no price/, ''],
   ])('%s', async (_what, message, ...lines) => {
     await expect(checkTickFile(fileOf(...lines), BTC)).rejects.toThrow(message);
   });
 
-  test('the last line of many', async () => {
+  test('in the last of many lines', async () => {
     const lines = Array.from({ length: 20_000 }, (_, i) => `${5_000 + i},BTC,${i + 1}`);
     const path = fileOf(HEADER, ...lines, '99999,BTC,x');
     await expect(play({ path })).rejects.toThrow(/line 20002: price/);
   });
 
-  test('a file that is not there', async () => {
+  test('a missing file', async () => {
     await expect(checkTickFile(join(folder, 'none.csv'), BTC)).rejects.toThrow(/ENOENT/);
   });
 
-  test('a file that is spoilt after the start stops the exchange', async () => {
+  test('a file that becomes invalid after the start stops the exchange', async () => {
     const path = fileOf(HEADER, '5000,BTC,1', '6000,BTC,2');
     const { feed, delivered, failures, start } = await play({ path });
     writeFileSync(path, `${HEADER}\n5000,BTC,1\n6000,BTC,two\n`);

@@ -1,6 +1,6 @@
 /**
- * The simulated feed and its random numbers: repeatable, of the stated volatility, going on from
- * the last price.
+ * The simulated feed and its random numbers: repeatable, with the stated volatility, continuing
+ * from the last price.
  */
 import { expect, test } from 'vitest';
 import { normalRandom, uniformRandom } from '../../../gateway/inputs/feeds/random.js';
@@ -17,7 +17,7 @@ const YEAR_MS = 365.25 * 86_400_000;
 
 type Ticks = Map<string, { priceMicros: number; observedAtMs: number }[]>;
 
-/** Runs a feed until each asset has `count` prices; the clock makes one interval per price. */
+/** Runs a feed until each asset has `count` prices; the clock advances one interval per price. */
 async function ticksOf(options: {
   seed: string;
   count: number;
@@ -39,7 +39,7 @@ async function ticksOf(options: {
   return ticks;
 }
 
-test('starts where it is told, gives every asset a price per interval, in whole cents', async () => {
+test('starts at the given prices and gives every asset one price per interval, in whole cents', async () => {
   const ticks = await ticksOf({ seed: 'a', count: 40 });
   for (const { symbol, startPriceMicros } of SIMULATED_ASSETS) {
     const list = ticks.get(symbol)!;
@@ -50,7 +50,7 @@ test('starts where it is told, gives every asset a price per interval, in whole 
   }
 });
 
-test('the same seed gives the same prices, another seed others, and assets move apart', async () => {
+test('the same seed gives the same prices, another seed others, and assets move independently', async () => {
   const [a, again, b] = await Promise.all(
     ['a', 'a', 'b'].map((seed) => ticksOf({ seed, count: 40 })),
   );
@@ -61,7 +61,7 @@ test('the same seed gives the same prices, another seed others, and assets move 
   expect(moves('BTC')).not.toEqual(moves('ETH'));
 });
 
-test('moves as much as its volatility says', async () => {
+test('has the configured volatility', async () => {
   const asset = { symbol: 'BTC', startPriceMicros: 95_000_000_000, annualVolatility: 0.5 };
   const assets = [asset, ...[1, 2, 3].map((i) => ({ ...asset, symbol: `B${i}` }))];
   const ticks = await ticksOf({ seed: 'v', count: 300, intervalMs: 10_000, assets });
@@ -104,7 +104,7 @@ test('delivers nothing after stop', async () => {
   expect(delivered[0]).toBe(count);
 });
 
-test('the random numbers are even, and the normal ones have mean 0, variance 1 and normal tails', () => {
+test('uniform numbers are uniform, and normal ones have mean 0, variance 1 and normal tails', () => {
   const uniform = uniformRandom('seed');
   const buckets = new Array<number>(16).fill(0);
   for (let i = 0; i < 160_000; i++) {
@@ -112,7 +112,7 @@ test('the random numbers are even, and the normal ones have mean 0, variance 1 a
     if (value < 0 || value >= 1) expect.fail(`${value} is not within [0, 1)`);
     buckets[Math.floor(value * 16)]!++;
   }
-  // 10,000 each, standard deviation 97.
+  // 10,000 in each bucket, with a standard deviation of 97.
   for (const count of buckets) expect(Math.abs(count - 10_000)).toBeLessThan(500);
 
   const normal = normalRandom(uniform);

@@ -16,7 +16,9 @@ import { normalRandom, uniformRandom } from '../../../gateway/inputs/feeds/rando
 const YEAR_MS = 365.25 * 86_400_000;
 const perMs = (annual: number) => annual / Math.sqrt(YEAR_MS);
 
-/** Phi(x) = 1/2 + phi(x) × (x + x^3/3 + x^5/(3×5) + …), in 50 decimals, phi by its own series. */
+/**
+ * Phi(x) = 1/2 + phi(x) × (x + x^3/3 + x^5/(3×5) + …) in 50 decimals, with phi by its own series.
+ */
 function exactCdf(x: number): Big {
   Big.DP = 50;
   const square = new Big(x).times(x);
@@ -40,18 +42,18 @@ describe('the normal distribution', () => {
   test.each(Array.from({ length: 49 }, (_, i) => (i - 24) / 4))('at %d', (x) => {
     const exact = exactCdf(x).toNumber();
     expect(Math.abs(normalCdf(x) - exact)).toBeLessThan(2e-15);
-    // In the lower tail the digits that count are few, and they count too.
+    // The lower tail has few significant digits, and they matter, too.
     if (x < 0) expect(Math.abs(normalCdf(x) / exact - 1)).toBeLessThan(1e-9);
   });
 
-  test('known values, symmetry and limits', () => {
+  test('has its known values, symmetry and limits', () => {
     expect(normalCdf(0)).toBe(0.5);
     expect(normalCdf(1.959963984540054)).toBeCloseTo(0.975, 14);
     for (const x of [0.1, 1, 3, 7, 7.2, 20, 40]) {
       expect(normalCdf(x) + normalCdf(-x)).toBeCloseTo(1, 15);
       expect(normalCdf(x)).toBeGreaterThanOrEqual(normalCdf(x - 0.05));
     }
-    // Both formulas meet where they change over.
+    // Both formulas agree where they change over.
     expect(normalCdf(-7.0710678) / normalCdf(-7.0710679)).toBeCloseTo(1, 5);
     expect([normalCdf(-100), normalCdf(100)]).toEqual([0, 1]);
     expect(normalDensity(0)).toBeCloseTo(0.3989422804014327, 15);
@@ -67,8 +69,8 @@ const at100k: FairValueInput = {
 };
 
 /**
- * The share of simulated paths, in steps of a second, whose last minute's average is at least the
- * start price.
+ * The share of simulated paths, in steps of a second, whose average over the last minute is at
+ * least the start price.
  */
 function simulated(input: FairValueInput, seed: string): number {
   const normal = normalRandom(uniformRandom(seed));
@@ -91,7 +93,7 @@ function simulated(input: FairValueInput, seed: string): number {
 }
 
 describe('the fair value', () => {
-  test('is a half at the start price', () => {
+  test('is one half at the start price', () => {
     for (const remainingMs of [1_000, 30_000, 60_000, 60_001, 900_000])
       expect(fairValue({ ...at100k, remainingMs }).probability).toBe(0.5);
   });
@@ -108,7 +110,7 @@ describe('the fair value', () => {
     const { probability } = fairValue(input);
     expect(probability).toBeGreaterThan(0.02);
     expect(probability).toBeLessThan(0.98);
-    // 20,000 paths: standard deviation at most 0.0035.
+    // 20,000 paths: the standard deviation is at most 0.0035.
     expect(Math.abs(probability - simulated(input, 'paths'))).toBeLessThan(0.014);
   });
 
@@ -120,7 +122,7 @@ describe('the fair value', () => {
         const { probability } = fairValue({ ...at100k, remainingMs, priceMicros });
         expect(probability).toBeGreaterThanOrEqual(before);
         before = probability;
-        // Volatilities that make both move by the same number of dollars.
+        // Volatilities that move both by the same number of dollars.
         const straight = {
           ...at100k,
           remainingMs,
@@ -146,7 +148,7 @@ describe('the fair value', () => {
     expect(fairValue({ ...at100k, remainingMs: 0 })).toEqual({ probability: 1, perSecond: 0 });
   });
 
-  test('has no jump where the last minute begins', () => {
+  test('is continuous where the last minute begins', () => {
     const priceMicros = 100_020_000_000;
     const before = fairValue({ ...at100k, priceMicros, remainingMs: 60_001, averageMicros: 0 });
     const after = fairValue({
@@ -159,7 +161,7 @@ describe('the fair value', () => {
     expect(before.perSecond).toBeCloseTo(after.perSecond, 4);
   });
 
-  test('moves in a second as much as it says', () => {
+  test('moves per second as much as predicted', () => {
     const input = { ...at100k, priceMicros: 100_040_000_000, remainingMs: 200_000 };
     const move = input.priceMicros * input.volatility * Math.sqrt(1_000);
     const moved = fairValue({ ...input, priceMicros: input.priceMicros + move / 100 }).probability;
@@ -171,7 +173,7 @@ describe('the fair value', () => {
 describe('recent prices', () => {
   const START_MS = 1_763_700_300_000;
 
-  test('the average weighs each price by the time it was the last one', () => {
+  test('the average weighs each price by the time it was the latest', () => {
     const prices = new RecentPrices();
     expect(prices.last).toBeNull();
     expect(prices.averageMicros(START_MS, START_MS + 1)).toBeNull();
@@ -188,7 +190,7 @@ describe('recent prices', () => {
     expect(prices.averageMicros(START_MS - 60_000, START_MS - 5_000)).toBeNull();
   });
 
-  test('the price in force when the kept time began stays, older ones go', () => {
+  test('keeps the price in force at the start of the kept time, and drops older ones', () => {
     const prices = new RecentPrices();
     for (let i = 0; i <= 4_000; i++) prices.add(1_000 + i, START_MS + i * 100);
     expect(prices.averageMicros(START_MS, START_MS + 100_000)).toBeNull();
@@ -200,7 +202,7 @@ describe('recent prices', () => {
     [0.6, 1_000],
     [1.5, 250],
     [0.8, 30_000],
-  ])('the volatility %d of prices every %d ms is found', (annual, everyMs) => {
+  ])('measures the volatility %d of prices every %d ms', (annual, everyMs) => {
     const normal = normalRandom(uniformRandom('volatility'));
     const prices = new RecentPrices();
     let price = 95_000_000_000;
@@ -215,7 +217,7 @@ describe('recent prices', () => {
     expect(found / annual).toBeLessThan(1.12);
   });
 
-  test('it starts with an assumption and stays within bounds', () => {
+  test('the volatility starts with an assumption and stays within bounds', () => {
     const prices = new RecentPrices();
     expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(0.6, 10);
     for (let i = 0; i < 10_000; i++) prices.add(95_000_000_000, START_MS + i * 1_000);

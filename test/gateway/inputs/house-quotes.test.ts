@@ -1,6 +1,6 @@
 /**
- * The house's quotes: the promises of a plan on random inputs, and the way from resting orders to a
- * plan.
+ * The house's quotes: the promises of a plan on random inputs, and the changes from resting orders
+ * to a plan.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ const plain: QuoteInput = {
 };
 const plan = (change: Partial<QuoteInput> = {}) => planQuotes({ ...plain, ...change });
 
-/** Evenly spread, in hundredths of a tick; fast-check's own doubles are mostly next to 0. */
+/** Uniform, in hundredths of a tick; fast-check's own doubles are mostly close to 0. */
 const ticksBetween = (min: number, max: number) =>
   fc.integer({ min: min * 100, max: max * 100 }).map((hundredths) => hundredths / 100);
 
@@ -45,7 +45,7 @@ const cost = (quotes: readonly Quote[]) =>
     0,
   );
 
-/** What a taker gets to spend who buys an outcome until the house has no more. */
+/** The amount that a taker can spend on an outcome until the house has no more. */
 function depthMicros(quotes: readonly Quote[], outcome: Outcome): number {
   const makers = outcome === Outcome.UP ? asks(quotes) : bids(quotes);
   return makers.reduce((sum, quote) => {
@@ -66,7 +66,7 @@ describe('a plan', () => {
     othersAskTicks: fc.option(fc.integer({ min: 2, max: 999 })),
   });
 
-  test('keeps its promises whatever the input', () => {
+  test('keeps its promises for any input', () => {
     let withBothSides = 0;
     fc.assert(
       fc.property(anyInput, (input) => {
@@ -102,7 +102,7 @@ describe('a plan', () => {
     expect(withBothSides).toBeGreaterThan(500);
   });
 
-  test('has hundreds of dollars a side for a buyer of either outcome from 0.05 to 0.95', () => {
+  test('offers hundreds of dollars of either outcome from 0.05 to 0.95', () => {
     for (let fairTicks = 50; fairTicks <= 950; fairTicks += 10) {
       for (const outcome of [Outcome.UP, Outcome.DOWN]) {
         const { quotes, short } = plan({ fairTicks });
@@ -114,7 +114,7 @@ describe('a plan', () => {
     }
   });
 
-  test('with nothing in hand it has five levels of buys a side, around the fair value', () => {
+  test('without inventory has five levels of buys on each side of the fair value', () => {
     const { quotes } = plan();
     expect(quotes.every((quote) => quote.side === Side.BUY)).toBe(true);
     expect(bids(quotes).map(upTicks)).toEqual([490, 484, 475, 460, 440]);
@@ -123,7 +123,7 @@ describe('a plan', () => {
     expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
   });
 
-  test('what it has, it offers before it buys the other outcome', () => {
+  test('offers inventory before buying the other outcome', () => {
     const { quotes } = plan({ downLots: 300_000 });
     const best = bids(quotes).filter((quote) => upTicks(quote) === bestBid(quotes));
     expect(best.some((quote) => quote.side === Side.SELL && quote.outcome === Outcome.DOWN)).toBe(
@@ -132,7 +132,7 @@ describe('a plan', () => {
     expect(cost(quotes)).toBeLessThan(cost(plan().quotes));
   });
 
-  test('long of UP it offers UP cheaper, and at its cap it buys no more', () => {
+  test('offers UP cheaper when long UP, and buys no more at its cap', () => {
     const long = plan({ upLots: 12_500_000 }).quotes;
     expect(bestAsk(long)).toBeLessThan(bestAsk(plan().quotes));
     expect(bestBid(long)).toBeLessThan(bestBid(plan().quotes));
@@ -142,7 +142,7 @@ describe('a plan', () => {
     expect(bestAsk(full)).toBe(501);
   });
 
-  test('mirrors itself when the outcomes change places', () => {
+  test('is mirrored when the outcomes are swapped', () => {
     const straight = plan({ fairTicks: 320.5, upLots: 1_000_000 }).quotes;
     const mirror = plan({ fairTicks: 679.5, downLots: 1_000_000 }).quotes;
     const swapped = mirror.map((quote) => ({ ...quote, outcome: 1 - quote.outcome }));
@@ -152,7 +152,7 @@ describe('a plan', () => {
     );
   });
 
-  test('is smaller when money is short, and says so', () => {
+  test('is smaller when money is short, and reports that', () => {
     const poor = plan({ spendableMicros: 50 * DOLLAR });
     expect(poor.short).toBe(true);
     expect(poor.quotes.length).toBeGreaterThan(0);
@@ -160,7 +160,7 @@ describe('a plan', () => {
     expect(plan({ spendableMicros: 0 })).toEqual({ quotes: [], short: true });
   });
 
-  test('is wider the faster the fair value moves, up to a bound', () => {
+  test('is wider the faster the fair value moves, up to a limit', () => {
     expect(halfSpreadTicks(0)).toBe(5);
     expect(halfSpreadTicks(0.014)).toBeCloseTo(12);
     expect(halfSpreadTicks(0.05)).toBeCloseTo(30);
@@ -168,15 +168,15 @@ describe('a plan', () => {
   });
 });
 
-describe('from what rests to a plan', () => {
+describe('the changes from resting orders to a plan', () => {
   const { quotes } = plan();
 
-  test('what is planned and rests needs no change', () => {
+  test('are none when the planned orders already rest', () => {
     expect(needsRequote(quotes, quotes, 10)).toBe(false);
     expect(changesTo(quotes, quotes)).toEqual({ cancel: [], place: [] });
   });
 
-  test('an empty book needs all of it, no plan needs the book empty', () => {
+  test('are all orders for an empty book, and all cancels without a plan', () => {
     expect(needsRequote(quotes, [], 10)).toBe(true);
     expect(changesTo(quotes, [])).toEqual({ cancel: [], place: quotes });
     expect(needsRequote([], quotes, 10)).toBe(true);
@@ -184,7 +184,7 @@ describe('from what rests to a plan', () => {
     expect(needsRequote([], [], 10)).toBe(false);
   });
 
-  test('a move of some ticks is needed, and moves the best levels first', () => {
+  test('move the best levels first when the price moves', () => {
     const moved = (ticks: number) => plan({ fairTicks: 500 + ticks }).quotes;
     expect(needsRequote(moved(1), quotes, 10)).toBe(false);
     expect(needsRequote(moved(2), quotes, 10)).toBe(false);
@@ -197,7 +197,7 @@ describe('from what rests to a plan', () => {
     expect(cancel.some((quote) => upTicks(quote) === 490)).toBe(true);
   });
 
-  test('a side that is mostly used up is filled up', () => {
+  test('refill a side that is mostly used up', () => {
     const used = quotes.filter((quote) => !isBid(quote) || upTicks(quote) < 470);
     expect(needsRequote(quotes, used, 10)).toBe(true);
     const { cancel, place } = changesTo(quotes, used);
@@ -205,12 +205,12 @@ describe('from what rests to a plan', () => {
     expect(place.map(upTicks)).toEqual([490, 484, 475]);
   });
 
-  test('nothing larger than planned stays', () => {
+  test('remove orders larger than planned', () => {
     const larger = quotes.map((quote) => ({ ...quote, sizeLots: quote.sizeLots + 1 }));
     expect(changesTo(quotes, larger).cancel).toHaveLength(quotes.length);
   });
 
-  test('after the changes the book is never larger than the plan, side by side', () => {
+  test('never leave more on a side than planned', () => {
     const fair = ticksBetween(20, 980);
     const stock = fc.integer({ min: 0, max: 5_000_000 });
     fc.assert(

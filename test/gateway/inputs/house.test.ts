@@ -23,7 +23,7 @@ const WINDOW_MS = 900_000;
 let clock: ManualClock;
 let exchange: Exchange;
 let house: House;
-/** Of BTC. */
+/** The price of BTC. */
 let seenPrices: RecentPrices;
 let logged: { level: number; msg: string }[];
 
@@ -50,7 +50,7 @@ function newHouse(fundsMicros = FUNDS_MICROS, sequencer: Submitter = exchange): 
   return new House({ sequencer, clock, log, fundsMicros });
 }
 
-/** A price as the gateway passes it on: to the engine, then to the house. */
+/** A price, passed to the engine and then to the house, as in the gateway. */
 function price(dollars: number, asset = 0): void {
   const { priceMicros, observedAtMs } = exchange.price(asset, dollars);
   house.observe(asset, priceMicros, observedAtMs);
@@ -62,7 +62,7 @@ const marketId = (asset = 0) => exchange.engine.activeMarket(asset);
 const houseOrders = () => exchange.engine.orders(houseId());
 const market = () => exchange.engine.market(marketId())!;
 
-/** What a plain buy of an amount would do. */
+/** The quote for a plain buy of an amount. */
 function quoteOf(outcome: Outcome, dollars: number, asset = 0) {
   return exchange.engine.quote({
     marketId: marketId(asset),
@@ -75,7 +75,7 @@ function quoteOf(outcome: Outcome, dollars: number, asset = 0) {
   })!;
 }
 
-/** Spent as far as whole lots go. */
+/** Spent except for what does not buy a whole lot. */
 const fillsInFull = (outcome: Outcome, dollars: number, asset = 0) =>
   quoteOf(outcome, dollars, asset).unspentMicros < 1_000;
 
@@ -84,7 +84,7 @@ async function quoted(asset = 0): Promise<void> {
   await eventually(isQuoted);
 }
 
-/** Time passes in steps of a second with a price in each, and the house has its turn after each. */
+/** Moves time in steps of a second, with a price in each, and lets the house act after each. */
 async function pass(ms: number, dollars: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 1_000) {
     clock.set(clock.nowMs() + 1_000);
@@ -94,7 +94,7 @@ async function pass(ms: number, dollars: number): Promise<void> {
   }
 }
 
-describe('a fresh start', () => {
+describe('a first start', () => {
   test('registers the account once, without a credential', () => {
     house.start();
     const account = exchange.engine.account(houseId())!;
@@ -107,7 +107,7 @@ describe('a fresh start', () => {
     expect(exchange.engine.userCount).toBe(1);
   });
 
-  test('the first price brings a book on which a plain buy of either outcome fills in full', async () => {
+  test('the first price leads to a book on which a plain buy of either outcome fills completely', async () => {
     house.start();
     price(95_000);
     await quoted();
@@ -123,7 +123,7 @@ describe('a fresh start', () => {
     await eventually(() => expect(fillsInFull(Outcome.UP, 10, 1)).toBe(true));
   });
 
-  test('everything it places is post-only, and nothing is sent from within observe', async () => {
+  test('places only post-only orders, and sends nothing from within observe', async () => {
     house.start();
     const sentBefore = exchange.sent.length;
     price(95_000);
@@ -133,12 +133,12 @@ describe('a fresh start', () => {
     expect(exchange.events().filter((event) => event.type === 'trade')).toEqual([]);
   });
 
-  test('at whatever the outcome costs, from 0.05 to 0.95, ten dollars fill and hundreds are there', async () => {
+  test('fills ten dollars, and has hundreds, at every price from 0.05 to 0.95', async () => {
     house.start();
     price(95_000);
     await quoted();
     const seen: number[] = [];
-    // Up, then down, in steps small enough that the house does not take it for a wilder price.
+    // Up, then down, in steps small enough not to raise the measured volatility.
     for (let step = 1; step <= 270; step++) {
       await pass(1_000, 95_000 + 7 * (step < 90 ? step : 180 - step));
       if (step % 6 !== 0) continue;
@@ -149,7 +149,7 @@ describe('a fresh start', () => {
         expect(fillsInFull(outcome, 10), `${outcome} of ten dollars at ${value}`).toBe(true);
         expect(fillsInFull(outcome, 300), `${outcome} of 300 dollars at ${value}`).toBe(true);
       }
-      // They are renewed when they are off by a quarter of the half spread.
+      // Quotes are renewed when they are off by a quarter of the half spread.
       expect(market().bestBidTicks!).toBeLessThan(value);
       expect(market().bestAskTicks!).toBeGreaterThan(value);
     }
@@ -157,7 +157,7 @@ describe('a fresh start', () => {
     expect(Math.max(...seen)).toBeGreaterThan(800);
   });
 
-  test('a user who has taken the name and can sign in keeps it', () => {
+  test('refuses to start when a user with a password has its name', () => {
     exchange.do({ ...registration('House', 100), kind: 'register', credential: 'hash' } as never);
     const sentBefore = exchange.sent.length;
     expect(() => house.start()).toThrow(/"house" belongs to a user who can sign in/);
@@ -166,7 +166,7 @@ describe('a fresh start', () => {
   });
 });
 
-/** The fair value of UP from the same prices that the house has seen. */
+/** The fair value of UP from the prices that the house has seen. */
 function fairTicks(): number {
   const remainingMs = market().endsAtMs - clock.nowMs();
   expect(remainingMs).toBeGreaterThan(AVERAGED_MS);
@@ -181,7 +181,7 @@ function fairTicks(): number {
 }
 
 describe('a market’s life', () => {
-  test('quotes follow the price, at most once a second', async () => {
+  test('moves its quotes with the price, at most once a second', async () => {
     house.start();
     price(95_000);
     await quoted();
@@ -196,7 +196,7 @@ describe('a market’s life', () => {
     await eventually(() => expect(market().bestAskTicks!).toBeGreaterThan(ask + 20));
   });
 
-  test('what is used up comes back', async () => {
+  test('renews quotes that were taken', async () => {
     house.start();
     price(95_000);
     await quoted();
@@ -207,7 +207,7 @@ describe('a market’s life', () => {
     await eventually(() => expect(fillsInFull(Outcome.UP, 300)).toBe(true));
   });
 
-  test('spreads are wider a minute before the end, and in the last 20 seconds there are none', async () => {
+  test('widens spreads a minute before the end, and quotes nothing in the last 20 seconds', async () => {
     house.start();
     price(95_000);
     await quoted();
@@ -224,7 +224,7 @@ describe('a market’s life', () => {
     expect(exchange.engine.account(houseId())?.heldMicros).toBe(0);
   });
 
-  test('it quotes the next market, and claims what it won in the last', async () => {
+  test('quotes the next market, and claims its winnings of the last', async () => {
     exchange.scheduler.start();
     house.start();
     price(95_000);
@@ -249,13 +249,13 @@ describe('a market’s life', () => {
     expect(availableMicros + heldMicros).toBe(FUNDS_MICROS + 100 * DOLLAR - quoteDust());
   });
 
-  /** Of the taker's 100 dollars, what bought no lot. */
+  /** What remains of the taker's 100 dollars after whole lots. */
   function quoteDust(): number {
     const trades = exchange.events().filter((event) => event.type === 'trade');
     return 100 * DOLLAR - trades.reduce((sum, each) => sum + each.upTicks * each.sizeLots, 0);
   }
 
-  test('without prices for two minutes it has no quotes, until one comes', async () => {
+  test('withdraws its quotes after two minutes without a price, until one comes', async () => {
     house.start();
     price(95_000);
     await quoted();
@@ -270,7 +270,7 @@ describe('a market’s life', () => {
 });
 
 describe('inventory and money', () => {
-  test('a buyer who never stops meets the cap, at ever higher prices, and gets no more', async () => {
+  test('sells to a persistent buyer at rising prices, up to its cap', async () => {
     house.start();
     price(95_000);
     await quoted();
@@ -284,7 +284,7 @@ describe('inventory and money', () => {
       last = position.downLots;
       await pass(1_000, 95_000);
     }
-    // All but a few lots that the levels' sizes do not divide into.
+    // All but a few lots, because of the sizes of the levels.
     expect(last).toBeGreaterThan(capLots - 100);
     expect(quoteOf(Outcome.UP, 10).filledLots).toBeLessThan(100);
     expect(fillsInFull(Outcome.DOWN, 300)).toBe(true);
@@ -294,7 +294,7 @@ describe('inventory and money', () => {
     expect(prices.at(-1)!).toBeGreaterThan(prices[0]! + 20);
   });
 
-  test('what comes back frees the money: round trips do not use it up', async () => {
+  test('gets its money back when sold shares return, so round trips do not exhaust it', async () => {
     house.start();
     price(95_000);
     await quoted();
@@ -315,7 +315,7 @@ describe('inventory and money', () => {
     expect(fillsInFull(Outcome.UP, 300) && fillsInFull(Outcome.DOWN, 300)).toBe(true);
   });
 
-  test('with little money its quotes are small, and it says so', async () => {
+  test('quotes small sizes when money is short, and logs that', async () => {
     house.stop();
     house = newHouse(1_000 * DOLLAR);
     house.start();
@@ -325,7 +325,7 @@ describe('inventory and money', () => {
     expect(fillsInFull(Outcome.UP, 5) && fillsInFull(Outcome.DOWN, 5)).toBe(true);
   });
 
-  test('when it has lost its money it quotes what is left, and says so once', async () => {
+  test('quotes what is left after losses, and logs that once', async () => {
     house.start();
     const amountMicros = FUNDS_MICROS - 20 * DOLLAR;
     exchange.do({ kind: 'stake', userId: houseId(), amountMicros, idempotencyKey: null });
@@ -337,7 +337,7 @@ describe('inventory and money', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test('with others in the book it stays behind them and takes nothing', async () => {
+  test('stays behind other orders in the book and takes nothing', async () => {
     exchange.do(registration('other', 100_000));
     price(95_000);
     const order = {
@@ -359,7 +359,7 @@ describe('inventory and money', () => {
 });
 
 describe('stopping and starting', () => {
-  test('stop takes every quote out, and nothing is sent after it', async () => {
+  test('a stop cancels every quote, and sends nothing afterwards', async () => {
     let sent = 0;
     const submit = (command: Command) => {
       sent++;
@@ -377,7 +377,7 @@ describe('stopping and starting', () => {
     const sentBefore = sent;
     price(95_500);
     clock.set(clock.nowMs() + 5_000);
-    // Another house, started later, has its turn and wakes up by its timer.
+    // A house started later acts and wakes up by its timer.
     const next = newHouse();
     next.start();
     next.observe(0, 95_500 * DOLLAR, clock.nowMs());
@@ -387,11 +387,11 @@ describe('stopping and starting', () => {
     expect(sent).toBe(sentBefore);
   });
 
-  test('what a crash left resting is taken out before anything else', async () => {
+  test('a start first cancels what a crash left resting', async () => {
     house.start();
     price(95_000);
     await quoted();
-    // As if the process had ended here: the next house knows only the engine.
+    // As if the process had ended here: the next house only knows the engine.
     const next = newHouse();
     next.start();
     expect(houseOrders()).toEqual([]);
@@ -401,7 +401,7 @@ describe('stopping and starting', () => {
     await quoted();
   });
 
-  test('a start without a house takes them out too', async () => {
+  test('a start without a house cancels it, too', async () => {
     house.start();
     price(95_000);
     await quoted();
@@ -475,7 +475,7 @@ test('half a day of real prices with a busy trader: every market is quoted, clai
   expect(resolved.length).toBeGreaterThanOrEqual(46);
   expect(opened.slice(0, -1).filter((id) => !rested.has(id))).toEqual([]);
   expect(bought).toBeGreaterThan(50);
-  // Only the newest may not have been claimed yet.
+  // Only the newest may be unclaimed.
   const unclaimed = engine
     .positions(1)
     .filter(

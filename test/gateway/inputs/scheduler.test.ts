@@ -1,6 +1,6 @@
 /**
- * The scheduler on a real engine, sequencer and journal: never early, never idle while there is
- * work, never starving.
+ * The scheduler on a real engine, sequencer and journal: never early, never idle while work is
+ * pending, and never starving other commands.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Engine } from '../../../engine/engine.js';
@@ -29,7 +29,7 @@ async function openExchange(clock: ManualClock | FeedClock): Promise<Exchange> {
   return exchange;
 }
 
-/** One active BTC market; the clock stands at its start. */
+/** One active BTC market; the clock is at its start. */
 async function withMarket(): Promise<{ exchange: Exchange; clock: ManualClock; marketId: number }> {
   const clock = new ManualClock(WINDOW_START_MS, 1);
   const exchange = await openExchange(clock);
@@ -39,8 +39,8 @@ async function withMarket(): Promise<{ exchange: Exchange; clock: ManualClock; m
 }
 
 /**
- * Starts another scheduler; resolves when it has sent its command, later than any that was started
- * before.
+ * Starts another scheduler and resolves when it has sent its command, which is after those of any
+ * scheduler started before.
  */
 function schedulerDueAt(clock: ManualClock, dueAtMs: number): Promise<void> {
   return new Promise((resolve) => {
@@ -59,7 +59,7 @@ const advances = (exchange: Exchange) =>
   exchange.sent.filter((sent) => sent.kind === 'advanceTime');
 
 describe('deadlines', () => {
-  test('each is met when the clock shows it, and not a millisecond before', async () => {
+  test('each is met at its time, and not a millisecond earlier', async () => {
     const { exchange, clock, marketId } = await withMarket();
     const { engine, scheduler } = exchange;
     scheduler.start();
@@ -83,7 +83,7 @@ describe('deadlines', () => {
     for (const sent of advances(exchange)) expect(sent.dueMs).toBeLessThanOrEqual(sent.atMs);
   });
 
-  test('at 14,400 times the speed markets end and resolve, without needless commands', async () => {
+  test('at 14,400 times real speed markets end and resolve without needless commands', async () => {
     const clock = new FeedClock({ startsAtMs: WINDOW_START_MS, speed: 14_400 });
     const exchange = await openExchange(clock);
     exchange.do({ kind: 'listAsset', symbol: 'BTC' });
@@ -91,7 +91,7 @@ describe('deadlines', () => {
     exchange.scheduler.start();
     clock.runTo(Number.POSITIVE_INFINITY);
     const endMs = WINDOW_START_MS + 6 * 3_600_000;
-    // A price a minute, so that each market has its start and end price.
+    // A price every minute, so that each market has its start and end price.
     const feed = setInterval(() => exchange.price(0, 100_000), 4);
     try {
       await eventually(() => expect(exchange.engine.nowMs).toBeGreaterThan(endMs));
@@ -101,16 +101,16 @@ describe('deadlines', () => {
     const events = exchange.events();
     const resolved = events.filter((event) => event.type === 'marketResolved');
     const ended = events.filter((event) => event.type === 'marketEnded');
-    // A machine that stalls may leave windows without a price, and so without a market.
+    // A stalled machine may leave windows without a price, and so without a market.
     expect(ended.length).toBeGreaterThanOrEqual(12);
     expect(resolved.length).toBeGreaterThanOrEqual(ended.length - 1);
     for (const sent of advances(exchange)) expect(sent.dueMs).toBeLessThanOrEqual(sent.atMs);
-    // Boundary, fixing and void of each window, the work of each market, and little more.
+    // The deadlines of each window, the work of each market, and little more.
     const windows = (exchange.engine.nowMs - WINDOW_START_MS) / 900_000;
     expect(advances(exchange).length).toBeLessThan(windows * 8);
   });
 
-  test('a deadline that a command brings forward is met', async () => {
+  test('an earlier deadline set by a command is met', async () => {
     const clock = new ManualClock(WINDOW_START_MS, 1);
     const exchange = await openExchange(clock);
     exchange.scheduler.start();
@@ -125,7 +125,7 @@ describe('deadlines', () => {
 });
 
 describe('work', () => {
-  test('goes on turn by turn, with other commands in between', async () => {
+  test('continues in slices, with other commands in between', async () => {
     const { exchange, clock, marketId } = await withMarket();
     const { engine } = exchange;
     for (let user = 1; user <= 6; user++) {
@@ -157,7 +157,7 @@ describe('work', () => {
     engine.checkInvariants();
   });
 
-  test('is done without any other command', async () => {
+  test('is done without other commands', async () => {
     const { exchange, clock, marketId } = await withMarket();
     for (let user = 1; user <= 4; user++) {
       exchange.do(registration(`user${user}`, 10_000));
@@ -184,7 +184,7 @@ describe('restraint', () => {
     expect(timers).not.toHaveBeenCalled();
   });
 
-  test('nothing is sent after stop', async () => {
+  test('sends nothing after stop', async () => {
     const { exchange, clock } = await withMarket();
     exchange.scheduler.start();
     clock.set(WINDOW_START_MS + 890_000);
@@ -197,7 +197,7 @@ describe('restraint', () => {
     expect(exchange.sent).toHaveLength(sentBefore);
   });
 
-  test('a sequencer that takes no command is asked again', async () => {
+  test('retries when the sequencer refuses a command', async () => {
     const { exchange, clock } = await withMarket();
     let refusals = 0;
     const reluctant = new Scheduler(

@@ -1,6 +1,4 @@
-/**
- * Who gets in and who does not: tokens, cookies, sites, passwords, partner keys. Over real HTTP.
- */
+/** Authentication over real HTTP: tokens, cookies, sites, passwords, partner keys. */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -54,7 +52,7 @@ const IAT = WINDOW_START_MS / 1_000;
 const OURS = { alg: 'HS256', typ: 'JWT' };
 
 describe('tokens', () => {
-  test('say who, which credentials and since when, in HS256, and never end by themselves', async () => {
+  test('name the user, the credential version and the time of issue, use HS256 and do not expire', async () => {
     const [header, payload] = ada.token
       .split('.')
       .slice(0, 2)
@@ -69,7 +67,7 @@ describe('tokens', () => {
     expect((await balanceWith({ 'x-user-token': same })).status).toBe(200);
   });
 
-  test('a session is needed, and Authorization: Bearer is none', async () => {
+  test('are required, and Authorization: Bearer does not count', async () => {
     const sessions = ROUTES.filter((route) => route.access === 'session');
     expect(sessions.length).toBeGreaterThan(10);
     for (const { method, path } of sessions) {
@@ -88,13 +86,13 @@ describe('tokens', () => {
     }
   });
 
-  test('one in a query string is never read', async () => {
+  test('are never read from the query string', async () => {
     for (const name of ['token', 'x-user-token', 'service-session', 'access_token']) {
       expect(error(await balanceWith({}, `?${name}=${ada.token}`))).toEqual([401, 'missing_token']);
     }
   });
 
-  test('those that this exchange did not sign are invalid, on every route that looks at them', async () => {
+  test('are invalid when this exchange did not sign them, on every route that checks them', async () => {
     const claims = { sub: ada.userId, ver: 1, iat: IAT };
     const [header, payload, signature] = ada.token.split('.') as [string, string, string];
     const bad: Record<string, string> = {
@@ -115,17 +113,17 @@ describe('tokens', () => {
         'sha512',
       ),
       'another algorithm named': signed({ alg: 'RS256' }, claims, secret),
-      'another user in place': `${header}.${part({ ...claims, sub: bob.userId })}.${signature}`,
+      'another user in the payload': `${header}.${part({ ...claims, sub: bob.userId })}.${signature}`,
       'a changed signature': `${header}.${payload}.${signature.slice(0, -2)}AA`,
       'without a subject': signed(OURS, { ver: 1, iat: IAT }, secret),
       'a subject that is not an id': signed(OURS, { ...claims, sub: 'ada' }, secret),
       'a subject that is a number': signed(OURS, { ...claims, sub: 1 }, secret),
       'a user who does not exist': signed(OURS, { ...claims, sub: 'u99' }, secret),
       'without a version': signed(OURS, { sub: ada.userId, iat: IAT }, secret),
-      'a version that is a text': signed(OURS, { ...claims, ver: '1' }, secret),
+      'a version that is a string': signed(OURS, { ...claims, ver: '1' }, secret),
       'without a time': signed(OURS, { sub: ada.userId, ver: 1 }, secret),
-      'of an exchange that was here before': signed(OURS, { ...claims, iat: IAT - 1 }, secret),
-      'that has ended': signed(OURS, { ...claims, exp: 1 }, secret),
+      'of an earlier exchange': signed(OURS, { ...claims, iat: IAT - 1 }, secret),
+      expired: signed(OURS, { ...claims, exp: 1 }, secret),
       'far too long': `${header}.${payload}.${signature}${'A'.repeat(1_000)}`,
     };
     for (const [what, token] of Object.entries(bad)) {
@@ -145,31 +143,31 @@ describe('tokens', () => {
       );
       expect(error(order), what).toEqual([401, 'invalid_token']);
     }
-    // And the right one still stands, whether from the header or the cookie.
+    // The right one still works, in the header and in the cookie.
     expect((await balanceWith({ 'x-user-token': ada.token })).status).toBe(200);
     expect((await balanceWith({ cookie: cookie(ada.token) })).status).toBe(200);
   });
 
-  test('of another version of the credentials are revoked', async () => {
+  test('are revoked when the credential version changes', async () => {
     const other = signed(OURS, { sub: ada.userId, ver: 2, iat: IAT }, secret);
     expect(error(await balanceWith({ 'x-user-token': other }))).toEqual([401, 'token_revoked']);
   });
 
-  test('with header and cookie, the header counts', async () => {
+  test('are taken from the header when there is also a cookie', async () => {
     const both = { 'x-user-token': ada.token, cookie: cookie('garbage') };
     expect((await balanceWith(both)).status).toBe(200);
     const wrongHeader = { 'x-user-token': 'garbage', cookie: cookie(ada.token) };
     expect(error(await balanceWith(wrongHeader))).toEqual([401, 'invalid_token']);
   });
 
-  test('the secret is readable by its owner only', async () => {
+  test('are signed with a secret that only its owner can read', async () => {
     expect((await stat(join(server.folder, SECRET_FILE))).mode & 0o777).toBe(0o600);
     expect(secret).toHaveLength(32);
   });
 });
 
 describe("another user's id", () => {
-  test('in the path, on every route that has one, is a 403, whether they exist or not', async () => {
+  test('in the path is a 403 on every route, whether the user exists or not', async () => {
     const scoped = ROUTES.filter((route) => route.userParameter !== undefined);
     expect(scoped.length).toBeGreaterThan(6);
     for (const { method, path } of scoped) {
@@ -180,13 +178,13 @@ describe("another user's id", () => {
         expect(error(answer), `${method} ${path} ${id}`).toEqual([403, 'user_mismatch']);
       }
     }
-    // Without a credential the public ones are open, and one's own id may be spelt with escapes.
+    // Without a token the public routes are open, and the user's own id may be percent-encoded.
     expect((await api.get(`/users/${bob.userId}/positions`)).status).toBe(200);
     const own = `%75${ada.userId.slice(1)}`;
     expect((await api.get(`/users/${own}/balance`, ada.token)).status).toBe(200);
   });
 
-  test('in the query, on every route that checks a credential, is a 403', async () => {
+  test('in the query is a 403 on every route that checks a token', async () => {
     const checking = ROUTES.filter(
       (route) => route.access === 'public' || route.access === 'session',
     );
@@ -204,7 +202,7 @@ describe("another user's id", () => {
     expect((await api.get(`/markets/15m?userId=${ada.userId}`, ada.token)).status).toBe(200);
   });
 
-  test('in the body, on every route that takes one, is a 403, and nothing happens', async () => {
+  test('in the body is a 403 on every route that takes a body, and nothing changes', async () => {
     const before = await server.state();
     const taking = ROUTES.filter((route) => route.access === 'session' && route.body !== undefined);
     expect(taking.length).toBeGreaterThan(8);
@@ -223,7 +221,7 @@ describe("another user's id", () => {
 });
 
 describe('the cookie', () => {
-  test('is set by registering, signing in and a new password, for this site and never for scripts', async () => {
+  test('is set by registering, signing in and a password change, for this site only and not readable by scripts', async () => {
     const answers = [
       await api.post('/auth/register', { username: 'cookie-1', password: PASSWORD }),
       await api.post('/auth/login', { username: 'cookie-1', password: PASSWORD }),
@@ -245,7 +243,7 @@ describe('the cookie', () => {
     }
   });
 
-  test('is Secure when the exchange is told so, or a trusted proxy says that HTTPS was used', async () => {
+  test('is Secure when configured, or when a trusted proxy reports HTTPS', async () => {
     const headers = { 'x-forwarded-proto': 'https' };
     const login = { username: 'ada', password: PASSWORD };
     const untrusted = await api.send('POST', '/auth/login', login, { headers });
@@ -305,8 +303,7 @@ describe('the cookie', () => {
         headers: { ...cookies, ...headers },
       });
       expect(error(logout), JSON.stringify(headers)).toEqual([403, 'cross_site_request']);
-      // Reading is not changing; the header is not sent by other sites, so it may come from
-      // anywhere.
+      // Reads are allowed from anywhere, and other sites cannot send the header.
       expect((await balanceWith({ ...cookies, ...headers })).status).toBe(200);
     }
     expect(await server.state()).toEqual(before);
@@ -316,7 +313,7 @@ describe('the cookie', () => {
     }
   });
 
-  test('sent twice with two values signs nobody in', async () => {
+  test('sent twice with two values authenticates nobody', async () => {
     const sessions = [`service-session=${ada.token}`, `service-session=${bob.token}`];
     for (const pairs of [sessions, sessions.toReversed(), [sessions[0]!, 'service-session=']]) {
       expect(error(await balanceWith({ cookie: pairs.join('; ') })), pairs.join()).toEqual([
@@ -325,7 +322,7 @@ describe('the cookie', () => {
       ]);
     }
     expect((await balanceWith({ cookie: `${sessions[0]}; ${sessions[0]}` })).status).toBe(200);
-    // In two headers it is the same as in one.
+    // The same holds for two Cookie headers.
     for (const [first, second, status] of [
       [...sessions, 401],
       ['theme=dark', sessions[0], 200],
@@ -339,7 +336,7 @@ describe('the cookie', () => {
     }
   });
 
-  test('that is stale does not keep anybody from signing in, and signing out clears it', async () => {
+  test('does not prevent signing in when it is stale, and signing out clears it', async () => {
     const headers = { cookie: cookie('stale') };
     const signedIn = await api.send(
       'POST',
@@ -355,7 +352,7 @@ describe('the cookie', () => {
 });
 
 describe('passwords', () => {
-  test('a new one ends every older token at once, on every route, also over a restart', async () => {
+  test('a change revokes every older token at once, on every route and across a restart', async () => {
     const folder = await TestServer.start();
     const first = await folder.register('carol');
     const second = (await folder.api.post('/auth/login', { username: 'carol', password: PASSWORD }))
@@ -388,7 +385,7 @@ describe('passwords', () => {
     }
   });
 
-  test('one answer for an unknown name, a wrong password and an account that cannot sign in', async () => {
+  test('the same answer for an unknown name, a wrong password and an account that cannot sign in', async () => {
     const withHouse = await TestServer.start({ houseFundsMicros: 1_000_000_000 });
     try {
       await withHouse.register('dora');
@@ -418,7 +415,7 @@ describe('passwords', () => {
     expect((await api.get('/auth/session', bob.token)).status).toBe(200);
   });
 
-  test('of two changes at once, one ends the session of the other', async () => {
+  test('of two simultaneous changes, one revokes the session of the other', async () => {
     const eve = await server.register('eve');
     const change = (newPassword: string) =>
       api.put('/auth/password', { currentPassword: PASSWORD, newPassword }, eve.token);
@@ -429,7 +426,7 @@ describe('passwords', () => {
     expect((await api.get('/auth/session', winner.json.token)).status).toBe(200);
   });
 
-  test('of many registrations of one name at once, one is made', async () => {
+  test('of many simultaneous registrations of one name, one succeeds', async () => {
     const register = (username: string) =>
       api.post('/auth/register', { username, password: PASSWORD });
     const answers = await Promise.all(['Twin', 'twin', 'TWIN', 'tWiN'].map(register));
@@ -439,7 +436,7 @@ describe('passwords', () => {
 
 describe('partners', () => {
   const paths = ['/partner/deposits', '/partner/withdrawals', '/partner/users/u1'];
-  test('need a key that is configured, and nothing else will do', async () => {
+  test('need a configured key, and nothing else is accepted', async () => {
     const before = await server.state();
     const digest = createHash('sha256').update(PARTNER_KEY).digest('hex');
     const wrong: Record<string, string>[] = [

@@ -1,7 +1,7 @@
 /**
  * Fair use: token buckets against a plain model, addresses, and over real HTTP what is refused,
- * with which headers, and that what is refused is not executed. Over HTTP the buckets do not fill
- * again within a test, so nothing depends on time.
+ * with which headers, and that nothing refused is executed. Over HTTP the buckets do not refill
+ * within a test, so nothing depends on time.
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ import {
 } from '../../support/server.js';
 
 describe('token buckets', () => {
-  test('so many at once, then as many as have come in', () => {
+  test('allow a burst, then as many as were refilled', () => {
     const buckets = new TokenBuckets<string>({ perSecond: 10, burst: 5 });
     for (let i = 0; i < 5; i++) expect(buckets.take('a', 1, 1_000)).toBe(true);
     expect(buckets.state).toEqual({ limit: 5, remaining: 0, resetSeconds: 1 });
@@ -36,7 +36,7 @@ describe('token buckets', () => {
     expect(buckets.take('b', 6, 120_000)).toBe(false);
   });
 
-  test('agree with a bucket that is filled step by step', () => {
+  test('agree with a bucket that is refilled step by step', () => {
     const requests = fc.array(
       fc.record({
         key: fc.integer({ min: 0, max: 3 }),
@@ -47,7 +47,7 @@ describe('token buckets', () => {
     );
     fc.assert(
       fc.property(requests, fc.integer({ min: 1, max: 10 }), (list, burst) => {
-        // A token each quarter second: everything is exact, in both.
+        // One token per quarter second, so both are exact.
         const buckets = new TokenBuckets<number>({ perSecond: 4, burst });
         const model = new Map<number, { tokens: number; atMs: number }>();
         let nowMs = 0;
@@ -67,16 +67,16 @@ describe('token buckets', () => {
     );
   });
 
-  test('those that are full are forgotten as others come, and there is an end to all of them', () => {
+  test('are forgotten when full, and limited in number', () => {
     const buckets = new TokenBuckets<number>({ perSecond: 1, burst: 2 }, 1_000);
     for (let key = 0; key < 900; key++) buckets.take(key, 2, 0);
     expect(buckets.size).toBe(900);
-    // By now the first are full, and each new one looks at two of them.
+    // The first are full by now, and each new bucket checks two of them.
     for (let key = 1_000; key < 1_600; key++) buckets.take(key, 2, 10_000);
     expect(buckets.size).toBeLessThan(700);
     for (let key = 2_000; key < 10_000; key++) buckets.take(key, 2, 10_000);
     expect(buckets.size).toBe(1_000);
-    // The latest are still counted.
+    // The latest are still remembered.
     expect(buckets.take(9_999, 1, 10_000)).toBe(false);
   });
 });
@@ -86,7 +86,7 @@ describe('addresses', () => {
   const ipv6 = (...groups: number[]) =>
     bytes(...groups.flatMap((group) => [group >> 8, group & 255]));
 
-  test('of a socket', () => {
+  test('are read from a socket', () => {
     expect(addressKey(bytes(192, 168, 1, 255))).toBe(0xc0a8_01ff);
     expect(addressKey(ipv6(0, 0, 0, 0, 0, 0xffff, 0xc0a8, 0x01ff))).toBe(0xc0a8_01ff);
     const network = addressKey(ipv6(0x2001, 0xdb8, 1, 2, 3, 4, 5, 6));
@@ -110,7 +110,7 @@ describe('addresses', () => {
     expect(forwardedKey(header)).toBe(expected);
   });
 
-  test('forwarded, written in full or cut short, is one address', () => {
+  test('are equal in full and compressed form when forwarded', () => {
     const written = fc.tuple(fc.ipV6(), fc.constant(null)).map(([text]) => text);
     fc.assert(
       fc.property(written, (text) => {
@@ -122,7 +122,7 @@ describe('addresses', () => {
   });
 });
 
-/** So slow that nothing comes in within a test. */
+/** So slow that nothing is refilled within a test. */
 const only = (burst: number): Rate => ({ perSecond: 0.001, burst });
 const NO_LIMITS = Object.fromEntries(QUOTAS.map((quota) => [quota, { user: null, address: null }]));
 
@@ -157,7 +157,7 @@ describe('over HTTP', () => {
     expect(Number(headers['ratelimit-reset'])).toBeGreaterThan(0);
   }
 
-  test('orders of one user: what is over the limit is refused and not executed; nobody else and no read is', async () => {
+  test("refuses a user's orders over the limit without executing them, and no read and no other user's order", async () => {
     await start({ orders: { user: only(3), address: null } });
     const ada = await server.register('ada');
     const bob = await server.register('bob');
@@ -178,7 +178,7 @@ describe('over HTTP', () => {
     expect(headers['ratelimit-limit']).toBe(undefined);
   });
 
-  test('a batch counts its operations', async () => {
+  test('counts the operations of a batch', async () => {
     await start({ orders: { user: only(10), address: null } });
     const ada = await server.register('ada');
     const operation = {
@@ -196,12 +196,12 @@ describe('over HTTP', () => {
     const before = await server.state();
     expectRefused(await batch(4), 10);
     expect(await server.state()).toEqual(before);
-    // The refused one has counted as one request.
+    // The refused one counted as one request.
     expect((await batch(2)).status).toBe(200);
     expectRefused(await batch(1), 10);
   });
 
-  test('a page of past markets with their prices counts each that it may have', async () => {
+  test('counts every market that a page of past markets with prices may have', async () => {
     await start({ reads: { user: only(100), address: only(300) } });
     const ada = await server.register('ada');
     const path = '/markets/15m/history';
@@ -220,11 +220,11 @@ describe('over HTTP', () => {
     const own = await api.get(`${path}?limit=70`, bob.token);
     expect([own.status, own.headers['ratelimit-remaining']]).toEqual([200, '30']);
     expectRefused(await api.get(path, bob.token), 100);
-    // The refused one has counted as one request.
+    // The refused one counted as one request.
     expect((await api.get(`${path}?limit=29`, bob.token)).headers['ratelimit-remaining']).toBe('0');
   });
 
-  test('reads and orders of one address, whoever is signed in', async () => {
+  test('limits reads and orders by address, whoever is signed in', async () => {
     await start({
       reads: { user: null, address: only(4) },
       orders: { user: null, address: only(3) },
@@ -248,19 +248,19 @@ describe('over HTTP', () => {
     expect(text).toContain('exchange_rate_limited_total{quota="orders",party="address"} 1');
   });
 
-  test('a user who is signed in uses up what was taken ahead of the address, no more and no less', async () => {
+  test("a signed-in user gets exactly the address's tokens, though they are reserved in steps", async () => {
     await start({ reads: { user: null, address: only(100) } });
     const ada = await server.register('ada');
     const path = `/users/${ada.userId}/balance`;
     const statuses: number[] = [];
     for (let i = 0; i < 101; i++) statuses.push((await api.get(path, ada.token)).status);
-    // In steps of six; the last four make no step, and are taken one by one.
+    // Reserved in steps of six; the last four do not fill a step and are taken one by one.
     expect(statuses.filter((status) => status === 200)).toHaveLength(100);
     expect(statuses.at(-1)).toBe(429);
     expect((await api.get('/vaults')).status).toBe(429);
   });
 
-  test('signing in: by user, by a name that is nobody’s just the same, and by address', async () => {
+  test('limits sign-ins by user, by unknown name in the same way, and by address', async () => {
     await start({ signIns: { user: only(2), address: only(9) } });
     await server.register('ada');
     const login = (username: string, password: string) =>
@@ -279,7 +279,7 @@ describe('over HTTP', () => {
     expect([status, headers['ratelimit-limit']]).toEqual([429, '9']);
   });
 
-  test('a name is counted as it is written, so that a number in place of a name is nobody’s number', async () => {
+  test('counts a name as a name, even if it looks like a user number', async () => {
     await start({ signIns: { user: only(2), address: null } });
     const ada = await server.register('ada');
     const login = (username: string) =>
@@ -288,8 +288,8 @@ describe('over HTTP', () => {
       const { status, headers } = await login(username);
       return [status, headers['ratelimit-remaining']];
     };
-    // The number of a user, of none, and a name that was used up: whoever knows a number learns
-    // nothing from what is left.
+    // A user's number, an unused number, and a used-up name: knowing a number reveals nothing about
+    // the limits left.
     for (const name of [ada.userId.slice(1), '2', 'nobody', 'ada', 'x'.repeat(30)]) {
       expect([name, await rest(name)]).toEqual([name, [401, '1']]);
       expect([name, await rest(name)]).toEqual([name, [401, '0']]);
@@ -297,7 +297,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('wrong passwords from elsewhere keep nobody out', async () => {
+  test('wrong passwords from other addresses do not lock a user out', async () => {
     await start({ signIns: { user: only(2), address: null } }, true);
     const ada = await server.register('ada');
     const from = (address: string, password: string) =>
@@ -317,7 +317,7 @@ describe('over HTTP', () => {
     );
   });
 
-  test('behind a proxy of ours the address is the one that it saw; else nobody’s word is taken', async () => {
+  test('takes the address that a trusted proxy saw, and ignores the header from others', async () => {
     await start({ reads: { user: null, address: only(1) } }, true);
     const from = (...addresses: string[]) =>
       api.send('GET', '/vaults', undefined, {
@@ -326,9 +326,9 @@ describe('over HTTP', () => {
     expect((await from('198.51.100.1')).status).toBe(200);
     expect((await from('198.51.100.1')).status).toBe(429);
     expect((await from('198.51.100.2')).status).toBe(200);
-    // What the client says of itself stands first.
+    // The client's own claim comes first.
     expect((await from('198.51.100.3', '198.51.100.2')).status).toBe(429);
-    // Also in a header of its own, before the proxy's.
+    // The same in a separate header, before the proxy's.
     const client = new RawConnection(api.url);
     await client.send(
       requestText('GET', '/vaults', {
@@ -347,7 +347,7 @@ describe('over HTTP', () => {
   });
 });
 
-test('every route counts as something, but those for operators and signing out', () => {
+test('every route has a limit, except those for operators and signing out', () => {
   const free = ROUTES.filter((route) => route.quota === null).map((route) => route.path);
   expect(free).toEqual(['/auth/logout', '/health', '/ready', '/metrics']);
 });

@@ -1,7 +1,7 @@
 /**
  * Overload: when too much waits for the disk, changes are refused, and reads when too many answers
- * wait. By itself, with a time that the test sets, and over real HTTP: what is refused is not
- * executed, and what is accepted is answered.
+ * wait. Tested alone, with a time set by the test, and over real HTTP: nothing refused is executed,
+ * and everything accepted is answered.
  */
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
@@ -28,7 +28,7 @@ test.each([
   ['commands', { backlog: 99 }, { backlog: 100 }],
   ['bytes', { backlog: 1, backlogBytes: 999 }, { backlog: 1, backlogBytes: 1_000 }],
   ['answers', { waitingTargets: 9 }, { waitingTargets: 10 }],
-])('too many %s wait for the disk', (_name, fine, tooMuch) => {
+])('changes are refused when too many %s wait for the disk', (_name, fine, tooMuch) => {
   const { backlog, overload } = overloadOf();
   Object.assign(backlog, fine);
   expect(overload.refusesChange()).toBe(false);
@@ -39,7 +39,7 @@ test.each([
   expect(overload.refusedCounts).toEqual({ change: 1, read: 0 });
 });
 
-test('the disk makes no progress', () => {
+test('changes are refused when the disk makes no progress', () => {
   const { backlog, time, overload } = overloadOf();
   time.nowMs = 1_000;
   expect(overload.refusesChange()).toBe(false);
@@ -64,7 +64,7 @@ test('a long time without commands is not a stall', () => {
   overload.applied();
   expect(overload.refusesChange()).toBe(false);
   time.nowMs = 10_050;
-  // One more behind it does not make the first one younger.
+  // A newer one behind it does not make the first one younger.
   backlog.backlog = 2;
   overload.applied();
   expect(overload.refusesChange()).toBe(false);
@@ -81,7 +81,7 @@ test('reads are refused only when too many answers wait', () => {
   expect(overload.refusedCounts).toEqual({ change: 0, read: 1 });
 });
 
-test('over HTTP, what is refused is not executed, and what is accepted is answered', async () => {
+test('over HTTP, nothing refused is executed, and everything accepted is answered', async () => {
   const server = await TestServer.withMarket({
     overload: { backlogCommands: 3, backlogBytes: 1e9, stallMs: 60_000, waitingAnswers: 1e9 },
   });
@@ -113,23 +113,23 @@ test('over HTTP, what is refused is not executed, and what is accepted is answer
   expect((await api.get('/metrics')).text).toContain(
     `exchange_overload_refused_total{kind="change"} ${refused}`,
   );
-  // When the disk has caught up, all is as before.
+  // Once the disk has caught up, everything works as before.
   await server.durable();
   expect((await api.post('/vaults/flex/stake', { amount: 1 }, ada.token)).status).toBe(201);
   await server.stop();
 });
 
-test('over HTTP, while the disk makes no progress: refused at once; what was accepted is answered when it does', async () => {
+test('over HTTP, changes are refused at once while the disk is stuck; accepted ones are answered afterwards', async () => {
   const server = await TestServer.withMarket({
     overload: { backlogCommands: 1e9, backlogBytes: 1e9, stallMs: 50, waitingAnswers: 1e9 },
   });
   const { api } = server;
   const { sequencer } = server.exchange;
-  // Whatever a commit takes here, nothing but the orders below is to wait for one.
+  // However long a commit takes here, only the orders below should wait for one.
   await server.durable();
   const ada = await server.register('ada');
   await server.durable();
-  // Somebody else holds the journal, for less long than the exchange waits.
+  // Another connection locks the journal, for less time than the exchange waits.
   const other = await openDatabase(join(server.folder, 'journal.db'), sqlite3.OPEN_READWRITE);
   await execute(other, 'BEGIN IMMEDIATE');
   const order = { outcome: 'UP', shares: 0.001, price: 0.1, timeInForce: 'GTC' };
@@ -140,7 +140,7 @@ test('over HTTP, while the disk makes no progress: refused at once; what was acc
     underWay.push(buy.then((answer) => answers.push(answer)));
     return answers.length >= 5;
   });
-  // All that were answered so far were refused; those that were accepted wait.
+  // Every answer so far is a refusal; accepted orders are still waiting.
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
   expect(answers[0]!.json.error.details).toEqual({ executed: false });
   expect(answers.length).toBeLessThan(underWay.length);

@@ -1,6 +1,6 @@
 /**
- * Whose password is checked next: fair shares by address, bounds, and what happens to requests that
- * get no turn. What counts is the order in which tasks are done, not how long they take.
+ * Whose password is checked next: fair turns by address, limits, and refused requests. The tests
+ * check the order of tasks, not how long they take.
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ const decided = () => new Promise((resolve) => setImmediate(resolve));
 /** A queue whose tasks end when the test says so. */
 class Line {
   readonly queue: FairQueue;
-  /** Names of the tasks, in the order in which they were begun; and of those that got no turn. */
+  /** Names of the tasks in the order they were started, and of those that were refused. */
   readonly begun: string[] = [];
   readonly refused: string[] = [];
   private endTask: (() => void) | null = null;
@@ -28,7 +28,7 @@ class Line {
     this.queue = new FairQueue({ ...LIMITS, ...limits }, elapsedMs);
   }
 
-  /** Resolves when it is decided whether the task is done. */
+  /** Resolves when the task is done or refused. */
   async ask(
     name: string,
     address: string,
@@ -49,7 +49,7 @@ class Line {
     if (done === null) this.refused.push(name);
   }
 
-  /** Ends the task under way, and lets the next begin. */
+  /** Ends the current task and starts the next. */
   async step(): Promise<void> {
     await decided();
     this.endTask?.();
@@ -61,21 +61,21 @@ class Line {
     for (let i = 0; i < count; i++) await this.step();
   }
 
-  /** Asks for `count` tasks of an address, named after it. */
+  /** Requests `count` tasks of an address, named after it. */
   flood(address: string, count: number): void {
     for (let i = 0; i < count; i++) void this.ask(`${address}/${i}`, address);
   }
 
-  /** How many tasks were begun before this one. */
+  /** The number of tasks started before this one. */
   placeOf(name: string): number {
     const place = this.begun.indexOf(name);
-    if (place < 0) throw new Error(`${name} was not begun`);
+    if (place < 0) throw new Error(`${name} was not started`);
     return place;
   }
 }
 
 describe('turns', () => {
-  test('go around the addresses, one task each', async () => {
+  test('alternate between the addresses, one task each', async () => {
     const line = new Line();
     line.flood('a', 3);
     line.flood('b', 2);
@@ -89,7 +89,7 @@ describe('turns', () => {
     expect(line.begun.at(-1)).toBe('d/0');
   });
 
-  test('one address that asks for everything delays another by one task', async () => {
+  test('delay an address by one task when another floods the queue', async () => {
     const line = new Line();
     line.flood('flood', 101);
     await line.steps(3);
@@ -100,17 +100,17 @@ describe('turns', () => {
     expect(line.queue.waitingCount).toBeGreaterThan(80);
   });
 
-  test('five hundred addresses delay one that is known by one task, and a stranger by one of each', async () => {
+  test('delay a known address by one task when 500 others flood the queue, and an unknown one by one task each', async () => {
     const line = new Line();
     line.queue.know('known');
     for (let i = 0; i < 500; i++) line.flood(`stranger-${i}`, 2);
-    // The lane is full: every address has one, the first has one under way besides.
+    // The lane is full: every address has one task waiting, and one of the first's is running.
     expect(line.queue.waitingCount).toBe(500);
     void line.ask('known', 'known');
     const before = line.begun.length;
     await line.steps(2);
     expect(line.placeOf('known') - before).toBeLessThanOrEqual(1);
-    // Those of the known do not keep the strangers waiting for more than every second task either.
+    // Tasks of known addresses take at most every second turn from unknown ones.
     line.flood('known', 100);
     const from = line.begun.length;
     await line.steps(20);
@@ -118,7 +118,7 @@ describe('turns', () => {
     expect(served.filter((name) => name.startsWith('known'))).toHaveLength(10);
   });
 
-  test('are lost by clients that no longer wait', async () => {
+  test('are skipped for clients that have left', async () => {
     const line = new Line();
     line.flood('a', 1);
     const gone = { isOver: false };
@@ -130,7 +130,7 @@ describe('turns', () => {
     expect(line.queue.refusedCount).toBe(0);
   });
 
-  test('of a task that throws pass to the next', async () => {
+  test('pass to the next task when one throws', async () => {
     const { queue } = new Line();
     const asker = { address: 'a', isOver: false };
     const failed = queue.run(asker, () => Promise.reject(new Error('it broke')));
@@ -140,8 +140,8 @@ describe('turns', () => {
   });
 });
 
-describe('bounds', () => {
-  test('on one address: the excess is refused at once, and nobody else is', async () => {
+describe('limits', () => {
+  test('per address: the excess is refused at once, and no other address is', async () => {
     const line = new Line({ perAddress: 3 });
     line.flood('a', 6);
     line.flood('b', 3);
@@ -151,7 +151,7 @@ describe('bounds', () => {
     expect(line.queue.refusedCount).toBe(2);
   });
 
-  test('in total: a newcomer takes a place from the address with the most, not from one with as few', async () => {
+  test('in total: a new address takes a place from the one with the most tasks, not from one with equally few', async () => {
     const line = new Line({ perLane: 4 });
     line.flood('busy', 1);
     line.flood('a', 3);
@@ -167,7 +167,7 @@ describe('bounds', () => {
     expect(line.refused).toEqual(['a/2', 'a/1', 'e/0']);
   });
 
-  test('do not count clients that have gone', async () => {
+  test('ignore clients that have left', async () => {
     const line = new Line({ perAddress: 2 });
     line.flood('busy', 1);
     const gone = { isOver: false };
@@ -182,7 +182,7 @@ describe('bounds', () => {
     ]);
   });
 
-  test('on time: a request that has waited too long is refused, even if the task under way does not end', async () => {
+  test('on time: a request that waited too long is refused, even if the current task does not end', async () => {
     const line = new Line({ waitMs: 20 });
     line.flood('a', 3);
     await eventually(() => line.refused.length === 2);
@@ -195,7 +195,7 @@ describe('bounds', () => {
     expect(line.begun).toEqual(['a/0', 'c/0']);
   });
 
-  test('of every kind: each task is begun or refused, once, and never more wait than may', async () => {
+  test('at random: each task is started or refused exactly once, and the queue never exceeds its limit', async () => {
     const address = fc.integer({ min: 0, max: 5 }).map((number) => `address-${number}`);
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ kind: fc.constant('ask' as const), address }) },
@@ -221,7 +221,7 @@ describe('bounds', () => {
     );
   });
 
-  test('a queue that is closed refuses what waits and what comes; the task under way is done', async () => {
+  test('a closed queue refuses waiting and new tasks, and finishes the current one', async () => {
     const line = new Line();
     line.flood('a', 3);
     line.flood('b', 1);
@@ -233,7 +233,7 @@ describe('bounds', () => {
     expect([line.begun, line.refused.length]).toEqual([['a/0'], 4]);
   });
 
-  test('a task that is given up is as good as refused, though it does not end', async () => {
+  test('a task that is given up counts as refused, although it does not end', async () => {
     const line = new Line();
     line.flood('a', 2);
     await decided();
@@ -247,14 +247,14 @@ describe('bounds', () => {
 describe('passwords', () => {
   const asker = { address: 1, isOver: false };
 
-  test('cost the same work, whatever they cost when they were made', () => {
+  test('take the same work to check, whatever their cost when they were hashed', () => {
     for (const cost of [10, 13, 15]) {
       const all = [cost, ...makeUpCosts(cost, 15)];
       expect(all.reduce((sum, each) => sum + 2 ** each, 0)).toBe(2 ** 15);
     }
   });
 
-  test('of a cost that was changed, up or down, are checked as before', async () => {
+  test('are checked as before after the cost was raised or lowered', async () => {
     const [low, high] = [new Passwords(10), new Passwords(12)];
     for (const [made, checks] of [
       [low, high],
@@ -272,7 +272,7 @@ describe('over HTTP', () => {
   let server: TestServer;
   afterEach(() => server.stop());
 
-  /** Some 8 ms a hash, so that a flood is there before much of it is answered. */
+  /** About 8 ms per hash, so that a flood arrives before much of it is answered. */
   async function start(): Promise<string> {
     server = await TestServer.start({ trustProxy: true, passwordCostLog2: 12 });
     return server.api.url;
@@ -280,14 +280,14 @@ describe('over HTTP', () => {
   const from = (address: string): Origin => ({ headers: { 'x-forwarded-for': address } });
 
   test.each([true, false])(
-    '500 logins of one address delay another by few of them; known: %s',
+    '500 logins of one address delay another by only a few; known: %s',
     async (isKnown) => {
       const baseUrl = await start();
       const flood = [from('198.51.100.1')];
       const figures = await floodSignIns({ baseUrl, flood, client: from('198.51.100.2'), isKnown });
       expect(figures.clientStatus).toBe(200);
       expect(figures.checkedMeanwhile).toBeLessThan(10);
-      // All are answered, and one address keeps no more than its hundred waiting.
+      // All are answered, and one address keeps at most 100 waiting.
       const { 401: checked, 503: refused, ...others } = figures.floodStatuses;
       expect(others).toEqual({});
       expect(checked! + refused!).toBe(500);
@@ -295,7 +295,7 @@ describe('over HTTP', () => {
     },
   );
 
-  test('500 logins of as many addresses delay one that is known by few of them', async () => {
+  test('500 logins of 500 addresses delay a known one by only a few', async () => {
     const baseUrl = await start();
     const flood = Array.from({ length: 500 }, (_, i) =>
       from(`198.51.${100 + (i >> 8)}.${i & 255}`),
@@ -314,7 +314,7 @@ describe('over HTTP', () => {
     expect([figures.clientStatus, figures.checkedMeanwhile < 10]).toEqual([200, true]);
   });
 
-  test('a refusal says that nothing was executed, and when to try again', async () => {
+  test('a refusal says that nothing was executed and when to retry', async () => {
     await start();
     const { api } = server;
     const login = () => api.post('/auth/login', { username: 'nobody', password: 'a password' });

@@ -1,7 +1,7 @@
 /**
- * Answers that clients do not take: what is kept for them, and for how long. On a bare
- * uWebSockets.js server whose answer is larger than what the operating system takes for a
- * connection, and on the built program, whose memory is looked at.
+ * Answers that clients do not read: how much is kept for them, and for how long. On a plain
+ * uWebSockets.js server whose answer exceeds the send buffer of the operating system, and on the
+ * built program, whose memory is measured.
  */
 import * as uWS from 'uWebSockets.js';
 import { existsSync, readFileSync } from 'node:fs';
@@ -26,13 +26,13 @@ const MIB = 2 ** 20;
 /** The largest file. */
 const SCRIPT = '/docs/swagger-ui-bundle.js';
 
-/** What is a file is not among the routes that the other client holds answers against. */
+/** Files are not among the routes that the other client checks answers against. */
 async function fetched(api: ApiClient, path: string, headers: Record<string, string> = {}) {
   const answer = await request(`${api.url}/api${path}`, { headers });
   return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
 }
 
-/** A client that reads nothing until it is told to. */
+/** A client that reads nothing until told to. */
 class Silent {
   received = 0;
   isClosed = false;
@@ -56,7 +56,7 @@ class Silent {
     this.socket.write(text);
   }
 
-  /** That the other side has closed the connection only shows when something is sent. */
+  /** A close by the other side only shows when something is sent. */
   probe(): void {
     if (!this.isClosed) this.socket.write('x');
   }
@@ -65,7 +65,7 @@ class Silent {
     this.socket.resume();
   }
 
-  /** Of the answer that has come, without its head. */
+  /** The length of the received answer, without its head. */
   body(): Buffer {
     const all = Buffer.concat(this.chunks);
     return all.subarray(all.indexOf('\r\n\r\n') + 4);
@@ -77,7 +77,7 @@ class Silent {
 }
 
 describe('what is kept', () => {
-  const BODY = Buffer.alloc(24 * MIB, 'a body that no send buffer takes whole. ');
+  const BODY = Buffer.alloc(24 * MIB, 'a body larger than any send buffer. ');
   const WAITING = BODY.byteLength + WAITING_BYTES;
   let unsent: UnsentAnswers;
   let nowMs: number;
@@ -116,7 +116,7 @@ describe('what is kept', () => {
     });
   }
 
-  /** Resolves when the answer waits. */
+  /** Resolves when the answer is waiting. */
   async function ask(path: string, localAddress?: string): Promise<Silent> {
     const before = unsent.count + sum(unsent.dropCounts);
     const client = new Silent(port, localAddress);
@@ -138,14 +138,14 @@ describe('what is kept', () => {
     await eventually(() => unsent.count === 0);
     expect(client.body().equals(BODY)).toBe(true);
     expect([unsent.bytes, sum(unsent.dropCounts)]).toEqual([0, 0]);
-    // The connection serves the next request.
+    // The connection then serves the next request.
     const { received } = client;
     client.send('GET /small HTTP/1.1\r\nhost: x\r\n\r\n');
     await eventually(() => client.received > received);
     expect(client.body().toString('latin1').endsWith('small')).toBe(true);
   });
 
-  test('the last answer of a connection, however late it is read, is whole, and nothing behind it is answered', async () => {
+  test('the last answer of a connection is complete, however late it is read, and no later request is answered', async () => {
     await serve({});
     const client = new Silent(port);
     clients.push(client);
@@ -159,7 +159,7 @@ describe('what is kept', () => {
     expect(client.body().toString('latin1')).not.toContain('small');
   });
 
-  test('a client that leaves, or asks for more before it has read, is forgotten', async () => {
+  test('a client that leaves, or sends another request before reading, is dropped', async () => {
     await serve({});
     const leaves = await ask('/own');
     const asks = await ask('/own');
@@ -173,7 +173,7 @@ describe('what is kept', () => {
     expect(asks.received).toBeLessThan(BODY.byteLength);
   });
 
-  test('too much for one address: its oldest are dropped, and nobody else’s', async () => {
+  test("beyond the limit of one address its oldest answers are dropped, and no other address's", async () => {
     await serve({ bytesPerAddress: 2 * WAITING });
     const [other, first, second, third] = [
       await ask('/own', '127.0.0.2'),
@@ -189,7 +189,7 @@ describe('what is kept', () => {
       await eventually(() => client.received > BODY.byteLength && !client.isClosed);
   });
 
-  test('too much in total: the oldest answers of the client with the most waiting are dropped', async () => {
+  test('beyond the total limit the oldest answers of the client with the most waiting are dropped', async () => {
     await serve({ bytes: 3 * WAITING });
     const [single, first, second] = [
       await ask('/own', '127.0.0.2'),
@@ -206,7 +206,7 @@ describe('what is kept', () => {
       await eventually(() => client.received > BODY.byteLength);
   });
 
-  test('an answer that is larger than the limits alone is still sent', async () => {
+  test('a single answer larger than the limits is still sent', async () => {
     await serve({ bytes: MIB, bytesPerAddress: MIB });
     await ask('/own');
     const client = await ask('/own');
@@ -215,7 +215,7 @@ describe('what is kept', () => {
     await eventually(() => client.received > BODY.byteLength);
   });
 
-  test('a stop waits for those who read, and not for those who do not', async () => {
+  test('a stop waits for clients that read, and only for them', async () => {
     await serve({});
     const clients = [await ask('/own'), await ask('/shared')];
     clients[0]!.read();
@@ -226,7 +226,7 @@ describe('what is kept', () => {
     expect(unsent.count).toBe(0);
   });
 
-  test('what is not taken in time is dropped', async () => {
+  test('answers not read in time are dropped', async () => {
     await serve({ ms: 60_000 });
     const early = await ask('/own');
     nowMs = 30_000;
@@ -243,7 +243,7 @@ describe('what is kept', () => {
   });
 });
 
-/** Peak and present resident memory of a process, in bytes. */
+/** Peak and current resident memory of a process, in bytes. */
 function memoryOf(pid: number): { peak: number; now: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const bytes = (name: string) =>
@@ -268,16 +268,16 @@ describe.skipIf(!existsSync('/proc/self/status'))('the memory of the exchange', 
     await rm(folder, { recursive: true });
   });
 
-  // As soon as they ask for more than the system takes they are cut off: nothing waits for a time
-  // to pass.
+  // Clients are dropped as soon as they request more than the system buffers, so no time has to
+  // pass.
   test.each([
     ['large files', 40, 10, requestText('GET', SCRIPT)],
     ['errors', 4, 100_000, requestText('POST', SCRIPT)],
-    ['what they know', 4, 100_000, requestText('GET', SCRIPT, { 'if-none-match': '*' })],
+    ['files they already have', 4, 100_000, requestText('GET', SCRIPT, { 'if-none-match': '*' })],
     ['nothing', 4, 100_000, requestText('POST', '/auth/logout', {}, '{}')],
     ['heads', 4, 100_000, requestText('HEAD', '/health')],
   ] as const)(
-    'clients that ask for %s and read nothing cost next to nothing',
+    'clients that request %s and read nothing cost almost no memory',
     async (_, count, requests, text) => {
       const pid = server.child.pid!;
       const allowedBytes = memoryOf(pid).now + GROWTH_BYTES_MAX;
@@ -301,7 +301,7 @@ describe('files and answers without a body', () => {
   let server: TestServer;
   afterEach(() => server.stop());
 
-  test('files count for fair use, the more the larger they are', async () => {
+  test('files count for fair use by their size', async () => {
     const none = { user: null, address: null };
     const reads = { user: null, address: { perSecond: 0.001, burst: 60 } };
     server = await TestServer.start({ fairUse: { orders: none, reads, signIns: none } });
@@ -314,13 +314,13 @@ describe('files and answers without a body', () => {
     const refused = await ask(SCRIPT);
     expect([refused.status, JSON.parse(refused.text).error.code]).toEqual([429, 'rate_limited']);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-    // What is left is enough for small ones.
+    // The rest is enough for small files.
     for (let i = times * cost; i < 60; i++) expect((await ask('/docs/start.js')).status).toBe(200);
     expect((await ask('/docs/start.js')).status).toBe(429);
     expect((await ask(SCRIPT, { 'if-none-match': '*' })).status).toBe(429);
   });
 
-  test('a file larger than the whole share is still to be had', async () => {
+  test('a file larger than the whole limit can still be read', async () => {
     const none = { user: null, address: null };
     const reads = { user: null, address: { perSecond: 0.001, burst: 2 } };
     server = await TestServer.start({ fairUse: { orders: none, reads, signIns: none } });
@@ -335,7 +335,7 @@ describe('files and answers without a body', () => {
     ['304', 'GET', '/docs/start.js', { 'if-none-match': '*' }],
     ['204', 'POST', '/auth/logout', {}],
   ] as const)(
-    '%s: its connection ends behind the whole head',
+    '%s: the connection ends after the complete head',
     async (_what, method, path, headers) => {
       server = await TestServer.start();
       const client = new RawConnection(server.api.url);

@@ -1,7 +1,6 @@
 /**
- * The log: lines of JSON, with the id of the request that they are about, and never a secret,
- * whatever a client sends and wherever it puts it. Every route is used, at the level that writes
- * the most.
+ * The log: JSON lines with the id of their request, and never a secret, whatever a client sends and
+ * wherever it puts it. Every route is used, at the most verbose level.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -72,11 +71,11 @@ function pathOf(route: Route): string {
   return route.path.replace(/:(\w+)/g, (_, name: string) => filled[name] ?? userId);
 }
 
-/** Objects, one for each line. */
+/** One object per line. */
 const entries = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe('secrets', () => {
-  test('every route, with every secret where it belongs and where it does not', async () => {
+  test('are sent to every route, in the right places and in wrong ones', async () => {
     const before = lines.length;
     const places: Record<string, string>[] = [
       { 'x-user-token': token },
@@ -118,12 +117,12 @@ describe('secrets', () => {
       raw,
       headers: { 'content-type': 'application/json' },
     });
-    // Each request has a line, so that there was something to find secrets in.
+    // Each request was logged, so there was something to search.
     await eventually(() => lines.length >= before + sent + 3);
     expect(sent).toBeGreaterThan(300);
   });
 
-  test('a change of the password, a stream, and requests that break off', async () => {
+  test('are sent in password changes, on a stream, and in aborted requests', async () => {
     const before = lines.length;
     const change = { currentPassword: PASSWORD, newPassword: NEXT_PASSWORD };
     const { json } = await api.put('/auth/password', change, token);
@@ -147,12 +146,12 @@ describe('secrets', () => {
       entries().some(({ msg }) => msg === 'the client left before the answer'),
     );
     expect(lines.length).toBeGreaterThan(before + 2);
-    // The old token has ended.
+    // The old token is revoked.
     expect((await api.get('/auth/session', token)).status).toBe(401);
     token = json.token;
   });
 
-  /** Signs in on a stream with a token, good or bad, and leaves. */
+  /** Signs in on a stream with a valid or invalid token, and leaves. */
   async function streamWith(credential: string): Promise<void> {
     const stream = new WebSocket(`${exchange.address.replace('http', 'ws')}/api/stream`);
     await new Promise((resolve) => stream.on('open', resolve));
@@ -164,12 +163,12 @@ describe('secrets', () => {
     await closed;
   }
 
-  test('none of them is in the log', () => {
+  test('are not in the log', () => {
     expect(secrets.size).toBeGreaterThan(6);
     expect(lines.length).toBeGreaterThan(300);
     const whole = lines.join('');
     for (const secret of secrets) expect(whole.includes(secret), secret).toBe(false);
-    // Nor a part of a token that would do, nor what passwords are kept as.
+    // Nor a usable part of a token, nor password hashes.
     for (const secret of secrets) {
       for (const part of secret.split('.').filter((part) => part.length > 30)) {
         expect(whole.includes(part)).toBe(false);
@@ -178,7 +177,7 @@ describe('secrets', () => {
     expect(whole).not.toContain('scrypt$');
   });
 
-  test('what looks like one is cut out, should anybody log it', () => {
+  test('are cut out of log lines by their form', () => {
     const written: string[] = [];
     const log = createLog('trace', { write: (line) => written.push(line) });
     const headers = {
@@ -198,7 +197,7 @@ describe('secrets', () => {
 });
 
 describe('lines', () => {
-  test('each is an object with a time, a level and words', () => {
+  test('are objects with a time, a level and a message', () => {
     for (const entry of entries()) {
       expect(entry).toMatchObject({
         level: expect.any(Number),
@@ -208,7 +207,7 @@ describe('lines', () => {
     }
   });
 
-  test('a request can be found by the id that its answer had', async () => {
+  test('have the request id of the answer', async () => {
     const own = await api.send('GET', '/vaults', undefined, {
       token,
       headers: { 'x-request-id': 'my-request-1' },

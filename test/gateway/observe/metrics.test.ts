@@ -1,6 +1,6 @@
 /**
- * Metrics: what is counted is what happened, and the text is what Prometheus reads. Times are only
- * compared with each other, because how long something takes is the machine's affair.
+ * Metrics: they count what happened, in the text format of Prometheus. Durations are only compared
+ * with each other, because they depend on the machine.
  */
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
@@ -10,10 +10,7 @@ import { Distribution } from '../../../gateway/observe/distribution.js';
 import { eventually } from '../../support/eventually.js';
 import { type ApiClient, MARKET, TestServer, type Trader } from '../../support/server.js';
 
-/**
- * Name and labels as they stand in the text → value. Throws at a line that Prometheus would not
- * read.
- */
+/** Name and labels, as in the text → value. Throws at a line that Prometheus would not parse. */
 function readings(text: string): Map<string, number> {
   const types = new Map<string, string>();
   const values = new Map<string, number>();
@@ -48,7 +45,7 @@ describe('distributions', () => {
     return readings(await registry.metrics());
   }
 
-  test('count each value below its bounds, and add them up', async () => {
+  test('count each value in its buckets, and sum them up', async () => {
     const samples = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { maxLength: 50 });
     await fc.assert(
       fc.asyncProperty(samples, async (values) => {
@@ -56,7 +53,7 @@ describe('distributions', () => {
         for (let bound = 0; bound < options.bounds; bound++) {
           const ms = options.smallest * 2 ** bound;
           const le = Number((ms / 1_000).toPrecision(6));
-          // What lies on a bound to the last bit may be rounded to either side.
+          // A value exactly on a bound may be rounded to either side.
           const near = values.filter((value) => Math.abs(value / ms - 1) < 1e-9).length;
           const below = text.get(`x_seconds_bucket{le="${le}"}`)!;
           const expected = values.filter((value) => value <= ms).length;
@@ -69,7 +66,7 @@ describe('distributions', () => {
     );
   });
 
-  test('the bounds are those of the text, the values on them belong below', async () => {
+  test('have the bounds shown in the text, and values on a bound count below it', async () => {
     const text = await shown([0.016, 0.032, 0.0321, 1e9]);
     expect(text.get('x_seconds_bucket{le="0.000016"}')).toBe(1);
     expect(text.get('x_seconds_bucket{le="0.000032"}')).toBe(2);
@@ -94,7 +91,7 @@ describe('of an exchange', () => {
 
   const look = async () => readings((await api.get('/metrics')).text);
 
-  /** How much each reading has grown. */
+  /** How much each value has grown. */
   async function growth(work: () => Promise<unknown>): Promise<(key: string) => number> {
     const before = await look();
     await work();
@@ -103,13 +100,13 @@ describe('of an exchange', () => {
     return (key) => (after.get(key) ?? 0) - (before.get(key) ?? 0);
   }
 
-  test('the text is of the type that Prometheus asks for', async () => {
+  test('have the content type of Prometheus', async () => {
     const { headers } = await api.get('/metrics');
     expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect((await api.send('HEAD', '/metrics')).status).toBe(200);
   });
 
-  test('commands by kind and result, operations of batches too; requests by route and status', async () => {
+  test('count commands by kind and result, operations of batches included, and requests by route and status', async () => {
     const order = { outcome: 'UP', shares: 2, price: 0.4, timeInForce: 'GTC' };
     const path = `/markets/15m/${MARKET}/buy`;
     const grown = await growth(async () => {
@@ -142,7 +139,8 @@ describe('of an exchange', () => {
     expect(answers('/batch', 404)).toBe(1);
     expect(grown('exchange_http_answers_total{method="",route="",status="404"}')).toBe(1);
 
-    // Six commands of requests; all seven requests, the one that nobody takes, and the first look.
+    // Six commands from requests; seven requests, including the unknown route and the first read of
+    // the metrics.
     for (const stage of ['receive', 'apply', 'commit'])
       expect(grown(`exchange_${stage}_seconds_count`)).toBe(6);
     expect(grown('exchange_request_seconds_count')).toBe(9);
@@ -157,7 +155,7 @@ describe('of an exchange', () => {
     expect(grown('exchange_sequence')).toBe(6);
   });
 
-  test('the state of the process and of the exchange', async () => {
+  test('show the state of the process and of the exchange', async () => {
     await server.followed();
     const values = await look();
     const { sequencer } = server.exchange;
@@ -186,7 +184,7 @@ describe('of an exchange', () => {
     );
   });
 
-  test('subscriptions of the stream', async () => {
+  test('count the subscriptions of the stream', async () => {
     const stream = new WebSocket(`${api.url.replace('http', 'ws')}/api/stream`);
     await new Promise((resolve) => stream.on('open', resolve));
     stream.send(
@@ -204,7 +202,7 @@ describe('of an exchange', () => {
     expect((await look()).get('exchange_connections{kind="stream"}')).toBe(0);
   });
 
-  test('without a follower its lag is not known, and not told', async () => {
+  test("omit the follower's lag when there is no follower", async () => {
     const other = await TestServer.start({ follower: false });
     const { text } = await other.api.get('/metrics');
     expect(text).not.toMatch(/^exchange_follower_lag/m);

@@ -1,9 +1,11 @@
-/** Warnings that outsiders cause: one line a second of each kind, and none is lost count of. */
+/**
+ * Warnings that outsiders can cause: one line a second per kind, with a count of the omitted ones.
+ */
 import { expect, test } from 'vitest';
 import { createLog } from '../../../gateway/observe/log.js';
 import { RationedLog } from '../../../gateway/observe/rationed-log.js';
 
-test('one line a second of each kind, with how many were left out', () => {
+test('logs one line a second per kind, with the number of omitted ones', () => {
   const lines: string[] = [];
   const time = { nowMs: 0 };
   const log = new RationedLog(

@@ -1,6 +1,5 @@
 /**
- * Texts that are written as bytes: their numbers are those of the plain notation, wherever in the
- * room they come.
+ * The byte writer for answers: numbers in plain decimal notation, wherever in the buffer they fall.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -17,13 +16,13 @@ const NOTHING = ascii('');
 const count = fc.oneof(
   fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
   fc.integer({ min: 0, max: 10_000_000 }),
-  // Near powers of ten, where digits and places change.
+  // Near powers of ten, where the digits change.
   fc
     .tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: -2, max: 2 }))
     .map(([power, step]) => Math.max(0, 10 ** power + step)),
 );
 
-test('numbers are those of the plain notation', () => {
+test('writes numbers in plain decimal notation', () => {
   fc.assert(
     fc.property(count, (value) => {
       expect(written((out) => out.integer(NOTHING, value))).toBe(`${value}`);
@@ -39,13 +38,13 @@ test('numbers are those of the plain notation', () => {
   expect(written((out) => out.micros(NOTHING, largest - 740_992))).toBe('9007199253.999999');
 });
 
-test('a value that is not a count is a bug', () => {
+test('throws on a value that is not a count', () => {
   for (const value of [-1, Number.NaN, 2 ** 53]) {
     expect(() => written((out) => out.integer(NOTHING, value)), `${value}`).toThrow(RangeError);
   }
 });
 
-test('pieces of every length, one behind the other', () => {
+test('writes pieces of every length in a row', () => {
   const texts = Array.from({ length: 70 }, (_, i) => 'aZ09,:"{}[]~ '.repeat(6).slice(0, i + 1));
   const write = (out: AsciiWriter) => {
     for (const text of texts) out.put(ascii(text));
@@ -53,11 +52,10 @@ test('pieces of every length, one behind the other', () => {
   expect(written(write)).toBe(texts.join(''));
 });
 
-test('it grows', () => {
+test('grows', () => {
   const text = 'x'.repeat(200_000);
   expect(written((out) => out.text(text))).toBe(text);
-  // Wherever the end of the room is: within a piece, before a number, behind a text that is
-  // repeated.
+  // The end of the buffer may fall within a piece, before a number, or after a repeated text.
   for (let before = 65_500; before <= 65_540; before++) {
     const start = 'y'.repeat(before);
     const whole = written((out) => {

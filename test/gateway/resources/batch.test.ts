@@ -1,6 +1,6 @@
 /**
- * Batches over real HTTP: what one answers is what the single routes would have answered one after
- * another, and an atomic one is all or none.
+ * Batches over real HTTP: a batch answers what the single routes would have answered in sequence,
+ * and an atomic one succeeds or fails as a whole.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
@@ -21,7 +21,7 @@ let api: ApiClient;
 let ada: Trader;
 let bob: Trader;
 
-/** An exchange of its own for the tests of one block. */
+/** A separate exchange for the tests of one block. */
 function withTraders(): void {
   beforeAll(async () => {
     server = await TestServer.withMarket();
@@ -38,7 +38,7 @@ const batch = (trader: Trader, body: object, key?: string): Promise<Answer> =>
     headers: key === undefined ? {} : { 'idempotency-key': key },
   });
 
-/** The same operation by its own route. */
+/** The same operation on its own route. */
 function single(client: ApiClient, trader: Trader, { op, marketId, orderId, ...body }: Operation) {
   const path = `/markets/15m/${marketId}`;
   if (op === 'cancel') return client.delete(`${path}/orders/${orderId}`, trader.token);
@@ -52,7 +52,7 @@ const buy = (outcome: string, rest: object): Operation => ({
   ...rest,
 });
 
-/** All that the API shows of two traders and the book. */
+/** Everything the API shows of two traders and the book. */
 async function accounts(traders: readonly Trader[]): Promise<unknown[]> {
   const paths = traders.flatMap(({ userId, token }) =>
     ['balance', 'orders', 'positions'].map((part) => [`/users/${userId}/${part}`, token] as const),
@@ -64,10 +64,10 @@ async function accounts(traders: readonly Trader[]): Promise<unknown[]> {
   return answers.map(({ json }) => ({ ...json, sequence: 0 }));
 }
 
-describe('each for itself', () => {
+describe('a batch that is not atomic', () => {
   withTraders();
 
-  test('receipts and errors stand in order, and one sequence is theirs', async () => {
+  test('returns receipts and errors in order, with one sequence', async () => {
     const { status, json } = await batch(ada, {
       userId: ada.userId,
       operations: [
@@ -104,7 +104,7 @@ describe('each for itself', () => {
     expect(json.results[8].error.details).toEqual({ required: 502_500, available: 10_000 });
   });
 
-  test('an operation sees what those before it did, and nothing comes between', async () => {
+  test('applies its operations in order, with nothing in between', async () => {
     await batch(ada, { operations: [buy('UP', { shares: 10, price: 0.4, timeInForce: 'GTC' })] });
     const { json } = await batch(bob, {
       operations: [
@@ -133,7 +133,7 @@ describe('each for itself', () => {
     });
   });
 
-  test('the same key gets the first answer, byte for byte, also after a restart; another body is refused', async () => {
+  test('the same key returns the first answer, byte for byte and across a restart; another body is refused', async () => {
     const body = { operations: [buy('DOWN', { amount: 0.6 }), buy('UP', { amount: 1 })] };
     const first = await batch(bob, body, 'batch-1');
     expect(first.status).toBe(200);
@@ -162,7 +162,7 @@ describe('each for itself', () => {
   }
 });
 
-describe('all or none', () => {
+describe('an atomic batch', () => {
   withTraders();
   beforeAll(async () => {
     await batch(ada, {
@@ -173,7 +173,7 @@ describe('all or none', () => {
     });
   });
 
-  test('one that is refused stops all: its status and code, its place, and nothing has changed', async () => {
+  test('fails with the status, code and index of a refused operation, and changes nothing', async () => {
     const before = await accounts([ada, bob]);
     const operations = [
       buy('DOWN', { amount: 3 }),
@@ -219,7 +219,7 @@ describe('all or none', () => {
     expect(await accounts([ada, bob])).toEqual(before);
   });
 
-  test('one in which nothing is refused is carried out', async () => {
+  test('is executed when nothing is refused', async () => {
     const operations = [
       buy('DOWN', { amount: 3 }),
       { op: 'cancel', marketId: MARKET, orderId: 'o1' },
@@ -241,7 +241,7 @@ describe('all or none', () => {
   });
 });
 
-describe('what is not valid', () => {
+describe('an invalid batch', () => {
   withTraders();
 
   const good = buy('UP', { amount: 1 });
@@ -260,8 +260,16 @@ describe('what is not valid', () => {
     ['two sizes', [buy('UP', { amount: 1, shares: 1, price: 0.5 })], 'operations.0.shares'],
     ['shares without a price', [buy('UP', { shares: 1 })], 'operations.0.price'],
     ['seven places', [good, good, buy('UP', { amount: 1.000_000_1 })], 'operations.2.amount'],
-    ['four places of a share', [buy('UP', { shares: 1.0001, price: 0.5 })], 'operations.0.shares'],
-    ['four places of a price', [buy('UP', { amount: 1, price: 0.5001 })], 'operations.0.price'],
+    [
+      'shares with four decimal places',
+      [buy('UP', { shares: 1.0001, price: 0.5 })],
+      'operations.0.shares',
+    ],
+    [
+      'a price with four decimal places',
+      [buy('UP', { amount: 1, price: 0.5001 })],
+      'operations.0.price',
+    ],
     ['a price of 1', [buy('UP', { amount: 1, price: 1 })], 'operations.0.price'],
     ['an amount of 0', [buy('UP', { amount: 0 })], 'operations.0.amount'],
     ['too much', [buy('UP', { shares: 10_000_000, price: 0.9 })], 'operations.0.shares'],
@@ -272,7 +280,7 @@ describe('what is not valid', () => {
       'operations.0.postOnly',
     ],
     [
-      'a sale with four places',
+      'a sale with four decimal places',
       [{ op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1.0001 }],
       'operations.0.shares',
     ],
@@ -289,7 +297,7 @@ describe('what is not valid', () => {
     ],
   ];
 
-  test.each(invalid)('%s', async (_name, operations, field) => {
+  test.each(invalid)('is refused: %s', async (_name, operations, field) => {
     const before = await server.state();
     const { status, json } = await batch(ada, { operations });
     expect([status, json.error.code]).toEqual([400, 'invalid_request']);
@@ -314,7 +322,7 @@ describe('what is not valid', () => {
     expect(json.error.message).toBe(`The request is not valid: ${words}`);
   });
 
-  test('a number that no double holds', async () => {
+  test('is refused: a number that a double cannot hold', async () => {
     const raw = JSON.stringify({ operations: [good, good] }).replace(
       /1}]/,
       '1.00000000000000000001}]',
@@ -328,7 +336,7 @@ describe('what is not valid', () => {
     expect(json.error.message).toContain('1.00000000000000000001');
   });
 
-  test('an operation for another user, before anything else in the body is looked at', async () => {
+  test('is refused: an operation for another user, checked before the rest of the body', async () => {
     const before = await server.state();
     const operations = [
       { ...good, amount: -1 },
@@ -339,7 +347,7 @@ describe('what is not valid', () => {
     expect(await server.state()).toEqual(before);
   });
 
-  test('100 operations are not too many', async () => {
+  test('100 operations are accepted', async () => {
     const operations = Array.from({ length: 100 }, (_, i) =>
       buy('UP', { shares: 0.001, price: (i + 1) / 1_000, timeInForce: 'GTC' }),
     );
@@ -349,7 +357,7 @@ describe('what is not valid', () => {
   });
 });
 
-test('what a batch answers is what the single routes answer, one after another', async () => {
+test('a batch answers what the single routes answer in sequence', async () => {
   const random = new Random('batches and single orders');
   server = await TestServer.withMarket();
   api = server.api;

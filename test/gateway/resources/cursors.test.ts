@@ -1,6 +1,6 @@
 /**
- * Cursors: each belongs to the list that gave it, filters and owner included. In any other list it
- * is refused, by name, and never read as a place in that one.
+ * Cursors belong to the list that returned them, including its filters and owner. Any other list
+ * refuses them by name and never uses them as a position.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
@@ -62,7 +62,7 @@ beforeAll(async () => {
     lists.push(...found.slice(0, 2));
   }
 });
-/** An order that nobody meets. */
+/** An order that nobody trades with. */
 function rest({ engine, sequencer }: ReplayExchange, userId: number): void {
   const terms = { timeInForce: TimeInForce.GTC, sizeLots: 10, priceTicks: 2 };
   sequencer.submit(buy({ userId, marketId: engine.activeMarket(0), ...terms }));
@@ -76,7 +76,7 @@ afterAll(async () => {
 const ask = ({ path, token }: List, query: string) =>
   server.api.read(`${path}${path.includes('?') ? '&' : '?'}${query}`, token);
 
-test('a cursor goes on in its own list and is refused by every other', async () => {
+test('a cursor works in its own list and is refused by every other', async () => {
   const cursors: string[] = [];
   for (const list of lists) {
     const { status, json } = await ask(list, 'limit=1');
@@ -94,7 +94,7 @@ test('a cursor goes on in its own list and is refused by every other', async () 
   }
 });
 
-test('a cursor is only taken as it was given, though base64url can be decoded in many spellings', async () => {
+test('a cursor is only accepted in its original spelling, although base64url can be decoded from several', async () => {
   for (const list of lists) {
     const cursor: string = (await ask(list, 'limit=1')).json.nextCursor;
     for (const spelling of [
@@ -112,7 +112,7 @@ test('a cursor is only taken as it was given, though base64url can be decoded in
   }
 });
 
-test('these are all the lists that have pages', () => {
+test('the test has every list with pages', () => {
   const { paths } = buildDocument(ROUTES, 'any');
   const paged = Object.entries(paths).filter(([, { get }]) =>
     get?.parameters?.some(({ name }) => name === 'cursor'),

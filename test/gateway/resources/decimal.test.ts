@@ -1,6 +1,4 @@
-/**
- * Decimals at the edge, against big.js: what comes in is exact or refused, what goes out is exact.
- */
+/** Decimals at the API against big.js: input is exact or refused, output is exact. */
 import { Big } from 'big.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -25,7 +23,7 @@ const integers = (max: number) =>
     .map(([bits, n]) => Math.abs(n) % Math.min(2 ** bits + 1, max + 1));
 const RUNS = { numRuns: 20_000 };
 
-test('every decimal of the scale comes in as the integer that it says', () => {
+test('parses every decimal of the scale to its integer', () => {
   fc.assert(
     fc.property(integers(999_999_999_999_999), SCALES, (integer, scale) => {
       const json = new Big(integer).div(scale).toFixed();
@@ -35,7 +33,7 @@ test('every decimal of the scale comes in as the integer that it says', () => {
   );
 });
 
-test('a decimal with one place more than the scale is refused, whatever its size', () => {
+test('refuses a decimal with one place more than the scale, whatever its size', () => {
   fc.assert(
     fc.property(
       integers(99_999_999_999_999),
@@ -50,7 +48,7 @@ test('a decimal with one place more than the scale is refused, whatever its size
   );
 });
 
-test('any double is taken exactly when its shortest decimal is of the scale', () => {
+test('accepts a double only if its shortest decimal fits the scale', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), SCALES, (value, scale) => {
       const exact = new Big(value).times(scale);
@@ -63,7 +61,7 @@ test('any double is taken exactly when its shortest decimal is of the scale', ()
   );
 });
 
-test('money and shares go out as the exact decimal, up to all the money there can be', () => {
+test('writes money and shares as exact decimals, up to the largest total', () => {
   fc.assert(
     fc.property(integers(MAX_TOTAL_MICROS), fc.boolean(), (size, negative) => {
       const integer = negative ? 0 - size : size;
@@ -74,7 +72,7 @@ test('money and shares go out as the exact decimal, up to all the money there ca
   );
 });
 
-test('edges of the exact decimals', () => {
+test('writes the edge cases exactly', () => {
   expect(microsText(1)).toBe('0.000001');
   expect(microsText(-1)).toBe('-0.000001');
   expect(microsText(0)).toBe('0');
@@ -86,7 +84,7 @@ test('edges of the exact decimals', () => {
     expect(ticksText(ticks)).toBe(new Big(ticks).div(1_000).toFixed());
 });
 
-test('an average price is rounded half up to a micro-dollar', () => {
+test('rounds an average price half up to a micro-dollar', () => {
   fc.assert(
     fc.property(integers(MAX_TOTAL_MICROS), integers(9_000_000_000_000), (valueMicros, lots) => {
       if (lots === 0) {
@@ -104,7 +102,7 @@ test('an average price is rounded half up to a micro-dollar', () => {
   expect(averagePriceMicros(1, 2_001)).toBe(0);
 });
 
-test('a number that no double holds is found in a text, wherever it stands', () => {
+test('finds a number that a double cannot hold anywhere in a text', () => {
   const inexact = [
     '1.00000000000000000001',
     '0.10000000000000000001',
@@ -126,7 +124,7 @@ test('a number that no double holds is found in a text, wherever it stands', () 
   ]) {
     expect(inexactNumber(`{"amount":${number}}`)).toBe(null);
   }
-  // From every place of a text on; fifteen digits and a point are held.
+  // At every position of a text; fifteen digits and a point are safe.
   const long = '0.12345678901234567890';
   for (let before = 0; before < 40; before++) {
     const text = `{"a${'b'.repeat(before)}":${long},"c":1}`;

@@ -1,8 +1,7 @@
 /**
- * Idempotency keys over HTTP, on every operation of the contract that changes something: the same
- * user, key and body gets the first answer again, byte for byte, be it a success or a refusal, and
- * nothing is done a second time. An operation that is new in the contract fails here until it has
- * its cases.
+ * Idempotency keys over HTTP, on every operation of the contract that changes something. The same
+ * user, key and body gets the first answer again, byte for byte, whether a success or a refusal,
+ * and nothing is done twice. A new operation fails here until it has cases.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KEY_CASES } from '../../../bench/attack/methods/smuggling-cases.js';
@@ -27,7 +26,7 @@ const NO_MARKET = 'btc-15m-1763600400';
 
 type Change = 'POST' | 'PUT' | 'DELETE';
 
-/** "POST /batch" → its parameters' names, of every operation that changes something. */
+/** "POST /batch" → its parameters' names, for every operation that changes something. */
 const CHANGES = new Map(
   operationsOf(programContract().document)
     .filter(({ method }) => method !== 'get')
@@ -55,8 +54,8 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 /**
- * Uses an operation once; then again, after something else, when it must answer the same and do
- * nothing.
+ * Uses an operation once, then again after another one; the answer must be the same and nothing may
+ * change.
  */
 async function twice(
   method: Change,
@@ -70,7 +69,7 @@ async function twice(
   };
   const first = await api.send(method, path, body, options);
   expect(first.headers['idempotency-replayed'], first.text).toBe(undefined);
-  // The balance is another now, and so is what a refusal would say of it.
+  // The balance has changed, and so would the refusal's details.
   expect((await api.post('/vaults/flex/stake', { amount: 1 }, trader.token)).status).toBe(201);
   const before = await accounts();
   const again = await api.send(method, path, body, options);
@@ -83,7 +82,7 @@ async function twice(
   return first;
 }
 
-/** All that the two have, but for the sequence. */
+/** Everything the two own, without the sequence. */
 async function accounts(): Promise<unknown[]> {
   const answers = await Promise.all(
     [ada, bob].flatMap(({ userId, token }) =>
@@ -95,7 +94,7 @@ async function accounts(): Promise<unknown[]> {
   return answers.map(({ json }) => ({ ...json, sequence: 0 }));
 }
 
-test('every operation that changes something takes a key, but for signing in and for partners, who have references', () => {
+test('every operation that changes something takes a key, except signing in and partner transfers, which have references', () => {
   const others = [...CHANGES.keys()].filter((name) => !KEYED.includes(name));
   expect(others.sort()).toEqual([
     'POST /auth/login',
@@ -107,7 +106,7 @@ test('every operation that changes something takes a key, but for signing in and
   ]);
 });
 
-/** What is asked for, by ada, and the code of the refusal. */
+/** Ada's request and the code of its refusal. */
 interface Refusal {
   path: string;
   body?: object;
@@ -153,7 +152,7 @@ const REFUSALS: Record<string, Refusal[]> = {
     },
   ],
   'PUT /users/{id}/referral/code': [
-    // Bob's, and in another case.
+    // Bob's code, in another case.
     { path: '/users/u1/referral/code', body: { code: 'q000002' }, code: 'referral_code_taken' },
   ],
   'POST /vaults/flex/stake': [
@@ -169,8 +168,8 @@ const REFUSALS: Record<string, Refusal[]> = {
   ],
 };
 
-describe('a refusal comes back byte for byte, and the key is used up', () => {
-  test('every operation that takes a key has cases here', () => {
+describe('a refusal is repeated byte for byte, and uses up the key', () => {
+  test('every operation that takes a key has cases', () => {
     expect(Object.keys(REFUSALS).sort()).toEqual([...KEYED].sort());
   });
 
@@ -192,7 +191,7 @@ describe('an invalid key', () => {
       .replace('{id}', ada.userId)
       .replace(/\{\w+\}/, 'o1');
     const before = await server.state();
-    // One that is empty too: a client whose variable is not set would believe in it.
+    // An empty one, too: a client whose variable is unset would rely on it.
     for (const key of ['', ' ', 'a b', 'x'.repeat(65), 'ä', 'a,b']) {
       const { status, json } = await api.send(
         method,
@@ -207,7 +206,7 @@ describe('an invalid key', () => {
   });
 });
 
-test('in quotes nothing of a key is lost; it is the same key as without', async () => {
+test('a key in quotes is kept completely, and equals the key without quotes', async () => {
   const stake = async (key: string) => {
     const client = new RawConnection(api.url);
     const body = '{"amount":1}';
@@ -248,8 +247,8 @@ test('in quotes nothing of a key is lost; it is the same key as without', async 
 });
 
 /**
- * Where the library loses bytes, only a proxy can refuse them. When an upgrade mends it, this
- * fails, and the documents are to be changed.
+ * Where uWebSockets.js drops bytes, only a proxy can refuse them. This fails when an upgrade fixes
+ * that; the documents must then change.
  */
 test.each(KEY_CASES)('$name: $expected', async ({ key, expected }) => {
   const client = new RawConnection(api.url);
@@ -266,7 +265,7 @@ test.each(KEY_CASES)('$name: $expected', async ({ key, expected }) => {
   expect([again.text, again.headers['idempotency-replayed']]).toEqual([first!.text, 'true']);
 });
 
-test('a success comes back byte for byte, on every operation that takes a key', async () => {
+test('a success is repeated byte for byte, on every operation that takes a key', async () => {
   const tried = new Set<string>();
   const done = async (name: string, path: string, body: object | undefined, trader: Trader) => {
     const [method] = name.split(' ') as [Change];
@@ -299,7 +298,7 @@ test('a success comes back byte for byte, on every operation that takes a key', 
   const code = `/users/${ada.userId}/referral/code`;
   await done('PUT /users/{id}/referral/code', code, { code: 'ADA-1' }, ada);
 
-  // ada's stake earns from the next quarter hour on, so that one must have fees.
+  // Ada's stake earns from the next quarter hour on, so that market needs fees.
   await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_000);
   await done('POST /markets/15m/{marketId}/claim', on(MARKET, 'claim'), {}, ada);
   const next = on(NEXT_MARKET, 'buy');
@@ -319,7 +318,7 @@ test('a success comes back byte for byte, on every operation that takes a key', 
 });
 
 describe('without a key', () => {
-  test('a partner’s reference replays the first answer in the same way', async () => {
+  test("a partner's reference repeats the first answer in the same way", async () => {
     const rich = await server.registerByPartner('rich');
     for (const path of ['/partner/deposits', '/partner/withdrawals']) {
       const body = { userId: rich.userId, amount: 2.5, reference: `wire:${path.length}` };
@@ -334,7 +333,7 @@ describe('without a key', () => {
     }
   });
 
-  test('the password and the account are not changed twice either: the old token has ended, the name is taken', async () => {
+  test('the password and the account cannot be changed twice either: the old token is revoked, the name is taken', async () => {
     const change = { currentPassword: PASSWORD, newPassword: 'a better password' };
     const first = await api.put('/auth/password', change, bob.token);
     expect(first.status).toBe(200);
@@ -347,7 +346,7 @@ describe('without a key', () => {
   });
 });
 
-test('the same command in other words is the same; another body or another user is not; also after a restart', async () => {
+test('an equivalent body counts as the same, another body or user does not, also after a restart', async () => {
   const stake = (trader: Trader, raw: string) => {
     const headers = { 'idempotency-key': 'stake' };
     return api.send('POST', '/vaults/flex/stake', undefined, { token: trader.token, headers, raw });

@@ -1,7 +1,7 @@
 /**
- * GET /markets over more than a day, so that the engine has forgotten some of the markets: every
- * page together is every market that ever opened, once, newest first, whatever the filter, the size
- * of a page and what happens between two pages.
+ * GET /markets over more than a day, when the engine has forgotten some markets. All pages together
+ * list every market that ever opened, once, newest first, whatever the filter, the page size and
+ * what happens between two pages.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../../bench/workload/random.js';
@@ -10,16 +10,14 @@ import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js'
 
 const DAY_MS = 86_400_000;
 const WINDOWS_PER_DAY = DAY_MS / WINDOW_MS;
-/** Of which the engine has forgotten the first few. */
+/** The engine has forgotten the first few. */
 const WINDOWS = WINDOWS_PER_DAY + 12;
 
 let server: TestServer;
-/** Times at which a window began. */
+/** Start times of the windows. */
 let now: number;
 
-/**
- * In every other window one asset or the other has no price at its end, and is void a minute later.
- */
+/** In every other window one of the assets has no price at the end, and is VOID a minute later. */
 async function passWindow(): Promise<void> {
   const { clock, feed } = server;
   const window = (now - WINDOW_START_MS) / WINDOW_MS;
@@ -32,7 +30,7 @@ async function passWindow(): Promise<void> {
   now += WINDOW_MS;
   clock.set(now + 30_000);
   await server.advance();
-  // A market that had no price at the boundary opens with the first that comes.
+  // A market without a price at its start opens with the first one that comes.
   for (const symbol of ['BTC', 'ETH']) feed.deliver(symbol, 1_000);
 }
 
@@ -44,7 +42,7 @@ interface Listed {
   startsAtMs: number;
 }
 
-/** All pages of a list; `between` runs before each but the first. */
+/** All pages of a list; `between` runs before each page but the first. */
 async function pages(
   query: string,
   limit: number,
@@ -64,7 +62,7 @@ async function pages(
   }
 }
 
-/** Newest first, the later listed asset before the other. */
+/** Newest first, then the later listed asset first. */
 function expectedIds(): string[] {
   const ids: string[] = [];
   for (let atMs = now; atMs >= WINDOW_START_MS; atMs -= WINDOW_MS)
@@ -84,8 +82,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe('all markets', () => {
-  test('some are forgotten, not in the order in which they began', async () => {
+describe('markets', () => {
+  test('are forgotten in another order than they started', async () => {
     const { engine } = server.exchange.sequencer;
     expect(known()).toBeLessThan(expectedIds().length - 10);
     expect(known()).toBeGreaterThan(WINDOWS_PER_DAY);
@@ -97,8 +95,8 @@ describe('all markets', () => {
     expect(isKnown.indexOf(false)).toBeLessThan(isKnown.lastIndexOf(true));
   });
 
-  test.each([1, 3, 7, 50, 199, 200])('are all there, once, in pages of %d', async (limit) => {
-    // With one to a page, only the end, where the two sources meet.
+  test.each([1, 3, 7, 50, 199, 200])('are all listed, once, in pages of %d', async (limit) => {
+    // With one market per page, only the end, where the two sources meet.
     if (limit > 1) expect(idsOf(await pages('', limit))).toEqual(expectedIds());
     else {
       const { json } = await server.api.read('/markets?limit=180');
@@ -107,7 +105,7 @@ describe('all markets', () => {
     }
   });
 
-  test.each(['btc', 'ETH'])('of %s', async (asset) => {
+  test.each(['btc', 'ETH'])('can be filtered by asset: %s', async (asset) => {
     const expected = expectedIds().filter((id) => id.startsWith(asset.toLowerCase()));
     for (const limit of [5, 60, 200]) {
       const markets = await pages(`&asset=${asset}`, limit);
@@ -115,7 +113,7 @@ describe('all markets', () => {
     }
   });
 
-  test.each(['active', 'ended', 'resolved'])('that are %s', async (status) => {
+  test.each(['active', 'ended', 'resolved'])('can be filtered by status: %s', async (status) => {
     const all = await pages('', 200);
     const expected = all.filter((market) => market.status === status);
     expect(expected.length).toBeGreaterThan(status === 'resolved' ? 200 : 0);
@@ -125,7 +123,7 @@ describe('all markets', () => {
     expect(ofBoth).toEqual(expected.filter(({ asset }) => asset === 'BTC'));
   });
 
-  test('each is the same as by itself', async () => {
+  test('are the same as when read one by one', async () => {
     const all = await pages('', 200);
     const random = new Random('markets');
     for (let i = 0; i < 20; i++) {
@@ -136,7 +134,7 @@ describe('all markets', () => {
     }
   });
 
-  test('while some are forgotten and others begin between two pages', async () => {
+  test('are complete while some are forgotten and others start between two pages', async () => {
     const before = expectedIds();
     const knownBefore = server.exchange.sequencer.engine.marketIds();
     const markets = await pages('', 12, passWindow);
@@ -146,7 +144,7 @@ describe('all markets', () => {
     expect(idsOf(await pages('', 200))).toEqual(expectedIds());
   });
 
-  test('without a follower, those that are not paid out', async () => {
+  test('without a follower, are those that are not paid out', async () => {
     await server.close();
     server = await TestServer.start({ follower: false }, server.folder, server.clock.nowMs());
     const markets = await pages('', 50);

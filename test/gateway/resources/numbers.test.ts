@@ -1,6 +1,6 @@
 /**
- * Every number that a client can send, over real HTTP: what is none, or has no exact value, is
- * refused by name.
+ * Every number that a client can send, over real HTTP: anything that is not a number or has no
+ * exact value is refused by name.
  */
 import { describe, expect, test } from 'vitest';
 import type { RequestOptions } from '../../support/server.js';
@@ -8,7 +8,7 @@ import { ACTIVE, asPartner, buy, sell, withTwoTraders } from '../http/refusals.j
 
 const { asAda, refused } = withTwoTraders();
 
-/** By the path of its route: a body that is valid but for it. */
+/** By route: a body that is valid except for the number. */
 interface NumberField {
   method: 'POST' | 'PUT';
   path: string;
@@ -103,14 +103,14 @@ describe.each(NUMBERS)(
       'a list': '[1]',
       'an object': '{"value":1}',
       'too large for any number (1e309)': '1e309',
-      'as negative as can be (-1e309)': '-1e309',
+      'too negative for any number (-1e309)': '-1e309',
       negative: '-1',
       zero: '0',
       'minus zero': '-0',
       'too small to count': '1e-9',
       'the smallest double': '5e-324',
-      'one place too many': `0.${'0'.repeat(places)}1`,
-      'places that a double loses': '0.50000000000000000000001',
+      'one decimal place too many': `0.${'0'.repeat(places)}1`,
+      'digits that a double loses': '0.50000000000000000000001',
       'more than the maximum': `${tooMuch}`,
       'far more than the maximum': '1e18',
     };
@@ -133,7 +133,7 @@ describe.each(NUMBERS)(
     });
 
     test.each(['NaN', 'Infinity', '01', '.5', '1.', '+1', '0x10', '1_000'])(
-      '%s is no JSON',
+      '%s is not JSON',
       async (text) => {
         const raw = JSON.stringify({ ...body, [field]: 0.123 }).replace(
           `"${field}":0.123`,

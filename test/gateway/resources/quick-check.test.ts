@@ -1,5 +1,6 @@
 /**
- * The quick check of batches against zod, which decides: both accept the same bodies, unchanged.
+ * The quick check of batches against zod, which has the last word: both accept the same bodies,
+ * unchanged.
  */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
@@ -11,10 +12,10 @@ import { StakeBody } from '../../../gateway/resources/vault/schemas.js';
 
 const check = quickCheck(BatchBody);
 
-/** As it comes out of a body: some of what can be written in a test cannot be written as JSON. */
+/** As parsed from a body: some values that a test can write cannot be written as JSON. */
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** `expect` is slow; here it only says what differs. */
+/** `expect` is slow; here it only reports the difference. */
 function expectEqual(found: unknown, wanted: unknown): void {
   if (!isDeepStrictEqual(found, wanted)) expect(found).toStrictEqual(wanted);
 }
@@ -68,11 +69,11 @@ const fieldOf = (name: string) =>
     { weight: 1, arbitrary: fc.constantFrom(...ODD) },
   );
 
-/** Seldom this, as a rule nothing. */
+/** Rarely this value, usually none. */
 const seldom = <T>(oneIn: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof({ weight: oneIn - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
-/** Fields as entries, so that one can be called __proto__. */
+/** Fields as entries, so that one can be named __proto__. */
 const operation = fc
   .record({
     op: fc.constantFrom(...OPERATIONS),
@@ -112,7 +113,7 @@ const body = fc
   })
   .map(({ odd, ...fields }) => (odd === undefined ? fields : { ...fields, [odd]: 1 }));
 
-test('it accepts exactly what zod accepts, and changes nothing', () => {
+test('accepts exactly what zod accepts, and changes nothing', () => {
   let valid = 0;
   let invalid = 0;
   fc.assert(
@@ -133,7 +134,7 @@ test('it accepts exactly what zod accepts, and changes nothing', () => {
   expect(invalid).toBeGreaterThan(3_000);
 });
 
-test('numbers that only JSON can write', () => {
+test('agrees on numbers that only JSON can write', () => {
   for (const number of ['1e309', '-1e309', '-0', '1E-400', '0.1e1']) {
     for (const field of ['amount', 'shares', 'price', 'validUntilMs']) {
       const json: unknown = JSON.parse(
@@ -144,7 +145,7 @@ test('numbers that only JSON can write', () => {
   }
 });
 
-test('one operation too many, and one field too many', () => {
+test('refuses one operation too many, and one field too many', () => {
   const operation = { op: 'claim', marketId: MARKET };
   expect(check({ operations: new Array(100).fill(operation) })).toBe(true);
   expect(check({ operations: new Array(101).fill(operation) })).toBe(false);
@@ -154,7 +155,7 @@ test('one operation too many, and one field too many', () => {
   ).toBe(false);
 });
 
-test('a schema that JSON Schema cannot express is refused', () => {
+test('refuses a schema that JSON Schema cannot express', () => {
   expect(() => quickCheck(StakeBody)).toThrow('JSON Schema cannot express a schema of type');
   expect(() => quickCheck(z.number().refine((value) => value !== 3))).toThrow(
     'JSON Schema cannot express',

@@ -1,6 +1,6 @@
 /**
- * Keys that stand in one JSON object twice: found wherever they are, refused by name on every body
- * and message, and what is fine is not.
+ * Duplicate keys in a JSON object: found anywhere, refused by name in every body and message,
+ * without false alarms.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ const REPEATED: [text: string, path: string][] = [
   ['{"a":{"b":[{},{"c":1},{"c":1,"d":":","c":2}]}}', 'a.b.2.c'],
   ['[[],[{"a":1,"a":2}]]', '1.0.a'],
   ['{"a":{"a":1},"b":{"a":1,"a":2}}', 'b.a'],
-  // As many colons as members: one key is lost, and a string has a colon.
+  // As many colons as members, because one key is lost and a string has a colon.
   ['{"a":"\\u003a","a":2}', 'a'],
   ['{"a\\"":1, "a\\"" :2}', 'a"'],
   [`${'['.repeat(100)}{"a":1,"a":2}${']'.repeat(100)}`, `${'0.'.repeat(100)}a`],
@@ -58,7 +58,7 @@ test.each([
 });
 
 /**
- * JSON whose objects are lists of members, so that a key can come twice; and whether one does, by
+ * JSON whose objects are lists of members, so that a key can be repeated; and whether one is, by
  * plain comparison.
  */
 type Tree =
@@ -100,7 +100,7 @@ function repeats(node: Tree): boolean {
   return new Set(keys).size < keys.length || node.members.some(([, value]) => repeats(value));
 }
 
-test('a duplicated key is found in any JSON', () => {
+test('finds a duplicate key in any JSON', () => {
   let repeated = 0;
   fc.assert(
     fc.property(tree, (drawn) => {
@@ -112,7 +112,7 @@ test('a duplicated key is found in any JSON', () => {
   expect(repeated).toBeGreaterThan(200);
 });
 
-test('colons are counted in bytes of every length, place and value', () => {
+test('counts colons in bytes of any length, position and value', () => {
   const bytes = Uint8Array.from({ length: 4_200 }, (_, i) => (i % 7 === 0 ? 58 : (i * 31) % 256));
   const plain = (piece: Uint8Array) => piece.filter((byte) => byte === 58).length;
   for (let start = 0; start < 9; start++) {
@@ -173,7 +173,7 @@ describe('over the API', () => {
     ROUTES.filter((route) => route.body !== undefined).map(
       (route) => [`${route.method} ${route.path}`, route] as const,
     ),
-  )('%s refuses a duplicated key', async (name, route) => {
+  )('%s refuses a duplicate key', async (name, route) => {
     const before = await server.state();
     const [raw, field] = RAW[name] ?? ['{"userId":"u1","userId":"u1"}', 'userId'];
     const path = route.path
@@ -195,7 +195,7 @@ describe('over the API', () => {
     expect(await server.state()).toEqual(before);
   });
 
-  test('a stream refuses it, and goes on', async () => {
+  test('a stream refuses it and continues', async () => {
     for (const [text, key] of [
       ['{"op":"ping","op":"ping"}', 'op'],
       [`{"op":"subscribe","channels":["markets"],"channels":["book:${MARKET}"]}`, 'channels'],

@@ -1,5 +1,3 @@
-/** Every route over real HTTP, as it is meant to be used: the answer, and what it changed. */
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import {
@@ -36,7 +34,7 @@ const trade = (verb: 'buy' | 'sell', trader: Trader, body: object, market = MARK
 const balance = async (trader: Trader) =>
   (await api.get(`/users/${trader.userId}/balance`, trader.token)).json;
 
-/** Two traders who have minted 100 shares each way: ada has UP at 0.4, bob DOWN at 0.6. */
+/** Two traders who have minted 100 sets: Ada has UP at 0.4, Bob DOWN at 0.6. */
 async function twoTraders(): Promise<[Trader, Trader]> {
   const ada = await server.register('ada');
   const bob = await server.register('bob');
@@ -50,7 +48,7 @@ describe('markets', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('the active market, alone and in the lists', async () => {
+  test('shows the active market, alone and in lists', async () => {
     const active = await api.get('/markets/15m');
     expect(active.json.serverTimeMs).toBe(WINDOW_START_MS);
     expect(active.json.markets).toHaveLength(1);
@@ -82,7 +80,7 @@ describe('markets', () => {
     expect((await api.get('/markets/15m?asset=ETH')).json.markets).toEqual([]);
   });
 
-  test('the book from both sides, a quote, and prices from the middle of the book', async () => {
+  test('shows the book from both sides, a quote, and prices from the middle of the book', async () => {
     const maker = await server.register('maker');
     await trade('buy', maker, {
       outcome: 'UP',
@@ -122,17 +120,17 @@ describe('markets', () => {
     });
     const limited = await api.get(`${quote}?outcome=UP&amount=4&price=0.499`);
     expect(limited.json).toMatchObject({ shares: 0, averagePrice: null, worstPrice: null });
-    // The maker's own orders are not liquidity to the maker.
+    // The maker's own orders are not liquidity for the maker.
     expect((await api.get(`${quote}?outcome=UP&amount=4`, maker.token)).json.shares).toBe(0);
   });
 
-  test('depth limits the number of levels in the book', async () => {
+  test('limits the levels of the book by depth', async () => {
     const { json } = await api.get(`/markets/15m/${MARKET}/orderbook?depth=1`);
     expect(json.UP.bids).toHaveLength(1);
     expect((await api.get(`/markets/15m/${MARKET}/orderbook?depth=999`)).status).toBe(200);
   });
 
-  test('a HEAD request is answered like GET, without the body', async () => {
+  test('answers HEAD like GET, without the body', async () => {
     const head = await api.send('HEAD', `/markets/${MARKET}`);
     const get = await api.read(`/markets/${MARKET}`);
     expect(head.status).toBe(200);
@@ -145,7 +143,7 @@ describe('trading', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('from the first buy to the claim, every micro-dollar accounted for', async () => {
+  test('accounts for every micro-dollar from the first buy to the claim', async () => {
     const ada = await server.register('ada');
     const bob = await server.register('bob');
     const rested = await trade('buy', ada, {
@@ -250,7 +248,7 @@ describe('trading', () => {
     });
   });
 
-  test('a market without a price at its end is VOID: half a dollar a share, and the fees back', async () => {
+  test('pays half a dollar a share and refunds the fees when a market is VOID', async () => {
     const [ada, bob] = [await server.register('eve'), await server.register('joe')];
     await trade(
       'buy',
@@ -279,7 +277,7 @@ describe('lists', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('pages of orders meet neither twice nor never, also while orders come and go', async () => {
+  test('pages of orders have no gaps and no duplicates while orders come and go', async () => {
     const ada = await server.register('ada');
     const place = () =>
       trade('buy', ada, { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' });
@@ -298,7 +296,7 @@ describe('lists', () => {
       cursor = page.json.nextCursor;
       pages++;
       if (pages === 1) {
-        // One that was given already goes, and one more comes.
+        // One that was already listed is cancelled, and one more is placed.
         await api.delete(`/markets/15m/${MARKET}/orders/${ids[2]}`, ada.token);
         ids.push((await place()).json.orderId);
       }
@@ -307,7 +305,7 @@ describe('lists', () => {
     expect(pages).toBe(3);
   });
 
-  test('markets are paged newest first, and a cursor fits only the list that gave it', async () => {
+  test('pages of markets are newest first, and a cursor only works in its own list', async () => {
     await server.passTime(WINDOW_START_MS + 4 * WINDOW_MS + 2_000, 100_000);
     const first = await api.read('/markets?limit=3&asset=BTC');
     expect(first.json.markets).toHaveLength(3);
@@ -330,7 +328,7 @@ describe('batches', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('a bid and its cancellation', async () => {
+  test('places a bid and cancels it', async () => {
     const eve = await server.register('eve');
     const bid = { op: 'buy', outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' };
     const { status, json } = await api.post(
@@ -355,7 +353,7 @@ describe('users, referral and vaults', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('registration, session, sign in and out', async () => {
+  test('registers, shows the session, signs in and out', async () => {
     const registered = await api.post('/auth/register', { username: 'Ann', password: PASSWORD });
     expect(registered.json.referralCode).toMatch(/^[A-Z0-9]{3,20}$/);
     const { userId, token } = registered.json;
@@ -375,7 +373,7 @@ describe('users, referral and vaults', () => {
     expect((await api.get('/auth/session', changed.json.token)).status).toBe(200);
   });
 
-  test('a referral: the code, who came by it, and what only the user sees', async () => {
+  test("shows a referral's code, the referred users, and private details to the user only", async () => {
     const eve = await server.register('eve');
     const changed = await api.put(
       `/users/${eve.userId}/referral/code`,
@@ -408,7 +406,7 @@ describe('users, referral and vaults', () => {
     expect(fays.json.referredBy).toBe(eve.userId);
   });
 
-  test('a vault deposit: staked, earning, yield claimed, unstaked', async () => {
+  test('stakes, earns, claims yield and unstakes', async () => {
     const stan = await server.register('stan');
     expect((await api.get('/vaults')).json.vaults).toMatchObject([
       { id: 'flex', staked: 0, deposits: 0, feeShare: 0.4, apr: null },
@@ -429,7 +427,7 @@ describe('users, referral and vaults', () => {
 
     expect((await api.get('/vaults')).json.vaults).toMatchObject([{ staked: 100.5, apr: 0 }]);
 
-    // The fee is 0.3, the vault's part of it 0.12; what a deposit has accrued is floored.
+    // The fee is 0.3 and the vault's part 0.12; a deposit's accrued yield is floored.
     await twoTraders();
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
     const claimed = await api.post(`/vaults/deposits/${depositId}/claim`, undefined, stan.token);
@@ -461,129 +459,13 @@ describe('users, referral and vaults', () => {
   });
 });
 
-describe('whose money a partner moves, and whose balance it sees', () => {
-  const asPartner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
-  const OTHER = { headers: { authorization: 'Bearer key-of-another' } };
-  let ours: Trader;
-  let theirs: Trader;
-  let nobodys: Trader;
-  let house: string;
-  let references = 0;
-
-  beforeAll(async () => {
-    const sha256 = createHash('sha256').update('key-of-another').digest();
-    const partnerKeys = [...PARTNER_KEYS, { partner: 'other', sha256 }];
-    server = await TestServer.withMarket({ partnerKeys, houseFundsMicros: 1_000_000_000 });
-    api = server.api;
-    ours = await server.registerByPartner('ours');
-    const registration = { username: 'theirs', password: PASSWORD };
-    theirs = (await api.send('POST', '/auth/register', registration, OTHER)).json;
-    nobodys = await server.register('nobodys');
-    house = `u${server.exchange.sequencer.engine.findUser('house')}`;
-  });
-
-  afterAll(done);
-
-  async function move(
-    kind: 'deposits' | 'withdrawals',
-    userId: string,
-    amount = 1,
-    options = asPartner,
-  ) {
-    references++;
-    const body = { userId, amount, reference: `r${references}` };
-    return api.send('POST', `/partner/${kind}`, body, options);
-  }
-
-  test('anybody is paid; the balance is told of the own users only', async () => {
-    expect((await move('deposits', ours.userId)).json.balance).toEqual({
-      available: 10_001,
-      held: 0,
-    });
-    for (const userId of [theirs.userId, nobodys.userId]) {
-      const { status, json } = await move('deposits', userId);
-      expect([status, json.amount, json.balance]).toEqual([200, 1, null]);
-    }
-    expect((await api.get(`/users/${nobodys.userId}/balance`, nobodys.token)).json.available).toBe(
-      10_001,
-    );
-  });
-
-  test('a partner withdraws only from its own users, whoever paid them', async () => {
-    expect((await move('deposits', ours.userId, 5, OTHER)).json.balance).toBe(null);
-    expect((await move('withdrawals', ours.userId)).status).toBe(200);
-    for (const [userId, options] of [
-      [ours.userId, OTHER],
-      [theirs.userId, asPartner],
-      [nobodys.userId, asPartner],
-      [nobodys.userId, OTHER],
-    ] as const) {
-      // More than there is: the answer is the same, and tells nothing of it.
-      for (const amount of [1, 1_000_000]) {
-        const { status, json } = await move('withdrawals', userId, amount, options);
-        expect([status, json.error.code, json.error.details]).toEqual([403, 'user_mismatch', {}]);
-        expect(json.error.message).toMatch(/not registered with your partner key/);
-      }
-    }
-  });
-
-  test('accounts of the exchange are not for partners', async () => {
-    for (const kind of ['deposits', 'withdrawals'] as const) {
-      const { status, json } = await move(kind, house);
-      expect([status, json.error.code]).toEqual([403, 'user_mismatch']);
-      expect(json.error.message).toMatch(/belongs to the exchange/);
-    }
-  });
-
-  test('a user of another, of nobody, or of the exchange is shown without a balance', async () => {
-    const money = { currency: 'USD', available: null, held: null, total: null };
-    for (const id of [theirs.userId, nobodys.userId, house]) {
-      const { status, json } = await api.send('GET', `/partner/users/${id}`, undefined, asPartner);
-      expect([status, json]).toMatchObject([200, { userId: id, ...money }]);
-    }
-    const theirView = await api.send('GET', `/partner/users/${theirs.userId}`, undefined, OTHER);
-    expect(theirView.json).toMatchObject({ available: 10_001, held: 0, total: 10_001 });
-  });
-
-  test('an invalid key registers nobody, and is refused before the body is read', async () => {
-    const before = await server.state();
-    for (const authorization of [
-      'Bearer nonsense',
-      'Bearer',
-      `Basic ${PARTNER_KEY}`,
-      PARTNER_KEY,
-    ]) {
-      for (const body of [{ username: 'eve', password: PASSWORD }, { nothing: 'right' }]) {
-        const answer = await api.send('POST', '/auth/register', body, {
-          headers: { authorization },
-        });
-        expect([answer.status, answer.json.error.code]).toEqual([403, 'partner_key_required']);
-        expect(answer.json.error.message).toMatch(/Omit it/);
-      }
-    }
-    expect(await server.state()).toEqual(before);
-  });
-
-  test('the partner is the name, not the key: after a restart with a new key under it, users are still theirs', async () => {
-    await server.close();
-    const sha256 = createHash('sha256').update('a-new-key').digest();
-    const { folder } = server;
-    const atMs = WINDOW_START_MS + 1_000;
-    server = await TestServer.start({ partnerKeys: [{ partner: 'acme', sha256 }] }, folder, atMs);
-    api = server.api;
-    const renewed = { headers: { authorization: 'Bearer a-new-key' } };
-    expect((await move('withdrawals', ours.userId, 1, renewed)).status).toBe(200);
-    expect((await move('withdrawals', ours.userId)).json.error.code).toBe('partner_key_required');
-  });
-});
-
 describe('partners and operations', () => {
   beforeAll(fresh);
   afterAll(done);
 
   const asPartner = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
 
-  test('money in and out, once per reference', async () => {
+  test('moves money in and out, once per reference', async () => {
     const ada = await server.registerByPartner('ada');
     const deposit = { userId: ada.userId, amount: 250.000001, reference: 'in-1' };
     const first = await api.send('POST', '/partner/deposits', deposit, asPartner);
@@ -611,7 +493,7 @@ describe('partners and operations', () => {
     expect(user.json).toMatchObject({ username: 'ada', available: 0.000001, total: 0.000001 });
   });
 
-  test('health, readiness and status', async () => {
+  test('reports health, readiness and status', async () => {
     expect((await api.get('/health')).json).toEqual({ status: 'ok' });
     expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
     expect((await api.get('/metrics')).text).toContain('exchange_users ');
@@ -627,7 +509,7 @@ describe('history', () => {
   beforeAll(fresh);
   afterAll(done);
 
-  test('a trade that was acknowledged is in the very next answer, on both sides and on the tape', async () => {
+  test('shows an acknowledged trade in the very next answer, on both sides and in the public trades', async () => {
     const [ada, bob] = await twoTraders();
     const { json: mine } = await api.read(`/users/${bob.userId}/trades`);
     expect(mine.trades).toMatchObject([
@@ -644,7 +526,7 @@ describe('history', () => {
     expect(tape.trades[0].tradeId).toBe(mine.trades[0].tradeId);
   });
 
-  test('pages of trades go on where the last one ended, also when new ones come', async () => {
+  test('pages of trades continue where the last one ended while new trades come', async () => {
     const ada = await server.register('pager');
     const bob = await server.register('seller');
     const swap = async () => {
@@ -668,7 +550,7 @@ describe('history', () => {
     ]);
   });
 
-  test('past markets, points and the leaderboard after the market has ended', async () => {
+  test('shows past markets, points and the leaderboard after the end of a market', async () => {
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
     const { json: past } = await api.read('/markets/15m/history?asset=BTC');
     expect(past.markets).toHaveLength(1);
@@ -684,7 +566,7 @@ describe('history', () => {
 
     const [bob, ada] = ['u2', 'u1'];
     const { json: byProfit } = await api.read('/leaderboard?metric=profit&period=day');
-    // Ada had 100 UP for 40 dollars; Bob paid 60 and a fee of 0.3 for what is worth nothing now.
+    // Ada had 100 UP that cost 40 dollars; Bob paid 60 and a fee of 0.3 for worthless shares.
     expect(byProfit.entries[0]).toEqual({ rank: 1, userId: ada, username: 'ada', value: 60 });
     const last = byProfit.entries.at(-1);
     expect(last).toEqual({
@@ -712,7 +594,7 @@ describe('history', () => {
     expect((await api.get(`/users/${ada}/points`, login.json.token)).status).toBe(403);
   });
 
-  test('what is not there', async () => {
+  test('refuses what does not exist', async () => {
     const trades = await api.get('/users/u999/trades');
     expect([trades.status, trades.json.error.code]).toEqual([404, 'user_not_found']);
     for (const path of ['/markets/btc-15m-1/trades', '/markets/btc-15m-900/trades']) {
@@ -724,7 +606,7 @@ describe('history', () => {
   });
 });
 
-test('every route was used, with every status that it can succeed with', () => {
+test('every route was used, with every success status', () => {
   const promised = ROUTES.flatMap((route) =>
     Object.keys(route.responses).map((status) => `${route.method} ${route.path} ${status}`),
   );

@@ -1,6 +1,6 @@
 /**
- * Responses as they are written from their schemas: exact decimals, the fields of the schema and
- * its order.
+ * Responses written from their schemas: exact decimals, and the schema's fields in the schema's
+ * order.
  */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -47,7 +47,7 @@ describe('fields', () => {
     z.strictObject({ entries: z.array(Entry), note: z.string().optional() }),
   );
 
-  test('have the order of the schema, whatever that of the value', () => {
+  test('have the order of the schema, whatever the order in the value', () => {
     expect(write({ note: 'n', entries: [{ kind: 'x', rank: null, id: 'a' }] })).toBe(
       '{"entries":[{"id":"a","rank":null,"kind":"x"}],"note":"n"}',
     );
@@ -77,7 +77,7 @@ describe('fields', () => {
   });
 });
 
-test('the options of a union are told apart by their constants and fields', () => {
+test('and constants tell the options of a union apart', () => {
   const Buy = z.strictObject({ side: z.literal('BUY'), spent: money });
   const Sell = z.strictObject({ side: z.literal('SELL'), received: money });
   const write = serializer(z.array(z.union([Buy, Sell])));

@@ -1,7 +1,7 @@
 /**
- * An answer is true, as a whole, at the sequence that it names: what comes from the history and
- * what comes from an engine are of one moment. While the exchange goes on, every answer is held
- * against an engine that was brought to just that sequence.
+ * Every answer is consistent with the sequence that it names: parts from the history and parts from
+ * an engine belong to the same moment. While the exchange runs, every answer is compared with an
+ * engine replayed to exactly that sequence.
  */
 import { afterEach, expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -19,7 +19,7 @@ interface Shown {
   json: any;
 }
 
-test('profiles, points, markets and their lists, while prices and trades go on', async () => {
+test('profiles, points, markets and their lists are consistent while prices and trades continue', async () => {
   server = await TestServer.withMarket();
   const ada = await server.register('ada');
   const bob = await server.register('bob');
@@ -64,7 +64,7 @@ test('profiles, points, markets and their lists, while prices and trades go on',
   await expectTrue(answers);
 });
 
-/** Brings an engine from one sequence to the next, and holds against it what was shown there. */
+/** Replays an engine from one sequence to the next, and compares it with what was shown there. */
 async function expectTrue(answers: readonly Shown[]): Promise<void> {
   const engine = new Engine();
   const reader = await openJournalReader(server.folder);
@@ -123,7 +123,7 @@ function expectMarket(engine: Engine, market: any, sequence: number, where: stri
     view.volumeMicros / 1e6,
   ]);
   if (market.priceHistory === undefined) return;
-  // A point for each mark up to the engine's time, none beyond it.
+  // One point for each mark up to the engine's time, and none beyond it.
   const lastMs = Math.min(Math.floor(engine.nowMs / 5_000) * 5_000, view.endsAtMs);
   expect(market.priceHistory.at(-1).atMs, where).toBeGreaterThanOrEqual(
     Math.min(lastMs, view.endsAtMs),

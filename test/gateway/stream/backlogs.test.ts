@@ -1,6 +1,6 @@
 /**
- * What waits for readers: each has its limit, all together have theirs, and closed connections
- * count until they are let go of.
+ * Data waiting for stream readers: a limit for each, a limit for all, and closed connections count
+ * until they are released.
  */
 import { expect, test } from 'vitest';
 import { Backlogs } from '../../../gateway/stream/backlogs.js';
@@ -35,7 +35,7 @@ function setUp() {
   return { clock, backlogs, ended, readers, read };
 }
 
-test('a reader that is further behind than its limit is closed, with its code', () => {
+test('closes a reader beyond its limit, with a code', () => {
   const { backlogs, ended, readers, read } = setUp();
   read('at the limit', 100);
   read('beyond', 101);
@@ -44,7 +44,7 @@ test('a reader that is further behind than its limit is closed, with its code', 
   expect(backlogs.cutOffCount).toBe(0);
 });
 
-test('too much for all together: those that are furthest behind are cut off, no more of them than it takes', () => {
+test('beyond the total limit, cuts off the readers furthest behind, and no more than needed', () => {
   const { backlogs, ended, readers, read } = setUp();
   for (const [name, bytes] of Object.entries({ a: 60, b: 90, c: 10, d: 80, e: 70 }))
     read(name, bytes);
@@ -58,7 +58,7 @@ test('too much for all together: those that are furthest behind are cut off, no 
   expect(backlogs.cutOffCount).toBe(3);
 });
 
-test('what waits for a connection that was closed counts until it is let go of', () => {
+test('counts the backlog of a closed connection until it is released', () => {
   const { clock, backlogs, ended, readers, read } = setUp();
   read('slow', 180);
   backlogs.check(readers.values());

@@ -1,7 +1,7 @@
 /**
- * The book that a client rebuilds from the stream is the one that GET /orderbook shows at the same
- * sequence: through thousands of changes, with connections that break at random, resume, and
- * sometimes come too late to resume.
+ * The book that a client builds from the stream equals GET /orderbook at the same sequence, through
+ * thousands of changes, with connections that break at random, resume, and sometimes resume too
+ * late.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -20,11 +20,11 @@ interface Sides {
   asks: Levels;
 }
 
-/** What a client of the stream would write. */
+/** What a client of the stream would implement. */
 class RebuiltBook {
   private UP: Sides = { bids: new Map(), asks: new Map() };
   private DOWN: Sides = { bids: new Map(), asks: new Map() };
-  /** Number of the last message. */
+  /** Sequence number of the last message. */
   last = 0;
   deltas = 0;
 
@@ -55,7 +55,7 @@ function change(levels: Levels, changed: { price: number; shares: number }[]): v
   }
 }
 
-/** Best first, as the API lists them. */
+/** Best first, as in the API. */
 function sorted({ bids, asks }: Sides): object {
   const list = (levels: Levels) => Array.from(levels, ([price, shares]) => ({ price, shares }));
   return {
@@ -84,7 +84,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describe('the book', () => {
-  test('is the one of GET /orderbook at the same sequence, through broken connections, resumes and gaps', async () => {
+  test('equals GET /orderbook at the same sequence, through broken connections, resumes and gaps', async () => {
     const random = new Random('reconnecting');
     const { engine } = server.exchange.sequencer;
     const marketId = engine.activeMarket(0);
@@ -107,7 +107,7 @@ describe('the book', () => {
     for (let step = 0; step < STEPS; step++) {
       trade(random.whole(1, 25));
       if (client === null) {
-        // Away: a little, or for longer than the messages are kept.
+        // Disconnected: briefly, or for longer than messages are kept.
         if (random.chance(0.3)) trade(400);
         client = await StreamClient.connect(server.exchange.port);
         taken = 0;
@@ -138,14 +138,14 @@ describe('the book', () => {
         await client.subscribe(CHANNEL);
         seen.resubscribed++;
       } else if (random.chance(0.25)) {
-        // What is still on its way is lost with the connection.
+        // Messages in flight are lost with the connection.
         trade(20);
         takeUpTo(Number.POSITIVE_INFINITY);
         await (random.chance(0.5) ? client.hangUp() : client.close());
         client = null;
       }
     }
-    // Tells what was really tested.
+    // Reports what was actually tested.
     expect(book.deltas).toBeGreaterThan(3_000);
     expect(seen.compared).toBeGreaterThan(200);
     expect(seen.levels).toBeGreaterThan(30);
@@ -156,7 +156,7 @@ describe('the book', () => {
     await client?.close();
   });
 
-  test('is empty when the market has ended, on the stream as over HTTP', async () => {
+  test('is empty after the market has ended, on the stream and over HTTP', async () => {
     const client = await StreamClient.connect(server.exchange.port);
     const [snapshot] = await client.subscribe(CHANNEL);
     expect(snapshot.data.UP.bids.length + snapshot.data.UP.asks.length).toBeGreaterThan(10);
@@ -170,7 +170,7 @@ describe('the book', () => {
     await client.close();
   });
 
-  test('a number from before a restart is a gap, never mistaken', async () => {
+  test('treats a number from before a restart as a gap', async () => {
     const before = await StreamClient.connect(server.exchange.port);
     const [snapshot] = await before.subscribe('markets');
     await before.close();

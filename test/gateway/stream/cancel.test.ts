@@ -1,4 +1,4 @@
-/** Cancel on disconnect when the sequencer does not take commands just then. */
+/** Cancel on disconnect when the sequencer refuses commands. */
 import { afterEach, expect, test } from 'vitest';
 import type { Command } from '../../../engine/interface/commands.js';
 import { TimeInForce } from '../../../engine/interface/domain.js';
@@ -11,7 +11,7 @@ import { silentLog } from '../../support/house-support.js';
 let cancels: CancelOnDisconnect;
 afterEach(() => cancels.stop());
 
-/** Nothing is written here, so everything is durable at once. */
+/** Nothing is written here, so everything counts as durable at once. */
 const releaseAt = (_sequence: number, target: ReleaseTarget) => target.release();
 
 /**
@@ -47,7 +47,7 @@ function setUp(refusals: number) {
   return { engine, seen, add };
 }
 
-test('it is tried again until the sequencer takes it, for each user', async () => {
+test('retries for each user until the sequencer accepts the command', async () => {
   const { engine, seen, add } = setUp(5);
   add(1);
   add(3);
@@ -57,7 +57,7 @@ test('it is tried again until the sequencer takes it, for each user', async () =
   engine.checkInvariants();
 });
 
-test('an order that comes after the connection has ended stays, next to one that goes', async () => {
+test('keeps an order placed after the connection ended, and cancels the earlier one', async () => {
   const { engine, seen, add } = setUp(3);
   const marketId = engine.activeMarket(0);
   const rests = (userId: number) =>
@@ -72,7 +72,7 @@ test('an order that comes after the connection has ended stays, next to one that
   await cancels.finish();
   expect(engine.orders(1).map(({ orderId }) => orderId)).toEqual([young]);
   expect(engine.orders(2)).toEqual([]);
-  // Another connection of the user ends: now that one goes too.
+  // Another connection of the user ends: now that order is cancelled, too.
   add(1);
   await cancels.finish();
   expect(engine.orders(1)).toEqual([]);
@@ -80,7 +80,7 @@ test('an order that comes after the connection has ended stays, next to one that
   engine.checkInvariants();
 });
 
-test('a user without orders causes no command', async () => {
+test('sends no command for a user without orders', async () => {
   const { engine, add } = setUp(0);
   add(2);
   await cancels.finish();
@@ -90,7 +90,7 @@ test('a user without orders causes no command', async () => {
   expect(engine.sequence).toBe(sequence);
 });
 
-test('after stop it does not try again; an error that is not a refusal ends the process', async () => {
+test('does not retry after stop; an error other than a refusal ends the process', async () => {
   const { seen, add } = setUp(Number.POSITIVE_INFINITY);
   add(1);
   await eventually(() => seen.refused > 2);

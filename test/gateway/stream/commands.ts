@@ -1,6 +1,6 @@
 /**
- * Random trading for the tests of the stream: orders of every kind around the middle, cancels and
- * batches. Seeded.
+ * Seeded random trading for the stream tests: orders of every kind around the middle, cancels and
+ * batches.
  */
 import type { Random } from '../../../bench/workload/random.js';
 import type { Engine } from '../../../engine/engine.js';
@@ -11,7 +11,7 @@ import { batch, buy, sell } from '../../support/engine-support.js';
 export interface Trading {
   engine: Engine;
   marketId: number;
-  /** User ids 1 to this one trade. */
+  /** User ids 1 to this number trade. */
   users: number;
   random: Random;
 }

@@ -1,6 +1,6 @@
 /**
- * A connection of the stream, over real sockets: what may be said, heartbeats, and what its end
- * does to the orders of its user.
+ * A stream connection over real sockets: messages, heartbeats, and what its end does to the user's
+ * orders.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 let server: TestServer;
 const { connect, connectAs } = clientsOf(() => server);
 
-/** A server with limits of its own for the tests of one block. */
+/** A server with its own limits for the tests of one block. */
 function withServer(overrides: Partial<Config> = {}): void {
   beforeAll(async () => {
     server = await TestServer.withMarket(overrides);
@@ -38,19 +38,19 @@ const rest = (trader: Trader, price = 0.4, market = MARKET) => {
 const restingOrders = async (trader: Trader) =>
   (await server.api.get(`/users/${trader.userId}/orders`, trader.token)).json.orders.length;
 
-describe('what may be said', () => {
+describe('messages', () => {
   withServer(streamLimits({ operationsBurst: 10_000 }));
 
   test.each([
     ['no JSON', '{"op":', 'invalid_json', /JSON/],
     ['a binary message', Buffer.from('{"op":"ping"}'), 'invalid_json', /text/],
     [
-      'too long a message',
+      'a message that is too long',
       JSON.stringify({ op: 'auth', token: 'x'.repeat(4_100) }),
       'body_too_large',
       /4096/,
     ],
-    ['no object', '[1]', 'invalid_request', /must be an object/],
+    ['not an object', '[1]', 'invalid_request', /must be an object/],
     ['a string', '"subscribe"', 'invalid_request', /must be an object/],
     ['null', 'null', 'invalid_request', /must be an object/],
     ['no operation', '{}', 'invalid_request', /op must be auth or subscribe or /],
@@ -137,7 +137,7 @@ describe('what may be said', () => {
       /digits/,
     ],
     [
-      'leaving what one is not in',
+      'unsubscribing from a channel that is not subscribed',
       { op: 'unsubscribe', channels: ['prices:BTC', 'markets'] },
       'invalid_request',
       /markets is not subscribed/,
@@ -173,7 +173,7 @@ describe('what may be said', () => {
     expect(client.answers.map(({ type }) => type)).toEqual(['snapshot', 'error', 'delta', 'pong']);
   });
 
-  test('bytes that are no message are answered or end the connection, and the server goes on', async () => {
+  test('invalid bytes are answered or end the connection, and the server continues', async () => {
     for (let i = 0; i < 20; i++) {
       const client = await connect();
       client.socket.send(
@@ -193,7 +193,7 @@ describe('what may be said', () => {
     await (await connect()).caughtUp();
   });
 
-  test('a plain request to the path is told what it is; other methods are not taken', async () => {
+  test('a plain GET of the path explains the stream; other methods are refused', async () => {
     const url = `${server.exchange.address}/api/stream`;
     const plain = await fetch(url);
     expect([plain.status, ErrorBody.parse(await plain.json()).error.code]).toEqual([
@@ -205,7 +205,7 @@ describe('what may be said', () => {
     expect(ErrorBody.parse(await posted.json()).error.code).toBe('method_not_allowed');
   });
 
-  test('a fresh snapshot for a client that asks again, nothing for one that has left', async () => {
+  test('a client that subscribes again gets a new snapshot, one that has left gets nothing', async () => {
     const client = await connect();
     await client.subscribe('prices:BTC', 'markets');
     server.feed.deliver('BTC', 100_001);
@@ -229,12 +229,12 @@ describe('what may be said', () => {
     ]);
   });
 
-  test('coming and going at random under load leaves no gap', async () => {
+  test('subscribing and unsubscribing at random under load leaves no gap', async () => {
     const client = await connect();
     const random = new Random('coming and going');
     let cents = 0;
-    // There is always something that is not durable yet, so snapshots have to wait, and are given
-    // up while they do.
+    // Something is always not durable yet, so snapshots must wait, and may be cancelled while
+    // waiting.
     const load = setInterval(() => {
       for (let i = 0; i < 5; i++) server.feed.deliver('BTC', 100_000 + ++cents / 100);
     }, 0);
@@ -264,7 +264,7 @@ describe('what may be said', () => {
     expect(count('unsubscribed')).toBeGreaterThan(20);
   });
 
-  test('the channels of a market end with it', async () => {
+  test('the channels of a market close with it', async () => {
     const client = await connect();
     await client.subscribe(`book:${MARKET}`, `trades:${MARKET}`, 'markets');
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 60_000, 100_000);
@@ -288,7 +288,7 @@ describe('what may be said', () => {
 describe('heartbeats', () => {
   withServer(streamLimits({ heartbeatMs: 50 }));
 
-  test('carry the number of the last message of each channel, and the time', async () => {
+  test('carry the time and the last sequence number of each channel', async () => {
     const client = await connect();
     expect((await client.next('heartbeat')).channels).toEqual({});
     await client.subscribe('markets', 'prices:BTC');
@@ -305,7 +305,7 @@ describe('heartbeats', () => {
     expect(client.numbers.get('prices:BTC')).toBe(client.of('prices:BTC')[0].channelSequence + 5);
   });
 
-  test('a client that answers no ping is closed; one that only reads is not', async () => {
+  test('close a client that does not answer pings, but not one that only reads', async () => {
     const reader = await connect();
     const socket = new WebSocket(`ws://127.0.0.1:${server.exchange.port}/api/stream`, {
       autoPong: false,
@@ -326,7 +326,7 @@ describe('cancel on disconnect', () => {
     return client;
   };
 
-  test('resting orders in all markets go when the connection ends, in whatever way', async () => {
+  test('cancels resting orders in all markets, however the connection ends', async () => {
     server.feed.deliver('ETH', 4_000);
     const ada = await server.register('ada');
     const bob = await server.register('bob');
@@ -352,7 +352,7 @@ describe('cancel on disconnect', () => {
     expect(await restingOrders(bob)).toBe(1);
   });
 
-  test('not without the wish, nor after it was taken back', async () => {
+  test('cancels nothing when not requested, or after the request was withdrawn', async () => {
     const cyn = await server.register('cyn');
     await rest(cyn);
     await (await signIn(cyn)).close();
@@ -360,13 +360,13 @@ describe('cancel on disconnect', () => {
     client.send({ op: 'auth', token: cyn.token, cancelOnDisconnect: false });
     await client.next('authenticated');
     await client.close();
-    // Another connection, with the wish, stays open.
+    // Another connection, with the request, stays open.
     await signIn(cyn, true);
     await (await connect()).caughtUp();
     expect(await restingOrders(cyn)).toBe(1);
   });
 
-  test('and when the exchange stops: everything is told first, then 1001; the orders are gone after the restart', async () => {
+  test('cancels when the exchange stops: clients are told everything, then closed with 1001, and the orders are gone after the restart', async () => {
     const dan = await server.register('dan');
     const eve = await server.register('eve');
     await rest(dan);

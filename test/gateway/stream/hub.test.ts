@@ -1,153 +1,20 @@
-/**
- * The hub and its channels without sockets: what they say, how they number it, and that nothing
- * leaves before it is durable.
- */
-import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
-import { Engine } from '../../../engine/engine.js';
-import type { Command } from '../../../engine/interface/commands.js';
-import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
-import type { DepthLevel } from '../../../engine/interface/views.js';
-import { WatchedSequencer } from '../../../gateway/observe/watched-sequencer.js';
-import type { Channel, Subscriber } from '../../../gateway/stream/channels/channel.js';
-import { type ChannelId, channelNamed } from '../../../gateway/stream/channels/names.js';
-import { Hub } from '../../../gateway/stream/hub.js';
-import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits.js';
-import { ServerMessage } from '../../../gateway/stream/messages.js';
+import { Outcome } from '../../../engine/interface/domain.js';
+import type { Channel } from '../../../gateway/stream/channels/channel.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
-import type { BatchContent } from '../../../persistence/journal/format.js';
-import type { CommitDone } from '../../../persistence/journal/journal.js';
-import type { CommitLog } from '../../../persistence/sequencer.js';
-import {
-  batch,
-  buy,
-  DOLLAR,
-  price,
-  registration,
-  WINDOW_START_MS,
-} from '../../support/engine-support.js';
-import { randomCommand } from './commands.js';
+import { batch, buy, price } from '../../support/engine-support.js';
+import { anotherPublishes, Bench, MARKET } from './hub-bench.js';
 import type { Message } from './support.js';
 
-const MARKET = 'btc-15m-1763700300';
-const WINDOW_MS = 900_000;
-const DAY_MS = 86_400_000;
-
-/** A journal in memory that says that a batch is durable when the test lets it. */
-class HeldLog implements CommitLog {
-  readonly end = { sequence: 0, digest: null };
-  private readonly held: { batch: BatchContent; done: CommitDone }[] = [];
-
-  append(batch: BatchContent, done: CommitDone): void {
-    this.held.push({ batch, done });
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  get isHolding(): boolean {
-    return this.held.length > 0;
-  }
-
-  /** Says that the oldest batch is durable, or that it failed; returns its last sequence. */
-  answer(error: JournalError | null = null): number {
-    const { batch, done } = this.held.shift()!;
-    done(error);
-    return batch.lastSequence;
-  }
-}
-
-/** An engine with a market and three users behind a sequencer and a hub, all commits held back. */
-class Bench {
-  readonly engine = new Engine();
-  readonly log = new HeldLog();
-  readonly failures: Error[] = [];
-  readonly published: Message[] = [];
-  readonly tokensEnded: [number, number][] = [];
-  readonly sequencer: WatchedSequencer;
-  readonly hub: Hub;
-  nowMs = WINDOW_START_MS;
-
-  constructor(limits: Partial<StreamLimits> = {}) {
-    const { engine, log } = this;
-    this.sequencer = new WatchedSequencer({
-      engine,
-      journal: log,
-      now: () => this.nowMs,
-      onFatal: (error) => this.failures.push(error),
-    });
-    this.hub = new Hub({
-      engine,
-      releaseAt: (sequence, target) => this.sequencer.releaseAt(sequence, target),
-      publish: (topic, text) =>
-        this.published.push({ topic, ...ServerMessage.parse(JSON.parse(text)) }),
-      onTokensEnded: (userId, version) => this.tokensEnded.push([userId, version]),
-      limits: { ...STREAM_LIMITS, ...limits },
-    });
-    this.sequencer.watch(() => this.hub.observe());
-    this.do({ kind: 'listAsset', symbol: 'BTC' }, price(100_000, this.nowMs));
-    for (const name of ['ada', 'bob', 'cyn']) this.do(registration(name, 10_000));
-  }
-
-  get marketId(): number {
-    return this.engine.activeMarket(0);
-  }
-
-  do(...commands: Command[]): void {
-    for (const command of commands) this.sequencer.submit(command);
-  }
-
-  /** Lets everything become durable. */
-  async flush(): Promise<void> {
-    while (this.sequencer.backlog > 0) {
-      await new Promise((resolve) => setImmediate(resolve));
-      if (this.log.isHolding) this.log.answer();
-    }
-  }
-
-  /**
-   * Someone subscribes to a channel; returns it and what its last message was when its market was
-   * closed.
-   */
-  follow(name: string, userId = 0): { channel: Channel; closed: string[]; subscriber: Subscriber } {
-    const channel = this.hub.channel(channelNamed(this.engine, userId, name) as ChannelId);
-    const closed: string[] = [];
-    const subscriber = { channelClosed: (text: string) => void closed.push(text) };
-    channel.add(subscriber);
-    return { channel, closed, subscriber };
-  }
-
-  messagesOf(channel: Channel): Message[] {
-    return this.published.filter((message) => message.topic === channel.topic);
-  }
-
-  /** Price of UP at which `userId` offers to buy, resting. */
-  rest(userId: number, priceTicks: number, sizeLots = 1_000): Command {
-    const { marketId } = this;
-    return buy({ userId, marketId, priceTicks, sizeLots, timeInForce: TimeInForce.GTC });
-  }
-}
-
-/** Resolves when a hub whose commands came later has published. */
-async function anotherPublishes(): Promise<void> {
-  const later = new Bench();
-  later.follow(`book:${MARKET}`);
-  later.do(later.rest(1, 400));
-  await later.flush();
-  expect(later.published).toHaveLength(1);
-}
-
 describe('durability', () => {
-  test('no message is published before its command is durable, and then in the order of the commands', async () => {
+  test('publishes a message only once its command is durable, in the order of the commands', async () => {
     const bench = new Bench();
     await bench.flush();
     bench.follow(`book:${MARKET}`);
     bench.follow('user', 1);
     bench.do(bench.rest(1, 400), bench.rest(2, 401));
     await new Promise((resolve) => setImmediate(resolve));
-    // The first batch is on its way to the disk; this is the second.
+    // The first batch is being written; this is the second.
     bench.do(bench.rest(1, 402));
     const { sequence } = bench.engine;
     expect(bench.log.isHolding).toBe(true);
@@ -167,7 +34,7 @@ describe('durability', () => {
     ]);
   });
 
-  test('a message shows the state after its own command, however late it leaves', async () => {
+  test('a message shows the state after its own command, however late it is sent', async () => {
     const bench = new Bench();
     const { channel } = bench.follow(`book:${MARKET}`);
     bench.do(bench.rest(1, 400), bench.rest(2, 400), bench.rest(3, 400));
@@ -177,7 +44,7 @@ describe('durability', () => {
     expect(bench.messagesOf(channel)[0].data.DOWN.asks).toEqual([{ price: 0.6, shares: 1 }]);
   });
 
-  test('when a commit fails, nothing of it is ever published', async () => {
+  test('publishes nothing of a failed commit', async () => {
     const bench = new Bench();
     await bench.flush();
     bench.follow(`book:${MARKET}`);
@@ -190,7 +57,7 @@ describe('durability', () => {
     expect(bench.tokensEnded).toEqual([]);
   });
 
-  test('the end of tokens is announced once it is durable', async () => {
+  test('announces revoked tokens once that is durable', async () => {
     const bench = new Bench();
     bench.do({ kind: 'setCredential', userId: 2, credential: 'x' });
     expect(bench.tokensEnded).toEqual([]);
@@ -199,8 +66,8 @@ describe('durability', () => {
   });
 });
 
-describe('numbers', () => {
-  test("they begin at the engine's sequence, have no gaps, and start afresh when nobody was subscribed for a while", async () => {
+describe('sequence numbers', () => {
+  test("start at the engine's sequence, have no gaps, and restart after a time without subscribers", async () => {
     const bench = new Bench({ keptMs: 1_000 });
     const { channel, subscriber } = bench.follow(`book:${MARKET}`);
     const first = bench.engine.sequence;
@@ -220,25 +87,25 @@ describe('numbers', () => {
     bench.hub.forgetIdle(6_000);
     bench.do(bench.rest(1, 403), bench.rest(1, 404));
     await bench.flush();
-    // It is forgotten, and nothing is made for it.
+    // The channel is forgotten, and nothing is built for it.
     expect(channel.lastSequence).toBe(first + 3);
     expect(bench.messagesOf(channel)).toHaveLength(3);
 
     const again = bench.follow(`book:${MARKET}`).channel;
     expect(again).not.toBe(channel);
     expect(again.lastSequence).toBe(bench.engine.sequence);
-    // No number of the earlier one is taken for one of this.
+    // A number of the earlier channel is not accepted for this one.
     for (let after = first; after <= first + 3; after++) expect(again.since(after)).toBe(null);
     bench.do(bench.rest(1, 405));
     await bench.flush();
-    // What was touched while nobody looked is not told now.
+    // Changes from the time without subscribers are not reported now.
     const last = bench.messagesOf(channel).at(-1);
     expect(last.channelSequence).toBe(bench.engine.sequence);
     expect(last.data.UP.bids).toEqual([{ price: 0.405, shares: 1 }]);
     expect(again.since(again.lastSequence - 1)).toHaveLength(1);
   });
 
-  test('a channel of an earlier run that starts again at its own last number has missed nothing', async () => {
+  test('a channel that restarts at its last number has missed nothing', async () => {
     const bench = new Bench({ keptMs: 0 });
     const { channel, subscriber } = bench.follow(`book:${MARKET}`);
     bench.do(bench.rest(1, 400));
@@ -252,7 +119,7 @@ describe('numbers', () => {
     expect(again.since(channel.lastSequence)).toHaveLength(1);
   });
 
-  test('channels of all kinds are forgotten when nobody is subscribed, and give back what they kept', async () => {
+  test('channels of all kinds are forgotten without subscribers, and release their messages', async () => {
     const bench = new Bench({ keptMs: 1_000, keptCharactersInAll: 3_000 });
     const names = ['markets', `book:${MARKET}`, `trades:${MARKET}`, 'prices:BTC', 'user'];
     const followed = names.map((name) => bench.follow(name, 1));
@@ -264,12 +131,12 @@ describe('numbers', () => {
     for (const [i, { channel }] of followed.entries()) {
       expect(bench.follow(names[i]!, 1).channel === channel, names[i]).toBe(channel === stays);
     }
-    // All of what may be kept is free for the one that is still followed.
+    // The whole limit is available to the channel that still has a subscriber.
     for (let i = 0; i < 12; i++) bench.do(price(100_100 + i, bench.nowMs));
     expect(stays.since(stays.lastSequence - 12)).toHaveLength(12);
   });
 
-  test('one command is one message of a channel at most, and none where it changes nothing', async () => {
+  test('one command causes at most one message per channel, and none if it changes nothing', async () => {
     const bench = new Bench();
     const book = bench.follow(`book:${MARKET}`).channel;
     const trades = bench.follow(`trades:${MARKET}`).channel;
@@ -302,7 +169,7 @@ describe('numbers', () => {
     ]);
   });
 
-  test('the last messages are kept for a client that was away, up to a count and a size', async () => {
+  test('keep the last messages for a client that reconnects, up to a count and a size', async () => {
     const bench = new Bench({ keptMessages: 5, keptCharacters: 2_000 });
     const { channel } = bench.follow('prices:BTC');
     const first = channel.lastSequence;
@@ -323,7 +190,7 @@ describe('numbers', () => {
     expect(wide.since(wide.lastSequence)).toEqual([]);
   });
 
-  test('all channels together keep a bounded number of characters', () => {
+  test('all channels together keep a limited number of characters', () => {
     const bench = new Bench({ keptCharactersInAll: 20_000 });
     const { channel } = bench.follow(`book:${MARKET}`);
     const user = bench.follow('user', 1).channel;
@@ -335,228 +202,5 @@ describe('numbers', () => {
     };
     expect(kept(channel) + kept(user)).toBeGreaterThan(10_000);
     expect(kept(channel) + kept(user)).toBeLessThan(21_000);
-  });
-});
-
-describe('the life of a market', () => {
-  test('it opens, its start price is fixed, it ends and is resolved; its book ends empty', async () => {
-    const bench = new Bench();
-    const markets = bench.follow('markets').channel;
-    const book = bench.follow(`book:${MARKET}`).channel;
-    bench.do(...Array.from({ length: 1_000 }, () => bench.rest(1, 400, 1)));
-    bench.do(...Array.from({ length: 200 }, () => bench.rest(2, 300, 1)));
-    // At 30 s, 60 s, … past the end: the orders are cancelled in two commands.
-    for (let i = 1; i <= 32; i++) {
-      bench.nowMs = WINDOW_START_MS + i * 30_000;
-      bench.do(price(100_000 + i, bench.nowMs));
-    }
-    bench.do({ kind: 'advanceTime' });
-    await bench.flush();
-    const changes = bench.messagesOf(markets).flatMap((message) => message.data.changes);
-    expect(
-      changes.map(({ change, marketId, market }) => [change, marketId, market.status]),
-    ).toEqual([
-      ['ended', MARKET, 'ended'],
-      ['opened', 'btc-15m-1763701200', 'active'],
-      ['resolved', MARKET, 'resolved'],
-    ]);
-    expect(changes[2].market.resolution).toBe('UP');
-    const last = bench.messagesOf(book).at(-1);
-    expect(bench.messagesOf(book)).toHaveLength(1_201);
-    expect(last).toMatchObject({
-      type: 'snapshot',
-      data: { UP: { bids: [], asks: [] }, DOWN: { bids: [], asks: [] } },
-    });
-    // Who comes now sees the same.
-    expect(JSON.parse(book.snapshot(bench.hub.stamp)).data.UP).toEqual({ bids: [], asks: [] });
-  });
-
-  test('a start price that moves is told', async () => {
-    const bench = new Bench();
-    const markets = bench.follow('markets').channel;
-    bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
-    bench.do(price(100_000, bench.nowMs));
-    bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
-    // The next market is open, at 100,000; then it turns out that the price had halved for the last
-    // half minute.
-    bench.do({ kind: 'advanceTime' }, price(50_000, WINDOW_START_MS + WINDOW_MS - 30_000));
-    bench.nowMs += 1_000;
-    bench.do({ kind: 'advanceTime' });
-    await bench.flush();
-    const message = bench.messagesOf(markets).at(-1);
-    expect(message.data.changes.at(-1)).toMatchObject({
-      change: 'start_price_fixed',
-      market: { startPrice: 75_000 },
-    });
-  });
-
-  test('a day after it is resolved it is closed, and its channels end', async () => {
-    const bench = new Bench();
-    const book = bench.follow(`book:${MARKET}`);
-    const trades = bench.follow(`trades:${MARKET}`);
-    const markets = bench.follow('markets').channel;
-    const before = book.channel.lastSequence;
-    bench.nowMs = WINDOW_START_MS + WINDOW_MS + 60_000;
-    bench.do({ kind: 'advanceTime' });
-    bench.nowMs += DAY_MS;
-    bench.do({ kind: 'advanceTime' });
-    expect(book.closed).toEqual([]);
-    await bench.flush();
-    expect(ServerMessage.parse(JSON.parse(book.closed[0]!))).toMatchObject({
-      type: 'closed',
-      channel: `book:${MARKET}`,
-      channelSequence: before + 2,
-    });
-    expect(trades.closed).toHaveLength(1);
-    expect(bench.messagesOf(markets).at(-1).data.changes).toEqual([
-      { change: 'closed', marketId: MARKET, market: null },
-    ]);
-    expect(channelNamed(bench.engine, 0, `book:${MARKET}`)).toMatchObject({ status: 404 });
-  });
-
-  test('after a leap in time it ends and is closed in one command', async () => {
-    const bench = new Bench();
-    const book = bench.follow(`book:${MARKET}`);
-    const user = bench.follow('user', 1).channel;
-    const markets = bench.follow('markets').channel;
-    bench.do(bench.rest(1, 400));
-    const before = book.channel.lastSequence;
-    bench.nowMs = WINDOW_START_MS + 3 * DAY_MS;
-    bench.do({ kind: 'advanceTime' });
-    await bench.flush();
-    const [{ data }] = bench.messagesOf(markets);
-    expect(data.changes).toEqual(
-      ['ended', 'resolved', 'closed'].map((change) => ({ change, marketId: MARKET, market: null })),
-    );
-    expect(JSON.parse(book.closed[0]!).channelSequence).toBe(before + 1);
-    const cancelled = bench.messagesOf(user).at(-1).data;
-    expect(cancelled.events).toMatchObject([{ type: 'order_cancelled', reason: 'market_ended' }]);
-    expect(cancelled.balance.held).toBe(0);
-  });
-});
-
-describe('the book', () => {
-  type Sides = { bids: Map<number, number>; asks: Map<number, number> };
-  const empty = (): Sides => ({ bids: new Map(), asks: new Map() });
-
-  function change(sides: Sides, data: Message): void {
-    for (const side of ['bids', 'asks'] as const) {
-      for (const { price, shares } of data[side]) {
-        if (shares === 0) sides[side].delete(price);
-        else sides[side].set(price, shares);
-      }
-    }
-  }
-
-  const fromEngine = (levels: DepthLevel[]) =>
-    new Map(levels.map(({ priceTicks, sizeLots }) => [priceTicks / 1_000, sizeLots / 1_000]));
-
-  test('its deltas add up to the engine book after every one of 20,000 random commands', () => {
-    const bench = new Bench();
-    const { channel } = bench.follow(`book:${MARKET}`);
-    const trading = {
-      engine: bench.engine,
-      marketId: bench.marketId,
-      users: 3,
-      random: new Random('book'),
-    };
-    const sides = empty();
-    let [deltas, atThisSequence] = [0, 0];
-    for (let i = 0; i < 20_000; i++) {
-      const before = channel.lastSequence;
-      bench.do(randomCommand(trading));
-      for (const text of channel.since(before)!) {
-        const message = JSON.parse(text);
-        change(sides, message.data.UP);
-        deltas++;
-        if (message.sequence === bench.engine.sequence) atThisSequence++;
-      }
-      const depth = bench.engine.depth(bench.marketId, 999)!;
-      const book = { bids: fromEngine(depth.bids), asks: fromEngine(depth.asks) };
-      // `expect` is slow; here it only says what differs.
-      if (!isDeepStrictEqual(sides, book)) expect(sides).toEqual(book);
-    }
-    expect(deltas).toBeGreaterThan(5_000);
-    expect(atThisSequence).toBe(deltas);
-    expect(bench.engine.account(1)!.tradeCount).toBeGreaterThan(1_000);
-    bench.engine.checkInvariants();
-  });
-});
-
-describe('prices', () => {
-  test('show the price that was observed last, also when an earlier one arrives late', async () => {
-    const bench = new Bench();
-    bench.do({ kind: 'listAsset', symbol: 'ETH' });
-    const none = bench.follow('prices:ETH').channel;
-    expect(JSON.parse(none.snapshot(bench.hub.stamp)).data).toEqual({
-      asset: 'ETH',
-      price: null,
-      observedAtMs: null,
-    });
-    const { channel } = bench.follow('prices:BTC');
-    bench.nowMs += 2_000;
-    bench.do(price(100_002, bench.nowMs - 500), price(100_001, bench.nowMs - 1_000));
-    await bench.flush();
-    expect(bench.messagesOf(channel).map(({ data }) => [data.price, data.observedAtMs])).toEqual([
-      [100_002, bench.nowMs - 500],
-      [100_002, bench.nowMs - 500],
-    ]);
-    expect(bench.messagesOf(none)).toEqual([]);
-  });
-});
-
-describe('what a user is told', () => {
-  test('money from outside, the vault and the referrer', async () => {
-    const bench = new Bench();
-    const code = bench.engine.referral(1)!.code;
-    bench.do(registration('dan', 10_000, code, 'acme'));
-    const ada = bench.follow('user', 1).channel;
-    const dan = bench.follow('user', 4).channel;
-    const transfer = { userId: 4, amountMicros: 5 * DOLLAR, partner: 'acme' };
-    bench.do(
-      { kind: 'deposit', ...transfer, reference: 'in' },
-      { kind: 'withdraw', ...transfer, reference: 'out' },
-    );
-    const own = { userId: 4, idempotencyKey: null };
-    bench.do({ kind: 'stake', ...own, amountMicros: 10 * DOLLAR });
-    bench.do(bench.rest(2, 500, 100_000));
-    bench.do(
-      buy({ userId: 4, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 100_000 }),
-    );
-    for (let i = 1; i <= 61; i++) {
-      bench.nowMs = WINDOW_START_MS + i * 30_000;
-      bench.do(price(99_000, bench.nowMs));
-    }
-    bench.do({ kind: 'claim', ...own, marketId: bench.engine.marketIds()[0]! });
-    bench.do({ kind: 'unstake', ...own, depositId: 1 });
-    await bench.flush();
-    const events = (channel: Channel) =>
-      bench.messagesOf(channel).flatMap((message) => message.data.events as Message[]);
-    expect(events(dan).map((event) => event.type)).toEqual([
-      'deposited',
-      'withdrawn',
-      'staked',
-      'fill',
-      'position_settled',
-      'points_credited',
-      'claimed',
-      'unstaked',
-    ]);
-    expect(events(dan)[3]).toMatchObject({
-      role: 'taker',
-      side: 'BUY',
-      price: 0.5,
-      value: 50,
-      fee: 0.25,
-    });
-    expect(events(dan)[4]).toMatchObject({ DOWN: 100, payout: 100, profit: 50 });
-    // 40% of the fee.
-    expect(events(dan)[7]).toEqual({ type: 'unstaked', depositId: 'd1', amount: 10, yield: 0.1 });
-    expect(events(ada)).toEqual([
-      { type: 'referral_earned', marketId: MARKET, amount: 0.025 },
-      { type: 'points_credited', marketId: MARKET, points: 2.5, reason: 'referral' },
-    ]);
-    const { available, held, total } = bench.messagesOf(dan).at(-1).data.balance;
-    expect([available, held, total]).toEqual([10_049.85, 0, 10_049.85]);
   });
 });

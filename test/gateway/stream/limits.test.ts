@@ -1,6 +1,5 @@
 /**
- * Limits of the stream, over real sockets: what one connection, address or user may have, and what
- * happens to slow readers.
+ * Limits of the stream over real sockets: per connection, address and user, and for slow readers.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
@@ -14,7 +13,7 @@ import { clientsOf, Refused, type StreamClient, streamLimits } from './support.j
 let server: TestServer;
 const { connect, connectAs, refusal } = clientsOf(() => server);
 
-/** A server with limits of its own for the tests of one block. */
+/** A server with its own limits for the tests of one block. */
 function withServer(overrides: Partial<Config> = {}): void {
   beforeAll(async () => {
     server = await TestServer.withMarket(overrides);
@@ -22,7 +21,7 @@ function withServer(overrides: Partial<Config> = {}): void {
   afterAll(() => server.stop());
 }
 
-/** null: it was refused. */
+/** null: the connection was refused. */
 async function isLetIn(): Promise<StreamClient | null> {
   return connect().catch((error) => {
     expect(error).toBeInstanceOf(Refused);
@@ -30,7 +29,7 @@ async function isLetIn(): Promise<StreamClient | null> {
   });
 }
 
-describe('a connection, and all together', () => {
+describe('the limit of', () => {
   withServer(
     streamLimits({
       subscriptions: 3,
@@ -54,7 +53,7 @@ describe('a connection, and all together', () => {
     await client.subscribe('markets');
   });
 
-  test('messages, and channels in them', async () => {
+  test('messages, and of channels in them', async () => {
     const client = await connect();
     for (let i = 0; i < 12; i++) await client.caughtUp();
     client.send({ op: 'ping' });
@@ -83,7 +82,7 @@ describe('a connection, and all together', () => {
 describe('connections of one address', () => {
   withServer({ connections: { total: 100, perAddress: 0, streamsPerAddress: 2 } });
 
-  test('are limited, and make room when they end', async () => {
+  test('are limited, and free their places when they end', async () => {
     const [first] = [await connect(), await connect()];
     expect(await refusal({})).toEqual([422, 'limit_reached']);
     await first!.hangUp();
@@ -105,7 +104,7 @@ describe('connections of one user', () => {
     expect(await third.refusal({ op: 'auth', token: ada.token })).toMatchObject({
       code: 'limit_reached',
     });
-    // It is nobody's still; and one that is signed in may say so again.
+    // It is still not authenticated; one that is may authenticate again.
     third.send({ op: 'auth', token: bob.token });
     expect((await third.next('authenticated')).userId).toBe(bob.userId);
     second.send({ op: 'auth', token: ada.token, cancelOnDisconnect: true });
@@ -121,7 +120,7 @@ describe('connections of one user', () => {
 });
 
 describe('fair use', () => {
-  /** Within a test no bucket fills again. */
+  /** No bucket refills within a test. */
   const rates = (address: number | null, user: number | null) => {
     const rate = (burst: number | null) => (burst === null ? null : { perSecond: 0.001, burst });
     const none = { address: null, user: null };
@@ -132,11 +131,11 @@ describe('fair use', () => {
   describe('of an address', () => {
     withServer(rates(12, null));
 
-    test('counts handshakes, messages and each channel; what is too much is refused, and nothing else happens', async () => {
+    test('counts handshakes, messages and channels; the excess is refused, and nothing else happens', async () => {
       const client = await connect();
       await client.subscribe('markets', 'prices:BTC', 'prices:ETH');
       for (let i = 0; i < 6; i++) await client.caughtUp();
-      // Two are left.
+      // Two tokens are left.
       const tooMany = {
         op: 'subscribe',
         channels: [`book:${MARKET}`, `trades:${MARKET}`, 'markets'],
@@ -146,7 +145,7 @@ describe('fair use', () => {
       expect(details.retryAfterMs).toBeGreaterThan(1_000);
       await client.caughtUp();
       expect(await client.refusal({ op: 'ping' })).toMatchObject({ code: 'rate_limited' });
-      // What it has goes on.
+      // Existing subscriptions continue.
       server.feed.deliver('BTC', 100_001);
       await client.next(({ type, channel }) => type === 'delta' && channel === 'prices:BTC');
       expect(client.closing).toBe(null);
@@ -158,7 +157,7 @@ describe('fair use', () => {
   describe('of a user', () => {
     withServer(rates(null, 3));
 
-    test('counts on all connections; others are not concerned', async () => {
+    test('counts all connections of the user, and no others', async () => {
       const [ada, bob] = [await server.register('ada'), await server.register('bob')];
       const clients = [await connectAs(ada), await connectAs(ada)];
       await clients[0]!.subscribe('user', 'markets');
@@ -167,14 +166,14 @@ describe('fair use', () => {
       await (await connectAs(bob)).caughtUp();
     });
 
-    test('a long resume counts for more', async () => {
+    test('counts a long resume as more than one message', async () => {
       const visitor = await connect();
       const [snapshot] = await visitor.subscribe('prices:BTC');
       for (let i = 1; i <= 300; i++) server.feed.deliver('BTC', 100_000 + i);
       await server.durable();
       const cyn = await connectAs(await server.register('cyn'));
       const after = snapshot.channelSequence;
-      // One for the message and three for what it brings.
+      // One for the message and three for what it returns.
       expect(await cyn.refusal({ op: 'resume', channel: 'prices:BTC', after })).toMatchObject({
         code: 'rate_limited',
       });
@@ -192,7 +191,7 @@ describe('slow readers', () => {
     return /^exchange_stream_closed_total\{reason="slow_reader"\} 1$/m.test(text);
   }
 
-  test('are closed with a code that says so; the others get everything', async () => {
+  test('are closed with their own code; other readers get everything', async () => {
     server.submit({
       kind: 'register',
       username: 'maker',
@@ -213,8 +212,7 @@ describe('slow readers', () => {
     const bid = (priceTicks: number) =>
       buy({ userId, marketId, priceTicks, sizeLots: 1, timeInForce: TimeInForce.GTC });
     let rounds = 0;
-    // Twenty rounds, each of which touches 100 levels twice and says so in two messages of some 8
-    // kB.
+    // Twenty rounds, each touching 100 levels twice and reporting it in two messages of about 8 kB.
     const trade = async () => {
       for (let i = 0; i < 20; i++) {
         const first = 1 + (rounds++ % 4) * 100;
@@ -224,7 +222,7 @@ describe('slow readers', () => {
       }
       await server.durable();
     };
-    // How much the operating system takes before anything waits in the exchange is its own affair.
+    // How much the operating system buffers before anything waits in the exchange varies.
     while (!(await slowReadersClosed())) await trade();
     await trade();
     const last = snapshot.channelSequence + 2 * rounds;
@@ -233,10 +231,10 @@ describe('slow readers', () => {
     expect(slow.closing).toBe(null);
     slow.socket.resume();
     expect(await slow.closed).toEqual({ code: CLOSE.slowReader.code, reason: 'slow_reader' });
-    // What it got is without gaps (the client checks), and not all.
+    // What it received has no gaps (the client checks), and is not everything.
     slow.check();
     expect(slow.numbers.get(channel)).toBeLessThan(last);
-    // It comes back, and goes on.
+    // It reconnects and continues.
     const again = await connect();
     again.send({ op: 'resume', channel, after: slow.numbers.get(channel) });
     const answer = await again.next(

@@ -1,6 +1,6 @@
 /**
- * Who a connection of the stream is: tokens and cookies, sites, changes of password, over real
- * sockets.
+ * Authentication of stream connections over real sockets: tokens, cookies, sites and password
+ * changes.
  */
 import { connect as connectTcp } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ afterAll(() => server.stop());
 
 const cookie = (trader: Trader) => `other=1; service-session=${trader.token}`;
 
-test('without a credential all but the user channel is open', async () => {
+test("every channel but the user's is open without a token", async () => {
   const client = await connect();
   await client.subscribe('markets', `book:${MARKET}`, `trades:${MARKET}`, 'prices:BTC');
   expect(await client.refusal({ op: 'subscribe', channels: ['user'] })).toMatchObject({
@@ -35,7 +35,7 @@ test('without a credential all but the user channel is open', async () => {
   });
 });
 
-test('header, cookie of the site and first message let a user in', async () => {
+test("accepts a token in the header, in the site's cookie and in the first message", async () => {
   const { host } = new URL(server.exchange.address);
   const byMessage = await connect();
   byMessage.send({ op: 'auth', token: ada.token });
@@ -53,7 +53,7 @@ test('header, cookie of the site and first message let a user in', async () => {
       origin: `http://${host}`,
       'sec-fetch-site': 'same-origin',
     }),
-    // The header counts, wherever the page is from and whoever the cookie is.
+    // The header wins, whatever the page's site and the cookie's user.
     await connect({
       'x-user-token': ada.token,
       cookie: cookie(bob),
@@ -66,7 +66,7 @@ test('header, cookie of the site and first message let a user in', async () => {
   }
 });
 
-test("another site's page gets nothing out of the cookie", async () => {
+test("ignores the cookie on another site's page", async () => {
   const origin = 'https://elsewhere.example';
   expect(await refusal({ cookie: cookie(ada), origin })).toEqual([403, 'cross_site_request']);
   expect(await refusal({ cookie: cookie(ada), 'sec-fetch-site': 'cross-site' })).toEqual([
@@ -80,7 +80,7 @@ test("another site's page gets nothing out of the cookie", async () => {
   });
 });
 
-test('a token that is invalid, of no user here, or ended is refused', async () => {
+test('refuses a token that is invalid, of an unknown user, or revoked', async () => {
   expect(await refusal({ 'x-user-token': 'x.y.z' })).toEqual([401, 'invalid_token']);
   expect(await refusal({ cookie: 'service-session=nonsense' })).toEqual([401, 'invalid_token']);
   const eve = await server.register('eve');
@@ -98,13 +98,13 @@ test('a token that is invalid, of no user here, or ended is refused', async () =
     code: 'invalid_token',
   });
   expect(await client.refusal({ op: 'auth', token: '' })).toMatchObject({ code: 'invalid_token' });
-  // It is still there, and still nobody.
+  // The connection is still open and unauthenticated.
   expect(await client.refusal({ op: 'subscribe', channels: ['user'] })).toMatchObject({
     code: 'missing_token',
   });
 });
 
-test('a token in the URL or as a bearer is not read', async () => {
+test('ignores a token in the URL or as a bearer', async () => {
   const byUrl = await connect({}, `/api/stream?token=${ada.token}&x-user-token=${ada.token}`);
   for (const client of [byUrl, await connect({ authorization: `Bearer ${ada.token}` })]) {
     expect(await client.refusal({ op: 'subscribe', channels: ['user'] })).toMatchObject({
@@ -113,7 +113,7 @@ test('a token in the URL or as a bearer is not read', async () => {
   }
 });
 
-test('a connection stays the user that it is', async () => {
+test('a connection cannot change its user', async () => {
   const client = await connectAs(ada);
   expect(await client.refusal({ op: 'auth', token: bob.token })).toMatchObject({
     code: 'user_mismatch',
@@ -127,7 +127,7 @@ test('a connection stays the user that it is', async () => {
   expect(snapshot.data.userId).toBe(ada.userId);
 });
 
-test('a password change ends the connections of that user, and no other', async () => {
+test("a password change closes that user's connections, and no others", async () => {
   const dan = await server.register('dan');
   const byHeader = await connectAs(dan);
   await byHeader.subscribe('user');
@@ -142,14 +142,14 @@ test('a password change ends the connections of that user, and no other', async 
   const ended = { code: CLOSE.tokenRevoked.code, reason: 'token_revoked' };
   expect(await byHeader.closed).toEqual(ended);
   expect(await byMessage.closed).toEqual(ended);
-  // What happened before is told before.
+  // Earlier events are sent first.
   expect(byHeader.of('user').at(-1).data.events).toMatchObject([{ type: 'order_rested' }]);
   await other.caughtUp();
   const again = await connect({ 'x-user-token': json.token });
   await again.subscribe('user');
 });
 
-test('after a restart tokens are verified first; what is sent at once with auth waits for it', async () => {
+test('messages sent together with auth wait until the token is verified', async () => {
   await server.close();
   server = await TestServer.start({}, server.folder);
   const client = await connect();

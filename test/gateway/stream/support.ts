@@ -1,6 +1,6 @@
 /**
- * For tests of the stream over real sockets: limits of its own for an exchange, and a client that
- * holds every message against the schemas and every channel's numbers against the rule: no gaps.
+ * For stream tests over real sockets: custom limits for an exchange, and a client that checks every
+ * message against the schemas and every channel's numbers for gaps.
  */
 import type { IncomingMessage } from 'node:http';
 import { afterEach, expect } from 'vitest';
@@ -12,11 +12,10 @@ import { eventually } from '../../support/eventually.js';
 import type { TestServer, Trader } from '../../support/server.js';
 import { programContract } from '../contract/check.js';
 
-// check the types
-// biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field, and the schemas
+// biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field
 export type Message = any;
 
-/** The limits of the stream as they are by default, but for these. */
+/** The default limits of the stream, with these changes. */
 export function streamLimits(limits: Partial<StreamLimits>): { stream: StreamLimits } {
   return { stream: { ...STREAM_LIMITS, ...limits } };
 }
@@ -26,7 +25,7 @@ export interface Closing {
   reason: string;
 }
 
-/** A refusal of the handshake. */
+/** A refused handshake. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -37,15 +36,15 @@ export class Refused extends Error {
 }
 
 export class StreamClient {
-  /** All that came, in order. */
+  /** All messages received, in order. */
   readonly messages: Message[] = [];
-  /** Number of the last message of each channel. */
+  /** Last sequence number of each channel. */
   readonly numbers = new Map<string, number>();
-  /** Channels that began and that the client has not left. */
+  /** Channels that have started and that the client has not left. */
   private readonly joined = new Set<string>();
   readonly closed: Promise<Closing>;
   closing: Closing | null = null;
-  /** What was wrong with a message; thrown by the next wait. */
+  /** The problem with a message; thrown by the next wait. */
   private fault: unknown = null;
   private read = 0;
 
@@ -95,9 +94,7 @@ export class StreamClient {
     this.socket.send(JSON.stringify(message));
   }
 
-  /**
-   * Waits for the next message that fits; those before it are passed over, and not looked at again.
-   */
+  /** Waits for the next message that matches, and discards those before it. */
   async next(fits: string | ((message: Message) => boolean)): Promise<Message> {
     const test = typeof fits === 'string' ? (message: Message) => message.type === fits : fits;
     let found: Message;
@@ -120,7 +117,7 @@ export class StreamClient {
     return this.next('error');
   }
 
-  /** Subscribes, and waits for the snapshots. */
+  /** Subscribes and waits for the snapshots. */
   async subscribe(...channels: string[]): Promise<Message[]> {
     this.send({ op: 'subscribe', channels });
     const snapshots: Message[] = [];
@@ -132,13 +129,13 @@ export class StreamClient {
     return snapshots;
   }
 
-  /** Waits until the answer to a ping is there: everything that was durable before has come. */
+  /** Waits for the answer to a ping: everything that was durable before has arrived. */
   async caughtUp(): Promise<Message> {
     this.send({ op: 'ping' });
     return this.next('pong');
   }
 
-  /** All that came but heartbeats, which come when they are due, whatever is asked. */
+  /** All messages but heartbeats, which come at any time. */
   get answers(): Message[] {
     return this.messages.filter((message) => message.type !== 'heartbeat');
   }
@@ -153,14 +150,14 @@ export class StreamClient {
     this.check();
   }
 
-  /** Leaves without closing, as when a machine or a network dies. */
+  /** Disconnects without closing, as when a machine or a network fails. */
   async hangUp(): Promise<void> {
     this.socket.terminate();
     await this.closed;
     this.check();
   }
 
-  /** Throws if a message that came was not right. */
+  /** Throws if a received message was invalid. */
   check(): void {
     if (this.fault !== null) throw this.fault;
   }
@@ -188,10 +185,7 @@ export class StreamClient {
   }
 }
 
-/**
- * Clients of the server that runs. After each test they are hung up, and what came to them is
- * checked.
- */
+/** Clients of the running server. After each test they hang up, and their messages are checked. */
 export function clientsOf(server: () => TestServer) {
   const clients: StreamClient[] = [];
   afterEach(() => {
@@ -212,11 +206,11 @@ export function clientsOf(server: () => TestServer) {
 
   const connectAs = (trader: Trader) => connect({ 'x-user-token': trader.token });
 
-  /** Status and code of a handshake that is refused. */
+  /** Status and code of a refused handshake. */
   async function refusal(headers: Record<string, string>): Promise<[number, string]> {
     const refused: Refused = await connect(headers).then(
       () => {
-        throw new Error('it was let in');
+        throw new Error('the handshake succeeded');
       },
       (error) => error,
     );

@@ -1,7 +1,7 @@
 /**
- * The channel `user`: what happens to an account adds up to its balance at every message, and the
- * account that a client rebuilds is the one that the routes show at the same sequence; from the
- * first order to the last payout.
+ * The `user` channel: the account that a client builds from its events equals the routes at the
+ * same sequence and adds up to the balance at every message, from the first order to the last
+ * payout.
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 const micros = (dollars: number) => Math.round(dollars * 1e6);
 const lots = (shares: number) => Math.round(shares * 1e3);
 
-/** What an event does to the money: [available, held]. */
+/** The change of money by an event: [available, held]. */
 function moneyOf(event: Message): [number, number] {
   const isBuy = event.side === 'BUY';
   switch (event.type) {
@@ -56,7 +56,7 @@ function moneyOf(event: Message): [number, number] {
   }
 }
 
-/** What a client of the stream would write. */
+/** What a client of the stream would implement. */
 class RebuiltAccount {
   available = 0;
   held = 0;
@@ -108,7 +108,7 @@ class RebuiltAccount {
   }
 }
 
-/** Price, value and status change with the book, which is another channel's matter. */
+/** Price, value and status depend on the book, which is another channel. */
 const heldOf = ({ marketId, outcome, shares, cost, averagePrice }: Message) => ({
   marketId,
   outcome,
@@ -119,7 +119,7 @@ const heldOf = ({ marketId, outcome, shares, cost, averagePrice }: Message) => (
 const byPlace = (a: Message, b: Message) =>
   `${a.marketId}${a.outcome}`.localeCompare(`${b.marketId}${b.outcome}`);
 
-/** A trader with an open stream, which breaks now and then. */
+/** A trader with an open stream, which sometimes breaks. */
 class Watcher {
   readonly account = new RebuiltAccount();
   private taken = 0;
@@ -142,13 +142,13 @@ class Watcher {
     meanwhile();
     this.client = await StreamClient.connect(server.exchange.port);
     this.taken = 0;
-    // In one go: the second waits until the first is verified.
+    // Sent together: the second waits until the first is verified.
     this.client.send({ op: 'auth', token: this.trader.token });
     this.client.send({ op: 'resume', channel: 'user', after });
     await this.client.next('authenticated');
   }
 
-  /** Holds what was rebuilt against the routes, while trading goes on. */
+  /** Compares the rebuilt account with the routes while trading continues. */
   async compare(trade: () => void): Promise<void> {
     const { userId, token } = this.trader;
     const read = async (path: string) => {
@@ -194,7 +194,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test('an account from its first order to its last payout', async () => {
+test('equals the account from its first order to its last payout', async () => {
   const ada = await server.register('ada');
   const { json } = await server.api.get(`/users/${ada.userId}/referral`);
   const traders = [ada, await server.register('bob', json.code), await server.register('cyn')];
@@ -222,7 +222,7 @@ test('an account from its first order to its last payout', async () => {
 
   await server.passTime(WINDOW_START_MS + WINDOW_MS + 5_000, 100_001);
   for (const watcher of watchers) await watcher.compare(() => {});
-  // One claims; the others are paid a day later.
+  // One user claims; the others are paid a day later.
   expect((await server.api.post(`/markets/15m/${MARKET}/claim`, {}, ada.token)).status).toBe(200);
   await server.api.post('/vaults/deposits/d1/unstake', {}, ada.token);
   for (const watcher of watchers) await watcher.compare(() => {});
@@ -251,7 +251,7 @@ test('an account from its first order to its last payout', async () => {
   for (const watcher of watchers) await watcher.close();
 });
 
-test('nobody sees the account of another, and the tape names nobody', async () => {
+test("hides other users' accounts, and public trades name nobody", async () => {
   const eve = await server.register('eve');
   const dan = await server.register('dan');
   server.feed.deliver('BTC', 100_000);

@@ -1,7 +1,7 @@
 /**
- * The follower in this thread: what it does when it disagrees, when snapshots are taken, how reads
- * wait and when they are refused. The thread of its own is tested in follower-thread.test.ts, what
- * it answers in history.test.ts.
+ * The follower in this thread: disagreement, when snapshots are taken, how reads wait and when they
+ * are refused. follower-thread.test.ts tests the real thread, history.test.ts the contents of the
+ * answers.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -72,14 +72,14 @@ function start(
 }
 
 describe('disagreement', () => {
-  it('a digest that this engine does not come to is reported with its batch, and nothing is answered any more', async () => {
+  it('reports a digest that it does not compute, with its batch, and answers nothing afterwards', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
     await writeCommands(journal, engine, commands.slice(0, 1_000));
     const follower = start(folder, 1_000);
     await follower.read(TRADES);
-    // What another engine would have written: the chain fits, the digest does not.
+    // As another engine would have written it: the chain fits, the digest does not.
     const frames = new FrameWriter();
     frames.append(commands[1_000]!.command, commands[1_000]!.atMs);
     await append(journal, {
@@ -102,7 +102,7 @@ describe('disagreement', () => {
   });
 
   it.each(['frames', 'digest', 'hash'])(
-    'a byte flipped in the %s of a row that it reads',
+    'finds a flipped byte in the %s of a row that it reads',
     async (column) => {
       const folder = folders.make();
       await journalOf(folder, commands.slice(0, 2_000));
@@ -115,7 +115,7 @@ describe('disagreement', () => {
   );
 
   it.each(['frames', 'digest', 'hash'])(
-    'a byte flipped in the %s of a row that nobody replays, because a snapshot covers it, stops the start',
+    'refuses to start on a flipped byte in the %s of a row that a snapshot covers',
     async (column) => {
       const folder = folders.make();
       await journalOf(folder, commands.slice(0, 2_000));
@@ -136,17 +136,17 @@ describe('disagreement', () => {
       });
       await reader.close();
       expect(snapshotSequence).toBeGreaterThan(1_800);
-      // The follower relies on this: it does not read what is before its snapshot.
+      // The follower relies on this, because it does not read what its snapshot covers.
       expect((await journalErrorOf(openJournal({ folder }))).firstBadSequence).toBe(at);
     },
   );
 
-  it('a journal whose end is removed while it runs', async () => {
+  it('finds that the end of the journal is removed while it runs', async () => {
     const folder = folders.make();
     await journalOf(folder, commands.slice(0, 1_000));
     const follower = start(folder, 1_000);
     await follower.read(TRADES);
-    // Something is said to be committed, and is not there.
+    // A commit is announced, but is not in the journal.
     follower.committed(1_010);
     await eventually(() => expect(follower.disagreements.length).toBe(1));
     expect(follower.disagreements[0]!.sequence).toBe(1_001);
@@ -163,7 +163,7 @@ describe('disagreement', () => {
 });
 
 describe('snapshots', () => {
-  it('come every given number of commands, the last three stay, and the history is never behind them', async () => {
+  it('are taken every given number of commands, the last three are kept, and the history is never behind them', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -188,7 +188,7 @@ describe('snapshots', () => {
     await journal.close();
   });
 
-  it('come after so much of the time of the exchange', async () => {
+  it('are taken after a given time of the exchange', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -196,7 +196,7 @@ describe('snapshots', () => {
     await writeCommands(journal, engine, commands);
     follower.committed(engine.sequence);
     await follower.read(TRADES);
-    // Two windows take half an hour: more than the three that are kept.
+    // Two windows take half an hour, more than the three snapshots that are kept.
     expect(
       follower.log.of('info').filter(({ message }) => message.startsWith('a snapshot')).length,
     ).toBeGreaterThan(3);
@@ -204,7 +204,7 @@ describe('snapshots', () => {
     await journal.close();
   });
 
-  it('are not taken while a long journal is caught up with', async () => {
+  it('are not taken while it catches up with a long journal', async () => {
     const folder = folders.make();
     await journalOf(folder, commands);
     const follower = start(folder, commands.length, { everyCommands: 1_000, everyMs: 1e15 });
@@ -214,7 +214,7 @@ describe('snapshots', () => {
     expect(listSnapshots(folder).length).toBe(1);
   });
 
-  it('one that cannot be written is logged, and the rest goes on', async () => {
+  it('logs one that cannot be written, and continues', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -237,7 +237,7 @@ describe('snapshots', () => {
     await journal.close();
   });
 
-  it('damaged ones that are ahead of the journal stop none from being taken, nor from staying', async () => {
+  it('damaged ones ahead of the journal do not keep others from being taken or kept', async () => {
     const folder = folders.make();
     await journalOf(folder, commands.slice(0, 2_000));
     await prepareSnapshotFolder(folder);
@@ -250,7 +250,7 @@ describe('snapshots', () => {
     expect(readSnapshot(listSnapshots(folder)[3]!.path).engine.sequence).toBeGreaterThan(1_800);
   });
 
-  it('a damaged one is passed over by the follower too', async () => {
+  it('a damaged one is skipped by the follower, too', async () => {
     const folder = folders.make();
     await journalOf(folder, commands.slice(0, 2_000));
     const first = startFollower(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
@@ -267,7 +267,7 @@ describe('snapshots', () => {
 });
 
 describe('failures outside the journal', () => {
-  it('a history that somebody else has locked is tried again, and goes on where it was', async () => {
+  it('retries a history that another process has locked, and continues where it was', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -296,7 +296,7 @@ describe('failures outside the journal', () => {
 describe('a journal that cannot be read now', () => {
   const reasonOf = (follower: TestFollower) => follower.troubles.at(-1);
 
-  it('because somebody else has locked it: it is tried again, told of, and nothing is said to be wrong', async () => {
+  it('because another process has locked it, is retried and logged, and not reported as damaged', async () => {
     const folder = folders.make();
     await journalOf(folder, commands.slice(0, 1_000));
     const other = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READWRITE);
@@ -314,7 +314,7 @@ describe('a journal that cannot be read now', () => {
 });
 
 describe('the lag', () => {
-  it('is the time since the oldest commit that is not projected, to within a tenth of a second', () => {
+  it('is the time since the oldest unprojected commit, to within a tenth of a second', () => {
     const marks = new CommitMarks();
     expect(marks.lagMs(0, 5_000)).toBe(0);
     marks.committed(10, 1_000);
@@ -327,12 +327,12 @@ describe('the lag', () => {
     marks.committed(31, 3_000);
     expect(marks.lagMs(30, 3_250)).toBe(250);
     expect(marks.lagMs(31, 3_500)).toBe(0);
-    // The history is made again.
+    // The history is rebuilt.
     expect(marks.lagMs(0, 4_000)).toBe(0);
     expect(marks.lagMs(10, 5_000)).toBe(1_000);
   });
 
-  it('is bounded in memory, and never told too small, when the follower stands still', () => {
+  it('uses bounded memory and is never reported too small when the follower stops', () => {
     const marks = new CommitMarks();
     for (let i = 0; i < 100_000; i++) marks.committed(i + 1, i * 200);
     expect(marks.lagMs(0, 20_000_000)).toBe(20_000_000);
@@ -366,7 +366,7 @@ describe('reads from the trading thread', () => {
     answer: { account: null, rank: 3 },
   };
 
-  it('are sent with the sequence that they wait for, and answered once', () => {
+  it('are sent with the sequence they wait for, and answered once', () => {
     const { history, sent } = ask();
     const done = vi.fn();
     history.read(RANK, 12, done);
@@ -376,7 +376,7 @@ describe('reads from the trading thread', () => {
     expect(done.mock.calls).toEqual([[answered]]);
   });
 
-  it('are refused at once when the follower is more than 2 s behind, or does not work', () => {
+  it('are refused at once when the follower is more than 2 s behind or has failed', () => {
     const { history, sent, link } = ask();
     const done = vi.fn();
     link.lag = HISTORY_LAG_MAX_MS;
@@ -396,7 +396,7 @@ describe('reads from the trading thread', () => {
     expect(done).toHaveBeenCalledTimes(3);
   });
 
-  it('are refused when 2 s have passed without an answer, which is then dropped', async () => {
+  it('are refused after 2 s without an answer, and a late answer is dropped', async () => {
     const { history, link } = ask();
     const done = vi.fn();
     history.read(RANK, 1, done);
@@ -407,7 +407,7 @@ describe('reads from the trading thread', () => {
     expect(done).toHaveBeenCalledTimes(1);
   });
 
-  it('are bounded in number', () => {
+  it('are limited in number', () => {
     const { history, sent } = ask();
     const done = vi.fn();
     for (let i = 0; i < 10_001; i++) history.read(RANK, 1, done);
@@ -420,7 +420,7 @@ describe('reads from the trading thread', () => {
 });
 
 describe('tampering', () => {
-  it('a journal that is another one from some batch on, behind a history that knew the first', async () => {
+  it('finds a journal that was replaced from some batch on, with a history of the original', async () => {
     const folder = folders.make();
     await journalOf(folder, commands.slice(0, 2_000));
     const first = startFollower(folder, 2_000, { everyCommands: 1_900, everyMs: 1e15 });
@@ -429,7 +429,7 @@ describe('tampering', () => {
     await tamper(folder, 'DELETE FROM batch');
     rmSync(join(folder, 'journal.head'));
     rmSync(join(folder, 'snapshots'), { recursive: true });
-    // Beside a history that goes on longer than the journal no exchange starts: it is put back
+    // An exchange does not start with a history that is ahead of its journal, so it is restored
     // afterwards.
     const history = readFileSync(join(folder, 'history.db'));
     rmSync(join(folder, 'history.db'));

@@ -1,7 +1,7 @@
 /**
- * Snapshots: written and read back, damaged in every place, another journal's, ahead of the
- * journal; and recovery from a snapshot and the rest of the journal, which must end in the same
- * bytes as recovery from the whole.
+ * Snapshots: written and read back, damaged in every place, from another journal, ahead of the
+ * journal. Recovery from a snapshot and the rest of the journal must give the same bytes as
+ * recovery from the whole journal.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -43,7 +43,7 @@ let original: string;
 let commands: TimedCommand[];
 let wholeBytes: string;
 
-/** SHA-256 of all that the engine is. */
+/** SHA-256 of the engine's whole state. */
 function bytesOf(engine: Engine): string {
   const hash = createHash('sha256');
   const writer = new StateWriter((bytes) => hash.update(bytes));
@@ -52,7 +52,7 @@ function bytesOf(engine: Engine): string {
   return hash.digest('hex');
 }
 
-/** Snapshots at the first batch ends after the given sequences. */
+/** Takes snapshots at the first batch ends after the given sequences. */
 async function addSnapshots(folder: string, sequences: readonly number[]): Promise<void> {
   await prepareSnapshotFolder(folder);
   const reader = await openJournalReader(folder);
@@ -109,7 +109,7 @@ function flip(path: string, at: number): void {
 }
 
 describe('recovery', () => {
-  it('from the newest snapshot and the rest is the same, to the byte, as from the whole journal', async () => {
+  it('from the newest snapshot and the rest gives the same bytes as from the whole journal', async () => {
     const { recovery, log } = await start(folders.copy(original));
     expectWhole(recovery);
     expect(recovery.snapshotSequence).toBe(listSnapshots(original)[0]!.sequence);
@@ -124,7 +124,7 @@ describe('recovery', () => {
     recovery.engine.checkInvariants();
   });
 
-  it('from a snapshot at the very end replays nothing', async () => {
+  it("from a snapshot at the journal's end replays nothing", async () => {
     const folder = folders.copy(original);
     await addSnapshots(folder, [commands.length]);
     const { recovery } = await start(folder);
@@ -132,7 +132,7 @@ describe('recovery', () => {
     expectWhole(recovery);
   });
 
-  it('without snapshots, or without the folder, is from the whole journal', async () => {
+  it('without snapshots, or without their folder, replays the whole journal', async () => {
     const folder = folders.make();
     await journalOf(folder, commands);
     const { recovery } = await start(folder);
@@ -141,7 +141,7 @@ describe('recovery', () => {
     expectWhole(recovery);
   });
 
-  it('the engine goes on from there as the one that never stopped', async () => {
+  it('the recovered engine behaves like one that never stopped', async () => {
     const middle = listSnapshots(original)[1]!;
     const { engine } = readSnapshot(middle.path);
     for (const { command, atMs } of commands.slice(middle.sequence)) engine.apply(command, atMs);
@@ -177,7 +177,7 @@ describe('a damaged snapshot is named, and the one before is used', () => {
     expect(warning!.fields.problem).not.toBe('');
   });
 
-  it('all three: from the whole journal', async () => {
+  it('all three: the whole journal is replayed', async () => {
     const folder = folders.copy(original);
     for (const { path } of listSnapshots(folder)) flip(path, 5_000);
     const { recovery, log } = await start(folder);
@@ -195,7 +195,7 @@ describe('a damaged snapshot is named, and the one before is used', () => {
     expectWhole(recovery);
   });
 
-  it('one with bytes after its end, one that is a folder, one with the wrong name', async () => {
+  it('one with extra bytes, one that is a folder, one with the wrong name', async () => {
     const folder = folders.copy(original);
     const [a, b, c] = listSnapshots(folder);
     writeFileSync(a!.path, Buffer.concat([readFileSync(a!.path), Buffer.from([0])]));
@@ -209,7 +209,7 @@ describe('a damaged snapshot is named, and the one before is used', () => {
 });
 
 describe('a snapshot that does not belong to the journal', () => {
-  it("another journal's is passed over", async () => {
+  it('is skipped when it is from another journal', async () => {
     const folder = folders.make();
     await journalOf(folder, dayOfCommands('other'));
     await prepareSnapshotFolder(folder);
@@ -223,7 +223,7 @@ describe('a snapshot that does not belong to the journal', () => {
     );
   });
 
-  it('one that is ahead of the journal means that commands are missing: refused', async () => {
+  it('is refused when it is ahead of the journal, because commands are missing', async () => {
     const folder = folders.copy(original);
     const newest = listSnapshots(folder)[0]!.sequence;
     await tamper(folder, `DELETE FROM batch WHERE lastSequence > ${newest - 100}`);
@@ -235,7 +235,7 @@ describe('a snapshot that does not belong to the journal', () => {
     expect(error.firstBadSequence).toBeLessThanOrEqual(newest);
   });
 
-  it('but when that one is damaged, the journal is believed', async () => {
+  it('is skipped when it is ahead of the journal but damaged', async () => {
     const folder = folders.copy(original);
     const [newest, before] = listSnapshots(folder);
     await tamper(folder, `DELETE FROM batch WHERE lastSequence > ${newest!.sequence - 100}`);
@@ -245,7 +245,7 @@ describe('a snapshot that does not belong to the journal', () => {
     expect(recovery.snapshotSequence).toBe(before!.sequence);
   });
 
-  it('a flipped byte in the journal after the snapshot is still found', async () => {
+  it('does not hide a flipped byte in the journal after it', async () => {
     const folder = folders.copy(original);
     await tamper(
       folder,
@@ -264,7 +264,7 @@ async function recoverWhole(folder: string): Promise<{ engine: Engine; end: Jour
 }
 
 describe('the files', () => {
-  it('the newest three stay', async () => {
+  it('the newest three are kept', async () => {
     const folder = folders.copy(original);
     await addSnapshots(folder, [500, 6_900]);
     expect(listSnapshots(folder).length).toBe(5);
@@ -273,7 +273,7 @@ describe('the files', () => {
     expect(listSnapshots(folder)).toEqual(kept);
   });
 
-  it('those that are ahead of the journal, which are damaged, take no place of others', async () => {
+  it('damaged ones ahead of the journal do not count among the three', async () => {
     const folder = folders.copy(original);
     const good = listSnapshots(folder);
     const ahead = [1e9, 2e9, 3e9].map((sequence) => snapshotNameOf(folder, sequence));
@@ -283,7 +283,7 @@ describe('the files', () => {
   });
 
   it.runIf(existsSync('/dev/full'))(
-    'on a full disk nothing is left, and the disk is named',
+    'on a full disk none is left behind, and the error names the disk',
     async () => {
       const folder = folders.copy(original);
       const { engine, end } = await recoverWhole(folder);
@@ -294,7 +294,7 @@ describe('the files', () => {
     },
   );
 
-  it('what a crash left unfinished is not taken for one, and removed', async () => {
+  it('a file that a crash left unfinished is not used, and is removed', async () => {
     const folder = folders.copy(original);
     const [newest] = listSnapshots(folder);
     renameSync(newest!.path, `${newest!.path}.tmp`);
@@ -304,7 +304,7 @@ describe('the files', () => {
     expect(readdirSync(join(folder, 'snapshots')).length).toBe(2);
   });
 
-  it('says what it is in its header, and only its owner may read it', async () => {
+  it('a snapshot has a header with its metadata, and only its owner can read it', async () => {
     const { statSync } = await import('node:fs');
     const [newest] = listSnapshots(original);
     const { header } = readSnapshot(newest!.path);
@@ -313,14 +313,14 @@ describe('the files', () => {
     expect(statSync(newest!.path).mode & 0o777).toBe(0o600);
   });
 
-  it('an engine is only taken where the journal stands', async () => {
+  it('a snapshot is only taken at the end of the journal', async () => {
     const reader = await openJournalReader(original);
     const position = (await reader.positionAt(listSnapshots(original)[0]!.sequence))!;
     await reader.close();
     expect(() => takeSnapshot(new Engine(), position)).toThrow(/is at sequence 0/);
   });
 
-  it('one that cannot be written leaves nothing', async () => {
+  it('a failed write leaves no file', async () => {
     const folder = folders.make();
     const { engine, end } = await recoverWhole(original);
     const path = join(folder, 'no such folder', 'snapshot-0000000000000001.bin');

@@ -54,7 +54,7 @@ const folders = new Folders();
 const followers: TestFollower[] = [];
 let commands: TimedCommand[];
 let expected: ExpectedHistory;
-/** Folders with the journal of `commands`, without and with its history; tests copy them. */
+/** Folders with the journal of `commands`, without and with its history. Tests copy them. */
 let original: string;
 let complete: string;
 
@@ -82,7 +82,7 @@ function start(folder: string, durable = commands.length, snapshotEvery = 1_000_
   return follower;
 }
 
-/** All pages of a list, with the page size given, newest first. */
+/** All pages of a list with the given page size, newest first. */
 async function all<T>(page: (cursor: number | null) => Promise<Page<T>>): Promise<T[]> {
   const entries: T[] = [];
   let cursor: number | null = null;
@@ -133,7 +133,7 @@ async function expectEverything(follower: TestFollower, limit = 200): Promise<vo
 }
 
 describe('the history', () => {
-  it('the day has everything that a history can have', () => {
+  it('the test day has every kind of entry', () => {
     const resolutions = new Set(expected.markets.map((market) => market.resolution));
     expect(resolutions).toContain(Resolution.VOID);
     expect(resolutions).toContain(Resolution.NONE);
@@ -152,13 +152,13 @@ describe('the history', () => {
     ).toBeGreaterThan(20);
   });
 
-  it('is what the slow twin says, page by page', async () => {
+  it("equals the slow twin's, page by page", async () => {
     const follower = start(folders.copy(original));
     await expectEverything(follower, 7);
     expect(follower.log.of('error')).toEqual([]);
   });
 
-  it('a page does not shift when entries are added, and none comes twice', async () => {
+  it('has pages that do not shift when entries are added, and no duplicates', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -182,7 +182,7 @@ describe('the history', () => {
     await journal.close();
   });
 
-  it('cursors beyond the newest entry and before the oldest, users and markets that never were', async () => {
+  it('accepts cursors beyond either end, and unknown users and markets', async () => {
     const follower = start(folders.copy(original));
     const userId = [...expected.userTrades.keys()][0]!;
     const list = expected.userTrades.get(userId)!.toReversed();
@@ -204,7 +204,7 @@ describe('the history', () => {
     ).toBeNull();
   });
 
-  it('goes on after restarts, wherever they come, with nothing missing and nothing twice', async () => {
+  it('continues after restarts at any point, with nothing missing and nothing duplicated', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -224,7 +224,7 @@ describe('the history', () => {
     await journal.close();
   });
 
-  it('is made again when it was deleted, also when only snapshots after its beginning are left', async () => {
+  it('is rebuilt when it was deleted, even if only later snapshots are left', async () => {
     const folder = folders.copy(original);
     const first = start(folder, commands.length, 1_000);
     await first.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
@@ -234,7 +234,7 @@ describe('the history', () => {
     await expectEverything(start(folder));
   });
 
-  it('is on disk as far as a snapshot goes before the snapshot is written', async () => {
+  it("is on disk up to a snapshot's sequence before the snapshot is written", async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -244,8 +244,7 @@ describe('the history', () => {
       0,
       { everyCommands: 300, everyMs: 1e15 },
       (_folder, content) => {
-        // As a power cut could leave it: without what only the write-ahead log has, which nobody
-        // has synced.
+        // As a power cut could leave it: without the write-ahead log, which was not synced.
         const copy = folders.make();
         mkdirSync(copy);
         copyFileSync(historyPath(folder), historyPath(copy));
@@ -266,7 +265,7 @@ describe('the history', () => {
     for (const [snapshot, history] of reached) expect(history).toBe(snapshot);
   });
 
-  it('that is behind all snapshots, as a power cut can leave it, is caught up and never believed', async () => {
+  it('catches up when it is behind all snapshots, as a power cut can leave it', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -292,7 +291,7 @@ describe('the history', () => {
     });
   });
 
-  it("is made again when it is another journal's, and its log says so", async () => {
+  it('is rebuilt when it is from another journal, and this is logged', async () => {
     const folder = folders.copy(original);
     const other = folders.make();
     await journalOf(other, dayOfCommands('another', 5_000));
@@ -305,7 +304,7 @@ describe('the history', () => {
     expect(follower.log.of('error')[0]!.fields.problem).toMatch(/no such batch/);
   });
 
-  it('a read waits until the follower has come to where it must be', async () => {
+  it('a read waits until the follower has reached its sequence', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const engine = new Engine();
@@ -332,7 +331,7 @@ describe('the history', () => {
 });
 
 describe('a full disk', () => {
-  it('is no damage: the transaction is not there, and is written when there is room', async () => {
+  it('is not damage: the transaction is written once there is room', async () => {
     const folder = folders.make();
     await createPrivateFolder(folder);
     const credits = new PendingLists(POINTS_CREDIT);
@@ -375,7 +374,7 @@ describe('damage', () => {
     expect(changed!.n).toBe(1);
   }
 
-  /** What is changed in the run that has the newest entry of some list. */
+  /** What is changed in the run with a list's newest entry. */
   const changes = [
     ['firstOrdinal', 'firstOrdinal + 1'],
     ['count', 'count + 1'],
@@ -384,7 +383,7 @@ describe('damage', () => {
   ] as const;
 
   it.each(LISTS.flatMap((list) => changes.map((change) => [list.name, ...change, list] as const)))(
-    'a run of %s whose %s is changed is named with its first ordinal, and the history made again',
+    'a run of %s with a changed %s is named with its first ordinal, and the history is rebuilt',
     async (name, column, value, { key }) => {
       const folder = folders.copy(complete);
       const last = `SELECT ${key} AS id, firstOrdinal FROM ${name} WHERE count > 1 ORDER BY 1 DESC, 2 DESC LIMIT 1`;
@@ -392,7 +391,7 @@ describe('damage', () => {
       const { id, firstOrdinal } = run as { id: number; firstOrdinal: number };
       const follower = start(folder);
       await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
-      // While it runs, so that only reading the run can tell.
+      // While it runs, so that only reading the run can detect it.
       await change(
         folder,
         `UPDATE ${name} SET ${column} = ${value} WHERE ${key} = ${id} AND firstOrdinal = ${firstOrdinal}`,
@@ -406,7 +405,7 @@ describe('damage', () => {
   );
 
   it.each([...MARKET.columns, 'sequence', 'checksum'])(
-    'a changed market.%s is named with its row, and the history made again',
+    'a changed market.%s is named with its row, and the history is rebuilt',
     async (column) => {
       const folder = folders.copy(complete);
       const [{ id }] = (await rowsOf(folder, 'SELECT max(marketId) AS id FROM market')) as [
@@ -421,10 +420,7 @@ describe('damage', () => {
     },
   );
 
-  /**
-   * Reads the newest entry of a list, or the market, that the id is of; the answer that comes in
-   * the end must be right.
-   */
+  /** Reads the newest entry of a list, or the market; the final answer must be right. */
   async function readNewest(follower: TestFollower, name: CountedName, id: number): Promise<void> {
     const page = { limit: 1, cursor: null };
     switch (name) {
@@ -473,7 +469,7 @@ describe('damage', () => {
     'market',
     'marketPrices',
     'progress',
-  ])('a row that is missing from %s is noticed when it is opened', async (name) => {
+  ])('a row missing from %s is found when the history is opened', async (name) => {
     const folder = folders.copy(complete);
     const counted = COUNTED.find((each) => each.name === name);
     const key = counted?.key ?? (name === 'progress' ? 'id' : 'marketId');
@@ -483,7 +479,7 @@ describe('damage', () => {
     expect(follower.log.of('error').length).toBe(1);
   });
 
-  it('a byte flipped anywhere in the file: either every answer is right, or the damage is named and the history rebuilt', async () => {
+  it('a byte flipped anywhere: either every answer is right, or the damage is named and the history rebuilt', async () => {
     const folder = folders.copy(complete);
     const path = historyPath(folder);
     const bytes = readFileSync(path);
@@ -512,7 +508,7 @@ describe('damage', () => {
     expect(noticed).toBeGreaterThan(tries / 4);
   });
 
-  it('a file that is not a database, and one that is cut short', async () => {
+  it('rebuilds a file that is not a database, and one that is truncated', async () => {
     for (const make of [
       () => Buffer.from('not a database at all'.repeat(400)),
       (good: Buffer) => good.subarray(0, good.length >> 1),
@@ -526,7 +522,7 @@ describe('damage', () => {
     }
   });
 
-  it('a history of an earlier version is rebuilt', async () => {
+  it('rebuilds a history of an earlier version', async () => {
     const folder = folders.copy(complete);
     const database = await openDatabase(historyPath(folder), sqlite3.OPEN_READWRITE);
     await execute(database, `PRAGMA user_version = ${HISTORY_VERSION - 1}`);
@@ -538,7 +534,7 @@ describe('damage', () => {
     ]);
   });
 
-  it('a history that is empty, by a crash while it was made, is simply made', async () => {
+  it('builds a history that a crash left empty', async () => {
     const folder = folders.copy(original);
     writeFileSync(historyPath(folder), '');
     const follower = start(folder);
@@ -546,7 +542,7 @@ describe('damage', () => {
     expect(follower.log.of('error')).toEqual([]);
   });
 
-  it('the checks at the opening throw HistoryDamage, not something else', async () => {
+  it('the checks when opening throw only HistoryDamage', async () => {
     const folder = folders.copy(complete);
     await change(folder, 'UPDATE progress SET sequence = sequence + 1');
     await expect(HistoryStore.open(folder)).rejects.toThrow(HistoryDamage);

@@ -1,4 +1,4 @@
-/** Leaderboards against a plain sort: places, pages, ties, days and weeks that begin. */
+/** Leaderboards against a plain sort: ranks, pages, ties, and the start of days and weeks. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -33,7 +33,7 @@ function expectOrder(ranked: RankedUsers, values: Map<number, number>): void {
   }
 }
 
-/** Few, so that there are ties, and the extremes. */
+/** Few values, so that there are ties, and the extremes. */
 const value = fc.oneof(
   fc.integer({ min: -3, max: 3 }),
   fc.maxSafeInteger(),
@@ -46,8 +46,8 @@ const value = fc.oneof(
   ),
 );
 
-describe('users in order', () => {
-  it('any sequence of moves', () => {
+describe('the sorted list of users', () => {
+  it('stays sorted through any sequence of moves', () => {
     const move = fc.tuple(fc.integer({ min: 1, max: 40 }), fc.option(value));
     fc.assert(
       fc.property(fc.array(move, { maxLength: 200 }), (moves) => {
@@ -63,7 +63,7 @@ describe('users in order', () => {
     );
   });
 
-  it('any rebuild', () => {
+  it('stays sorted through any rebuild', () => {
     fc.assert(
       fc.property(fc.array(value, { maxLength: 300 }), (list) => {
         const ranked = new RankedUsers();
@@ -77,7 +77,7 @@ describe('users in order', () => {
     );
   });
 
-  it('many: blocks split, empty out and vanish', () => {
+  it('with many users, splits blocks and removes empty ones', () => {
     const ranked = new RankedUsers();
     const values = new Map<number, number>();
     const users = 10_000;
@@ -106,7 +106,7 @@ describe('users in order', () => {
   });
 });
 
-/** The board by asking for every user and sorting. */
+/** The board, built by reading every user and sorting. */
 function naive(engine: Engine, metric: MetricName, period: PeriodName): Ranked[] {
   const values = new Map<number, number>();
   for (let userId = 1; userId <= engine.userCount; userId++) {
@@ -144,7 +144,7 @@ function expectBoards(engine: Engine, boards: Leaderboards): number {
 }
 
 describe('the boards', () => {
-  it('follow the engine through a day, a night and the next day', () => {
+  it('follow the engine through two days and the night between them', () => {
     const engine = new Engine();
     const boards = new Leaderboards(engine);
     let most = 0;
@@ -157,13 +157,13 @@ describe('the boards', () => {
     }
     expectBoards(engine, boards);
     expect(most).toBeGreaterThan(200);
-    // After a day without trades the day's board is empty again, and that of all time is not.
+    // After a day without trades the daily board is empty; that of all time is not.
     expect(empty).toBeGreaterThan(10);
     expect(boards.page('volume', 'day', 1, null)).toEqual([]);
     expect(boards.page('volume', 'all', 1, null).length).toBe(1);
   });
 
-  it('pages follow each other by value and user, also when the entry that a page ended with has moved', () => {
+  it('pages continue by value and user, even if the last entry of a page has moved', () => {
     const { engine, marketId } = openMarket(6);
     const boards = new Leaderboards(engine);
     const trade = (maker: number, taker: number, lots: number) => {
@@ -188,7 +188,7 @@ describe('the boards', () => {
       [2, 4],
     ]);
     trade(4, 5, 5_000);
-    // User 4 has moved up, user 5 has come: who stood after user 4 still comes, once.
+    // User 4 has moved up and user 5 is new; the users after user 4 still come once.
     expect(boards.page('volume', 'all', 2, first[1]!)).toEqual(
       second.map((entry) => ({ ...entry, rank: entry.rank + 1 })),
     );
@@ -196,7 +196,7 @@ describe('the boards', () => {
     expect(boards.page('volume', 'all', 10, { userId: 99, value: -1 })).toEqual([]);
   });
 
-  it('a day begins for a board when a command comes in it', () => {
+  it('a daily board starts with the first command of the day', () => {
     const { engine, marketId } = openMarket(2);
     const boards = new Leaderboards(engine);
     const common = { marketId, sizeLots: 1_000, priceTicks: 500 };
@@ -209,7 +209,7 @@ describe('the boards', () => {
       engine.apply({ kind: 'advanceTime' }, at(ms));
       noteChanges(engine, boards);
     };
-    // The market ends without a price and is settled as VOID today, not on the day that follows.
+    // The market ends without a price and is settled as VOID today, not on the next day.
     pass(960_000);
     pass(961_000);
     expect(boards.rankOf(1, 'volume', 'day')).toBe(1);
@@ -222,7 +222,7 @@ describe('the boards', () => {
     expect(boards.rankOf(1, 'volume', 'all')).toBe(1);
   });
 
-  it('the day ends at midnight UTC and the week on Sunday, to the millisecond', () => {
+  it('the day ends at midnight UTC, and the week on Sunday, to the millisecond', () => {
     const { engine, marketId } = openMarket(2);
     const boards = new Leaderboards(engine);
     const limit = { marketId, sizeLots: 1_000, priceTicks: 500, timeInForce: TimeInForce.GTC };
@@ -238,8 +238,7 @@ describe('the boards', () => {
       noteChanges(engine, boards);
       return [boards.rankOf(1, 'volume', 'day'), boards.rankOf(1, 'volume', 'week')];
     };
-    // A market that is still open at the end of the Sunday: nothing else happens at midnight than
-    // that it ends.
+    // A market is open until Sunday midnight, and nothing but its end happens then.
     const monday = Date.UTC(2025, 10, 24);
     engine.apply(price(100_000, monday - 60_000), monday - 900_000 + 840_000);
     expect(engine.activeMarket(0)).not.toBe(0);
@@ -249,7 +248,7 @@ describe('the boards', () => {
     expect(boards.rankOf(1, 'volume', 'all')).toBe(1);
   });
 
-  it('days and weeks are those of the calendar', () => {
+  it('days and weeks follow the calendar', () => {
     const times = fc.integer({ min: 0, max: Date.UTC(2200, 0) });
     const mondayOf = (atMs: number) => {
       const date = new Date(atMs);

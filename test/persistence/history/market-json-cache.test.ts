@@ -1,5 +1,6 @@
 /**
- * Texts of decided markets are kept up to so many bytes; what was asked for longest ago goes first.
+ * The cache of decided markets' JSON holds a limited number of bytes and evicts the least recently
+ * used text.
  */
 import { expect, test } from 'vitest';
 import { MarketJsonCache } from '../../../persistence/market-json/cache.js';
@@ -10,19 +11,19 @@ const partsOf = (bytes: number) => ({
   tail: new Uint8Array(bytes - 10),
 });
 
-test('what is asked for stays, the rest goes when there is no more room', () => {
+test('evicts what was not used recently when it is full', () => {
   const texts = new MarketJsonCache(1_000);
   for (let marketId = 1; marketId <= 10; marketId++) texts.add(marketId, partsOf(100));
   expect(texts.get(1)).toEqual(partsOf(100));
   texts.add(11, partsOf(150));
-  // The first was asked for again, so two others have made room for the eleventh.
+  // The first was read again, so two others were evicted for the eleventh.
   const kept = Array.from({ length: 11 }, (_, i) => i + 1).filter(
     (id) => texts.get(id) !== undefined,
   );
   expect(kept).toEqual([1, 4, 5, 6, 7, 8, 9, 10, 11]);
 });
 
-test('one that is larger than all the room is not kept, and room comes back', () => {
+test('does not keep a text larger than the cache, and reserves no room for it', () => {
   const texts = new MarketJsonCache(1_000);
   texts.add(1, partsOf(1_001));
   expect(texts.get(1)).toBeUndefined();

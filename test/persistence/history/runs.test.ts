@@ -1,8 +1,3 @@
-/**
- * Lists of the history as runs: every entry comes back as it was, however it is cut; pages are the
- * same wherever runs end; and what is not as it was written is found, bit by bit and run by run.
- */
-import fc from 'fast-check';
 import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -12,8 +7,6 @@ import {
   type ListLayout,
   POINTS_CREDIT,
   RUN_ENTRIES,
-  runChecksum,
-  USER_TRADE,
 } from '../../../persistence/history/format.js';
 import { type ListAdditions, PendingLists } from '../../../persistence/history/lists.js';
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
@@ -22,16 +15,15 @@ import type { Page, PointsCredit } from '../../../persistence/history/requests.j
 import {
   HistoryDamage,
   type RunRow,
-  RunWriter,
   readRun,
   selectRuns,
 } from '../../../persistence/history/rows.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
-import { ByteReader, ByteWriter, MalformedBytes } from '../../../persistence/storage/bytes.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
 import { dayOfCommands } from '../../support/history-oracle.js';
 import { Folders } from '../../support/journal-fixture.js';
+import { runOf, type Values } from './run-fixture.js';
 
 const folders = new Folders();
 const closers: (() => Promise<void>)[] = [];
@@ -40,198 +32,7 @@ afterEach(async () => {
   folders.removeAll();
 });
 
-const MAX = Number.MAX_SAFE_INTEGER;
-type Values = Record<string, number>;
-
-/** A run as it would stand in the database. */
-function runOf(
-  layout: ListLayout,
-  id: number,
-  firstOrdinal: number,
-  entries: readonly Values[],
-): RunRow {
-  const writer = new RunWriter(layout);
-  const bytes = new ByteWriter(16);
-  writer.begin();
-  for (const entry of entries) {
-    writer.append(
-      bytes,
-      Float64Array.from(layout.columns, (column) => entry[column]!),
-      0,
-    );
-  }
-  const written = Buffer.from(bytes.buffer.subarray(0, bytes.length));
-  const count = entries.length;
-  const checksum = runChecksum(layout.tag, [id, firstOrdinal, count], written);
-  return { id, firstOrdinal, count, checksum, entries: written };
-}
-
-/** Integers of every size, the largest and smallest often enough. */
-function integers(min: number): fc.Arbitrary<number> {
-  const bits = fc
-    .integer({ min: 0, max: 53 })
-    .chain((size) => fc.integer({ min: 0, max: 2 ** size - 1 }));
-  const near = fc.constantFrom(
-    0,
-    1,
-    63,
-    64,
-    8_191,
-    8_192,
-    2 ** 31 - 1,
-    2 ** 31,
-    2 ** 32,
-    MAX - 1,
-    MAX,
-  );
-  const magnitude = fc.oneof(bits, near);
-  if (min === 0) return magnitude;
-  return fc
-    .tuple(magnitude, fc.boolean())
-    .map(([value, isNegative]) => (isNegative ? 0 - value : value));
-}
-
-function entriesOf({ columns, negatives }: ListLayout, maxLength: number): fc.Arbitrary<Values[]> {
-  const entry = fc.record(
-    Object.fromEntries(
-      columns.map((name) => [name, integers(negatives.includes(name) ? -MAX : 0)]),
-    ),
-  ) as fc.Arbitrary<Values>;
-  return fc.array(entry, { minLength: 1, maxLength });
-}
-
-describe('a signed integer as bytes', () => {
-  const written = (value: number): Buffer => {
-    const bytes = new ByteWriter(1);
-    bytes.signed(value);
-    return Buffer.from(bytes.buffer.subarray(0, bytes.length));
-  };
-  const read = (bytes: Buffer): number => {
-    const reader = new ByteReader();
-    reader.open(bytes);
-    const value = reader.signed();
-    expect(reader.atEnd).toBe(true);
-    return value;
-  };
-
-  it('reads back as the same value, in eight bytes at most', () => {
-    fc.assert(
-      fc.property(integers(-MAX), (value) => {
-        const bytes = written(value);
-        expect(bytes.length).toBeLessThanOrEqual(8);
-        expect(read(bytes)).toBe(value);
-      }),
-      { numRuns: 2_000 },
-    );
-    for (const value of [0, 63, -63]) expect(written(value).length).toBe(1);
-    for (const value of [64, -64, 8_191, -8_191]) expect(written(value).length).toBe(2);
-    for (const value of [MAX, -MAX]) expect(read(written(value))).toBe(value);
-  });
-
-  it('is refused when it could not', () => {
-    for (const value of [
-      -0,
-      0.5,
-      -1.5,
-      2 ** 53,
-      -(2 ** 53),
-      Number.NaN,
-      Number.POSITIVE_INFINITY,
-      -Infinity,
-    ]) {
-      expect(() => written(value), `${value}`).toThrow(RangeError);
-    }
-  });
-
-  it('has one form only: other bytes are refused', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 1, maxLength: 10 }), (some) => {
-        const reader = new ByteReader();
-        reader.open(Buffer.from(some));
-        let value: number;
-        try {
-          value = reader.signed();
-        } catch (error) {
-          expect(error).toBeInstanceOf(MalformedBytes);
-          return;
-        }
-        expect(written(value)).toEqual(Buffer.from(some.subarray(0, reader.position)));
-      }),
-      { numRuns: 2_000 },
-    );
-    for (const bytes of [
-      [0x40],
-      [0x80, 0],
-      [0xc1],
-      [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x20],
-    ]) {
-      expect(() => read(Buffer.from(bytes))).toThrow(MalformedBytes);
-    }
-  });
-});
-
-describe('a run', () => {
-  it.each(LISTS.map((layout) => [layout.name, layout as ListLayout] as const))(
-    'of %s gives every entry back, whatever is in it',
-    (_name, layout) => {
-      fc.assert(
-        fc.property(entriesOf(layout, 12), integers(0), integers(0), (entries, id, first) => {
-          const ordinal = Math.min(first, MAX - entries.length);
-          const found = readRun(layout, runOf(layout, id, ordinal, entries));
-          const expected = entries.map((entry, i) => ({
-            ...entry,
-            [layout.key]: id,
-            ordinal: ordinal + i,
-          }));
-          expect(found).toEqual(expected);
-        }),
-        { numRuns: 300 },
-      );
-    },
-  );
-
-  const userTrades = fc.sample(entriesOf(USER_TRADE, 9), { numRuns: 3, seed: 1 });
-
-  it('with any bit flipped, in its entries or its numbers, is not read', () => {
-    for (const entries of userTrades) {
-      const run = runOf(USER_TRADE, 7, 12, entries);
-      for (let bit = 0; bit < run.entries.length * 8; bit++) {
-        const flipped = Buffer.from(run.entries);
-        flipped[bit >> 3]! ^= 1 << (bit & 7);
-        expectDamage(USER_TRADE, { ...run, entries: flipped });
-      }
-      for (const column of ['id', 'firstOrdinal', 'count', 'checksum'] as const) {
-        for (let bit = 0; bit < 32; bit++)
-          expectDamage(USER_TRADE, { ...run, [column]: run[column] + 2 ** bit });
-      }
-      expectDamage(USER_TRADE, { ...run, entries: run.entries.subarray(1) });
-      expectDamage(USER_TRADE, { ...run, entries: Buffer.concat([run.entries, Buffer.from([0])]) });
-      expectDamage(POINTS_CREDIT, run);
-    }
-  });
-
-  it('of which a number is none, or the entries are no bytes, is not read', () => {
-    const run = runOf(USER_TRADE, 7, 12, userTrades[0]!);
-    for (const column of ['id', 'firstOrdinal', 'count', 'checksum', 'entries'] as const) {
-      for (const value of [null, '7', 7.5, -7])
-        expectDamage(USER_TRADE, { ...run, [column]: value } as RunRow);
-    }
-  });
-
-  it('of another number of entries, with a checksum that fits, is not read', () => {
-    const { id, firstOrdinal, count, entries } = runOf(USER_TRADE, 7, 12, userTrades[0]!);
-    for (const other of [0, count - 1, count + 1, 1_000]) {
-      const checksum = runChecksum(USER_TRADE.tag, [id, firstOrdinal, other], entries);
-      expectDamage(USER_TRADE, { id, firstOrdinal, count: other, checksum, entries });
-    }
-  });
-
-  function expectDamage(layout: ListLayout, run: RunRow): void {
-    expect(() => readRun(layout, run)).toThrow(HistoryDamage);
-  }
-});
-
-/** The n-th entry of the list that the pages are of. */
+/** The n-th entry of the list that is paged. */
 function credit(ordinal: number): PointsCredit {
   const microPoints = (ordinal * 7_919) % 1_000_003;
   const sequence = ordinal * 3;
@@ -258,13 +59,13 @@ function additionsOf(entries: readonly PointsCredit[]): ListAdditions {
 
 interface Credits {
   folder: string;
-  /** Prepares, and reads, one page at what is written. */
+  /** Prepares and reads one page of the written entries. */
   page(limit: number, cursor: number | null): Promise<Page<PointsCredit>>;
   close(): Promise<void>;
 }
 
 /**
- * A history with one list, in transactions of so many entries. Two more users have lists beside it.
+ * A history with one list, written in transactions of the given sizes. Two more users have lists.
  */
 async function historyOf(transactions: readonly number[]): Promise<Credits> {
   const folder = folders.make();
@@ -330,7 +131,7 @@ describe('pages', () => {
   const shapes = [[1], [2, 1, 5, 1, 1, 3, 4], [12, 7], [1, 1, 1, 1, 1, 1]];
 
   it.each(shapes.map((shape) => [shape.join(' + '), shape] as const))(
-    'of a list in runs of %s are the same at every limit and cursor',
+    'of a list in runs of %s are the same for every limit and cursor',
     async (_name, shape) => {
       const { folder, page } = await historyOf(shape);
       const count = shape.reduce((sum, size) => sum + size, 0);
@@ -347,7 +148,7 @@ describe('pages', () => {
     },
   );
 
-  it('of a list that a transaction adds more to than a run has', async () => {
+  it('work when one transaction adds more than a run holds', async () => {
     const shape = [3, 2 * RUN_ENTRIES + 5, RUN_ENTRIES, RUN_ENTRIES + 1];
     const { folder, page } = await historyOf(shape);
     const runs = (await runsIn(folder, POINTS_CREDIT)).filter(({ id }) => id === 5);
@@ -375,7 +176,7 @@ describe('pages', () => {
     }
   });
 
-  it('that a missing run is of are refused, with the entry that is missing; the others are not', async () => {
+  it('with a missing run are refused and name the missing entry; others are not', async () => {
     const shape = [2, 3, 1, 4];
     const count = 10;
     for (const [i, size] of shape.entries()) {
@@ -402,7 +203,7 @@ describe('pages', () => {
     }
   });
 
-  it('that a run with a flipped byte is of are refused, whichever byte it is', async () => {
+  it('with a flipped byte in one of their runs are refused, whichever byte it is', async () => {
     const { folder, page } = await historyOf([2, 3, 2]);
     const [, run] = (await runsIn(folder, POINTS_CREDIT)).filter(({ id }) => id === 5);
     const update = 'UPDATE pointsCredit SET entries = ? WHERE userId = 5 AND firstOrdinal = 3';
@@ -420,7 +221,7 @@ describe('pages', () => {
     expect(await page(7, null)).toEqual(expectedPage(7, 7, null));
   });
 
-  it('of runs that do not fit together are refused, though each is whole', async () => {
+  it('of runs that do not fit together are refused, although each run is valid', async () => {
     const { folder, page } = await historyOf([2, 3, 2]);
     const overlapping = runOf(POINTS_CREDIT, 5, 2, [2, 3, 4].map(credit) as unknown as Values[]);
     await change(folder, 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 3');
@@ -440,11 +241,11 @@ describe('a history that is opened', () => {
     ['the first run is missing', 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 1'],
     ['the last run is missing', 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 6'],
     [
-      'a run says that it has more',
+      'a run claims more entries',
       'UPDATE pointsCredit SET count = 4 WHERE userId = 5 AND firstOrdinal = 3',
     ],
     [
-      'a run is of somebody else',
+      'a run belongs to another user',
       'UPDATE pointsCredit SET userId = 9 WHERE userId = 5 AND firstOrdinal = 6',
     ],
   ])('is damaged when %s', async (_name, sql) => {
@@ -461,11 +262,11 @@ describe('a history that is opened', () => {
   });
 });
 
-describe('entries that wait for a transaction', () => {
-  it('come out list by list, each in its order, as often as they are taken, and however many they are', () => {
+describe('entries waiting for a transaction', () => {
+  it('come out list by list, in order, every time, however many there are', () => {
     const pending = new PendingLists(POINTS_CREDIT);
     const counts = new Map<number, number>();
-    // Few, more than what room is kept for, and few again.
+    // A few, then more than the reserved room, then a few again.
     for (const [round, size] of [10, 70_000, 300, 1].entries()) {
       const expected = new Map<number, Values[]>();
       for (let i = 0; i < size; i++) {
@@ -492,7 +293,7 @@ describe('entries that wait for a transaction', () => {
     expect(pending.drain()).toMatchObject({ count: 0, pieces: [] });
   });
 
-  it('are cut into pieces, so that no statement takes long', () => {
+  it('are split, so that no statement takes long', () => {
     const pending = new PendingLists(POINTS_CREDIT);
     for (let i = 0; i < 200_000; i++) {
       const at = pending.add(i, 1);
@@ -504,7 +305,7 @@ describe('entries that wait for a transaction', () => {
       expect(records.length + entries.length).toBeLessThan(1.1e6);
   });
 
-  /** As the statement cuts them. */
+  /** Split as the statement splits them. */
   function runsOf(records: Buffer, entries: Buffer): RunRow[] {
     const numbers = records.toString('latin1').match(/.{17}/g)!.map(Number);
     const runs: RunRow[] = [];
@@ -524,7 +325,7 @@ describe('entries that wait for a transaction', () => {
   }
 });
 
-it('a journal gives the same entries however it is cut into transactions', async () => {
+it('are the same however the journal is split into transactions', async () => {
   const commands = dayOfCommands();
   const cut = async (commandsAtOnce: number): Promise<{ entries: object[][]; runs: number }> => {
     const folder = folders.make();

@@ -14,7 +14,7 @@ import {
 } from '../../../persistence/journal/frames.js';
 
 const MAX = Number.MAX_SAFE_INTEGER;
-/** Around every length that an integer can have, and everywhere else. */
+/** Values around every encoded length, and in between. */
 const EDGES = [
   0,
   1,
@@ -71,7 +71,7 @@ const OPERATIONS: {
 };
 const operation: fc.Arbitrary<BatchOperation> = fc.oneof(...Object.values(OPERATIONS));
 
-/** A table by kind: a new kind without a test is a type error. */
+/** By kind, so that a new kind without a test is a type error. */
 const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>> } = {
   ...OPERATIONS,
   advanceTime: fc.record({ kind: fc.constant('advanceTime') }),
@@ -111,7 +111,7 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
 };
 const anyCommand: fc.Arbitrary<Command> = fc.oneof(...Object.values(COMMANDS));
 
-/** fast-check makes records without a prototype; what is read back has the usual one. */
+/** fast-check creates records without a prototype; decoded ones have the usual one. */
 function plain<T>(value: T): T {
   return structuredClone(value);
 }
@@ -152,7 +152,7 @@ describe('frames', () => {
     expect(Object.keys(COMMANDS).sort()).toEqual(Object.keys(CommandKind).sort());
   });
 
-  it.each(Object.entries(COMMANDS))('reads every %s back as it was', (kind, command) => {
+  it.each(Object.entries(COMMANDS))('reads every %s back unchanged', (kind, command) => {
     fc.assert(
       fc.property(command as fc.Arbitrary<Command>, time, (value, atMs) => {
         expect(value.kind).toBe(kind);
@@ -162,7 +162,7 @@ describe('frames', () => {
     );
   });
 
-  it('reads many frames one after another, each with its time', () => {
+  it('reads many frames in a row, each with its time', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(anyCommand, time), { minLength: 2, maxLength: 20 }),
@@ -174,7 +174,7 @@ describe('frames', () => {
     );
   });
 
-  it('keeps what it wrote when its buffer grows, and starts over when it is cleared', () => {
+  it('keeps its contents when the buffer grows, and starts over when cleared', () => {
     const writer = new FrameWriter();
     const count = 10_000;
     for (let i = 0; i < count; i++) writer.append({ ...A_BUY, budgetMicros: i }, AT_MS + i);
@@ -191,12 +191,12 @@ describe('frames', () => {
     expect(decode(writer.view())).toStrictEqual([[A_BUY, AT_MS]]);
   });
 
-  it('writes an order for an amount in 40 bytes or less', () => {
+  it('writes an order for an amount in at most 40 bytes', () => {
     expect(encode([A_BUY, AT_MS]).length).toBeLessThanOrEqual(40);
   });
 
-  it('keeps the bytes of the format', () => {
-    // Changing these changes the format: journals that exist would no longer be read.
+  it('writes the bytes of the format', () => {
+    // Changing these bytes changes the format, and existing journals can no longer be read.
     expect(encode([A_BUY, AT_MS]).toString('hex')).toBe(
       '5bd9baa49a0108234d05612d6b657980f1e63b80c8afa025e70780ade204',
     );
@@ -211,7 +211,7 @@ describe('frames', () => {
   });
 });
 
-describe('commands that have no frame', () => {
+describe('commands that cannot be written', () => {
   const refused: [string, unknown][] = [
     ['a fraction', { ...A_BUY, budgetMicros: 0.5 }],
     ['a negative', { ...A_BUY, budgetMicros: -1 }],
@@ -226,7 +226,7 @@ describe('commands that have no frame', () => {
     ['a postOnly that is not a boolean', { ...A_BUY, postOnly: 1 }],
     ['a missing key', { ...A_BUY, idempotencyKey: undefined }],
     ['half a surrogate pair', { ...A_BUY, idempotencyKey: 'a\ud800' }],
-    ['the other half', { ...A_BUY, idempotencyKey: '\udc00a' }],
+    ['the other half of a pair', { ...A_BUY, idempotencyKey: '\udc00a' }],
     ['halves in the wrong order', { ...A_BUY, idempotencyKey: '\udc00\ud800' }],
     ['a text that is too long', { ...A_BUY, idempotencyKey: 'x'.repeat(4097) }],
     ['a text that is too long in bytes', { ...A_BUY, idempotencyKey: '€'.repeat(1366) }],
@@ -263,8 +263,8 @@ describe('commands that have no frame', () => {
   }
 });
 
-describe('bytes that are no frame', () => {
-  it('refuses every frame that is cut short', () => {
+describe('bytes that are not a frame', () => {
+  it('refuses every truncated frame', () => {
     fc.assert(
       fc.property(anyCommand, time, (command, atMs) => {
         const frame = encode([command, atMs]);
@@ -276,7 +276,7 @@ describe('bytes that are no frame', () => {
     );
   });
 
-  it('only ever refuses, or reads another command that is written in exactly this way', () => {
+  it('refuses changed bytes, or reads another command with exactly these bytes', () => {
     let refusals = 0;
     fc.assert(
       fc.property(

@@ -1,6 +1,6 @@
 /**
- * Damage and loss: whatever happens to a journal's files, it is either read exactly as it was
- * written or refused with the first sequence that cannot be trusted, and refusing changes nothing.
+ * Damage and loss. Whatever happens to a journal's files, it is either read exactly as it was
+ * written or refused with the first sequence that cannot be trusted. A refusal changes nothing.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -43,8 +43,8 @@ afterEach(() => folders.removeAll());
 
 const at = (folder: string, name: string) => join(folder, name);
 /**
- * The journal itself. A -wal file that is empty says nothing (reading alone can make one), and the
- * head mark may be brought up to date before recovery finds something.
+ * The journal's files. An empty -wal file is ignored (reading alone can create one), and recovery
+ * may update the head mark before it finds something.
  */
 const contents = (folder: string) =>
   ['journal.db', 'journal.db-wal'].map((name) => {
@@ -54,7 +54,7 @@ const contents = (folder: string) =>
       : null;
   });
 
-/** The start fails, names `firstBadSequence`, and leaves every file as it was. */
+/** The start fails, names `firstBadSequence`, and changes no file. */
 async function expectRefusal(
   folder: string,
   firstBadSequence: number | readonly number[],
@@ -67,7 +67,7 @@ async function expectRefusal(
   return error;
 }
 
-/** What a reader hands out before it comes upon the damage. */
+/** What a reader returns before it finds the damage. */
 async function readUntilError(
   folder: string,
 ): Promise<{ good: JournalBatch[]; error: JournalError }> {
@@ -108,7 +108,7 @@ describe('rows that were changed', () => {
     ],
     ['the length of the hash', (folder, first) => tamper(folder, set("hash = x''", first))],
     [
-      'all of the row',
+      'the whole row',
       (folder, first) => tamper(folder, `DELETE FROM batch WHERE firstSequence = ${first}`),
     ],
   ];
@@ -126,14 +126,14 @@ describe('rows that were changed', () => {
       const { batches } = await writeJournal(folder);
       await change(folder, first);
       await expectRefusal(folder, first);
-      // What comes before is still read.
+      // The rows before it are still read.
       const { good, error } = await readUntilError(folder);
       expect(error.firstBadSequence).toBe(first);
       expect(good).toEqual(batches.slice(0, (first - 1) / 10));
     });
   }
 
-  it('rows that changed places', async () => {
+  it('swapped rows', async () => {
     const folder = folders.make();
     await writeJournal(folder);
     await tamper(
@@ -145,7 +145,7 @@ describe('rows that were changed', () => {
     await expectRefusal(folder, 41);
   });
 
-  it('a row that was added', async () => {
+  it('an extra row', async () => {
     const folder = folders.make();
     await writeJournal(folder);
     await tamper(
@@ -155,7 +155,7 @@ describe('rows that were changed', () => {
     await expectRefusal(folder, 101);
   });
 
-  it('the last rows, all rows', async () => {
+  it('missing last rows, or all rows missing', async () => {
     const folder = folders.make();
     await writeJournal(folder);
     await tamper(folder, 'DELETE FROM batch WHERE firstSequence > 70');
@@ -164,7 +164,7 @@ describe('rows that were changed', () => {
     expect((await expectRefusal(folder, 1)).message).toContain('100 commands are lost');
   });
 
-  it('another journal, with a chain that is good in itself', async () => {
+  it('another journal with a valid chain', async () => {
     const folder = folders.make();
     const other = folders.make();
     await writeJournal(folder);
@@ -173,7 +173,7 @@ describe('rows that were changed', () => {
     expect((await expectRefusal(folder, 96)).message).toContain(
       'not the one that journal.head marks at 100',
     );
-    // Also when it goes on beyond the mark, and when it has no batch that ends at the mark.
+    // Even if it continues beyond the mark, or has no batch that ends at it.
     rmSync(other, { recursive: true });
     await writeJournal(other, { batchCount: 30, batchSize: 7 });
     copyFileSync(at(other, 'journal.db'), at(folder, 'journal.db'));
@@ -181,7 +181,7 @@ describe('rows that were changed', () => {
   });
 });
 
-describe('rows that are as they were written, by something else', () => {
+describe('valid rows that another program wrote', () => {
   const DIGEST = '0123456789abcdef';
 
   async function journalOf(
@@ -209,7 +209,7 @@ describe('rows that are as they were written, by something else', () => {
     return folder;
   }
 
-  it('is read when all is as it should be', async () => {
+  it('are read when everything is correct', async () => {
     const folder = await journalOf([21, 22, 23], 23, null);
     expect((await start(folder)).engine.sequence).toBe(23);
   });
@@ -232,7 +232,7 @@ describe('rows that are as they were written, by something else', () => {
     expect((await expectRefusal(await make(), firstBadSequence)).message).toContain(message);
   });
 
-  it('bytes that are no frame, and a time that goes back', async () => {
+  it('bytes that are not a frame, and a time that goes back', async () => {
     const frames = new FrameWriter();
     frames.append(commandAt(1), START_MS);
     const first = Buffer.from(frames.view());
@@ -253,7 +253,7 @@ describe('rows that are as they were written, by something else', () => {
 });
 
 describe('journal.db', () => {
-  it('cut short: refused, at the latest at the cut (of most cuts SQLite reads nothing at all)', async () => {
+  it('truncated: refused at the cut or before it (SQLite cannot read most truncated files at all)', async () => {
     const folder = folders.make();
     const { batches } = await writeJournal(folder, { batchCount: 120, batchSize: 50 });
     const starts = batches.map((batch) => batch.firstSequence);
@@ -265,7 +265,7 @@ describe('journal.db', () => {
     }
   });
 
-  it('with a page lost: everything before it is read, and the loss is named', async () => {
+  it('with a lost page: everything before it is read, and the loss is named', async () => {
     const folder = folders.make();
     const { batches } = await writeJournal(folder, { batchCount: 120, batchSize: 50 });
     const pageCount = statSync(at(folder, 'journal.db')).size / 4096;
@@ -294,7 +294,7 @@ describe('journal.db', () => {
     expect((await expectRefusal(folder, 1)).message).toContain(message);
   });
 
-  it('gone', async () => {
+  it('missing', async () => {
     const folder = folders.make();
     await writeJournal(folder);
     rmSync(at(folder, 'journal.db'));
@@ -303,7 +303,7 @@ describe('journal.db', () => {
     );
   });
 
-  it('with any one bit inverted is refused, or read exactly as it was written', async () => {
+  it('with any single bit flipped: refused, or read exactly as it was written', async () => {
     const folder = folders.make();
     const { end } = await writeJournal(folder);
     const original = readFileSync(at(folder, 'journal.db'));
@@ -328,7 +328,7 @@ describe('journal.db', () => {
 });
 
 describe('journal.db-wal, after a crash', () => {
-  /** Ten batches of which none is in journal.db yet, and the files as a kill would leave them. */
+  /** Ten batches that are all still in the -wal file, and the files as a kill would leave them. */
   async function crashed(): Promise<{ folder: string; digest: string }> {
     const live = folders.make();
     const engine = new Engine();
@@ -340,13 +340,13 @@ describe('journal.db-wal, after a crash', () => {
     return { folder, digest: engine.digest() };
   }
 
-  it('as it was left: nothing is lost', async () => {
+  it('unchanged: nothing is lost', async () => {
     const { folder, digest } = await crashed();
     const { engine, notice } = await start(folder);
     expect([engine.sequence, engine.digest(), notice]).toEqual([100, digest, null]);
   });
 
-  it('as it was left, read without an exchange: nothing is changed', async () => {
+  it('unchanged, and read without an exchange: no file changes', async () => {
     const { folder } = await crashed();
     const before = contents(folder);
     expect(await readAll(folder)).toHaveLength(10);
@@ -359,7 +359,7 @@ describe('journal.db-wal, after a crash', () => {
     expect((await expectRefusal(folder, 1)).message).toContain('100 commands are lost');
   });
 
-  it('cut short, or with a bit inverted: refused, with all that comes before read', async () => {
+  it('truncated, or with a flipped bit: refused, and everything before it is read', async () => {
     const { folder } = await crashed();
     const size = statSync(at(folder, 'journal.db-wal')).size;
     for (const damage of ['cut', 'flip']) {
@@ -388,7 +388,7 @@ describe('journal.db-wal, after a crash', () => {
 });
 
 describe('journal.head', () => {
-  it('that is older, as a power cut can leave it, does not refuse a good journal', async () => {
+  it('that is older, as a power cut can leave it, does not make a good journal refused', async () => {
     const folder = folders.make();
     const engine = new Engine();
     const journal = await openJournal({ folder });
@@ -407,7 +407,7 @@ describe('journal.head', () => {
     ['zeros', Buffer.alloc(8192)],
     ['empty', Buffer.alloc(0)],
     ['noise', Buffer.alloc(8192, 'noise')],
-  ])('that is unreadable (%s) is refused, unless that is accepted', async (_, content) => {
+  ])('that is unreadable (%s) is refused, unless the operator accepts it', async (_, content) => {
     const folder = folders.make();
     await writeJournal(folder);
     writeFileSync(at(folder, 'journal.head'), content);
@@ -433,7 +433,7 @@ describe('journal.head', () => {
     expect(notices.sort()).toEqual([expect.stringContaining('10 commands behind'), null]);
   });
 
-  it('that is gone: refused, because nobody can tell whether the end is there, unless that is accepted', async () => {
+  it("that is missing is refused, because the journal's end is unknown, unless the operator accepts it", async () => {
     const folder = folders.make();
     await writeJournal(folder);
     rmSync(at(folder, 'journal.head'));
@@ -444,12 +444,12 @@ describe('journal.head', () => {
     expect((await start(folder)).notice).toBeNull();
   });
 
-  it('that is gone, next to a journal whose rows are all gone, too', async () => {
+  it('that is missing, with all rows of the journal', async () => {
     const folder = folders.make();
     const live = folders.make();
     const journal = await openJournal({ folder: live });
     await write(journal, new Engine(), { batchCount: 1, batchSize: 10 });
-    // Just journal.db, copied from a running exchange.
+    // Only journal.db, copied from a running exchange.
     await (await openJournal({ folder })).close();
     copyFileSync(at(live, 'journal.db'), at(folder, 'journal.db'));
     rmSync(at(folder, 'journal.head'));
@@ -457,7 +457,7 @@ describe('journal.head', () => {
     await expectRefusal(folder, 1);
   });
 
-  it('that is ahead, or that marks another batch', async () => {
+  it('that is ahead, or marks another batch', async () => {
     const folder = folders.make();
     const { batches } = await writeJournal(folder);
     const mark = (sequence: number, hash: Buffer) => {

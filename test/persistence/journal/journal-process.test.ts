@@ -1,6 +1,6 @@
 /**
- * The journal among processes: kill -9, a second exchange on one folder, a disk that is full. The
- * other process runs the build in dist/ (`npm test` makes it).
+ * The journal with several processes: kill -9, a second exchange on one folder, a full disk. Child
+ * processes run the build in dist/ (`npm test` makes it).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { Folders, journalErrorOf, readAll, start } from '../../support/journal-f
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DIST = `${ROOT}dist`;
 
-/** Submits without end, and prints the sequence of every release; a failure ends it with code 3. */
+/** Submits without end and prints the sequence of every release; exits with 3 on a failure. */
 const PROGRAM = `
   import { writeSync } from 'node:fs';
   import { Engine } from '${pathToFileURL(`${DIST}/engine/engine.js`)}';
@@ -55,12 +55,12 @@ afterEach(async () => {
 
 interface Exchange {
   child: ChildProcess;
-  /** What it printed so far. */
+  /** Its output so far. */
   lines: string[];
-  /** Settles when it has printed so many lines, or has ended. */
+  /** Resolves when it has printed that many lines or has exited. */
   printed(count: number): Promise<void>;
   ended: Promise<unknown>;
-  /** What it printed to stderr. */
+  /** Its stderr so far. */
   errors(): string;
 }
 
@@ -95,7 +95,7 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 describe('another process', () => {
-  it('that is killed, again and again, loses nothing that it had released', async () => {
+  it('that is killed repeatedly loses nothing that it had released', async () => {
     const folder = folders.make();
     let recovered = 0;
     for (let round = 1; round <= 4; round++) {
@@ -114,7 +114,7 @@ describe('another process', () => {
     }
   });
 
-  it('keeps the folder to itself while it runs, lets others read, and lets go when it is killed', async () => {
+  it('locks the folder while it runs, lets others read, and frees it when killed', async () => {
     const folder = folders.make();
     const exchange = run(folder);
     await exchange.printed(50);
@@ -141,9 +141,9 @@ describe('another process', () => {
     await journal.close();
   });
 
-  it('whose disk is full stops, and everything that it had released is there', async () => {
+  it('stops when the disk is full, and everything that it had released is there', async () => {
     const folder = folders.make();
-    // A limit on the size of its files, in 512 bytes.
+    // A limit on the size of its files, in units of 512 bytes.
     const exchange = run(folder, 'ulimit -f 2000;');
     await exchange.ended;
     expect([exchange.child.exitCode, exchange.errors()]).toEqual([3, '']);

@@ -1,5 +1,5 @@
 /**
- * The journal: what is committed is read back, in every way of reading and by every reader.
+ * The journal: what is committed reads back unchanged, in every way of reading and by every reader.
  */
 import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,8 +54,8 @@ describe('a connection that commits', () => {
       Object.values((await query<object>(database, `PRAGMA ${name}`))[0]!)[0];
     expect(await pragma('journal_mode')).toBe('wal');
     expect(await pragma('synchronous')).toBe(synchronous);
-    // On macOS a sync reaches the disk's own cache only, unless these are on. SQLite keeps them on
-    // every platform.
+    // On macOS a sync only reaches the disk's cache without these. SQLite accepts them on every
+    // platform.
     expect(await pragma('fullfsync')).toBe(fullfsync);
     expect(await pragma('checkpoint_fullfsync')).toBe(fullfsync);
     await closeDatabase(database);
@@ -63,7 +63,7 @@ describe('a connection that commits', () => {
 });
 
 describe('a journal', () => {
-  it('starts empty, in a folder and files that only their owner can read', async () => {
+  it('starts empty, in a folder and files that only the owner can read', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     expect(journal.end).toEqual({ sequence: 0, hash: GENESIS_HASH, digest: null });
@@ -76,7 +76,7 @@ describe('a journal', () => {
     expect(await readAll(folder)).toHaveLength(1);
   });
 
-  it('gives back what was committed, and rebuilds the engine', async () => {
+  it('reads back what was committed, and rebuilds the engine', async () => {
     const folder = folders.make();
     const written = await writeJournal(folder);
     expect(written.tradeCount).toBeGreaterThan(20);
@@ -89,7 +89,7 @@ describe('a journal', () => {
     expect(notice).toBeNull();
   });
 
-  it('goes on where it ended when it is opened again', async () => {
+  it('continues at its end when it is reopened', async () => {
     const folder = folders.make();
     const first = await writeJournal(folder);
     const engine = new Engine();
@@ -102,14 +102,14 @@ describe('a journal', () => {
     expect((await start(folder)).engine.digest()).toBe(engine.digest());
   });
 
-  it('keeps nothing but the three files when it is closed', async () => {
+  it('leaves only the three files when it is closed', async () => {
     const folder = folders.make();
     await writeJournal(folder);
     expect(existsSync(join(folder, 'journal.db-wal'))).toBe(false);
     expect(existsSync(join(folder, 'journal.db'))).toBe(true);
   });
 
-  it('takes sequences beyond 32 bits', async () => {
+  it('supports sequences beyond 32 bits', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const lastSequence = 5_000_000_000;
@@ -133,7 +133,7 @@ describe('a journal', () => {
     expect((await readAll(folder))[1]).toMatchObject(batch);
   });
 
-  it('refuses a batch that does not follow, a second one at a time, one that is too large, and any after close', async () => {
+  it('refuses a batch that does not follow, a concurrent one, one that is too large, and any after close', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const frames = Buffer.alloc(3);
@@ -154,13 +154,13 @@ describe('a journal', () => {
 });
 
 describe('a reader', () => {
-  it('reads more rows than fit into a page', async () => {
+  it('reads more rows than fit in one page', async () => {
     const folder = folders.make();
     const { batches } = await writeJournal(folder, { batchCount: 600, batchSize: 1 });
     expect(await readAll(folder)).toEqual(batches);
   });
 
-  it('reads rows that are larger than a page together', async () => {
+  it('reads rows that together exceed one page', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder, durability: 'off' });
     for (let sequence = 1; sequence <= 5; sequence++) {
@@ -179,7 +179,7 @@ describe('a reader', () => {
     );
   });
 
-  it('goes on from the end of any batch, and from nowhere else', async () => {
+  it('starts at the end of any batch, and nowhere else', async () => {
     const folder = folders.make();
     const { batches } = await writeJournal(folder);
     const { lastSequence: sequence, hash, digest } = batches[3]!;
@@ -192,7 +192,7 @@ describe('a reader', () => {
     expect(otherHash.firstBadSequence).toBe(41);
   });
 
-  it('is proven to its end, in pages of short rows and of long ones, as reading it batch by batch does', async () => {
+  it('verifies short and long rows to the end, as reading batch by batch does', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
     const sizes = [0, 1, 300, 200_000, 3_000_000, 5, 9_000_000, 16, 40_000, 7];
@@ -209,7 +209,7 @@ describe('a reader', () => {
     await reader.close();
   });
 
-  it('finds joined rows good only as they were written', async () => {
+  it('accepts joined rows only as they were written', async () => {
     const folder = folders.make();
     const { batches, end } = await writeJournal(folder);
     const database = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READONLY);
@@ -243,7 +243,7 @@ describe('a reader', () => {
     await closeDatabase(database);
   });
 
-  it('follows a journal while it is written', async () => {
+  it('follows a journal that is being written', async () => {
     const folder = folders.make();
     const engine = new Engine();
     const journal = await openJournal({ folder });
@@ -263,7 +263,7 @@ describe('a reader', () => {
     expect(position.digest).toBe(engine.digest());
   });
 
-  it('says when there is no journal, or another database', async () => {
+  it('reports a missing journal and another kind of database', async () => {
     const folder = folders.make();
     expect((await journalErrorOf(openJournalReader(folder))).message).toContain(
       'there is no journal',
@@ -289,10 +289,10 @@ describe('a reader', () => {
 });
 
 describe('a journal that cannot be read now', () => {
-  it('is refused without a word against its contents', async () => {
+  it('is refused without being called damaged', async () => {
     const folder = folders.make();
     await writeJournal(folder);
-    // SQLite needs this name for a file of its own.
+    // SQLite needs this name for one of its files.
     mkdirSync(join(folder, 'journal.db-wal'));
     for (const open of [() => openJournal({ folder }), () => openJournalReader(folder)]) {
       const error = await open().catch((error: unknown) => error);
@@ -305,7 +305,7 @@ describe('a journal that cannot be read now', () => {
 });
 
 describe('recovery', () => {
-  it('goes on from a position that the engine stands at, and from no other', async () => {
+  it("continues only from the engine's own position", async () => {
     const folder = folders.make();
     const { batches, end } = await writeJournal(folder);
     const engine = new Engine();
@@ -331,7 +331,7 @@ describe('recovery', () => {
     await reader.close();
   });
 
-  it('reports the time that it was given', async () => {
+  it('reports the time it was given', async () => {
     const folder = folders.make();
     await writeJournal(folder);
     const reader = await openJournalReader(folder);

@@ -1,13 +1,13 @@
 /**
- * The release queue against a plain list that is sorted: what is due comes out by its sequence,
- * then as it came in.
+ * The release queue against a plain sorted list: due items come out by sequence, then in order of
+ * arrival.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ReleaseQueue } from '../../../persistence/release-queue.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 
-it('hands out like a stable sort, however it is filled and emptied', () => {
+it('releases in stable order, however it is filled and emptied', () => {
   const step = fc.oneof(
     fc.record({ add: fc.integer({ min: 1, max: 40 }) }),
     fc.record({ durable: fc.integer({ min: 0, max: 40 }) }),

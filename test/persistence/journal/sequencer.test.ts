@@ -1,5 +1,5 @@
 /**
- * The sequencer: what is released is durable, in order, and after a failure nothing is.
+ * The sequencer: what is released is durable and in order, and after a failure nothing is released.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -34,7 +34,7 @@ afterEach(async () => {
   folders.removeAll();
 });
 
-/** A journal that commits as always, and says so only when it is let. */
+/** A journal that commits normally, but reports it only when the test allows it. */
 class HeldJournal implements CommitLog {
   readonly batches: { firstSequence: number; lastSequence: number }[] = [];
   private readonly told: (() => void)[] = [];
@@ -54,7 +54,7 @@ class HeldJournal implements CommitLog {
     return this.journal.close();
   }
 
-  /** Waits until a batch is committed, and says so. */
+  /** Waits until a batch is committed, then reports it. */
   async let(): Promise<void> {
     await eventually(() => this.told.length > 0);
     this.told.shift()!();
@@ -110,14 +110,14 @@ async function turns(count: number): Promise<void> {
 }
 
 describe('group commit', () => {
-  it('commits together what came together, and releases nothing before', async () => {
+  it('commits concurrent commands together, and releases nothing before', async () => {
     const { sequencer, held, released, target, submit } = await setup({ hold: true });
     submit(3);
     expect(held.batches).toEqual([]);
     for (const sequence of [1, 2, 3]) sequencer.releaseAt(sequence, target(`${sequence}`));
     await turns(2);
     expect(held.batches).toEqual([{ firstSequence: 1, lastSequence: 3 }]);
-    // However long the disk takes.
+    // The disk may take any time.
     await turns(50);
     expect([released, sequencer.durableSequence, sequencer.waitingTargets]).toEqual([[], 0, 3]);
     await held.let();
@@ -128,7 +128,7 @@ describe('group commit', () => {
     ]);
   });
 
-  it('fills the next batch while one is written, and starts it at once when that is done', async () => {
+  it('fills the next batch while one is written, and writes it right after', async () => {
     const { sequencer, held, submit } = await setup({ hold: true });
     submit(2);
     await turns(2);
@@ -156,7 +156,7 @@ describe('group commit', () => {
     expect(held.batches).toHaveLength(2);
   });
 
-  it('cuts batches at a command, each with the digest of its last', async () => {
+  it('ends batches at a command, each with the digest of its last command', async () => {
     const { sequencer, held, folder, engine, submit } = await setup({
       hold: true,
       batchBytes: 300,
@@ -179,7 +179,7 @@ describe('group commit', () => {
     ]);
   });
 
-  it('gives the answer, and times that never go back', async () => {
+  it('returns the result, and times that never go back', async () => {
     const times = [START_MS, START_MS - 500, START_MS + 7, START_MS + 3];
     const { sequencer, engine, folder } = await setup({ now: () => times[engine.sequence]! });
     const stamped = times.map(() => {
@@ -193,7 +193,7 @@ describe('group commit', () => {
     expect((await start(folder)).engine.nowMs).toBe(START_MS + 7);
   });
 
-  it('goes on from a recovered journal, and only from its end', async () => {
+  it('continues from a recovered journal, and only from its end', async () => {
     const folder = folders.make();
     await writeJournal(folder);
     const { sequencer, engine, submit, journal } = await setup({ folder });
@@ -206,7 +206,7 @@ describe('group commit', () => {
     expect((await start(folder)).engine.digest()).toBe(engine.digest());
   });
 
-  it('takes 20,000 commands with a target each, and rebuilds to the same digest', async () => {
+  it('handles 20,000 commands with one release each, and rebuilds to the same digest', async () => {
     const { sequencer, engine, folder, submit } = await setup();
     let next = 1;
     const order: ReleaseTarget = {
@@ -229,7 +229,7 @@ describe('group commit', () => {
 });
 
 describe('release', () => {
-  it('is at once when nothing is pending', async () => {
+  it('is immediate when nothing is pending', async () => {
     const { sequencer, released, target, submit } = await setup();
     sequencer.releaseAt(0, target('at the start'));
     expect(released).toEqual(['at the start']);
@@ -240,7 +240,7 @@ describe('release', () => {
     expect(released).toEqual(['at the start', 'at the end', 'long ago']);
   });
 
-  it('is at once for what is durable, while later commands are not', async () => {
+  it('is immediate for durable commands while later ones are pending', async () => {
     const { sequencer, held, released, target, submit } = await setup({ hold: true });
     submit(2);
     await held.let();
@@ -252,7 +252,7 @@ describe('release', () => {
     expect(released).toEqual(['2', '3']);
   });
 
-  it('is in order of sequence, then of the calls', async () => {
+  it('is in order of sequence, then of call', async () => {
     const { sequencer, held, released, target, submit } = await setup({ hold: true });
     submit(4);
     for (const name of ['3a', '1a', '4a', '3b', '2a', '1b', '4b']) {
@@ -262,7 +262,7 @@ describe('release', () => {
     expect(released).toEqual(['1a', '1b', '2a', '3a', '3b', '4a', '4b']);
   });
 
-  it('keeps the order for what a release itself asks for or submits', async () => {
+  it('keeps the order for what a release itself requests or submits', async () => {
     const { sequencer, held, engine, released, target, submit } = await setup({ hold: true });
     submit(3);
     sequencer.releaseAt(
@@ -282,7 +282,7 @@ describe('release', () => {
     expect(released.at(-1)).toBe('4 from 1');
   });
 
-  it('refuses a sequence that no command has yet', async () => {
+  it('refuses a sequence that does not exist yet', async () => {
     const { sequencer, submit, target } = await setup();
     submit(2);
     for (const sequence of [3, -1, Number.NaN]) {
@@ -292,7 +292,7 @@ describe('release', () => {
 });
 
 describe('commands that are refused', () => {
-  it('changes nothing for a command that has no frame', async () => {
+  it('a command that cannot be encoded changes nothing', async () => {
     const { sequencer, engine, folder, submit } = await setup();
     submit(20);
     const before = [engine.sequence, engine.digest()];
@@ -303,7 +303,7 @@ describe('commands that are refused', () => {
     expect((await start(folder)).engine.sequence).toBe(21);
   });
 
-  it('changes nothing when too much waits for the disk, and goes on when it has caught up', async () => {
+  it('a command refused because too much waits for the disk changes nothing, and the next ones succeed', async () => {
     const { sequencer, engine, held, fatal, submit } = await setup({
       hold: true,
       backlogBytes: 500,
@@ -321,7 +321,7 @@ describe('commands that are refused', () => {
 });
 
 describe('failure', () => {
-  it('of a commit: stops, releases nothing of it or after it, and keeps what was acknowledged', async () => {
+  it('of a commit stops it, releases nothing of that batch or later, and keeps what was acknowledged', async () => {
     const { sequencer, engine, folder, fatal, released, target, submit } = await setup();
     submit(10);
     sequencer.releaseAt(10, target('good'));
@@ -349,7 +349,7 @@ describe('failure', () => {
     expect([recovered.engine.sequence, recovered.engine.digest()]).toEqual([10, digest]);
   });
 
-  it('of a commit, while the next batch waits: that one is not written either', async () => {
+  it('of a commit also stops the next batch from being written', async () => {
     const { sequencer, held, folder, fatal, submit } = await setup({ hold: true });
     await tamper(
       folder,
@@ -366,7 +366,7 @@ describe('failure', () => {
     expect((await start(folder)).engine.sequence).toBe(0);
   });
 
-  it('of the journal to take a batch at all', async () => {
+  it('of the journal to accept a batch stops it', async () => {
     const { sequencer, journal, fatal, released, target, submit } = await setup();
     await journal.close();
     submit(3);
@@ -377,7 +377,7 @@ describe('failure', () => {
     expect([released, fatal.length]).toEqual([[], 1]);
   });
 
-  it('of the engine: nothing that was not durable is written or released', async () => {
+  it('of the engine: nothing that is not durable is written or released', async () => {
     const { sequencer, engine, held, folder, fatal, released, target, submit } = await setup({
       hold: true,
     });
@@ -400,7 +400,7 @@ describe('failure', () => {
     expect((await start(folder)).engine.sequence).toBe(4);
   });
 
-  it('of a release: what comes after it is not released', async () => {
+  it('of a release: nothing after it is released', async () => {
     const { sequencer, fatal, released, target, submit } = await setup();
     const bug = new Error('no such socket');
     submit(3);
@@ -418,7 +418,7 @@ describe('failure', () => {
 });
 
 describe('close', () => {
-  it('commits and releases what there is, takes nothing more, and lets go of the folder', async () => {
+  it('commits and releases what is pending, accepts nothing more, and frees the folder', async () => {
     const { sequencer, engine, folder, released, target, submit } = await setup();
     submit(10);
     sequencer.releaseAt(10, target('10'));
@@ -430,7 +430,7 @@ describe('close', () => {
     expect((await start(folder)).engine.digest()).toBe(engine.digest());
   });
 
-  it('is at once when there is nothing to do', async () => {
+  it('is immediate when there is nothing to do', async () => {
     const { sequencer, folder } = await setup();
     await sequencer.close();
     expect((await start(folder)).engine.sequence).toBe(0);

@@ -1,6 +1,4 @@
-/**
- * The table of SQLite's result codes: every one that there is has been sorted, and as it should be.
- */
+/** The table of SQLite's result codes is complete and classifies each correctly. */
 import sqlite3 from 'sqlite3';
 import { describe, expect, test } from 'vitest';
 import { fileProblem, sqliteCodes } from '../../../persistence/storage/sqlite-codes.js';
@@ -8,12 +6,12 @@ import { fileProblem, sqliteCodes } from '../../../persistence/storage/sqlite-co
 const PRIMARY = Array.from({ length: 29 }, (_, code) => code).concat(100, 101);
 
 describe('the result codes of SQLite', () => {
-  test('are all in the table, once', () => {
+  test('are all in the table exactly once', () => {
     const codes = [...sqliteCodes().values()].map(({ code }) => code);
     expect(codes.toSorted((a, b) => a - b)).toEqual(PRIMARY);
   });
 
-  test('have the numbers that sqlite3 has for them', () => {
+  test('have the numbers that sqlite3 defines', () => {
     const numbers = new Map(
       Object.entries(sqlite3).filter(([, value]) => typeof value === 'number'),
     );
@@ -48,7 +46,7 @@ describe('the result codes of SQLite', () => {
     for (const name of names) expect(sqliteCodes().get(name)?.problem, name).toBe(problem);
   });
 
-  test('an extended code counts as the primary one that it belongs to, and one that is not known as a mistake', () => {
+  test('an extended code counts as its primary code, and an unknown one as a bug', () => {
     const error = (errno: number, code = 'SQLITE_X') => Object.assign(new Error(), { errno, code });
     expect(fileProblem(error(10 | (1 << 8)))).toBe('unavailable');
     expect(fileProblem(error(11 | (2 << 8)))).toBe('wrong');

@@ -1,6 +1,6 @@
 /**
- * A reader that may not touch the index of the write-ahead log, beside a writer in another process
- * that changes it all the time.
+ * A read-only reader, which may not write the index of the write-ahead log, and a writer in another
+ * process that changes that index all the time.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('is never refused', { timeout: 120_000 }, async () => {
+test('never fails', { timeout: 120_000 }, async () => {
   const path = join(folder, 'written.db');
   const cwd = fileURLToPath(new URL('../../..', import.meta.url));
   writer = spawn(process.execPath, ['-e', WRITER, path], {

@@ -1,11 +1,9 @@
 /**
- * What is on disk outlives the program that wrote it. A run of commands that never changes has come
- * to the same bytes in every version: in the journal, in the engine's digest, in a snapshot, in the
- * runs of the history. Where one of them differs from what stands here, a file that exists
- * somewhere is not what this program makes of it: then the version that is named is raised, and the
- * new values are put here. Runs that differ only because the journal's version is another need no
- * other version of the history: a journal of the old version, and the history made from it, are
- * refused together.
+ * Files on disk outlive the program that wrote them. A fixed run of commands has given the same
+ * bytes in every version: in the journal, the digest, a snapshot and the runs of the history. If a
+ * value here changes, files of earlier versions no longer match this program: raise the named
+ * version and update the value. Runs that differ only because the journal's version changed need no
+ * new version of the history: both are refused together.
  */
 import { createHash } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
@@ -68,9 +66,7 @@ it('the same commands give the same bytes as in every earlier version', async ()
   });
 });
 
-/**
- * Everything in one transaction: the numbers of the runs with their checksums, then their entries.
- */
+/** All in one transaction: the runs' numbers with their checksums, then their entries. */
 function runsOf(batches: readonly JournalBatch[]): Buffer[] {
   const engine = new Engine();
   const projection = new Projection(engine, emptyHistoryState(), () => {});

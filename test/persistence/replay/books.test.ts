@@ -1,6 +1,6 @@
 /**
- * The audit's second set of books: it agrees with a sound engine, and says so when a pot is a
- * micro-dollar off.
+ * The audit's second set of books agrees with a sound engine, and reports a balance that is off by
+ * one micro-dollar.
  */
 import { describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -10,7 +10,7 @@ import { Auditor } from '../../../persistence/replay/commands/audit.js';
 import { Books } from '../../../persistence/replay/proofs/books.js';
 import { buy, DOLLAR, openMarket, price, registration } from '../../support/engine-support.js';
 
-/** Two traders with a complete set each, a stake, and fees in escrow; the books know all of it. */
+/** Two traders with a complete set each, a stake, and fees in escrow, all of it in the books. */
 function scene(): { engine: Engine; books: Books; marketId: number } {
   const { engine: shape, marketId } = openMarket(0);
   const engine = new Engine();
@@ -44,7 +44,7 @@ it('agrees with a sound engine', () => {
   expect(books.problems(engine)).toEqual([]);
 });
 
-describe('a pot that is a micro-dollar off', () => {
+describe('a balance that is off by one micro-dollar', () => {
   const POTS: [keyof FundsView, RegExp][] = [
     ['availableMicros', /available funds of users/],
     ['heldMicros', /held funds/],
@@ -64,7 +64,7 @@ describe('a pot that is a micro-dollar off', () => {
     expect(problems).toContain('money is not conserved');
   });
 
-  it('that makes up for another one', () => {
+  it('that offsets another one', () => {
     const { engine, books } = scene();
     const funds = engine.funds();
     const { treasuryMicros, availableMicros } = funds;
@@ -83,14 +83,14 @@ describe('a pot that is a micro-dollar off', () => {
     expect(books.problems(engine).join('\n')).toMatch(/btc-15m-\d+: (collateral|fee escrow) is /);
   });
 
-  it('a market that the engine forgets while money is in it', () => {
+  it('a market that the engine removes while money is in it', () => {
     const { engine, books } = scene();
     engine.marketFunds = () => null;
     expect(books.problems(engine)[0]).toContain('the engine has removed it');
   });
 });
 
-it('ends the audit, as a finding with its sequence', () => {
+it('ends the audit with a finding that names the sequence', () => {
   const { engine } = scene();
   const auditor = new Auditor(engine);
   expect(auditor.proven()).toBe(false);

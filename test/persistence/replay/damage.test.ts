@@ -1,7 +1,7 @@
 /**
- * The replay tool on damaged folders: every verb finds what it reads to be damaged, names the first
- * sequence that is not good, tells nothing that is not proven, and ends with 1. Snapshots are held
- * against the replay.
+ * The replay tool on damaged folders. Every command finds the damage in what it reads, names the
+ * first bad sequence, prints nothing unproven, and exits with 1. Snapshots are compared with the
+ * replay.
  */
 import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,11 +30,11 @@ import {
 } from '../../support/replay-tool.js';
 
 const VERBS = [['verify'], ['state'], ['events'], ['explain', '--user', 'u3'], ['audit']];
-/** Where one way of reading says it for all. */
+/** Cases for which one way of reading is enough. */
 const SOME_VERBS = [['verify'], ['events']];
 
 const folders = new Folders();
-/** Of an exchange that was stopped; of one that was killed. Tests work on copies. */
+/** Folders of an exchange that was stopped and of one that was killed. Tests work on copies. */
 let stopped: string;
 let killed: string;
 let batches: JournalBatch[];
@@ -63,7 +63,7 @@ function expectDamage(run: ToolRun, ...words: string[]): void {
 }
 
 describe('a flipped bit in the journal', () => {
-  it.each(['frames', 'hash', 'digest'])('in %s is found by each verb', async (column) => {
+  it.each(['frames', 'hash', 'digest'])('in %s is found by every command', async (column) => {
     const folder = folders.copy(stopped);
     const { firstSequence } = batches[17]!;
     await flip(folder, firstSequence, column);
@@ -75,7 +75,7 @@ describe('a flipped bit in the journal', () => {
     expect(traceOf(folder)).toEqual(before);
   });
 
-  it('is found by the built program as by its command line in this process', async () => {
+  it('is found by the built program as by the command line in this process', async () => {
     const folder = folders.copy(stopped);
     await flip(folder, batches[17]!.firstSequence, 'frames');
     const before = traceOf(folder);
@@ -87,7 +87,7 @@ describe('a flipped bit in the journal', () => {
     expect(traceOf(folder)).toEqual(before);
   });
 
-  it('lets nothing out that comes after it', async () => {
+  it('ends the output before it', async () => {
     const folder = folders.copy(stopped);
     const { firstSequence } = batches[17]!;
     await flip(folder, firstSequence, 'frames');
@@ -100,7 +100,7 @@ describe('a flipped bit in the journal', () => {
     expect((await replayTool(folder, 'state', '--json')).out).toBe('');
   });
 
-  it('does not matter to a command that does not read that far', async () => {
+  it('does not affect a command that does not read that far', async () => {
     const folder = folders.copy(stopped);
     const { firstSequence } = batches[17]!;
     await flip(folder, firstSequence, 'frames');
@@ -113,7 +113,7 @@ describe('a flipped bit in the journal', () => {
     );
   });
 
-  it('anywhere in the file is found, or changes nothing that was written', async () => {
+  it('anywhere in the file is found or has no effect', async () => {
     const folder = folders.copy(stopped);
     const path = join(folder, 'journal.db');
     const good = readFileSync(path);
@@ -122,7 +122,7 @@ describe('a flipped bit in the journal', () => {
     const flips = 16;
     for (let i = 0; i < flips; i++) {
       const bytes = Buffer.from(good);
-      // One in the header of the file, the others all over it.
+      // One in the header of the file, the others spread over it.
       const at = i === 0 ? 70 : Math.floor(((i - 0.5) / (flips - 1)) * bytes.length);
       bytes[at] = bytes[at]! ^ 0x10;
       writeFileSync(path, bytes);
@@ -137,7 +137,7 @@ describe('a flipped bit in the journal', () => {
   });
 });
 
-describe('a journal from which something is missing', () => {
+describe('a journal with a missing part', () => {
   it('a row', async () => {
     const folder = folders.copy(stopped);
     const { firstSequence } = batches[9]!;
@@ -159,7 +159,7 @@ describe('a journal from which something is missing', () => {
     }
   });
 
-  it('the end of its -wal, or all of it', async () => {
+  it('the end of its -wal file, or all of it', async () => {
     const folder = folders.copy(killed);
     const log = join(folder, 'journal.db-wal');
     const { size } = statSync(log);
@@ -172,14 +172,14 @@ describe('a journal from which something is missing', () => {
     expectDamage(await replayTool(folder, 'verify'), 'commands are lost');
   });
 
-  it('all of it', async () => {
+  it('the whole file', async () => {
     const folder = folders.copy(stopped);
     rmSync(join(folder, 'journal.db'));
     for (const verb of SOME_VERBS)
       expectDamage(await replayTool(folder, ...verb), 'is gone or empty');
   });
 
-  it('journal.head: verify finds it, the others say it', async () => {
+  it('journal.head: verify reports it, the others mention it', async () => {
     const folder = folders.copy(stopped);
     rmSync(join(folder, 'journal.head'));
     expectDamage(await replayTool(folder, 'verify'), 'DAMAGE in journal.head', 'is missing');
@@ -190,7 +190,7 @@ describe('a journal from which something is missing', () => {
     }
   });
 
-  it('nothing, but journal.head is unreadable: verify finds it, the others say it', async () => {
+  it('an unreadable journal.head: verify reports it, the others mention it', async () => {
     const folder = folders.copy(stopped);
     writeFileSync(join(folder, 'journal.head'), Buffer.alloc(8192));
     expectDamage(await replayTool(folder, 'verify'), 'DAMAGE in journal.head', 'is unreadable');
@@ -202,8 +202,8 @@ describe('a journal from which something is missing', () => {
   });
 });
 
-describe('a journal that is whole but not true', () => {
-  it('a digest that the engine does not come to', async () => {
+describe('an intact journal with wrong content', () => {
+  it('a digest that the engine does not compute', async () => {
     const folder = folders.copy(stopped);
     const firstSequence = lastSequence() + 1;
     const journal = await openJournal({ folder });
@@ -244,7 +244,7 @@ describe('a journal that is whole but not true', () => {
 });
 
 describe('snapshots', () => {
-  /** An engine that stands at the end of a batch, and where that is. */
+  /** An engine at the end of a batch, and its position. */
   async function engineAfter(
     batchCount: number,
     from?: { engine: Engine; position: JournalPosition },
@@ -281,7 +281,7 @@ describe('snapshots', () => {
     return paths;
   }
 
-  it('that are what the replay gives are good, and leave no trace', async () => {
+  it('that match the replay are good, and are not changed', async () => {
     const folder = folders.copy(stopped);
     await withSnapshots(folder);
     const before = traceOf(folder);
@@ -298,7 +298,7 @@ describe('snapshots', () => {
     expect(traceOf(folder)).toEqual(before);
   });
 
-  it('of an engine that itself came from a snapshot are the same', async () => {
+  it('of an engine that was restored from a snapshot are the same', async () => {
     const folder = folders.copy(stopped);
     const early = await engineAfter(20);
     const content = takeSnapshot(early.engine, early.position);
@@ -334,7 +334,7 @@ describe('snapshots', () => {
     expect(report.findings.length).toBe(1);
   });
 
-  it('that are cut short, or of another sequence than their name, are found', async () => {
+  it('that are truncated, or named after another sequence, are found', async () => {
     const folder = folders.copy(stopped);
     const [first, second, third] = await withSnapshots(folder);
     truncateSync(first!, 1_000);
@@ -343,7 +343,7 @@ describe('snapshots', () => {
     expectDamage(run, 'it has 1000 bytes', `its content is of sequence ${lastSequence()}`);
   });
 
-  it('that are whole but not of this state are found', async () => {
+  it('that are intact but of another state are found', async () => {
     const folder = folders.copy(stopped);
     const { engine, position } = await engineAfter(20);
     const content = takeSnapshot(engine, position);
@@ -358,7 +358,7 @@ describe('snapshots', () => {
     expectDamage(run, 'it is whole, but differs from the replay from byte');
   });
 
-  it('that a running exchange removes while they are looked at are no matter', async () => {
+  it('that a running exchange removes meanwhile are ignored', async () => {
     const folder = folders.copy(stopped);
     const { engine, position } = await engineAfter(20);
     const path = await write(folder, takeSnapshot(engine, position));
@@ -374,7 +374,7 @@ describe('snapshots', () => {
     expect(comparison.verdicts).toEqual([]);
   });
 
-  it('that the journal does not reach, or has no batch for, are found', async () => {
+  it('beyond the journal, or without a batch, are found', async () => {
     const folder = folders.copy(stopped);
     const paths = await withSnapshots(folder);
     const odd = snapshotNameOf(folder, batches[5]!.lastSequence - 1).path;
@@ -388,13 +388,13 @@ describe('snapshots', () => {
     await exchange.sequencer.close();
     await prepareSnapshotFolder(shorter);
     copyFileSync(paths[2]!, snapshotNameOf(shorter, lastSequence()).path);
-    // Whole by itself, and it shows what the journal has lost: so nobody is told to remove it.
+    // The snapshot is intact and shows what the journal has lost, so nobody is told to remove it.
     const ahead = await replayTool(shorter, 'verify');
     expectDamage(ahead, 'acknowledged commands are missing from the journal');
     expect(ahead.err).not.toContain('Remove the file');
   });
 
-  it('after damage of the journal are looked at by themselves', async () => {
+  it('after damage of the journal are checked on their own', async () => {
     const folder = folders.copy(stopped);
     const paths = await withSnapshots(folder);
     await flip(folder, batches[14]!.firstSequence, 'frames');
@@ -415,7 +415,7 @@ describe('snapshots', () => {
   });
 });
 
-it('the reader that the exchange itself uses agrees with the tool', async () => {
+it("the exchange's own reader agrees with the tool", async () => {
   const folder = folders.copy(killed);
   const sequence = (await replayJson(folder, 'verify')).journal.sequence;
   const reader = await openJournalReader(folder);

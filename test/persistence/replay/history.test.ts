@@ -1,6 +1,6 @@
 /**
- * `verify` on history.db: it is what the journal leads to up to where it says it reaches, or each
- * difference is named.
+ * `verify` on history.db: it matches the replay up to where it claims to reach, or each difference
+ * is named.
  */
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ import { ReplayExchange } from '../../support/replay-exchange.js';
 import { replayJson, replayTool, traceOf } from '../../support/replay-tool.js';
 
 const folders = new Folders();
-/** A folder with a history up to its journal's end. Tests work on copies. */
+/** A folder with a history up to the end of the journal. Tests work on copies. */
 let whole: string;
 /** The same, without a history. */
 let without: string;
@@ -52,7 +52,10 @@ beforeAll(async () => {
 });
 afterAll(() => folders.removeAll());
 
-/** Projects the first batches into history.db, so many in a transaction, as the exchange does. */
+/**
+ * Projects the first batches into history.db, in transactions of the given size, as the exchange
+ * does.
+ */
 async function writeHistory(folder: string, batchCount: number, batchesAtOnce = 7): Promise<void> {
   const engine = new Engine();
   const projection = new Projection(engine, emptyHistoryState(), () => {});
@@ -78,7 +81,7 @@ async function change(folder: string, sql: string): Promise<void> {
   await closeDatabase(database);
 }
 
-/** Entries of lists, and rows of the other tables. */
+/** The number of list entries and of rows of the other tables. */
 async function countEntries(folder: string): Promise<number> {
   const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
   let count = 0;
@@ -95,7 +98,7 @@ async function countEntries(folder: string): Promise<number> {
   return count;
 }
 
-/** Writes another entry where one is, with the run around it as it would have been written. */
+/** Overwrites an entry and rewrites the run around it as the exchange would. */
 async function changeEntry(
   folder: string,
   layout: ListLayout & { name: ListName },
@@ -126,8 +129,8 @@ async function changeEntry(
   return { id, ordinal: firstOrdinal + 1 };
 }
 
-describe('a history that is what the journal leads to', () => {
-  it('is good up to its end, entry for entry, and stays as it is', async () => {
+describe('a history that matches the journal', () => {
+  it('is good up to its end, entry by entry, and is not changed', async () => {
     const folder = folders.copy(whole);
     const entries = await countEntries(folder);
     const before = traceOf(folder);
@@ -140,7 +143,7 @@ describe('a history that is what the journal leads to', () => {
     expect(people.out).toContain(`sequence ${lastSequence}, ${entries} entries match the replay`);
   });
 
-  it('is good when it is behind the journal, or has hardly begun', async () => {
+  it('is good when it is behind the journal or almost empty', async () => {
     for (const count of [1, 20]) {
       const folder = folders.copy(without);
       await writeHistory(folder, count);
@@ -157,7 +160,7 @@ describe('a history that is what the journal leads to', () => {
     });
   });
 
-  it('is the same however the exchange cut it into transactions', async () => {
+  it('is the same however the exchange split it into transactions', async () => {
     const entries = await countEntries(whole);
     for (const batchesAtOnce of [1, 3, batches.length]) {
       const folder = folders.copy(without);
@@ -167,11 +170,11 @@ describe('a history that is what the journal leads to', () => {
     }
   });
 
-  it('need not be there', async () => {
+  it('may be missing', async () => {
     expect((await replayJson(without, 'verify')).history).toBeNull();
   });
 
-  it('is good while its writer has it open and goes on', async () => {
+  it('is good while its writer has it open and keeps writing', async () => {
     const folder = folders.copy(without);
     await writeHistory(folder, 20);
     const store = await HistoryStore.open(folder);
@@ -184,7 +187,7 @@ describe('a history that is what the journal leads to', () => {
 });
 
 describe('a history and snapshots that a follower is writing', () => {
-  it('are good at every moment, and after a stop and another start', async () => {
+  it('are good at every moment, and after a restart', async () => {
     const { Follower } = await builtFollower();
     const folder = folders.make();
     let exchange = await ReplayExchange.open(folder, 'follower');
@@ -252,7 +255,7 @@ describe('a history and snapshots that a follower is writing', () => {
     expect(problems).toEqual([]);
   });
 
-  /** Its thread runs the build. */
+  /** The thread runs the build. */
   async function builtFollower(): Promise<{
     Follower: new (options: FollowerOptions) => FollowerThread;
   }> {
@@ -264,7 +267,7 @@ describe('a history and snapshots that a follower is writing', () => {
   }
 });
 
-describe('a history that is not', () => {
+describe('a history that does not match', () => {
   async function expectFinding(folder: string, ...words: string[]): Promise<void> {
     const before = traceOf(folder);
     const run = await replayTool(folder, 'verify', '--json');
@@ -282,7 +285,7 @@ describe('a history that is not', () => {
     ['marketTrade', 'sizeLots'],
     ['pointsCredit', 'microPoints'],
     ['closedPosition', 'profitMicros'],
-  ] as const)('an entry of %s that is another, in a run that is whole', async (name, column) => {
+  ] as const)('a changed entry of %s in a valid run', async (name, column) => {
     const folder = folders.copy(whole);
     const layout = LISTS.find((list) => list.name === name)!;
     const { id, ordinal } = await changeEntry(folder, layout, column);
@@ -308,7 +311,7 @@ describe('a history that is not', () => {
     );
   });
 
-  it('a run that is not what was written is named once, and its entries are not called missing', async () => {
+  it('a changed run is reported once, and its entries are not reported missing', async () => {
     const folder = folders.copy(whole);
     await change(
       folder,
@@ -321,9 +324,9 @@ describe('a history that is not', () => {
     expect(history.entries).toBeLessThan(await countEntries(folder));
   });
 
-  it.each(["'a text'", '1 << 60', '-5', '0'])('a run of which the count is %s', async (count) => {
+  it.each(["'a text'", '1 << 60', '-5', '0'])('a run whose count is %s', async (count) => {
     const folder = folders.copy(whole);
-    // A table that is not strict lets it in, as damage does.
+    // A table that is not strict accepts it, as damage would.
     await change(
       folder,
       `PRAGMA writable_schema = ON;
@@ -351,7 +354,7 @@ describe('a history that is not', () => {
     );
   });
 
-  it('a run that is missing, one too many, and runs in great number', async () => {
+  it('a missing run, an extra run, and many runs', async () => {
     const folder = folders.copy(whole);
     const last = (name: string) => `SELECT max(firstOrdinal) FROM ${name}`;
     const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
@@ -386,11 +389,11 @@ describe('a history that is not', () => {
     );
   });
 
-  it('the key of a run in its table, where only its index is read', async () => {
+  it('the key of a run in its table, when only its index is read', async () => {
     const folder = folders.copy(whole);
     const path = join(folder, 'history.db');
     const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
-    // So that each of the three numbers takes one byte, and the checksum four.
+    // Each of the three numbers then takes one byte, and the checksum four.
     const small = 'BETWEEN 2 AND 127';
     const [run] = await query<RunRow>(
       database,
@@ -400,7 +403,7 @@ describe('a history that is not', () => {
     await closeDatabase(database);
     const { id, firstOrdinal, count, entries } = run!;
     const bytes = readFileSync(path);
-    // SQLite may have left a copy where it has moved the row from.
+    // SQLite may have left a copy where it moved the row from.
     for (let at = bytes.indexOf(entries); at !== -1; at = bytes.indexOf(entries, at + 1)) {
       expect([...bytes.subarray(at - 7, at - 4)]).toEqual([id, firstOrdinal, count]);
       bytes[at - 7] = id ^ 1;
@@ -413,7 +416,7 @@ describe('a history that is not', () => {
     );
   });
 
-  it('a bit of the file, anywhere', async () => {
+  it('a flipped bit anywhere in the file', async () => {
     const folder = folders.copy(whole);
     const path = join(folder, 'history.db');
     const good = readFileSync(path);
@@ -434,7 +437,7 @@ describe('a history that is not', () => {
     expect(found).toBeGreaterThan(flips / 2);
   });
 
-  it('a file that is cut short, and one that is not a database', async () => {
+  it('a truncated file, and one that is not a database', async () => {
     const folder = folders.copy(whole);
     const path = join(folder, 'history.db');
     truncateSync(path, 9_000);
@@ -443,13 +446,13 @@ describe('a history that is not', () => {
     await expectFinding(folder, 'as a whole: it cannot be read: SQLITE_');
   });
 
-  it('of another version', async () => {
+  it('one of another version', async () => {
     const folder = folders.copy(whole);
     await change(folder, 'PRAGMA user_version = 77');
     await expectFinding(folder, 'sqlite_schema: its tables are not those of this version');
   });
 
-  it('ahead of the journal, or of no batch of it', async () => {
+  it('one ahead of the journal, or not at the end of a batch', async () => {
     const ahead = folders.copy(whole);
     await change(ahead, 'UPDATE progress SET sequence = sequence + 100');
     await expectFinding(ahead, `but the journal ends at ${batches.at(-1)!.lastSequence}`);
@@ -462,7 +465,7 @@ describe('a history that is not', () => {
   });
 });
 
-it('a history beyond the damage of a journal is not called good or bad', async () => {
+it('one beyond the damage of a journal is called neither good nor bad', async () => {
   const folder = folders.copy(whole);
   await flip(folder, batches[14]!.firstSequence, 'frames');
   const run = await replayTool(folder, 'verify', '--json');

@@ -1,6 +1,6 @@
 /**
- * The replay tool on a sound journal: what it says of a seeded run is what the engine said when it
- * ran, and it leaves no trace in the folder, whether the exchange runs, was stopped or was killed.
+ * The replay tool on a sound journal. Its output for a seeded run is what the engine showed when it
+ * ran, and it changes nothing in the folder, whether the exchange runs, was stopped or was killed.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, rmSync } from 'node:fs';
@@ -9,7 +9,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_NAMES } from '../../../engine/interface/events.js';
 import { marketIdText, microsText } from '../../../engine/interface/notation.js';
 import { Folders } from '../../support/journal-fixture.js';
-import { IDLE_USER, ReplayExchange, type Sight, sightOf } from '../../support/replay-exchange.js';
+import {
+  type Checkpoint,
+  checkpointOf,
+  IDLE_USER,
+  ReplayExchange,
+} from '../../support/replay-exchange.js';
 import {
   programJson,
   replayJson,
@@ -25,22 +30,22 @@ import {
 const folders = new Folders();
 let folder: string;
 let exchange: ReplayExchange;
-let end: Sight;
+let end: Checkpoint;
 
 beforeAll(async () => {
   folder = folders.make();
   exchange = await ReplayExchange.open(folder, 'replay');
   await exchange.run(3_000);
-  end = sightOf(exchange.engine);
+  end = checkpointOf(exchange.engine);
   await exchange.sequencer.close();
 });
 afterAll(() => folders.removeAll());
 
-/** As JSON has it. */
+/** As parsed from JSON. */
 const money = (micros: number) => Number(microsText(micros));
 const marketName = (marketId: number) => marketIdText(exchange.engine, marketId);
 
-it('has a run to look at in which everything happens', () => {
+it('the test run has everything that can happen', () => {
   const never = EVENT_NAMES.filter((name) => name !== 'none' && !exchange.eventCounts.has(name));
   expect(never.filter((name) => name !== 'startPriceFixed' && name !== 'vaultRemainder')).toEqual(
     [],
@@ -48,11 +53,11 @@ it('has a run to look at in which everything happens', () => {
   expect(exchange.commandKinds.size).toBe(17);
   expect(exchange.refusals.size).toBeGreaterThan(10);
   expect(exchange.sequencer.batchesCommitted).toBeGreaterThan(100);
-  expect(exchange.sights.length).toBeGreaterThan(5);
+  expect(exchange.checkpoints.length).toBeGreaterThan(5);
 });
 
 describe('verify', () => {
-  it('finds a sound journal good, up to the last command', async () => {
+  it('finds a sound journal good up to the last command', async () => {
     const report = await replayJson(folder, 'verify');
     expect(report).toMatchObject({ good: true, findings: [] });
     const batches = exchange.sequencer.batchesCommitted;
@@ -73,16 +78,16 @@ describe('verify', () => {
 
 describe('state', () => {
   it('is what the engine showed at the end', async () => {
-    expectSight(await replayJson(folder, 'state'), end);
+    expectState(await replayJson(folder, 'state'), end);
   });
 
-  it('is what the engine showed after any command, also in the middle of a batch', async () => {
-    for (const sight of exchange.sights) {
-      expectSight(await replayJson(folder, 'state', '--at', `${sight.sequence}`), sight);
+  it('is what the engine showed after any command, even in the middle of a batch', async () => {
+    for (const checkpoint of exchange.checkpoints) {
+      expectState(await replayJson(folder, 'state', '--at', `${checkpoint.sequence}`), checkpoint);
     }
   });
 
-  it('is nothing before the first command', async () => {
+  it('is empty before the first command', async () => {
     const state = await replayJson(folder, 'state', '--at', '0');
     expect(state).toMatchObject({
       sequence: 0,
@@ -92,7 +97,7 @@ describe('state', () => {
     });
   });
 
-  it('at a time is the one after the last command that is not later', async () => {
+  it('at a time is the one after the last command up to then', async () => {
     const { times } = exchange;
     const sames = times.findIndex((time, i) => i > 500 && time === times[i - 1]);
     const gap = times.findIndex((time, i) => i > 500 && time > times[i - 1]! + 2);
@@ -111,11 +116,11 @@ describe('state', () => {
     }
   });
 
-  it('shows one user and one market when that is what is asked', async () => {
-    const sight = exchange.sights.find(({ orders }) => orders.length > 1)!;
-    const order = sight.orders[0]!;
+  it('shows only the requested user and market', async () => {
+    const checkpoint = exchange.checkpoints.find(({ orders }) => orders.length > 1)!;
+    const order = checkpoint.orders[0]!;
     const market = marketName(order.marketId);
-    const at = `${sight.sequence}`;
+    const at = `${checkpoint.sequence}`;
     const state = await replayJson(
       folder,
       'state',
@@ -130,13 +135,13 @@ describe('state', () => {
       `u${order.userId}`,
     ]);
     expect(state.markets.map((one: { marketId: string }) => one.marketId)).toEqual([market]);
-    const ids = sight.orders
+    const ids = checkpoint.orders
       .filter(({ userId, marketId }) => userId === order.userId && marketId === order.marketId)
       .map(({ orderId }) => `o${orderId}`);
     expect(state.orders.map((one: { orderId: string }) => one.orderId)).toEqual(ids);
   });
 
-  it('has tables for people, and says when rows are left out', async () => {
+  it('prints tables by default, and says when rows are left out', async () => {
     const few = await replayTool(folder, 'state', '--limit', '3');
     expect(few).toMatchObject({ status: 0, err: '' });
     expect(few.out).toContain('Users (13)');
@@ -154,9 +159,9 @@ describe('state', () => {
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
-function expectSight(state: any, sight: Sight): void {
-  const { funds } = sight;
-  expect(state).toMatchObject({ sequence: sight.sequence, digest: sight.digest });
+function expectState(state: any, checkpoint: Checkpoint): void {
+  const { funds } = checkpoint;
+  expect(state).toMatchObject({ sequence: checkpoint.sequence, digest: checkpoint.digest });
   expect(state.funds).toMatchObject({
     available: money(funds.availableMicros),
     held: money(funds.heldMicros),
@@ -168,7 +173,7 @@ function expectSight(state: any, sight: Sight): void {
     sum: money(funds.netDepositsMicros),
     netDeposits: money(funds.netDepositsMicros),
   });
-  const accounts = sight.accounts.map((account) => [
+  const accounts = checkpoint.accounts.map((account) => [
     `u${account.userId}`,
     account.username,
     account.partner,
@@ -189,13 +194,13 @@ function expectSight(state: any, sight: Sight): void {
   ]);
   expect(shown).toEqual(accounts);
   const ids = (list: { orderId: string }[]) => list.map(({ orderId }) => orderId);
-  expect(ids(state.orders)).toEqual(sight.orders.map(({ orderId }) => `o${orderId}`));
-  const markets = sight.markets.map(({ marketId }) => marketName(marketId));
+  expect(ids(state.orders)).toEqual(checkpoint.orders.map(({ orderId }) => `o${orderId}`));
+  const markets = checkpoint.markets.map(({ marketId }) => marketName(marketId));
   expect(state.markets.map((market: { marketId: string }) => market.marketId)).toEqual(markets);
 }
 
 describe('events', () => {
-  it('are all that happened, each with its command', async () => {
+  it('are everything that happened, each with its command', async () => {
     const lines = await replayLines(folder, 'events');
     expect(lines.map(({ sequence }) => sequence)).toEqual(
       exchange.times.slice(1).map((_, i) => i + 1),
@@ -212,7 +217,7 @@ describe('events', () => {
     expect(new Set(lines.map(({ answer }) => answer.code)).size).toBe(exchange.refusals.size);
   });
 
-  it('tell which partner registered whom', async () => {
+  it('name the partner that registered a user', async () => {
     const lines = (await replayLines(folder, 'events')).filter(
       ({ command }) => command.kind === 'register',
     );
@@ -223,7 +228,7 @@ describe('events', () => {
     expect(out).toMatch(/userRegistered u2.*, of partner "acme"/);
   });
 
-  it('never show what proves an identity', async () => {
+  it('never show credentials', async () => {
     for (const json of [[], ['--json']]) {
       const { out } = await replayTool(folder, 'events', ...json);
       expect(out).toContain('trader-3');
@@ -231,7 +236,7 @@ describe('events', () => {
     }
   });
 
-  it('of a part are that part, by sequence and by time', async () => {
+  it('can be limited to a range, by sequence and by time', async () => {
     const { times } = exchange;
     const bySequence = await replayLines(folder, 'events', '--from', '1000', '--to', '1010');
     expect(bySequence.map(({ sequence }) => sequence)).toEqual(
@@ -245,7 +250,7 @@ describe('events', () => {
     expect(byTime.map(({ sequence }) => sequence)).toEqual(inTime);
   });
 
-  it('of a user are what they asked and what happened to them, and nothing else', async () => {
+  it('of a user are their commands and what happened to them, and nothing else', async () => {
     const all = await replayLines(folder, 'events');
     const mine = await replayLines(folder, 'events', '--user', 'u3');
     const names = (event: object) => Object.values(event).includes('u3');
@@ -256,7 +261,7 @@ describe('events', () => {
     expect(mine).toEqual(wanted);
   });
 
-  it('of a market are what was asked there and what happened there, and nothing else', async () => {
+  it('of a market are its commands and what happened in it, and nothing else', async () => {
     const all = await replayLines(folder, 'events');
     const market = all.find(({ events }) => events[0]?.type === 'trade').events[0].marketId;
     const there = await replayLines(folder, 'events', '--market', market);
@@ -271,7 +276,7 @@ describe('events', () => {
     expect(there).toEqual(wanted);
   });
 
-  it('are lines for people: the command, the answer, and what it made happen', async () => {
+  it('are readable lines: the command, its result and its events', async () => {
     const { out } = await replayTool(folder, 'events', '--from', '1', '--to', '4');
     expect(out.split('\n').slice(0, 4)).toEqual([
       '         1  2025-11-21T04:45:00.000Z  listAsset "BTC" by the exchange: ok',
@@ -284,7 +289,7 @@ describe('events', () => {
     );
   });
 
-  it('can be cut off by their reader', async () => {
+  it('can be cut off by the reader of the pipe', async () => {
     const command = 'set -o pipefail; "$0" "$@" | head -n 1';
     const args = ['-c', command, process.execPath, TOOL, '--data', folder, 'events', '--json'];
     const [out, err] = await new Promise<[string, string]>((resolve) => {
@@ -295,7 +300,7 @@ describe('events', () => {
 });
 
 describe('explain', () => {
-  it('adds up, for every user, to the balance that the engine had', async () => {
+  it("adds up to the engine's balance for every user", async () => {
     let changes = 0;
     for (const { userId, availableMicros, heldMicros } of end.accounts) {
       const lines = await replayLines(folder, 'explain', '--user', `u${userId}`);
@@ -323,7 +328,7 @@ describe('explain', () => {
     expect(changes).toBeGreaterThan(1_000);
   });
 
-  it('names the cause, the command, and who sent it', async () => {
+  it('names the cause, the command and its sender', async () => {
     const lines = (
       await Promise.all([2, 3, 6].map((id) => replayLines(folder, 'explain', '--user', `u${id}`)))
     ).flatMap((changes) => changes.slice(0, -1));
@@ -353,7 +358,7 @@ describe('explain', () => {
     expect(sale.command.userId).toBe(sale.event.takerId);
   });
 
-  it('says to people that it adds up', async () => {
+  it('prints that the changes add up', async () => {
     const { status, out, err } = await replayTool(folder, 'explain', '--user', 'u2');
     expect([status, err]).toEqual([0, '']);
     expect(out).toMatch(/\n\s+4 {2}2025-11-21T04:45:00.000Z {2}play money\s+\+\$2,000.00/);
@@ -368,7 +373,7 @@ describe('explain', () => {
 });
 
 describe('audit', () => {
-  it('finds the money of every market where it went', async () => {
+  it('accounts for the money of every market', async () => {
     const report = await replayJson(folder, 'audit');
     expect(report).toMatchObject({ good: true, findings: [], sequence: end.sequence });
     expect(report.batchChecks).toBe(exchange.sequencer.batchesCommitted);
@@ -400,7 +405,7 @@ describe('audit', () => {
     expect(sum('treasury')).toBe(end.funds.treasuryMicros);
   });
 
-  it('has a table for people', async () => {
+  it('prints a table by default', async () => {
     const { status, out, err } = await replayTool(folder, 'audit', '--limit', '2');
     expect([status, err]).toEqual([0, '']);
     expect(out).toContain(`Markets (${exchange.eventCounts.get('marketOpened')})`);
@@ -409,20 +414,20 @@ describe('audit', () => {
 });
 
 describe('the built program', () => {
-  // What it says to a terminal is another matter; here and there it writes to a pipe.
+  // Output to a terminal differs; here both write to a pipe.
   it.each([
     ['verify'],
     ['state', '--at', '700', '--limit', '2'],
     ['events', '--from', '10', '--user', 'u3', '--json'],
     ['explain', '--user', 'u2', '--json'],
     ['audit', '--limit', '0'],
-  ])('says what its command line says in this process: %s', async (...args) => {
+  ])('prints what the command line prints in this process: %s', async (...args) => {
     const program = await replayProgram(folder, ...args);
     expect(program).toMatchObject({ status: 0, err: '' });
     expect(await replayTool(folder, ...args)).toEqual(program);
   });
 
-  it('refuses as that does, and helps', async () => {
+  it('prints the same errors and the same help', async () => {
     const requests = [['rebuild'], ['explain'], ['state', '--at', '99999']];
     for (const args of requests) {
       const program = await replayProgram(folder, ...args);
@@ -437,7 +442,7 @@ describe('the built program', () => {
   });
 });
 
-describe('a request that makes no sense', () => {
+describe('an invalid request', () => {
   const cases: [string, string[], RegExp][] = [
     ['no command', [], /Usage|command/],
     ['an unknown verb', ['rebuild'], /unknown command 'rebuild'/],
@@ -494,16 +499,13 @@ describe('a request that makes no sense', () => {
     ['an invalid number of rows', ['audit', '--limit', 'x'], /"x" is not a number of rows/],
     ['too many arguments', ['verify', 'it'], /too many arguments/],
   ];
-  it.each(cases)(
-    '%s: says so, prints nothing else, and ends with 2',
-    async (_name, args, message) => {
-      const { status, out, err } = await replayTool(folder, ...args);
-      expect([status, out]).toEqual([2, '']);
-      expect(err).toMatch(message);
-    },
-  );
+  it.each(cases)('%s: prints only an error and exits with 2', async (_name, args, message) => {
+    const { status, out, err } = await replayTool(folder, ...args);
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toMatch(message);
+  });
 
-  it('a folder that is missing, is a file, or has no journal', async () => {
+  it('a folder that is missing, is a file or has no journal', async () => {
     const none = folders.make();
     const missing = await replayTool(none, 'verify');
     expect(missing).toMatchObject({
@@ -524,7 +526,7 @@ describe('a request that makes no sense', () => {
     expect(unsaid.err).toContain("'--data <folder>' not specified");
   });
 
-  it('help is not an error, and has examples', async () => {
+  it('help is not an error and has examples', async () => {
     for (const args of [['--help'], ['help'], ['state', '--help'], ['help', 'events']]) {
       const { status, out, err } = await runTool(...args);
       expect([status, err]).toEqual([0, '']);
@@ -536,7 +538,7 @@ describe('a request that makes no sense', () => {
   });
 });
 
-describe('leaves no trace', () => {
+describe('changes nothing', () => {
   const VERBS_BESIDE_VERIFY = [
     ['state', '--at', '500'],
     ['events', '--to', '50'],
@@ -558,7 +560,7 @@ describe('leaves no trace', () => {
     await expectNoTrace(folder, ['journal.db', 'journal.head', 'journal.lock'], end.sequence);
   });
 
-  it('in the folder of one that runs, or was killed, with and without its -shm', async () => {
+  it('in the folder of one that runs or was killed, with and without its -shm file', async () => {
     const live = folders.make();
     const running = await ReplayExchange.open(live, 'live');
     await running.run(600);
@@ -574,7 +576,7 @@ describe('leaves no trace', () => {
     cpSync(live, killed, { recursive: true });
     const copied = folders.copy(live);
     await expectNoTrace(live, files, sequence);
-    // It goes on as if nobody had looked, and what it adds is seen.
+    // The exchange continues undisturbed, and what it adds is shown.
     running.submit({ kind: 'advanceTime' });
     await running.settle();
     expect((await programJson(live, 'verify')).journal.sequence).toBe(sequence + 1);
@@ -587,7 +589,7 @@ describe('leaves no trace', () => {
     );
   });
 
-  it('while an exchange writes all the time', async () => {
+  it('while an exchange writes continuously', async () => {
     const live = folders.make();
     const running = await ReplayExchange.open(live, 'busy');
     await running.run(300);

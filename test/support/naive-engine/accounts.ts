@@ -1,6 +1,5 @@
 /**
- * The naive engine's accounts: registration, credentials, referral codes, and the money that
- * partners bring and take.
+ * The naive engine's accounts: registration, credentials, referral codes, deposits and withdrawals.
  */
 import type {
   Deposit,
@@ -120,12 +119,12 @@ export function withdraw(state: NaiveState, command: Withdraw): Answer {
   return ok(transferFields(user, amountMicros));
 }
 
-/** Nobody can sign in to it. */
+/** Nobody can sign in to an account without a credential. */
 function isOfExchange(user: NaiveUser): boolean {
   return user.credential === '';
 }
 
-/** The transfer, of either direction, that used the partner's reference. */
+/** The deposit or withdrawal that used the partner's reference. */
 export function earlierTransfer(state: NaiveState, { partner, reference }: Deposit | Withdraw) {
   return state.transfers.find(
     ({ command }) => command.partner === partner && command.reference === reference,
@@ -165,7 +164,7 @@ export function referralFields(state: NaiveState, user: NaiveUser) {
   };
 }
 
-/** What the fees of the referred in markets that are not settled would bring now, all together. */
+/** The referrer's part of the referred users' fees in markets that are not settled yet. */
 function pendingReferral(state: NaiveState, user: NaiveUser): Dollars {
   const fees: Dollars[] = [];
   for (const market of state.markets) {

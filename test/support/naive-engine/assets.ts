@@ -1,4 +1,4 @@
-/** The naive engine's assets: listing them, and what an observed price brings about. */
+/** The naive engine's assets: listing them, and what an observed price triggers. */
 import type { ListAsset, ObservePrice } from '../../../engine/interface/commands.js';
 import { WINDOW_MS } from '../../../engine/interface/domain.js';
 import { MAX_ASSETS, MAX_REMEMBERED_PRICES } from '../../../engine/interface/limits.js';

@@ -1,13 +1,13 @@
 /**
- * The naive engine's book: who meets whom, and what an order would do. Nothing here changes
- * anything; an order is planned first, judged, and then carried out step by step (orders.ts).
+ * The naive engine's book: which makers an order meets, and what it would do. Nothing here changes
+ * state. An order is planned and checked first, then executed step by step (orders.ts).
  */
 import { Outcome, Side } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Dollars, lotsFor, tradeValue, ZERO } from './decimal.js';
 import type { NaiveMarket, NaiveOrder } from './state.js';
 
-/** An order that looks for makers. A sell has no budget. */
+/** An order that is matched. A sell has no budget. */
 export interface Taker {
   userId: number;
   side: Side;
@@ -18,13 +18,14 @@ export interface Taker {
 }
 
 /**
- * One maker that the order meets: its user's own is cancelled (no lots), another's is traded with.
+ * One maker on the order's way: the user's own is cancelled (no lots), another user's is traded
+ * with.
  */
 export interface Step {
   maker: NaiveOrder;
   own: boolean;
   lots: number;
-  /** The maker's price, in the taker's outcome. */
+  /** The maker's price, converted to the taker's outcome. */
   takerTicks: number;
 }
 
@@ -35,11 +36,11 @@ export interface Plan {
   value: Dollars;
   lotsLeft: number;
   budgetLeft: Dollars | null;
-  /** Nothing is left of it, or what is left of the budget buys no lot. */
+  /** Nothing is left of the order, or the rest of the budget does not buy a lot. */
   filled: boolean;
-  /** Somebody else's order is at an acceptable price. */
+  /** Another user's order is at an acceptable price. */
   hasMaker: boolean;
-  /** The order has traded with as many makers as it may. */
+  /** The order has traded with the maximum of makers. */
   exhausted: boolean;
 }
 
@@ -52,7 +53,7 @@ export function upTicksOf(outcome: Outcome, priceTicks: number): number {
   return outcome === Outcome.UP ? priceTicks : MICROS_PER_SET - priceTicks;
 }
 
-/** Resting orders of one side, best price first, the oldest first within a price. */
+/** Resting orders of one side, best price first, then oldest first. */
 export function bestFirst(market: NaiveMarket, bids: boolean): NaiveOrder[] {
   const sign = bids ? -1 : 1;
   return market.orders
@@ -73,7 +74,9 @@ function acceptable(market: NaiveMarket, taker: Taker): NaiveOrder[] {
   });
 }
 
-/** Walks through the makers, best first, until the order is done or nothing acceptable is left. */
+/**
+ * Walks through the makers, best first, until the order is complete or no acceptable maker is left.
+ */
 export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number): Plan {
   const plan: Plan = {
     steps: [],
@@ -93,7 +96,7 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
       plan.budgetLeft === null ? plan.lotsLeft : lotsFor(plan.budgetLeft, takerTicks);
     const own = maker.userId === taker.userId;
     if (own) {
-      // An order that has no money for a lot does not meet it.
+      // An order that cannot afford a lot does not cancel the user's own order.
       if (affordable > 0) plan.steps.push({ maker, own, lots: 0, takerTicks });
       continue;
     }
@@ -122,7 +125,7 @@ export function planOrder(market: NaiveMarket, taker: Taker, mostFills: number):
   return plan;
 }
 
-/** Lots by price of UP, best first, as a view of the book's depth shows them. */
+/** Lots by price of UP, best first, as in a view of the book's depth. */
 export function depthOf(
   market: NaiveMarket,
   bids: boolean,

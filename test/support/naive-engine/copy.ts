@@ -1,19 +1,19 @@
 /**
- * Copies of plain objects and arrays, all the way down: of the naive engine's state, for an atomic
- * batch to go back to, and of commands. Decimals and texts never change and are shared.
+ * Deep copies of plain objects and arrays: the naive engine's state, which a refused atomic batch
+ * restores, and commands. Decimals and texts are immutable and shared.
  */
 import type { Command } from '../../../engine/interface/commands.js';
 import type { NaiveState } from './state.js';
 
 export function copyOf(state: NaiveState): NaiveState {
-  // What no operation of a batch touches can stay.
+  // Operations of a batch cannot change this, so it is shared.
   return {
     ...state,
     ...deepCopy({ users: state.users, markets: state.markets, events: state.events }),
   };
 }
 
-/** The command as the journal holds it, which has no -0. */
+/** The command as stored in the journal, which has no -0. */
 export function withoutMinusZero(command: Command): Command {
   return deepCopy(command);
 }

@@ -1,13 +1,12 @@
 /**
- * Money as the naive engine counts it: exact decimals of dollars, made by big.js. Lots, ticks and
- * milliseconds stay whole numbers. What always holds: no amount that is kept has more than six
- * decimals.
+ * The naive engine's money: exact decimals of dollars, made by big.js. Lots, ticks and milliseconds
+ * stay integers. No amount that is kept has more than six decimals.
  */
 import Big from 'big.js';
 
 /**
- * A constructor of its own, so that its precision is nobody else's: sixty places where a division
- * needs them.
+ * A separate constructor, so that its precision (sixty places where a division needs them) affects
+ * no other code.
  */
 const Decimal = Big();
 Decimal.DP = 60;
@@ -26,11 +25,11 @@ export function dollars(micros: number): Dollars {
 export function micros(amount: Dollars): number {
   const whole = Number(amount.times(1_000_000).toFixed());
   if (!Number.isSafeInteger(whole))
-    throw new Error(`${amount.toFixed()} dollars are no whole, safe micros`);
+    throw new Error(`${amount.toFixed()} dollars are not a safe integer of micros`);
   return whole + 0;
 }
 
-/** Down to a whole micro. */
+/** Rounds down to a whole micro. */
 export function floorToMicros(amount: Dollars): Dollars {
   return amount.round(6, Big.roundDown);
 }
@@ -40,22 +39,22 @@ export function tradeValue(sizeLots: number, priceTicks: number): Dollars {
   return new Decimal(sizeLots).times(priceTicks).times(MILLIONTH);
 }
 
-/** How many lots an amount buys at a price. */
+/** The number of lots that an amount buys at a price. */
 export function lotsFor(amount: Dollars, priceTicks: number): number {
   return Number(amount.div(tradeValue(1, priceTicks)).round(0, Big.roundDown).toFixed());
 }
 
-/** Half a per cent of an amount, up to a whole micro. */
+/** Half a percent of an amount, rounded up to a whole micro. */
 export function feeOn(amount: Dollars): Dollars {
   return amount.times('0.005').round(6, Big.roundUp);
 }
 
-/** An amount's part for `part` of `whole`, down to a whole micro. */
+/** The amount × `part` / `whole`, rounded down to a whole micro. */
 export function proRata(amount: Dollars, part: number, whole: number): Dollars {
   return floorToMicros(amount.times(part).div(whole));
 }
 
-/** What each earning dollar gets of a share, to the 18 places that the rules give it. */
+/** Each earning dollar's part of a share, to the 18 places that the rules state. */
 export function perDollar(share: Dollars, earning: Dollars): Dollars {
   return share.div(earning).round(18, Big.roundDown);
 }

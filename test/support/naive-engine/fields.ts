@@ -1,6 +1,6 @@
 /**
- * The stated form of every command's fields, one line each: what fails here is `invalid_command`.
- * Ids are not among them: one that names nothing is not found.
+ * The valid form of every command's fields, one line each; anything else is `invalid_command`. Ids
+ * are not checked here: an unknown id is not found.
  */
 import type { BatchOperation, Command, CommandName } from '../../../engine/interface/commands.js';
 import {
@@ -90,8 +90,8 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
 }
 
 /**
- * The operations are of the batch's user and have no keys; what else is wrong with one is that
- * one's own reject.
+ * The operations have the batch's user and no keys. Any other mistake is a refusal of that
+ * operation alone.
  */
 function isBatch(operations: BatchOperation[], userId: number): boolean {
   return (

@@ -1,6 +1,6 @@
 /**
- * A market's life in the naive engine: what is due when, opening, ending, resolving, settling,
- * paying out and claiming. A deadline is found by looking at everything; work is done all at once.
+ * A market's life in the naive engine: deadlines, opening, ending, resolving, settling, payouts and
+ * claims. A deadline is found by searching everything, and pending work is done all at once.
  */
 import type { Claim } from '../../../engine/interface/commands.js';
 import {
@@ -32,19 +32,16 @@ import { shareWithVault } from './vault.js';
 const RESOLVES_AFTER_MS = 2_000;
 const VOID_AFTER_MS = 60_000;
 const PAYOUT_AFTER_MS = 24 * 3_600_000;
-/** A market that opens late has at least this long to live. */
+/** A market that opens late has at least this much time left. */
 const OPEN_MIN_MS = 60_000;
 
-/** In the order in which deadlines of one time are met. */
+/** In the order in which deadlines at the same time are processed. */
 const DEADLINES = ['boundary', 'fixOrResolve', 'void', 'payout'] as const;
 
 interface Deadline {
   atMs: number;
   kind: (typeof DEADLINES)[number];
-  /**
-   * Which of several of one time and kind comes first: that of the first asset; a payout, as
-   * markets were resolved.
-   */
+  /** Breaks ties of equal time and kind: by asset; payouts in the order of resolution. */
   turn: number;
   meet: () => void;
 }
@@ -85,8 +82,8 @@ function deadlines(state: NaiveState): Deadline[] {
       add('payout', market.resolvedAtMs + PAYOUT_AFTER_MS, payOut, market.resolutionNumber);
     }
   }
-  // Markets are listed the oldest first and the sort is stable: an ended market resolves before the
-  // next is fixed.
+  // Markets are listed oldest first and the sort is stable, so an ended market resolves before the
+  // next one's start price is fixed.
   return all.sort(
     (a, b) =>
       a.atMs - b.atMs || DEADLINES.indexOf(a.kind) - DEADLINES.indexOf(b.kind) || a.turn - b.turn,
@@ -98,7 +95,7 @@ export function nextDueMs(state: NaiveState): number {
   return deadlines(state)[0]?.atMs ?? Number.POSITIVE_INFINITY;
 }
 
-/** Meets every deadline up to `atMs`, each at its own time, then does the work that is pending. */
+/** Processes every deadline up to `atMs`, each at its own time, then all pending work. */
 export function passTime(state: NaiveState, atMs: number): void {
   for (
     let due = deadlines(state)[0];
@@ -181,7 +178,7 @@ function fixStartPrice(state: NaiveState, market: NaiveMarket): void {
   });
 }
 
-/** What a new price of an asset sets off: a window that waited opens, an ended market resolves. */
+/** A new price of an asset opens a window that waited, and resolves an ended market. */
 export function priceArrived(state: NaiveState, asset: number, price: Dollars): void {
   const one = state.assets[asset]!;
   const startsAtMs = one.waitingSinceMs;
@@ -284,14 +281,14 @@ function settle(state: NaiveState, market: NaiveMarket, position: NaivePosition)
   if (position.payout.plus(position.refund).eq(ZERO)) forget(market, position);
 }
 
-/** Of a VOID market, all lots win a half. */
+/** In a VOID market, every lot wins a half. */
 function winningLots(market: NaiveMarket, position: NaivePosition): number {
   const [upLots, downLots] = position.lots;
   if (market.resolution === Resolution.VOID) return upLots + downLots;
   return market.resolution === Resolution.UP ? upLots : downLots;
 }
 
-/** The referrer's part of a taker's fees, and the points of both. */
+/** Credits the referrer's part of a taker's fees, and the points of both. */
 function rewardFees(state: NaiveState, market: NaiveMarket, position: NaivePosition): void {
   const { marketId } = market;
   const user = userOf(state, position.userId)!;
@@ -325,7 +322,7 @@ function rewardFees(state: NaiveState, market: NaiveMarket, position: NaivePosit
   }
 }
 
-/** What fees bring to the referrer of the user who paid them. */
+/** The part of the fees that goes to the payer's referrer. */
 export function referrersPartOf(fees: Dollars): Dollars {
   return floorToMicros(fees.times('0.1'));
 }
@@ -347,7 +344,7 @@ function forget(market: NaiveMarket, position: NaivePosition): void {
   market.positions.splice(market.positions.indexOf(position), 1);
 }
 
-/** Payout and refund go to the balance; the position is done with. Returns what was paid. */
+/** Adds payout and refund to the balance and forgets the position. Returns what was paid. */
 function pay(state: NaiveState, market: NaiveMarket, position: NaivePosition, automatic: number) {
   const user = userOf(state, position.userId)!;
   user.available = user.available.plus(position.payout).plus(position.refund);

@@ -1,6 +1,6 @@
 /**
- * What the naive engine remembers of commands with an idempotency key: plain entries, the oldest
- * first, in the order of a Map's keys, once for each user and once for all.
+ * The naive engine's remembered results: plain entries, oldest first, in the order of a Map's keys,
+ * once per user and once for all users.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Command, UserCommand } from '../../../engine/interface/commands.js';
@@ -15,7 +15,7 @@ interface Remembered {
 
 export type KeyedCommand = Extract<Command, UserCommand>;
 
-/** The key of a command that has one; null when it has none. */
+/** The command's key; null when it has none. */
 export function keyOf(command: Command): string | null {
   return 'idempotencyKey' in command ? command.idempotencyKey : null;
 }
@@ -26,8 +26,8 @@ export function sameCommand(a: Command, b: Command): boolean {
 }
 
 /**
- * How many blocks of 64 bytes an answer takes: the key and one byte, and each integer, with their
- * number, in groups of 7 bits.
+ * The number of 64-byte blocks that a result takes: the key and one byte, then each integer and
+ * their number in groups of 7 bits.
  */
 function blocksOf(key: string, result: number[]): number {
   const groups = (value: number): number => (value < 128 ? 1 : 1 + groups(Math.floor(value / 128)));
@@ -64,7 +64,7 @@ export class NaiveMemory {
     if (expired !== undefined) this.forget(expired);
     const blocksOfOwn = () =>
       [...own.values()].reduce((sum, { blocks }) => sum + blocks, entry.blocks);
-    // To add up ten thousand entries is only worth it when they may be too large.
+    // Adding up ten thousand entries is only needed when they may be too large.
     const mayBeTooLarge = this.blocks + entry.blocks > this.bounds.blocksPerUser;
     while (
       own.size >= this.bounds.entriesPerUser ||
@@ -90,6 +90,6 @@ export class NaiveMemory {
 
 function firstOf(entries: Iterator<Entry>): Entry {
   const first = entries.next();
-  if (first.done === true) throw new Error('nothing is left to forget');
+  if (first.done === true) throw new Error('there is no entry to evict');
   return first.value;
 }

@@ -1,8 +1,7 @@
 /**
- * A second engine, written from engine/RULES.md alone, slow and obvious: plain arrays, dollars as
- * exact decimals, all pending work at once. It shares nothing with the first but the words of the
- * contract (commands, results, events, codes, limits), so what both answer alike is what the rules
- * say.
+ * A second engine, written from engine/RULES.md alone, slow and obvious: plain arrays, exact
+ * decimals of dollars, all pending work at once. It shares only the contract with the first
+ * (commands, results, events, codes, limits), so what both compute is what the rules say.
  */
 
 import { Code } from '../../../engine/interface/codes.js';
@@ -48,9 +47,9 @@ import * as views from './views.js';
 
 export class NaiveEngine {
   readonly state: NaiveState = newState();
-  /** Of the last command, in the layout of engine/interface/results.ts. */
+  /** The last command's result, in the layout of engine/interface/results.ts. */
   result: number[] = [];
-  /** The last result is a remembered one. */
+  /** Whether the last result is a remembered one. */
   replayed = false;
   private readonly memory = new NaiveMemory();
 
@@ -79,7 +78,7 @@ export class NaiveEngine {
     const key = keyOf(command);
     if (key === null || !isKey(key)) return this.carryOut(command);
     const { userId } = command as { userId: number };
-    // What is asked for nobody is nobody's to remember.
+    // Results for an unknown user are not remembered.
     if (userOf(this.state, userId) === undefined) return this.carryOut(command);
     const earlier = this.memory.find(userId, key, this.state.nowMs);
     if (earlier === undefined) {
@@ -112,7 +111,7 @@ export class NaiveEngine {
     return result;
   }
 
-  /** An answer as a run of numbers. */
+  /** A result as an array of numbers. */
   private flat(command: Command, answer: Answer): number[] {
     const names = answer.code === 'ok' ? RESULT_FIELDS[command.kind] : REJECT_FIELDS;
     return [
@@ -122,7 +121,7 @@ export class NaiveEngine {
       this.state.nowMs,
       ...names.map((name) => {
         const value = answer.fields[name];
-        if (value === undefined) throw new Error(`the answer to ${command.kind} lacks ${name}`);
+        if (value === undefined) throw new Error(`the result of ${command.kind} lacks ${name}`);
         return value;
       }),
       ...(answer.fills ?? []),
@@ -133,7 +132,7 @@ export class NaiveEngine {
     const { state } = this;
     if (userOf(state, command.userId) === undefined)
       return this.flat(command, reject('user_not_found'));
-    // What is not atomic is never undone.
+    // A batch that is not atomic is never undone.
     const before = command.atomic ? copyOf(state) : null;
     const results: number[][] = [];
     for (const operation of command.operations) {
@@ -155,7 +154,7 @@ export class NaiveEngine {
     );
   }
 
-  /** The last of the results is the refusal that undid the others. */
+  /** The last result is the refusal that undid the others. */
   private aborted(command: Batch, results: number[][]): number[] {
     const all = command.operations.map((operation, index) =>
       index === results.length - 1

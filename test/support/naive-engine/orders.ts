@@ -1,6 +1,6 @@
 /**
- * Buying, selling and cancelling in the naive engine. Every command is judged in full before
- * anything is changed, and each change of money or shares is written down where it happens.
+ * Buying, selling and cancelling in the naive engine. Every command is checked in full before
+ * anything changes, and each change of money or shares is recorded where it happens.
  */
 import type { Buy, Cancel, CancelAll, Sell } from '../../../engine/interface/commands.js';
 import {
@@ -40,7 +40,7 @@ import {
   userOf,
 } from './state.js';
 
-/** Fees earn points only on trades whose outcome was still open. */
+/** Fees earn points only on trades within these prices. */
 const POINTS_TICKS_MIN = 30;
 const POINTS_TICKS_MAX = 970;
 
@@ -71,7 +71,7 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   const plan = planOrder(market, taker, state.fillsLeft);
   const refused = refusal(command, taker, plan);
   if (refused === null) return carryOut(state, market, { command, taker, plan });
-  // The makers that a FOK order was held against in vain are used up.
+  // A refused FOK order uses up the makers that it would have traded with.
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) state.fillsLeft -= plan.fills.length;
   return refused;
 }
@@ -90,7 +90,7 @@ function missingShares(command: Sell, market: NaiveMarket): Answer | null {
   return free < sizeLots ? reject('insufficient_shares', sizeLots, free) : null;
 }
 
-/** What the state of the book says against the order; null: nothing. */
+/** The refusal that the book leads to; null: none. */
 function refusal(command: Buy | Sell, taker: Taker, plan: Plan): Answer | null {
   if (command.postOnly && plan.hasMaker) return reject('price_not_met');
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) {
@@ -160,7 +160,7 @@ function carryOut(
   );
 }
 
-/** On the whole amount of a buy that has no use for what is left of it; else on what is spent. */
+/** On the whole amount if the buy has used it up, otherwise on what was spent. */
 export function feeOfPlan({ side, budget }: Taker, plan: Plan): Dollars {
   if (side === Side.SELL || budget === null || plan.fills.length === 0) return ZERO;
   return feeOn(plan.filled && plan.lotsLeft > 0 ? budget : plan.value);
@@ -171,7 +171,7 @@ function statusOf(plan: Plan, restingLots: number): OrderStatus {
   return plan.filled && restingLots === 0 ? OrderStatus.FILLED : OrderStatus.PARTIALLY_FILLED;
 }
 
-/** Puts what is left of an order into the book; how many lots that is. */
+/** Rests the remainder of an order; returns its lots. */
 function rest(
   state: NaiveState,
   market: NaiveMarket,
@@ -220,7 +220,7 @@ interface Trade {
   fee: Dollars;
 }
 
-/** Money and shares of one trade change hands. */
+/** Exchanges the money and shares of one trade. */
 function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, fee }: Trade): void {
   const { maker, lots, takerTicks } = step;
   const matchType =
@@ -281,7 +281,7 @@ function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, f
   });
 }
 
-/** A complete set is one lot of each outcome, and their 0.001 dollar of collateral. */
+/** A complete set is one lot of each outcome, backed by 0.001 dollar of collateral. */
 function addSets(market: NaiveMarket, lots: number): void {
   market.setLots += lots;
   market.collateral = market.collateral.plus(tradeValue(lots, 1000));
@@ -292,13 +292,13 @@ interface Hand {
   side: Side;
   outcome: Outcome;
   lots: number;
-  /** In the user's own outcome. */
+  /** The price in the user's own outcome. */
   ticks: number;
-  /** A resting buy has put its money aside. */
+  /** A resting buy pays from its held money. */
   fromHeld: boolean;
 }
 
-/** One user's side of a trade, fee aside; returns what it realised. */
+/** Applies one user's side of a trade, without the fee; returns the realized profit. */
 function exchange(state: NaiveState, market: NaiveMarket, hand: Hand): Dollars {
   const { side, outcome, lots } = hand;
   const user = userOf(state, hand.userId)!;
@@ -340,7 +340,7 @@ function findOrMakePosition(state: NaiveState, market: NaiveMarket, userId: numb
   return made;
 }
 
-/** All resting orders of a user, the oldest first. */
+/** All resting orders of a user, oldest first. */
 export function ordersOf(state: NaiveState, userId: number): NaiveOrder[] {
   return state.markets
     .flatMap((market) => market.orders.filter((order) => order.userId === userId))
@@ -355,7 +355,7 @@ function countOfOrders(state: NaiveState, userId: number): number {
   return count;
 }
 
-/** Takes an order out of the book and gives back what it held. */
+/** Removes an order from the book and returns what it held. */
 export function cancelOrder(
   state: NaiveState,
   market: NaiveMarket,

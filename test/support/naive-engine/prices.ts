@@ -1,17 +1,19 @@
 /**
- * The naive engine's asset prices: a list by time of observation, and the reference price at a
- * moment by its definition, a sum over the list.
+ * The naive engine's asset prices: a list by time of observation, and the reference price by its
+ * definition, a sum over the list.
  */
 import { type Dollars, floorToMicros, ZERO } from './decimal.js';
 import type { NaiveAsset } from './state.js';
 
 const AVERAGED_MS = 60_000;
-/** How old the price may be that is in force when the averaged minute begins. */
+/** The maximum age of the price in force when the averaged minute begins. */
 const IN_FORCE_MS = 120_000;
-/** A price older than this is refused, and forgotten unless it is still in force. */
+/** An older price is refused, and forgotten unless it is still in force. */
 export const KEPT_MS = 300_000;
 
-/** What no reference price can need any more goes; the last price stays, however old it is. */
+/**
+ * Drops prices that no reference price can need any more. The last price stays, whatever its age.
+ */
 export function forgetOldPrices(asset: NaiveAsset, nowMs: number): void {
   const needed = asset.prices.findIndex((_, index) => {
     const next = asset.prices[index + 1];
@@ -20,10 +22,7 @@ export function forgetOldPrices(asset: NaiveAsset, nowMs: number): void {
   if (needed > 0) asset.prices.splice(0, needed);
 }
 
-/**
- * The time-weighted average over the minute before `atMs`; null when no price was known in any of
- * it.
- */
+/** The time-weighted average over the minute before `atMs`; null when no price was known in it. */
 export function referencePrice(asset: NaiveAsset, atMs: number): Dollars | null {
   const fromMs = atMs - AVERAGED_MS;
   let weighted = ZERO;

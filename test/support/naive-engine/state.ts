@@ -1,7 +1,6 @@
 /**
- * The naive engine's whole state: plain objects in plain arrays, which name each other by id and
- * never by reference, so that a copy of them is a copy of the exchange. Money is in dollars (see
- * decimal.ts).
+ * The naive engine's whole state: plain objects in plain arrays that refer to each other by id
+ * only, so that a copy of them is a copy of the exchange. Money is in dollars (see decimal.ts).
  */
 import type { CodeName } from '../../../engine/interface/codes.js';
 import type { Deposit, Withdraw } from '../../../engine/interface/commands.js';
@@ -26,11 +25,11 @@ export interface NaiveUser {
   realizedProfit: Dollars;
   tradeCount: number;
   microPoints: number;
-  /** All that were ever theirs, upper case, the current one last. */
+  /** All codes the user ever had, in upper case, the current one last. */
   referralCodes: string[];
   referrerId: number;
   referralEarned: Dollars;
-  /** Who registered the user. */
+  /** The partner that registered the user. */
   partner: string | null;
 }
 
@@ -46,10 +45,10 @@ export interface NaiveOrder {
 }
 
 export interface NaivePosition {
-  /** Counts all positions of the exchange, as they were made. */
+  /** Number in the order of creation, across all markets. */
   number: number;
   userId: number;
-  /** Of UP and of DOWN. */
+  /** [UP, DOWN]. */
   lots: [number, number];
   cost: [Dollars, Dollars];
   fees: Dollars;
@@ -69,25 +68,25 @@ export interface NaiveMarket {
   resolution: Resolution;
   startPrice: Dollars;
   endPrice: Dollars | null;
-  /** The start + 2 s has come, after which the start price stands. */
+  /** The start price was fixed, at start + 2 s. */
   startPriceFixed: boolean;
-  /** The end + 2 s has come. */
+  /** Resolution was tried, at end + 2 s. */
   resolutionTried: boolean;
   resolvedAtMs: number;
-  /** Counts all markets of the exchange, as they were resolved. */
+  /** Number in the order of resolution, across all markets. */
   resolutionNumber: number;
-  /** The work of paying what nobody claimed is under way. */
+  /** The payout of unclaimed winnings is pending. */
   payingOut: boolean;
-  /** Resting, the oldest first. */
+  /** Resting orders, oldest first. */
   orders: NaiveOrder[];
-  /** In the order in which they were made. */
+  /** In order of creation. */
   positions: NaivePosition[];
-  /** Complete sets outstanding; when the market is resolved, those at its end. */
+  /** Complete sets outstanding; once the market is resolved, those at its end. */
   setLots: number;
   collateral: Dollars;
   feeEscrow: Dollars;
   vaultPart: Dollars;
-  /** The vault's part that found nobody earning. */
+  /** The part of the vault's fees that no deposit earned. */
   unearnedPart: Dollars;
   referrersPart: Dollars;
   volume: Dollars;
@@ -101,12 +100,12 @@ export interface NaivePrice {
 
 export interface NaiveAsset {
   symbol: string;
-  /** By time of observation, later arrivals last. */
+  /** By time of observation; for equal times, in order of arrival. */
   prices: NaivePrice[];
-  /** The first window start after it was listed. */
+  /** The first window start after the listing. */
   firstBoundaryMs: number;
   nextBoundaryMs: number;
-  /** Start of the current window while it waits for a price. */
+  /** Start of the current window if it waits for a price. */
   waitingSinceMs: number | null;
 }
 
@@ -116,7 +115,7 @@ export interface NaiveDeposit {
   amount: Dollars;
   stakedAtMs: number;
   earnsFromMs: number;
-  /** The vault's yield per dollar when this deposit began to earn; null before. */
+  /** The vault's yield per dollar when this deposit started to earn; null before. */
   yieldPerDollarBefore: Dollars | null;
   claimedYield: Dollars;
   closed: boolean;
@@ -124,7 +123,7 @@ export interface NaiveDeposit {
 
 export interface NaiveVault {
   deposits: NaiveDeposit[];
-  /** All that one earning dollar has got so far. */
+  /** Total yield of one earning dollar so far. */
   yieldPerDollar: Dollars;
   yieldDue: Dollars;
   yieldPaid: Dollars;
@@ -137,16 +136,16 @@ export interface NaiveWork {
 
 export interface NaiveState {
   sequence: number;
-  /** Makers that the command under way may still trade with. */
+  /** The number of makers that the current command may still trade with. */
   fillsLeft: number;
-  /** The time of the command; of the deadline, while one is met. */
+  /** The time of the command, or of the deadline that is processed. */
   nowMs: number;
   users: NaiveUser[];
   assets: NaiveAsset[];
   markets: NaiveMarket[];
   vault: NaiveVault;
   transfers: NaiveTransfer[];
-  /** Those who registered users, as they came. */
+  /** Partners that registered users, in order. */
   partners: string[];
   treasury: Dollars;
   /** Deposits less withdrawals. */
@@ -155,21 +154,20 @@ export interface NaiveState {
   tradesMade: number;
   positionsMade: number;
   marketsResolved: number;
-  /** What ended markets left to do, in the order in which it came up. */
+  /** Pending work of ended markets, first in, first out. */
   work: NaiveWork[];
-  /** Of the command. */
+  /** The current command's events. */
   events: EventRecord[];
 }
 
-/** A transfer that was carried out, and the answer it got. */
+/** An executed transfer and its result. */
 export interface NaiveTransfer {
   command: Deposit | Withdraw;
   result: number[];
 }
 
 /**
- * The answer to a command: `fields` by their names in results.ts, and `fills` behind those of an
- * order.
+ * The result of a command: `fields` by their names in results.ts, followed by `fills` for an order.
  */
 export interface Answer {
   code: CodeName;
@@ -223,7 +221,7 @@ export function positionOf(market: NaiveMarket, userId: number): NaivePosition |
   return market.positions.find((position) => position.userId === userId);
 }
 
-/** All that the user owns of the outcome, those that resting sells hold included. */
+/** All of the user's lots of the outcome, including those held by resting sells. */
 export function lotsOf(market: NaiveMarket, userId: number, outcome: Outcome): number {
   return positionOf(market, userId)?.lots[outcome] ?? 0;
 }

@@ -1,7 +1,6 @@
 /**
- * The naive engine's flex vault: deposits in the order in which they were made, and one running
- * figure, what each earning dollar has got so far. Before fees are shared, every deposit whose time
- * has come begins to earn.
+ * The naive engine's flex vault: deposits in order of creation, and the total yield of each earning
+ * dollar. Before fees are shared, every deposit whose time has come starts to earn.
  */
 import type { ClaimYield, Stake, Unstake } from '../../../engine/interface/commands.js';
 import { WINDOW_MS } from '../../../engine/interface/domain.js';
@@ -92,7 +91,7 @@ function openDeposit(state: NaiveState, { userId, depositId }: Unstake | ClaimYi
   return deposit.closed ? reject('deposit_closed') : { user, deposit };
 }
 
-/** The fields that the three answers share; the money is that after the command. */
+/** The fields that the three results share; the balance is the one after the command. */
 function fieldsOf(deposit: NaiveDeposit, user: NaiveUser): Record<string, number> {
   return {
     depositId: deposit.depositId,
@@ -110,7 +109,7 @@ export function openDeposits(state: NaiveState): NaiveDeposit[] {
   return state.vault.deposits.filter((deposit) => !deposit.closed);
 }
 
-/** All that a deposit has earned, down to a micro, less what was paid. */
+/** A deposit's total yield, rounded down to a micro, less what was paid. */
 export function accruedYield(state: NaiveState, deposit: NaiveDeposit): Dollars {
   if (deposit.closed || deposit.yieldPerDollarBefore === null) return ZERO;
   const perStakedDollar = state.vault.yieldPerDollar.minus(deposit.yieldPerDollarBefore);
@@ -127,15 +126,15 @@ function payYield(
   state.vault.yieldPaid = state.vault.yieldPaid.plus(accrued);
 }
 
-/** Gives a share of fees to the deposits that earn; returns how much of it they take. */
+/** Shares fees among the earning deposits; returns the part that they take. */
 export function shareWithVault(state: NaiveState, share: Dollars): Dollars {
   const { vault } = state;
   const earning = openDeposits(state).filter((deposit) => deposit.earnsFromMs <= state.nowMs);
   for (const deposit of earning) deposit.yieldPerDollarBefore ??= vault.yieldPerDollar;
   const earningDollars = sum(earning.map((deposit) => deposit.amount));
   if (earningDollars.eq(ZERO)) return ZERO;
-  // What eighteen places cut off is less than a micro for all deposits together: the whole share is
-  // the vault's.
+  // Rounding to eighteen places loses less than a micro over all deposits, so the vault takes the
+  // whole share.
   vault.yieldPerDollar = vault.yieldPerDollar.plus(perDollar(share, earningDollars));
   vault.yieldDue = vault.yieldDue.plus(share);
   return share;

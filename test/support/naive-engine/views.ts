@@ -1,6 +1,6 @@
 /**
- * What the naive engine shows of its state, in the shapes of engine/interface/views.ts, so that the
- * two can be compared whole.
+ * The naive engine's views of its state, in the shapes of engine/interface/views.ts, so that the
+ * two engines can be compared whole.
  */
 
 import { MarketStatus, type Outcome, Side } from '../../../engine/interface/domain.js';
@@ -115,7 +115,7 @@ export function quoteView(state: NaiveState, request: QuoteRequest): QuoteView |
   };
 }
 
-/** Positions that own something, in the order in which they were made. */
+/** Positions with lots, in order of creation. */
 export function positionViews(state: NaiveState, userId: number): PositionView[] {
   const own = (position: NaivePosition) =>
     position.userId === userId && position.lots[0] + position.lots[1] > 0;
@@ -164,7 +164,7 @@ export function depositView(state: NaiveState, deposit: NaiveDeposit): VaultDepo
   };
 }
 
-/** Every dollar of the exchange by where it is; together they are deposits less withdrawals. */
+/** Every dollar of the exchange by where it is; the sum is deposits less withdrawals. */
 export function moneyHeld(state: NaiveState): Dollars {
   return sum([
     ...state.users.flatMap((user) => [user.available, user.held]),
@@ -175,7 +175,7 @@ export function moneyHeld(state: NaiveState): Dollars {
   ]);
 }
 
-/** Throws when money or shares were made or lost: the naive engine is held to the promise too. */
+/** Throws if money or shares were created or lost. The naive engine keeps this promise, too. */
 export function assertConserved(state: NaiveState): void {
   const held = moneyHeld(state);
   if (!held.eq(state.total))

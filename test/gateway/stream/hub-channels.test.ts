@@ -1,0 +1,236 @@
+/** The hub's channels without sockets: the messages of markets, books, prices and users. */
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { Random } from '../../../bench/workload/random.js';
+import { Outcome } from '../../../engine/interface/domain.js';
+import type { DepthLevel } from '../../../engine/interface/views.js';
+import type { Channel } from '../../../gateway/stream/channels/channel.js';
+import { channelNamed } from '../../../gateway/stream/channels/names.js';
+import { ServerMessage } from '../../../gateway/stream/messages.js';
+import { buy, DOLLAR, price, registration, WINDOW_START_MS } from '../../support/engine-support.js';
+import { randomCommand } from './commands.js';
+import { Bench, DAY_MS, MARKET, WINDOW_MS } from './hub-bench.js';
+import type { Message } from './support.js';
+
+describe('a market', () => {
+  test('opens, has its start price fixed, ends and is resolved; its book ends empty', async () => {
+    const bench = new Bench();
+    const markets = bench.follow('markets').channel;
+    const book = bench.follow(`book:${MARKET}`).channel;
+    bench.do(...Array.from({ length: 1_000 }, () => bench.rest(1, 400, 1)));
+    bench.do(...Array.from({ length: 200 }, () => bench.rest(2, 300, 1)));
+    // At 30 s, 60 s, … past the end: the orders are cancelled in two commands.
+    for (let i = 1; i <= 32; i++) {
+      bench.nowMs = WINDOW_START_MS + i * 30_000;
+      bench.do(price(100_000 + i, bench.nowMs));
+    }
+    bench.do({ kind: 'advanceTime' });
+    await bench.flush();
+    const changes = bench.messagesOf(markets).flatMap((message) => message.data.changes);
+    expect(
+      changes.map(({ change, marketId, market }) => [change, marketId, market.status]),
+    ).toEqual([
+      ['ended', MARKET, 'ended'],
+      ['opened', 'btc-15m-1763701200', 'active'],
+      ['resolved', MARKET, 'resolved'],
+    ]);
+    expect(changes[2].market.resolution).toBe('UP');
+    const last = bench.messagesOf(book).at(-1);
+    expect(bench.messagesOf(book)).toHaveLength(1_201);
+    expect(last).toMatchObject({
+      type: 'snapshot',
+      data: { UP: { bids: [], asks: [] }, DOWN: { bids: [], asks: [] } },
+    });
+    // A new subscriber sees the same.
+    expect(JSON.parse(book.snapshot(bench.hub.stamp)).data.UP).toEqual({ bids: [], asks: [] });
+  });
+
+  test('reports a start price that changes', async () => {
+    const bench = new Bench();
+    const markets = bench.follow('markets').channel;
+    bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
+    bench.do(price(100_000, bench.nowMs));
+    bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
+    // The next market is open at 100,000; then a late price shows that it had halved for the last
+    // half minute.
+    bench.do({ kind: 'advanceTime' }, price(50_000, WINDOW_START_MS + WINDOW_MS - 30_000));
+    bench.nowMs += 1_000;
+    bench.do({ kind: 'advanceTime' });
+    await bench.flush();
+    const message = bench.messagesOf(markets).at(-1);
+    expect(message.data.changes.at(-1)).toMatchObject({
+      change: 'start_price_fixed',
+      market: { startPrice: 75_000 },
+    });
+  });
+
+  test('closes a day after it is resolved, and its channels end', async () => {
+    const bench = new Bench();
+    const book = bench.follow(`book:${MARKET}`);
+    const trades = bench.follow(`trades:${MARKET}`);
+    const markets = bench.follow('markets').channel;
+    const before = book.channel.lastSequence;
+    bench.nowMs = WINDOW_START_MS + WINDOW_MS + 60_000;
+    bench.do({ kind: 'advanceTime' });
+    bench.nowMs += DAY_MS;
+    bench.do({ kind: 'advanceTime' });
+    expect(book.closed).toEqual([]);
+    await bench.flush();
+    expect(ServerMessage.parse(JSON.parse(book.closed[0]!))).toMatchObject({
+      type: 'closed',
+      channel: `book:${MARKET}`,
+      channelSequence: before + 2,
+    });
+    expect(trades.closed).toHaveLength(1);
+    expect(bench.messagesOf(markets).at(-1).data.changes).toEqual([
+      { change: 'closed', marketId: MARKET, market: null },
+    ]);
+    expect(channelNamed(bench.engine, 0, `book:${MARKET}`)).toMatchObject({ status: 404 });
+  });
+
+  test('ends and closes in one command after a leap in time', async () => {
+    const bench = new Bench();
+    const book = bench.follow(`book:${MARKET}`);
+    const user = bench.follow('user', 1).channel;
+    const markets = bench.follow('markets').channel;
+    bench.do(bench.rest(1, 400));
+    const before = book.channel.lastSequence;
+    bench.nowMs = WINDOW_START_MS + 3 * DAY_MS;
+    bench.do({ kind: 'advanceTime' });
+    await bench.flush();
+    const [{ data }] = bench.messagesOf(markets);
+    expect(data.changes).toEqual(
+      ['ended', 'resolved', 'closed'].map((change) => ({ change, marketId: MARKET, market: null })),
+    );
+    expect(JSON.parse(book.closed[0]!).channelSequence).toBe(before + 1);
+    const cancelled = bench.messagesOf(user).at(-1).data;
+    expect(cancelled.events).toMatchObject([{ type: 'order_cancelled', reason: 'market_ended' }]);
+    expect(cancelled.balance.held).toBe(0);
+  });
+});
+
+describe('the book', () => {
+  type Sides = { bids: Map<number, number>; asks: Map<number, number> };
+  const empty = (): Sides => ({ bids: new Map(), asks: new Map() });
+
+  function change(sides: Sides, data: Message): void {
+    for (const side of ['bids', 'asks'] as const) {
+      for (const { price, shares } of data[side]) {
+        if (shares === 0) sides[side].delete(price);
+        else sides[side].set(price, shares);
+      }
+    }
+  }
+
+  const fromEngine = (levels: DepthLevel[]) =>
+    new Map(levels.map(({ priceTicks, sizeLots }) => [priceTicks / 1_000, sizeLots / 1_000]));
+
+  test("deltas add up to the engine's book after each of 20,000 random commands", () => {
+    const bench = new Bench();
+    const { channel } = bench.follow(`book:${MARKET}`);
+    const trading = {
+      engine: bench.engine,
+      marketId: bench.marketId,
+      users: 3,
+      random: new Random('book'),
+    };
+    const sides = empty();
+    let [deltas, atThisSequence] = [0, 0];
+    for (let i = 0; i < 20_000; i++) {
+      const before = channel.lastSequence;
+      bench.do(randomCommand(trading));
+      for (const text of channel.since(before)!) {
+        const message = JSON.parse(text);
+        change(sides, message.data.UP);
+        deltas++;
+        if (message.sequence === bench.engine.sequence) atThisSequence++;
+      }
+      const depth = bench.engine.depth(bench.marketId, 999)!;
+      const book = { bids: fromEngine(depth.bids), asks: fromEngine(depth.asks) };
+      // `expect` is slow; here it only reports the difference.
+      if (!isDeepStrictEqual(sides, book)) expect(sides).toEqual(book);
+    }
+    expect(deltas).toBeGreaterThan(5_000);
+    expect(atThisSequence).toBe(deltas);
+    expect(bench.engine.account(1)!.tradeCount).toBeGreaterThan(1_000);
+    bench.engine.checkInvariants();
+  });
+});
+
+describe('prices', () => {
+  test('show the price observed last, even if an earlier one arrives late', async () => {
+    const bench = new Bench();
+    bench.do({ kind: 'listAsset', symbol: 'ETH' });
+    const none = bench.follow('prices:ETH').channel;
+    expect(JSON.parse(none.snapshot(bench.hub.stamp)).data).toEqual({
+      asset: 'ETH',
+      price: null,
+      observedAtMs: null,
+    });
+    const { channel } = bench.follow('prices:BTC');
+    bench.nowMs += 2_000;
+    bench.do(price(100_002, bench.nowMs - 500), price(100_001, bench.nowMs - 1_000));
+    await bench.flush();
+    expect(bench.messagesOf(channel).map(({ data }) => [data.price, data.observedAtMs])).toEqual([
+      [100_002, bench.nowMs - 500],
+      [100_002, bench.nowMs - 500],
+    ]);
+    expect(bench.messagesOf(none)).toEqual([]);
+  });
+});
+
+describe('the user channel', () => {
+  test('reports deposits and withdrawals, the vault and referrals', async () => {
+    const bench = new Bench();
+    const code = bench.engine.referral(1)!.code;
+    bench.do(registration('dan', 10_000, code, 'acme'));
+    const ada = bench.follow('user', 1).channel;
+    const dan = bench.follow('user', 4).channel;
+    const transfer = { userId: 4, amountMicros: 5 * DOLLAR, partner: 'acme' };
+    bench.do(
+      { kind: 'deposit', ...transfer, reference: 'in' },
+      { kind: 'withdraw', ...transfer, reference: 'out' },
+    );
+    const own = { userId: 4, idempotencyKey: null };
+    bench.do({ kind: 'stake', ...own, amountMicros: 10 * DOLLAR });
+    bench.do(bench.rest(2, 500, 100_000));
+    bench.do(
+      buy({ userId: 4, marketId: bench.marketId, outcome: Outcome.DOWN, sizeLots: 100_000 }),
+    );
+    for (let i = 1; i <= 61; i++) {
+      bench.nowMs = WINDOW_START_MS + i * 30_000;
+      bench.do(price(99_000, bench.nowMs));
+    }
+    bench.do({ kind: 'claim', ...own, marketId: bench.engine.marketIds()[0]! });
+    bench.do({ kind: 'unstake', ...own, depositId: 1 });
+    await bench.flush();
+    const events = (channel: Channel) =>
+      bench.messagesOf(channel).flatMap((message) => message.data.events as Message[]);
+    expect(events(dan).map((event) => event.type)).toEqual([
+      'deposited',
+      'withdrawn',
+      'staked',
+      'fill',
+      'position_settled',
+      'points_credited',
+      'claimed',
+      'unstaked',
+    ]);
+    expect(events(dan)[3]).toMatchObject({
+      role: 'taker',
+      side: 'BUY',
+      price: 0.5,
+      value: 50,
+      fee: 0.25,
+    });
+    expect(events(dan)[4]).toMatchObject({ DOWN: 100, payout: 100, profit: 50 });
+    // 40% of the fee.
+    expect(events(dan)[7]).toEqual({ type: 'unstaked', depositId: 'd1', amount: 10, yield: 0.1 });
+    expect(events(ada)).toEqual([
+      { type: 'referral_earned', marketId: MARKET, amount: 0.025 },
+      { type: 'points_credited', marketId: MARKET, points: 2.5, reason: 'referral' },
+    ]);
+    const { available, held, total } = bench.messagesOf(dan).at(-1).data.balance;
+    expect([available, held, total]).toEqual([10_049.85, 0, 10_049.85]);
+  });
+});
