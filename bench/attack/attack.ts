@@ -1,14 +1,14 @@
 /**
- * What an attack is. It does something to an exchange that a client, a disk or an operator could
- * do, and holds the exchange to its promises. An attack resolves to a figure for the report, or
- * rejects (promises.ts): with BrokenPromise when a promise did not hold, with CannotRun when this
- * machine does not offer what the attack needs. Any other error counts as a broken promise.
+ * An attack does something to an exchange that a client, a disk or an operator could do, and checks
+ * its promises. It resolves to a figure for the report. It rejects with BrokenPromise when a promise
+ * did not hold, and with CannotRun when this machine lacks what the attack needs (promises.ts). Any
+ * other error counts as a broken promise.
  */
 import type { Stage } from './stage.js';
 
 export interface Attack {
   name: string;
-  /** What is done, in words for the report. */
+  /** What is done, for the report. */
   done: string;
   run(stage: Stage): Promise<string>;
 }
@@ -16,12 +16,9 @@ export interface Attack {
 /** Attacks of one kind. */
 export interface AttackClass {
   name: string;
-  /** Environment variables of the exchange, besides those of every attack. */
+  /** Environment variables of the exchange, in addition to those of every attack. */
   variables?: Readonly<Record<string, string>>;
-  /**
-   * Each attack gets an exchange in a folder of its own, and may end it. Otherwise all attacks of
-   * the class share one.
-   */
+  /** Each attack gets a new exchange in a new folder, and may end it. Otherwise they share one. */
   isolated?: boolean;
   attacks: readonly Attack[];
 }

@@ -1,18 +1,16 @@
 /**
- * A client that has nothing to do with the attack: it stakes a dollar again and again, and trading
- * must go on for it.
+ * A client that is not part of the attack. It stakes a dollar again and again, and must be able to
+ * go on.
  *
- * Always holds: what it was told was staked is exactly what its balance lacks.
+ * Always holds: its balance has decreased by exactly the stakes that were acknowledged.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Samples } from '../measure/samples.js';
-import { type Door, microsOf, Trader } from './methods/client.js';
+import { type Door, Trader } from './methods/client.js';
 import { mustHold } from './promises.js';
 
 const EVERY_MS = 50;
-/**
- * The longest that one of its stakes may take. Generous: client, attackers and exchange may share
- * two cores.
- */
+/** The longest that a stake may take. Client, attackers and exchange may share two cores. */
 export const LONGEST_WAIT_MS = 5_000;
 
 export class Bystander {
@@ -20,23 +18,19 @@ export class Bystander {
   private acknowledged = 0;
   private problem: string | null = null;
   private isOver = false;
-  private round: Promise<void> = Promise.resolve();
+  private readonly round: Promise<void>;
 
-  private constructor(
-    private readonly trader: Trader,
-    private readonly startMicros: number,
-  ) {}
-
-  static async start(door: Door, username: string): Promise<Bystander> {
-    const trader = await Trader.register(door, username);
-    const bystander = new Bystander(trader, await trader.availableMicros());
-    bystander.round = bystander.trade().catch((error: Error) => {
-      bystander.problem ??= `trading ended for another client: ${error.message}`;
+  private constructor(private readonly trader: Trader) {
+    this.round = this.trade().catch((error: Error) => {
+      this.problem ??= `trading ended for another client: ${error.message}`;
     });
-    return bystander;
   }
 
-  /** What an attack did to it. Starts a new measurement. @throws BrokenPromise */
+  static async start(door: Door, username: string): Promise<Bystander> {
+    return new Bystander(await Trader.register(door, username));
+  }
+
+  /** Returns its latencies since the last call. @throws BrokenPromise */
   judge(): Samples {
     const { latencies } = this;
     this.latencies = new Samples();
@@ -53,12 +47,8 @@ export class Bystander {
     this.isOver = true;
     await this.round;
     this.judge();
-    const missing = this.startMicros - (await this.trader.availableMicros());
+    await this.trader.mustHaveSpent(this.acknowledged);
     this.trader.client.close();
-    mustHold(
-      missing === microsOf(this.acknowledged),
-      `another client was told of ${this.acknowledged} dollars staked, and lacks ${missing / 1_000_000}`,
-    );
   }
 
   private async trade(): Promise<void> {
@@ -68,7 +58,7 @@ export class Bystander {
       this.latencies.add(performance.now() - startedMs);
       if (status === 201) this.acknowledged++;
       else this.problem ??= `a stake of another client was answered ${status}: ${text}`;
-      await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+      await sleep(EVERY_MS);
     }
   }
 }

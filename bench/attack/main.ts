@@ -1,10 +1,6 @@
-/**
- * `npm run attack`: attacks the built exchange in every way that is known here, and prints what
- * held. Exit status 0: every attack that ran held; 1: a promise was broken; 2: the arguments make
- * no sense.
- */
+/** `npm run attack`. Exit status 0: all held; 1: a promise was broken; 2: invalid arguments. */
 import { tmpdir } from 'node:os';
-import { Command, InvalidArgumentError } from 'commander';
+import { commandLine, listOf, numberFrom, oneOf } from '../measure/command-line.js';
 import { describeMachine, machineLine } from '../measure/machine.js';
 import { Random } from '../workload/random.js';
 import type { AttackClass } from './attack.js';
@@ -42,7 +38,7 @@ const CLASSES: readonly AttackClass[] = [
   kill,
   fullDisk,
   unread,
-  // The last, because it tries as much as the time allows.
+  // Last, because it tries as much as the time allows.
   damage,
 ];
 
@@ -54,33 +50,15 @@ interface Settings {
 }
 
 function readArguments(): Settings {
-  const names = CLASSES.map(({ name }) => name).join(', ');
-  return new Command('attack')
-    .description(
-      'Attacks the built exchange, each time a process of its own in a temporary folder.',
-    )
-    .option('--only <classes>', `of ${names}`, classesOf, CLASSES)
+  const names = CLASSES.map(({ name }) => name);
+  const classOf = (text: string) => CLASSES[names.indexOf(oneOf(names)(text))]!;
+  return commandLine('attack', 'Attacks the built exchange, each time in a temporary folder.')
+    .option('--only <classes>', `of ${names.join(', ')}`, listOf(classOf), CLASSES)
     .option('--seed <text>', 'of all random choices', '1')
-    .option('--minutes <n>', 'no attack begins later than this', minutesOf, 10)
-    .option('--folder <path>', 'where temporary folders are made', tmpdir())
-    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
+    .option('--minutes <n>', 'no attack begins later than this', numberFrom(1e-9, 1_440), 10)
+    .option('--folder <path>', 'parent of temporary folders', tmpdir())
     .parse()
     .opts<Settings>();
-}
-
-function classesOf(text: string): AttackClass[] {
-  return text.split(',').map((name) => {
-    const found = CLASSES.find((each) => each.name === name);
-    if (found === undefined) throw new InvalidArgumentError(`There is no class ${name}.`);
-    return found;
-  });
-}
-
-function minutesOf(text: string): number {
-  const minutes = Number(text);
-  if (!(minutes > 0 && minutes <= 1_440))
-    throw new InvalidArgumentError('It must be a number up to 1440.');
-  return minutes;
 }
 
 async function run({ only, seed, minutes, folder }: Settings): Promise<boolean> {
@@ -99,7 +77,7 @@ async function run({ only, seed, minutes, folder }: Settings): Promise<boolean> 
   return rows.every(({ verdict }) => verdict !== 'BROKEN');
 }
 
-/** By way of `exit`, so that no process and no folder is left. */
+/** Ends by `exit`, which removes processes and folders. */
 for (const [signal, number] of [
   ['SIGINT', 2],
   ['SIGTERM', 15],

@@ -1,4 +1,4 @@
-/** What came of the attacks, as a table for people. */
+/** The results of the attacks as a table. */
 import Table from 'cli-table3';
 
 export interface Row {
@@ -11,13 +11,10 @@ export interface Row {
   seconds: number;
 }
 
-const HEAD = ['attack', 'what was done', 'verdict', 'figure', 'seconds'];
-const WIDTHS = [34, 52, 15, 60, 9];
-
 export function reportText(rows: readonly Row[]): string {
   const table = new Table({
-    head: HEAD,
-    colWidths: WIDTHS,
+    head: ['attack', 'what was done', 'verdict', 'figure', 'seconds'],
+    colWidths: [34, 52, 15, 60, 9],
     wordWrap: true,
     style: { head: [], border: [] },
   });

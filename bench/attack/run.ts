@@ -1,28 +1,23 @@
 /**
- * Runs attacks and judges what they leave behind. After each attack the process is alive and ready,
- * and a new client can trade; all the while, a bystander trades. At the end, the replay tool
- * verifies and audits the folder.
+ * Runs attacks and judges what they leave behind. After each attack the process must be ready, and a
+ * new client must be able to trade. If attacks share an exchange, a bystander trades meanwhile. At
+ * the end, the replay tool verifies and audits the folder.
  */
-import type { Random } from '../workload/random.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from '../http/client.js';
+import { lastLine } from '../measure/exchange-process.js';
 import type { Attack, AttackClass } from './attack.js';
 import { Bystander, LONGEST_WAIT_MS } from './bystander.js';
-import type { AttackedExchange } from './exchange.js';
 import { mustBeGood } from './folder.js';
-import { Client } from './methods/client.js';
 import { CannotRun, eventually, mustHold } from './promises.js';
 import type { Row } from './report.js';
 import { Stage, type StageOptions } from './stage.js';
 
-export interface RunOptions {
-  /** Temporary folders are made in here. */
-  parent: string;
-  random: Random;
-  /** On the clock of performance.now(). */
-  deadlineMs: number;
+export interface RunOptions extends Omit<StageOptions, 'variables'> {
   told: (row: Row) => void;
 }
 
-/** An attack that takes longer hangs. */
+/** An attack that takes longer is broken. */
 const ATTACK_LIMIT_MS = 300_000;
 const READY_LIMIT_MS = 20_000;
 
@@ -32,21 +27,16 @@ export async function runClass(attackClass: AttackClass, options: RunOptions): P
   } else await runShared(attackClass, options);
 }
 
-async function runIsolated(
-  attackClass: AttackClass,
-  attack: Attack,
-  options: RunOptions,
-): Promise<void> {
-  await toRow(attackClass, attack, options, async () => {
-    const stage = await Stage.open(stageOptions(attackClass, options));
+function runIsolated(attackClass: AttackClass, attack: Attack, options: RunOptions): Promise<void> {
+  return toRow(attackClass, attack, options, async () => {
+    const stage = await Stage.open({ ...options, ...attackClass });
     try {
       const figure = await attack.run(stage);
-      const { exchange } = stage;
-      if (exchange.isRunning) {
+      if (stage.exchange.isRunning) {
         await mustBeWell(stage);
-        await mustStop(exchange);
+        await stage.exchange.stop();
       }
-      await mustBeGood(exchange.dataFolder);
+      await mustBeGood(stage.exchange.dataFolder);
       return figure;
     } finally {
       await stage.close();
@@ -55,7 +45,7 @@ async function runIsolated(
 }
 
 async function runShared(attackClass: AttackClass, options: RunOptions): Promise<void> {
-  const stage = await Stage.open(stageOptions(attackClass, options));
+  const stage = await Stage.open({ ...options, ...attackClass });
   try {
     let bystander = await Bystander.start(stage.exchange, 'bystander');
     for (const attack of attackClass.attacks) {
@@ -73,7 +63,7 @@ async function runShared(attackClass: AttackClass, options: RunOptions): Promise
     const after = { name: 'afterwards', done: 'stop; verify and audit of the folder' };
     await toRow(attackClass, after, options, async () => {
       await bystander.stop();
-      await mustStop(stage.exchange);
+      await stage.exchange.stop();
       await mustBeGood(stage.exchange.dataFolder);
       return 'nothing lost, doubled or minted';
     });
@@ -82,12 +72,7 @@ async function runShared(attackClass: AttackClass, options: RunOptions): Promise
   }
 }
 
-function stageOptions({ variables = {} }: AttackClass, options: RunOptions): StageOptions {
-  const { parent, random, deadlineMs } = options;
-  return { parent, random, deadlineMs, variables };
-}
-
-/** Runs it, unless the time is over, and tells what came of it. */
+/** Runs the attack, unless the time is over, and reports the result. */
 async function toRow(
   { name }: AttackClass,
   attack: Omit<Attack, 'run'>,
@@ -112,40 +97,30 @@ async function toRow(
 
 async function mustBeWell(stage: Stage): Promise<void> {
   const { exchange } = stage;
-  mustHold(
-    exchange.isRunning,
-    `the process has ended: ${exchange.words.trim().split('\n').at(-1)}`,
-  );
+  stage.hangUp();
+  mustHold(exchange.isRunning, `the process has ended: ${lastLine(exchange.log)}`);
   const client = new Client(exchange);
-  await eventually('the exchange is ready', READY_LIMIT_MS, async () => {
-    return (await client.ask({ path: '/ready' })).status === 200;
-  });
+  const isReady = async () => (await client.ask({ path: '/ready' })).status === 200;
+  await eventually('the exchange is ready', READY_LIMIT_MS, isReady);
   client.close();
   const trader = await stage.register();
   const startedMs = performance.now();
   const { status, text } = await trader.stake(1, 'afterwards');
-  trader.client.close();
+  stage.hangUp();
   mustHold(status === 201, `afterwards, a stake was answered ${status}: ${text}`);
   const waitedMs = performance.now() - startedMs;
   mustHold(waitedMs < LONGEST_WAIT_MS, `afterwards, a stake took ${Math.round(waitedMs)} ms`);
 }
 
-async function mustStop(exchange: AttackedExchange): Promise<void> {
-  const { exitCode } = await exchange.stop();
-  mustHold(exitCode === 0, `the exchange ended with ${exitCode}`);
-}
-
 async function atMost<T>(limitMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`it did not end within ${limitMs / 1_000} s`)),
-      limitMs,
-    );
+  const end = new AbortController();
+  const limit = sleep(limitMs, undefined, { signal: end.signal }).then(() => {
+    throw new Error(`it did not end within ${limitMs / 1_000} s`);
   });
+  limit.catch(() => {});
   try {
     return await Promise.race([work, limit]);
   } finally {
-    clearTimeout(timer);
+    end.abort();
   }
 }

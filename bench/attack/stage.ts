@@ -1,18 +1,17 @@
 /**
- * Where attacks take place: a temporary folder, an exchange in it, and whatever else an attack
- * starts.
+ * Where attacks take place: a temporary folder, an exchange in it, and what else an attack starts.
  *
- * Always holds: when a stage is closed, every process that was started on it has ended and its
- * folder is gone.
+ * Always holds: when a stage is closed, its processes have ended and its folder is gone.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { HOST } from '../http/messages.js';
+import { ExchangeProcess, type StartOptions } from '../measure/exchange-process.js';
 import { makeFolder, removeFolder } from '../measure/machine.js';
-import { environment, HOST } from '../soak/exchange.js';
+import { environment } from '../soak/exchange.js';
 import type { Random } from '../workload/random.js';
-import { AttackedExchange, type StartOptions } from './exchange.js';
 import { Trader } from './methods/client.js';
 import { Traffic } from './traffic.js';
 
@@ -27,22 +26,28 @@ export interface StageOptions {
   /** Temporary folders are made in here. */
   parent: string;
   random: Random;
-  /** On the clock of performance.now(): an attack that repeats itself stops doing so then. */
+  /** On the clock of performance.now(): when attacks stop repeating themselves. */
   deadlineMs: number;
+  variables?: Readonly<Record<string, string>>;
+}
+
+export interface StageStart extends Omit<StartOptions, 'environment' | 'logFile'> {
+  dataFolder?: string;
   variables?: Readonly<Record<string, string>>;
 }
 
 export class Stage {
   readonly folder: string;
   /** The exchange that is attacked. */
-  exchange!: AttackedExchange;
+  exchange!: ExchangeProcess;
   readonly random: Random;
   private readonly variables: Readonly<Record<string, string>>;
-  private readonly started: AttackedExchange[] = [];
+  private readonly started: ExchangeProcess[] = [];
   private folders = 0;
   private isClosed = false;
   private readonly endings: (() => void)[] = [];
   private users = 0;
+  private readonly traders: Trader[] = [];
 
   private constructor(private readonly options: StageOptions) {
     this.random = options.random;
@@ -68,17 +73,13 @@ export class Stage {
     return performance.now() < this.options.deadlineMs;
   }
 
-  /**
-   * Another exchange; in a new folder unless one is named. Resolves when it is open. @throws
-   * StartRefused
-   */
-  async start(options: Partial<StartOptions>): Promise<AttackedExchange> {
+  /** Another exchange, in a new folder unless one is named. @throws StartRefused */
+  async start(options: StageStart): Promise<ExchangeProcess> {
     if (this.isClosed) throw new Error('the stage is closed');
-    const exchange = await AttackedExchange.start({
-      ...options,
-      dataFolder: options.dataFolder ?? this.newFolder(),
-      variables: { ...this.variables, ...options.variables },
-    });
+    const { dataFolder = this.newFolder(), variables, ...others } = options;
+    const environment = { ...this.variables, ...variables, DATA_FOLDER: dataFolder };
+    const logFile = `${dataFolder}.log`;
+    const exchange = await ExchangeProcess.start({ ...others, environment, logFile });
     this.started.push(exchange);
     if (this.isClosed) {
       await exchange.kill();
@@ -87,11 +88,8 @@ export class Stage {
     return exchange;
   }
 
-  /**
-   * The attacked exchange again, after its end: on the same port and, unless another is named, the
-   * same folder.
-   */
-  async restart(options: Partial<StartOptions> = {}): Promise<void> {
+  /** Starts the attacked exchange again, on the same port and, by default, the same folder. */
+  async restart(options: StageStart = {}): Promise<void> {
     const { dataFolder, port } = this.exchange;
     const variables = { ...options.variables, PORT: `${port}` };
     this.exchange = await this.start({ dataFolder, ...options, variables });
@@ -105,11 +103,18 @@ export class Stage {
   }
 
   /** A new user of the attacked exchange. */
-  register(headers = {}): Promise<Trader> {
-    return Trader.register(this.exchange, `attacker-${++this.users}`, headers);
+  async register(headers = {}): Promise<Trader> {
+    const trader = await Trader.register(this.exchange, `attacker-${++this.users}`, headers);
+    this.traders.push(trader);
+    return trader;
   }
 
-  /** A new user whom the partner registers, so that the partner may move the user's money. */
+  /** Closes the connections of all users so far. */
+  hangUp(): void {
+    for (const { client } of this.traders.splice(0)) client.close();
+  }
+
+  /** A new user of the partner, who may move the user's money. */
   registerForPartner(): Promise<Trader> {
     return this.register({ Authorization: `Bearer ${PARTNER_KEY}` });
   }
@@ -118,13 +123,14 @@ export class Stage {
     return Traffic.open({ door: this.exchange, random: this.random, speed: SPEED });
   }
 
-  /** Has `work` done when the stage ends, before its folder is removed. */
+  /** Runs `work` when the stage ends, before its folder is removed. */
   atEnd(work: () => void): void {
     this.endings.push(work);
   }
 
   async close(): Promise<void> {
     this.isClosed = true;
+    this.hangUp();
     for (const exchange of this.started) await exchange.kill();
     process.off('exit', this.clear);
     this.clear();
@@ -136,10 +142,7 @@ export class Stage {
   };
 }
 
-/**
- * Below the ports that systems give to clients, so that no client of an exchange that is gone for a
- * moment takes its port.
- */
+/** Below the ports of clients, so that none takes the port of an exchange between two starts. */
 const PORTS = { first: 20_000, count: 10_000 };
 let portsTried = process.pid;
 

@@ -1,28 +1,25 @@
 /**
  * The mixed load of the soak, for exchanges that are killed, stopped or starved under it. Every
- * change that was acknowledged is looked for in the journal afterwards: it must be there once, with
- * the bytes of the answer.
+ * acknowledged change must be in the journal afterwards: once, with the bytes of the answer.
  */
-
-import { HOST } from '../soak/exchange.js';
+import { Client, ConnectionLost, PASSWORD } from '../http/client.js';
+import type { ExchangeProcess } from '../measure/exchange-process.js';
 import { Floor } from '../soak/floor.js';
 import { readAll } from '../soak/http-check.js';
 import { checkJournal, type SeenAccount } from '../soak/journal-check.js';
 import { Load } from '../soak/load.js';
 import { AttemptRecord } from '../soak/record.js';
 import { Tally } from '../soak/tally.js';
-import { Trader as MixedTrader } from '../soak/trader.js';
+import { Trader } from '../soak/trader.js';
+import { readMarkets } from '../soak/watch.js';
 import type { Random } from '../workload/random.js';
-import { Client, ConnectionLost, type Door, PASSWORD, Trader } from './methods/client.js';
+import type { Door } from './methods/client.js';
 import { mustHold } from './promises.js';
 
 const USERS = 12;
 const CONNECTIONS = 16;
 
-/**
- * Here the exchange may close a connection before it answers. What became of the request is judged
- * by the journal.
- */
+/** Here the exchange may close a connection before it answers: the journal is the judge. */
 class PatientTally extends Tally {
   override problem(what: string): void {
     if (!what.startsWith('the exchange closed a connection')) super.problem(what);
@@ -40,7 +37,7 @@ export class Traffic {
   readonly record = new AttemptRecord();
   private readonly tally = new PatientTally();
   private readonly floor: Floor;
-  private readonly traders: MixedTrader[] = [];
+  private readonly traders: Trader[] = [];
   private seen: SeenAccount[] = [];
 
   private constructor(private readonly options: TrafficOptions) {
@@ -50,29 +47,27 @@ export class Traffic {
   /** Registers its users. */
   static async open(options: TrafficOptions): Promise<Traffic> {
     const traffic = new Traffic(options);
-    for (let i = 0; i < USERS; i++) await traffic.register(`traffic-${i}`);
+    await traffic.register();
     return traffic;
   }
 
-  /** Changes that were answered. */
+  /** Changes that were acknowledged. */
   get acknowledged(): number {
     return this.record.acknowledged;
   }
 
-  /** Sends as much as is answered for so long, and then retries under their keys what was not. */
+  /** Sends requests for so long, then retries under their keys those that were not answered. */
   async run(durationMs: number): Promise<void> {
     const { door, random } = this.options;
     const { traders, record, tally } = this;
-    await this.lookAtMarkets();
-    const load = new Load({
-      host: HOST,
-      port: door.port,
-      connections: CONNECTIONS,
-      traders,
-      record,
-      tally,
-      random,
+    const client = new Client(door);
+    // If the exchange has ended already, the load goes on with the markets that it knows.
+    await readMarkets(client, this.floor).catch((error: Error) => {
+      if (!(error instanceof ConnectionLost)) throw error;
     });
+    client.close();
+    const options = { port: door.port, connections: CONNECTIONS, traders, record, tally, random };
+    const load = new Load(options);
     try {
       await load.closedLoop(durationMs);
     } finally {
@@ -80,65 +75,44 @@ export class Traffic {
     }
   }
 
-  /** The same beside other work. If it fails, that is told when it is awaited. */
+  /** The same, while the caller does other work. A failure shows when it is awaited. */
   begin(durationMs: number): Promise<void> {
     const load = this.run(durationMs);
     load.catch(() => {});
     return load;
   }
 
-  /** Notes what the running exchange shows of every account, to be held against the journal. */
+  /** Notes what the running exchange shows of every account, to compare it with the journal. */
   async look(): Promise<void> {
-    const shown = await readAll(HOST, this.options.door.port, this.traders);
+    const shown = await readAll(this.options.door.port, this.traders);
     this.seen = shown.accounts;
   }
 
   /**
-   * @throws BrokenPromise when something acknowledged is missing, doubled or different in the
-   * journal of a stopped exchange.
+   * Looks, stops the exchange and reads its journal. @throws BrokenPromise when something
+   * acknowledged is missing, duplicated or different there.
    */
-  async judge(dataFolder: string): Promise<void> {
-    const users = new Set(this.traders.map(({ userId }) => Number(userId.slice(1))));
-    const journal = await checkJournal(dataFolder, this.record, users, this.seen);
+  async mustBeInJournal(exchange: ExchangeProcess): Promise<string> {
+    await this.look();
+    await exchange.stop();
+    const users = new Set(this.traders.map(({ userNumber }) => userNumber));
+    const journal = await checkJournal(exchange.dataFolder, this.record, users, this.seen);
     const problems = [...this.tally.problemTexts, ...journal.problems];
     mustHold(problems.length === 0, problems.join('; '));
     mustHold(this.acknowledged > 0, 'nothing was acknowledged');
+    return `${this.acknowledged} acknowledged changes found once`;
   }
 
-  private async register(username: string): Promise<void> {
+  private async register(): Promise<void> {
     const { door, random } = this.options;
     const { floor, record } = this;
-    const { userId, token, client } = await Trader.register(door, username);
+    const client = new Client(door);
+    for (let i = 0; i < USERS; i++) {
+      const username = `traffic-${i}`;
+      const { userId, token } = await client.register(username);
+      const account = { username, password: PASSWORD, userId, token };
+      this.traders.push(new Trader({ ...account, claims: true, floor, record, random }));
+    }
     client.close();
-    const host = `${HOST}:${door.port}`;
-    this.traders.push(
-      new MixedTrader({
-        username,
-        password: PASSWORD,
-        userId,
-        token,
-        claims: true,
-        host,
-        floor,
-        record,
-        random,
-      }),
-    );
   }
-
-  private async lookAtMarkets(): Promise<void> {
-    const client = new Client(this.options.door);
-    const answer = await client.ask({ path: '/markets/15m' }).catch(nullIfLost);
-    client.close();
-    // The exchange has ended already: the load goes on with the markets that it knows.
-    if (answer === null) return;
-    const { json } = answer;
-    const ids = json.markets.map(({ id }: { id: string }) => id);
-    this.floor.update(ids, performance.now());
-  }
-}
-
-function nullIfLost(error: Error): null {
-  if (error instanceof ConnectionLost) return null;
-  throw error;
 }

@@ -1,12 +1,9 @@
-/**
- * The engine alone, without journal and network: commands per second on the workload, single
- * operations, the longest command, and the end of a large market.
- */
+/** The engine alone: commands per second, single operations, and the longest commands. */
 import { Bench } from 'tinybench';
 import type { Engine } from '../../engine/engine.js';
 import { CommandKind, type CommandName } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import { type Part, percent, type Section } from '../measure/report.js';
+import { type Part, percent, type Section, sectionOf } from '../measure/report.js';
 import { Samples } from '../measure/samples.js';
 import { prepareEngine, type Workload } from '../workload/workload.js';
 import { growth } from './growth.js';
@@ -25,20 +22,9 @@ export async function benchEngine(workload: Workload): Promise<Section> {
   const latency = latencies(workload);
   const single = await singleOperations();
   const grown = growth();
-  return {
-    name: 'engine',
-    notes: [
-      'The engine alone, one thread, in memory: commands decoded from columns into reused objects and applied; the digest is checked after each run.',
-    ],
-    tables: [rate.table, latency.table, single.table, ends.table, grown.table],
-    figures: {
-      ...rate.figures,
-      ...latency.figures,
-      ...single.figures,
-      ...ends.figures,
-      ...grown.figures,
-    },
-  };
+  const note =
+    'The engine alone, one thread, in memory: commands decoded from columns into reused objects and applied; the digest is checked after each run.';
+  return sectionOf('engine', [note], [rate, latency, single, ends, grown]);
 }
 
 /** Feeds the commands to an engine that has run the setup. */
@@ -47,7 +33,7 @@ function runCommands(engine: Engine, workload: Workload): void {
   for (let i = 0; i < commands.length; i++) engine.apply(commands.read(i), commands.atMs[i]!);
 }
 
-export function checkDigest(engine: Engine, workload: Workload): void {
+function checkDigest(engine: Engine, workload: Workload): void {
   if (engine.digest() === workload.digest) return;
   throw new Error(
     `the engine ended with the digest ${engine.digest()}, the plan with ${workload.digest}`,
@@ -94,9 +80,8 @@ async function mixedRate(workload: Workload): Promise<Part> {
 }
 
 /**
- * Times each command, in several runs of the same commands. Reading the clock adds about 50 ns to
- * each. The longest of one run may be due to the machine (another process, a garbage collection);
- * what is long in every run is the engine's.
+ * Times each command, in several runs of the same commands. Reading the clock adds about 50 ns. The
+ * longest of one run may be due to the machine; what is long in every run is due to the engine.
  */
 function latencies(workload: Workload): Part {
   const { commands } = workload;
@@ -155,11 +140,6 @@ function latencyRow(
     samples.add(last[i]! * 1_000);
     floor.add(least[i]! * 1_000);
   }
-  const { count } = samples;
-  return [
-    name,
-    count,
-    ...[0.5, 0.99, 0.999, 1].map((share) => samples.percentile(share)),
-    floor.max(),
-  ];
+  const percentiles = [0.5, 0.99, 0.999, 1].map((share) => samples.percentile(share));
+  return [name, samples.count, ...percentiles, floor.max()];
 }

@@ -1,7 +1,4 @@
-/**
- * Single operations on a book of constant depth: an order that rests, a cancel, an order that takes
- * one resting order, and a quote. A sample is a thousand of them; restoring the book is not timed.
- */
+/** Single operations on a book of constant depth, a thousand a sample; restoring is not timed. */
 import { Bench } from 'tinybench';
 import type { Buy, Cancel } from '../../engine/interface/commands.js';
 import { Outcome, Side, TimeInForce } from '../../engine/interface/domain.js';
@@ -46,13 +43,8 @@ export async function singleOperations(): Promise<Part> {
     const { p50, p99, rme } = task.result.latency;
     const perSecond = (OPERATIONS / p50) * 1_000;
     figures[`${task.name.replace(' o', 'O')}PerSecond`] = perSecond;
-    return [
-      task.name,
-      perSecond,
-      (p50 / OPERATIONS) * 1e6,
-      (p99 / OPERATIONS) * 1e6,
-      `± ${rme.toFixed(1)}%`,
-    ];
+    const nanoseconds = (ms: number) => (ms / OPERATIONS) * 1e6;
+    return [task.name, perSecond, nanoseconds(p50), nanoseconds(p99), `± ${rme.toFixed(1)}%`];
   });
   return {
     table: {
@@ -73,19 +65,10 @@ class SteadyBook {
 
   constructor(private readonly market: OpenMarket) {
     const { engine, marketId } = market;
-    this.resting = buyOrder({
-      userId: 1,
-      marketId,
-      sizeLots: LOTS,
-      priceTicks: 400,
-      timeInForce: TimeInForce.GTC,
-    });
-    this.taking = buyOrder({
-      userId: TAKER,
-      marketId,
-      budgetMicros: LOTS * 500,
-      outcome: Outcome.DOWN,
-    });
+    const timeInForce = TimeInForce.GTC;
+    const taking = { userId: TAKER, outcome: Outcome.DOWN, budgetMicros: LOTS * 500 };
+    this.resting = buyOrder({ userId: 1, marketId, sizeLots: LOTS, priceTicks: 400, timeInForce });
+    this.taking = buyOrder({ ...taking, marketId });
     this.cancelling = { kind: 'cancel', userId: 1, idempotencyKey: null, marketId, orderId: 0 };
     for (let i = 0; i < DEPTH; i++) {
       const order = buyOrder({
@@ -94,7 +77,7 @@ class SteadyBook {
         outcome: i % 2 === 0 ? Outcome.UP : Outcome.DOWN,
         sizeLots: LOTS * (1 + (i % 7)),
         priceTicks: 300 + ((i >> 1) % 100),
-        timeInForce: TimeInForce.GTC,
+        timeInForce,
       });
       mustApply(engine, order, AT_MS);
     }

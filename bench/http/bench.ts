@@ -1,34 +1,34 @@
 /**
  * The whole exchange over HTTP: durable answers per second, compared with a bare uWebSockets.js
  * handler that parses the same JSON and answers with the same bytes, with the same client on the
- * same machine, in turns. And latencies at given rates.
+ * same machine, in alternating rounds. And latencies at given rates.
  */
-import { openJournalReader } from '../../persistence/journal/reader.js';
-import { type Disk, describeDisk, makeFolder, removeFolder } from '../measure/machine.js';
-import { percent, type Section, type Table } from '../measure/report.js';
+import { dirname } from 'node:path';
+import { readJournal } from '../measure/journal.js';
+import { type Disk, describeDisk } from '../measure/machine.js';
+import { type Cell, percent, type Section, type Table, tableOf } from '../measure/report.js';
 import { median } from '../measure/samples.js';
-import { ExchangeUnderLoad, HOST, LIMITS_NOTE } from './exchange-under-load.js';
+import {
+  type BenchOptions,
+  type ExchangeUnderLoad,
+  LIMITS_NOTE,
+  withExchange,
+} from './exchange-under-load.js';
 import type { LoadPace, LoadResult } from './load.js';
 import { batches, books, buys, type HttpLoad } from './loads.js';
 import { LoadGenerator, startBareServer } from './processes.js';
 
-export interface HttpBenchOptions {
-  /** The folder in which the temporary data folder is created. */
-  parent: string;
+export interface HttpBenchOptions extends BenchOptions {
   seed: string;
-  /** The duration of each round. */
-  seconds: number;
   /** The numbers of connections for buys. */
   connections: readonly number[];
-  /** The folder for the exchange's CPU profile; null: none. */
-  profileFolder: string | null;
 }
 
 /** The figures come from the first. */
 export const CONNECTIONS: readonly number[] = [64, 1, 256];
 const BATCH_CONNECTIONS: readonly number[] = [16, 64];
 const READ_CONNECTIONS = 64;
-/** Rounds of each server, in turns. The first one has a longer warm-up. */
+/** Alternating rounds of each server. The first one has a longer warm-up. */
 const ROUNDS = 3;
 const FIRST_WARM_UP_MS = 2_000;
 const WARM_UP_MS = 500;
@@ -39,18 +39,9 @@ const BATCHES_PER_SECOND = [1_000, 2_000];
 /** More than a server that keeps up needs at these rates. */
 const OPEN_CONNECTIONS = 256;
 
-export async function benchHttp(options: HttpBenchOptions): Promise<Section> {
-  const folder = makeFolder(options.parent);
-  const running: { stop(): Promise<void> }[] = [];
-  const started = <T extends { stop(): Promise<void> }>(process: T): T => {
-    running.push(process);
-    return process;
-  };
-  try {
-    const disk = await describeDisk(folder);
-    const { profileFolder } = options;
-    const exchange = started(await ExchangeUnderLoad.start({ folder, profileFolder }));
-    await exchange.fillBook();
+export function benchHttp(options: HttpBenchOptions): Promise<Section> {
+  return withExchange(options, async (exchange, started, stopAll) => {
+    const disk = await describeDisk(dirname(exchange.dataFolder));
     const loads = {
       buys: await buys(exchange),
       batches: await batches(exchange),
@@ -72,14 +63,10 @@ export async function benchHttp(options: HttpBenchOptions): Promise<Section> {
       open.push(await runner.schedule(loads.buys, perSecond));
     for (const perSecond of BATCHES_PER_SECOND)
       open.push(await runner.schedule(loads.batches, perSecond));
-    while (running.length > 0) await running.pop()!.stop();
-    const commits = await commitCounts(exchange.dataFolder, closed);
-    return report({ closed, open, commits, disk, loads, options });
-  } finally {
-    // Only an error leaves processes here, and it is thrown further.
-    await Promise.allSettled(running.map((process) => process.stop()));
-    removeFolder(folder);
-  }
+    await stopAll();
+    await countCommits(exchange.dataFolder, closed);
+    return report({ closed, open, disk, loads, options });
+  });
 }
 
 /** The rounds of one load on both servers. */
@@ -92,6 +79,8 @@ interface Compared {
   sequences: { from: number; to: number }[];
   /** How long the follower took to catch up after each round. */
   behindMs: number[];
+  /** In all rounds of the exchange. */
+  commits: number;
 }
 
 interface Scheduled {
@@ -116,6 +105,7 @@ class Runner {
       exchange: [],
       sequences: [],
       behindMs: [],
+      commits: 0,
     };
     const pace: LoadPace = { kind: 'closed' };
     for (let round = 0; round < ROUNDS; round++) {
@@ -144,38 +134,31 @@ class Runner {
     timing: { connections: number; warmUpMs: number },
   ): Promise<LoadResult> {
     const measureMs = this.options.seconds * 1_000;
-    return this.generator.run({ pace, host: HOST, port, requests, ...timing, measureMs });
+    return this.generator.run({ pace, port, requests, ...timing, measureMs });
   }
 }
 
-/** The number of commits in all rounds of each load, from the journal. */
-async function commitCounts(folder: string, closed: readonly Compared[]): Promise<number[]> {
-  const counts = closed.map(() => 0);
-  const reader = await openJournalReader(folder);
-  try {
+/** Counts the commits of each load in the journal. */
+async function countCommits(folder: string, closed: readonly Compared[]): Promise<void> {
+  await readJournal(folder, async (reader) => {
     for await (const { lastSequence } of reader.batches()) {
-      const at = closed.findIndex(({ sequences }) =>
+      const compared = closed.find(({ sequences }) =>
         sequences.some(({ from, to }) => lastSequence > from && lastSequence <= to),
       );
-      if (at !== -1) counts[at]!++;
+      if (compared !== undefined) compared.commits++;
     }
-  } finally {
-    await reader.close();
-  }
-  return counts;
+  });
 }
 
 interface Measured {
   closed: readonly Compared[];
   open: readonly Scheduled[];
-  /** One number for each of `closed`. */
-  commits: readonly number[];
   disk: Disk;
   loads: Record<'buys' | 'batches' | 'books', HttpLoad>;
   options: HttpBenchOptions;
 }
 
-function report({ closed, open, commits, disk, loads, options }: Measured): Section {
+function report({ closed, open, disk, loads, options }: Measured): Section {
   const results = [
     ...closed.flatMap(({ bare, exchange }) => [...bare, ...exchange]),
     ...open.map(({ result }) => result),
@@ -189,13 +172,13 @@ function report({ closed, open, commits, disk, loads, options }: Measured): Sect
     notes: [
       `The built exchange, with its follower, compared with a bare uWebSockets.js handler that reads and parses the same body and answers at once with the same bytes. The exchange answers changes after the commit with synchronous=FULL.`,
       `Buys (${bytesOf(loads.buys)}): 1 dollar at any price, 64 users in turn, each takes one resting order. Batches (first: ${bytesOf(loads.batches)}): ${loads.batches.orders} orders of one user; in every second batch all rest, in the others each takes one of those; 64 users. Order book: ${bytesOf(loads.books)}.`,
-      `Closed loop: one request outstanding per connection, keep-alive; ${ROUNDS} rounds of ${options.seconds} s each, in turns; the median round, and the rates of all. Client, server and disk thread share the cores of this machine. A client near 100% CPU limits the rate. The follower catches up after each round.`,
+      `Closed loop: one request outstanding per connection, keep-alive; ${ROUNDS} rounds of ${options.seconds} s each, alternating; the median round, and the rates of all. Client, server and disk thread share the cores of this machine. A client near 100% CPU limits the rate. The follower catches up after each round.`,
       `Open loop: Poisson arrivals (seed ${options.seed}) over ${OPEN_CONNECTIONS} connections; latency counts from when a request was due (no coordinated omission), to about a millisecond.`,
       LIMITS_NOTE,
       `Disk: ${disk.fileSystem}; writing 4 KiB and fdatasync takes ${disk.syncP50Ms.toFixed(3)} ms (p50).`,
       `Answers other than 200: ${errorsIn(results)}.`,
     ],
-    tables: [closedTable(closed, commits), openTable(open)],
+    tables: [closedTable(closed), openTable(open)],
     figures: {
       durableBuysPerSecond: medianRate(buying.exchange),
       durableBuyP99Ms: medianOf(buying.exchange).latencyP99Ms,
@@ -208,91 +191,60 @@ function report({ closed, open, commits, disk, loads, options }: Measured): Sect
   };
 }
 
-function closedTable(closed: readonly Compared[], commits: readonly number[]): Table {
-  const rows = closed.flatMap(({ load, connections, bare, exchange, sequences, behindMs }, i) => {
-    const commands = sequences.reduce((sum, { from, to }) => sum + to - from, 0);
-    const ofBare = percent(medianRate(exchange) / medianRate(bare));
-    const perCommit = load.orders === 0 ? '' : (commands * load.orders) / commits[i]!;
-    const orders = (results: readonly LoadResult[]) =>
-      load.orders === 0 ? '' : medianRate(results) * load.orders;
-    return [
-      [
-        ...closedRow(`bare handler: ${load.name}, ${connections} connections`, bare),
-        '',
-        '',
-        '',
-        '',
-      ],
-      [
-        ...closedRow(`${load.name}, ${connections} connections`, exchange),
-        orders(exchange),
-        ofBare,
-        perCommit,
-        load.orders === 0 ? '' : median(behindMs),
-      ],
-    ];
-  });
-  return {
-    title: 'Closed loop; latencies of the median round in milliseconds',
-    columns: [
-      'server and load',
-      'requests/s',
-      'rounds',
-      'p50',
-      'p99',
-      'p99.9',
-      'max',
-      'client CPU',
-      'idle cores',
-      'orders/s',
-      'of bare',
-      'orders/commit',
-      'follower behind, ms',
-    ],
-    rows,
-  };
+interface ClosedRow {
+  name: string;
+  results: readonly LoadResult[];
+  /** null: the bare handler. */
+  compared: Compared | null;
 }
 
-function closedRow(name: string, results: readonly LoadResult[]): (number | string)[] {
-  const middle = medianOf(results);
-  return [
-    name,
-    rateOf(middle),
-    results.map((result) => `${Math.round(rateOf(result) / 1_000)}k`).join(' '),
-    middle.latencyP50Ms,
-    middle.latencyP99Ms,
-    middle.latencyP999Ms,
-    middle.latencyMaxMs,
-    percent(middle.clientCpuMs / middle.measuredMs),
-    percent(middle.idleShare),
-  ];
+function closedTable(closed: readonly Compared[]): Table {
+  const rows = closed.flatMap((compared): ClosedRow[] => {
+    const name = `${compared.load.name}, ${compared.connections} connections`;
+    return [
+      { name: `bare handler: ${name}`, results: compared.bare, compared: null },
+      { name, results: compared.exchange, compared },
+    ];
+  });
+  const ifExchange = (cell: (compared: Compared) => Cell) => (row: ClosedRow) =>
+    row.compared === null ? '' : cell(row.compared);
+  const ifOrders = (cell: (compared: Compared) => Cell) =>
+    ifExchange((compared) => (compared.load.orders === 0 ? '' : cell(compared)));
+  const rounds = (results: readonly LoadResult[]) =>
+    results.map((result) => `${Math.round(rateOf(result) / 1_000)}k`).join(' ');
+  return tableOf('Closed loop; latencies of the median round in milliseconds', rows, {
+    'server and load': ({ name }) => name,
+    'requests/s': ({ results }) => medianRate(results),
+    rounds: ({ results }) => rounds(results),
+    ...resultColumns<ClosedRow>(({ results }) => medianOf(results)),
+    'orders/s': ifOrders(({ exchange, load }) => medianRate(exchange) * load.orders),
+    'of bare': ifExchange(({ exchange, bare }) => percent(medianRate(exchange) / medianRate(bare))),
+    'orders/commit': ifOrders(({ sequences, load, commits }) => {
+      const commands = sequences.reduce((sum, { from, to }) => sum + to - from, 0);
+      return (commands * load.orders) / commits;
+    }),
+    'follower behind, ms': ifOrders(({ behindMs }) => median(behindMs)),
+  });
 }
 
 function openTable(open: readonly Scheduled[]): Table {
+  return tableOf('Open loop; latency from when a request was due, in milliseconds', open, {
+    load: ({ load }) => load.name,
+    'intended/s': ({ perSecond }) => perSecond,
+    'answered/s': ({ result }) => rateOf(result),
+    ...resultColumns<Scheduled>(({ result }) => result),
+  });
+}
+
+function resultColumns<Item>(resultOf: (item: Item) => LoadResult) {
+  const column = (cell: (result: LoadResult) => Cell) => (item: Item) => cell(resultOf(item));
   return {
-    title: 'Open loop; latency from when a request was due, in milliseconds',
-    columns: [
-      'load',
-      'intended/s',
-      'answered/s',
-      'p50',
-      'p99',
-      'p99.9',
-      'max',
-      'client CPU',
-      'idle cores',
-    ],
-    rows: open.map(({ load, perSecond, result }) => [
-      load.name,
-      perSecond,
-      rateOf(result),
-      result.latencyP50Ms,
-      result.latencyP99Ms,
-      result.latencyP999Ms,
-      result.latencyMaxMs,
-      percent(result.clientCpuMs / result.measuredMs),
-      percent(result.idleShare),
-    ]),
+    p50: column(({ latencyP50Ms }) => latencyP50Ms),
+    p99: column(({ latencyP99Ms }) => latencyP99Ms),
+    'p99.9': column(({ latencyP999Ms }) => latencyP999Ms),
+    max: column(({ latencyMaxMs }) => latencyMaxMs),
+    'client CPU': column(({ clientCpuMs, measuredMs }) => percent(clientCpuMs / measuredMs)),
+    'idle cores': column(({ idleShare }) => percent(idleShare)),
   };
 }
 

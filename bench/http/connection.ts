@@ -7,7 +7,7 @@
  * connection is then free again; if it was closed, the next request opens it.
  */
 import { connect, type Socket } from 'node:net';
-import { AnswerReader, type HttpAnswer } from './messages.js';
+import { AnswerReader, HOST, type HttpAnswer } from './messages.js';
 
 /** null: the connection ended before the answer was complete. */
 export type Settled = (answer: HttpAnswer | null) => void;
@@ -22,9 +22,8 @@ export interface ConnectionOptions {
   onFailure?: (error: Error) => void;
 }
 
-const READ_BYTES = 64 * 1024;
 /** Shared by all connections: the reader copies what it keeps. */
-const readBuffer = Buffer.alloc(READ_BYTES);
+const readBuffer = Buffer.alloc(64 * 1024);
 
 export class HttpConnection {
   private socket: Socket | null = null;
@@ -32,7 +31,6 @@ export class HttpConnection {
   private readonly reader: AnswerReader;
 
   constructor(
-    private readonly host: string,
     private readonly port: number,
     private readonly options: ConnectionOptions = {},
   ) {
@@ -53,24 +51,20 @@ export class HttpConnection {
     this.socket.write(request);
   }
 
-  /** Drops the connection at once, as a client does that crashes. */
+  /** Resets the connection, as a client that crashes does. */
   hangUp(): void {
     this.socket?.resetAndDestroy();
     this.ended(null);
   }
 
   private connect(): Socket {
-    const { host, port } = this;
-    const read = (length: number) => {
+    const { port } = this;
+    const callback = (length: number) => {
       if (this.socket === socket) this.receive(readBuffer.subarray(0, length));
       return true;
     };
-    const socket = connect({
-      host,
-      port,
-      noDelay: true,
-      onread: { buffer: readBuffer, callback: read },
-    });
+    const onread = { buffer: readBuffer, callback };
+    const socket = connect({ host: HOST, port, noDelay: true, onread });
     // Events of a socket that was dropped do not concern the one that replaced it.
     const ended = (error: Error) => {
       if (this.socket === socket) this.ended(error);
@@ -106,21 +100,4 @@ export class HttpConnection {
     this.settled = null;
     settled?.(answer);
   }
-}
-
-/** Sends a request outside of a load. @throws Error without an answer or with another status. */
-export async function ask(
-  connection: HttpConnection,
-  request: Uint8Array,
-  expectedStatus: number,
-  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the answer's shape
-): Promise<any> {
-  const answer = await new Promise<HttpAnswer | null>((resolve) =>
-    connection.send(request, resolve),
-  );
-  if (answer === null) throw new Error('the exchange closed a connection');
-  const text = answer.body.toString('utf8');
-  if (answer.status !== expectedStatus)
-    throw new Error(`the exchange answered ${answer.status}: ${text}`);
-  return text.startsWith('{') ? JSON.parse(text) : text;
 }

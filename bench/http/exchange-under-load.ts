@@ -6,11 +6,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from 'undici';
-import { type ServerProcess, startExchangeProcess } from '../measure/processes.js';
+import { ExchangeProcess } from '../measure/exchange-process.js';
+import { inFolder } from '../measure/machine.js';
 import { WINDOW_START_MS } from '../workload/open-market.js';
+import { type Answer, Client } from './client.js';
+import { HOST, type RequestFields } from './messages.js';
 
-export const HOST = '127.0.0.1';
 /** The starting balance of a user, in dollars. */
 const FUNDS = 1_000_000;
 const MAKERS = 8;
@@ -24,133 +25,136 @@ const PATIENCE_MS = 120_000;
 export const LIMITS_NOTE =
   'FAIR_USE=off, CONNECTIONS_PER_ADDRESS=0: no request is refused for its rate; the overload limits have their defaults.';
 
-export interface ExchangeOptions {
-  /** The parent of the data folder. */
-  folder: string;
+export interface BenchOptions {
+  /** The folder in which the temporary data folder is created. */
+  parent: string;
+  /** How long each load is measured. */
+  seconds: number;
   /** Where the exchange's CPU profile goes; null: it is not profiled. */
   profileFolder: string | null;
 }
 
-export class ExchangeUnderLoad {
-  private constructor(
-    private readonly process: ServerProcess,
-    readonly dataFolder: string,
-    /** The open market. */
-    readonly marketId: string,
-  ) {}
+type Stoppable = { stop(): Promise<void> };
 
-  static async start({ folder, profileFolder }: ExchangeOptions): Promise<ExchangeUnderLoad> {
-    const environment = environmentIn(folder);
-    const process = await startExchangeProcess(environment, profileFolder);
+/** Runs `work` with an exchange that has a full book. `started` has a process stopped at the end. */
+export function withExchange<T>(
+  { parent, profileFolder }: BenchOptions,
+  work: (
+    exchange: ExchangeUnderLoad,
+    started: <P extends Stoppable>(process: P) => P,
+    stopAll: () => Promise<void>,
+  ) => Promise<T>,
+): Promise<T> {
+  const running: Stoppable[] = [];
+  const started = <P extends Stoppable>(process: P): P => {
+    running.push(process);
+    return process;
+  };
+  const stopAll = async () => {
+    while (running.length > 0) await running.pop()!.stop();
+  };
+  return inFolder(parent, async (folder) => {
     try {
-      const marketId = await openMarket(process.port);
-      return new ExchangeUnderLoad(process, environment.DATA_FOLDER, marketId);
-    } catch (error) {
-      await process.stop();
-      throw error;
+      const exchange = await ExchangeUnderLoad.start(folder, profileFolder, started);
+      const result = await work(exchange, started, stopAll);
+      await stopAll();
+      return result;
+    } finally {
+      // Only an error leaves processes here, and it is thrown further.
+      await Promise.allSettled(running.map((process) => process.stop()));
     }
+  });
+}
+
+export class ExchangeUnderLoad {
+  private readonly client: Client;
+  /** The open market. */
+  marketId = '';
+
+  private constructor(private readonly process: ExchangeProcess) {
+    this.client = new Client(process);
+  }
+
+  static async start(
+    folder: string,
+    profileFolder: string | null,
+    started: (process: ExchangeProcess) => ExchangeProcess,
+  ): Promise<ExchangeUnderLoad> {
+    const environment = environmentIn(folder);
+    const nodeOptions =
+      profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
+    const process = started(await ExchangeProcess.start({ environment, nodeOptions }));
+    const exchange = new ExchangeUnderLoad(process);
+    exchange.marketId = await exchange.openMarket();
+    await exchange.fillBook();
+    return exchange;
   }
 
   get port(): number {
     return this.process.port;
   }
 
-  stop(): Promise<void> {
-    return this.process.stop();
+  get dataFolder(): string {
+    return this.process.dataFolder;
   }
 
-  /** Returns the token of a new user. */
-  async register(username: string): Promise<string> {
-    const body = { username, password: 'correct horse battery' };
-    const answer = await this.send('POST', '/auth/register', { body });
-    return (JSON.parse(answer) as { token: string }).token;
+  /** @throws Error unless the exchange answers with success. */
+  send(request: RequestFields): Promise<Answer> {
+    return this.client.mustAsk(request);
+  }
+
+  /** Returns the headers of a new user. */
+  async register(username: string): Promise<Record<string, string>> {
+    return { 'x-user-token': (await this.client.register(username)).token };
+  }
+
+  async durableSequence(): Promise<number> {
+    return (await this.send({ path: '/status' })).json.durableSequence;
+  }
+
+  /** Waits until the history is complete, so that no measurement pays for it; in milliseconds. */
+  async followed(): Promise<number> {
+    const startedMs = performance.now();
+    while (performance.now() - startedMs < PATIENCE_MS) {
+      // Answered once the history has what was durable; refused if it is more than two seconds
+      // behind.
+      const path = `/markets/15m/${this.marketId}/trades?limit=1`;
+      if ((await this.client.ask({ path })).status === 200) return performance.now() - startedMs;
+      await sleep(20);
+    }
+    throw new Error('the follower does not catch up');
+  }
+
+  /** A market opens with the first price, which may come after the exchange has started. */
+  private async openMarket(): Promise<string> {
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const [market] = (await this.send({ path: '/markets/15m?asset=BTC' })).json.markets;
+      if (market !== undefined) return market.id;
+      await sleep(100);
+    }
+    throw new Error('no market is open');
   }
 
   /**
    * Makers bid 0.499 for both outcomes with nearly half of their funds each, which offers both at
    * 0.501: more than all benchmarks take. Behind them are {@link LEVELS} more levels.
    */
-  async fillBook(): Promise<void> {
-    for (let i = 0; i < MAKERS; i++) {
-      const token = await this.register(`maker-${i}`);
-      for (const outcome of ['UP', 'DOWN']) await this.rest(token, outcome, 0.9 * FUNDS, 499);
+  private async fillBook(): Promise<void> {
+    for (let i = 0; i < MAKERS; i++) await this.rest(`maker-${i}`, 0.9 * FUNDS, [499]);
+    const levels = Array.from({ length: LEVELS }, (_, i) => 499 - LEVELS + i);
+    await this.rest('maker-behind', LEVEL_SHARES, levels);
+  }
+
+  private async rest(username: string, shares: number, levels: readonly number[]): Promise<void> {
+    const headers = await this.register(username);
+    const path = `/markets/15m/${this.marketId}/buy`;
+    for (const ticks of levels) {
+      for (const outcome of ['UP', 'DOWN']) {
+        const body = { outcome, shares, price: ticks / 1_000, timeInForce: 'GTC' };
+        await this.send({ method: 'POST', path, headers, body });
+      }
     }
-    const token = await this.register('maker-behind');
-    for (let ticks = 499 - LEVELS; ticks < 499; ticks++) {
-      for (const outcome of ['UP', 'DOWN']) await this.rest(token, outcome, LEVEL_SHARES, ticks);
-    }
   }
-
-  private async rest(token: string, outcome: string, shares: number, ticks: number): Promise<void> {
-    const body = { outcome, shares, price: ticks / 1_000, timeInForce: 'GTC' };
-    await this.send('POST', `/markets/15m/${this.marketId}/buy`, { body, token });
-  }
-
-  async durableSequence(): Promise<number> {
-    const status = JSON.parse(await this.send('GET', '/status')) as { durableSequence: number };
-    return status.durableSequence;
-  }
-
-  /**
-   * Waits until the history is complete, so that no later measurement pays for it. Returns the
-   * milliseconds.
-   */
-  async followed(): Promise<number> {
-    const startedMs = performance.now();
-    while (performance.now() - startedMs < PATIENCE_MS) {
-      // Answered once the history has what was durable; refused if it is more than two seconds
-      // behind.
-      const answer = await request(
-        `http://${HOST}:${this.port}/api/markets/15m/${this.marketId}/trades?limit=1`,
-      );
-      await answer.body.dump();
-      if (answer.statusCode === 200) return performance.now() - startedMs;
-      await sleep(20);
-    }
-    throw new Error('the follower does not catch up');
-  }
-
-  /** @throws Error unless the exchange answers with success. */
-  send(method: 'GET' | 'POST', path: string, call: Call = {}): Promise<string> {
-    return send(this.port, method, path, call);
-  }
-}
-
-interface Call {
-  body?: unknown;
-  token?: string;
-}
-
-async function send(
-  port: number,
-  method: 'GET' | 'POST',
-  path: string,
-  { body, token }: Call,
-): Promise<string> {
-  const headers: Record<string, string> = {};
-  if (body !== undefined) headers['content-type'] = 'application/json';
-  if (token !== undefined) headers['x-user-token'] = token;
-  const answer = await request(`http://${HOST}:${port}/api${path}`, {
-    method,
-    headers,
-    body: body === undefined ? null : JSON.stringify(body),
-  });
-  const text = await answer.body.text();
-  if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
-  return text;
-}
-
-/** A market opens with the first price, which may come after the exchange has started. */
-async function openMarket(port: number): Promise<string> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const { markets } = JSON.parse(await send(port, 'GET', '/markets/15m?asset=BTC', {})) as {
-      markets: { id: string }[];
-    };
-    const [market] = markets;
-    if (market !== undefined) return market.id;
-    await sleep(100);
-  }
-  throw new Error('no market is open');
 }
 
 /** Writes the prices of one asset for a quarter hour. Returns the configuration. */

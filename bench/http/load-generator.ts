@@ -1,7 +1,4 @@
-/**
- * A process that generates load, apart from the process that it measures: receives one load at a
- * time as a message, and answers with its result.
- */
+/** A process that generates load: runs the loads that it receives, one after another. */
 import { type LoadOptions, runLoad } from './load.js';
 import { runStreamLoad, type StreamLoadOptions } from './stream-load.js';
 

@@ -1,8 +1,5 @@
-/**
- * The loads of the HTTP benchmark: prebuilt requests of each kind, and a sample answer for the bare
- * server.
- */
-import { type ExchangeUnderLoad, HOST } from './exchange-under-load.js';
+/** The loads of the HTTP benchmark: prebuilt requests of each kind, and a sample answer. */
+import type { ExchangeUnderLoad } from './exchange-under-load.js';
 import { requestBytes } from './messages.js';
 
 const TRADERS = 64;
@@ -16,57 +13,38 @@ export interface HttpLoad {
   orders: number;
   /** Sent in turn. */
   requests: Buffer[];
-  /** A sample answer, for the bare server. */
+  /** For the bare server. */
   answer: string;
 }
 
 /** Buys of one dollar at any price. Each takes one resting order. */
-export async function buys(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
+export function buys(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const path = `/markets/15m/${exchange.marketId}/buy`;
-  const bodies = Array.from({ length: TRADERS }, (_, i) => ({
-    outcome: i % 2 === 0 ? 'UP' : 'DOWN',
-    amount: 1,
-  }));
-  return postedBy(exchange, { name: 'durable buys', path, orders: 1 }, 'buyer', bodies);
+  const [up, down] = ['UP', 'DOWN'].map((outcome) => ({ outcome, amount: 1 }));
+  return postedBy(exchange, { name: 'durable buys', path, orders: 1 }, 'buyer', [up!, down!]);
 }
 
-/**
- * Batches of 100 orders. In every second one, all rest in front of the book; in the others, each
- * takes one of those.
- */
-export async function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
-  const { marketId } = exchange;
-  const resting = {
-    op: 'buy',
-    marketId,
-    outcome: 'DOWN',
-    shares: 0.1,
-    price: 0.5,
-    timeInForce: 'GTC',
-  };
-  const taking = { op: 'buy', marketId, outcome: 'UP', amount: 0.05 };
-  const bodies = Array.from({ length: TRADERS }, (_, i) => ({
-    operations: new Array(OPERATIONS).fill(i % 2 === 0 ? resting : taking),
+/** Batches of 100 orders: all of them rest in front of the book, or each takes one of those. */
+export function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
+  const buy = { op: 'buy', marketId: exchange.marketId };
+  const resting = { ...buy, outcome: 'DOWN', shares: 0.1, price: 0.5, timeInForce: 'GTC' };
+  const taking = { ...buy, outcome: 'UP', amount: 0.05 };
+  const name = `batches of ${OPERATIONS} durable orders`;
+  const bodies = [resting, taking].map((order) => ({
+    operations: new Array(OPERATIONS).fill(order),
   }));
-  const kind = {
-    name: `batches of ${OPERATIONS} durable orders`,
-    path: '/batch',
-    orders: OPERATIONS,
-  };
-  return postedBy(exchange, kind, 'batcher', bodies);
+  return postedBy(exchange, { name, path: '/batch', orders: OPERATIONS }, 'batcher', bodies);
 }
 
 /** Reads of a whole book, without trading. */
 export async function books(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const path = `/markets/15m/${exchange.marketId}/orderbook`;
-  const answer = await exchange.send('GET', path);
-  const requests = [
-    requestBytes({ method: 'GET', path: `/api${path}`, host: `${HOST}:${exchange.port}` }),
-  ];
-  return { name: 'order book reads', path, orders: 0, requests, answer };
+  const { text } = await exchange.send({ path });
+  const requests = [requestBytes({ path })];
+  return { name: 'order book reads', path, orders: 0, requests, answer: text };
 }
 
-/** Requests with these bodies, each of a new user, who sends it once now. */
+/** Requests with these bodies in turn, each of a new user, who sends it once now. */
 async function postedBy(
   exchange: ExchangeUnderLoad,
   kind: Pick<HttpLoad, 'name' | 'path' | 'orders'>,
@@ -75,18 +53,12 @@ async function postedBy(
 ): Promise<HttpLoad> {
   const requests: Buffer[] = [];
   let answer = '';
-  for (const [i, body] of bodies.entries()) {
-    const token = await exchange.register(`${role}-${i}`);
-    answer = await exchange.send('POST', kind.path, { body, token });
-    requests.push(
-      requestBytes({
-        method: 'POST',
-        path: `/api${kind.path}`,
-        host: `${HOST}:${exchange.port}`,
-        headers: { 'x-user-token': token },
-        body,
-      }),
-    );
+  for (let i = 0; i < TRADERS; i++) {
+    const headers = await exchange.register(`${role}-${i}`);
+    const body = bodies[i % bodies.length]!;
+    const request = { method: 'POST', path: kind.path, headers, body } as const;
+    answer = (await exchange.send(request)).text;
+    requests.push(requestBytes(request));
   }
   return { ...kind, requests, answer };
 }

@@ -1,26 +1,27 @@
-/**
- * HTTP/1.1 messages of a client: requests as bytes, and answers recognised in what a socket
- * delivers, one at a time.
- */
+/** HTTP/1.1 messages of a client: requests, and answers recognised in what a socket delivers. */
+
+/** The address of every server under load. */
+export const HOST = '127.0.0.1';
 
 export interface RequestFields {
-  method: 'GET' | 'POST' | 'DELETE';
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** After /api. */
   path: string;
-  host: string;
   headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
-  body?: object | undefined;
+  /** An object is sent as JSON, a text as it is. */
+  body?: object | string | undefined;
 }
 
-export function requestBytes({ method, path, host, headers = {}, body }: RequestFields): Buffer {
-  const content = body === undefined ? '' : JSON.stringify(body);
-  let head = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n`;
+export function requestText({ method = 'GET', path, headers = {}, body }: RequestFields): string {
+  const content = typeof body === 'object' ? JSON.stringify(body) : body;
+  let head = `${method} /api${path} HTTP/1.1\r\nHost: ${HOST}\r\n`;
   for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
-  if (body !== undefined) {
-    head += `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(content)}\r\n`;
-  }
-  return Buffer.from(`${head}\r\n${content}`);
+  if (content === undefined) return `${head}\r\n`;
+  head += `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(content)}\r\n`;
+  return `${head}\r\n${content}`;
 }
+
+export const requestBytes = (fields: RequestFields): Buffer => Buffer.from(requestText(fields));
 
 export interface HttpAnswer {
   status: number;
@@ -35,6 +36,7 @@ const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) /;
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 const CONNECTION_CLOSE = /\r\nconnection: *close/i;
 
+/** Reads one answer at a time. */
 export class AnswerReader {
   /** The beginning of an incomplete head. */
   private headPiece: Buffer | null = null;
@@ -45,15 +47,11 @@ export class AnswerReader {
   /** Infinity: the body ends with the connection. */
   private missingBytes = 0;
 
-  /**
-   * Without bodies, an answer must have a Content-Length: a load generator only counts the bytes of
-   * its body.
-   */
+  /** If bodies are not kept, their bytes are only counted, and each needs a Content-Length. */
   constructor(private readonly keepsBodies: boolean) {}
 
   /**
-   * Returns the answer that these bytes complete; null: more is to come. The bytes may be
-   * overwritten afterwards.
+   * Returns the answer that these bytes complete, or null. They may be overwritten afterwards.
    * @throws Error when the bytes are not an HTTP answer, or more than one.
    */
   read(bytes: Buffer): HttpAnswer | null {
@@ -102,8 +100,7 @@ export class AnswerReader {
     this.status = 0;
     this.missingBytes = 0;
     this.bodyPieces = [];
-    const [only] = bodyPieces;
-    const body = bodyPieces.length === 1 ? only! : Buffer.concat(bodyPieces);
+    const body = bodyPieces.length === 1 ? bodyPieces[0]! : Buffer.concat(bodyPieces);
     return { status, head, body };
   }
 }

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { endOf, type ServerProcess } from '../measure/processes.js';
+import { endOf } from '../measure/exchange-process.js';
 import type { LoadOptions, LoadResult } from './load.js';
 import type { LoadTask } from './load-generator.js';
 import type { StreamLoadOptions, StreamLoadResult } from './stream-load.js';
@@ -10,16 +10,12 @@ import type { StreamLoadOptions, StreamLoadResult } from './stream-load.js';
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** A bare uWebSockets.js server that answers each path with a fixed text. */
-export async function startBareServer(answers: Record<string, string>): Promise<ServerProcess> {
+export async function startBareServer(answers: Record<string, string>) {
   const child = fork(fileOf('./bare-server.js'), [], { env: {} });
   child.send(answers);
   const { port } = await messageFrom<{ port: number }>(child);
-  return {
-    port,
-    stop: async () => {
-      await endOf(child, 'SIGTERM');
-    },
-  };
+  const stop = async (): Promise<void> => void (await endOf(child, 'SIGTERM'));
+  return { port, stop };
 }
 
 /** A process that generates load. */
@@ -50,18 +46,17 @@ export class LoadGenerator {
   }
 }
 
-async function messageFrom<T>(child: ChildProcess): Promise<T> {
-  const ended = new AbortController();
+/** The next message of a child. @throws Error when it ends before. */
+export async function messageFrom<T>(child: ChildProcess): Promise<T> {
+  const abort = new AbortController();
+  const { signal } = abort;
   try {
-    const message = once(child, 'message', { signal: ended.signal });
-    const exit = once(child, 'exit', { signal: ended.signal });
-    const [first] = await Promise.race([
-      message,
-      exit.then(([code]) => [new Error(`ended with ${code}`)]),
-    ]);
-    if (first instanceof Error) throw new Error(`a process of the benchmark ${first.message}`);
-    return first as T;
+    const exit = once(child, 'exit', { signal }).then(([code]) => {
+      throw new Error(`a process of the benchmark ended with ${code}`);
+    });
+    const [message] = await Promise.race([once(child, 'message', { signal }), exit]);
+    return message as T;
   } finally {
-    ended.abort();
+    abort.abort();
   }
 }

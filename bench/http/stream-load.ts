@@ -11,13 +11,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { coreTimes, idleShareSince } from '../measure/machine.js';
+import { type CpuUse, CpuWatch } from '../measure/machine.js';
 import { Samples } from '../measure/samples.js';
 import { HttpConnection } from './connection.js';
-import type { HttpAnswer } from './messages.js';
+import { HOST, type HttpAnswer } from './messages.js';
 
 export interface StreamLoadOptions {
-  host: string;
   port: number;
   /** The channel of a market's trades. */
   channel: string;
@@ -30,13 +29,11 @@ export interface StreamLoadOptions {
   measureMs: number;
 }
 
-export interface StreamLoadResult {
+export interface StreamLoadResult extends CpuUse {
   /** Orders of the measured time, and the messages received for them. */
   orders: number;
   delivered: number;
   measuredMs: number;
-  clientCpuMs: number;
-  idleShare: number;
   /** From the order to its answer, to each reader and to the last reader. */
   answer: Latency;
   reader: Latency;
@@ -46,7 +43,6 @@ export interface StreamLoadResult {
 export interface Latency {
   p50Ms: number;
   p99Ms: number;
-  maxMs: number;
 }
 
 /** Undelivered messages without a rate. */
@@ -83,15 +79,15 @@ class StreamLoad {
   private readonly toReader = new Samples(1 << 16);
   private readonly toLast = new Samples();
   private finished!: () => void;
-  private fail!: (error: Error) => void;
+  fail!: (error: Error) => void;
   private readonly failure = new Promise<never>((_, reject) => {
     this.fail = reject;
   });
 
   constructor(private readonly options: StreamLoadOptions) {
     this.failure.catch(() => {});
-    const { host, port } = options;
-    this.trader = new HttpConnection(host, port, { keepsBodies: false, onFailure: this.fail });
+    const { port } = options;
+    this.trader = new HttpConnection(port, { keepsBodies: false, onFailure: this.fail });
   }
 
   async run(): Promise<StreamLoadResult> {
@@ -111,14 +107,14 @@ class StreamLoad {
     const startedMs = performance.now();
     this.measureFromMs = startedMs + warmUpMs;
     this.endMs = this.measureFromMs + measureMs;
-    const cores = this.watchCores(warmUpMs, measureMs);
+    const cpu = cpuUseAfter(warmUpMs, measureMs);
     this.timer = setInterval(() => this.trade(), 1);
     await Promise.race([finished, this.failure, timeOut(warmUpMs + measureMs + PATIENCE_MS)]);
     return {
       orders: this.toAnswer.count,
       delivered: this.toReader.count,
       measuredMs: measureMs,
-      ...(await cores),
+      ...(await cpu),
       answer: latencyOf(this.toAnswer),
       reader: latencyOf(this.toReader),
       lastReader: latencyOf(this.toLast),
@@ -129,10 +125,6 @@ class StreamLoad {
     if (this.timer !== null) clearInterval(this.timer);
     this.trader.hangUp();
     for (const reader of this.readers) reader.close();
-  }
-
-  failed(error: Error): void {
-    this.fail(error);
   }
 
   private answered({ status }: HttpAnswer): void {
@@ -188,15 +180,6 @@ class StreamLoad {
     const isFull = this.orders.length - this.deliveredOrders >= MAX_IN_FLIGHT;
     return isFull && nowMs < this.endMs ? nowMs + 1 : nowMs;
   }
-
-  private async watchCores(warmUpMs: number, measureMs: number) {
-    await sleep(warmUpMs);
-    const cpuBefore = process.cpuUsage();
-    const coresBefore = coreTimes();
-    await sleep(measureMs);
-    const { user, system } = process.cpuUsage(cpuBefore);
-    return { clientCpuMs: (user + system) / 1_000, idleShare: idleShareSince(coresBefore) };
-  }
 }
 
 /** One subscriber. */
@@ -209,17 +192,17 @@ class Reader {
   private first = -1;
   private received = 0;
 
-  constructor(load: StreamLoad, { host, port, channel }: StreamLoadOptions) {
+  constructor(load: StreamLoad, { port, channel }: StreamLoadOptions) {
     this.head = `{"type":"delta","channel":"${channel}","channelSequence":`;
-    this.socket = new WebSocket(`ws://${host}:${port}/api/stream`, {
+    this.socket = new WebSocket(`ws://${HOST}:${port}/api/stream`, {
       perMessageDeflate: false,
       skipUTF8Validation: true,
     });
     this.socket.on('open', () =>
       this.socket.send(JSON.stringify({ op: 'subscribe', channels: [channel] })),
     );
-    this.socket.on('error', (error) => load.failed(error));
-    this.socket.on('close', (code) => load.failed(new Error(`the stream ended with ${code}`)));
+    this.socket.on('error', (error) => load.fail(error));
+    this.socket.on('close', (code) => load.fail(new Error(`the stream ended with ${code}`)));
     this.isSubscribed = new Promise((resolve) => {
       this.socket.on('message', (bytes: Buffer) => {
         const text = bytes.toString('latin1');
@@ -229,7 +212,7 @@ class Reader {
           this.first = (JSON.parse(text) as { channelSequence: number }).channelSequence;
           resolve();
         } else if (!text.startsWith('{"type":"heartbeat"'))
-          load.failed(new Error(`an unexpected message: ${text}`));
+          load.fail(new Error(`an unexpected message: ${text}`));
       });
     });
   }
@@ -243,14 +226,21 @@ class Reader {
     const n = this.received++;
     if (channelSequence === this.first + 1 + n) load.received(n);
     else
-      load.failed(
+      load.fail(
         new Error(`a reader got message ${channelSequence} where ${this.first + 1 + n} was due`),
       );
   }
 }
 
 function latencyOf(samples: Samples): Latency {
-  return { p50Ms: samples.percentile(0.5), p99Ms: samples.percentile(0.99), maxMs: samples.max() };
+  return { p50Ms: samples.percentile(0.5), p99Ms: samples.percentile(0.99) };
+}
+
+async function cpuUseAfter(warmUpMs: number, measureMs: number): Promise<CpuUse> {
+  await sleep(warmUpMs);
+  const watch = new CpuWatch();
+  await sleep(measureMs);
+  return watch.stop();
 }
 
 async function timeOut(ms: number): Promise<never> {

@@ -1,10 +1,7 @@
-/**
- * The engine behind its journal: durable commands per second through the exchange's sequencer, by
- * `synchronous`.
- */
+/** The engine with its journal: durable commands per second, by `synchronous`. */
 import type { Durability } from '../../persistence/journal/journal.js';
-import { type Disk, describeDisk, makeFolder, removeFolder } from '../measure/machine.js';
-import type { Section } from '../measure/report.js';
+import { type Disk, describeDisk, inFolder } from '../measure/machine.js';
+import { type Section, tableOf } from '../measure/report.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 import type { Workload } from '../workload/workload.js';
 
@@ -36,34 +33,19 @@ interface SettingResult {
   loop: LoopResult;
 }
 
-export async function benchJournal(
-  workload: Workload,
-  options: JournalBenchOptions,
-): Promise<Section> {
-  const folder = makeFolder(options.parent);
-  try {
-    const disk = await describeDisk(folder);
+export function benchJournal(workload: Workload, options: JournalBenchOptions): Promise<Section> {
+  const { parent, seconds } = options;
+  return inFolder(parent, async (diskFolder) => {
+    const disk = await describeDisk(diskFolder);
     const results: SettingResult[] = [];
     for (const setting of SETTINGS) {
-      results.push({ setting, loop: await runSetting(workload, setting, options) });
+      const loop = await inFolder(parent, (folder) =>
+        runClosedLoop({ workload, folder, ...setting, seconds }),
+      );
+      results.push({ setting, loop });
     }
     return report(workload, disk, results);
-  } finally {
-    removeFolder(folder);
-  }
-}
-
-async function runSetting(
-  workload: Workload,
-  setting: Setting,
-  { parent, seconds }: JournalBenchOptions,
-): Promise<LoopResult> {
-  const folder = makeFolder(parent);
-  try {
-    return await runClosedLoop({ workload, folder, ...setting, seconds });
-  } finally {
-    removeFolder(folder);
-  }
+  });
 }
 
 function report(workload: Workload, disk: Disk, results: readonly SettingResult[]): Section {
@@ -76,28 +58,21 @@ function report(workload: Workload, disk: Disk, results: readonly SettingResult[
       `Disk: ${disk.fileSystem}; writing 4 KiB and fdatasync takes ${disk.syncP50Ms.toFixed(3)} ms (p50), ${disk.syncP99Ms.toFixed(3)} ms (p99).`,
     ],
     tables: [
-      {
-        title: 'Journalled commands, closed loop; latency from submit to durable, in milliseconds',
-        columns: [
-          'synchronous',
-          'outstanding',
-          'commands/s',
-          'commits/s',
-          'commands/commit',
-          'p50',
-          'p99',
-          'p99.9',
-          'max',
-        ],
-        rows: results.map(({ setting, loop: { commands, batches, seconds, latencyMs } }) => [
-          setting.durability.toUpperCase(),
-          setting.outstanding,
-          commands / seconds,
-          batches / seconds,
-          commands / batches,
-          ...[0.5, 0.99, 0.999, 1].map((share) => latencyMs.percentile(share)),
-        ]),
-      },
+      tableOf(
+        'Journalled commands, closed loop; latency from submit to durable, in milliseconds',
+        results,
+        {
+          synchronous: ({ setting }) => setting.durability.toUpperCase(),
+          outstanding: ({ setting }) => setting.outstanding,
+          'commands/s': ({ loop }) => loop.commands / loop.seconds,
+          'commits/s': ({ loop }) => loop.batches / loop.seconds,
+          'commands/commit': ({ loop }) => loop.commands / loop.batches,
+          p50: ({ loop }) => loop.latencyMs.percentile(0.5),
+          p99: ({ loop }) => loop.latencyMs.percentile(0.99),
+          'p99.9': ({ loop }) => loop.latencyMs.percentile(0.999),
+          max: ({ loop }) => loop.latencyMs.max(),
+        },
+      ),
     ],
     figures: {
       journalledFullCommandsPerSecond: standard.commands / standard.seconds,

@@ -1,6 +1,6 @@
 /**
- * The cost of the follower to the trading thread, measured with and without it in turns; how fast
- * it writes the history; and the cost of a leaderboard of a million users to the trading thread.
+ * What the follower costs the trading thread, how fast it writes the history, and what a
+ * leaderboard of a million users costs the trading thread.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,8 +12,8 @@ import { openJournal } from '../../persistence/data-folder.js';
 import { Follower } from '../../persistence/follower/follower.js';
 import type { HistoryAnswers, RequestOf } from '../../persistence/history/requests.js';
 import { Sequencer } from '../../persistence/sequencer.js';
-import { makeFolder, removeFolder } from '../measure/machine.js';
-import { type Part, percent, type Section, textOf } from '../measure/report.js';
+import { inFolder } from '../measure/machine.js';
+import { type Part, percent, type Section, sectionOf, tableOf, textOf } from '../measure/report.js';
 import { median, Samples, spread } from '../measure/samples.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 import type { Workload } from '../workload/workload.js';
@@ -30,7 +30,6 @@ export interface FollowerBenchOptions {
 
 const ROUNDS = 3;
 const OUTSTANDING = 1_024;
-/** How long the follower may take to catch up. */
 const PATIENCE_MS = 300_000;
 const PAGE = 50;
 const REQUESTS = 2_000;
@@ -42,16 +41,15 @@ export async function benchFollower(
   options: FollowerBenchOptions,
 ): Promise<Section> {
   const trading = await tradingBeside(workload, options);
-  const boards = await leaderboards(options.parent);
-  return {
-    name: 'follower',
-    notes: [
-      `The workload (seed ${workload.options.seed}) through the sequencer, synchronous=FULL, ${OUTSTANDING} outstanding, with and without the follower, ${ROUNDS} rounds in turns. The follower yields to the trading thread and catches up afterwards.`,
+  const boards = await inFolder(options.parent, leaderboards);
+  return sectionOf(
+    'follower',
+    [
+      `The workload (seed ${workload.options.seed}) through the sequencer, synchronous=FULL, ${OUTSTANDING} outstanding, with and without the follower, ${ROUNDS} alternating rounds. The follower yields to the trading thread and catches up afterwards.`,
       `Leaderboards: ${textOf(LARGE_USERS)} users, all of them listed. Trading thread: how long its event loop was busy with a request, its answer and the answer's JSON. The follower's thread does the ranking.`,
     ],
-    tables: [trading.table, boards.table],
-    figures: { ...trading.figures, ...boards.figures },
-  };
+    [trading, boards],
+  );
 }
 
 interface Round {
@@ -61,48 +59,47 @@ interface Round {
   catchUpMs: number;
 }
 
-async function tradingBeside(workload: Workload, options: FollowerBenchOptions): Promise<Part> {
+async function tradingBeside(
+  workload: Workload,
+  { parent, seconds }: FollowerBenchOptions,
+): Promise<Part> {
   const off: Round[] = [];
   const on: Round[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    off.push(await runRound(workload, options, false));
-    on.push(await runRound(workload, options, true));
+    for (const rounds of [off, on]) {
+      rounds.push(
+        await inFolder(parent, (folder) => runRound(workload, folder, seconds, rounds === on)),
+      );
+    }
   }
+  const medianOf = (value: (round: Round) => number) => (rounds: readonly Round[]) =>
+    median(rounds.map(value));
   const rate = ({ loop }: Round) => loop.commands / loop.seconds;
-  const row = (name: string, rounds: readonly Round[]) => [
-    name,
-    median(rounds.map(rate)),
-    spread(rounds.map(rate), textOf),
-    median(rounds.map(({ loop }) => loop.latencyMs.percentile(0.5))),
-    median(rounds.map(({ loop }) => loop.latencyMs.percentile(0.99))),
-    median(rounds.map(({ lagCommands }) => lagCommands)),
-    median(rounds.map(({ catchUpMs }) => catchUpMs)),
-  ];
   const [offRate, onRate] = [median(off.map(rate)), median(on.map(rate))];
   return {
-    table: {
-      title: `Trading with the follower off and on (${percent(onRate / offRate)} of the rate); latencies in milliseconds`,
-      columns: [
-        'follower',
-        'commands/s (median)',
-        'commands/s',
-        'p50',
-        'p99',
-        'commands behind at the end',
-        'ms to catch up',
-      ],
-      rows: [row('off', off), row('on', on)],
-    },
+    table: tableOf(
+      `Trading with the follower off and on (${percent(onRate / offRate)} of the rate); latencies in milliseconds`,
+      [off, on],
+      {
+        follower: (rounds) => (rounds === off ? 'off' : 'on'),
+        'commands/s (median)': (rounds) => median(rounds.map(rate)),
+        'commands/s': (rounds) => spread(rounds.map(rate), textOf),
+        p50: medianOf(({ loop }) => loop.latencyMs.percentile(0.5)),
+        p99: medianOf(({ loop }) => loop.latencyMs.percentile(0.99)),
+        'commands behind at the end': medianOf(({ lagCommands }) => lagCommands),
+        'ms to catch up': medianOf(({ catchUpMs }) => catchUpMs),
+      },
+    ),
     figures: { followerOffCommandsPerSecond: offRate, followerOnCommandsPerSecond: onRate },
   };
 }
 
 async function runRound(
   workload: Workload,
-  { parent, seconds }: FollowerBenchOptions,
+  folder: string,
+  seconds: number,
   isOn: boolean,
 ): Promise<Round> {
-  const folder = makeFolder(parent);
   // The follower needs an existing journal.
   await (await openJournal({ folder })).close();
   const follower = isOn ? startFollower(folder, 0) : null;
@@ -121,7 +118,6 @@ async function runRound(
     return { loop, lagCommands, catchUpMs: performance.now() - startedMs };
   } finally {
     await follower?.close();
-    removeFolder(folder);
   }
 }
 
@@ -152,24 +148,19 @@ async function caughtUp(follower: Follower, sequence: number): Promise<void> {
   }
 }
 
-async function leaderboards(parent: string): Promise<Part> {
-  const folder = makeFolder(parent);
+async function leaderboards(folder: string): Promise<Part> {
+  const commands = await writeLargeJournal(folder);
+  const startedMs = performance.now();
+  const follower = startFollower(folder, commands);
   try {
-    const commands = await writeLargeJournal(folder);
-    const startedMs = performance.now();
-    const follower = startFollower(folder, commands);
-    try {
-      await caughtUp(follower, commands);
-      const historyMs = performance.now() - startedMs;
-      const first = await request(follower, commands, pageOf());
-      const page = await requests(follower, commands, pageOf);
-      const rank = await requests(follower, commands, rankOf);
-      return boardsPart({ commands, historyMs, first, page, rank });
-    } finally {
-      await follower.close();
-    }
+    await caughtUp(follower, commands);
+    const historyMs = performance.now() - startedMs;
+    const first = await request(follower, commands, pageOf());
+    const page = await requests(follower, commands, pageOf);
+    const rank = await requests(follower, commands, rankOf);
+    return boardsPart({ commands, historyMs, first, page, rank });
   } finally {
-    removeFolder(folder);
+    await follower.close();
   }
 }
 

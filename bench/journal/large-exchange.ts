@@ -1,7 +1,4 @@
-/**
- * An exchange with a million users, as commands. Each user registers as over HTTP and trades once,
- * and so has an account, a position in the one market and a rank.
- */
+/** A million users, as commands: each has an account, a position in the one market and a rank. */
 import type { Command } from '../../engine/interface/commands.js';
 import { marketIdOf, Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';

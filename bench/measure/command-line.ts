@@ -1,23 +1,37 @@
-/** The command lines of the benchmark and the soak. */
+/** The command lines of the benchmark, the soak and the attacks. */
+import { Command, InvalidArgumentError } from 'commander';
 
-/** Returns what `read` returns. If it throws, prints the reason and the usage, and exits with 2. */
-export function readOrExit<Settings>(read: () => Settings, usage: string): Settings {
-  if (process.argv.includes('--help')) {
-    console.log(usage);
-    process.exit(0);
-  }
-  try {
-    return read();
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\n${usage}`);
-    process.exit(2);
-  }
+/** A command whose exit status is 2 when its arguments are invalid. */
+export function commandLine(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 }
 
-/** @throws Error that names the option if the text is not a number within the bounds. */
-export function numberOf(option: string, text: string, least: number, most: number): number {
-  const number = Number(text);
-  if (!(number >= least && number <= most))
-    throw new Error(`${option} must be a number from ${least} to ${most}`);
-  return number;
+/** Parses a number within the bounds. */
+export function numberFrom(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (text.trim() !== '' && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+  };
+}
+
+export function wholeNumberFrom(least: number, most: number): (text: string) => number {
+  const parse = numberFrom(least, most);
+  return (text) => Math.floor(parse(text));
+}
+
+/** Parses a list, each entry by `parse`. */
+export function listOf<T>(parse: (text: string) => T): (text: string) => T[] {
+  return (text) => text.split(',').map(parse);
+}
+
+/** Parses one of the names. */
+export function oneOf<Name extends string>(names: readonly Name[]): (text: string) => Name {
+  return (text) => {
+    const name = names.find((each) => each === text);
+    if (name !== undefined) return name;
+    throw new InvalidArgumentError(`It must be one of ${names.join(', ')}, not ${text}.`);
+  };
 }

@@ -14,16 +14,9 @@ import { cpus, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import { Samples } from './samples.js';
 
-export interface Machine {
-  cpu: string;
-  cores: number;
-  memoryGiB: number;
-  node: string;
-  v8: string;
-  os: string;
-}
+export type Machine = ReturnType<typeof describeMachine>;
 
-export function describeMachine(): Machine {
+export function describeMachine() {
   const processors = cpus();
   return {
     cpu: processors[0]?.model.trim() ?? 'unknown',
@@ -39,14 +32,33 @@ export function machineLine({ cpu, cores, memoryGiB, node, v8, os }: Machine): s
   return `machine   ${cpu}, ${cores} cores, ${memoryGiB} GiB; Node ${node} (V8 ${v8}); ${os}`;
 }
 
-/** The time of all cores since the machine was started. */
-export interface CoreTimes {
-  idleMs: number;
-  totalMs: number;
+export interface CpuUse {
+  /** CPU time of this process, which generates the load. */
+  clientCpuMs: number;
+  /** Share (0 to 1) of the time of all cores that was idle. */
+  idleShare: number;
 }
 
-export function coreTimes(): CoreTimes {
-  const sum: CoreTimes = { idleMs: 0, totalMs: 0 };
+/** Measures the use of the CPU from its creation to the first `stop`. */
+export class CpuWatch {
+  private readonly cpu = process.cpuUsage();
+  private readonly cores = coreTimes();
+  private use: CpuUse | null = null;
+
+  stop(): CpuUse {
+    if (this.use === null) {
+      const { user, system } = process.cpuUsage(this.cpu);
+      const { idleMs, totalMs } = coreTimes();
+      const idleShare = (idleMs - this.cores.idleMs) / (totalMs - this.cores.totalMs);
+      this.use = { clientCpuMs: (user + system) / 1_000, idleShare };
+    }
+    return this.use;
+  }
+}
+
+/** The time of all cores since the machine was started. */
+function coreTimes() {
+  const sum = { idleMs: 0, totalMs: 0 };
   for (const { times } of cpus()) {
     sum.idleMs += times.idle;
     sum.totalMs += times.user + times.nice + times.sys + times.irq + times.idle;
@@ -54,10 +66,31 @@ export function coreTimes(): CoreTimes {
   return sum;
 }
 
-/** Share (0 to 1) of the time of all cores that was idle. */
-export function idleShareSince(before: CoreTimes): number {
-  const { idleMs, totalMs } = coreTimes();
-  return (idleMs - before.idleMs) / (totalMs - before.totalMs);
+/** A new folder under `parent`. The caller removes it with {@link removeFolder}. */
+export function makeFolder(parent: string): string {
+  return mkdtempSync(join(parent, 'exchange-bench-'));
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Runs `work` with a new folder under `parent`, and removes the folder. */
+export async function inFolder<T>(
+  parent: string,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = makeFolder(parent);
+  try {
+    return await work(folder);
+  } finally {
+    removeFolder(folder);
+  }
+}
+
+/** The size of all files in a folder. */
+export function folderBytes(folder: string): number {
+  return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }
 
 /** Magic numbers of statfs(2). */
@@ -69,20 +102,6 @@ const FILE_SYSTEMS: Record<number, string> = {
   2035054128: 'overlay',
   26985: 'nfs',
 };
-
-/** A new folder under `parent`. The caller removes it with {@link removeFolder}. */
-export function makeFolder(parent: string): string {
-  return mkdtempSync(join(parent, 'exchange-bench-'));
-}
-
-export function removeFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
-}
-
-/** The size of all files in a folder. */
-export function folderBytes(folder: string): number {
-  return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
-}
 
 export interface Disk {
   fileSystem: string;

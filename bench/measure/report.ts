@@ -1,7 +1,4 @@
-/**
- * The report of a benchmark: sections of notes and tables, as text and JSON. Only the text rounds
- * numbers.
- */
+/** The report of a benchmark: sections of notes and tables. Only the text rounds numbers. */
 
 export type Cell = number | string;
 
@@ -9,6 +6,20 @@ export interface Table {
   title: string;
   columns: readonly string[];
   rows: readonly (readonly Cell[])[];
+}
+
+/** A table of one row for each item; a column is its heading and what it shows of an item. */
+export function tableOf<Item>(
+  title: string,
+  items: readonly Item[],
+  columns: Readonly<Record<string, (item: Item) => Cell>>,
+): Table {
+  const cells = Object.values(columns);
+  return {
+    title,
+    columns: Object.keys(columns),
+    rows: items.map((item) => cells.map((cell) => cell(item))),
+  };
 }
 
 /** A table and figures of a section. */
@@ -26,6 +37,11 @@ export interface Section {
   figures: Readonly<Record<string, number>>;
 }
 
+export function sectionOf(name: string, notes: readonly string[], parts: readonly Part[]): Section {
+  const figures = Object.assign({}, ...parts.map((part) => part.figures));
+  return { name, notes, tables: parts.map(({ table }) => table), figures };
+}
+
 export function printSection(section: Section, print: (line: string) => void): void {
   print(`\n== ${section.name} ${'='.repeat(Math.max(3, 100 - section.name.length))}`);
   for (const note of section.notes) print(note);
@@ -41,14 +57,9 @@ export function layOut(table: Table): string[] {
   const widths = table.columns.map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),
   );
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) =>
-        column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
-      )
-      .join('  ')
-      .trimEnd(),
-  );
+  const padded = (cell: string, column: number) =>
+    column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!);
+  const lines = rows.map((row) => row.map(padded).join('  ').trimEnd());
   lines.splice(1, 0, widths.map((width) => '-'.repeat(width)).join('  '));
   return lines;
 }

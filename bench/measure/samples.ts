@@ -1,7 +1,4 @@
-/**
- * Samples of one quantity and their percentiles. All samples are kept, so percentiles are exact
- * (nearest rank).
- */
+/** Samples of one quantity. All are kept, so percentiles are exact (nearest rank). */
 export class Samples {
   private values: Float64Array;
   private sorted = true;
@@ -25,10 +22,7 @@ export class Samples {
     for (const value of values) this.add(value);
   }
 
-  /**
-   * The smallest sample that at least this share (0 to 1) of all samples do not exceed; NaN without
-   * samples.
-   */
+  /** The least sample that this share (0 to 1) of all do not exceed; NaN without samples. */
   percentile(share: number): number {
     if (this.count === 0) return Number.NaN;
     const rank = Math.min(this.count, Math.max(1, Math.ceil(share * this.count)));

@@ -28,18 +28,14 @@ export function answerOf(engine: Engine, command: Command): ExpectedAnswer {
   const { values } = engine.result;
   const code = CODES[values[ResultHead.code]!]!;
   if (code !== 'ok') {
-    const { status, text } = rejection(
-      code,
-      values[RESULT_HEAD_LENGTH]!,
-      values[RESULT_HEAD_LENGTH + 1]!,
-    );
+    const detail = (i: number) => values[RESULT_HEAD_LENGTH + i]!;
+    const { status, text } = rejection(code, detail(0), detail(1));
     return { status, body: text };
   }
   if (command.kind === 'batch') return batchAnswer(engine, command.atomic);
-  return {
-    status: command.kind === 'stake' ? 201 : 200,
-    body: writerOf(command)(engine, engine.result, 0),
-  };
+  const writer = WRITERS[command.kind];
+  if (writer === undefined) throw new Error(`the soak does not send ${command.kind}`);
+  return { status: command.kind === 'stake' ? 201 : 200, body: writer(engine, engine.result, 0) };
 }
 
 function batchAnswer(engine: Engine, isAtomic: boolean): ExpectedAnswer {
@@ -50,27 +46,16 @@ function batchAnswer(engine: Engine, isAtomic: boolean): ExpectedAnswer {
   return { status, body: text };
 }
 
-function writerOf({ kind }: Command): ReceiptWriter {
-  switch (kind) {
-    case 'buy':
-    case 'sell':
-      return orderReceipt;
-    case 'cancel':
-      return cancelReceipt;
-    case 'cancelAll':
-      return cancelAllReceipt;
-    case 'claim':
-      return claimReceipt;
-    case 'stake':
-      return stakeReceipt;
-    case 'unstake':
-      return unstakeReceipt;
-    case 'claimYield':
-      return claimYieldReceipt;
-    default:
-      throw new Error(`the soak does not send ${kind}`);
-  }
-}
+const WRITERS: { [Kind in Command['kind']]?: ReceiptWriter } = {
+  buy: orderReceipt,
+  sell: orderReceipt,
+  cancel: cancelReceipt,
+  cancelAll: cancelAllReceipt,
+  claim: claimReceipt,
+  stake: stakeReceipt,
+  unstake: unstakeReceipt,
+  claimYield: claimYieldReceipt,
+};
 
 /** Whether the order or the batch was executed: its receipt then has fills. */
 export function hasReceipt(engine: Engine): boolean {

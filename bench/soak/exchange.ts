@@ -1,22 +1,21 @@
 /**
- * The exchange under soak: the built program in its own process, with synchronous=FULL, and prices
- * from a generated file.
+ * The exchange under soak: the built program in its own process, with synchronous=FULL and generated
+ * prices.
  *
  * Its time runs faster than real time. At {@link STANDARD_SPEED} times, a market lasts three
  * seconds, an idempotency key expires after twelve seconds, and unclaimed winnings are paid after
  * nearly five minutes. So everything that expires, even after a day, has expired in the first half
  * of ten minutes.
  */
-import { spawn } from 'node:child_process';
-import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { normalRandom, uniformRandom } from '../../gateway/inputs/feeds/random.js';
-import { EXCHANGE_MAIN, endOf, portFromOutput } from '../measure/processes.js';
+import { HOST } from '../http/messages.js';
+import { ExchangeProcess } from '../measure/exchange-process.js';
 
 export const STANDARD_SPEED = 300;
 export const ASSETS = ['BTC', 'ETH', 'SOL'] as const;
-export const HOST = '127.0.0.1';
-export const STARTING_BALANCE = 1_000_000;
+const STARTING_BALANCE = 1_000_000;
 
 const FIRST_PRICE_MS = 1_763_700_300_000;
 /** Exchange time between two prices of an asset: 15 a second at the standard speed. */
@@ -28,16 +27,6 @@ const STEP = 0.0004;
 const ERROR_LEVEL = 50;
 /** High enough that fair use refuses nothing: the load comes from one address. */
 const UNLIMITED = '1000000/1000000';
-
-export interface RunningExchange {
-  port: number;
-  pid: number;
-  /** Rejects if the exit code is not 0. */
-  stop(): Promise<void>;
-  kill(): void;
-  /** The log's warnings and errors. */
-  logged(): LogLine[];
-}
 
 export interface LogLine {
   /** Error or fatal. */
@@ -57,31 +46,17 @@ export interface ExchangeOptions {
   minutes: number;
 }
 
-export async function startExchange(options: ExchangeOptions): Promise<RunningExchange> {
-  const { folder } = options;
-  const logFile = join(folder, 'log.ndjson');
-  const child = spawn(process.execPath, ['--enable-source-maps', EXCHANGE_MAIN], {
-    env: environment(options),
-    stdio: ['ignore', 'pipe', openSync(logFile, 'w')],
+export function startExchange(options: ExchangeOptions): Promise<ExchangeProcess> {
+  return ExchangeProcess.start({
+    environment: environment(options),
+    logFile: join(options.folder, 'log.ndjson'),
+    nodeOptions: ['--enable-source-maps'],
   });
-  const logged = () => readLog(logFile);
-  const port = await portFromOutput(child).catch((error: Error) => {
-    throw new Error(`${error.message}: ${logged().at(-1)?.text}`);
-  });
-  return {
-    port,
-    pid: child.pid!,
-    logged,
-    kill: () => child.kill('SIGKILL'),
-    stop: async () => {
-      const code = await endOf(child, 'SIGTERM');
-      if (code !== 0) throw new Error(`the exchange ended with ${code}: ${logged().at(-1)?.text}`);
-    },
-  };
 }
 
-function readLog(path: string): LogLine[] {
-  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+/** The warnings and errors of a log. */
+export function logLines(log: string): LogLine[] {
+  const lines = log.split('\n').filter(Boolean);
   return lines.map((text) => {
     // A line that is not JSON comes from the runtime and is an error.
     if (!text.startsWith('{')) return { isError: true, message: text, text };
@@ -95,7 +70,7 @@ export function dataFolder(folder: string): string {
 }
 
 /** The environment variables of an exchange under soak. Writes its price file. */
-export function environment(options: ExchangeOptions): Record<string, string> {
+export function environment(options: ExchangeOptions) {
   const { folder, speed } = options;
   return {
     PORT: '0',

@@ -1,7 +1,4 @@
-/**
- * The markets as all clients of the soak know them: open ones, their last prices, and ended ones
- * that can be claimed.
- */
+/** The markets as the clients of the soak know them: open ones, prices, and ended ones. */
 
 /** Exchange time: a market is resolved 2 s after its end, or 60 s after it without prices. */
 const RESOLVED_AFTER_MS = 60_000;

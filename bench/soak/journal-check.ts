@@ -5,11 +5,12 @@
  */
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
-import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../engine/interface/events.js';
-import { openJournalReader } from '../../persistence/journal/reader.js';
 import { Replay } from '../../persistence/recovery.js';
+import { eachEvent } from '../measure/events.js';
+import { readJournal } from '../measure/journal.js';
 import { answerOf, hasReceipt } from './answers.js';
 import { type AttemptRecord, answerHash, TradeSum } from './record.js';
+import { ProblemList } from './tally.js';
 import { addFills } from './trader.js';
 
 /** An account as the exchange showed it at a sequence. */
@@ -36,31 +37,24 @@ export interface JournalCheck {
   unseen: Map<number, TradeSum>;
 }
 
-/** Further problems are only counted. */
-const PROBLEMS_KEPT = 20;
-
 /** Checks the journal of a stopped exchange. `users`: whose trades to sum. */
-export async function checkJournal(
+export function checkJournal(
   folder: string,
   record: AttemptRecord,
   users: ReadonlySet<number>,
   seen: readonly SeenAccount[],
 ): Promise<JournalCheck> {
-  const reader = await openJournalReader(folder);
-  try {
+  return readJournal(folder, async (reader) => {
     const check = new Check(record, users, seen);
     for await (const batch of reader.batches()) check.replay.apply(batch);
     return check.finish();
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 class Check {
   private readonly engine = new Engine();
   readonly replay = new Replay(this.engine, (command) => this.applied(command));
-  private readonly problems: string[] = [];
-  private problemCount = 0;
+  private readonly problems = new ProblemList();
   /** By attempt: how often it was executed, and how often it is in the journal. */
   private readonly executions: Uint8Array;
   private readonly entries: Uint8Array;
@@ -98,11 +92,10 @@ class Check {
       if (record.answers(attempt) === 0) unacknowledged++;
     }
     for (const [sequence] of this.seenAt)
-      this.problem(`the journal does not reach the sequence ${sequence}`);
+      this.problems.add(`the journal does not reach the sequence ${sequence}`);
     this.engine.checkInvariants();
     const { repeated, trades, unseen } = this;
-    const more = this.problemCount - this.problems.length;
-    const problems = more === 0 ? this.problems : [...this.problems, `and ${more} more`];
+    const problems = this.problems.texts;
     const lastSequence = this.engine.sequence;
     return { problems, executed, unacknowledged, repeated, lastSequence, trades, unseen };
   }
@@ -112,7 +105,7 @@ class Check {
     this.checkSeen();
     const attempt = this.record.attemptOf(command);
     if (attempt === 0) return;
-    if (attempt > this.record.count) this.problem(`attempt ${attempt} was never sent`);
+    if (attempt > this.record.count) this.problems.add(`attempt ${attempt} was never sent`);
     else this.count(attempt, command);
   }
 
@@ -125,7 +118,7 @@ class Check {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     if (record.answers(attempt) > 0) {
       if (answerHash(status, bytes) === record.answerHash(attempt)) return;
-      this.problem(`the answer to attempt ${attempt} differs from the journal's`);
+      this.problems.add(`the answer to attempt ${attempt} differs from the journal's`);
     } else if (hasReceipt(engine) && !engine.replayed) this.addUnseen(command, bytes);
   }
 
@@ -145,40 +138,32 @@ class Check {
     const [executions, entries] = [this.executions[attempt]!, this.entries[attempt]!];
     const answers = record.answers(attempt);
     if (executions > 1)
-      this.problem(`duplicated: attempt ${attempt} was executed ${executions} times`);
+      this.problems.add(`duplicated: attempt ${attempt} was executed ${executions} times`);
     if (answers > 0 && executions === 0)
-      this.problem(`lost: attempt ${attempt} was answered but is not in the journal`);
+      this.problems.add(`lost: attempt ${attempt} was answered but is not in the journal`);
     if (entries < answers || entries > answers + record.losses(attempt)) {
-      this.problem(
+      this.problems.add(
         `attempt ${attempt} is ${entries} times in the journal, was answered ${answers} times and lost ${record.losses(attempt)} times`,
       );
     }
     const isFirstSeen = answers > 0 && entries === answers;
     if (isFirstSeen && record.replays(attempt) !== answers - 1) {
-      this.problem(
+      this.problems.add(
         `attempt ${attempt} was executed once, but ${record.replays(attempt)} of ${answers} answers were marked as replayed`,
       );
     }
   }
 
   private readTrades(): void {
-    const { values, length } = this.engine.events;
-    for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
-      if (values[at] === EventType.trade) this.readTrade(values, at);
-    }
-  }
-
-  private readTrade(values: Float64Array, at: number): void {
-    const [tradeId, lots, upTicks] = [
-      values[at + TRADE_ID]!,
-      values[at + LOTS]!,
-      values[at + UP_TICKS]!,
-    ];
-    for (const { user, order, outcome } of SIDES) {
-      const sum = this.trades.get(values[at + user]!);
-      const ticks = values[at + outcome] === 0 ? upTicks : 1_000 - upTicks;
-      sum?.add(tradeId, values[at + order]!, lots, ticks);
-    }
+    eachEvent(this.engine.events, (name, field) => {
+      if (name !== 'trade') return;
+      for (const side of ['taker', 'maker']) {
+        const sum = this.trades.get(field(`${side}Id`));
+        const upTicks = field('upTicks');
+        const ticks = field(`${side}Outcome`) === 0 ? upTicks : 1_000 - upTicks;
+        sum?.add(field('tradeId'), field(`${side}OrderId`), field('sizeLots'), ticks);
+      }
+    });
   }
 
   private checkSeen(): void {
@@ -192,23 +177,9 @@ class Check {
       const shown = `${availableMicros} ${heldMicros} ${orders}`;
       const due = `${account.availableMicros} ${account.heldMicros} ${resting}`;
       if (shown !== due)
-        this.problem(
+        this.problems.add(
           `u${userId} at ${engine.sequence} was shown ${shown}, but the journal has ${due}`,
         );
     }
   }
-
-  private problem(what: string): void {
-    this.problemCount++;
-    if (this.problems.length < PROBLEMS_KEPT) this.problems.push(what);
-  }
 }
-
-const field = (name: (typeof EVENT_FIELDS.trade)[number]) => 1 + EVENT_FIELDS.trade.indexOf(name);
-const TRADE_ID = field('tradeId');
-const LOTS = field('sizeLots');
-const UP_TICKS = field('upTicks');
-const SIDES = [
-  { user: field('takerId'), order: field('takerOrderId'), outcome: field('takerOutcome') },
-  { user: field('makerId'), order: field('makerOrderId'), outcome: field('makerOutcome') },
-];

@@ -2,17 +2,12 @@
  * The load: sends the traders' requests over a fixed number of connections, repeats some of them,
  * and hangs up now and then.
  *
- * The closed loop measures the capacity: each connection sends its next request when the last one
- * is answered. The open loop runs at a rate: requests arrive at random times, answered or not, and
- * wait for a free connection. Latency counts from the arrival, so a stall is charged with
- * everything that it delays (no coordinated omission).
- *
  * Always holds: a change is sent again only with its idempotency key, with the same bytes, and
  * within {@link RETRY_MS} of the first time, before the key expires.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { HttpConnection } from '../http/connection.js';
+import type { HttpConnection } from '../http/connection.js';
 import type { HttpAnswer } from '../http/messages.js';
+import { PacedLoad } from '../http/paced-load.js';
 import type { Random } from '../workload/random.js';
 import { type AttemptRecord, answerHash } from './record.js';
 import type { Tally } from './tally.js';
@@ -25,13 +20,10 @@ const REPEATED_SHARE = 0.06;
 /** The share of requests whose client hangs up before the answer. */
 const HANG_UP_SHARE = 0.01;
 const HANG_UP_WITHIN_MS = 4;
-/** The load fails when no answer comes for so long. */
-const PATIENCE_MS = 30_000;
 const UNAVAILABLE = 503;
 const REPLAYED = 'Idempotency-Replayed: true';
 
 export interface LoadOptions {
-  host: string;
   port: number;
   connections: number;
   traders: readonly Trader[];
@@ -40,9 +32,7 @@ export interface LoadOptions {
   random: Random;
 }
 
-/** A request that is sent or about to be. */
-interface Sending {
-  operation: Operation;
+interface Kept {
   kind: string;
   dueMs: number;
   /** When the operation was first sent. */
@@ -51,25 +41,21 @@ interface Sending {
   isFirst: boolean;
 }
 
-export class Load {
-  private readonly free: HttpConnection[] = [];
-  /** Repetitions and retries after a lost connection; they go first. */
-  private readonly followUps: Sending[] = [];
-  /** null: closed loop. */
-  private ratePerMs: number | null = null;
-  private nextDueMs = 0;
-  private endMs = 0;
-  private underWay = 0;
-  private drained: (() => void) | null = null;
+/** A request that is sent or about to be. */
+interface Sending extends Kept {
+  bytes: Uint8Array;
+  operation: Operation;
+  isUnderWay: boolean;
+  hungUp: boolean;
+}
 
+function sendingOf(operation: Operation, kept: Kept): Sending {
+  return { ...kept, operation, bytes: operation.request, isUnderWay: true, hungUp: false };
+}
+
+export class Load extends PacedLoad<Sending> {
   constructor(private readonly options: LoadOptions) {
-    const { host, port, connections } = options;
-    for (let i = 0; i < connections; i++) this.free.push(new HttpConnection(host, port));
-  }
-
-  /** How late the oldest unsent request is. */
-  get behindMs(): number {
-    return this.ratePerMs === null ? 0 : Math.max(0, performance.now() - this.nextDueMs);
+    super(options.port, options.connections, false);
   }
 
   /** Resolves to the requests answered per second. */
@@ -77,105 +63,43 @@ export class Load {
     const { tally } = this.options;
     const startedMs = performance.now();
     const before = tally.answers;
-    this.ratePerMs = null;
-    this.endMs = startedMs + durationMs;
-    this.pump();
-    await sleep(durationMs);
-    const rate = ((tally.answers - before) / (performance.now() - startedMs)) * 1_000;
-    await this.drain();
+    let rate = 0;
+    await this.run(durationMs, null, () => {
+      rate = ((tally.answers - before) / (performance.now() - startedMs)) * 1_000;
+    });
     return rate;
   }
 
-  /** Resolves when all requests are answered. */
-  async openLoop(ratePerSecond: number, durationMs: number): Promise<void> {
-    const startedMs = performance.now();
-    this.ratePerMs = ratePerSecond / 1_000;
-    this.nextDueMs = startedMs;
-    this.endMs = startedMs + durationMs;
-    const timer = setInterval(() => this.pump(), 1);
-    try {
-      await sleep(durationMs);
-      await this.drain();
-    } finally {
-      clearInterval(timer);
-    }
+  openLoop(perSecond: number, durationMs: number): Promise<void> {
+    return this.run(durationMs, { perSecond, random: this.options.random });
   }
 
-  close(): void {
-    for (const connection of this.free) connection.hangUp();
-  }
-
-  /** Resolves when all requests are answered. Rejects when no more answers come. */
-  private async drain(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    let answersBefore = -1;
-    await new Promise<void>((resolve, reject) => {
-      this.drained = resolve;
-      timer = setInterval(() => {
-        const { answers } = this.options.tally;
-        if (answers === answersBefore) reject(new Error(`${this.underWay} answers did not come`));
-        answersBefore = answers;
-      }, PATIENCE_MS);
-      this.pump();
-    });
-    this.drained = null;
-    clearInterval(timer);
-  }
-
-  /** Sends due requests over the free connections. */
-  private pump(): void {
-    const nowMs = performance.now();
-    while (this.free.length > 0) {
-      const sending = this.followUps.shift() ?? this.nextSending(nowMs);
-      if (sending === null) break;
-      this.send(sending);
-    }
-    if (this.underWay === 0 && !this.isDue(nowMs)) this.drained?.();
-  }
-
-  private isDue(nowMs: number): boolean {
-    return this.ratePerMs === null
-      ? nowMs < this.endMs
-      : this.nextDueMs <= Math.min(nowMs, this.endMs);
-  }
-
-  private nextSending(nowMs: number): Sending | null {
-    if (!this.isDue(nowMs)) return null;
+  protected next(dueMs: number, nowMs: number): Sending {
     const { traders, random } = this.options;
-    const dueMs = this.ratePerMs === null ? nowMs : this.nextDueMs;
-    if (this.ratePerMs !== null) this.nextDueMs += random.untilNext(this.ratePerMs);
     const operation = random.pick(traders).next(random.weighted(MIX), nowMs);
-    return { operation, kind: operation.kind, dueMs, firstSentMs: nowMs, isFirst: true };
+    return sendingOf(operation, { kind: operation.kind, dueMs, firstSentMs: nowMs, isFirst: true });
   }
 
-  private send(sending: Sending): void {
-    // The longest free one, so that the exchange closes none for being idle.
-    const connection = this.free.shift()!;
+  /** Hangs up on some. */
+  protected override sent(sending: Sending, connection: HttpConnection): void {
     const { random } = this.options;
-    let isUnderWay = true;
-    let hungUp = false;
-    this.underWay++;
-    connection.send(sending.operation.request, (answer) => {
-      isUnderWay = false;
-      this.underWay--;
-      this.free.push(connection);
-      if (answer !== null) this.answered(sending, answer);
-      else this.lost(sending, hungUp);
-      this.pump();
-    });
     if (!sending.isFirst || !random.chance(HANG_UP_SHARE)) return;
-    setTimeout(
-      () => {
-        if (!isUnderWay) return;
-        hungUp = true;
-        connection.hangUp();
-      },
-      random.whole(0, HANG_UP_WITHIN_MS),
-    );
+    const hangUp = () => {
+      if (!sending.isUnderWay) return;
+      sending.hungUp = true;
+      connection.hangUp();
+    };
+    setTimeout(hangUp, random.whole(0, HANG_UP_WITHIN_MS));
   }
 
-  private lost(sending: Sending, hungUp: boolean): void {
-    const { operation, kind } = sending;
+  protected settled(sending: Sending, answer: HttpAnswer | null): void {
+    sending.isUnderWay = false;
+    if (answer === null) this.lost(sending);
+    else this.answered(sending, answer);
+  }
+
+  private lost(sending: Sending): void {
+    const { operation, kind, hungUp } = sending;
     const { record, tally } = this.options;
     if (hungUp) tally.hangUps++;
     else tally.problem(`the exchange closed a connection before it answered (${kind})`);
@@ -216,6 +140,6 @@ export class Load {
   private followUp({ operation, firstSentMs }: Sending, kind: string): void {
     const nowMs = performance.now();
     if (nowMs - firstSentMs > RETRY_MS) return;
-    this.followUps.push({ operation, kind, dueMs: nowMs, firstSentMs, isFirst: false });
+    this.followUps.push(sendingOf(operation, { kind, dueMs: nowMs, firstSentMs, isFirst: false }));
   }
 }

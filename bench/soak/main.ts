@@ -5,10 +5,9 @@
  */
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { parseArgs } from 'node:util';
-import { numberOf, readOrExit } from '../measure/command-line.js';
+import { commandLine, numberFrom, wholeNumberFrom } from '../measure/command-line.js';
 import { describeMachine, machineLine, makeFolder, removeFolder } from '../measure/machine.js';
-import { layOut, textOf } from '../measure/report.js';
+import { layOut, tableOf, textOf } from '../measure/report.js';
 import { STANDARD_SPEED } from './exchange.js';
 import { ALLOWED_BYTES, type Level, SLOPE_ERRORS } from './memory.js';
 import {
@@ -19,45 +18,30 @@ import {
   soak,
 } from './run.js';
 
-const USAGE = `npm run soak -- [options]
-  --minutes <n>      how long the load runs (default: 10)
-  --rate <n>         requests per second (default: ${CAPACITY_SHARE * 100}% of the measured capacity)
-  --users <n>        number of users (default: 200)
-  --connections <n>  number of HTTP connections (default: 64)
-  --speed <n>        exchange time as a multiple of real time (default: ${STANDARD_SPEED})
-  --seed <text>      seed of all random choices (default: 1)
-  --folder <path>    parent of the temporary folder (default: the system's)
-  --keep             keep the temporary folder`;
-
 interface Settings extends Omit<SoakOptions, 'folder' | 'print'> {
-  parent: string;
+  /** The parent of the temporary folder. */
+  folder: string;
   keep: boolean;
 }
 
-/** @throws Error with the reason, for the operator. */
 function readArguments(): Settings {
-  const { values } = parseArgs({
-    options: {
-      minutes: { type: 'string', default: '10' },
-      rate: { type: 'string' },
-      users: { type: 'string', default: '200' },
-      connections: { type: 'string', default: '64' },
-      speed: { type: 'string', default: `${STANDARD_SPEED}` },
-      seed: { type: 'string', default: '1' },
-      folder: { type: 'string', default: tmpdir() },
-      keep: { type: 'boolean', default: false },
-    },
-  });
-  return {
-    minutes: numberOf('--minutes', values.minutes, 0.1, 24 * 60),
-    rate: values.rate === undefined ? null : numberOf('--rate', values.rate, 1, 1_000_000),
-    users: Math.floor(numberOf('--users', values.users, 1, 10_000)),
-    connections: Math.floor(numberOf('--connections', values.connections, 1, 5_000)),
-    speed: numberOf('--speed', values.speed, 1, STANDARD_SPEED),
-    seed: values.seed,
-    parent: values.folder,
-    keep: values.keep,
-  };
+  const rateNote = `requests per second; without it, ${CAPACITY_SHARE * 100}% of the measured capacity`;
+  return commandLine('soak', 'Loads the exchange for minutes, then verifies what it acknowledged.')
+    .option('--minutes <n>', 'how long the load runs', numberFrom(0.1, 24 * 60), 10)
+    .option('--rate <n>', rateNote, numberFrom(1, 1_000_000))
+    .option('--users <n>', 'number of users', wholeNumberFrom(1, 10_000), 200)
+    .option('--connections <n>', 'number of HTTP connections', wholeNumberFrom(1, 5_000), 64)
+    .option(
+      '--speed <n>',
+      'exchange time as a multiple of real time',
+      numberFrom(1, STANDARD_SPEED),
+      STANDARD_SPEED,
+    )
+    .option('--seed <text>', 'seed of all random choices', '1')
+    .option('--folder <path>', 'parent of the temporary folder', tmpdir())
+    .option('--keep', 'keep the temporary folder', false)
+    .parse()
+    .opts<Settings>();
 }
 
 function report(result: SoakResult, print: (line: string) => void): void {
@@ -65,15 +49,17 @@ function report(result: SoakResult, print: (line: string) => void): void {
   print(
     '\nLatency in milliseconds from when a request was due, the wait for a connection included',
   );
-  const rows = [...tally.latencies]
-    .sort(([, a], [, b]) => b.count - a.count)
-    .map(([kind, samples]) => [
-      kind,
-      samples.count,
-      ...[0.5, 0.9, 0.99, 0.999, 1].map((share) => samples.percentile(share)),
-    ]);
-  const columns = ['request', 'answers', 'p50', 'p90', 'p99', 'p99.9', 'max'];
-  for (const line of layOut({ title: '', columns, rows })) print(`  ${line}`);
+  const kinds = [...tally.latencies].sort(([, a], [, b]) => b.count - a.count);
+  const table = tableOf('', kinds, {
+    request: ([kind]) => kind,
+    answers: ([, samples]) => samples.count,
+    p50: ([, samples]) => samples.percentile(0.5),
+    p90: ([, samples]) => samples.percentile(0.9),
+    p99: ([, samples]) => samples.percentile(0.99),
+    'p99.9': ([, samples]) => samples.percentile(0.999),
+    max: ([, samples]) => samples.max(),
+  });
+  for (const line of layOut(table)) print(`  ${line}`);
   const errors = [...tally.errors].map(([code, count]) => `${code} ${textOf(count)}`);
   print(`\nrefused        ${errors.join(', ') || 'nothing'}`);
   print(
@@ -109,8 +95,8 @@ async function run(settings: Settings): Promise<boolean> {
   console.log(
     `exchange  own process, synchronous=FULL, ${settings.speed} times real time, fair use unlimited; seed ${settings.seed}`,
   );
-  mkdirSync(settings.parent, { recursive: true });
-  const folder = makeFolder(settings.parent);
+  mkdirSync(settings.folder, { recursive: true });
+  const folder = makeFolder(settings.folder);
   try {
     const result = await soak({ ...settings, folder, print: console.log });
     report(result, console.log);
@@ -127,4 +113,4 @@ async function run(settings: Settings): Promise<boolean> {
   }
 }
 
-process.exitCode = (await run(readOrExit(readArguments, USAGE))) ? 0 : 1;
+process.exitCode = (await run(readArguments())) ? 0 : 1;

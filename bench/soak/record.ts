@@ -94,18 +94,15 @@ export class AttemptRecord {
   }
 
   private grow(): void {
-    const capacity = 2 * this.answerCounts.length;
-    const bytes = (old: Uint8Array<ArrayBuffer>) => {
-      const larger = new Uint8Array(capacity);
+    const grown = <Column extends Uint8Array | Uint32Array>(old: Column, larger: Column) => {
       larger.set(old);
       return larger;
     };
-    this.answerCounts = bytes(this.answerCounts);
-    this.replayCounts = bytes(this.replayCounts);
-    this.lostCounts = bytes(this.lostCounts);
-    const hashes = new Uint32Array(capacity);
-    hashes.set(this.answerHashes);
-    this.answerHashes = hashes;
+    const capacity = 2 * this.answerCounts.length;
+    this.answerCounts = grown(this.answerCounts, new Uint8Array(capacity));
+    this.replayCounts = grown(this.replayCounts, new Uint8Array(capacity));
+    this.lostCounts = grown(this.lostCounts, new Uint8Array(capacity));
+    this.answerHashes = grown(this.answerHashes, new Uint32Array(capacity));
   }
 }
 
@@ -115,6 +112,16 @@ export function answerHash(status: number, body: Uint8Array): number {
   for (let i = 0; i < body.length; i++) hash = Math.imul(hash ^ body[i]!, 0x01000193);
   return hash >>> 0;
 }
+
+export interface ShownTrade {
+  tradeId: string;
+  orderId: string;
+  shares: number;
+  price: number;
+}
+
+/** The number of an id, such as 7 of `u7`. */
+export const numberOf = (id: string): number => Number(id.slice(1));
 
 /** The trades of a user as a sum, which does not depend on their order and can be compared. */
 export class TradeSum {
@@ -132,6 +139,12 @@ export class TradeSum {
       hash = Math.imul(hash ^ Math.floor(value / 2 ** 32), 0x01000193) ^ (hash >>> 15);
     }
     this.hashes = (this.hashes + hash) >>> 0;
+  }
+
+  /** Adds a trade as the API shows it: ids with their letter, shares and dollars. */
+  addShown({ tradeId, orderId, shares, price }: ShownTrade): void {
+    const [lots, ticks] = [Math.round(shares * 1_000), Math.round(price * 1_000)];
+    this.add(numberOf(tradeId), numberOf(orderId), lots, ticks);
   }
 
   plus(other: TradeSum): TradeSum {

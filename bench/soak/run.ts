@@ -3,21 +3,20 @@
  * capacity, runs the load at a share of it, and compares everything that was acknowledged with the
  * journal and the lists.
  */
-import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { ask, HttpConnection } from '../http/connection.js';
-import { requestBytes } from '../http/messages.js';
+import { Client, PASSWORD } from '../http/client.js';
+import { HOST } from '../http/messages.js';
+import type { ExchangeProcess } from '../measure/exchange-process.js';
+import { replayProblems } from '../measure/replay-tool.js';
 import { Random } from '../workload/random.js';
-import { ASSETS, dataFolder, HOST, type RunningExchange, startExchange } from './exchange.js';
+import { ASSETS, dataFolder, logLines, startExchange } from './exchange.js';
 import { Floor } from './floor.js';
 import { readAll, type Shown } from './http-check.js';
 import { checkJournal, type JournalCheck } from './journal-check.js';
 import { Load } from './load.js';
 import { judgeLevel, type Level } from './memory.js';
-import { AttemptRecord } from './record.js';
+import { AttemptRecord, type TradeSum } from './record.js';
 import { MarketReader, SlowReader, StreamTally, UserReader } from './stream-clients.js';
 import { Tally } from './tally.js';
 import { Trader } from './trader.js';
@@ -32,16 +31,13 @@ export interface SoakOptions {
   speed: number;
   users: number;
   connections: number;
-  /** Requests per second; null: a share of the measured capacity. */
-  rate: number | null;
+  /** Requests per second; without it, a share of the measured capacity. */
+  rate?: number;
   print: (line: string) => void;
 }
 
 export interface SoakResult {
   problems: string[];
-  rate: number;
-  /** null: it was not measured. */
-  capacity: number | null;
   tally: Tally;
   streamTally: StreamTally;
   record: AttemptRecord;
@@ -59,7 +55,6 @@ const CAPACITY_MS = 10_000;
 /** Shorter runs do not judge memory: the first half must be longer than a day of exchange time. */
 export const JUDGED_FROM_MINUTES = 10;
 const PRINT_EVERY_MS = 10_000;
-const PASSWORD = 'correct horse battery';
 const MARKET_READERS = 4;
 const SLOW_READERS = 2;
 const USERS_PER_READER = 8;
@@ -76,21 +71,15 @@ const MINUTES_AFTER = 10;
 /** How long stream clients may take to receive the last message. */
 const LAST_MESSAGES_MS = 25_000;
 
-const run = promisify(execFile);
-
 export async function soak(options: SoakOptions): Promise<SoakResult> {
   mkdirSync(dataFolder(options.folder), { recursive: true });
   const { folder, seed, speed } = options;
-  const exchange = await startExchange({
-    folder,
-    seed,
-    speed,
-    minutes: options.minutes + MINUTES_AFTER,
-  });
+  const minutes = options.minutes + MINUTES_AFTER;
+  const exchange = await startExchange({ folder, seed, speed, minutes });
   try {
     return await new Soak(options, exchange).run();
   } finally {
-    exchange.kill();
+    await exchange.kill();
   }
 }
 
@@ -107,30 +96,22 @@ class Soak {
 
   constructor(
     private readonly options: SoakOptions,
-    private readonly exchange: RunningExchange,
+    private readonly exchange: ExchangeProcess,
   ) {
     this.random = new Random(options.seed);
     this.floor = new Floor(options.speed);
   }
 
   async run(): Promise<SoakResult> {
-    const { options, tally } = this;
+    const { options, tally, traders, record, random, streamTally } = this;
     const { port } = this.exchange;
     const onError = (error: Error) => tally.problem(error.message);
-    const watch = new Watch(HOST, port, this.floor, onError);
+    const watch = new Watch(port, this.floor, onError);
     await this.registerAll();
     await this.startReaders();
-    const load = new Load({
-      host: HOST,
-      port,
-      connections: options.connections,
-      traders: this.traders,
-      record: this.record,
-      tally,
-      random: this.random,
-    });
-    const capacity = options.rate === null ? await this.measureCapacity(load) : null;
-    const rate = options.rate ?? CAPACITY_SHARE * capacity!;
+    const { connections } = options;
+    const load = new Load({ port, connections, traders, record, tally, random });
+    const rate = options.rate ?? CAPACITY_SHARE * (await this.measureCapacity(load));
     tally.forgetLatencies();
     watch.restart();
     await this.soakAt(rate, load, watch);
@@ -142,22 +123,9 @@ class Soak {
     const problems = [...tally.problemTexts, ...journal.problems];
     if (rss?.isLevel === false) problems.push('the resident memory of the exchange grows');
     if (heap?.isLevel === false) problems.push('the heap of the exchange grows');
-    const totalTrades = sum([...shown.trades.values()].map(({ all }) => all.count));
-    const { record, streamTally, floor } = this;
-    const marketsOpened = floor.opened;
-    return {
-      problems,
-      rate,
-      capacity,
-      tally,
-      streamTally,
-      record,
-      journal,
-      rss,
-      heap,
-      marketsOpened,
-      totalTrades,
-    };
+    const totalTrades = [...shown.trades.values()].reduce((sum, { all }) => sum + all.count, 0);
+    const marketsOpened = this.floor.opened;
+    return { problems, tally, streamTally, record, journal, rss, heap, marketsOpened, totalTrades };
   }
 
   private judged(samples: Watch['rss']): Level | null {
@@ -166,39 +134,19 @@ class Soak {
 
   /** Each user refers the next one of a pair. */
   private async registerAll(): Promise<void> {
-    const { port } = this.exchange;
     const { users, print } = this.options;
-    const connection = new HttpConnection(HOST, port);
-    const host = `${HOST}:${port}`;
-    let referralCode: string | null = null;
+    const { floor, record, random } = this;
+    const client = new Client(this.exchange);
+    let referral = {};
     for (let i = 0; i < users; i++) {
       const username = `soak-${i}`;
-      const body = {
-        username,
-        password: PASSWORD,
-        ...(referralCode === null ? {} : { referralCode }),
-      };
-      const request = requestBytes({ method: 'POST', path: '/api/auth/register', host, body });
-      const account = await ask(connection, request, 201);
-      referralCode = i % 2 === 0 ? account.referralCode : null;
-      const { floor, record, random } = this;
+      const { userId, token, referralCode } = await client.register(username, referral);
+      referral = i % 2 === 0 ? { referralCode } : {};
       const claims = !random.chance(LAZY_SHARE);
-      const { userId, token } = account;
-      this.traders.push(
-        new Trader({
-          username,
-          password: PASSWORD,
-          userId,
-          token,
-          claims,
-          host,
-          floor,
-          record,
-          random,
-        }),
-      );
+      const account = { username, password: PASSWORD, userId, token };
+      this.traders.push(new Trader({ ...account, claims, floor, record, random }));
     }
-    connection.hangUp();
+    client.close();
     print(`${users} users`);
   }
 
@@ -261,12 +209,10 @@ class Soak {
     ].join('  ');
   }
 
-  /**
-   * Waits until no order rests, and reads all accounts, lists and the last messages of the stream.
-   */
+  /** Waits until no order rests, and reads accounts, lists and the stream's last messages. */
   private async readAtEnd(watch: Watch): Promise<Shown> {
     await sleep(MARKETS_END_MS / this.options.speed + MARKETS_END_LATER_MS);
-    const shown = await readAll(HOST, this.exchange.port, this.traders);
+    const shown = await readAll(this.exchange.port, this.traders);
     await this.lastMessages(shown);
     for (const reader of [...this.userReaders, ...this.otherReaders]) reader.close();
     await watch.stop();
@@ -290,29 +236,23 @@ class Soak {
 
   private async checkEverything(shown: Shown): Promise<JournalCheck> {
     const { options, tally } = this;
-    const users = new Set(this.traders.map(({ userId }) => Number(userId.slice(1))));
-    const journal = await checkJournal(
-      dataFolder(options.folder),
-      this.record,
-      users,
-      shown.accounts,
-    );
-    for (const { userId, taken } of this.traders) {
-      const number = Number(userId.slice(1));
+    const folder = dataFolder(options.folder);
+    const users = new Set(this.traders.map(({ userNumber }) => userNumber));
+    const journal = await checkJournal(folder, this.record, users, shown.accounts);
+    for (const { userId, userNumber, taken } of this.traders) {
       const { all, asTaker } = shown.trades.get(userId)!;
-      const acknowledged = taken.plus(journal.unseen.get(number)!);
-      if (!acknowledged.equals(asTaker)) {
-        tally.problem(
-          `${userId}: the receipts have ${acknowledged} as taker, the list has ${asTaker}`,
-        );
-      }
-      const inJournal = journal.trades.get(number)!;
-      if (!inJournal.equals(all))
-        tally.problem(`${userId}: the journal has ${inJournal}, the list has ${all}`);
+      const compare = (source: string, found: TradeSum, listed: TradeSum) => {
+        if (found.equals(listed)) return;
+        tally.problem(`${userId}: ${source} ${found}, the list has ${listed}`);
+      };
+      compare('taken by receipts:', taken.plus(journal.unseen.get(userNumber)!), asTaker);
+      compare('the journal has', journal.trades.get(userNumber)!, all);
     }
     this.judgeShed();
     this.readLog();
-    for (const command of ['verify', 'audit']) await this.replay(command);
+    const damage = await replayProblems(folder);
+    for (const problem of damage) tally.problem(problem);
+    if (damage.length === 0) options.print('replay verify and audit: ok');
     return journal;
   }
 
@@ -320,37 +260,18 @@ class Soak {
   private judgeShed(): void {
     const { tally, options } = this;
     const shed = tally.errors.get('unavailable') ?? 0;
-    if (options.rate === null && shed > SHED_SHARE * tally.answers) {
+    if (options.rate === undefined && shed > SHED_SHARE * tally.answers) {
       tally.problem(`${shed} of ${tally.answers} requests were shed`);
     }
   }
 
   private readLog(): void {
     const warnings = new Map<string, number>();
-    for (const { isError, message, text } of this.exchange.logged()) {
+    for (const { isError, message, text } of logLines(this.exchange.log)) {
       if (isError) this.tally.problem(`the exchange logged: ${text}`);
       else warnings.set(message, (warnings.get(message) ?? 0) + 1);
     }
     for (const [message, count] of warnings)
       this.options.print(`the exchange warned ${count} times: ${message}`);
   }
-
-  /** Runs the replay tool on the data folder. */
-  private async replay(command: string): Promise<void> {
-    const tool = fileURLToPath(new URL('../../persistence/replay/main.js', import.meta.url));
-    const data = dataFolder(this.options.folder);
-    try {
-      await run(process.execPath, [tool, '--data', data, command, '--json'], {
-        maxBuffer: 2 ** 28,
-      });
-      this.options.print(`replay ${command}: ok`);
-    } catch (error) {
-      const { stderr, message } = error as Error & { stderr?: string };
-      this.tally.problem(`replay ${command}: ${(stderr ?? message).slice(-500)}`);
-    }
-  }
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -11,15 +11,12 @@ import type { Floor } from './floor.js';
 import { TradeSum } from './record.js';
 import type { Tally } from './tally.js';
 
-// tests check their shape
-// biome-ignore lint/suspicious/noExplicitAny: messages are read field by field; the exchange's
+// biome-ignore lint/suspicious/noExplicitAny: the exchange's tests check the shape of messages
 type Message = any;
 
 /** The close code for a reader that is too far behind. */
 const SLOW_READER = 4008;
-/**
- * The code that such a reader sees if the connection is dropped before it has read the close frame.
- */
+/** What such a reader sees if the connection drops before it has read the close frame. */
 const NO_REASON = 1006;
 /** The average time between two hang-ups of a client. */
 const HANG_UP_AFTER_MS = 15_000;
@@ -86,7 +83,7 @@ abstract class StreamClient {
       if (this.socket === socket) this.receive(JSON.parse(data.toString()));
     });
     socket.on('error', (error) => {
-      if (this.socket === socket) this.options.tally.problem(`${this.name}: ${error.message}`);
+      if (this.socket === socket) this.problem(error.message);
     });
     socket.on('close', (code) => {
       if (this.socket === socket) this.closed(code);
@@ -173,7 +170,7 @@ abstract class StreamClient {
   }
 
   private receive(message: Message): void {
-    const { tally, streamTally } = this.options;
+    const { streamTally } = this.options;
     streamTally.messages++;
     const { type, channel } = message;
     switch (type) {
@@ -186,7 +183,7 @@ abstract class StreamClient {
         streamTally.resumed++;
         // The client may have unsubscribed meanwhile.
         if (this.wanted.has(channel) && this.wanted.get(channel) !== message.after) {
-          tally.problem(`${this.name}: ${channel} was resumed after ${message.after}`);
+          this.problem(`${channel} was resumed after ${message.after}`);
         }
         return;
       case 'gap':
@@ -197,8 +194,12 @@ abstract class StreamClient {
         this.checkHeartbeat(message.channels);
         return;
       case 'error':
-        tally.problem(`${this.name}: ${message.code} ${message.message}`);
+        this.problem(`${message.code} ${message.message}`);
     }
+  }
+
+  private problem(what: string): void {
+    this.options.tally.problem(`${this.name}: ${what}`);
   }
 
   private receiveOf(channel: string, { type, channelSequence, data }: Message): void {
@@ -206,9 +207,7 @@ abstract class StreamClient {
     // The client has unsubscribed meanwhile.
     if (last === undefined) return;
     if (type !== 'snapshot' && channelSequence !== (last ?? 0) + 1) {
-      this.options.tally.problem(
-        `${this.name}: ${channel} went from ${last} to ${channelSequence}`,
-      );
+      this.problem(`${channel} went from ${last} to ${channelSequence}`);
       this.missed();
     }
     if (type === 'closed') this.wanted.delete(channel);
@@ -222,9 +221,7 @@ abstract class StreamClient {
     for (const [channel, last] of Object.entries(channels)) {
       const mine = this.wanted.get(channel);
       if (mine === undefined || mine === null || mine === last) continue;
-      this.options.tally.problem(
-        `${this.name}: ${channel} is at ${last}, the last message received was ${mine}`,
-      );
+      this.problem(`${channel} is at ${last}, the last message received was ${mine}`);
       this.missed();
     }
   }
@@ -281,9 +278,7 @@ export class UserReader extends StreamClient {
   protected changed(_channel: string, type: string, data: Message): void {
     if (type !== 'delta') return;
     for (const event of data.events) {
-      if (event.type !== 'fill') continue;
-      const [lots, ticks] = [Math.round(event.shares * 1_000), Math.round(event.price * 1_000)];
-      this.fills.add(Number(event.tradeId.slice(1)), Number(event.orderId.slice(1)), lots, ticks);
+      if (event.type === 'fill') this.fills.addShown(event);
     }
   }
 }

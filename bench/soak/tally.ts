@@ -20,13 +20,27 @@ const EXPECTED = new Set([
   'unavailable',
 ]);
 
+export class ProblemList {
+  count = 0;
+  private readonly kept: string[] = [];
+
+  add(what: string): void {
+    this.count++;
+    if (this.kept.length < PROBLEMS_KEPT) this.kept.push(what);
+  }
+
+  get texts(): string[] {
+    const more = this.count - this.kept.length;
+    return more === 0 ? [...this.kept] : [...this.kept, `and ${more} more`];
+  }
+}
+
 export class Tally {
   readonly latencies = new Map<string, Samples>();
   readonly errors = new Map<string, number>();
   /** Since the last call of {@link takeInterval}. */
   private interval = new Samples();
-  private readonly problems: string[] = [];
-  problemCount = 0;
+  private readonly problems = new ProblemList();
   answers = 0;
   hangUps = 0;
   replays = 0;
@@ -48,13 +62,15 @@ export class Tally {
   }
 
   problem(what: string): void {
-    this.problemCount++;
-    if (this.problems.length < PROBLEMS_KEPT) this.problems.push(what);
+    this.problems.add(what);
+  }
+
+  get problemCount(): number {
+    return this.problems.count;
   }
 
   get problemTexts(): string[] {
-    const more = this.problemCount - this.problems.length;
-    return more === 0 ? [...this.problems] : [...this.problems, `and ${more} more`];
+    return this.problems.texts;
   }
 
   takeInterval(): Samples {

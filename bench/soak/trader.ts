@@ -6,7 +6,7 @@
 import { requestBytes } from '../http/messages.js';
 import type { Random } from '../workload/random.js';
 import type { Floor, OpenMarket } from './floor.js';
-import { type AttemptRecord, keyOf, TradeSum, validUntilOf } from './record.js';
+import { type AttemptRecord, keyOf, numberOf, TradeSum, validUntilOf } from './record.js';
 
 /** The weights of the requests. A claim comes first whenever there is something to claim. */
 export const MIX = {
@@ -37,6 +37,26 @@ export const MIX = {
 } as const;
 export type Kind = keyof typeof MIX | 'claim';
 
+type PathOf = (marketId: string, userId: string, random: Random) => string;
+
+const READS = {
+  orderbook: (marketId, _, random) =>
+    `/markets/15m/${marketId}/orderbook?depth=${random.pick([5, 20, 100])}`,
+  balance: (_, userId) => `/users/${userId}/balance`,
+  positions: (_, userId) => `/users/${userId}/positions`,
+  trades: (_, userId) => `/users/${userId}/trades`,
+  'resting orders': (_, userId) => `/users/${userId}/orders`,
+  quote: (marketId, _, random) =>
+    `/markets/15m/${marketId}/quote?outcome=UP&amount=${random.whole(1, 500)}`,
+  market: (marketId) => `/markets/${marketId}`,
+  'public trades': (marketId) => `/markets/15m/${marketId}/trades`,
+  'past markets': () => '/markets/15m/history?asset=BTC&limit=5',
+  leaderboard: (_, __, random) =>
+    `/leaderboard?metric=${random.pick(['profit', 'volume', 'points'])}&period=${random.pick(['all', 'day', 'week'])}`,
+  points: (_, userId) => `/users/${userId}/points`,
+  profile: (_, userId) => `/users/${userId}`,
+} satisfies Partial<Record<Kind, PathOf>>;
+
 /** A request and its sender. */
 export interface Operation {
   kind: Kind;
@@ -47,8 +67,7 @@ export interface Operation {
   isKeyed: boolean;
 }
 
-// check their shape
-// biome-ignore lint/suspicious/noExplicitAny: answers are read field by field; the exchange's tests
+// biome-ignore lint/suspicious/noExplicitAny: the exchange's tests check the shape of answers
 type Json = any;
 /** The fields of a request body. */
 type Fields = Record<string, unknown>;
@@ -63,7 +82,6 @@ export interface TraderOptions {
   token: string;
   /** Whether the user claims winnings. Otherwise they are paid automatically. */
   claims: boolean;
-  host: string;
   floor: Floor;
   record: AttemptRecord;
   random: Random;
@@ -80,6 +98,10 @@ export class Trader {
 
   get userId(): string {
     return this.options.userId;
+  }
+
+  get userNumber(): number {
+    return numberOf(this.userId);
   }
 
   /** Returns the next request. `nowMs` is real time. */
@@ -111,9 +133,6 @@ export class Trader {
   }
 
   private choose(kind: keyof typeof MIX, market: OpenMarket): Operation {
-    const { userId } = this;
-    const { random } = this.options;
-    const path = `/markets/15m/${market.id}`;
     switch (kind) {
       case 'buy at market':
       case 'buy at a limit':
@@ -127,80 +146,49 @@ export class Trader {
       case 'cancel':
         return this.cancel(market);
       case 'cancel all':
-        return this.change(kind, 'DELETE', `${path}/orders`, undefined, true);
+        return this.change(kind, 'DELETE', `/markets/15m/${market.id}/orders`, undefined, true);
       case 'batch':
         return this.batch(market);
       case 'stake and unstake':
         return this.vault();
-      case 'orderbook':
-        return this.read(kind, `${path}/orderbook?depth=${random.pick([5, 20, 100])}`);
-      case 'balance':
-        return this.read(kind, `/users/${userId}/balance`);
-      case 'positions':
-        return this.read(kind, `/users/${userId}/positions`);
-      case 'trades':
-        return this.read(kind, `/users/${userId}/trades`);
-      case 'resting orders':
-        return this.read(kind, `/users/${userId}/orders`);
-      case 'quote':
-        return this.read(kind, `${path}/quote?outcome=UP&amount=${random.whole(1, 500)}`);
-      case 'market':
-        return this.read(kind, `/markets/${market.id}`);
-      case 'public trades':
-        return this.read(kind, `${path}/trades`);
-      case 'past markets':
-        return this.read(kind, '/markets/15m/history?asset=BTC&limit=5');
-      case 'leaderboard':
-        return this.read(
-          kind,
-          `/leaderboard?metric=${random.pick(['profit', 'volume', 'points'])}&period=${random.pick(['all', 'day', 'week'])}`,
-        );
-      case 'points':
-        return this.read(kind, `/users/${userId}/points`);
-      case 'profile':
-        return this.read(kind, `/users/${userId}`);
       case 'sign in': {
         const { username, password } = this.options;
         return this.operation(kind, 0, false, 'POST', '/auth/login', { username, password });
       }
+      default:
+        return this.read(kind, READS[kind](market.id, this.userId, this.options.random));
     }
   }
 
   private buy(kind: Kind, market: OpenMarket): Operation {
-    const { body, attempt } = this.orderBody(this.buyFields(kind, market));
-    return this.order(kind, `/markets/15m/${market.id}/buy`, body, attempt);
+    return this.order(kind, `/markets/15m/${market.id}/buy`, this.buyFields(kind, market));
   }
 
   private buyFields(kind: Kind, market: OpenMarket): Fields {
     const { random } = this.options;
     const outcome = random.pick(['UP', 'DOWN']);
-    const price = (offset: number) => this.price(market, outcome, offset);
     const shares = random.whole(100, 20_000) / 1_000;
+    const limit = (least: number, most: number) => {
+      return { outcome, shares, price: this.price(market, outcome, random.whole(least, most)) };
+    };
     switch (kind) {
       case 'buy at market':
         return { outcome, amount: random.whole(10_000, 9_000_000) / 1_000_000 };
       case 'buy at a limit':
-        return { outcome, shares, price: price(random.whole(0, 15)) };
+        return limit(0, 15);
       case 'buy all or nothing':
-        return { outcome, shares, price: price(random.whole(0, 20)), timeInForce: 'FOK' };
+        return { ...limit(0, 20), timeInForce: 'FOK' };
       case 'buy post-only':
-        return {
-          outcome,
-          shares,
-          price: price(-random.whole(3, 40)),
-          timeInForce: 'GTC',
-          postOnly: true,
-        };
+        return { ...limit(-40, -3), timeInForce: 'GTC', postOnly: true };
       default:
-        return { outcome, shares, price: price(random.whole(-25, 6)), timeInForce: 'GTC' };
+        return { ...limit(-25, 6), timeInForce: 'GTC' };
     }
   }
 
   private sell(kind: Kind, market: OpenMarket): Operation {
     const fields = this.sellFields(kind, market);
     if (fields === null) return this.buy('buy at market', market);
-    const { body, attempt } = this.orderBody(fields);
-    return this.order(kind, `/markets/15m/${market.id}/sell`, body, attempt);
+    return this.order(kind, `/markets/15m/${market.id}/sell`, fields);
   }
 
   /** null: there is nothing to sell. */
@@ -211,14 +199,9 @@ export class Trader {
     const lots = Math.round((position?.[outcome] ?? 0) * 1_000);
     if (lots === 0) return null;
     const shares = random.whole(1, lots) / 1_000;
-    return kind === 'sell at market'
-      ? { outcome, shares }
-      : {
-          outcome,
-          shares,
-          price: this.price(market, outcome, random.whole(-6, 25)),
-          timeInForce: 'GTC',
-        };
+    if (kind === 'sell at market') return { outcome, shares };
+    const price = this.price(market, outcome, random.whole(-6, 25));
+    return { outcome, shares, price, timeInForce: 'GTC' };
   }
 
   private cancel(market: OpenMarket): Operation {
@@ -228,16 +211,19 @@ export class Trader {
     const path = `/markets/15m/${order.marketId}/orders/${order.orderId}`;
     const isKeyed = this.options.random.chance(0.5);
     const operation = this.change('cancel', 'DELETE', path, undefined, isKeyed);
-    if (!isKeyed)
-      this.options.record.cancelsWithoutKey(operation.attempt, Number(order.orderId.slice(1)));
+    if (!isKeyed) this.options.record.cancelsWithoutKey(operation.attempt, numberOf(order.orderId));
     return operation;
   }
 
   private batch(market: OpenMarket): Operation {
     const { random } = this.options;
     const marketId = market.id;
-    const first = this.orderBody(this.buyFields('buy and rest', market));
-    const operations: Fields[] = [{ op: 'buy', marketId, ...first.body }];
+    const attempt = this.options.record.begin();
+    const first = {
+      ...this.buyFields('buy and rest', market),
+      validUntilMs: validUntilOf(attempt),
+    };
+    const operations: Fields[] = [{ op: 'buy', marketId, ...first }];
     for (let more = random.whole(1, 9); more > 0; more--) {
       const order = random.chance(0.3) ? this.resting.pop() : undefined;
       if (order !== undefined) operations.push({ op: 'cancel', ...order });
@@ -246,17 +232,17 @@ export class Trader {
         operations.push({ op: 'buy', marketId, ...this.buyFields(kind, market) });
       }
     }
-    return this.order('batch', '/batch', { operations, atomic: random.chance(0.2) }, first.attempt);
+    const body = { operations, atomic: random.chance(0.2) };
+    return this.operation('batch', attempt, random.chance(0.5), 'POST', '/batch', body);
   }
 
   private vault(): Operation {
     const { random } = this.options;
     const kind = 'stake and unstake';
     const deposit = this.deposits.length > 2 ? this.deposits.shift()! : null;
-    if (deposit === null) {
-      return this.change(kind, 'POST', '/vaults/flex/stake', { amount: random.whole(1, 50) }, true);
-    }
-    return this.change(kind, 'POST', `/vaults/deposits/${deposit}/unstake`, {}, true);
+    if (deposit !== null)
+      return this.change(kind, 'POST', `/vaults/deposits/${deposit}/unstake`, {}, true);
+    return this.change(kind, 'POST', '/vaults/flex/stake', { amount: random.whole(1, 50) }, true);
   }
 
   private claim(marketId: string): Operation {
@@ -292,13 +278,11 @@ export class Trader {
     return Math.min(999, Math.max(1, ticks)) / 1_000;
   }
 
-  private orderBody(fields: Fields): { body: Fields; attempt: number } {
-    const attempt = this.options.record.begin();
-    return { attempt, body: { ...fields, validUntilMs: validUntilOf(attempt) } };
-  }
-
-  private order(kind: Kind, path: string, body: Fields, attempt: number): Operation {
-    return this.operation(kind, attempt, this.options.random.chance(0.5), 'POST', path, body);
+  private order(kind: Kind, path: string, fields: Fields): Operation {
+    const { record, random } = this.options;
+    const attempt = record.begin();
+    const body = { ...fields, validUntilMs: validUntilOf(attempt) };
+    return this.operation(kind, attempt, random.chance(0.5), 'POST', path, body);
   }
 
   private change(
@@ -323,19 +307,15 @@ export class Trader {
     path: string,
     body: Fields | undefined,
   ): Operation {
-    const { host, token } = this.options;
-    const headers: Record<string, string> = { 'x-user-token': token };
+    const headers: Record<string, string> = { 'x-user-token': this.options.token };
     if (isKeyed) headers['Idempotency-Key'] = keyOf(attempt);
-    const request = requestBytes({ method, path: `/api${path}`, host, headers, body });
+    const request = requestBytes({ method, path, headers, body });
     return { kind, request, trader: this, attempt, isKeyed };
   }
 }
 
 /** Adds the fills of an order receipt. */
 export function addFills(sum: TradeSum, receipt: Json): void {
-  const orderId = Number(receipt.orderId.slice(1));
-  for (const { tradeId, price, shares } of receipt.fills) {
-    const [lots, ticks] = [Math.round(shares * 1_000), Math.round(price * 1_000)];
-    sum.add(Number(tradeId.slice(1)), orderId, lots, ticks);
-  }
+  const { orderId, fills } = receipt;
+  for (const fill of fills) sum.addShown({ ...fill, orderId });
 }

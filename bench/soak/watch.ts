@@ -1,9 +1,6 @@
-/**
- * Samples the running exchange: memory, follower lag and event loop from /metrics every second, and
- * its open markets.
- */
-import { ask, HttpConnection } from '../http/connection.js';
-import { requestBytes } from '../http/messages.js';
+/** Samples the running exchange: its metrics every second, and its open markets. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from '../http/client.js';
 import type { Floor } from './floor.js';
 import type { MemorySample } from './memory.js';
 
@@ -17,7 +14,6 @@ export interface Reading {
   externalBytes: number;
   followerLagMs: number;
   eventLoopP99Ms: number;
-  backlogCommands: number;
 }
 
 export class Watch {
@@ -28,14 +24,13 @@ export class Watch {
   private readonly rounds: Promise<void>[];
 
   constructor(
-    private readonly host: string,
-    private readonly port: number,
+    readonly port: number,
     private readonly floor: Floor,
     onError: (error: Error) => void,
   ) {
     this.rounds = [
-      this.repeat(MARKETS_EVERY_MS, (connection) => this.readMarkets(connection)).catch(onError),
-      this.repeat(METRICS_EVERY_MS, (connection) => this.readMetrics(connection)).catch(onError),
+      this.repeat(MARKETS_EVERY_MS, (client) => readMarkets(client, this.floor)).catch(onError),
+      this.repeat(METRICS_EVERY_MS, (client) => this.readMetrics(client)).catch(onError),
     ];
   }
 
@@ -50,26 +45,17 @@ export class Watch {
     await Promise.all(this.rounds);
   }
 
-  private async repeat(
-    everyMs: number,
-    read: (connection: HttpConnection) => Promise<void>,
-  ): Promise<void> {
-    const connection = new HttpConnection(this.host, this.port);
+  private async repeat(everyMs: number, read: (client: Client) => Promise<void>): Promise<void> {
+    const client = new Client(this);
     while (!this.isOver) {
-      await read(connection);
-      await new Promise((resolve) => setTimeout(resolve, everyMs));
+      await read(client);
+      await sleep(everyMs);
     }
-    connection.hangUp();
+    client.close();
   }
 
-  private async readMarkets(connection: HttpConnection): Promise<void> {
-    const { markets } = await this.get(connection, '/api/markets/15m');
-    const ids = markets.map(({ id }: { id: string }) => id);
-    this.floor.update(ids, performance.now());
-  }
-
-  private async readMetrics(connection: HttpConnection): Promise<void> {
-    const text = await this.get(connection, '/api/metrics');
+  private async readMetrics(client: Client): Promise<void> {
+    const { text } = await client.mustAsk({ path: '/metrics' });
     const value = (name: string) => metricOf(text, name);
     this.last = {
       rssBytes: value('exchange_memory_bytes{kind="rss"}'),
@@ -77,21 +63,21 @@ export class Watch {
       externalBytes: value('exchange_memory_bytes{kind="external"}'),
       followerLagMs: 1_000 * value('exchange_follower_lag_seconds'),
       eventLoopP99Ms: 1_000 * value('exchange_event_loop_delay_seconds{quantile="0.99"}'),
-      backlogCommands: value('exchange_backlog_commands'),
     };
     const atMs = performance.now();
     this.rss.push({ atMs, bytes: this.last.rssBytes });
     this.heap.push({ atMs, bytes: this.last.heapBytes });
   }
-
-  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the answer's shape
-  private get(connection: HttpConnection, path: string): Promise<any> {
-    const host = `${this.host}:${this.port}`;
-    return ask(connection, requestBytes({ method: 'GET', path, host }), 200);
-  }
 }
 
-function metricOf(text: string, name: string): number {
+export async function readMarkets(client: Client, floor: Floor): Promise<void> {
+  const { markets } = (await client.mustAsk({ path: '/markets/15m' })).json;
+  const ids = markets.map(({ id }: { id: string }) => id);
+  floor.update(ids, performance.now());
+}
+
+/** The value of a metric in the text of /metrics. */
+export function metricOf(text: string, name: string): number {
   const line = text.split('\n').find((each) => each.startsWith(`${name} `));
   if (line === undefined) throw new Error(`/metrics has no ${name}`);
   return Number(line.slice(name.length + 1));

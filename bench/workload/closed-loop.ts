@@ -38,9 +38,7 @@ export interface LoopResult {
 
 /** Runs the workload's setup and then the loop, through a new engine and a new journal. */
 export async function runClosedLoop(options: LoopOptions): Promise<LoopResult> {
-  const { folder, durability } = options;
-  const journal = await openJournal({ folder, durability });
-  const loop = new ClosedLoop(options, journal);
+  const loop = new ClosedLoop(options, await openJournal(options));
   const result = await loop.run();
   await loop.sequencer.close();
   return result;
@@ -91,15 +89,9 @@ class ClosedLoop {
     if (this.next === workload.commands.length && digest !== workload.digest) {
       throw new Error('the engine ended with another digest than the plan');
     }
+    const { next: commands, latencyMs } = this;
     const endSequence = sequencer.engine.sequence;
-    return {
-      commands: this.next,
-      batches,
-      seconds,
-      latencyMs: this.latencyMs,
-      endSequence,
-      digest,
-    };
+    return { commands, batches, seconds, latencyMs, endSequence, digest };
   }
 
   released(outstanding: Outstanding): void {

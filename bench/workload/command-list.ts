@@ -6,23 +6,26 @@
  * per kind, and each call overwrites it: a caller that keeps a command copies it. (The engine and
  * the sequencer keep none.)
  */
-import type {
-  AdvanceTime,
-  Buy,
-  Cancel,
-  Claim,
-  Command,
-  ObservePrice,
-  Sell,
+import {
+  type AdvanceTime,
+  type Buy,
+  type Cancel,
+  type Claim,
+  type Command,
+  CommandKind,
+  type ObservePrice,
+  type Sell,
 } from '../../engine/interface/commands.js';
-import { CommandKind } from '../../engine/interface/commands.js';
-import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import type { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
+import { buyOrder, sellOrder } from './open-market.js';
 
 /** The kinds that fit into the columns; their orders have no idempotency key and no deadline. */
 export type WorkloadCommand = AdvanceTime | ObservePrice | Buy | Sell | Cancel | Claim;
 
 const POST_ONLY = 8;
+/** Overwritten by each read. */
+const NOBODYS = { userId: 0, marketId: 0 };
 
 export class CommandList {
   length = 0;
@@ -46,39 +49,15 @@ export class CommandList {
     priceMicros: 0,
     observedAtMs: 0,
   };
-  private readonly buy: Buy = {
-    kind: 'buy',
-    userId: 0,
-    idempotencyKey: null,
-    marketId: 0,
-    outcome: Outcome.UP,
-    budgetMicros: 0,
-    sizeLots: 0,
-    priceTicks: 0,
-    timeInForce: TimeInForce.IOC,
-    postOnly: false,
-    validUntilMs: MAX_TIME_MS,
-  };
-  private readonly sell: Sell = {
-    kind: 'sell',
-    userId: 0,
-    idempotencyKey: null,
-    marketId: 0,
-    outcome: Outcome.UP,
-    sizeLots: 0,
-    priceTicks: 0,
-    timeInForce: TimeInForce.IOC,
-    postOnly: false,
-    validUntilMs: MAX_TIME_MS,
-  };
+  private readonly buy = buyOrder(NOBODYS);
+  private readonly sell = sellOrder({ ...NOBODYS, sizeLots: 0 });
   private readonly cancel: Cancel = {
     kind: 'cancel',
-    userId: 0,
     idempotencyKey: null,
-    marketId: 0,
+    ...NOBODYS,
     orderId: 0,
   };
-  private readonly claim: Claim = { kind: 'claim', userId: 0, idempotencyKey: null, marketId: 0 };
+  private readonly claim: Claim = { kind: 'claim', idempotencyKey: null, ...NOBODYS };
 
   constructor(capacity: number) {
     this.atMs = new Float64Array(capacity);
@@ -117,22 +96,24 @@ export class CommandList {
         this.appendOrder(i, command);
         return;
       case 'cancel':
-        this.subjects[i] = command.userId;
-        this.marketIds[i] = command.marketId;
         this.numbers[i] = command.orderId;
+        this.appendOwner(i, command);
         return;
       case 'claim':
-        this.subjects[i] = command.userId;
-        this.marketIds[i] = command.marketId;
+        this.appendOwner(i, command);
     }
+  }
+
+  private appendOwner(i: number, { userId, marketId }: Buy | Sell | Cancel | Claim): void {
+    this.subjects[i] = userId;
+    this.marketIds[i] = marketId;
   }
 
   private appendOrder(i: number, command: Buy | Sell): void {
     if (command.idempotencyKey !== null || command.validUntilMs !== MAX_TIME_MS) {
       throw new RangeError('the list has no column for idempotency keys and deadlines');
     }
-    this.subjects[i] = command.userId;
-    this.marketIds[i] = command.marketId;
+    this.appendOwner(i, command);
     this.numbers[i] = command.sizeLots;
     this.ticks[i] = command.priceTicks;
     this.flags[i] =

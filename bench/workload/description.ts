@@ -1,5 +1,5 @@
 /** The section of a report that says what the workload consists of. */
-import { percent, type Section } from '../measure/report.js';
+import { percent, type Section, tableOf } from '../measure/report.js';
 import type { Workload } from './workload.js';
 
 export function describeWorkload({ options, commands, digest, statistics }: Workload): Section {
@@ -7,10 +7,8 @@ export function describeWorkload({ options, commands, digest, statistics }: Work
   const [transfers, mints, merges] = events.matches;
   const kinds = [...byKind].map(([kind, codes]) => {
     const count = [...codes.values()].reduce((sum, n) => sum + n, 0);
-    const answers = [...codes]
-      .sort((a, b) => b[1] - a[1])
-      .map(([code, n]) => `${code} ${percent(n / count)}`);
-    return { kind, count, answers: answers.join(', ') };
+    const results = byCount(codes).map(([code, n]) => `${code} ${percent(n / count)}`);
+    return { kind, count, results: results.join(', ') };
   });
   kinds.sort((a, b) => b.count - a.count);
   return {
@@ -21,25 +19,21 @@ export function describeWorkload({ options, commands, digest, statistics }: Work
       `${events.trades.toLocaleString('en-US')} trades: ${percent(transfers / events.trades)} transfers, ${percent(mints / events.trades)} mints, ${percent(merges / events.trades)} merges.`,
     ],
     tables: [
-      {
-        title: 'Commands and their results',
-        columns: ['command', 'count', 'share', 'results'],
-        rows: kinds.map(({ kind, count, answers }) => [
-          kind,
-          count,
-          percent(count / commands.length),
-          answers,
-        ]),
-      },
-      {
-        title: 'Events',
-        columns: ['event', 'count'],
-        rows: [...events.byEvent].sort((a, b) => b[1] - a[1]),
-      },
+      tableOf('Commands and their results', kinds, {
+        command: ({ kind }) => kind,
+        count: ({ count }) => count,
+        share: ({ count }) => percent(count / commands.length),
+        results: ({ results }) => results,
+      }),
+      { title: 'Events', columns: ['event', 'count'], rows: byCount(events.byEvent) },
     ],
     figures: {
       crossingShare: crossing / orders,
       tradesPerCommand: events.trades / commands.length,
     },
   };
+}
+
+function byCount(counts: ReadonlyMap<string, number>): [string, number][] {
+  return [...counts].sort((a, b) => b[1] - a[1]);
 }

@@ -1,14 +1,6 @@
-/**
- * The resting orders and their lots, from the engine's events alone, as a trader's client knows
- * them. The workload chooses the orders to cancel from here.
- */
-import {
-  EVENT_FIELDS,
-  EVENT_LENGTHS,
-  EVENT_NAMES,
-  EventType,
-} from '../../engine/interface/events.js';
+/** The resting orders and their lots, from the engine's events alone, for the workload. */
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { eachEvent } from '../measure/events.js';
 
 export interface LiveOrder {
   orderId: number;
@@ -84,29 +76,6 @@ export class LiveOrders {
   }
 }
 
-const offset = <N extends keyof typeof EVENT_FIELDS>(
-  event: N,
-  field: (typeof EVENT_FIELDS)[N][number],
-) => 1 + (EVENT_FIELDS[event] as readonly string[]).indexOf(field);
-
-const RESTED = {
-  orderId: offset('orderRested', 'orderId'),
-  marketId: offset('orderRested', 'marketId'),
-  userId: offset('orderRested', 'userId'),
-  lots: offset('orderRested', 'sizeLots'),
-};
-const TRADE = {
-  matchType: offset('trade', 'matchType'),
-  lots: offset('trade', 'sizeLots'),
-  makerOrderId: offset('trade', 'makerOrderId'),
-};
-const SETTLED = {
-  marketId: offset('positionSettled', 'marketId'),
-  userId: offset('positionSettled', 'userId'),
-  payout: offset('positionSettled', 'payoutMicros'),
-};
-const CANCELLED_ORDER_ID = offset('orderCancelled', 'orderId');
-
 /** Takes in the events of one command. Calls `claimable` for each position with a payout. */
 export function follow(
   events: NumberBuffer,
@@ -114,32 +83,24 @@ export function follow(
   counts: EventCounts,
   claimable: (userId: number, marketId: number) => void,
 ): void {
-  const { values, length } = events;
-  for (let at = 0; at < length; ) {
-    const type = values[at]!;
-    const name = EVENT_NAMES[type]!;
+  eachEvent(events, (name, field) => {
     counts.byEvent.set(name, (counts.byEvent.get(name) ?? 0) + 1);
-    switch (type) {
-      case EventType.orderRested:
-        orders.rested({
-          orderId: values[at + RESTED.orderId]!,
-          marketId: values[at + RESTED.marketId]!,
-          userId: values[at + RESTED.userId]!,
-          lots: values[at + RESTED.lots]!,
-        });
-        break;
-      case EventType.orderCancelled:
-        orders.remove(values[at + CANCELLED_ORDER_ID]!);
-        break;
-      case EventType.trade:
+    switch (name) {
+      case 'orderRested': {
+        const [orderId, marketId] = [field('orderId'), field('marketId')];
+        orders.rested({ orderId, marketId, userId: field('userId'), lots: field('sizeLots') });
+        return;
+      }
+      case 'orderCancelled':
+        orders.remove(field('orderId'));
+        return;
+      case 'trade':
         counts.trades++;
-        counts.matches[values[at + TRADE.matchType]! as 0 | 1 | 2]++;
-        orders.filled(values[at + TRADE.makerOrderId]!, values[at + TRADE.lots]!);
-        break;
-      case EventType.positionSettled:
-        if (values[at + SETTLED.payout]! > 0)
-          claimable(values[at + SETTLED.userId]!, values[at + SETTLED.marketId]!);
+        counts.matches[field('matchType') as 0 | 1 | 2]++;
+        orders.filled(field('makerOrderId'), field('sizeLots'));
+        return;
+      case 'positionSettled':
+        if (field('payoutMicros') > 0) claimable(field('userId'), field('marketId'));
     }
-    at += EVENT_LENGTHS[type]!;
-  }
+  });
 }

@@ -1,7 +1,4 @@
-/**
- * Random choices of loads and tests. The same seed gives the same choices to the same calls in the
- * same order.
- */
+/** Random choices from a seed. The same calls in the same order make the same choices. */
 import { uniformRandom } from '../../gateway/inputs/feeds/random.js';
 
 export class Random {

@@ -18,7 +18,7 @@ import { MarketStatus, Outcome, TimeInForce, WINDOW_MS } from '../../engine/inte
 import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { OrderResult, ResultHead } from '../../engine/interface/results.js';
 import { CommandList, type WorkloadCommand } from './command-list.js';
-import { type EventCounts, follow, LiveOrders } from './live-orders.js';
+import { type EventCounts, follow, type LiveOrder, LiveOrders } from './live-orders.js';
 import {
   buyOrder,
   mustApply,
@@ -137,10 +137,8 @@ class Planner {
     const spanMs = options.windows * WINDOW_MS + TAIL_MS - FIRST_COMMAND_AFTER_MS;
     this.observePrices(START_MS);
     while (commands.length < options.commands) {
-      this.nowMs =
-        START_MS +
-        FIRST_COMMAND_AFTER_MS +
-        Math.floor((commands.length / options.commands) * spanMs);
+      const passedMs = Math.floor((commands.length / options.commands) * spanMs);
+      this.nowMs = START_MS + FIRST_COMMAND_AFTER_MS + passedMs;
       if (this.nextPricesAtMs <= this.nowMs) this.observePrices(this.nextPricesAtMs);
       else if (this.engine.nextDueMs() <= this.nowMs) this.give({ kind: 'advanceTime' });
       else this.trade();
@@ -162,16 +160,11 @@ class Planner {
 
   /** The next price of each asset: a random walk. */
   private observePrices(observedAtMs: number): void {
-    for (
-      let asset = 0;
-      asset < this.options.assets && this.commands.length < this.options.commands;
-      asset++
-    ) {
+    for (let asset = 0; asset < this.options.assets; asset++) {
+      if (this.commands.length === this.options.commands) break;
       const step = (this.random.next() - 0.5) * 0.0001;
-      const priceMicros = Math.max(
-        MICROS_PER_DOLLAR,
-        Math.round(this.pricesMicros[asset]! * (1 + step)),
-      );
+      const moved = Math.round(this.pricesMicros[asset]! * (1 + step));
+      const priceMicros = Math.max(MICROS_PER_DOLLAR, moved);
       this.pricesMicros[asset] = priceMicros;
       this.give({ kind: 'observePrice', asset, priceMicros, observedAtMs });
     }
@@ -207,20 +200,12 @@ class Planner {
   private rest(marketId: number): void {
     const userId = 1 + this.below(Math.min(MAKERS, this.options.users));
     const outcome = this.below(2) as Outcome;
-    const position = this.engine.position(userId, marketId);
-    const freeLots =
-      position === null
-        ? 0
-        : outcome === Outcome.UP
-          ? position.upLots - position.upHeldLots
-          : position.downLots - position.downHeldLots;
+    const freeLots = this.freeLots(userId, marketId)[outcome];
     const sells = freeLots >= 1_000 && this.below(3) > 0;
-    // One in twenty is priced through the middle. The others are priced around it, most of them
-    // close.
-    const away =
-      this.below(20) === 0
-        ? 0 - this.below(10)
-        : 1 + Math.min(this.below(40), this.below(40), this.below(40));
+    // One in twenty is priced through the middle. Most of the others are close to it.
+    const isThrough = this.below(20) === 0;
+    const near = () => 1 + Math.min(this.below(40), this.below(40), this.below(40));
+    const away = isThrough ? 0 - this.below(10) : near();
     const fairTicks = this.fairTicks(marketId, outcome);
     const priceTicks = Math.min(999, Math.max(1, sells ? fairTicks + away : fairTicks - away));
     const sizeLots = 1_000 * (1 + this.below(200));
@@ -230,25 +215,30 @@ class Planner {
     else this.give(buyOrder({ ...limit, sizeLots }));
   }
 
+  /** What a user could sell, by outcome. */
+  private freeLots(userId: number, marketId: number): [up: number, down: number] {
+    const position = this.engine.position(userId, marketId);
+    if (position === null) return [0, 0];
+    const { upLots, upHeldLots, downLots, downHeldLots } = position;
+    return [upLots - upHeldLots, downLots - downHeldLots];
+  }
+
   private cancelOne(marketId: number): void {
     const orders = this.orders.in(marketId);
-    const { userId, orderId } = orders[this.below(orders.length)]!;
-    this.give({ kind: 'cancel', userId, idempotencyKey: null, marketId, orderId });
+    this.cancelOrder(orders[this.below(orders.length)]!);
   }
 
   private cancelGone(marketId: number): void {
     const gone = this.orders.lastGone(this.below(1_000));
-    if (gone === null) {
-      this.cancelOne(marketId);
-      return;
-    }
-    const { userId, orderId } = gone;
-    this.give({ kind: 'cancel', userId, idempotencyKey: null, marketId: gone.marketId, orderId });
+    if (gone === null) this.cancelOne(marketId);
+    else this.cancelOrder(gone);
   }
 
-  /**
-   * A taker buys for an amount: mostly at any price, sometimes with a limit, rarely fill-or-kill.
-   */
+  private cancelOrder({ userId, marketId, orderId }: LiveOrder): void {
+    this.give({ kind: 'cancel', userId, idempotencyKey: null, marketId, orderId });
+  }
+
+  /** A taker buys for an amount: mostly at any price, sometimes with a limit, rarely FOK. */
   private buy(marketId: number): void {
     const userId = this.someTaker();
     const outcome = this.below(2) as Outcome;
@@ -273,11 +263,8 @@ class Planner {
       const owner = this.owners[index]!;
       this.owners[index] = this.owners.at(-1)!;
       this.owners.pop();
-      const position = this.engine.position(owner.userId, owner.marketId);
-      const isActive = this.engine.market(owner.marketId)?.status === MarketStatus.ACTIVE;
-      if (position === null || !isActive) continue;
-      const upFree = position.upLots - position.upHeldLots;
-      const downFree = position.downLots - position.downHeldLots;
+      if (this.engine.market(owner.marketId)?.status !== MarketStatus.ACTIVE) continue;
+      const [upFree, downFree] = this.freeLots(owner.userId, owner.marketId);
       const outcome = upFree >= downFree ? Outcome.UP : Outcome.DOWN;
       const freeLots = Math.max(upFree, downFree);
       if (freeLots === 0) continue;
@@ -342,11 +329,6 @@ class Planner {
 
 function labelOf(command: WorkloadCommand): string {
   if (command.kind !== 'buy' && command.kind !== 'sell') return command.kind;
-  const how =
-    command.timeInForce === TimeInForce.IOC
-      ? 'IOC'
-      : command.timeInForce === TimeInForce.FOK
-        ? 'FOK'
-        : 'GTC';
-  return `${command.kind} ${how}${command.postOnly ? ' post-only' : ''}`;
+  const names = { [TimeInForce.IOC]: 'IOC', [TimeInForce.FOK]: 'FOK', [TimeInForce.GTC]: 'GTC' };
+  return `${command.kind} ${names[command.timeInForce]}${command.postOnly ? ' post-only' : ''}`;
 }

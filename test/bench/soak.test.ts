@@ -6,8 +6,8 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ask, HttpConnection } from '../../bench/http/connection.js';
-import { requestBytes } from '../../bench/http/messages.js';
+import { Client } from '../../bench/http/client.js';
+import type { RequestFields } from '../../bench/http/messages.js';
 import { Floor } from '../../bench/soak/floor.js';
 import { checkJournal } from '../../bench/soak/journal-check.js';
 import { Load } from '../../bench/soak/load.js';
@@ -68,10 +68,10 @@ describe('the record', () => {
   let server: TestServer;
   let traders: Trader[];
   let users: Set<number>;
-  let connection: HttpConnection;
+  let client: Client;
 
-  const buyOnce = (attempt: number, key: string | null) => {
-    const { token, host } = traders[0]!.options;
+  const buyOnce = (attempt: number, key: string | null): RequestFields => {
+    const { token } = traders[0]!.options;
     const headers = { 'x-user-token': token, ...(key === null ? {} : { 'Idempotency-Key': key }) };
     const body = {
       outcome: 'UP',
@@ -80,24 +80,19 @@ describe('the record', () => {
       timeInForce: 'GTC',
       validUntilMs: validUntilOf(attempt),
     };
-    return requestBytes({
-      method: 'POST',
-      path: `/api/markets/15m/${MARKET}/buy`,
-      host,
-      headers,
-      body,
-    });
+    return { method: 'POST', path: `/markets/15m/${MARKET}/buy`, headers, body };
   };
-  const send = async (request: Uint8Array) => {
-    const json = await ask(connection, request, 200);
-    return answerHash(200, Buffer.from(JSON.stringify(json)));
+  const send = async (request: RequestFields) => {
+    const { status, text } = await client.mustAsk(request);
+    expect(status).toBe(200);
+    return answerHash(status, Buffer.from(text));
   };
   const problems = async () => (await checkJournal(server.folder, record, users, [])).problems;
 
   beforeAll(async () => {
     server = await TestServer.withMarket();
     const { port } = server.exchange;
-    const [host, random, floor] = [`127.0.0.1:${port}`, new Random('soak test'), new Floor(1)];
+    const [random, floor] = [new Random('soak test'), new Floor(1)];
     floor.update([MARKET], performance.now());
     const makeTrader = async (username: string) => {
       const { userId, token } = await server.register(username);
@@ -108,7 +103,6 @@ describe('the record', () => {
         userId,
         token,
         claims,
-        host,
         floor,
         record,
         random,
@@ -118,9 +112,8 @@ describe('the record', () => {
       ['one', 'two', 'three', 'four'].map((name) => makeTrader(`user-${name}`)),
     );
     users = new Set(traders.map(({ userId }) => Number(userId.slice(1))));
-    connection = new HttpConnection('127.0.0.1', port);
+    client = new Client({ port });
     const load = new Load({
-      host: '127.0.0.1',
       port,
       connections: 4,
       traders,
@@ -133,7 +126,7 @@ describe('the record', () => {
     load.close();
   });
   afterAll(async () => {
-    connection.hangUp();
+    client.close();
     await server.stop();
   });
 

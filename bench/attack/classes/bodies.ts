@@ -1,9 +1,7 @@
-/**
- * Bodies and headers that are hard to read or that can be read in two ways. Each is refused, or
- * counts once and for what it says.
- */
+/** Bodies and headers that are hard to read, or ambiguous. Each is refused, or counts once. */
+import { requestText } from '../../http/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
-import { requestText, stakeOf, type Trader } from '../methods/client.js';
+import { stakeOf, type Trader } from '../methods/client.js';
 import { RawSocket } from '../methods/raw-socket.js';
 import { KEY_CASES } from '../methods/smuggling-cases.js';
 import { eventually, mustHold } from '../promises.js';
@@ -18,11 +16,8 @@ const keysOf = (count: number) =>
 async function statusOf(stage: Stage, request: string): Promise<number> {
   const socket = await RawSocket.open(stage.exchange);
   socket.write(request);
-  await eventually(
-    'an answer',
-    LIMIT_MS,
-    () => socket.isClosed || socket.received.includes('\r\n\r\n'),
-  );
+  const isAnswered = () => socket.isClosed || socket.received.includes('\r\n\r\n');
+  await eventually('an answer', LIMIT_MS, isAnswered);
   socket.reset();
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(socket.received)?.[1] ?? 0);
 }
@@ -46,7 +41,7 @@ const BODIES: readonly [name: string, body: string, status: number][] = [
   ['a key twice', '{"amount":1,"amount":2}', 400],
   ['a key twice, once escaped', '{"amount":1,"\\u0061mount":2}', 400],
   ['a byte order mark', bytes('\ufeff{"amount":1}'), 400],
-  ['no UTF-8', '{"amount":1,"userId":"\xff"}', 400],
+  ['invalid UTF-8', '{"amount":1,"userId":"\xff"}', 400],
   ['half a surrogate', '{"amount":1,"userId":"\\ud800"}', 403],
   ['NUL', '{"amount":1}\0', 400],
   ['two documents', '{"amount":1}{"amount":2}', 400],
@@ -59,24 +54,16 @@ const body = ([name, text, due]: (typeof BODIES)[number]): Attack => ({
   done: 'as the body of a stake',
   run: async (stage) => {
     const trader = await stage.register();
-    const before = await trader.availableMicros();
     const startedMs = performance.now();
     const status = await statusOf(stage, stakeText(trader, text));
     const milliseconds = performance.now() - startedMs;
     mustHold(status === due, `answered ${status}, and should be ${due}`);
-    const lacking = before - (await trader.availableMicros());
-    mustHold(
-      lacking === (due === 201 ? 1_000_000 : 0),
-      `the balance lacks ${lacking} micro-dollars`,
-    );
-    trader.client.close();
+    await trader.mustHaveSpent(due === 201 ? 1 : 0);
     return `${status} in ${milliseconds.toFixed(0)} ms`;
   },
 });
 
-/**
- * In quotes, uWebSockets.js drops nothing of a key; what it drops without, only a proxy can refuse.
- */
+/** uWebSockets.js drops bytes of a key without quotes; only a proxy can refuse such a key. */
 const KEYS = [
   ...['1', '1 ', '1\t', ' 1', '"1"', '"1 "', '"1\xc2\xa0"', '"1\x85"'],
   ...KEY_CASES.filter(({ expected }) => expected === 'refused').map(({ key }) => key),
@@ -87,20 +74,13 @@ const keys: Attack = {
   done: 'stakes under keys that differ in bytes beyond ASCII, in blanks, or in quotes',
   run: async (stage) => {
     const trader = await stage.register();
-    const before = await trader.availableMicros();
     for (const key of KEYS) {
       const status = await statusOf(stage, requestText(trader.signed(stakeOf(1, key))));
-      // Blanks around a header's value are not part of it (RFC 9110), and quotes are not part of
-      // the key.
-      const isFirstKey = /^"?1"?$/.test(key.trim());
-      mustHold(
-        status === (isFirstKey ? 201 : 400),
-        `${JSON.stringify(key)} was answered ${status}`,
-      );
+      // Neither the blanks around a header's value (RFC 9110) nor quotes are part of the key.
+      const due = /^"?1"?$/.test(key.trim()) ? 201 : 400;
+      mustHold(status === due, `${JSON.stringify(key)} was answered ${status}`);
     }
-    const lacking = before - (await trader.availableMicros());
-    mustHold(lacking === 1_000_000, `the balance lacks ${lacking} micro-dollars`);
-    trader.client.close();
+    await trader.mustHaveSpent(1);
     return `${KEYS.length} keys`;
   },
 };

@@ -1,15 +1,14 @@
 /**
  * Damage to the files of an exchange that is not running: a bit inverted, a page lost, the end cut
- * off, anywhere in the folder. A start either refuses, with nothing changed, or the damage is
- * harmless: the chain of the journal is the same up to where it was, and what is acknowledged
- * afterwards is there. Nothing is ever acknowledged upon a journal that is not good.
+ * off, anywhere in the folder. A start is refused and changes nothing, or the damage is harmless:
+ * the journal's chain is the same up to its old end, and what is acknowledged afterwards is in it.
  */
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JournalError } from '../../../persistence/journal/errors.js';
+import { type ExchangeProcess, refusalOf } from '../../measure/exchange-process.js';
 import type { Random } from '../../workload/random.js';
 import type { Attack, AttackClass } from '../attack.js';
-import { type AttackedExchange, StartRefused } from '../exchange.js';
 import { filesOf, hashesOf, type Replayed, replayed } from '../folder.js';
 import { Trader } from '../methods/client.js';
 import { BrokenPromise, mustHold } from '../promises.js';
@@ -17,21 +16,17 @@ import type { Stage } from '../stage.js';
 import type { Traffic } from '../traffic.js';
 
 const PAGE_BYTES = 4_096;
-/** On a slow machine fewer are tried, and the figure says how many. */
+/** A slow machine tries fewer folders; the figure says how many. */
 const LONGEST_MS = 150_000;
 /** Folders that are tried at the same time. */
 const AT_ONCE = 4;
-/** Failures that are told word for word. */
+/** Failures that are reported in full. */
 const TOLD = 4;
-
-/**
- * Of the damage, this part is to the journal; the rest is to any file, the small ones as often as
- * the large.
- */
+/** The share of the damage that is to the journal; the rest is to any file, whatever its size. */
 const JOURNAL_SHARE = 0.5;
-/** So that much of the journal is older than the newest of them. */
+/** So that much of the journal is older than the newest snapshot. */
 const SNAPSHOTS_LEAST = 2;
-/** Short, so that a journal is short and a try takes little time. */
+/** Short, so that the journal is short and a try takes little time. */
 const ROUND_MS = 400;
 const ROUNDS_MAX = 60;
 
@@ -73,76 +68,64 @@ function spoil(folder: string, random: Random): string {
 
 type Outcome = 'refused' | 'harmless';
 
+const USERNAME = 'after-the-damage';
+
 /** Starts on a damaged folder. @throws BrokenPromise */
 async function judge(stage: Stage, folder: string, good: Replayed): Promise<Outcome> {
   const before = hashesOf(folder);
-  let exchange: AttackedExchange;
-  try {
-    exchange = await stage.start({ dataFolder: folder });
-  } catch (error) {
-    if (!(error instanceof StartRefused)) throw error;
-    mustHold(
-      error.words.includes('"level":60') || !error.words.includes('    at '),
-      `a crash: ${error.message}`,
-    );
-    mustHold(
-      hashesOf(folder) === before,
-      `refused, but files were changed: ${changed(before, hashesOf(folder))}`,
-    );
+  const starting = stage.start({ dataFolder: folder });
+  const refusal = await refusalOf(starting);
+  if (refusal !== null) {
+    const { log, message } = refusal;
+    mustHold(log.includes('"level":60') || !log.includes('    at '), `a crash: ${message}`);
+    const differing = changed(before, hashesOf(folder));
+    mustHold(differing === null, `refused, but files were changed: ${differing}`);
     return 'refused';
   }
+  const exchange = await starting;
   try {
-    const username = await acknowledged(exchange);
+    const trader = await Trader.register(exchange, USERNAME);
+    await trader.mustStake('after');
+    trader.client.close();
     await exchange.stop();
-    await mustHaveAll(folder, good, username);
+    await mustHaveAll(folder, good);
     return 'harmless';
   } finally {
     await exchange.kill();
   }
 }
 
-/** Registers a user and stakes; the name of the user. */
-async function acknowledged(exchange: AttackedExchange): Promise<string> {
-  const username = 'after-the-damage';
-  const trader = await Trader.register(exchange, username);
-  const { status } = await trader.stake(1, 'after');
-  trader.client.close();
-  mustHold(status === 201, `open, but a stake was answered ${status}`);
-  return username;
-}
-
-async function mustHaveAll(folder: string, good: Replayed, username: string): Promise<void> {
+async function mustHaveAll(folder: string, good: Replayed): Promise<void> {
   let now: Replayed;
   try {
     now = await replayed(folder);
   } catch (error) {
     if (!(error instanceof JournalError)) throw error;
-    throw new BrokenPromise(`acknowledged upon a damaged journal: ${error.message}`);
+    throw new BrokenPromise(`acknowledged on a damaged journal: ${error.message}`);
   }
   const { sequence } = good.engine;
   mustHold(
     now.hashes.get(sequence) === good.hashes.get(sequence),
     `the journal differs up to ${sequence}`,
   );
-  mustHold(now.engine.findUser(username) > 0, 'what was acknowledged afterwards is lost');
+  mustHold(now.engine.findUser(USERNAME) > 0, 'what was acknowledged afterwards is lost');
 }
 
-function changed(before: string, after: string): string {
+/** The files that differ; null: none. */
+function changed(before: string, after: string): string | null {
+  if (before === after) return null;
   const lines = new Set(before.split('\n'));
   const files = after.split('\n').filter((line) => !lines.has(line));
   return files.map((line) => line.split(' ')[0]).join(', ') || 'one is gone';
 }
 
-interface Plan {
-  name: string;
-  done: string;
-  count: number;
-  end: (exchange: AttackedExchange) => Promise<unknown>;
-}
-
-const spoiled = ({ name, done, count, end }: Plan): Attack => ({
+const spoiled = (
+  name: string,
+  count: number,
+  end: (exchange: ExchangeProcess) => Promise<void>,
+): Attack => ({
   name,
-  done: `${count} times ${done}`,
+  done: `${count} times a bit inverted, a page lost or an end cut off in any file`,
   run: async (stage) => {
     const traffic = await stage.traffic();
     await trade(traffic, stage.exchange.dataFolder);
@@ -174,20 +157,17 @@ const spoiled = ({ name, done, count, end }: Plan): Attack => ({
       failures.length === 0,
       [`${figure}, ${outcomes.broken} broken`, ...failures.slice(0, TOLD)].join('\n'),
     );
-    return `${figure}, none acknowledged upon; ${traffic.acknowledged} changes in the journal`;
+    return `${figure}, no change acknowledged on a bad journal; ${traffic.acknowledged} changes in the journal`;
   },
 });
-
-const DAMAGE = 'a bit inverted, a page lost or an end cut off in any file';
 
 export const damage: AttackClass = {
   name: 'damage',
   isolated: true,
-  // The least there is, so that the folder has several snapshots, and most damage is older than the
-  // newest.
+  // The minimum, so that the folder has several snapshots, and most damage precedes the newest.
   variables: { SNAPSHOT_EVERY_COMMANDS: '1000' },
   attacks: [
-    spoiled({ name: 'after a stop', done: DAMAGE, count: 120, end: (exchange) => exchange.stop() }),
-    spoiled({ name: 'after a kill', done: DAMAGE, count: 80, end: (exchange) => exchange.kill() }),
+    spoiled('after a stop', 120, (exchange) => exchange.stop()),
+    spoiled('after a kill', 80, (exchange) => exchange.kill()),
   ],
 };

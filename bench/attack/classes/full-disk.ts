@@ -1,14 +1,16 @@
 /**
- * No space, or a file that may not grow. What is acknowledged is on the disk; what cannot be
- * written is refused, or ends the process; and an exchange that says it is open can trade.
+ * No space, or a file that may not grow. What is acknowledged is on the disk; what cannot be written
+ * is refused, or ends the process; and an exchange that says that it is open can trade.
  */
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConnectionLost } from '../../http/client.js';
+import { lastLine, refusalOf } from '../../measure/exchange-process.js';
 import type { Attack, AttackClass } from '../attack.js';
-import { StartRefused } from '../exchange.js';
 import { filesOf } from '../folder.js';
-import { ConnectionLost, type Trader } from '../methods/client.js';
+import type { Trader } from '../methods/client.js';
 import { limitFileSize, type Starvation } from '../methods/process-limits.js';
 import { CannotRun, mustHold } from '../promises.js';
 import type { Stage } from '../stage.js';
@@ -17,10 +19,7 @@ const DISK_MIB = 48;
 const FILLER = 'filler';
 const LOAD_MS = 2_000;
 
-/**
- * Puts the attacked exchange on a small disk of its own, until the stage ends. Resolves to the data
- * folder.
- */
+/** Puts the attacked exchange on a small disk until the stage ends. Returns the data folder. */
 async function ontoSmallDisk(stage: Stage): Promise<string> {
   await stage.exchange.stop();
   const dataFolder = stage.newFolder();
@@ -46,15 +45,12 @@ function fill(folder: string): void {
   }
 }
 
-/**
- * Lets the load go on while it fails, starts the exchange again when that is over, and looks for
- * all that was acknowledged.
- */
+/** Starves the exchange under load, starts it again, and looks for all that was acknowledged. */
 async function mustKeepAll(stage: Stage, starve: () => void, relieve: () => void): Promise<string> {
   const traffic = await stage.traffic();
   await traffic.run(1_000);
   const load = traffic.begin(LOAD_MS);
-  await new Promise((resolve) => setTimeout(resolve, LOAD_MS / 2));
+  await sleep(LOAD_MS / 2);
   starve();
   await load;
   const wasEnded = !stage.exchange.isRunning;
@@ -62,10 +58,8 @@ async function mustKeepAll(stage: Stage, starve: () => void, relieve: () => void
   await stage.exchange.kill();
   await stage.restart();
   await traffic.run(500);
-  await traffic.look();
-  await stage.exchange.stop();
-  await traffic.judge(stage.exchange.dataFolder);
-  return `the process ${wasEnded ? 'ended' : 'went on'}; ${traffic.acknowledged} acknowledged changes found once`;
+  const figure = await traffic.mustBeInJournal(stage.exchange);
+  return `the process ${wasEnded ? 'ended' : 'went on'}; ${figure}`;
 }
 
 const fillsUp: Attack = {
@@ -98,32 +92,25 @@ const startsFull: Attack = {
 };
 
 async function startOnFullDisk(stage: Stage, trader: Trader): Promise<string> {
-  try {
-    await stage.restart();
-  } catch (error) {
-    if (!(error instanceof StartRefused)) throw error;
-    return `refused: ${error.words.trim().split('\n').at(-1)!.slice(0, 120)}`;
-  }
+  const refusal = await refusalOf(stage.restart());
+  if (refusal !== null) return `refused: ${lastLine(refusal.log).slice(0, 120)}`;
   const statuses = await stakesOf(trader, stage);
-  const words = stage.exchange.words.slice(-300);
+  const words = stage.exchange.log.slice(-300);
   mustHold(stage.exchange.isRunning, `it said that it was open, and ended: ${words}`);
   return `open; stakes were answered ${statuses}`;
 }
 
-/** What a few stakes are answered; 0: the connection was lost. */
+/** The answers to a few stakes; 0: the connection was lost. */
 async function stakesOf(trader: Trader, stage: Stage): Promise<string> {
   const statuses: number[] = [];
-  for (let i = 0; i < 5; i++) {
-    const status = await trader.stake(1, `full:${i}`).then(
-      (answer) => answer.status,
-      (error: Error) => {
-        if (error instanceof ConnectionLost) return 0;
-        throw error;
-      },
-    );
-    statuses.push(status);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    if (!stage.exchange.isRunning) break;
+  for (let i = 0; i < 5 && stage.exchange.isRunning; i++) {
+    try {
+      statuses.push((await trader.stake(1, `full:${i}`)).status);
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+      statuses.push(0);
+    }
+    await sleep(200);
   }
   return statuses.join(', ');
 }
@@ -139,11 +126,9 @@ const fileLimit: Attack = {
     const { dataFolder } = stage.exchange;
     const limit = () => {
       const sizes = filesOf(dataFolder).map((name) => statSync(join(dataFolder, name)).size);
-      try {
-        starvation = limitFileSize(stage.exchange.pid, Math.max(...sizes) + LEFT_BYTES);
-      } catch (error) {
-        throw new CannotRun(`the size of files cannot be limited: ${(error as Error).message}`);
-      }
+      starvation = CannotRun.unlessDone('limit the size of files', () =>
+        limitFileSize(stage.exchange.pid, Math.max(...sizes) + LEFT_BYTES),
+      );
     };
     const relieve = () => {
       if (stage.exchange.isRunning) starvation?.relieve();

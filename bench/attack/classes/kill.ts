@@ -1,16 +1,12 @@
-/**
- * SIGKILL under load, again and again. Everything that was acknowledged is there afterwards, once,
- * with the bytes of its answer.
- */
+/** SIGKILL under load: every acknowledged change is there afterwards, once, with the same bytes. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { refusalOf } from '../../measure/exchange-process.js';
 import type { Attack, AttackClass } from '../attack.js';
-import { StartRefused } from '../exchange.js';
+import { mustHold } from '../promises.js';
 
 const ROUNDS = 12;
 const LOAD_MS = { min: 300, max: 2_000 };
-/**
- * The load ends so soon after the kill. What it lost is sent again under its keys until the
- * exchange is back.
- */
+/** The load ends so soon after the kill, and is then retried until the exchange is back. */
 const KILL_EARLIER_MS = 10;
 
 const underLoad: Attack = {
@@ -22,15 +18,12 @@ const underLoad: Attack = {
     while (rounds < ROUNDS && stage.isTimeLeft) {
       const loadMs = stage.random.whole(LOAD_MS.min, LOAD_MS.max);
       const load = traffic.begin(loadMs);
-      await new Promise((resolve) => setTimeout(resolve, loadMs - KILL_EARLIER_MS));
+      await sleep(loadMs - KILL_EARLIER_MS);
       await stage.exchange.kill();
       await Promise.all([stage.restart(), load]);
       rounds++;
     }
-    await traffic.look();
-    await stage.exchange.stop();
-    await traffic.judge(stage.exchange.dataFolder);
-    return `${rounds} kills, ${traffic.acknowledged} acknowledged changes found once`;
+    return `${rounds} kills, ${await traffic.mustBeInJournal(stage.exchange)}`;
   },
 };
 
@@ -44,23 +37,19 @@ const atStart: Attack = {
   run: async (stage) => {
     const traffic = await stage.traffic();
     await traffic.run(2_000);
-    let opened = 0;
+    let killed = 0;
     for (let i = 0; i < STARTS; i++) {
       await stage.exchange.kill();
-      try {
-        await stage.restart({ killAfterMs: stage.random.whole(1, START_MS) });
-        opened++;
-      } catch (error) {
-        if (!(error instanceof StartRefused) || error.exitCode !== null) throw error;
-      }
+      const killAfterMs = stage.random.whole(1, START_MS);
+      const refusal = await refusalOf(stage.restart({ killAfterMs }));
+      if (refusal === null) continue;
+      mustHold(refusal.exitCode === null, refusal.message);
+      killed++;
     }
     await stage.exchange.kill();
     await stage.restart();
-    await traffic.look();
-    await stage.exchange.stop();
-    await traffic.judge(stage.exchange.dataFolder);
-    const { acknowledged } = traffic;
-    return `${STARTS - opened} killed before they were open; ${acknowledged} acknowledged changes found once`;
+    const figure = await traffic.mustBeInJournal(stage.exchange);
+    return `${killed} killed before they were open; ${figure}`;
   },
 };
 

@@ -1,14 +1,11 @@
-/**
- * Numbers that are none, that no double holds, or that are out of range. What is not exactly a
- * number within the contract is refused, and what is refused changes nothing; what is accepted
- * counts for exactly what it says.
- */
+/** Invalid numbers are refused and change nothing. Valid ones count for exactly what they say. */
+import type { RequestFields } from '../../http/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
-import { type Ask, microsOf, openMarket, stakeOf, type Trader } from '../methods/client.js';
+import { microsOf, openMarket, stakeOf, type Trader } from '../methods/client.js';
 import { mustHold } from '../promises.js';
 import { SPEED } from '../stage.js';
 
-/** Texts of JSON and of what looks like it. None is a sum of money. */
+/** JSON, and what looks like it. None is a sum of money. */
 const REFUSED: readonly [name: string, text: string][] = [
   ['NaN', 'NaN'],
   ['Infinity', 'Infinity'],
@@ -55,7 +52,7 @@ const TEN = ['10', '10.0', '10.000000', '1e1', '1E+1', '100e-1', '0.1e2'];
 
 interface Field {
   name: string;
-  request(text: string, marketId: string): Ask;
+  request(text: string, marketId: string): RequestFields;
 }
 
 const order = (side: string, fields: string): Field['request'] => {
@@ -78,17 +75,15 @@ const refused = ([name, text]: (typeof REFUSED)[number]): Attack => ({
   done: `${text.length > 30 ? `${text.slice(0, 27)}…` : text || '(empty)'} in each field that takes a number`,
   run: async (stage) => {
     const trader = await stage.register();
-    const before = await trader.availableMicros();
     const marketId = await openMarket(trader, 2_000 * SPEED);
     for (const { name: field, request } of FIELDS)
       await mustRefuse(trader, field, request(text, marketId));
-    mustHold((await trader.availableMicros()) === before, 'a refused number changed the balance');
-    trader.client.close();
+    await trader.mustHaveSpent(0);
     return `${FIELDS.length} fields refused it`;
   },
 });
 
-async function mustRefuse(trader: Trader, field: string, request: Ask): Promise<void> {
+async function mustRefuse(trader: Trader, field: string, request: RequestFields): Promise<void> {
   const { status, text, json } = await trader.send(request);
   const isRefused =
     status === 400 && ['invalid_json', 'invalid_request'].includes(json?.error?.code);
@@ -101,13 +96,10 @@ const spellings: Attack = {
   run: async (stage) => {
     const trader = await stage.register();
     for (const [i, text] of TEN.entries()) {
-      const before = await trader.availableMicros();
       const answer = await trader.send(stakeOf(text, `ten:${i}`));
       mustHold(answer.status === 201, `${text} was answered ${answer.text}`);
-      const spent = before - (await trader.availableMicros());
-      mustHold(spent === 10_000_000, `${text} cost ${spent} micro-dollars`);
+      await trader.mustHaveSpent(10 * (i + 1));
     }
-    trader.client.close();
     return 'each costs exactly 10 dollars';
   },
 };
@@ -124,12 +116,9 @@ const fees: Attack = {
       const marketId = await openMarket(trader, 2_000 * SPEED);
       const amountMicros = stage.random.whole(1_000_000, 50_000_000);
       const body = { outcome: i % 2 === 0 ? 'UP' : 'DOWN', amount: amountMicros / 1_000_000 };
-      const before = await trader.availableMicros();
-      const { status, json } = await trader.send({
-        method: 'POST',
-        path: `/markets/15m/${marketId}/buy`,
-        body,
-      });
+      await trader.noteBalance();
+      const path = `/markets/15m/${marketId}/buy`;
+      const { status, json } = await trader.send({ method: 'POST', path, body });
       if (status !== 200 || json.status !== 'filled') continue;
       filled++;
       const feeMicros = microsOf(json.fee);
@@ -138,14 +127,8 @@ const fees: Attack = {
         feeMicros === dueMicros,
         `${body.amount} dollars paid a fee of ${json.fee}: ${JSON.stringify(json)}`,
       );
-      const lacking = before - (await trader.availableMicros());
-      const spent = microsOf(json.spent);
-      mustHold(
-        lacking === spent + feeMicros,
-        `the balance lacks ${lacking}, the receipt says ${spent + feeMicros}`,
-      );
+      await trader.mustHaveSpent(json.spent + json.fee);
     }
-    trader.client.close();
     mustHold(filled > 0, 'no buy was filled');
     return `${filled} filled buys paid exactly that`;
   },

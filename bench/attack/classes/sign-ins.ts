@@ -1,29 +1,20 @@
 /** Floods of sign-ins. Each is answered, and none keeps another address from signing in. */
+import { HOST } from '../../http/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { floodSignIns, type Origin } from '../methods/sign-in-flood.js';
-import { CannotRun, mustHold } from '../promises.js';
+import { mustBeLinux, mustHold } from '../promises.js';
 
-/**
- * Passwords of the flood that may be checked while the client waits: it takes turns with the
- * addresses.
- */
+/** Passwords of the flood that may be checked first: addresses are served in turn. */
 const CHECKED_MOST = 10;
 const LOGINS = 500;
 const ADDRESSES = 100;
 
-interface Flood {
-  name: string;
-  flood: readonly Origin[];
-  isKnown: boolean;
-}
-
-const flooded = ({ name, flood, isKnown }: Flood): Attack => ({
+const flooded = (name: string, flood: readonly Origin[], isKnown: boolean): Attack => ({
   name,
   done: `${LOGINS} logins of unknown names at once from ${flood.length} addresses, and one login from another`,
   run: async ({ exchange }) => {
-    if (process.platform !== 'linux')
-      throw new CannotRun('only Linux has loopback addresses enough');
-    const baseUrl = `http://${exchange.host}`;
+    mustBeLinux('enough loopback addresses');
+    const baseUrl = `http://${HOST}:${exchange.port}`;
     const figures = await floodSignIns({ baseUrl, logins: LOGINS, flood, isKnown });
     const { clientStatus, clientMs, checkedMeanwhile, floodStatuses, slowestMs } = figures;
     const statuses = Object.entries(floodStatuses).map(([status, count]) => `${count} × ${status}`);
@@ -45,8 +36,8 @@ export const signIns: AttackClass = {
   // A hash takes some 60 ms, as it does by default.
   variables: { PASSWORD_COST_LOG2: '15' },
   attacks: [
-    flooded({ name: 'one address against a stranger', flood: ONE, isKnown: false }),
-    flooded({ name: 'one address against a client', flood: ONE, isKnown: true }),
-    flooded({ name: `${ADDRESSES} addresses against a client`, flood: MANY, isKnown: true }),
+    flooded('one address against a stranger', ONE, false),
+    flooded('one address against a client', ONE, true),
+    flooded(`${ADDRESSES} addresses against a client`, MANY, true),
   ],
 };

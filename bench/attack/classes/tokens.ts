@@ -1,28 +1,16 @@
-/**
- * Forged, stolen, outdated and misplaced credentials. Whatever is sent, nobody but the owner of an
- * account acts for it.
- */
+/** Forged, stolen, outdated and misplaced credentials: only its owner can use an account. */
 import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SECRET_FILE } from '../../../gateway/auth/secret.js';
+import { PASSWORD } from '../../http/client.js';
+import type { RequestFields } from '../../http/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
-import {
-  type Answer,
-  type Ask,
-  Client,
-  microsOf,
-  PASSWORD,
-  stakeOf,
-  type Trader,
-} from '../methods/client.js';
+import { askOnce, microsOf, stakeOf, type Trader } from '../methods/client.js';
 import { mustHold } from '../promises.js';
 import { PARTNER_KEY, type Stage } from '../stage.js';
 
-/**
- * What a forger may have in the hand: everything that is public, and, for some, the secret of the
- * exchange itself.
- */
+/** What a forger may have: everything that is public, and for some the secret of the exchange. */
 interface Material {
   /** A good token, as its three parts. */
   header: string;
@@ -34,11 +22,7 @@ interface Material {
   rsa: { privateKey: KeyObject; publicKey: KeyObject };
 }
 
-const HASHES: Readonly<Record<string, string>> = {
-  HS256: 'sha256',
-  HS384: 'sha384',
-  HS512: 'sha512',
-};
+const HASHES: Record<string, string> = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' };
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const decoded = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());
 
@@ -58,64 +42,55 @@ function signedByRsa({ payload, rsa }: Material, header: object): string {
 }
 
 const HS256 = { alg: 'HS256' };
-/** A token of the exchange's own secret that says something else. */
+/** A token with other claims, signed with the true secret. */
 const claiming = (changes: object) => (m: Material) =>
   signed(HS256, base64({ ...decoded(m.payload), ...changes }), m.secret);
+/** Another header or other claims, under the good signature. */
+function keeping(m: Material, { header, claims }: { header?: object; claims?: object }): string {
+  const payload = claims && base64({ ...decoded(m.payload), ...claims });
+  return `${header ? base64(header) : m.header}.${payload ?? m.payload}.${m.signature}`;
+}
 const unsigned = (alg: string) => (m: Material) => `${base64({ alg, typ: 'JWT' })}.${m.payload}.`;
 const jwkOf = ({ rsa }: Material) => rsa.publicKey.export({ format: 'jwk' });
 const ELSEWHERE = 'http://127.0.0.1:9/keys.json';
 
-/**
- * The last character with the bits that base64url does not use set: a second spelling of the same
- * signature.
- */
+/** Sets the bits of the last character that base64url does not use: the same signature. */
 function otherSpelling({ header, payload, signature }: Material): string {
   const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const last = ALPHABET[ALPHABET.indexOf(signature.at(-1)!) + 1]!;
   return `${header}.${payload}.${signature.slice(0, -1)}${last}`;
 }
 
+function inBase64({ header, payload, signature }: Material): string {
+  return `${header}.${payload}.${Buffer.from(signature, 'base64url').toString('base64')}`;
+}
+
 const FORGERIES: readonly [name: string, make: (material: Material) => string][] = [
   ['alg none', unsigned('none')],
   ['alg None', unsigned('None')],
-  [
-    'alg NONE, with the good signature',
-    (m) => `${base64({ alg: 'NONE' })}.${m.payload}.${m.signature}`,
-  ],
-  ['no alg', (m) => `${base64({ typ: 'JWT' })}.${m.payload}.${m.signature}`],
-  ['HS384 by the true secret', (m) => signed({ alg: 'HS384' }, m.payload, m.secret)],
-  ['HS512 by the true secret', (m) => signed({ alg: 'HS512' }, m.payload, m.secret)],
-  ['RS256 by a key of the forger', (m) => signedByRsa(m, {})],
+  ['alg NONE, with the good signature', (m) => keeping(m, { header: { alg: 'NONE' } })],
+  ['no alg', (m) => keeping(m, { header: { typ: 'JWT' } })],
+  ['HS384 with the true secret', (m) => signed({ alg: 'HS384' }, m.payload, m.secret)],
+  ['HS512 with the true secret', (m) => signed({ alg: 'HS512' }, m.payload, m.secret)],
+  ['RS256 with a key of the forger', (m) => signedByRsa(m, {})],
   ['jwk: the key is in the header', (m) => signedByRsa(m, { jwk: jwkOf(m) })],
   ['jku: the key is elsewhere', (m) => signedByRsa(m, { jku: ELSEWHERE, kid: '1' })],
   ['x5u: the certificate is elsewhere', (m) => signedByRsa(m, { x5u: ELSEWHERE })],
   ['x5c: the certificate is in the header', (m) => signedByRsa(m, { x5c: ['MIIB'] })],
-  [
-    'kid: an empty file as the secret',
-    (m) => signed({ ...HS256, kid: '/dev/null' }, m.payload, ''),
-  ],
+  ['kid: an empty file', (m) => signed({ ...HS256, kid: '/dev/null' }, m.payload, '')],
   ['kid: SQL', (m) => signed({ ...HS256, kid: "' UNION SELECT 'k" }, m.payload, 'k')],
-  ['crit by the true secret', (m) => signed({ ...HS256, crit: ['exp'] }, m.payload, m.secret)],
+  ['crit with the true secret', (m) => signed({ ...HS256, crit: ['exp'] }, m.payload, m.secret)],
   ['another secret', (m) => signed(HS256, m.payload, 'secret')],
   ['an empty secret', (m) => signed(HS256, m.payload, '')],
   ['the secret as its text', (m) => signed(HS256, m.payload, m.secret.toString('base64url'))],
-  [
-    'a changed subject',
-    (m) => `${m.header}.${base64({ ...decoded(m.payload), sub: 'u1' })}.${m.signature}`,
-  ],
-  [
-    'a changed version',
-    (m) => `${m.header}.${base64({ ...decoded(m.payload), ver: 9 })}.${m.signature}`,
-  ],
-  ['a later version by the true secret', claiming({ ver: 1_000 })],
-  ['a version that is a text, by the true secret', claiming({ ver: '0' })],
-  ['a subject that nobody has, by the true secret', claiming({ sub: 'u999999' })],
-  [
-    'a subject with a leading zero, by the true secret',
-    (m) => claiming({ sub: m.userId.replace('u', 'u0') })(m),
-  ],
-  ['a token from before the account, by the true secret', claiming({ iat: 1 })],
-  ['an expiry, by the true secret', claiming({ exp: 9_999_999_999 })],
+  ['a changed subject', (m) => keeping(m, { claims: { sub: 'u1' } })],
+  ['a changed version', (m) => keeping(m, { claims: { ver: 9 } })],
+  ['a later version with the true secret', claiming({ ver: 1_000 })],
+  ['a version that is a text, with the true secret', claiming({ ver: '0' })],
+  ['a subject that nobody has, with the true secret', claiming({ sub: 'u999999' })],
+  ['a leading zero, with the true secret', (m) => claiming({ sub: `u0${m.userId.slice(1)}` })(m)],
+  ['a token from before the account, with the true secret', claiming({ iat: 1 })],
+  ['an expiry, with the true secret', claiming({ exp: 9_999_999_999 })],
   [
     'a signature with one other bit',
     (m) => `${m.token.slice(0, -2)}${m.token.at(-2) === 'A' ? 'Q' : 'A'}${m.token.at(-1)}`,
@@ -123,10 +98,7 @@ const FORGERIES: readonly [name: string, make: (material: Material) => string][]
   ['a second spelling of the signature', otherSpelling],
   ['padding', (m) => `${m.token}=`],
   ['padding of all parts', (m) => `${m.header}=.${m.payload}==.${m.signature}=`],
-  [
-    'base64 that is not base64url',
-    (m) => `${m.header}.${m.payload}.${Buffer.from(m.signature, 'base64url').toString('base64')}`,
-  ],
+  ['base64 that is not base64url', inBase64],
   ['a truncated signature', (m) => m.token.slice(0, -1)],
   ['no signature', (m) => `${m.header}.${m.payload}`],
   ['an empty signature', (m) => `${m.header}.${m.payload}.`],
@@ -147,211 +119,162 @@ const forgery = ([name, make]: (typeof FORGERIES)[number]): Attack => ({
   run: async (stage) => {
     const victim = await victimOf(stage);
     const forged = make(materialOf(stage, victim));
-    const ways = [{ 'x-user-token': forged }, { Cookie: `service-session=${forged}` }];
-    const answers: Answer[] = [];
-    for (const headers of ways) {
-      for (const request of requestsFor(victim)) {
-        answers.push(
-          await askOnce(stage, { ...request, headers: { ...request.headers, ...headers } }),
-        );
-      }
-    }
-    mustRefuse(answers, ['invalid_token', 'token_revoked', 'missing_token']);
-    await mustHaveAll(victim);
-    return `${answers.length} refused`;
+    const ways = [header(forged), cookie(forged)];
+    const requests = ways.flatMap((way) => requestsFor(victim).map((request) => by(request, way)));
+    const codes = ['invalid_token', 'token_revoked', 'missing_token'];
+    return mustRefuse(stage, requests, codes);
   },
 });
 
-const CREDENTIALS: readonly Attack[] = [
-  {
-    name: 'a true token',
-    done: 'made as the forgeries are, by the true secret: it alone is accepted, or the forgeries prove nothing',
-    run: async (stage) => {
-      const victim = await victimOf(stage);
-      const token = claiming({})(materialOf(stage, victim));
-      const answer = await askOnce(stage, { ...session, headers: { 'x-user-token': token } });
-      mustHold(answer.json?.userId === victim.userId, `answered ${answer.status} ${answer.text}`);
-      return 'accepted';
-    },
+const trueToken: Attack = {
+  name: 'a true token',
+  done: 'made as the forgeries are, with the true secret: it alone is accepted, or the forgeries prove nothing',
+  run: async (stage) => {
+    const victim = await victimOf(stage);
+    const token = claiming({})(materialOf(stage, victim));
+    const { status, text, json } = await askOnce(stage.exchange, by(SESSION, header(token)));
+    mustHold(json?.userId === victim.userId, `answered ${status} ${text}`);
+    return 'accepted';
   },
-  {
-    name: 'a version that ended',
-    done: 'the old token while the password changes, and after it',
-    run: async (stage) => {
-      const victim = await stage.register();
-      const body = { currentPassword: PASSWORD, newPassword: 'another horse battery' };
-      const change = victim.signed({ method: 'PUT', path: '/auth/password', body });
-      const during = Array.from({ length: 20 }, () => askOnce(stage, victim.signed(session)));
-      const { status } = await askOnce(stage, change);
-      mustHold(status === 200, `the password change was answered ${status}`);
-      for (const answer of await Promise.all(during)) {
-        mustHold(
-          [200, 401].includes(answer.status),
-          `meanwhile the old token was answered ${answer.text}`,
-        );
-      }
-      const after = requestsFor(victim).map((request) => askOnce(stage, victim.signed(request)));
-      mustRefuse(await Promise.all(after), ['token_revoked']);
-      victim.client.close();
-      return `${during.length} during, ${after.length} after`;
-    },
-  },
-  {
-    name: "another user's account",
-    done: "a good token with the victim's id in path, query and body",
-    run: async (stage) => {
-      const [victim, thief] = [await victimOf(stage), await stage.register()];
-      const { userId } = victim;
-      const requests: Ask[] = [
-        { path: `/users/${userId}/balance` },
-        { path: `/users/${userId}/points` },
-        { path: `/users/${userId}/orders` },
-        { path: `/users/${thief.userId}/balance?userId=${userId}` },
-        { method: 'PUT', path: `/users/${userId}/referral/code`, body: { code: 'STOLEN' } },
-        { method: 'POST', path: '/vaults/flex/stake', body: { userId, amount: 1 } },
-        { method: 'POST', path: '/batch', body: { userId, operations: [] } },
-      ];
-      const answers = await Promise.all(
-        requests.map((request) => askOnce(stage, thief.signed(request))),
-      );
-      mustRefuse(answers, ['user_mismatch']);
-      await mustHaveAll(victim);
-      thief.client.close();
-      return `${answers.length} refused`;
-    },
-  },
-  {
-    name: 'in the query',
-    done: 'a good token where it must never be read',
-    run: async (stage) => {
-      const { token, userId } = await victimOf(stage);
-      const names = ['token', 'x-user-token', 'service-session', 'access_token'];
-      const requests = names.map((name) => ({ path: `/users/${userId}/balance?${name}=${token}` }));
-      const answers = await Promise.all(requests.map((request) => askOnce(stage, request)));
-      mustRefuse(answers, ['missing_token']);
-      return `${answers.length} refused`;
-    },
-  },
-  {
-    name: 'header and cookie disagree',
-    done: 'a forged header with a good cookie; two users, one in each',
-    run: async (stage) => {
-      const [victim, other] = [await victimOf(stage), await stage.register()];
-      const cookie = { Cookie: `service-session=${victim.token}` };
-      const forged = await askOnce(stage, {
-        ...session,
-        headers: { ...cookie, 'x-user-token': 'a.b.c' },
-      });
-      mustRefuse([forged], ['invalid_token']);
-      const { json } = await askOnce(stage, {
-        ...session,
-        headers: { ...cookie, 'x-user-token': other.token },
-      });
-      mustHold(
-        json.userId === other.userId,
-        `the header's user is ${other.userId}, and ${json.userId} was let in`,
-      );
-      other.client.close();
-      return 'the header counts';
-    },
-  },
-  {
-    name: 'a partner key as a user, a user as a partner',
-    done: 'each credential where the other belongs',
-    run: async (stage) => {
-      const victim = await victimOf(stage);
-      const balance = { path: `/users/${victim.userId}/balance` };
-      const asUser = [
-        { 'x-user-token': PARTNER_KEY },
-        { Cookie: `service-session=${PARTNER_KEY}` },
-        { Authorization: `Bearer ${PARTNER_KEY}` },
-        { Authorization: `Bearer ${victim.token}` },
-      ];
-      const users = await Promise.all(
-        asUser.map((headers) => askOnce(stage, { ...balance, headers })),
-      );
-      mustRefuse(users, ['invalid_token', 'missing_token']);
-      const body = { userId: victim.userId, amount: 1, reference: 'forged' };
-      const asPartner = [
-        { Authorization: `Bearer ${victim.token}` },
-        { 'x-user-token': victim.token },
-        { Authorization: `Basic ${PARTNER_KEY}` },
-        { Authorization: `Bearer ${PARTNER_KEY.slice(0, -1)}` },
-        { Authorization: 'Bearer ' },
-      ];
-      const deposit = { method: 'POST', path: '/partner/deposits', body } as const;
-      const partners = await Promise.all(
-        asPartner.map((headers) => askOnce(stage, { ...deposit, headers })),
-      );
-      mustRefuse(partners, ['partner_key_required']);
-      await mustHaveAll(victim);
-      return `${users.length + partners.length} refused`;
-    },
-  },
-  {
-    name: 'a partner and users of others',
-    done: 'withdraw from a user who registered alone, and from the house; pay the house; read their balances',
-    run: async (stage) => {
-      const victim = await victimOf(stage);
-      const headers = { Authorization: `Bearer ${PARTNER_KEY}` };
-      const transfer = (kind: string, userId: string): Ask => {
-        const body = { userId, amount: 1, reference: `${kind}-${userId}` };
-        return { method: 'POST', path: `/partner/${kind}`, headers, body };
-      };
-      const house = await askOnce(stage, { path: `/partner/users/${HOUSE_ID}`, headers });
-      mustHold(
-        house.json.username === 'house',
-        `${HOUSE_ID} is ${house.json.username}, not the house`,
-      );
-      const answers = await Promise.all(
-        [
-          transfer('withdrawals', victim.userId),
-          transfer('withdrawals', HOUSE_ID),
-          transfer('deposits', HOUSE_ID),
-        ].map((request) => askOnce(stage, request)),
-      );
-      for (const { status, text } of answers)
-        mustHold(status >= 400 && status < 500, `answered ${status} ${text}`);
-      const stranger = await askOnce(stage, { path: `/partner/users/${victim.userId}`, headers });
-      for (const { json } of [house, stranger]) {
-        mustHold(
-          json.available === null && json.total === null,
-          `the balance is shown: ${json.available}`,
-        );
-      }
-      await mustHaveAll(victim);
-      return `${answers.length} refused, no balance shown`;
-    },
-  },
-  {
-    name: 'a cookie from another site',
-    done: 'a stake with the cookie and the origin of another page',
-    run: async (stage) => {
-      const victim = await victimOf(stage);
-      const cookie = { Cookie: `service-session=${victim.token}` };
-      const origins = [
-        { Origin: 'https://evil.example' },
-        { Origin: 'null' },
-        { 'Sec-Fetch-Site': 'cross-site' },
-      ];
-      const stakes = origins.map((origin) => ({
-        ...stakeOf(1, 'cross-site'),
-        headers: { ...cookie, ...origin },
-      }));
-      const answers = await Promise.all(stakes.map((request) => askOnce(stage, request)));
-      mustRefuse(answers, ['cross_site_request']);
-      await mustHaveAll(victim);
-      return `${answers.length} refused`;
-    },
-  },
-];
+};
 
-const session: Ask = { path: '/auth/session' };
+const endedVersion: Attack = {
+  name: 'a version that ended',
+  done: 'the old token while the password changes, and after it',
+  run: async (stage) => {
+    const { exchange } = stage;
+    const victim = await stage.register();
+    const body = { currentPassword: PASSWORD, newPassword: 'another horse battery' };
+    const change = victim.signed({ method: 'PUT', path: '/auth/password', body });
+    const during = Array.from({ length: 20 }, () => askOnce(exchange, victim.signed(SESSION)));
+    const { status } = await askOnce(exchange, change);
+    mustHold(status === 200, `the password change was answered ${status}`);
+    for (const answer of await Promise.all(during)) {
+      const isKnown = [200, 401].includes(answer.status);
+      mustHold(isKnown, `meanwhile the old token was answered ${answer.text}`);
+    }
+    const after = requestsFor(victim).map((request) => victim.signed(request));
+    const refused = await askAll(stage, after, ['token_revoked']);
+    return `${during.length} during, ${refused} after`;
+  },
+};
+
+const otherAccount: Attack = {
+  name: "another user's account",
+  done: "a good token with the victim's id in path, query and body",
+  run: async (stage) => {
+    const [{ userId }, thief] = [await victimOf(stage), await stage.register()];
+    const requests: RequestFields[] = [
+      { path: `/users/${userId}/balance` },
+      { path: `/users/${userId}/points` },
+      { path: `/users/${userId}/orders` },
+      { path: `/users/${thief.userId}/balance?userId=${userId}` },
+      { method: 'PUT', path: `/users/${userId}/referral/code`, body: { code: 'STOLEN' } },
+      { method: 'POST', path: '/vaults/flex/stake', body: { userId, amount: 1 } },
+      { method: 'POST', path: '/batch', body: { userId, operations: [] } },
+    ];
+    const signed = requests.map((request) => thief.signed(request));
+    return mustRefuse(stage, signed, ['user_mismatch']);
+  },
+};
+
+const inQuery: Attack = {
+  name: 'in the query',
+  done: 'a good token where it must never be read',
+  run: async (stage) => {
+    const { token, userId } = await victimOf(stage);
+    const names = ['token', 'x-user-token', 'service-session', 'access_token'];
+    const requests = names.map((name) => ({ path: `/users/${userId}/balance?${name}=${token}` }));
+    return mustRefuse(stage, requests, ['missing_token']);
+  },
+};
+
+const disagreement: Attack = {
+  name: 'header and cookie disagree',
+  done: 'a forged header with a good cookie; two users, one in each',
+  run: async (stage) => {
+    const [victim, other] = [await victimOf(stage), await stage.register()];
+    const withCookie = by(SESSION, cookie(victim.token));
+    await mustRefuse(stage, [by(withCookie, header('a.b.c'))], ['invalid_token']);
+    const { json } = await askOnce(stage.exchange, by(withCookie, header(other.token)));
+    const { userId } = json;
+    mustHold(userId === other.userId, `${userId} was signed in, not the user of the header`);
+    return 'the header counts';
+  },
+};
+
+const wrongPlace: Attack = {
+  name: 'a partner key as a user, a user as a partner',
+  done: 'each credential where the other belongs',
+  run: async (stage) => {
+    const { userId, token } = await victimOf(stage);
+    const balance = { path: `/users/${userId}/balance` };
+    const asUser = [header(PARTNER_KEY), cookie(PARTNER_KEY), partner(), partner(token)];
+    const users = asUser.map((headers) => by(balance, headers));
+    const userCodes = ['invalid_token', 'missing_token'];
+    const deposit = transfer('deposits', userId, 'forged');
+    const asPartner = [
+      partner(token),
+      header(token),
+      { Authorization: `Basic ${PARTNER_KEY}` },
+      partner(PARTNER_KEY.slice(0, -1)),
+      partner(''),
+    ];
+    const partners = asPartner.map((headers) => ({ ...deposit, headers }));
+    const refused = await askAll(stage, users, userCodes);
+    return `${refused} users and ${await mustRefuse(stage, partners, ['partner_key_required'])}`;
+  },
+};
+
+const othersUsers: Attack = {
+  name: 'a partner and users of others',
+  done: 'withdraw from a user who registered alone, and from the house; pay the house; read their balances',
+  run: async (stage) => {
+    const victim = await victimOf(stage);
+    const read = (userId: string) =>
+      askOnce(stage.exchange, by({ path: `/partner/users/${userId}` }, partner()));
+    const [house, stranger] = [await read(HOUSE_ID), await read(victim.userId)];
+    const { username } = house.json;
+    mustHold(username === 'house', `${HOUSE_ID} is ${username}, not the house`);
+    for (const { json } of [house, stranger]) {
+      const isHidden = json.available === null && json.total === null;
+      mustHold(isHidden, `the balance is shown: ${json.available}`);
+    }
+    const requests = [
+      transfer('withdrawals', victim.userId, `withdrawals-${victim.userId}`),
+      transfer('withdrawals', HOUSE_ID, `withdrawals-${HOUSE_ID}`),
+      transfer('deposits', HOUSE_ID, `deposits-${HOUSE_ID}`),
+    ];
+    for (const request of requests) {
+      const { status, text } = await askOnce(stage.exchange, request);
+      mustHold(status >= 400 && status < 500, `answered ${status} ${text}`);
+    }
+    await mustHaveAll(victim);
+    return `${requests.length} refused, no balance shown`;
+  },
+};
+
+const otherSite: Attack = {
+  name: 'a cookie from another site',
+  done: 'a stake with the cookie and the origin of another page',
+  run: async (stage) => {
+    const { token } = await victimOf(stage);
+    const stake = { ...stakeOf(1, 'cross-site'), headers: cookie(token) };
+    const stakes = [
+      by(stake, { Origin: 'https://evil.example' }),
+      by(stake, { Origin: 'null' }),
+      by(stake, { 'Sec-Fetch-Site': 'cross-site' }),
+    ];
+    return mustRefuse(stage, stakes, ['cross_site_request']);
+  },
+};
+
+const SESSION: RequestFields = { path: '/auth/session' };
 /** The house registers first. */
 const HOUSE_ID = 'u1';
 
 /** What only the owner of the account may do: read, change, and open a stream. */
-function requestsFor({ userId }: Trader): Ask[] {
+function requestsFor({ userId }: Trader): RequestFields[] {
   const headers = {
     Connection: 'Upgrade',
     Upgrade: 'websocket',
@@ -361,33 +284,52 @@ function requestsFor({ userId }: Trader): Ask[] {
   return [{ path: `/users/${userId}/balance` }, stakeOf(1, 'forged'), { path: '/stream', headers }];
 }
 
-/** On a connection of its own: what is refused may also be hung up on. */
-async function askOnce(stage: Stage, request: Ask): Promise<Answer> {
-  const client = new Client(stage.exchange);
-  try {
-    return await client.ask(request);
-  } finally {
-    client.close();
-  }
+type Headers = Readonly<Record<string, string>>;
+const header = (token: string): Headers => ({ 'x-user-token': token });
+const cookie = (token: string): Headers => ({ Cookie: `service-session=${token}` });
+const partner = (key = PARTNER_KEY): Headers => ({ Authorization: `Bearer ${key}` });
+const by = (request: RequestFields, headers: Headers): RequestFields => ({
+  ...request,
+  headers: { ...request.headers, ...headers },
+});
+
+function transfer(kind: string, userId: string, reference: string): RequestFields {
+  const body = { userId, amount: 1, reference };
+  return { method: 'POST', path: `/partner/${kind}`, headers: partner(), body };
 }
 
-function mustRefuse(answers: readonly Answer[], codes: readonly string[]): void {
-  for (const { status, text, json } of answers) {
+/** Each must be refused with one of the codes. Returns how many were. */
+async function askAll(
+  stage: Stage,
+  requests: readonly RequestFields[],
+  codes: readonly string[],
+): Promise<number> {
+  const answers = requests.map((request) => askOnce(stage.exchange, request));
+  for (const { status, text, json } of await Promise.all(answers)) {
     mustHold(codes.includes(json?.error?.code), `answered ${status} ${text.slice(0, 200)}`);
     mustHold([401, 403].includes(status), `${json.error.code} came with status ${status}`);
   }
+  return answers.length;
 }
 
-const victims = new WeakMap<Stage, Promise<{ trader: Trader; micros: number }>>();
+/** The same, and the victim has lost nothing. */
+async function mustRefuse(
+  stage: Stage,
+  requests: readonly RequestFields[],
+  codes: readonly string[],
+): Promise<string> {
+  const refused = await askAll(stage, requests, codes);
+  await mustHaveAll(await victimOf(stage));
+  return `${refused} refused`;
+}
+
+const victims = new WeakMap<Stage, Promise<Trader>>();
 
 /** One user for all forgeries of a stage. */
-async function victimOf(stage: Stage): Promise<Trader> {
-  const make = async () => {
-    const trader = await stage.register();
-    return { trader, micros: await trader.availableMicros() };
-  };
-  if (!victims.has(stage)) victims.set(stage, make());
-  return (await victims.get(stage)!).trader;
+function victimOf(stage: Stage): Promise<Trader> {
+  const victim = victims.get(stage) ?? stage.register();
+  victims.set(stage, victim);
+  return victim;
 }
 
 async function mustHaveAll(victim: Trader): Promise<void> {
@@ -402,18 +344,21 @@ const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
 function materialOf(stage: Stage, { token, userId }: Trader): Material {
   const [header, payload, signature] = token.split('.') as [string, string, string];
   const text = readFileSync(join(stage.exchange.dataFolder, SECRET_FILE), 'utf8').trim();
-  return {
-    header,
-    payload,
-    signature,
-    token,
-    userId,
-    secret: Buffer.from(text, 'base64url'),
-    rsa: keys,
-  };
+  const secret = Buffer.from(text, 'base64url');
+  return { header, payload, signature, token, userId, secret, rsa: keys };
 }
 
 export const tokens: AttackClass = {
   name: 'tokens',
-  attacks: [...FORGERIES.map(forgery), ...CREDENTIALS],
+  attacks: [
+    ...FORGERIES.map(forgery),
+    trueToken,
+    endedVersion,
+    otherAccount,
+    inQuery,
+    disagreement,
+    wrongPlace,
+    othersUsers,
+    otherSite,
+  ],
 };

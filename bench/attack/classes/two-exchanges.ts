@@ -1,56 +1,49 @@
-/**
- * Two exchanges where there must be one: on one port, on one folder, and both started at the same
- * moment.
- */
+/** Two exchanges where there must be one: on one port, in one folder, started at the same moment. */
+import { lastLine, refusalOf } from '../../measure/exchange-process.js';
 import type { Attack, AttackClass } from '../attack.js';
-import { type StartOptions, StartRefused } from '../exchange.js';
 import { hashesOf } from '../folder.js';
-import { Client } from '../methods/client.js';
+import { askOnce } from '../methods/client.js';
 import { BrokenPromise, mustHold } from '../promises.js';
-import type { Stage } from '../stage.js';
+import type { Stage, StageStart } from '../stage.js';
 
-/** The words with which a second exchange was refused. */
-async function mustRefuse(stage: Stage, options: Partial<StartOptions>): Promise<string> {
-  try {
-    await stage.start(options);
-  } catch (error) {
-    if (!(error instanceof StartRefused)) throw error;
-    mustHold(error.exitCode !== 0, 'it ended with 0');
-    const words = error.words.trim().split('\n').at(-1)!;
-    mustHold(words.length > 20, 'it was refused without a word');
-    return words;
-  }
-  throw new BrokenPromise('the second exchange says that it is open');
+const SESSION_REQUESTS = 40;
+
+/** Why a second exchange was refused. */
+async function mustRefuse(stage: Stage, options: StageStart): Promise<string> {
+  const refusal = await refusalOf(stage.start(options));
+  mustHold(refusal !== null, 'the second exchange says that it is open');
+  mustHold(refusal.exitCode !== 0, 'it ended with 0');
+  const words = lastLine(refusal.log);
+  mustHold(words.length > 20, 'it was refused without a reason');
+  return words.slice(0, 120);
 }
 
 const onePort: Attack = {
   name: 'one port',
-  done: 'a second exchange with another folder on the port of the first; 40 requests with a session of the first',
+  done: `a second exchange with another folder on the port of the first; ${SESSION_REQUESTS} requests with a session of the first`,
   run: async (stage) => {
+    const { exchange } = stage;
     const trader = await stage.register();
-    const variables = { PORT: `${stage.exchange.port}` };
-    const refusal = mustRefuse(stage, { variables });
-    const words = await refusal.catch((error: Error) => error.message);
+    const refusal = mustRefuse(stage, { variables: { PORT: `${exchange.port}` } });
+    // Judged after the session, which shows whether the second one took requests.
+    await refusal.catch(() => {});
     let good = 0;
-    for (let i = 0; i < 40; i++) {
-      const client = new Client(stage.exchange);
-      const { status } = await client.ask(trader.signed({ path: '/auth/session' }));
-      client.close();
+    for (let i = 0; i < SESSION_REQUESTS; i++) {
+      const { status } = await askOnce(exchange, trader.signed({ path: '/auth/session' }));
       if (status === 200) good++;
     }
-    mustHold(good === 40, `the session was good in ${good} of 40 requests`);
-    await refusal;
-    return words.slice(0, 120);
+    mustHold(
+      good === SESSION_REQUESTS,
+      `the session was good in ${good} of ${SESSION_REQUESTS} requests`,
+    );
+    return refusal;
   },
 };
 
 const oneFolder: Attack = {
   name: 'one folder',
   done: 'a second exchange on the folder of the first',
-  run: async (stage) => {
-    const words = await mustRefuse(stage, { dataFolder: stage.exchange.dataFolder });
-    return words.slice(0, 120);
-  },
+  run: (stage) => mustRefuse(stage, { dataFolder: stage.exchange.dataFolder }),
 };
 
 const atOnce: Attack = {

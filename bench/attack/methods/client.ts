@@ -1,78 +1,19 @@
-/**
- * Clients for attacks: one keep-alive connection with one request at a time, and a user who is
- * signed in.
- */
-
-import { HttpConnection } from '../../http/connection.js';
-import type { HttpAnswer } from '../../http/messages.js';
-import { HOST } from '../../soak/exchange.js';
+/** A user for attacks, and what attacks ask for. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, Client, PASSWORD } from '../../http/client.js';
+import type { RequestFields } from '../../http/messages.js';
 import { BrokenPromise, eventually, mustHold } from '../promises.js';
-
-export const PASSWORD = 'correct horse battery';
-
-export interface Ask {
-  method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** After /api. */
-  path: string;
-  headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON, a text as it is. */
-  body?: object | string;
-}
-
-export interface Answer {
-  status: number;
-  /** Status line and headers. */
-  head: string;
-  text: string;
-  // tests check their form
-  // biome-ignore lint/suspicious/noExplicitAny: answers are read field by field; the exchange's
-  json: any;
-}
-
-/** The connection ended before the answer came in whole. */
-export class ConnectionLost extends Error {}
 
 /** An exchange to connect to. */
 export interface Door {
   port: number;
 }
 
-export function requestText({ method = 'GET', path, headers = {}, body }: Ask): string {
-  const content = typeof body === 'object' ? JSON.stringify(body) : body;
-  let head = `${method} /api${path} HTTP/1.1\r\nHost: ${HOST}\r\n`;
-  for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
-  if (content === undefined) return `${head}\r\n`;
-  return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(content)}\r\n\r\n${content}`;
-}
-
-export class Client {
-  private readonly connection: HttpConnection;
-
-  constructor({ port }: Door) {
-    this.connection = new HttpConnection(HOST, port);
-  }
-
-  /** @throws ConnectionLost */
-  async ask(request: Ask): Promise<Answer> {
-    const bytes = Buffer.from(requestText(request));
-    const answer = await new Promise<HttpAnswer | null>((resolve) =>
-      this.connection.send(bytes, resolve),
-    );
-    if (answer === null)
-      throw new ConnectionLost(`no answer to ${request.method ?? 'GET'} ${request.path}`);
-    const text = answer.body.toString('utf8');
-    const json = text.startsWith('{') ? JSON.parse(text) : undefined;
-    return { status: answer.status, head: answer.head, text, json };
-  }
-
-  close(): void {
-    this.connection.hangUp();
-  }
-}
-
 /** A user who is signed in. */
 export class Trader {
   readonly client: Client;
+  /** The balance that {@link mustHaveSpent} compares with. */
+  private startMicros = 0;
 
   private constructor(
     door: Door,
@@ -85,19 +26,20 @@ export class Trader {
 
   /** `headers`: those of a partner, if it registers the user. */
   static async register(door: Door, username: string, headers = {}): Promise<Trader> {
-    const client = new Client(door);
     const body = { username, password: PASSWORD };
-    const answer = await client.ask({ method: 'POST', path: '/auth/register', headers, body });
-    client.close();
-    mustHold(answer.status === 201, `a registration was answered ${answer.status}: ${answer.text}`);
-    return new Trader(door, username, answer.json.userId, answer.json.token);
+    const request = { method: 'POST', path: '/auth/register', headers, body } as const;
+    const { status, text, json } = await askOnce(door, request);
+    mustHold(status === 201, `a registration was answered ${status}: ${text}`);
+    const trader = new Trader(door, username, json.userId, json.token);
+    await trader.noteBalance();
+    return trader;
   }
 
-  signed(request: Ask): Ask {
+  signed(request: RequestFields): RequestFields {
     return { ...request, headers: { 'x-user-token': this.token, ...request.headers } };
   }
 
-  send(request: Ask): Promise<Answer> {
+  send(request: RequestFields): Promise<Answer> {
     return this.client.ask(this.signed(request));
   }
 
@@ -111,17 +53,46 @@ export class Trader {
     mustHold(status === 200, `the balance was answered ${status}: ${text}`);
     return microsOf(json.available);
   }
+
+  async noteBalance(): Promise<void> {
+    this.startMicros = await this.availableMicros();
+  }
+
+  /** @throws BrokenPromise unless the balance is less by so much than when it was noted last. */
+  async mustHaveSpent(dollars: number): Promise<void> {
+    const spent = this.startMicros - (await this.availableMicros());
+    mustHold(
+      spent === microsOf(dollars),
+      `the balance lacks ${spent / 1_000_000} dollars, and should lack ${dollars}`,
+    );
+  }
+
+  /** @throws BrokenPromise unless a stake is acknowledged. */
+  async mustStake(key: string): Promise<void> {
+    const { status, text } = await this.stake(1, key);
+    mustHold(status === 201, `a stake was answered ${status}: ${text}`);
+  }
 }
 
-export function stakeOf(amount: number | string, key: string): Ask {
+export function stakeOf(amount: number | string, key: string): RequestFields {
   const body = `{"amount":${amount}}`;
   return { method: 'POST', path: '/vaults/flex/stake', headers: { 'Idempotency-Key': key }, body };
 }
 
 export const microsOf = (dollars: number): number => Math.round(dollars * 1_000_000);
 
-/** Sends each request on a connection of its own, all at the same moment. */
-export async function allAtOnce(door: Door, requests: readonly Ask[]): Promise<Answer[]> {
+/** Asks over a new connection, because a refusal may close it. */
+export async function askOnce(door: Door, request: RequestFields): Promise<Answer> {
+  const client = new Client(door);
+  try {
+    return await client.ask(request);
+  } finally {
+    client.close();
+  }
+}
+
+/** Sends each request over its own connection, all at the same moment. */
+export async function allAtOnce(door: Door, requests: readonly RequestFields[]): Promise<Answer[]> {
   const clients = requests.map(() => new Client(door));
   try {
     await Promise.all(clients.map((client) => client.ask({ path: '/health' })));
@@ -151,16 +122,13 @@ export async function buy(
   marketId: string,
   outcome: string,
 ): Promise<Answer['json']> {
+  const body = { outcome, amount: 10 };
+  const request = { method: 'POST', path: `/markets/15m/${marketId}/buy`, body } as const;
   for (let attempt = 0; attempt < 100; attempt++) {
-    const body = { outcome, amount: 10 };
-    const answer = await trader.send({
-      method: 'POST',
-      path: `/markets/15m/${marketId}/buy`,
-      body,
-    });
+    const answer = await trader.send(request);
     if (answer.status === 200) return answer.json;
-    if (answer.status !== 409) throw new BrokenPromise(`a buy was answered ${answer.text}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    mustHold(answer.status === 409, `a buy was answered ${answer.text}`);
+    await sleep(50);
   }
   throw new BrokenPromise('nobody sold for five seconds');
 }

@@ -1,17 +1,13 @@
-/**
- * Lowers what the operating system lets a running process have, as if others had used it up:
- * descriptors, so that it can open neither a file nor a connection, or the size of files. What is
- * open stays open. Linux only: needs prlimit (util-linux), and the right to limit the process.
- */
+/** Lowers the limits of a running process, for what is opened later. Linux only: needs prlimit. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 export interface Starvation {
-  /** Gives back what was taken. */
+  /** Restores the limit. */
   relieve(): void;
 }
 
-/** @param left the number of the first descriptor that it may not open any more; 0: none at all. */
+/** @param left the number of the first descriptor that it can no longer open; 0: none at all. */
 export function starveOfDescriptors(pid: number, left = 0): Starvation {
   return lower(pid, { option: 'nofile', name: 'Max open files', to: left });
 }
@@ -21,19 +17,15 @@ export function limitFileSize(pid: number, bytes: number): Starvation {
   return lower(pid, { option: 'fsize', name: 'Max file size', to: bytes });
 }
 
-interface Limit {
-  /** Of prlimit. */
-  option: string;
-  /** In /proc/<pid>/limits. */
-  name: string;
-  to: number;
-}
-
-function lower(pid: number, { option, name, to }: Limit): Starvation {
+/** `option` of prlimit; `name` in /proc/<pid>/limits. */
+function lower(
+  pid: number,
+  { option, name, to }: { option: string; name: string; to: number },
+): Starvation {
   const found = new RegExp(`^${name} +(\\w+) +(\\w+)`, 'm').exec(
     readFileSync(`/proc/${pid}/limits`, 'utf8'),
   );
-  if (found === null) throw new Error(`process ${pid} does not tell its limits`);
+  if (found === null) throw new Error(`process ${pid} does not show its limits`);
   const [, soft, hard] = found;
   const set = (value: string) =>
     execFileSync('prlimit', [`--pid=${pid}`, `--${option}=${value}:${hard}`]);

@@ -1,14 +1,11 @@
-/**
- * A TCP connection that does what no HTTP client does: sends half a request, stays silent, does not
- * read, resets.
- */
+/** A TCP connection that can send half a request, stay silent, or reset. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { HOST } from '../../soak/exchange.js';
+import { HOST } from '../../http/messages.js';
 import type { Door } from './client.js';
 
 export class RawSocket {
-  /** All that came, as Latin-1. */
+  /** Everything that came, as Latin-1. */
   received = '';
   isClosed = false;
 
@@ -22,7 +19,7 @@ export class RawSocket {
     socket.on('data', (text: string) => {
       this.received += text;
     });
-    // However the connection ends, isClosed tells.
+    // The close event follows.
     socket.on('error', () => {});
     socket.on('end', () => socket.end());
     socket.on('close', () => {
@@ -41,7 +38,7 @@ export class RawSocket {
     if (!this.isClosed) this.socket.write(text, 'latin1');
   }
 
-  /** No more will be written; what comes is still read. */
+  /** Ends this side; what comes is still read. */
   endWriting(): void {
     this.socket.end();
   }

@@ -1,11 +1,12 @@
 /**
- * A flood of sign-ins with names that are nobody's, all at once, and one client that signs in
- * meanwhile: how many hashes of the flood it has to wait for.
+ * A flood of sign-ins with unknown names, all at once, and one client that signs in meanwhile: how
+ * many hashes of the flood it has to wait for.
  *
- * Always holds: every login of the flood has its own connection; the client asks when the first of
- * them has been answered, which is when they all have been sent.
+ * Always holds: every login of the flood has its own connection. The client asks when the first of
+ * them has been answered; by then all have been sent.
  */
 import { Agent, request } from 'node:http';
+import { PASSWORD } from '../../http/client.js';
 
 /** Where requests come from. */
 export interface Origin {
@@ -40,7 +41,6 @@ export interface SignInFloodFigures {
   slowestMs: number;
 }
 
-const PASSWORD = 'correct horse battery';
 const CHECKED = 401;
 
 interface Answered {
@@ -48,10 +48,7 @@ interface Answered {
   tookMs: number;
 }
 
-/**
- * Registers the client, as a name that is new each time. Rejects if that or the login before the
- * flood is refused.
- */
+/** Registers the client under a new name. Rejects if its login before the flood is refused. */
 export async function floodSignIns(options: SignInFloodOptions): Promise<SignInFloodFigures> {
   const { baseUrl, logins = 500, isKnown = true } = options;
   const flood = options.flood ?? [{ localAddress: '127.0.0.2' }];
@@ -78,13 +75,8 @@ export async function floodSignIns(options: SignInFloodOptions): Promise<SignInF
   const { status, tookMs } = await post(baseUrl, '/auth/login', username, client);
   const checkedMeanwhile = (statuses[CHECKED] ?? 0) - before;
   await all;
-  return {
-    clientStatus: status,
-    clientMs: tookMs,
-    checkedMeanwhile,
-    floodStatuses: statuses,
-    slowestMs,
-  };
+  const floodStatuses = statuses;
+  return { clientStatus: status, clientMs: tookMs, checkedMeanwhile, floodStatuses, slowestMs };
 }
 
 async function expectStatus(status: number, answer: Promise<Answered>): Promise<void> {
@@ -99,24 +91,14 @@ function post(baseUrl: string, path: string, username: string, from: Origin): Pr
   const sinceMs = performance.now();
   return new Promise((resolve) => {
     const end = (status: number) => resolve({ status, tookMs: performance.now() - sinceMs });
-    const outgoing = request(
-      `${baseUrl}/api${path}`,
-      {
-        method: 'POST',
-        agent: new Agent({ keepAlive: false }),
-        headers: {
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(body),
-          ...headers,
-        },
-        ...(localAddress === undefined ? {} : { localAddress }),
-      },
-      (response) => {
-        response.resume();
-        response.on('end', () => end(response.statusCode!));
-        response.on('error', () => end(0));
-      },
-    );
+    const options = { method: 'POST', agent: new Agent({ keepAlive: false }), localAddress };
+    const length = Buffer.byteLength(body);
+    const sent = { 'content-type': 'application/json', 'content-length': length, ...headers };
+    const outgoing = request(`${baseUrl}/api${path}`, { ...options, headers: sent }, (response) => {
+      response.resume();
+      response.on('end', () => end(response.statusCode!));
+      response.on('error', () => end(0));
+    });
     outgoing.on('error', () => end(0));
     outgoing.end(body);
   });

@@ -1,10 +1,8 @@
 /**
- * A process full of clients that ask and never read. Each connects, asks once, and takes nothing;
- * when its connection has been closed, it comes again. That a connection is closed only shows when
- * something is sent, so each sends a byte every now and then.
+ * A process of clients that ask once and never read. A client whose connection is closed connects
+ * again; to notice that, each sends a byte now and then.
  *
- * Takes one task as a message, tells its counts when it is asked for them, and ends when it is
- * killed or its parent does.
+ * It gets one task as a message, sends its counts on request, and ends with its parent.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -21,10 +19,6 @@ export interface SilentTask {
 export interface SilentCounts {
   /** Clients whose connection is open, as far as they know. */
   open: number;
-  /** Connections that were ever made. */
-  connected: number;
-  /** Connections that ended or could not be made, by why. */
-  ends: Record<string, number>;
 }
 
 /** Clients that connect at once, so that no queue of the system overflows. */
@@ -37,8 +31,6 @@ class SilentClients {
   /** The numbers of the clients that have no connection. */
   private readonly idle: number[];
   private connecting = 0;
-  private connected = 0;
-  private readonly ends: Record<string, number> = {};
 
   constructor(private readonly task: SilentTask) {
     this.idle = Array.from({ length: task.clients }, (_, i) => i);
@@ -47,7 +39,7 @@ class SilentClients {
   }
 
   counts(): SilentCounts {
-    return { open: this.open.size, connected: this.connected, ends: this.ends };
+    return { open: this.open.size };
   }
 
   private connectSome(): void {
@@ -69,11 +61,11 @@ class SilentClients {
     socket.pause();
     socket.on('connect', () => {
       decided();
-      this.connected++;
       this.open.add(socket);
       socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
     });
-    socket.on('error', (error: NodeJS.ErrnoException) => this.count(error.code ?? error.message));
+    // The close event follows.
+    socket.on('error', () => {});
     socket.on('close', () => {
       decided();
       this.open.delete(socket);
@@ -83,10 +75,6 @@ class SilentClients {
 
   private probe(): void {
     for (const socket of this.open) socket.write('x');
-  }
-
-  private count(reason: string): void {
-    this.ends[reason] = (this.ends[reason] ?? 0) + 1;
   }
 }
 

@@ -1,13 +1,13 @@
 /**
- * Raw requests that hide another request: in a body whose length is told in two ways, behind a last
- * chunk, in a trailer. A proxy and the server behind it that read such bytes differently would
- * execute, on a connection that many clients share, a request that nobody checked.
+ * Raw requests that hide another request: in a body whose length is given in two ways, after a last
+ * chunk, in a trailer. A proxy and a server that read such bytes differently would execute, on a
+ * connection that many clients share, a request that was never checked.
  *
- * Always holds: a case is bytes and what must become of them, and nothing of the exchange; {@link
- * sendRaw} plays it against any address. What is hidden is a whole request of the caller's, of
- * which the caller knows whether it was executed.
+ * Always holds: a case is bytes and what must become of them; {@link sendRaw} sends it to any server
+ * of this machine. The hidden text is a whole request, and the caller checks if it was executed.
  */
 import { connect } from 'node:net';
+import { HOST } from '../../http/messages.js';
 
 /** What must become of a case. */
 export type RawExpectation =
@@ -15,15 +15,9 @@ export type RawExpectation =
   | 'refused'
   /** At most one answer, to the outer request, which is the last of its connection. */
   | 'alone'
-  /**
-   * No answer: the bytes are never a request, and the library ends the connection after ten
-   * seconds.
-   */
+  /** No answer: the bytes are never a request, and the library closes after ten seconds. */
   | 'ignored'
-  /**
-   * What is hidden is executed: the library does not tell the gateway what it did with the bytes. A
-   * proxy in front refuses, drops or rewrites them.
-   */
+  /** The hidden request is executed: the library hides the bytes from the gateway, not from proxies. */
   | 'library';
 
 export interface RawCase {
@@ -43,14 +37,19 @@ export interface Carrier {
 
 const length = (hidden: string) => `${hidden.length}`;
 const itself = (hidden: string) => hidden;
-const chunked = (lines = 'Transfer-Encoding: chunked\r\n') => ({ headers: () => lines });
 /** The end of a body in chunks. */
 const LAST = '0\r\n\r\n';
 
+const zero = () => '0';
+
+function framed(name: string, headers: RawCase['headers'], body = itself): RawCase {
+  return { name, expected: 'refused', headers, body };
+}
+
 function lengths(name: string, ...values: ((hidden: string) => string)[]): RawCase {
-  const headers = (hidden: string) =>
-    values.map((value) => `Content-Length: ${value(hidden)}\r\n`).join('');
-  return { name, expected: 'refused', headers, body: itself };
+  return framed(name, (hidden) =>
+    values.map((value) => `Content-Length: ${value(hidden)}\r\n`).join(''),
+  );
 }
 
 function oddLength(value: string): RawCase {
@@ -59,39 +58,24 @@ function oddLength(value: string): RawCase {
 
 function codings(name: string, ...values: string[]): RawCase {
   const lines = values.map((value) => `Transfer-Encoding: ${value}\r\n`).join('');
-  return { name, expected: 'refused', ...chunked(lines), body: (hidden) => LAST + hidden };
+  return framed(
+    name,
+    () => lines,
+    (hidden) => LAST + hidden,
+  );
 }
 
 function oddChunks(name: string, body: (hidden: string) => string): RawCase {
-  return { name, expected: 'alone', ...chunked(), body };
+  return { name, expected: 'alone', headers: () => 'Transfer-Encoding: chunked\r\n', body };
 }
 
-/**
- * Of the outer request's length, or of how its body is coded. All are refused, whatever the
- * carrier.
- */
+/** About the length or the coding of the outer request. All are refused, whatever the carrier. */
 export const FRAMING_CASES: readonly RawCase[] = [
-  lengths('two lengths, 0 first', () => '0', length),
-  lengths('two lengths, 0 last', length, () => '0'),
-  lengths(
-    'three lengths, of which two agree',
-    () => '0',
-    length,
-    () => '0',
-  ),
-  ...[
-    '',
-    '+5',
-    '-5',
-    '5, 5',
-    '0x5',
-    '5.0',
-    '5e1',
-    '5 5',
-    '9'.repeat(19),
-    '184467440737095516160',
-    '\xb2',
-  ].map(oddLength),
+  lengths('two lengths, 0 first', zero, length),
+  lengths('two lengths, 0 last', length, zero),
+  lengths('three lengths, of which two agree', zero, length, zero),
+  ...['', '+5', '-5', '5, 5', '0x5', '5.0', '5e1', '5 5', '\xb2'].map(oddLength),
+  ...['9'.repeat(19), '184467440737095516160'].map(oddLength),
   codings('identity', 'identity'),
   codings('an unknown coding', 'xchunked'),
   codings('two codings in one header', 'chunked, identity'),
@@ -103,40 +87,27 @@ export const FRAMING_CASES: readonly RawCase[] = [
   codings('chunked with a parameter', 'chunked;q=1'),
   codings('chunked in quotes', '"chunked"'),
   codings('chunked in upper case', 'CHUNKED'),
-  {
-    name: 'a length and chunks',
-    expected: 'refused',
-    headers: (hidden) =>
-      `Content-Length: ${hidden.length + LAST.length}\r\nTransfer-Encoding: chunked\r\n`,
-    body: (hidden) => LAST + hidden,
-  },
-  {
-    name: 'chunks and a length of 0',
-    expected: 'refused',
-    headers: () => 'Transfer-Encoding: chunked\r\nContent-Length: 0\r\n',
-    body: itself,
-  },
-  {
-    name: 'an empty coding and a length',
-    expected: 'refused',
-    headers: () => 'Transfer-Encoding:\r\nContent-Length: 0\r\n',
-    body: itself,
-  },
-  {
-    name: 'an announced trailer',
-    expected: 'refused',
-    headers: () => 'Transfer-Encoding: chunked\r\nTrailer: A\r\n',
-    body: (hidden) => `0\r\nA:${hidden}`,
-  },
+  framed(
+    'a length and chunks',
+    (hidden) => `Content-Length: ${hidden.length + LAST.length}\r\nTransfer-Encoding: chunked\r\n`,
+    (hidden) => LAST + hidden,
+  ),
+  framed('chunks and a length of 0', () => 'Transfer-Encoding: chunked\r\nContent-Length: 0\r\n'),
+  framed('an empty coding and a length', () => 'Transfer-Encoding:\r\nContent-Length: 0\r\n'),
+  framed(
+    'an announced trailer',
+    () => 'Transfer-Encoding: chunked\r\nTrailer: A\r\n',
+    (hidden) => `0\r\nA:${hidden}`,
+  ),
 ];
 
 /**
- * Bodies in chunks that readers cut differently. Where a body is taken, the outer request is the
- * last of its connection; some wait for more, so the client has to leave.
+ * Chunked bodies that readers cut differently. If the body is read, the outer request is the last of
+ * its connection; some wait for more, so the client has to leave.
  */
 export const CHUNK_CASES: readonly RawCase[] = [
   oddChunks('a request in the trailer', (hidden) => `0\r\nA:${hidden}`),
-  oddChunks('a request behind the last chunk', (hidden) => LAST + hidden),
+  oddChunks('a request after the last chunk', (hidden) => LAST + hidden),
   oddChunks('a last chunk without its end', (hidden) => `0\r\n..${hidden}`),
   oddChunks('a chunk without its end', (hidden) => `2\r\n{}..0\r\n..${hidden}`),
   oddChunks('LF in place of CRLF', (hidden) => `2\n{}\r\n0\n\r\n${hidden}`),
@@ -154,82 +125,46 @@ export interface RawRequest {
 }
 
 const GET = (lines: string) => `GET /api/health HTTP/1.1\r\n${lines}\r\n`;
+const line = (requestLine: string) => `${requestLine}\r\nHost: x\r\n\r\n`;
+
+const request = (
+  expected: RawRequest['expected'],
+  name: string,
+  bytes: string | RawRequest['bytes'],
+): RawRequest => ({ name, expected, bytes: typeof bytes === 'string' ? () => bytes : bytes });
 
 export const REQUEST_CASES: readonly RawRequest[] = [
-  {
-    name: 'a target with a scheme',
-    expected: 'refused',
-    bytes: () => 'GET http://x/api/health HTTP/1.1\r\nHost: x\r\n\r\n',
-  },
-  {
-    name: 'a target of *',
-    expected: 'refused',
-    bytes: () => 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n',
-  },
-  { name: 'CONNECT', expected: 'refused', bytes: () => 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n' },
-  {
-    name: 'NUL in the path',
-    expected: 'refused',
-    bytes: () => 'GET /api/health\0 HTTP/1.1\r\nHost: x\r\n\r\n',
-  },
-  {
-    name: 'a space in the path',
-    expected: 'refused',
-    bytes: () => 'GET /api/he alth HTTP/1.1\r\nHost: x\r\n\r\n',
-  },
-  {
-    name: 'HTTP/1.0',
-    expected: 'refused',
-    bytes: () => 'GET /api/health HTTP/1.0\r\nHost: x\r\n\r\n',
-  },
-  {
-    name: 'HTTP/2.0',
-    expected: 'refused',
-    bytes: () => 'GET /api/health HTTP/2.0\r\nHost: x\r\n\r\n',
-  },
-  {
-    name: 'lines that end with LF',
-    expected: 'refused',
-    bytes: () => 'GET /api/health HTTP/1.1\nHost: x\n\n',
-  },
-  { name: 'two hosts', expected: 'refused', bytes: () => GET('Host: x\r\nHost: y\r\n') },
-  { name: 'no host', expected: 'refused', bytes: () => GET('Accept: */*\r\n') },
-  { name: 'no header', expected: 'ignored', bytes: () => GET('') },
-  {
-    name: 'a header on two lines',
-    expected: 'ignored',
-    bytes: () => GET('Host: x\r\nA: 1\r\n 2\r\n'),
-  },
-  {
-    name: 'a space before the colon',
-    expected: 'ignored',
-    bytes: (hidden) => `${GET(`Host: x\r\nContent-Length : ${hidden.length}\r\n`)}${hidden}`,
-  },
-  {
-    name: 'a tab before the colon',
-    expected: 'ignored',
-    bytes: (hidden) => `${GET('Host: x\r\nTransfer-Encoding\t: chunked\r\n')}${LAST}${hidden}`,
-  },
-  { name: 'NUL in a header', expected: 'ignored', bytes: () => GET('Host: x\r\nA: 1\x002\r\n') },
-  {
-    name: 'CR in a header',
-    expected: 'ignored',
-    bytes: () => GET('Host: x\rContent-Length: 5\r\n'),
-  },
-  {
-    name: 'a header name of non-ASCII bytes',
-    expected: 'ignored',
-    bytes: () => GET('Host: x\r\n\xe9: 1\r\n'),
-  },
+  request('refused', 'a target with a scheme', line('GET http://x/api/health HTTP/1.1')),
+  request('refused', 'a target of *', line('OPTIONS * HTTP/1.1')),
+  request('refused', 'CONNECT', line('CONNECT x:80 HTTP/1.1')),
+  request('refused', 'NUL in the path', line('GET /api/health\0 HTTP/1.1')),
+  request('refused', 'a space in the path', line('GET /api/he alth HTTP/1.1')),
+  request('refused', 'HTTP/1.0', line('GET /api/health HTTP/1.0')),
+  request('refused', 'HTTP/2.0', line('GET /api/health HTTP/2.0')),
+  request('refused', 'lines that end with LF', 'GET /api/health HTTP/1.1\nHost: x\n\n'),
+  request('refused', 'two hosts', GET('Host: x\r\nHost: y\r\n')),
+  request('refused', 'no host', GET('Accept: */*\r\n')),
+  request('ignored', 'no header', GET('')),
+  request('ignored', 'a header on two lines', GET('Host: x\r\nA: 1\r\n 2\r\n')),
+  request(
+    'ignored',
+    'a space before the colon',
+    (hidden) => `${GET(`Host: x\r\nContent-Length : ${hidden.length}\r\n`)}${hidden}`,
+  ),
+  request(
+    'ignored',
+    'a tab before the colon',
+    (hidden) => `${GET('Host: x\r\nTransfer-Encoding\t: chunked\r\n')}${LAST}${hidden}`,
+  ),
+  request('ignored', 'NUL in a header', GET('Host: x\r\nA: 1\x002\r\n')),
+  request('ignored', 'CR in a header', GET('Host: x\rContent-Length: 5\r\n')),
+  request('ignored', 'a header name of non-ASCII bytes', GET('Host: x\r\n\xe9: 1\r\n')),
 ];
 
-/**
- * What the library makes of bytes without a word to the gateway. An upgrade that mends one fails
- * the test of this table.
- */
+/** What the library misreads without a sign. An upgrade that fixes one fails this table's test. */
 export const LIBRARY_CASES: readonly RawCase[] = [
   {
-    name: 'a header without a name hides those behind it',
+    name: 'a header without a name hides those after it',
     expected: 'library',
     headers: (hidden) => `: x\r\nContent-Length: ${hidden.length}\r\n`,
     body: itself,
@@ -242,26 +177,17 @@ export const LIBRARY_CASES: readonly RawCase[] = [
   },
 ];
 
-/**
- * Idempotency keys that are none. The first two look like the key `1` to the gateway; in quotes,
- * nothing of a key is lost.
- */
+const EURO = '\xe2\x82\xac';
+
+/** Invalid keys. The gateway sees the first two as the key `1`; in quotes, no byte is lost. */
 export const KEY_CASES: readonly { name: string; key: string; expected: 'refused' | 'library' }[] =
   [
-    { name: 'a key that ends with non-ASCII bytes', key: '1\xe2\x82\xac', expected: 'library' },
-    { name: 'a key that begins with non-ASCII bytes', key: '\xe2\x82\xac1', expected: 'library' },
-    { name: 'a key with non-ASCII bytes inside', key: '1\xe2\x82\xac1', expected: 'refused' },
-    {
-      name: 'a quoted key that ends with non-ASCII bytes',
-      key: '"1\xe2\x82\xac"',
-      expected: 'refused',
-    },
-    {
-      name: 'a quoted key that begins with non-ASCII bytes',
-      key: '"\xe2\x82\xac1"',
-      expected: 'refused',
-    },
-    { name: 'nothing but non-ASCII bytes', key: '\xe2\x82\xac', expected: 'refused' },
+    { name: 'a key that ends with non-ASCII bytes', key: `1${EURO}`, expected: 'library' },
+    { name: 'a key that begins with non-ASCII bytes', key: `${EURO}1`, expected: 'library' },
+    { name: 'a key with non-ASCII bytes inside', key: `1${EURO}1`, expected: 'refused' },
+    { name: 'a quoted key that ends with them', key: `"1${EURO}"`, expected: 'refused' },
+    { name: 'a quoted key that begins with them', key: `"${EURO}1"`, expected: 'refused' },
+    { name: 'nothing but non-ASCII bytes', key: EURO, expected: 'refused' },
   ];
 
 /** The bytes of a case, carried by a request. */
@@ -283,9 +209,8 @@ export interface RawOutcome {
 const NEVER_MS = 30_000;
 
 /**
- * Sends the packets, each a text of bytes, on a connection of its own; resolves when that has
- * ended. `leaves`: the client ends its side after the last, so that a server that waits for more
- * ends the connection, too.
+ * Sends the packets, one character a byte, over a new connection, and waits until that has ended.
+ * `leaves`: the client then ends its side, so that a server that waits for more does, too.
  * @throws Error when the connection does not end within half a minute.
  */
 export function sendRaw(
@@ -295,23 +220,20 @@ export function sendRaw(
 ): Promise<RawOutcome> {
   return new Promise((resolve, reject) => {
     let received = '';
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    const timer = setTimeout(
-      () => socket.destroy(new Error('the connection did not end')),
-      NEVER_MS,
-    );
+    const socket = connect({ port, host: HOST, noDelay: true });
+    const giveUp = () => socket.destroy(new Error('the connection did not end'));
+    const timer = setTimeout(giveUp, NEVER_MS);
     let failure: Error | null = null;
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => (received += text));
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // A reset is an end like another.
+      // A reset is an ordinary end.
       if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') failure = error;
     });
     socket.on('close', () => {
       clearTimeout(timer);
-      const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) =>
-        Number(match[1]),
-      );
+      const found = [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)];
+      const statuses = found.map(([, status]) => Number(status));
       if (failure === null) resolve({ statuses, received });
       else reject(failure);
     });

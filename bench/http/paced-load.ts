@@ -1,0 +1,156 @@
+/**
+ * Requests over a fixed number of connections, at one of two paces.
+ *
+ * Closed loop: each connection sends its next request when the last one is answered. This shows the
+ * throughput that a server sustains and the latency under saturation.
+ *
+ * Open loop: requests arrive at random times (Poisson arrivals), answered or not, and wait for a
+ * free connection. Latency counts from when a request was due, so a stall is charged with
+ * everything that it delays (no coordinated omission). A request is sent up to a millisecond late.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../workload/random.js';
+import { HttpConnection } from './connection.js';
+import type { HttpAnswer } from './messages.js';
+
+export interface Arrivals {
+  perSecond: number;
+  random: Random;
+}
+
+/** The load fails when no answer comes for so long. */
+const PATIENCE_MS = 30_000;
+
+export abstract class PacedLoad<Request extends { bytes: Uint8Array }> {
+  /** Sent before new requests. */
+  protected readonly followUps: Request[] = [];
+  protected readonly connections: readonly HttpConnection[];
+  private readonly free: HttpConnection[];
+  /** null: closed loop. */
+  private arrivals: Arrivals | null = null;
+  private nextDueMs = 0;
+  private endMs = 0;
+  private underWay = 0;
+  private settledCount = 0;
+  private isOver = false;
+  private drained: (() => void) | null = null;
+  private reject!: (error: Error) => void;
+  private readonly failure = new Promise<never>((_, reject) => {
+    this.reject = reject;
+  });
+
+  /** `isStrict`: a lost connection or a malformed answer fails the load. Bodies are not kept. */
+  constructor(port: number, connections: number, isStrict: boolean) {
+    this.failure.catch(() => {});
+    const onFailure = (error: Error) => this.fail(error);
+    const options = isStrict ? { keepsBodies: false, onFailure } : {};
+    const connection = () => new HttpConnection(port, options);
+    this.connections = Array.from({ length: connections }, connection);
+    this.free = [...this.connections];
+  }
+
+  /** How late the oldest unsent request is. */
+  get behindMs(): number {
+    return this.arrivals === null ? 0 : Math.max(0, performance.now() - this.nextDueMs);
+  }
+
+  close(): void {
+    this.isOver = true;
+    for (const connection of this.connections) connection.hangUp();
+  }
+
+  /** Makes the next request. */
+  protected abstract next(dueMs: number, nowMs: number): Request;
+  /** `answer` is null when the connection ended before it. */
+  protected abstract settled(request: Request, answer: HttpAnswer | null): void;
+  protected sent(_request: Request, _connection: HttpConnection): void {}
+
+  /** Ends the load with an error. */
+  protected fail(error: Error): void {
+    this.isOver = true;
+    this.reject(error);
+  }
+
+  protected async unlessFailed<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.failure]);
+  }
+
+  /** Sends for so long, calls `atEnd`, and resolves when all requests are answered. */
+  protected async run(
+    durationMs: number,
+    arrivals: Arrivals | null,
+    atEnd = () => {},
+  ): Promise<void> {
+    this.arrivals = arrivals;
+    this.nextDueMs = performance.now();
+    this.endMs = this.nextDueMs + durationMs;
+    const timer = arrivals === null ? undefined : setInterval(() => this.pump(), 1);
+    try {
+      this.pump();
+      await this.unlessFailed(sleep(durationMs));
+      atEnd();
+      await this.drain();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  private async drain(): Promise<void> {
+    let settledBefore = -1;
+    const timer = setInterval(() => {
+      if (this.settledCount === settledBefore)
+        this.fail(new Error(`${this.underWay} answers did not come`));
+      settledBefore = this.settledCount;
+    }, PATIENCE_MS);
+    const drained = new Promise<void>((resolve) => {
+      this.drained = resolve;
+    });
+    try {
+      this.pump();
+      await this.unlessFailed(drained);
+    } finally {
+      this.drained = null;
+      clearInterval(timer);
+    }
+  }
+
+  /** Sends due requests over the free connections. */
+  private pump(): void {
+    if (this.isOver) return;
+    const nowMs = performance.now();
+    while (this.free.length > 0) {
+      const request = this.followUps.shift() ?? this.nextDue(nowMs);
+      if (request === null) break;
+      this.send(request);
+    }
+    if (this.underWay === 0 && !this.isDue(nowMs)) this.drained?.();
+  }
+
+  private isDue(nowMs: number): boolean {
+    if (this.arrivals === null) return nowMs < this.endMs;
+    return this.nextDueMs <= nowMs && this.nextDueMs < this.endMs;
+  }
+
+  private nextDue(nowMs: number): Request | null {
+    if (!this.isDue(nowMs)) return null;
+    if (this.arrivals === null) return this.next(nowMs, nowMs);
+    const dueMs = this.nextDueMs;
+    const { perSecond, random } = this.arrivals;
+    this.nextDueMs += random.untilNext(perSecond) * 1_000;
+    return this.next(dueMs, nowMs);
+  }
+
+  private send(request: Request): void {
+    // The longest free one, so that the server closes none for being idle.
+    const connection = this.free.shift()!;
+    this.underWay++;
+    connection.send(request.bytes, (answer) => {
+      this.underWay--;
+      this.settledCount++;
+      this.free.push(connection);
+      this.settled(request, answer);
+      this.pump();
+    });
+    this.sent(request, connection);
+  }
+}

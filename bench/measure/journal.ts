@@ -1,0 +1,15 @@
+/** Reads the journal of an exchange that is not running. */
+import { type JournalReader, openJournalReader } from '../../persistence/journal/reader.js';
+
+/** Opens the journal, runs `read`, and closes it. @throws JournalError */
+export async function readJournal<T>(
+  folder: string,
+  read: (reader: JournalReader) => Promise<T>,
+): Promise<T> {
+  const reader = await openJournalReader(folder);
+  try {
+    return await read(reader);
+  } finally {
+    await reader.close();
+  }
+}

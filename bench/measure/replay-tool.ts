@@ -1,0 +1,21 @@
+/** Runs the built replay tool on a data folder. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const TOOL = fileURLToPath(new URL('../../persistence/replay/main.js', import.meta.url));
+
+/** What `verify` and `audit` find: damage, or money that was not conserved. */
+export async function replayProblems(folder: string): Promise<string[]> {
+  const problems: string[] = [];
+  for (const command of ['verify', 'audit']) {
+    const given = [TOOL, '--data', folder, command, '--json'];
+    try {
+      await promisify(execFile)(process.execPath, given, { maxBuffer: 2 ** 28 });
+    } catch (error) {
+      const { stderr, message } = error as Error & { stderr?: string };
+      problems.push(`replay ${command}: ${(stderr || message).trim().slice(-500)}`);
+    }
+  }
+  return problems;
+}
