@@ -1,7 +1,4 @@
-/**
- * The mixed load of the soak, for exchanges that are killed, stopped or starved under it. Every
- * acknowledged change must be in the journal afterwards: once, with the bytes of the answer.
- */
+/** The load of the soak, for exchanges that are killed, stopped or starved; the journal judges. */
 import { Client, ConnectionLost, PASSWORD } from '../http/client.js';
 import type { ExchangeProcess } from '../measure/exchange-process.js';
 import { Floor } from '../soak/floor.js';

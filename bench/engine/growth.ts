@@ -1,8 +1,4 @@
-/**
- * The cost to a single command when the engine's columns and indexes grow: a million orders come to
- * rest, each of them timed. The same commands run twice, which separates the engine's own pauses
- * from the machine's.
- */
+/** The longest command while a million orders come to rest, twice: the machine's pauses differ. */
 import { TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_OPEN_ORDERS_PER_USER, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import type { Part } from '../measure/report.js';

@@ -1,7 +1,4 @@
-/**
- * The end of a large market: 100,000 orders are cancelled, 100,000 positions settled, and winnings
- * paid a day later. The work is spread over commands; the longest of them delays others most.
- */
+/** The end of a large market: its work is spread over commands, and the longest delays others. */
 import type { Engine } from '../../engine/engine.js';
 import { Outcome, TimeInForce, WINDOW_MS } from '../../engine/interface/domain.js';
 import type { EventName } from '../../engine/interface/events.js';

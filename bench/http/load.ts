@@ -1,8 +1,4 @@
-/**
- * A load of prebuilt requests, at either pace of paced-load.ts.
- *
- * Always holds: every answer is counted by its status; a request without an answer fails the load.
- */
+/** A load of prebuilt requests. A request without an answer fails it. */
 import { CpuWatch } from '../measure/machine.js';
 import { Samples } from '../measure/samples.js';
 import { Random } from '../workload/random.js';

@@ -1,7 +1,4 @@
-/**
- * What the follower costs the trading thread, how fast it writes the history, and what a
- * leaderboard of a million users costs the trading thread.
- */
+/** What the follower and a leaderboard of a million users cost the trading thread. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Engine } from '../../engine/engine.js';

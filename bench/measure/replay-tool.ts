@@ -1,4 +1,4 @@
-/** Runs the built replay tool on a data folder. */
+/** Runs the built replay tool. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

@@ -1,8 +1,4 @@
-/**
- * One soak, from an empty folder to a verdict: registers users, starts stream clients, measures the
- * capacity, runs the load at a share of it, and compares everything that was acknowledged with the
- * journal and the lists.
- */
+/** One soak, from an empty folder to a verdict on everything that was acknowledged. */
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, PASSWORD } from '../http/client.js';

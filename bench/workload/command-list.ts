@@ -129,14 +129,10 @@ export class CommandList {
       case CommandKind.sell:
         return this.readOrder(i, this.sell);
       case CommandKind.cancel:
-        this.cancel.userId = this.subjects[i]!;
-        this.cancel.marketId = this.marketIds[i]!;
         this.cancel.orderId = this.numbers[i]!;
-        return this.cancel;
+        return this.readOwner(i, this.cancel);
       case CommandKind.claim:
-        this.claim.userId = this.subjects[i]!;
-        this.claim.marketId = this.marketIds[i]!;
-        return this.claim;
+        return this.readOwner(i, this.claim);
       case CommandKind.observePrice:
         this.observePrice.asset = this.subjects[i]!;
         this.observePrice.observedAtMs = this.numbers[i]!;
@@ -151,13 +147,17 @@ export class CommandList {
 
   private readOrder(i: number, order: Buy | Sell): Command {
     const flags = this.flags[i]!;
-    order.userId = this.subjects[i]!;
-    order.marketId = this.marketIds[i]!;
     order.sizeLots = this.numbers[i]!;
     order.priceTicks = this.ticks[i]!;
     order.outcome = (flags & 1) as Outcome;
     order.timeInForce = ((flags >> 1) & 3) as TimeInForce;
     order.postOnly = (flags & POST_ONLY) !== 0;
-    return order;
+    return this.readOwner(i, order);
+  }
+
+  private readOwner(i: number, command: Buy | Sell | Cancel | Claim): Command {
+    command.userId = this.subjects[i]!;
+    command.marketId = this.marketIds[i]!;
+    return command;
   }
 }

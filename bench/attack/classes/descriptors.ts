@@ -1,7 +1,4 @@
-/**
- * Too few file descriptors. The exchange says so at the start, or reserves what the journal needs:
- * connections may be refused, trading goes on.
- */
+/** Too few file descriptors: a start says so, or trading goes on while connections are refused. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refusalOf } from '../../measure/exchange-process.js';
 import type { Attack, AttackClass } from '../attack.js';

@@ -1,7 +1,4 @@
-/**
- * No space, or a file that may not grow. What is acknowledged is on the disk; what cannot be written
- * is refused, or ends the process; and an exchange that says that it is open can trade.
- */
+/** No space on the disk: what is acknowledged is kept, and an exchange that is open can trade. */
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';

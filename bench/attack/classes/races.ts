@@ -1,8 +1,4 @@
-/**
- * The same request at the same moment on many connections: shares sold twice, winnings claimed
- * twice, one key for many requests. A fixed number may succeed; the others are refused with the
- * status of the contract, and money and shares agree.
- */
+/** One request on many connections at once: as many succeed as may, and money and shares agree. */
 import { type Answer, PASSWORD } from '../../http/client.js';
 import type { RequestFields } from '../../http/messages.js';
 import type { Attack, AttackClass } from '../attack.js';

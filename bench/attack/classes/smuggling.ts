@@ -1,7 +1,4 @@
-/**
- * Requests that hide another request (smuggling-cases.ts), for each way in which the exchange takes
- * requests. The hidden one is a stake: the balance shows whether it was executed.
- */
+/** Requests that hide a stake (smuggling-cases.ts): the balance shows whether it was executed. */
 import { requestText } from '../../http/messages.js';
 import type { Attack, AttackClass } from '../attack.js';
 import type { Trader } from '../methods/client.js';
