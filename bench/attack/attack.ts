@@ -8,12 +8,10 @@ import type { Stage } from './stage.js';
 
 export interface Attack {
   name: string;
-  /** What is done, for the report. */
   done: string;
   run(stage: Stage): Promise<string>;
 }
 
-/** Attacks of one kind. */
 export interface AttackClass {
   name: string;
   /** Environment variables of the exchange, in addition to those of every attack. */

@@ -22,7 +22,6 @@ import { unread } from './classes/unread.js';
 import { type Row, reportText } from './report.js';
 import { runClass } from './run.js';
 
-/** In the order in which they run. */
 const CLASSES: readonly AttackClass[] = [
   tokens,
   races,

@@ -2,7 +2,6 @@
 import Table from 'cli-table3';
 
 export interface Row {
-  /** Class and name. */
   attack: string;
   done: string;
   verdict: 'held' | 'BROKEN' | 'could not run';

@@ -1,6 +1,5 @@
 /**
- * Where attacks take place: a temporary folder, an exchange in it, and what else an attack starts.
- *
+ * Where attacks take place: a temporary folder and an exchange in it.
  * Always holds: when a stage is closed, its processes have ended and its folder is gone.
  */
 import { createHash } from 'node:crypto';
@@ -38,7 +37,6 @@ export interface StageStart extends Omit<StartOptions, 'environment' | 'logFile'
 
 export class Stage {
   readonly folder: string;
-  /** The exchange that is attacked. */
   exchange!: ExchangeProcess;
   readonly random: Random;
   private readonly variables: Readonly<Record<string, string>>;
@@ -95,14 +93,12 @@ export class Stage {
     this.exchange = await this.start({ dataFolder, ...options, variables });
   }
 
-  /** An empty folder. */
   newFolder(): string {
     const folder = join(this.folder, `data-${++this.folders}`);
     mkdirSync(folder, { mode: 0o700 });
     return folder;
   }
 
-  /** A new user of the attacked exchange. */
   async register(headers = {}): Promise<Trader> {
     const trader = await Trader.register(this.exchange, `attacker-${++this.users}`, headers);
     this.traders.push(trader);

@@ -41,14 +41,12 @@ export class Traffic {
     this.floor = new Floor(options.speed);
   }
 
-  /** Registers its users. */
   static async open(options: TrafficOptions): Promise<Traffic> {
     const traffic = new Traffic(options);
     await traffic.register();
     return traffic;
   }
 
-  /** Changes that were acknowledged. */
   get acknowledged(): number {
     return this.record.acknowledged;
   }

@@ -10,7 +10,6 @@ import { growth } from './growth.js';
 import { endOfMarket } from './market-end.js';
 import { singleOperations } from './single-operations.js';
 
-/** Runs of all commands, each on a new engine. */
 const RUNS = 6;
 const WARM_UP_RUNS = 2;
 const LATENCY_RUNS = 3;
@@ -27,7 +26,6 @@ export async function benchEngine(workload: Workload): Promise<Section> {
   return sectionOf('engine', [note], [rate, latency, single, ends, grown]);
 }
 
-/** Feeds the commands to an engine that has run the setup. */
 function runCommands(engine: Engine, workload: Workload): void {
   const { commands } = workload;
   for (let i = 0; i < commands.length; i++) engine.apply(commands.read(i), commands.atMs[i]!);

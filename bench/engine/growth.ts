@@ -7,7 +7,6 @@ import { buyOrder, mustApply, openMarket, WINDOW_START_MS } from '../workload/op
 const ORDERS = 1_100_000;
 const USERS = Math.ceil(ORDERS / MAX_OPEN_ORDERS_PER_USER);
 const ROUNDS = 2;
-/** The bounds of the table's rows. */
 const BOUNDS = [10_000, 100_000, 200_000, 400_000, 800_000, ORDERS];
 
 export function growth(): Part {
@@ -35,7 +34,6 @@ export function growth(): Part {
 
 function fill(latencyMs: Float64Array): void {
   const { engine, marketId } = openMarket(USERS, 1_000 * MICROS_PER_DOLLAR);
-  // As the exchange does when it starts.
   engine.reserve();
   const order = buyOrder({ userId: 1, marketId, sizeLots: 1, timeInForce: TimeInForce.GTC });
   globalThis.gc?.();

@@ -22,7 +22,6 @@ const LOTS = 1_000;
 const ENDS_AT_MS = WINDOW_START_MS + WINDOW_MS;
 const RESOLVES_AT_MS = ENDS_AT_MS + 2_000;
 const PAYS_AT_MS = RESOLVES_AT_MS + 86_400_000;
-/** The longest delay that the design allows. */
 const LONGEST_ALLOWED_MS = 5;
 /** The same market each time. The first one runs cold code. */
 const ROUNDS = 4;
@@ -87,7 +86,6 @@ function summaryOf(cold: Phase, later: readonly Phase[]) {
 interface Phase {
   name: string;
   units: number;
-  /** Of each command. */
   latencyMs: number[];
 }
 
@@ -139,7 +137,6 @@ function largeMarket(): OpenMarket {
 
 /** Lets the engine do the work that is due at a time, command by command, as the scheduler does. */
 function runWork(engine: Engine, name: string, dueAtMs: number, unit: EventName): Phase {
-  // The empty windows until then.
   while (engine.nextDueMs() < dueAtMs) engine.apply({ kind: 'advanceTime' }, engine.nextDueMs());
   const latencyMs: number[] = [];
   let units = 0;

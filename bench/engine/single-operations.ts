@@ -88,7 +88,6 @@ class SteadyBook {
     for (let i = 0; i < OPERATIONS; i++) this.restOne(i, 400 + (i % 100));
   }
 
-  /** Places orders at one price, for the taker. */
   offer(): void {
     for (let i = 0; i < OPERATIONS; i++) this.restOne(i, 500);
   }
@@ -102,7 +101,6 @@ class SteadyBook {
     }
   }
 
-  /** Each takes exactly one of the offers. */
   take(): void {
     for (let i = 0; i < OPERATIONS; i++) mustApply(this.market.engine, this.taking, AT_MS);
   }

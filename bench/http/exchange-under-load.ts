@@ -68,7 +68,6 @@ export function withExchange<T>(
 
 export class ExchangeUnderLoad {
   private readonly client: Client;
-  /** The open market. */
   marketId = '';
 
   private constructor(private readonly process: ExchangeProcess) {

@@ -11,7 +11,6 @@ export interface HttpLoad {
   path: string;
   /** Orders per request; 0: a read. */
   orders: number;
-  /** Sent in turn. */
   requests: Buffer[];
   /** For the bare server. */
   answer: string;

@@ -27,7 +27,6 @@ export interface HttpAnswer {
   status: number;
   /** Status line and headers. */
   head: string;
-  /** Empty when bodies are not kept. */
   body: Buffer;
 }
 

@@ -22,7 +22,6 @@ export interface Arrivals {
 const PATIENCE_MS = 30_000;
 
 export abstract class PacedLoad<Request extends { bytes: Uint8Array }> {
-  /** Sent before new requests. */
   protected readonly followUps: Request[] = [];
   protected readonly connections: readonly HttpConnection[];
   private readonly free: HttpConnection[];

@@ -151,7 +151,6 @@ class StreamLoad {
     this.trade();
   }
 
-  /** Sends the next order if it is due, or ends the load. */
   private trade(): void {
     if (!this.isAnswered) return;
     const nowMs = performance.now();
@@ -172,7 +171,6 @@ class StreamLoad {
     });
   }
 
-  /** When the next order is due. */
   private nextMs(nowMs: number): number {
     const { perSecond, warmUpMs } = this.options;
     if (perSecond !== null)
@@ -182,7 +180,6 @@ class StreamLoad {
   }
 }
 
-/** One subscriber. */
 class Reader {
   readonly isSubscribed: Promise<void>;
   private readonly socket: WebSocket;

@@ -25,7 +25,6 @@ const SETTINGS: readonly Setting[] = [
   { durability: 'normal', outstanding: 1_024 },
   { durability: 'off', outstanding: 1_024 },
 ];
-/** The setting that the figures are taken from. */
 const STANDARD = SETTINGS[2]!;
 
 interface SettingResult {

@@ -161,7 +161,6 @@ async function leaderboards(folder: string): Promise<Part> {
   }
 }
 
-/** Returns the journal's last sequence. */
 async function writeLargeJournal(folder: string): Promise<number> {
   const journal = await openJournal({ folder, durability: 'off' });
   let failure: Error | null = null;
@@ -198,7 +197,6 @@ const pageOf = (): BoardRequest => ({
   limit: PAGE,
   cursor: null,
 });
-/** Users in all parts of the leaderboard. */
 const rankOf = (i: number): BoardRequest => ({
   kind: 'rank',
   metric: 'profit',
@@ -209,7 +207,6 @@ const rankOf = (i: number): BoardRequest => ({
 interface Requested {
   /** From the request to its JSON. */
   latencyMs: Samples;
-  /** Trading thread, per request. */
   busyMs: number;
 }
 

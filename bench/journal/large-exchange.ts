@@ -5,7 +5,6 @@ import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { buyOrder, observedPrice, registration, WINDOW_START_MS } from '../workload/open-market.js';
 
 export const LARGE_USERS = 1_000_000;
-/** The time of all commands. */
 export const LARGE_AT_MS = WINDOW_START_MS + 1_000;
 const FUNDS_MICROS = 1_000 * MICROS_PER_DOLLAR;
 const PRICE_TICKS = 500;

@@ -35,7 +35,6 @@ export async function benchRecovery(options: { parent: string; seed: string }): 
   );
 }
 
-/** The durations of the rounds. */
 interface Times {
   wholeMs: number[];
   loadMs: number[];

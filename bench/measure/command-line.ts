@@ -8,7 +8,6 @@ export function commandLine(name: string, description: string): Command {
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 }
 
-/** Parses a number within the bounds. */
 export function numberFrom(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
@@ -27,7 +26,6 @@ export function listOf<T>(parse: (text: string) => T): (text: string) => T[] {
   return (text) => text.split(',').map(parse);
 }
 
-/** Parses one of the names. */
 export function oneOf<Name extends string>(names: readonly Name[]): (text: string) => Name {
   return (text) => {
     const name = names.find((each) => each === text);

@@ -25,7 +25,6 @@ export interface StartOptions {
   killAfterMs?: number | undefined;
 }
 
-/** The process ended before it was open. */
 export class StartRefused extends Error {
   constructor(
     readonly exitCode: number | null,

@@ -88,7 +88,6 @@ export async function inFolder<T>(
   }
 }
 
-/** The size of all files in a folder. */
 export function folderBytes(folder: string): number {
   return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }

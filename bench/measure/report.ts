@@ -22,7 +22,6 @@ export function tableOf<Item>(
   };
 }
 
-/** A table and figures of a section. */
 export interface Part {
   table: Table;
   figures: Record<string, number>;

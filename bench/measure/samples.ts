@@ -48,7 +48,6 @@ export class Samples {
   }
 }
 
-/** The lower median. */
 export function median(values: readonly number[]): number {
   const samples = new Samples(values.length);
   samples.addAll(values);

@@ -23,13 +23,11 @@ const PRICE_EVERY_MS = 20_000;
 const START_DOLLARS = 100;
 /** The standard deviation of one step of the price's logarithm. */
 const STEP = 0.0004;
-/** The level of an error in the log. */
 const ERROR_LEVEL = 50;
 /** High enough that fair use refuses nothing: the load comes from one address. */
 const UNLIMITED = '1000000/1000000';
 
 export interface LogLine {
-  /** Error or fatal. */
   isError: boolean;
   /** The message without its fields. */
   message: string;
@@ -54,7 +52,6 @@ export function startExchange(options: ExchangeOptions): Promise<ExchangeProcess
   });
 }
 
-/** The warnings and errors of a log. */
 export function logLines(log: string): LogLine[] {
   const lines = log.split('\n').filter(Boolean);
   return lines.map((text) => {
@@ -93,7 +90,6 @@ export function environment(options: ExchangeOptions) {
   };
 }
 
-/** A random walk for each asset. */
 function writePrices({ folder, seed, speed, minutes }: ExchangeOptions): string {
   const path = join(folder, 'prices.csv');
   const normal = normalRandom(uniformRandom(`${seed}:prices`));

@@ -15,7 +15,6 @@ export class Floor {
   open: OpenMarket[] = [];
   /** Markets that are no longer open, with the time at which this was seen. */
   private readonly ended = new Map<string, number>();
-  /** The number of markets that were ever open. */
   opened = 0;
   private readonly resolvedAfterMs: number;
 
@@ -24,7 +23,6 @@ export class Floor {
     this.resolvedAfterMs = RESOLVED_AFTER_MS / speed + KNOWN_AFTER_MS;
   }
 
-  /** The ids of the markets that are open now. */
   update(ids: readonly string[], nowMs: number): void {
     for (const market of this.open) if (!ids.includes(market.id)) this.ended.set(market.id, nowMs);
     this.open = ids.map((id) => this.find(id) ?? this.newMarket(id));

@@ -14,7 +14,6 @@ export interface ListedTrades {
 
 export interface Shown {
   accounts: SeenAccount[];
-  /** By user. */
   trades: Map<string, ListedTrades>;
 }
 

@@ -1,7 +1,6 @@
 /**
- * Compares the clients' record with the journal. The journal is replayed into a new engine, with
- * hash chain and digests checked. Each client's command must be one that the client sent, executed
- * once, and answered with the same bytes.
+ * Compares the clients' record with the journal, which is replayed with all checks. Each command of
+ * a client must be one that it sent, executed once, and answered with the same bytes.
  */
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -19,7 +18,6 @@ export interface SeenAccount {
   sequence: number;
   availableMicros: number;
   heldMicros: number;
-  /** The number of resting orders. */
   orders: number;
 }
 
@@ -31,7 +29,6 @@ export interface JournalCheck {
   /** Repetitions that were answered with the replayed first answer. */
   repeated: number;
   lastSequence: number;
-  /** All trades of each user. */
   trades: Map<number, TradeSum>;
   /** Trades as taker of attempts that were executed and never answered. */
   unseen: Map<number, TradeSum>;
@@ -132,7 +129,6 @@ class Check {
     for (const result of json.results) if ('fills' in result) addFills(sum, result);
   }
 
-  /** Finds lost and duplicated attempts. */
   private judge(attempt: number): void {
     const { record } = this;
     const [executions, entries] = [this.executions[attempt]!, this.entries[attempt]!];

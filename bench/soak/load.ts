@@ -35,13 +35,10 @@ export interface LoadOptions {
 interface Kept {
   kind: string;
   dueMs: number;
-  /** When the operation was first sent. */
   firstSentMs: number;
-  /** False for repetitions. */
   isFirst: boolean;
 }
 
-/** A request that is sent or about to be. */
 interface Sending extends Kept {
   bytes: Uint8Array;
   operation: Operation;
@@ -80,7 +77,6 @@ export class Load extends PacedLoad<Sending> {
     return sendingOf(operation, { kind: operation.kind, dueMs, firstSentMs: nowMs, isFirst: true });
   }
 
-  /** Hangs up on some. */
   protected override sent(sending: Sending, connection: HttpConnection): void {
     const { random } = this.options;
     if (!sending.isFirst || !random.chance(HANG_UP_SHARE)) return;

@@ -1,8 +1,4 @@
-/**
- * `npm run soak`: mixed HTTP and stream clients load the built exchange for minutes, at a share of
- * its capacity; then everything that was acknowledged is verified. Exit status: 0 passed, 1 failed,
- * 2 invalid arguments.
- */
+/** `npm run soak`. Exit status: 0: passed; 1: failed; 2: invalid arguments. */
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { commandLine, numberFrom, wholeNumberFrom } from '../measure/command-line.js';
@@ -19,7 +15,6 @@ import {
 } from './run.js';
 
 interface Settings extends Omit<SoakOptions, 'folder' | 'print'> {
-  /** The parent of the temporary folder. */
   folder: string;
   keep: boolean;
 }

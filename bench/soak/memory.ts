@@ -58,7 +58,6 @@ export function judgeLevel(samples: readonly MemorySample[]): Level | null {
   return { startBytes, growthBytes, errorBytes, isLevel };
 }
 
-/** The minimum of each stretch of the second half. */
 function floorsOf(samples: readonly MemorySample[]): MemorySample[] | null {
   const kept = samples.slice(Math.floor(samples.length / 2));
   const perStretch = Math.floor(kept.length / STRETCHES);

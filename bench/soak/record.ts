@@ -27,7 +27,6 @@ export class AttemptRecord {
   /** The attempts to cancel without a key, by order. */
   private readonly bareCancels = new Map<number, number>();
 
-  /** Returns the number of a new attempt. */
   begin(): number {
     this.count++;
     if (this.count === this.answerCounts.length) this.grow();
@@ -56,7 +55,6 @@ export class AttemptRecord {
     return this.answerCounts[attempt]!;
   }
 
-  /** Answers that were marked as replayed. */
   replays(attempt: number): number {
     return this.replayCounts[attempt]!;
   }
@@ -69,7 +67,6 @@ export class AttemptRecord {
     return this.answerHashes[attempt]!;
   }
 
-  /** The number of attempts that were answered at least once. */
   get acknowledged(): number {
     return this.answerCounts.reduce((sum, answers) => sum + (answers > 0 ? 1 : 0), 0);
   }

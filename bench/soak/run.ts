@@ -19,7 +19,6 @@ import { Trader } from './trader.js';
 import { Watch } from './watch.js';
 
 export interface SoakOptions {
-  /** An empty folder. */
   folder: string;
   minutes: number;
   seed: string;
@@ -60,7 +59,6 @@ const LAZY_SHARE = 0.1;
 const SHED_SHARE = 0.01;
 /** Exchange time after which every open market has ended. */
 const MARKETS_END_MS = 1_200_000;
-/** Real time on top of it. */
 const MARKETS_END_LATER_MS = 2_000;
 /** Prices go on for so long after the load. */
 const MINUTES_AFTER = 10;

@@ -43,7 +43,6 @@ export interface StreamOptions {
   streamTally: StreamTally;
 }
 
-/** A client that follows channels. */
 abstract class StreamClient {
   protected socket: WebSocket | null = null;
   /** The wanted channels with the numbers of their last messages; null: none has come. */
@@ -74,7 +73,6 @@ abstract class StreamClient {
     return this.socket !== null && [...this.wanted.values()].every((last) => last !== null);
   }
 
-  /** Resolves when the connection is open. */
   protected connect(): Promise<void> {
     const headers = this.token === null ? {} : { 'x-user-token': this.token };
     const socket = new WebSocket(this.options.url, { headers, perMessageDeflate: false });
@@ -115,7 +113,6 @@ abstract class StreamClient {
     this.send({ op: 'unsubscribe', channels: known });
   }
 
-  /** Subscribes or resumes on a new connection. */
   protected begin(): void {
     for (const [channel, after] of this.wanted) {
       if (after === null) this.send({ op: 'subscribe', channels: [channel] });
@@ -123,15 +120,12 @@ abstract class StreamClient {
     }
   }
 
-  /** Whether this code means that the client read too slowly. */
   protected isSlow(code: number): boolean {
     return code === SLOW_READER;
   }
 
-  /** Called with the data of each snapshot and delta. */
   protected abstract changed(channel: string, type: string, data: Message): void;
 
-  /** Called when messages may be missing. */
   protected missed(): void {}
 
   /** Hangs up at a random moment and reconnects a little later. */
@@ -283,7 +277,6 @@ export class UserReader extends StreamClient {
   }
 }
 
-/** Requests snapshots again and again, and reads nothing for a long time. */
 export class SlowReader extends StreamClient {
   constructor(options: StreamOptions, index: number) {
     super(options, `slow reader ${index}`, null);
@@ -320,7 +313,7 @@ export class SlowReader extends StreamClient {
     if (channels.length > 0) this.send({ op: 'subscribe', channels });
   }
 
-  /** Reads what has arrived, to the end if the exchange has closed the connection. */
+  /** Reads what has arrived; if the exchange has closed the connection, to its end. */
   private catchUp(): void {
     this.socket?.resume();
     this.after(CATCH_UP_MS, () => {

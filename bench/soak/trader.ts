@@ -57,7 +57,6 @@ const READS = {
   profile: (_, userId) => `/users/${userId}`,
 } satisfies Partial<Record<Kind, PathOf>>;
 
-/** A request and its sender. */
 export interface Operation {
   kind: Kind;
   request: Uint8Array;
@@ -69,7 +68,6 @@ export interface Operation {
 
 // biome-ignore lint/suspicious/noExplicitAny: the exchange's tests check the shape of answers
 type Json = any;
-/** The fields of a request body. */
 type Fields = Record<string, unknown>;
 
 /** How many resting orders a user remembers; the oldest rest until the market ends. */
@@ -88,7 +86,6 @@ export interface TraderOptions {
 }
 
 export class Trader {
-  /** The fills in all order receipts. */
   readonly taken = new TradeSum();
   private readonly positions = new Map<string, { UP: number; DOWN: number }>();
   private readonly resting: { orderId: string; marketId: string }[] = [];
@@ -191,7 +188,6 @@ export class Trader {
     return this.order(kind, `/markets/15m/${market.id}/sell`, fields);
   }
 
-  /** null: there is nothing to sell. */
   private sellFields(kind: Kind, market: OpenMarket): Fields | null {
     const { random } = this.options;
     const position = this.positions.get(market.id);
@@ -205,7 +201,7 @@ export class Trader {
   }
 
   private cancel(market: OpenMarket): Operation {
-    // The newest order is the likeliest to rest still.
+    // The newest order is the most likely to rest still.
     const order = this.resting.pop();
     if (order === undefined) return this.buy('buy and rest', market);
     const path = `/markets/15m/${order.marketId}/orders/${order.orderId}`;
@@ -314,7 +310,6 @@ export class Trader {
   }
 }
 
-/** Adds the fills of an order receipt. */
 export function addFills(sum: TradeSum, receipt: Json): void {
   const { orderId, fills } = receipt;
   for (const fill of fills) sum.addShown({ ...fill, orderId });

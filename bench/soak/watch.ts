@@ -34,7 +34,6 @@ export class Watch {
     ];
   }
 
-  /** Drops the memory samples so far. */
   restart(): void {
     this.rss.length = 0;
     this.heap.length = 0;
@@ -76,7 +75,6 @@ export async function readMarkets(client: Client, floor: Floor): Promise<void> {
   floor.update(ids, performance.now());
 }
 
-/** The value of a metric in the text of /metrics. */
 export function metricOf(text: string, name: string): number {
   const line = text.split('\n').find((each) => each.startsWith(`${name} `));
   if (line === undefined) throw new Error(`/metrics has no ${name}`);

@@ -41,7 +41,6 @@ export function registration(user: number, grantMicros: number): Register {
   };
 }
 
-/** Applies a command that must succeed. */
 export function mustApply(engine: Engine, command: Command, atMs: number): void {
   engine.apply(command, atMs);
   const code = CODES[engine.result.values[ResultHead.code]!];

@@ -85,7 +85,6 @@ const WEIGHTS = { rest: 400, cancel: 330, buy: 180, sell: 70 };
 /** Cancels of orders that are gone, in parts per thousand of the cancels. */
 const LATE_CANCELS = 30;
 
-/** The assets and the users. */
 export function setupOf(options: WorkloadOptions): TimedCommand[] {
   const setup: TimedCommand[] = [];
   for (let asset = 0; asset < options.assets; asset++) {
@@ -158,7 +157,6 @@ class Planner {
     };
   }
 
-  /** The next price of each asset: a random walk. */
   private observePrices(observedAtMs: number): void {
     for (let asset = 0; asset < this.options.assets; asset++) {
       if (this.commands.length === this.options.commands) break;
@@ -171,7 +169,6 @@ class Planner {
     this.nextPricesAtMs = observedAtMs + PRICE_EVERY_MS;
   }
 
-  /** A random trader's next command. */
   private trade(): void {
     const marketId = this.engine.activeMarket(this.below(this.options.assets));
     const draw = this.below(1_000);

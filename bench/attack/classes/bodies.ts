@@ -12,7 +12,7 @@ const BODY_BYTES_MAX = 65_536;
 const keysOf = (count: number) =>
   `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;
 
-/** The answer's status; 0: the connection was closed without one. Bytes go out as they are. */
+/** The answer's status; 0: the connection was closed without one. The text is sent as Latin-1. */
 async function statusOf(stage: Stage, request: string): Promise<number> {
   const socket = await RawSocket.open(stage.exchange);
   socket.write(request);

@@ -18,9 +18,7 @@ import type { Traffic } from '../traffic.js';
 const PAGE_BYTES = 4_096;
 /** A slow machine tries fewer folders; the figure says how many. */
 const LONGEST_MS = 150_000;
-/** Folders that are tried at the same time. */
 const AT_ONCE = 4;
-/** Failures that are reported in full. */
 const TOLD = 4;
 /** The share of the damage that is to the journal; the rest is to any file, whatever its size. */
 const JOURNAL_SHARE = 0.5;
@@ -30,7 +28,6 @@ const SNAPSHOTS_LEAST = 2;
 const ROUND_MS = 400;
 const ROUNDS_MAX = 60;
 
-/** Until there are snapshots enough. */
 async function trade(traffic: Traffic, folder: string): Promise<void> {
   const snapshots = () => filesOf(folder).filter((name) => name.startsWith('snapshots/')).length;
   for (let round = 0; round < ROUNDS_MAX && snapshots() < SNAPSHOTS_LEAST; round++)
@@ -42,7 +39,7 @@ async function trade(traffic: Traffic, folder: string): Promise<void> {
   );
 }
 
-/** Damages one file of the folder, and says which and how. */
+/** Damages one file of the folder. Returns which and how. */
 function spoil(folder: string, random: Random): string {
   const files = filesOf(folder);
   const journal = files.filter((name) => name === 'journal.db' || name === 'journal.db-wal');
@@ -70,7 +67,6 @@ type Outcome = 'refused' | 'harmless';
 
 const USERNAME = 'after-the-damage';
 
-/** Starts on a damaged folder. @throws BrokenPromise */
 async function judge(stage: Stage, folder: string, good: Replayed): Promise<Outcome> {
   const before = hashesOf(folder);
   const starting = stage.start({ dataFolder: folder });
@@ -111,7 +107,6 @@ async function mustHaveAll(folder: string, good: Replayed): Promise<void> {
   mustHold(now.engine.findUser(USERNAME) > 0, 'what was acknowledged afterwards is lost');
 }
 
-/** The files that differ; null: none. */
 function changed(before: string, after: string): string | null {
   if (before === after) return null;
   const lines = new Set(before.split('\n'));

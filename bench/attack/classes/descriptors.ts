@@ -38,7 +38,6 @@ async function connectInSilence(stage: Stage, count: number): Promise<void> {
   for (const socket of silent) socket.reset();
 }
 
-/** Why the start was refused; null: it was not. */
 async function startedWith(stage: Stage, descriptors: number): Promise<string | null> {
   const refusal = await refusalOf(stage.restart({ limit: `ulimit -n ${descriptors}` }));
   if (refusal === null) return null;
@@ -58,7 +57,6 @@ const noneLeft: Attack = {
   run: async (stage) => {
     const { exchange } = stage;
     const traffic = await stage.traffic();
-    // Its connection is already open.
     const trader = await stage.register();
     const load = traffic.begin(LOAD_MS);
     await sleep(SILENT_FROM_MS);

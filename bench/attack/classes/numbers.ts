@@ -47,7 +47,6 @@ const REFUSED: readonly [name: string, text: string][] = [
   ['a comma', '1,5'],
 ];
 
-/** Other spellings of ten dollars. */
 const TEN = ['10', '10.0', '10.000000', '1e1', '1E+1', '100e-1', '0.1e2'];
 
 interface Field {

@@ -64,7 +64,6 @@ async function sharesOf(trader: Trader, marketId: string, outcome: string): Prom
   return found?.shares ?? 0;
 }
 
-/** A new user who has bought shares. */
 async function owner(stage: Stage, outcome: string) {
   const trader = await stage.register();
   const marketId = await openMarket(trader, RACE_MS * SPEED);

@@ -11,7 +11,6 @@ import type { Stage } from '../stage.js';
 const LONGEST_STOP_MS = 5_000;
 const ROUNDS = 4;
 
-/** Returns the milliseconds. */
 async function mustStopSoon(stage: Stage): Promise<number> {
   const startedMs = performance.now();
   await stage.exchange.stop();

@@ -325,7 +325,6 @@ async function mustRefuse(
 
 const victims = new WeakMap<Stage, Promise<Trader>>();
 
-/** One user for all forgeries of a stage. */
 function victimOf(stage: Stage): Promise<Trader> {
   const victim = victims.get(stage) ?? stage.register();
   victims.set(stage, victim);

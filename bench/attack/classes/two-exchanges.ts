@@ -8,7 +8,6 @@ import type { Stage, StageStart } from '../stage.js';
 
 const SESSION_REQUESTS = 40;
 
-/** Why a second exchange was refused. */
 async function mustRefuse(stage: Stage, options: StageStart): Promise<string> {
   const refusal = await refusalOf(stage.start(options));
   mustHold(refusal !== null, 'the second exchange says that it is open');

@@ -83,13 +83,10 @@ function judge(usual: LoadResult, beforeBytes: number, attack: UnderAttack): str
 
 interface UnderAttack {
   load: LoadResult;
-  /** The most readers that were connected at a time. */
   openMost: number;
-  /** The most memory of the exchange. */
   residentMostBytes: number;
 }
 
-/** Does the work while the readers are there, and watches. */
 async function underAttack(
   { pid, port }: ExchangeProcess,
   work: () => Promise<LoadResult>,

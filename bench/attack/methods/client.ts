@@ -4,12 +4,10 @@ import { type Answer, Client, PASSWORD } from '../../http/client.js';
 import type { RequestFields } from '../../http/messages.js';
 import { BrokenPromise, eventually, mustHold } from '../promises.js';
 
-/** An exchange to connect to. */
 export interface Door {
   port: number;
 }
 
-/** A user who is signed in. */
 export class Trader {
   readonly client: Client;
   /** The balance that {@link mustHaveSpent} compares with. */

@@ -8,7 +8,6 @@
 import { Agent, request } from 'node:http';
 import { PASSWORD } from '../../http/client.js';
 
-/** Where requests come from. */
 export interface Origin {
   /** A loopback address of this machine, such as 127.0.0.2. */
   localAddress?: string;
@@ -30,14 +29,12 @@ export interface SignInFloodOptions {
 }
 
 export interface SignInFloodFigures {
-  /** Of the client's login. */
   clientStatus: number;
   clientMs: number;
   /** Passwords of the flood that were checked (401) while the client waited. */
   checkedMeanwhile: number;
   /** Answers to the flood, by status; 0 counts connections that ended without one. */
   floodStatuses: Record<number, number>;
-  /** Of all answers to the flood. */
   slowestMs: number;
 }
 
@@ -84,7 +81,7 @@ async function expectStatus(status: number, answer: Promise<Answered>): Promise<
   if (found !== status) throw new Error(`the client was answered ${found}, not ${status}`);
 }
 
-/** On a connection of its own. Status 0: it ended without an answer. */
+/** Over a new connection. Status 0: it ended without an answer. */
 function post(baseUrl: string, path: string, username: string, from: Origin): Promise<Answered> {
   const { localAddress, headers = {} } = from;
   const body = JSON.stringify({ username, password: PASSWORD });

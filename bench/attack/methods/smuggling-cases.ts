@@ -37,7 +37,6 @@ export interface Carrier {
 
 const length = (hidden: string) => `${hidden.length}`;
 const itself = (hidden: string) => hidden;
-/** The end of a body in chunks. */
 const LAST = '0\r\n\r\n';
 
 const zero = () => '0';
@@ -117,7 +116,6 @@ export const CHUNK_CASES: readonly RawCase[] = [
   oddChunks('a space before the size', (hidden) => ` 2\r\n{}\r\n${LAST}${hidden}`),
 ];
 
-/** Bytes that are not a valid request. */
 export interface RawRequest {
   name: string;
   expected: 'refused' | 'ignored';
@@ -190,7 +188,6 @@ export const KEY_CASES: readonly { name: string; key: string; expected: 'refused
     { name: 'nothing but non-ASCII bytes', key: EURO, expected: 'refused' },
   ];
 
-/** The bytes of a case, carried by a request. */
 export function rawBytes(
   { headers, body }: RawCase,
   { method, path }: Carrier,
@@ -199,9 +196,7 @@ export function rawBytes(
   return `${method} ${path} HTTP/1.1\r\nHost: exchange\r\n${headers(hidden)}\r\n${body(hidden)}`;
 }
 
-/** What came back on the connection until it ended. */
 export interface RawOutcome {
-  /** Of the answers, in order. */
   statuses: number[];
   received: string;
 }
