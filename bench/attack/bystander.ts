@@ -1,8 +1,6 @@
 /**
  * A client that is not part of the attack. It stakes a dollar again and again, and must be able to
- * go on.
- *
- * Always holds: its balance has decreased by exactly the stakes that were acknowledged.
+ * go on. Its balance decreases by exactly the stakes that were acknowledged.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Samples } from '../measure/samples.js';

@@ -1,5 +1,5 @@
 /**
- * Runs attacks and judges what they leave behind. After each attack the process must be ready, and a
+ * Runs attacks and judges what they leave behind. After each one the process must be ready, and a
  * new client must be able to trade. If attacks share an exchange, a bystander trades meanwhile. At
  * the end, the replay tool verifies and audits the folder.
  */

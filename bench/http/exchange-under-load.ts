@@ -36,7 +36,7 @@ export interface BenchOptions {
 
 type Stoppable = { stop(): Promise<void> };
 
-/** Runs `work` with an exchange that has a full book. `started` has a process stopped at the end. */
+/** Runs `work` with an exchange that has a full book. `started`: stops a process at the end. */
 export function withExchange<T>(
   { parent, profileFolder }: BenchOptions,
   work: (

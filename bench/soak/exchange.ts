@@ -1,6 +1,5 @@
 /**
- * The exchange under soak: the built program in its own process, with synchronous=FULL and generated
- * prices.
+ * The exchange under soak: the built program in its own process, synchronous=FULL, made-up prices.
  *
  * Its time runs faster than real time. At {@link STANDARD_SPEED} times, a market lasts three
  * seconds, an idempotency key expires after twelve seconds, and unclaimed winnings are paid after

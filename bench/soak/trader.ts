@@ -1,7 +1,6 @@
 /**
- * A user of the soak. It chooses the next request from what it knows to own, and learns from the
- * answers. All choices are random, from the run's seed. The answers depend on timing, so two runs
- * with one seed are similar, not equal.
+ * A user of the soak. It chooses requests at random from what it knows to own, and learns from the
+ * answers. These depend on timing, so two runs with one seed are similar, not equal.
  */
 import { requestBytes } from '../http/messages.js';
 import type { Random } from '../workload/random.js';

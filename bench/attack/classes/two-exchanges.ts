@@ -1,4 +1,4 @@
-/** Two exchanges where there must be one: on one port, in one folder, started at the same moment. */
+/** Two exchanges where there must be one: on one port, in one folder, started at one moment. */
 import { lastLine, refusalOf } from '../../measure/exchange-process.js';
 import type { Attack, AttackClass } from '../attack.js';
 import { hashesOf } from '../folder.js';

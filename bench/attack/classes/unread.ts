@@ -2,7 +2,7 @@
  * Clients that ask for large answers and never read them: memory stays within a bound, and trading
  * goes on.
  *
- * One process holds these clients (silent-clients.ts), which use several loopback addresses, so that
+ * One process holds these clients (silent-clients.ts). They use several loopback addresses, so that
  * no limit by address refuses them. Another buys at a fixed rate, without them and then with them.
  * Linux only: memory is read from /proc.
  */

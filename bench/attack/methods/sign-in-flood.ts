@@ -1,9 +1,6 @@
 /**
- * A flood of sign-ins with unknown names, all at once, and one client that signs in meanwhile: how
- * many hashes of the flood it has to wait for.
- *
- * Always holds: every login of the flood has its own connection. The client asks when the first of
- * them has been answered; by then all have been sent.
+ * A flood of sign-ins with unknown names, all at once, each on its own connection; and one client
+ * that signs in when the first of them has been answered: how many of their hashes it waits for.
  */
 import { Agent, request } from 'node:http';
 import { PASSWORD } from '../../http/client.js';

@@ -3,8 +3,8 @@
  * chunk, in a trailer. A proxy and a server that read such bytes differently would execute, on a
  * connection that many clients share, a request that was never checked.
  *
- * Always holds: a case is bytes and what must become of them; {@link sendRaw} sends it to any server
- * of this machine. The hidden text is a whole request, and the caller checks if it was executed.
+ * Always holds: a case is bytes and what must become of them; {@link sendRaw} sends them to a local
+ * server. The hidden text is a whole request, and the caller checks whether it was executed.
  */
 import { connect } from 'node:net';
 import { HOST } from '../../http/messages.js';
@@ -17,7 +17,7 @@ export type RawExpectation =
   | 'alone'
   /** No answer: the bytes are never a request, and the library closes after ten seconds. */
   | 'ignored'
-  /** The hidden request is executed: the library hides the bytes from the gateway, not from proxies. */
+  /** The hidden request is executed: the gateway does not see these bytes, but a proxy does. */
   | 'library';
 
 export interface RawCase {
@@ -101,8 +101,8 @@ export const FRAMING_CASES: readonly RawCase[] = [
 ];
 
 /**
- * Chunked bodies that readers cut differently. If the body is read, the outer request is the last of
- * its connection; some wait for more, so the client has to leave.
+ * Chunked bodies that readers cut differently. If the body is read, the outer request is the last
+ * of its connection; some wait for more, so the client has to leave.
  */
 export const CHUNK_CASES: readonly RawCase[] = [
   oddChunks('a request in the trailer', (hidden) => `0\r\nA:${hidden}`),
