@@ -1,7 +1,7 @@
 /**
  * An attack does something to an exchange that a client, a disk or an operator could do, and checks
- * its promises. It resolves to a figure for the report, or rejects (promises.ts): with BrokenPromise
- * when a promise did not hold, with CannotRun when this machine lacks what the attack needs. Any
+ * its promises. It resolves to a figure for the report. It rejects (promises.ts) with BrokenPromise
+ * when a promise did not hold, or with CannotRun when this machine lacks what the attack needs. Any
  * other error counts as a broken promise.
  */
 import type { Stage } from './stage.js';
