@@ -22,7 +22,12 @@ export function cancel(state: State, command: Cancel): number {
 
   const lots = orders.lots(row);
   cancelOrder(state, row, CancelReason.REQUESTED);
-  state.result.write(command.orderId, command.marketId, command.userId, lots);
+  const at = state.result.reserve(4);
+  const { values } = state.result;
+  values[at] = command.orderId;
+  values[at + 1] = command.marketId;
+  values[at + 2] = command.userId;
+  values[at + 3] = lots;
   state.writeBalance(command.userId);
   return Code.ok;
 }

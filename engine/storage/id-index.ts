@@ -29,22 +29,14 @@ export class IdIndex {
   }
 
   add(id: number, row: number): void {
+    if (this.undo.recording) this.undo.record(this.addition, id, row);
     if (row >= this.links.length) this.ensure(row + 1);
-    const place = id & (this.heads.length - 1);
-    this.setLink(row, this.heads[place]!);
-    this.setHead(place, row);
+    this.link(id, row);
   }
 
   remove(id: number, row: number): void {
-    const place = id & (this.heads.length - 1);
-    const first = this.heads[place]!;
-    if (first === row) {
-      this.setHead(place, this.links[row]!);
-      return;
-    }
-    let before = first;
-    while (this.links[before] !== row) before = this.links[before]!;
-    this.setLink(before, this.links[row]!);
+    if (this.undo.recording) this.undo.record(this.removal, id, row);
+    this.unlink(id, row);
   }
 
   /** Makes room for rows 0 to `rows` - 1, and as many places. */
@@ -56,7 +48,7 @@ export class IdIndex {
     this.heads = new Int32Array(size);
     this.links = new Int32Array(size);
     for (const head of heads) {
-      for (let row = head; row !== 0; row = links[row]!) this.add(this.idOf(row), row);
+      for (let row = head; row !== 0; row = links[row]!) this.link(this.idOf(row), row);
     }
   }
 
@@ -65,24 +57,23 @@ export class IdIndex {
     this.heads.fill(0);
   }
 
-  private setHead(place: number, row: number): void {
-    if (this.undo.recording) this.undo.record(this.headUndo, place, this.heads[place]!);
+  private link(id: number, row: number): void {
+    const place = id & (this.heads.length - 1);
+    this.links[row] = this.heads[place]!;
     this.heads[place] = row;
   }
 
-  private setLink(row: number, next: number): void {
-    if (this.undo.recording) this.undo.record(this.linkUndo, row, this.links[row]!);
-    this.links[row] = next;
+  private unlink(id: number, row: number): void {
+    const place = id & (this.heads.length - 1);
+    let at = this.heads[place]!;
+    if (at === row) {
+      this.heads[place] = this.links[row]!;
+      return;
+    }
+    while (this.links[at] !== row) at = this.links[at]!;
+    this.links[at] = this.links[row]!;
   }
 
-  private readonly headUndo: Undoable = {
-    restore: (place, row) => {
-      this.heads[place] = row;
-    },
-  };
-  private readonly linkUndo: Undoable = {
-    restore: (row, next) => {
-      this.links[row] = next;
-    },
-  };
+  private readonly addition: Undoable = { restore: (id, row) => this.unlink(id, row) };
+  private readonly removal: Undoable = { restore: (id, row) => this.link(id, row) };
 }
