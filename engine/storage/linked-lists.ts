@@ -1,7 +1,7 @@
 /**
- * Doubly linked lists of the rows of a table in chunks. The links are columns of the table; the ends
- * are columns by owner (a user). A row is in at most one list per `Links`, and every
- * operation is O(1). Row 0 is none.
+ * Doubly linked lists of the rows of a table in chunks. The links are columns of the table; the
+ * ends are columns by owner (a user). A row is in at most one list per `Links`, and every operation
+ * is O(1). Row 0 is none.
  */
 import type { Archive } from './archive.js';
 import type { Int32Chunks } from './chunks.js';
