@@ -104,7 +104,7 @@ export class Engine extends Reads {
     state.replayed = false;
     state.refuse(Code.ok, 0, 0);
     state.fillsLeft = MAX_FILLS_PER_ORDER;
-    state.userStatistics.setTime(atMs);
+    state.accounts.setTime(atMs);
 
     if (state.schedule.nextAtMs <= atMs) applyDeadlines(state, atMs);
     if (state.schedule.hasWork) runPendingWork(state, WORK_UNITS_PER_COMMAND);

@@ -5,7 +5,7 @@
 
 import {
   type MarketStatus,
-  type Outcome,
+  Outcome,
   Resolution,
   Side,
   MarketStatus as Status,
@@ -29,10 +29,10 @@ import type {
 } from './interface/views.js';
 import { walk } from './rules/place-order.js';
 import { Taker } from './rules/taker.js';
-import type { Ladder } from './state/ladder.js';
+import { Metric, Period } from './state/accounts.js';
+import { type Levels, levelRow } from './state/levels.js';
 import { bookSideOf, kindOf, outcomeOf, ownTicks, sideOf } from './state/orders.js';
 import type { State } from './state/state.js';
-import { Metric, Period } from './state/user-statistics.js';
 import type { VaultDeposit } from './state/vault-deposits.js';
 
 /** Fields as in the commands Buy and Sell; a sell has no budget. */
@@ -70,27 +70,27 @@ export class Reads {
   }
 
   account(userId: number): AccountView | null {
-    const { users, ledger, userStatistics } = this.state;
+    const { users, ledger, accounts } = this.state;
     if (!users.exists(userId)) return null;
     return {
       userId,
       username: users.username(userId),
-      createdAtMs: users.createdAtMs.values[userId]!,
-      availableMicros: ledger.available.values[userId]!,
-      heldMicros: ledger.held.values[userId]!,
-      volumeMicros: userStatistics.value(userId, Metric.volume, Period.all),
-      realizedProfitMicros: userStatistics.value(userId, Metric.profit, Period.all),
-      tradeCount: userStatistics.tradeCount(userId),
-      microPoints: userStatistics.value(userId, Metric.points, Period.all),
-      partner: users.partners.nameOf(users.partner.values[userId]!),
+      createdAtMs: users.createdAtMs(userId),
+      availableMicros: ledger.available(userId),
+      heldMicros: ledger.held(userId),
+      volumeMicros: accounts.value(userId, Metric.volume, Period.all),
+      realizedProfitMicros: accounts.value(userId, Metric.profit, Period.all),
+      tradeCount: accounts.tradeCount(userId),
+      microPoints: accounts.value(userId, Metric.points, Period.all),
+      partner: users.partners.nameOf(users.partner(userId)),
     };
   }
 
   /** The number that a leaderboard ranks the user by; null if the user has none in the period. */
   standing(userId: number, metric: Metric, period: Period): number | null {
-    const { users, userStatistics } = this.state;
-    if (!users.exists(userId) || !userStatistics.isListed(userId, period)) return null;
-    return userStatistics.value(userId, metric, period);
+    const { users, accounts } = this.state;
+    if (!users.exists(userId) || !accounts.isListed(userId, period)) return null;
+    return accounts.value(userId, metric, period);
   }
 
   credential(userId: number): string | null {
@@ -99,7 +99,7 @@ export class Reads {
 
   /** 0: no such user. */
   credentialVersion(userId: number): number {
-    return this.state.users.exists(userId) ? this.state.users.credentialVersion.values[userId]! : 0;
+    return this.state.users.exists(userId) ? this.state.users.credentialVersion(userId) : 0;
   }
 
   referral(userId: number): ReferralView | null {
@@ -108,10 +108,10 @@ export class Reads {
     return {
       userId,
       code: users.codes.of(userId),
-      referredUsers: users.referredUsers.values[userId]!,
-      earnedMicros: users.referralEarned.values[userId]!,
+      referredUsers: users.referredUsers(userId),
+      earnedMicros: users.referralEarned(userId),
       pendingMicros: users.pendingReferralMicros(userId),
-      referrerId: users.referrer.values[userId]!,
+      referrerId: users.referrer(userId),
     };
   }
 
@@ -151,33 +151,33 @@ export class Reads {
   /** The active market of an asset, 0: none. */
   activeMarket(asset: number): number {
     const slot = this.state.schedule.assets[asset]?.activeSlot ?? 0;
-    return slot === 0 ? 0 : this.state.markets.id.values[slot]!;
+    return slot === 0 ? 0 : this.state.markets.id(slot);
   }
 
   market(marketId: number): MarketView | null {
-    const { markets } = this.state;
+    const { markets, levels } = this.state;
     const slot = markets.find(marketId);
     if (slot === 0) return null;
     const startsAtMs = startOfMarketMs(marketId);
-    const resolution = markets.resolution.values[slot]! as Resolution;
+    const resolution = markets.resolution(slot) as Resolution;
     const isPriced = resolution === Resolution.UP || resolution === Resolution.DOWN;
-    const isActive = markets.status.values[slot] === Status.ACTIVE;
-    const bestBid = isActive ? markets.book(slot)[0].best() : 0;
-    const bestAsk = isActive ? markets.book(slot)[1].best() : 0;
+    const isActive = markets.status(slot) === Status.ACTIVE;
+    const bestBid = isActive ? levels.best(markets.ladder(slot, 0)) : 0;
+    const bestAsk = isActive ? levels.best(markets.ladder(slot, 1)) : 0;
     return {
       marketId,
       asset: markets.asset(slot),
-      status: markets.status.values[slot]! as MarketStatus,
+      status: markets.status(slot) as MarketStatus,
       resolution,
       startsAtMs,
       endsAtMs: startsAtMs + WINDOW_MS,
-      startPriceMicros: markets.startPriceMicros.values[slot]!,
-      endPriceMicros: isPriced ? markets.endPriceMicros.values[slot]! : null,
-      volumeMicros: markets.volumeMicros.values[slot]!,
-      openInterestLots: markets.setLots.values[slot]!,
+      startPriceMicros: markets.startPriceMicros(slot),
+      endPriceMicros: isPriced ? markets.endPriceMicros(slot) : null,
+      volumeMicros: markets.volumeMicros(slot),
+      openInterestLots: markets.setLots(slot),
       bestBidTicks: bestBid === 0 ? null : bestBid,
       bestAskTicks: bestAsk === 0 ? null : MICROS_PER_SET - bestAsk,
-      lastTradeTicks: markets.lastTradeTicks.values[slot] || null,
+      lastTradeTicks: markets.lastTradeTicks(slot) || null,
     };
   }
 
@@ -186,35 +186,32 @@ export class Reads {
     const { markets } = this.state;
     const slot = markets.find(marketId);
     if (slot === 0) return null;
-    if (markets.status.values[slot] !== Status.ACTIVE) return { bids: [], asks: [] };
-    const book = markets.book(slot);
-    const asks = levelsOf(book[1], levels);
+    if (markets.status(slot) !== Status.ACTIVE) return { bids: [], asks: [] };
+    const asks = levelsOf(this.state.levels, markets.ladder(slot, 1), levels);
     for (const ask of asks) ask.priceTicks = MICROS_PER_SET - ask.priceTicks;
-    return { bids: levelsOf(book[0], levels), asks };
+    return { bids: levelsOf(this.state.levels, markets.ladder(slot, 0), levels), asks };
   }
 
   /** Lots resting at a price of UP, as bids (BUY) or asks (SELL); 0 if the market is not active. */
   levelLots(marketId: number, side: Side, upTicks: number): number {
-    const { markets } = this.state;
+    const { markets, levels } = this.state;
     const slot = markets.find(marketId);
-    if (slot === 0 || markets.status.values[slot] !== Status.ACTIVE) return 0;
-    const book = markets.book(slot);
-    return side === Side.BUY
-      ? book[0].lots.values[upTicks]!
-      : book[1].lots.values[MICROS_PER_SET - upTicks]!;
+    if (slot === 0 || markets.status(slot) !== Status.ACTIVE) return 0;
+    const level = side === Side.BUY ? upTicks : MICROS_PER_SET - upTicks;
+    return levels.lots(levelRow(markets.ladder(slot, side === Side.BUY ? 0 : 1), level));
   }
 
   /** The effect that an order would have now; null if the market is unknown or not active. */
   quote(request: QuoteRequest): QuoteView | null {
     const { markets } = this.state;
     const slot = markets.find(request.marketId);
-    if (slot === 0 || markets.status.values[slot] !== Status.ACTIVE) return null;
+    if (slot === 0 || markets.status(slot) !== Status.ACTIVE) return null;
     const taker = new Taker();
     taker.userId = request.userId;
     taker.slot = slot;
     taker.side = request.side;
     taker.kind = kindOf(request.side, request.outcome);
-    taker.bookSide = bookSideOf(taker.kind);
+    taker.makerLadder = markets.ladder(slot, bookSideOf(taker.kind) === 0 ? 1 : 0);
     taker.priceTicks = request.priceTicks;
     taker.level = ownTicks(taker.kind, request.priceTicks);
     taker.budgetLeft = request.side === Side.BUY ? request.budgetMicros : 0;
@@ -238,10 +235,14 @@ export class Reads {
 
   /** Positions with shares, oldest first. */
   positions(userId: number): PositionView[] {
-    const { users, positions } = this.state;
+    const { users, positions, accounts } = this.state;
     const views: PositionView[] = [];
     if (!users.exists(userId)) return views;
-    for (let row = positions.firstOfUser(userId); row !== 0; row = positions.nextOfUser(row)) {
+    for (
+      let row = accounts.firstPosition(userId);
+      row !== 0;
+      row = positions.owners.userAfter(row)
+    ) {
       const view = this.positionAt(row);
       if (view.upLots + view.downLots > 0) views.push(view);
     }
@@ -250,20 +251,20 @@ export class Reads {
 
   /** Resting orders, oldest first. */
   orders(userId: number): OrderView[] {
-    const { users, orders, markets } = this.state;
+    const { users, orders, markets, accounts } = this.state;
     const views: OrderView[] = [];
     if (!users.exists(userId)) return views;
-    for (let row = orders.firstOfUser(userId); row !== 0; row = orders.nextOfUser(row)) {
-      const kind = orders.kind.values[row]!;
+    for (let row = accounts.firstOrder(userId); row !== 0; row = orders.userAfter(row)) {
+      const kind = orders.kind(row);
       views.push({
-        orderId: orders.id.values[row]!,
-        marketId: markets.id.values[orders.slot.values[row]!]!,
+        orderId: orders.id(row),
+        marketId: markets.id(orders.slot(row)),
         userId,
         side: sideOf(kind),
         outcome: outcomeOf(kind),
-        priceTicks: ownTicks(kind, orders.level.values[row]!),
-        sizeLots: orders.lots.values[row]!,
-        placedAtMs: orders.placedAtMs.values[row]!,
+        priceTicks: ownTicks(kind, orders.level(row)),
+        sizeLots: orders.lots(row),
+        placedAtMs: orders.placedAtMs(row),
       });
     }
     return views;
@@ -272,10 +273,10 @@ export class Reads {
   vault(): VaultView {
     const { ledger, vault } = this.state;
     return {
-      stakedMicros: ledger.staked.value,
+      stakedMicros: ledger.staked,
       depositCount: vault.deposits.liveCount,
       yieldPaidMicros: vault.yieldPaidMicros,
-      yieldDueMicros: ledger.yieldDue.value,
+      yieldDueMicros: ledger.yieldDue,
     };
   }
 
@@ -285,7 +286,7 @@ export class Reads {
     let sharedMicros = 0;
     for (const marketId of markets.ids()) {
       const endsAtMs = startOfMarketMs(marketId) + WINDOW_MS;
-      if (endsAtMs > sinceMs) sharedMicros += markets.vaultMicros.values[markets.find(marketId)]!;
+      if (endsAtMs > sinceMs) sharedMicros += markets.vaultMicros(markets.find(marketId));
     }
     return sharedMicros;
   }
@@ -309,35 +310,35 @@ export class Reads {
   funds(): FundsView {
     const { ledger } = this.state;
     return {
-      availableMicros: ledger.totalAvailable.value,
-      heldMicros: ledger.totalHeld.value,
-      collateralMicros: ledger.totalCollateral.value,
-      feeEscrowMicros: ledger.totalEscrow.value,
-      stakedMicros: ledger.staked.value,
-      yieldDueMicros: ledger.yieldDue.value,
-      treasuryMicros: ledger.treasury.value,
-      netDepositsMicros: ledger.netDeposits.value,
+      availableMicros: ledger.totalAvailable,
+      heldMicros: ledger.totalHeld,
+      collateralMicros: ledger.totalCollateral,
+      feeEscrowMicros: ledger.totalEscrow,
+      stakedMicros: ledger.staked,
+      yieldDueMicros: ledger.yieldDue,
+      treasuryMicros: ledger.treasury,
+      netDepositsMicros: ledger.netDeposits,
     };
   }
 
   marketFunds(marketId: number): MarketFundsView | null {
-    const { markets, ledger } = this.state;
+    const { markets } = this.state;
     const slot = markets.find(marketId);
     if (slot === 0) return null;
     return {
-      collateralMicros: ledger.collateral.values[slot]!,
-      feeEscrowMicros: ledger.escrow.values[slot]!,
+      collateralMicros: markets.collateralMicros(slot),
+      feeEscrowMicros: markets.escrowMicros(slot),
     };
   }
 
   /** Money that belongs to the exchange. */
   treasuryMicros(): number {
-    return this.state.ledger.treasury.value;
+    return this.state.ledger.treasury;
   }
 
   /** Deposits less withdrawals: the sum of all pots. */
   netDepositsMicros(): number {
-    return this.state.ledger.netDeposits.value;
+    return this.state.ledger.netDeposits;
   }
 
   private depositView(deposit: VaultDeposit): VaultDepositView {
@@ -355,27 +356,22 @@ export class Reads {
 
   private positionAt(row: number): PositionView {
     const { positions, markets } = this.state;
-    const up = row * 2;
     return {
-      marketId: markets.id.values[positions.slot.values[row]!]!,
-      upLots: positions.lots.values[up]!,
-      downLots: positions.lots.values[up + 1]!,
-      upHeldLots: positions.heldLots.values[up]!,
-      downHeldLots: positions.heldLots.values[up + 1]!,
-      upCostMicros: positions.costMicros.values[up]!,
-      downCostMicros: positions.costMicros.values[up + 1]!,
+      marketId: markets.id(positions.owners.slot(row)),
+      upLots: positions.lots(row, Outcome.UP),
+      downLots: positions.lots(row, Outcome.DOWN),
+      upHeldLots: positions.heldLots(row, Outcome.UP),
+      downHeldLots: positions.heldLots(row, Outcome.DOWN),
+      upCostMicros: positions.costMicros(row, Outcome.UP),
+      downCostMicros: positions.costMicros(row, Outcome.DOWN),
     };
   }
 }
 
-function levelsOf(ladder: Ladder, maxCount: number): DepthLevel[] {
-  const levels: DepthLevel[] = [];
-  for (
-    let level = ladder.best();
-    level !== 0 && levels.length < maxCount;
-    level = ladder.nextBelow(level)
-  ) {
-    levels.push({ priceTicks: level, sizeLots: ladder.lots.values[level]! });
-  }
-  return levels;
+function levelsOf(levels: Levels, ladder: number, maxCount: number): DepthLevel[] {
+  const found: DepthLevel[] = [];
+  let level = levels.best(ladder);
+  for (; level !== 0 && found.length < maxCount; level = levels.nextBelow(ladder, level))
+    found.push({ priceTicks: level, sizeLots: levels.lots(levelRow(ladder, level)) });
+  return found;
 }

@@ -17,13 +17,17 @@ export function cancel(state: State, command: Cancel): number {
   const slot = state.markets.find(command.marketId);
   if (slot === 0) return Code.market_not_found;
   const row = isActive(state, slot) ? orders.find(command.orderId) : 0;
-  const isMine =
-    row !== 0 && orders.userId.values[row] === command.userId && orders.slot.values[row] === slot;
+  const isMine = row !== 0 && orders.userId(row) === command.userId && orders.slot(row) === slot;
   if (!isMine) return Code.order_not_found;
 
-  const lots = orders.lots.values[row]!;
+  const lots = orders.lots(row);
   cancelOrder(state, row, CancelReason.REQUESTED);
-  state.result.write(command.orderId, command.marketId, command.userId, lots);
+  const at = state.result.reserve(4);
+  const { values } = state.result;
+  values[at] = command.orderId;
+  values[at + 1] = command.marketId;
+  values[at + 2] = command.userId;
+  values[at + 3] = lots;
   state.writeBalance(command.userId);
   return Code.ok;
 }
@@ -43,14 +47,14 @@ export function cancelAll(state: State, command: CancelAll): number {
 
 /** The orders of an ended market count as cancelled, even while their cancellation is pending. */
 function isActive(state: State, slot: number): boolean {
-  return state.markets.status.values[slot] === MarketStatus.ACTIVE;
+  return state.markets.status(slot) === MarketStatus.ACTIVE;
 }
 
 export function claim(state: State, command: Claim): number {
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   const slot = state.markets.find(command.marketId);
   if (slot === 0) return Code.market_not_found;
-  if (state.markets.status.values[slot] !== MarketStatus.RESOLVED) return Code.market_not_resolved;
+  if (state.markets.status(slot) !== MarketStatus.RESOLVED) return Code.market_not_resolved;
   const row = state.positions.find(command.userId, slot);
   if (row === 0) return Code.nothing_to_claim;
   const lots = paidLots(state, slot, row);
@@ -58,7 +62,7 @@ export function claim(state: State, command: Claim): number {
   const refund = refundOf(state, slot, row);
   if (!claimPosition(state, slot, command.userId)) return Code.nothing_to_claim;
 
-  const resolution = state.markets.resolution.values[slot] ?? Resolution.NONE;
+  const resolution = state.markets.resolution(slot) ?? Resolution.NONE;
   state.result.write(command.marketId, command.userId, resolution, lots, payout, refund);
   state.writeBalance(command.userId);
   return Code.ok;

@@ -6,6 +6,7 @@
 
 import { MarketStatus, Resolution, Side } from '../interface/domain.js';
 import { MAX_TOTAL_MICROS, MICROS_PER_SET } from '../interface/limits.js';
+import { levelRow } from '../state/levels.js';
 import { bookSideOf, outcomeOf, sideOf } from '../state/orders.js';
 import type { State } from '../state/state.js';
 import { payoutOf } from './settlement.js';
@@ -13,19 +14,17 @@ import { payoutOf } from './settlement.js';
 /** Money is conserved: all pots together equal deposits less withdrawals. */
 export function checkTotals(state: State): void {
   const { ledger } = state;
-  if (ledger.total() !== ledger.netDeposits.value) {
-    throw new Error(
-      `money is not conserved: ${ledger.total()} micros for ${ledger.netDeposits.value}`,
-    );
+  if (ledger.total() !== ledger.netDeposits) {
+    throw new Error(`money is not conserved: ${ledger.total()} micros for ${ledger.netDeposits}`);
   }
 }
 
 /** In an unresolved market, collateral is 1,000 micros per complete set. */
 export function checkCollateral(state: State, slot: number): void {
-  const setLots = state.markets.setLots.values[slot]!;
-  if (state.ledger.collateral.values[slot] !== setLots * MICROS_PER_SET || setLots < 0) {
+  const setLots = state.markets.setLots(slot);
+  if (state.markets.collateralMicros(slot) !== setLots * MICROS_PER_SET || setLots < 0) {
     throw new Error(
-      `market ${state.markets.id.values[slot]} has other collateral than its sets are worth`,
+      `market ${state.markets.id(slot)} has other collateral than its sets are worth`,
     );
   }
 }
@@ -33,7 +32,7 @@ export function checkCollateral(state: State, slot: number): void {
 export function checkEverything(state: State): void {
   checkTotals(state);
   expect(
-    state.ledger.netDeposits.value <= MAX_TOTAL_MICROS,
+    state.ledger.netDeposits <= MAX_TOTAL_MICROS,
     'there is more money than the stated maximum',
   );
   checkAccounts(state);
@@ -47,42 +46,42 @@ export function checkEverything(state: State): void {
     const slot = state.markets.find(marketId);
     positions += checkPositions(state, slot);
     if (state.markets.hasBook(slot)) orders += checkBook(state, slot);
-    collateral += state.ledger.collateral.values[slot]!;
-    escrow += state.ledger.escrow.values[slot]!;
+    collateral += state.markets.collateralMicros(slot);
+    escrow += state.markets.escrowMicros(slot);
   }
-  expect(orders === state.orders.count, 'the books do not hold all resting orders');
+  expect(orders === state.orders.used, 'the books do not hold all resting orders');
   expect(positions === state.positions.count, 'the markets do not hold all positions');
-  expect(collateral === state.ledger.totalCollateral.value, 'the total of collateral is off');
-  expect(escrow === state.ledger.totalEscrow.value, 'the total of fee escrow is off');
+  expect(collateral === state.ledger.totalCollateral, 'the total of collateral is off');
+  expect(escrow === state.ledger.totalEscrow, 'the total of fee escrow is off');
 }
 
 /** Totals are sums, nothing is negative, and held money is what resting buys hold. */
 function checkAccounts(state: State): void {
-  const { ledger, orders } = state;
+  const { accounts, ledger, orders } = state;
   let available = 0;
   let held = 0;
   for (let userId = 1; userId <= state.users.count; userId++) {
-    available += ledger.available.values[userId]!;
-    held += ledger.held.values[userId]!;
+    available += ledger.available(userId);
+    held += ledger.held(userId);
     let heldByOrders = 0;
     let count = 0;
-    for (let row = orders.firstOfUser(userId); row !== 0; row = orders.nextOfUser(row)) {
+    for (let row = accounts.firstOrder(userId); row !== 0; row = orders.userAfter(row)) {
       count++;
-      if (sideOf(orders.kind.values[row]!) === Side.BUY) {
-        heldByOrders += orders.lots.values[row]! * orders.level.values[row]!;
+      if (sideOf(orders.kind(row)) === Side.BUY) {
+        heldByOrders += orders.lots(row) * orders.level(row);
       }
     }
-    expect(ledger.available.values[userId]! >= 0, `user ${userId} has less than nothing`);
+    expect(ledger.available(userId) >= 0, `user ${userId} has less than nothing`);
     expect(
-      ledger.held.values[userId] === heldByOrders,
+      ledger.held(userId) === heldByOrders,
       `user ${userId}'s held money is not what orders hold`,
     );
-    expect(orders.countOfUser.values[userId] === count, `user ${userId}'s orders are miscounted`);
+    expect(accounts.orderCount(userId) === count, `user ${userId}'s orders are miscounted`);
   }
-  expect(available === ledger.totalAvailable.value, 'the total of available money is off');
-  expect(held === ledger.totalHeld.value, 'the total of held money is off');
-  expect(ledger.staked.value >= 0 && ledger.yieldDue.value >= 0, 'the vault owes more than it has');
-  expect(ledger.treasury.value >= 0, 'the treasury has less than nothing');
+  expect(available === ledger.totalAvailable, 'the total of available money is off');
+  expect(held === ledger.totalHeld, 'the total of held money is off');
+  expect(ledger.staked >= 0 && ledger.yieldDue >= 0, 'the vault owes more than it has');
+  expect(ledger.treasury >= 0, 'the treasury has less than nothing');
 }
 
 /** The stake is the sum of the open deposits, and the yield due covers what they can claim. */
@@ -111,23 +110,23 @@ function checkVault({ users, vault, ledger }: State): void {
     }
   }
   expect(live === vault.deposits.liveCount, 'the live deposits are miscounted');
-  expect(staked === ledger.staked.value, 'the stake is not that of the deposits');
-  expect(accrued <= ledger.yieldDue.value, 'the vault owes more yield than there is');
+  expect(staked === ledger.staked, 'the stake is not that of the deposits');
+  expect(accrued <= ledger.yieldDue, 'the vault owes more yield than there is');
 }
 
 /** Pending referral fees are the fees of referred users in markets that are not settled. */
 function checkReferrals({ users, positions, markets }: State): void {
   const pending = new Map<number, number>();
   for (const marketId of markets.ids()) {
-    let row = positions.firstInMarket(markets.find(marketId));
-    for (; row !== 0; row = positions.nextInMarket(row)) {
-      if (positions.settled.values[row] === 1) continue;
-      const referrer = users.referrer.values[positions.userId.values[row]!]!;
-      pending.set(referrer, (pending.get(referrer) ?? 0) + positions.feesMicros.values[row]!);
+    let row = markets.firstPosition(markets.find(marketId));
+    for (; row !== 0; row = positions.owners.marketAfter(row)) {
+      if (positions.owners.settled(row) === 1) continue;
+      const referrer = users.referrer(positions.owners.userId(row));
+      pending.set(referrer, (pending.get(referrer) ?? 0) + positions.feesMicros(row));
     }
   }
   for (let userId = 1; userId <= users.count; userId++) {
-    const fees = users.referralPendingFees.values[userId]!;
+    const fees = users.referralPendingFees(userId);
     expect(fees === (pending.get(userId) ?? 0), `what user ${userId}'s referral may bring is off`);
   }
 }
@@ -137,41 +136,41 @@ function checkReferrals({ users, positions, markets }: State): void {
  */
 function checkPositions(state: State, slot: number): number {
   const { positions, markets } = state;
-  const name = `market ${markets.id.values[slot]}`;
+  const name = `market ${markets.id(slot)}`;
   const lots = [0, 0];
   let payouts = 0;
   let fees = 0;
   let count = 0;
-  const isResolved = markets.status.values[slot] === MarketStatus.RESOLVED;
-  for (let row = positions.firstInMarket(slot); row !== 0; row = positions.nextInMarket(row)) {
+  const isResolved = markets.status(slot) === MarketStatus.RESOLVED;
+  for (let row = markets.firstPosition(slot); row !== 0; row = positions.owners.marketAfter(row)) {
     count++;
     for (const outcome of [0, 1]) {
-      lots[outcome]! += positions.lots.values[row * 2 + outcome]!;
+      lots[outcome]! += positions.lots(row, outcome);
       checkHeldLots(state, row, outcome);
     }
     expect(
-      positions.find(positions.userId.values[row]!, slot) === row,
+      positions.find(positions.owners.userId(row), slot) === row,
       `${name} has a position not in the index`,
     );
-    fees += positions.feesMicros.values[row]!;
+    fees += positions.feesMicros(row);
     if (isResolved) payouts += payoutOf(state, slot, row);
   }
-  const collateral = state.ledger.collateral.values[slot]!;
+  const collateral = state.markets.collateralMicros(slot);
   if (isResolved) {
     expect(payouts === collateral, `${name} does not hold what it owes`);
-    const isVoid = markets.resolution.values[slot] === Resolution.VOID;
+    const isVoid = markets.resolution(slot) === Resolution.VOID;
     if (isVoid)
       expect(
-        fees === state.ledger.escrow.values[slot],
+        fees === state.markets.escrowMicros(slot),
         `${name} does not hold the fees that it owes`,
       );
     return count;
   }
   expect(lots[0] === lots[1], `${name} has other UP than DOWN shares`);
-  expect(lots[0] === markets.setLots.values[slot], `${name} has other shares than complete sets`);
+  expect(lots[0] === markets.setLots(slot), `${name} has other shares than complete sets`);
   expect(lots[0]! * MICROS_PER_SET === collateral, `${name} has other collateral than shares`);
   expect(
-    fees === state.ledger.escrow.values[slot],
+    fees === state.markets.escrowMicros(slot),
     `${name} has other fees in escrow than were paid`,
   );
   return count;
@@ -179,61 +178,51 @@ function checkPositions(state: State, slot: number): number {
 
 function checkHeldLots(state: State, row: number, outcome: number): void {
   const { positions, orders } = state;
-  const slot = positions.slot.values[row]!;
+  const slot = positions.owners.slot(row);
   let held = 0;
-  let order = orders.firstOfUser(positions.userId.values[row]!);
-  for (; order !== 0; order = orders.nextOfUser(order)) {
-    const kind = orders.kind.values[order]!;
-    if (
-      orders.slot.values[order] !== slot ||
-      sideOf(kind) !== Side.SELL ||
-      outcomeOf(kind) !== outcome
-    )
+  let order = state.accounts.firstOrder(positions.owners.userId(row));
+  for (; order !== 0; order = orders.userAfter(order)) {
+    const kind = orders.kind(order);
+    if (orders.slot(order) !== slot || sideOf(kind) !== Side.SELL || outcomeOf(kind) !== outcome)
       continue;
-    held += orders.lots.values[order]!;
+    held += orders.lots(order);
   }
-  expect(
-    positions.heldLots.values[row * 2 + outcome] === held,
-    'held shares are not what orders hold',
-  );
-  expect(held <= positions.lots.values[row * 2 + outcome]!, 'more shares are held than owned');
+  expect(positions.heldLots(row, outcome) === held, 'held shares are not what orders hold');
+  expect(held <= positions.lots(row, outcome), 'more shares are held than owned');
 }
 
 /** The book is not crossed; its levels and bitset match its orders. Returns the order count. */
 function checkBook(state: State, slot: number): number {
-  const { orders } = state;
-  const book = state.markets.book(slot);
-  expect(
-    book[0].best() + book[1].best() < MICROS_PER_SET || isEnded(state, slot),
-    'the book is crossed',
-  );
+  const { levels, markets, orders } = state;
+  const crossed =
+    levels.best(markets.ladder(slot, 0)) + levels.best(markets.ladder(slot, 1)) >= MICROS_PER_SET;
+  expect(!crossed || isEnded(state, slot), 'the book is crossed');
   let count = 0;
   for (const bookSide of [0, 1] as const) {
-    const ladder = book[bookSide];
-    let seen = ladder.best();
+    const ladder = markets.ladder(slot, bookSide);
+    let seen = levels.best(ladder);
     for (let level = MICROS_PER_SET - 1; level >= 1; level--) {
       let lots = 0;
-      for (let row = ladder.levels.first(level); row !== 0; row = orders.nextAtLevel(row)) {
+      const at = levelRow(ladder, level);
+      for (let row = levels.first(at); row !== 0; row = orders.after(row)) {
         count++;
-        lots += orders.lots.values[row]!;
-        expect(
-          orders.level.values[row] === level && orders.slot.values[row] === slot,
-          'an order is out of place',
-        );
-        expect(bookSideOf(orders.kind.values[row]!) === bookSide, 'an order is on the wrong side');
-        expect(orders.lots.values[row]! > 0, 'an order rests with nothing left');
-        expect(orders.find(orders.id.values[row]!) === row, 'an order is not in the index');
+        lots += orders.lots(row);
+        const isInPlace = orders.levelRow(row) === at && orders.slot(row) === slot;
+        expect(isInPlace, 'an order is out of place');
+        expect(bookSideOf(orders.kind(row)) === bookSide, 'an order is on the wrong side');
+        expect(orders.lots(row) > 0, 'an order rests with nothing left');
+        expect(orders.find(orders.id(row)) === row, 'an order is not in the index');
       }
-      expect(ladder.lots.values[level] === lots, 'a level does not sum up');
+      expect(levels.lots(at) === lots, 'a level does not sum up');
       expect(lots > 0 === (seen === level), 'the bitset does not match the levels');
-      if (seen === level) seen = ladder.nextBelow(level);
+      if (seen === level) seen = levels.nextBelow(ladder, level);
     }
   }
   return count;
 }
 
 function isEnded(state: State, slot: number): boolean {
-  return state.markets.status.values[slot] !== MarketStatus.ACTIVE;
+  return state.markets.status(slot) !== MarketStatus.ACTIVE;
 }
 
 function expect(holds: boolean, otherwise: string): void {

@@ -116,18 +116,18 @@ function openMarket(
   const schedule = state.schedule.assets[asset]!;
   schedule.activeSlot = slot;
   schedule.waitsForPrice = 0;
-  state.markets.startPriceOpen.set(slot, Number(schedule.fixAtMs !== Number.POSITIVE_INFINITY));
+  state.markets.setStartPriceOpen(slot, Number(schedule.fixAtMs !== Number.POSITIVE_INFINITY));
   state.events.write(EventType.marketOpened, marketId, startPriceMicros);
 }
 
 function endMarket(state: State, schedule: AssetSchedule, endsAtMs: number): void {
   const slot = schedule.activeSlot;
-  state.markets.status.set(slot, MarketStatus.ENDED);
+  state.markets.setStatus(slot, MarketStatus.ENDED);
   schedule.activeSlot = 0;
   schedule.endedSlot = slot;
   schedule.voidAtMs = endsAtMs + VOID_DELAY_MS;
   state.schedule.addWork(WorkKind.CANCEL, slot);
-  state.events.write(EventType.marketEnded, state.markets.id.values[slot]!);
+  state.events.write(EventType.marketEnded, state.markets.id(slot));
 }
 
 /** The reference price of the last boundary is final: it ends one market and starts the next. */
@@ -138,12 +138,12 @@ function fixReference(state: State, asset: number, dueAtMs: number): void {
   if (schedule.endedSlot !== 0) resolveIfPossible(state, schedule, boundaryAtMs, dueAtMs);
   const { markets } = state;
   const active = schedule.activeSlot;
-  if (active === 0 || markets.startPriceOpen.values[active] !== 1) return;
-  markets.startPriceOpen.set(active, 0);
+  if (active === 0 || markets.startPriceOpen(active) !== 1) return;
+  markets.setStartPriceOpen(active, 0);
   const reference = state.prices.reference(asset, boundaryAtMs);
-  if (reference === null || reference === markets.startPriceMicros.values[active]) return;
-  markets.startPriceMicros.set(active, reference);
-  state.events.write(EventType.startPriceFixed, markets.id.values[active]!, reference);
+  if (reference === null || reference === markets.startPriceMicros(active)) return;
+  markets.setStartPriceMicros(active, reference);
+  state.events.write(EventType.startPriceFixed, markets.id(active), reference);
 }
 
 function resolveIfPossible(
@@ -155,7 +155,7 @@ function resolveIfPossible(
   const slot = schedule.endedSlot;
   const endPriceMicros = state.prices.reference(state.markets.asset(slot), endedAtMs);
   if (endPriceMicros === null) return;
-  const isUp = endPriceMicros >= state.markets.startPriceMicros.values[slot]!;
+  const isUp = endPriceMicros >= state.markets.startPriceMicros(slot);
   resolve(state, schedule, isUp ? Resolution.UP : Resolution.DOWN, endPriceMicros, atMs);
 }
 
@@ -174,16 +174,11 @@ function resolve(
   const slot = schedule.endedSlot;
   schedule.endedSlot = 0;
   schedule.voidAtMs = Number.POSITIVE_INFINITY;
-  markets.status.set(slot, MarketStatus.RESOLVED);
-  markets.resolution.set(slot, resolution);
-  markets.endPriceMicros.set(slot, endPriceMicros);
-  markets.settleCursor.set(slot, state.positions.firstInMarket(slot));
-  state.events.write(
-    EventType.marketResolved,
-    markets.id.values[slot]!,
-    resolution,
-    endPriceMicros,
-  );
+  markets.setStatus(slot, MarketStatus.RESOLVED);
+  markets.setResolution(slot, resolution);
+  markets.setEndPriceMicros(slot, endPriceMicros);
+  markets.setSettleCursor(slot, markets.firstPosition(slot));
+  state.events.write(EventType.marketResolved, markets.id(slot), resolution, endPriceMicros);
   if (resolution !== Resolution.VOID) shareWithVault(state, slot, atMs);
   state.schedule.addWork(WorkKind.SETTLE, slot);
   state.schedule.addPayout(atMs + PAYOUT_DELAY_MS, slot);
@@ -191,9 +186,9 @@ function resolve(
 
 /** Gives the vault its part of a market's fees. What the vault cannot share stays in escrow. */
 function shareWithVault(state: State, slot: number, atMs: number): void {
-  const share = mulDivFloor(state.ledger.escrow.values[slot]!, VAULT_SHARE_PERCENT, 100);
+  const share = mulDivFloor(state.markets.escrowMicros(slot), VAULT_SHARE_PERCENT, 100);
   const given = state.vault.share(share, atMs);
   state.ledger.addEscrow(slot, 0 - given);
-  state.ledger.yieldDue.add(given);
-  state.markets.vaultMicros.set(slot, given);
+  state.ledger.addYieldDue(given);
+  state.markets.setVaultMicros(slot, given);
 }

@@ -38,6 +38,7 @@ import {
 } from '../interface/limits.js';
 import { feeOn } from '../interface/parameters.js';
 import { ORDER_RESULT_LENGTH, OrderResult, RESULT_HEAD_LENGTH } from '../interface/results.js';
+import { levelRow } from '../state/levels.js';
 import type { State } from '../state/state.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
 import { cancelOrder, restOrder } from './rest-order.js';
@@ -48,16 +49,16 @@ import { chargeFeeRemainder, executeTrade } from './trade.js';
  * Places an order. Writes the fields of its result, whose head is at `base`, if the code is `ok`.
  */
 export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base: number): number {
-  const code = checkOrder(state, command);
+  const slot = state.markets.find(command.marketId);
+  const code = checkOrder(state, taker, command, slot);
   if (code !== Code.ok) return code;
-  taker.set(command, state.markets.find(command.marketId));
+  setTaker(state, taker, command, slot);
   const liquidity = checkLiquidity(state, taker, command);
   if (liquidity !== Code.ok) return liquidity;
 
   // The fills follow the fields as they happen.
   state.result.reserve(ORDER_RESULT_LENGTH - RESULT_HEAD_LENGTH);
-  taker.orderId = state.lastOrderId.value + 1;
-  state.lastOrderId.set(taker.orderId);
+  taker.orderId = state.nextOrderId();
   const nextMakerLevel = takeLiquidity(state, taker);
   const done = taker.isDone(nextMakerLevel);
   chargeFeeRemainder(state, taker, taker.orderFeeMicros(nextMakerLevel) - taker.feeMicros);
@@ -70,16 +71,17 @@ export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base
   return Code.ok;
 }
 
-/** The checks that need no book, in the order of the codes. */
-function checkOrder(state: State, command: Buy | Sell): number {
+/** The checks that need no book, in the order of the codes. Finds the user's position, too. */
+function checkOrder(state: State, taker: Taker, command: Buy | Sell, slot: number): number {
   if (!isWellFormed(command)) return Code.invalid_command;
   if (!state.users.exists(command.userId)) return Code.user_not_found;
-  const slot = state.markets.find(command.marketId);
   if (slot === 0) return Code.market_not_found;
   if (command.validUntilMs < state.nowMs) return Code.deadline_passed;
-  if (state.markets.status.values[slot] !== MarketStatus.ACTIVE) return Code.market_not_active;
+  if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
   if (isLimitReached(state, command)) return Code.limit_reached;
-  return command.kind === 'buy' ? checkMoney(state, command) : checkShares(state, command, slot);
+  return command.kind === 'buy'
+    ? checkMoney(state, taker, command, slot)
+    : checkShares(state, taker, command, slot);
 }
 
 function isWellFormed(command: Buy | Sell): boolean {
@@ -99,22 +101,24 @@ function isLimitReached(state: State, command: Buy | Sell): boolean {
   if (state.positions.count + MAX_FILLS_PER_ORDER + 1 > MAX_POSITIONS) return true;
   if (command.timeInForce !== TimeInForce.GTC) return false;
   return (
-    state.orders.countOfUser.values[command.userId]! >= MAX_OPEN_ORDERS_PER_USER ||
-    state.orders.count >= MAX_OPEN_ORDERS
+    state.accounts.orderCount(command.userId) >= MAX_OPEN_ORDERS_PER_USER ||
+    state.orders.used >= MAX_OPEN_ORDERS
   );
 }
 
-function checkMoney(state: State, command: Buy): number {
+function checkMoney(state: State, taker: Taker, command: Buy, slot: number): number {
+  taker.positionRow = state.positions.find(command.userId, slot);
   const fee = command.postOnly ? 0 : feeOn(command.budgetMicros);
   const required = command.budgetMicros + fee;
-  const available = state.ledger.available.values[command.userId]!;
+  const available = state.ledger.available(command.userId);
   return available < required
     ? state.refuse(Code.insufficient_balance, required, available)
     : Code.ok;
 }
 
-function checkShares(state: State, command: Sell, slot: number): number {
+function checkShares(state: State, taker: Taker, command: Sell, slot: number): number {
   const row = state.positions.find(command.userId, slot);
+  taker.positionRow = row;
   const available = row === 0 ? 0 : state.positions.freeLots(row, command.outcome);
   return available < command.sizeLots
     ? state.refuse(Code.insufficient_shares, command.sizeLots, available)
@@ -137,13 +141,15 @@ function checkLiquidity(state: State, taker: Taker, command: Buy | Sell): number
 
 /** The level of the best acceptable maker of another user; 0: none. */
 function firstMakerLevel(state: State, taker: Taker): number {
-  const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
-  let level = ladder.best();
+  const { levels, orders } = state;
+  const ladder = taker.makerLadder;
+  let level = levels.best(ladder);
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
-    for (let row = ladder.levels.first(level); row !== 0; row = state.orders.nextAtLevel(row)) {
-      if (state.orders.userId.values[row] !== taker.userId) return level;
+    let row = levels.first(levelRow(ladder, level));
+    for (; row !== 0; row = orders.after(row)) {
+      if (orders.userId(row) !== taker.userId) return level;
     }
-    level = ladder.nextBelow(level);
+    level = levels.nextBelow(ladder, level);
   }
   return 0;
 }
@@ -156,8 +162,12 @@ function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
   const nextMakerLevel = walk(state, taker, state.fillsLeft);
   const done = taker.isDone(nextMakerLevel);
   if (!done) state.fillsLeft -= taker.fillCount;
-  taker.set(command, taker.slot);
+  setTaker(state, taker, command, taker.slot);
   return done;
+}
+
+function setTaker(state: State, taker: Taker, command: Buy | Sell, slot: number): void {
+  taker.set(command, slot, state.markets.ladder(slot, 0));
 }
 
 /**
@@ -165,39 +175,40 @@ function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
  * if there is none. Stops at `maxFills`, with the next maker's level.
  */
 export function walk(state: State, taker: Taker, maxFills: number): number {
-  const { orders } = state;
-  const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
-  let level = ladder.best();
+  const { levels, orders } = state;
+  const ladder = taker.makerLadder;
+  let level = levels.best(ladder);
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
-    for (let row = ladder.levels.first(level); row !== 0; row = orders.nextAtLevel(row)) {
-      if (orders.userId.values[row] === taker.userId) continue;
+    let row = levels.first(levelRow(ladder, level));
+    for (; row !== 0; row = orders.after(row)) {
+      if (orders.userId(row) === taker.userId) continue;
       if (taker.fillCount >= maxFills) return level;
-      const lots = taker.lotsAt(level, orders.lots.values[row]!);
+      const lots = taker.lotsAt(level, orders.lots(row));
       if (lots === 0) return level;
       const priceTicks = taker.ticksAt(level);
       taker.fill(lots, priceTicks, lots * priceTicks);
     }
-    level = ladder.nextBelow(level);
+    level = levels.nextBelow(ladder, level);
   }
   return 0;
 }
 
 /** Trades with makers, best first, until nothing is left to match. Returns what `walk` returns. */
 function takeLiquidity(state: State, taker: Taker): number {
-  const { orders } = state;
-  const ladder = state.markets.book(taker.slot)[1 - taker.bookSide]!;
+  const { levels, orders } = state;
+  const ladder = taker.makerLadder;
   for (;;) {
-    const level = ladder.best();
+    const level = levels.best(ladder);
     if (level === 0 || level + taker.level < MICROS_PER_SET) return 0;
-    const row = ladder.levels.first(level);
-    const lots = taker.lotsAt(level, orders.lots.values[row]!);
+    const row = levels.first(levelRow(ladder, level));
+    const lots = taker.lotsAt(level, orders.lots(row));
     if (lots === 0) return level;
-    if (orders.userId.values[row] === taker.userId) {
+    if (orders.userId(row) === taker.userId) {
       cancelOrder(state, row, CancelReason.SELF_TRADE);
       continue;
     }
     if (taker.fillCount >= state.fillsLeft) return level;
-    executeTrade(state, taker, ladder, row, lots);
+    executeTrade(state, taker, row, level, lots);
   }
 }
 
@@ -210,8 +221,10 @@ function settleTaker(state: State, taker: Taker): void {
   state.ledger.addAvailable(taker.userId, 0 - taker.valueMicros - taker.feeMicros);
   if (taker.feeMicros === 0) return;
   state.ledger.addEscrow(taker.slot, taker.feeMicros);
-  const referrer = state.users.referrer.values[taker.userId]!;
-  if (referrer !== 0) state.users.referralPendingFees.add(referrer, taker.feeMicros);
+  const referrer = state.users.referrer(taker.userId);
+  if (referrer === 0) return;
+  state.users.touch(referrer);
+  state.users.addReferralPendingFees(referrer, taker.feeMicros);
 }
 
 function writeResult(
@@ -222,9 +235,7 @@ function writeResult(
   done: boolean,
 ): void {
   const { values } = state.result;
-  const row =
-    taker.positionRow !== 0 ? taker.positionRow : state.positions.find(taker.userId, taker.slot);
-  const lots = state.positions.lots.values;
+  const row = taker.positionRow;
   const isPartial = taker.filledLots > 0 || restingLots === 0;
   const status = done
     ? OrderStatus.FILLED
@@ -241,9 +252,9 @@ function writeResult(
   values[base + OrderResult.feeMicros] = taker.feeMicros;
   values[base + OrderResult.unspentMicros] = taker.budgetLeft;
   values[base + OrderResult.restingLots] = restingLots;
-  values[base + OrderResult.availableMicros] = state.ledger.available.values[taker.userId]!;
-  values[base + OrderResult.heldMicros] = state.ledger.held.values[taker.userId]!;
-  values[base + OrderResult.upLots] = row === 0 ? 0 : lots[row * 2]!;
-  values[base + OrderResult.downLots] = row === 0 ? 0 : lots[row * 2 + 1]!;
+  values[base + OrderResult.availableMicros] = state.ledger.available(taker.userId);
+  values[base + OrderResult.heldMicros] = state.ledger.held(taker.userId);
+  values[base + OrderResult.upLots] = row === 0 ? 0 : state.positions.lots(row, Outcome.UP);
+  values[base + OrderResult.downLots] = row === 0 ? 0 : state.positions.lots(row, Outcome.DOWN);
   values[base + OrderResult.fillCount] = taker.fillCount;
 }

@@ -5,11 +5,13 @@
 
 import { type CancelReason, Side } from '../interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../interface/events.js';
-import { bookSideOf, outcomeOf, ownTicks, sideOf } from '../state/orders.js';
+import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
 import type { State } from '../state/state.js';
 import type { Taker } from './taker.js';
 
 const Slot = EventSlot.orderRested;
+const RESTED_LENGTH = EVENT_LENGTHS[EventType.orderRested]!;
+const CANCELLED_LENGTH = EVENT_LENGTHS[EventType.orderCancelled]!;
 
 /** Adds the remainder of an order to the book at its own price; returns its lots, at least one. */
 export function restOrder(state: State, taker: Taker): number {
@@ -20,49 +22,44 @@ export function restOrder(state: State, taker: Taker): number {
     state.ledger.hold(taker.userId, lots * taker.priceTicks);
     taker.budgetLeft -= lots * taker.priceTicks;
   } else {
-    const row = state.positions.find(taker.userId, taker.slot);
-    state.positions.heldLots.add(row * 2 + taker.outcome, lots);
+    state.positions.touch(taker.positionRow);
+    state.positions.addHeldLots(taker.positionRow, taker.outcome, lots);
   }
-  const row = state.orders.add(
-    state.markets.book(taker.slot)[taker.bookSide],
-    taker,
-    lots,
-    state.nowMs,
-  );
-  writeOrderEvent(state, EventType.orderRested, row);
+  const row = state.orders.add(taker, lots, state.nowMs);
+  writeOrderEvent(state, EventType.orderRested, RESTED_LENGTH, row);
   return lots;
 }
 
 /** Takes a resting order out of the book and releases what it held. */
 export function cancelOrder(state: State, row: number, reason: CancelReason): void {
   const { orders } = state;
-  const kind = orders.kind.values[row]!;
-  const userId = orders.userId.values[row]!;
-  const slot = orders.slot.values[row]!;
-  const lots = orders.lots.values[row]!;
+  const kind = orders.kind(row);
+  const lots = orders.lots(row);
   if (sideOf(kind) === Side.BUY) {
-    state.ledger.hold(userId, 0 - lots * orders.level.values[row]!);
+    state.ledger.hold(orders.userId(row), 0 - lots * orders.level(row));
   } else {
-    const position = state.positions.find(userId, slot);
-    state.positions.heldLots.add(position * 2 + outcomeOf(kind), 0 - lots);
+    const position = orders.position(row);
+    state.positions.touch(position);
+    state.positions.addHeldLots(position, outcomeOf(kind), 0 - lots);
   }
-  writeOrderEvent(state, EventType.orderCancelled, row);
-  state.events.push(reason);
-  orders.remove(state.markets.book(slot)[bookSideOf(kind)], row);
+  const at = writeOrderEvent(state, EventType.orderCancelled, CANCELLED_LENGTH, row);
+  state.events.values[at + EventSlot.orderCancelled.reason] = reason;
+  orders.remove(row);
 }
 
-/** The fields that both events share. */
-function writeOrderEvent(state: State, type: number, row: number): void {
+/** The fields that both events share; returns where the event starts. */
+function writeOrderEvent(state: State, type: number, length: number, row: number): number {
   const { orders } = state;
-  const kind = orders.kind.values[row]!;
-  const at = state.events.reserve(EVENT_LENGTHS[EventType.orderRested]!);
+  const kind = orders.kind(row);
+  const at = state.events.reserve(length);
   const { values } = state.events;
   values[at] = type;
-  values[at + Slot.orderId] = orders.id.values[row]!;
-  values[at + Slot.marketId] = state.markets.id.values[orders.slot.values[row]!]!;
-  values[at + Slot.userId] = orders.userId.values[row]!;
+  values[at + Slot.orderId] = orders.id(row);
+  values[at + Slot.marketId] = state.markets.id(orders.slot(row));
+  values[at + Slot.userId] = orders.userId(row);
   values[at + Slot.side] = sideOf(kind);
   values[at + Slot.outcome] = outcomeOf(kind);
-  values[at + Slot.priceTicks] = ownTicks(kind, orders.level.values[row]!);
-  values[at + Slot.sizeLots] = orders.lots.values[row]!;
+  values[at + Slot.priceTicks] = ownTicks(kind, orders.level(row));
+  values[at + Slot.sizeLots] = orders.lots(row);
+  return at;
 }

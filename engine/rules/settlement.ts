@@ -6,10 +6,11 @@
  * A claim does not wait: it settles its user's position first.
  */
 
-import { CancelReason, PointsReason, Resolution } from '../interface/domain.js';
+import { CancelReason, Outcome, PointsReason, Resolution } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
 import { MICRO_POINTS_PER_FEE_MICRO, REFERRAL_DIVISOR } from '../interface/parameters.js';
+import { levelRow } from '../state/levels.js';
 import { WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
 import { addSaturating } from '../storage/arithmetic.js';
@@ -36,12 +37,12 @@ export function runPendingWork(state: State, units: number): void {
 
 /** Cancels resting orders, best bid first, then best ask. Returns the units left. */
 function cancelResting(state: State, slot: number, units: number): number {
-  const book = state.markets.book(slot);
+  const { levels, markets } = state;
   let left = units;
-  for (const ladder of book) {
-    for (let level = ladder.best(); level !== 0; level = ladder.best()) {
+  for (const ladder of [markets.ladder(slot, 0), markets.ladder(slot, 1)]) {
+    for (let level = levels.best(ladder); level !== 0; level = levels.best(ladder)) {
       if (left === 0) return 0;
-      cancelOrder(state, ladder.levels.first(level), CancelReason.MARKET_ENDED);
+      cancelOrder(state, levels.first(levelRow(ladder, level)), CancelReason.MARKET_ENDED);
       left--;
     }
   }
@@ -53,14 +54,10 @@ function cancelResting(state: State, slot: number, units: number): number {
 function settlePositions(state: State, slot: number, units: number): number {
   const { markets } = state;
   let left = units;
-  for (
-    let row = markets.settleCursor.values[slot]!;
-    row !== 0;
-    row = markets.settleCursor.values[slot]!
-  ) {
+  for (let row = markets.settleCursor(slot); row !== 0; row = markets.settleCursor(slot)) {
     if (left === 0) return 0;
-    markets.settleCursor.set(slot, state.positions.nextInMarket(row));
-    if (state.positions.settled.values[row] === 0) settlePosition(state, slot, row);
+    markets.setSettleCursor(slot, state.positions.owners.marketAfter(row));
+    if (state.positions.owners.settled(row) === 0) settlePosition(state, slot, row);
     if (payoutOf(state, slot, row) === 0 && refundOf(state, slot, row) === 0)
       state.positions.forget(row);
     left--;
@@ -73,20 +70,20 @@ function settlePositions(state: State, slot: number, units: number): number {
 /** Applies the resolution to one position: profit, points, and the referrer's part of the fees. */
 function settlePosition(state: State, slot: number, row: number): void {
   const { positions } = state;
-  const userId = positions.userId.values[row]!;
-  positions.settled.set(row, 1);
+  const userId = positions.owners.userId(row);
+  positions.owners.touch(row);
+  positions.owners.setSettled(row, 1);
   const payout = payoutOf(state, slot, row);
   const refund = refundOf(state, slot, row);
-  const up = row * 2;
-  const upLots = positions.lots.values[up]!;
-  const downLots = positions.lots.values[up + 1]!;
-  const upCost = positions.costMicros.values[up]!;
-  const downCost = positions.costMicros.values[up + 1]!;
-  const fees = positions.feesMicros.values[row]!;
+  const upLots = positions.lots(row, Outcome.UP);
+  const downLots = positions.lots(row, Outcome.DOWN);
+  const upCost = positions.costMicros(row, Outcome.UP);
+  const downCost = positions.costMicros(row, Outcome.DOWN);
+  const fees = positions.feesMicros(row);
   const profit = payout + refund - upCost - downCost;
   if (upLots + downLots + refund > 0) {
-    state.userStatistics.addProfit(userId, profit);
-    const marketId = state.markets.id.values[slot]!;
+    state.accounts.addProfit(userId, profit);
+    const marketId = state.markets.id(slot);
     state.events.write(EventType.positionSettled, marketId, userId, upLots, downLots);
     state.events.write(upCost, downCost, fees, payout, refund, profit);
   }
@@ -94,12 +91,15 @@ function settlePosition(state: State, slot: number, row: number): void {
 }
 
 function settleFees(state: State, slot: number, row: number, userId: number, fees: number): void {
-  const referrerId = state.users.referrer.values[userId]!;
-  if (referrerId !== 0) state.users.referralPendingFees.add(referrerId, 0 - fees);
-  if (state.markets.resolution.values[slot] === Resolution.VOID) return;
-  const marketId = state.markets.id.values[slot]!;
+  const referrerId = state.users.referrer(userId);
+  if (referrerId !== 0) {
+    state.users.touch(referrerId);
+    state.users.addReferralPendingFees(referrerId, 0 - fees);
+  }
+  if (state.markets.resolution(slot) === Resolution.VOID) return;
+  const marketId = state.markets.id(slot);
   if (referrerId !== 0) payReferrer(state, slot, { referrerId, userId, marketId, fees });
-  const earned = state.positions.pointFeesMicros.values[row]! * MICRO_POINTS_PER_FEE_MICRO;
+  const earned = state.positions.pointFeesMicros(row) * MICRO_POINTS_PER_FEE_MICRO;
   const microPoints = Math.min(earned, Number.MAX_SAFE_INTEGER);
   creditPoints(state, userId, marketId, PointsReason.FEES, microPoints);
   if (referrerId !== 0) {
@@ -117,12 +117,12 @@ function payReferrer(
   if (amountMicros === 0) return;
   state.ledger.addEscrow(slot, 0 - amountMicros);
   state.ledger.addAvailable(payment.referrerId, amountMicros);
-  const { referralEarned } = state.users;
-  referralEarned.set(
-    payment.referrerId,
-    addSaturating(referralEarned.values[payment.referrerId]!, amountMicros),
-  );
-  state.markets.referrersMicros.add(slot, amountMicros);
+  const { users, markets } = state;
+  const earned = users.referralEarned(payment.referrerId);
+  users.touch(payment.referrerId);
+  users.setReferralEarned(payment.referrerId, addSaturating(earned, amountMicros));
+  markets.touch(slot);
+  markets.addReferrersMicros(slot, amountMicros);
   state.events.write(
     EventType.referralEarned,
     payment.referrerId,
@@ -140,22 +140,22 @@ function creditPoints(
   microPoints: number,
 ): void {
   if (microPoints === 0) return;
-  state.userStatistics.addPoints(userId, microPoints);
+  state.accounts.addPoints(userId, microPoints);
   state.events.write(EventType.pointsCredited, userId, marketId, reason, microPoints);
 }
 
 /** The rest of the fees goes to the treasury; on VOID it stays in escrow to be refunded. */
 function shareRestOfFees(state: State, slot: number): void {
   const { markets, ledger } = state;
-  const isVoid = markets.resolution.values[slot] === Resolution.VOID;
-  const rest = isVoid ? 0 : ledger.escrow.values[slot]!;
+  const isVoid = markets.resolution(slot) === Resolution.VOID;
+  const rest = isVoid ? 0 : state.markets.escrowMicros(slot);
   ledger.addEscrow(slot, 0 - rest);
-  ledger.treasury.add(rest);
+  ledger.addTreasury(rest);
   state.events.write(
     EventType.feesShared,
-    markets.id.values[slot]!,
-    markets.vaultMicros.values[slot]!,
-    markets.referrersMicros.values[slot]!,
+    markets.id(slot),
+    markets.vaultMicros(slot),
+    markets.referrersMicros(slot),
     rest,
   );
 }
@@ -163,16 +163,16 @@ function shareRestOfFees(state: State, slot: number): void {
 /** Pays the positions that nobody claimed, then forgets the market. Returns the units left. */
 function payUnclaimed(state: State, slot: number, units: number): number {
   let left = units;
-  const { positions } = state;
-  for (let row = positions.firstInMarket(slot); row !== 0; row = positions.firstInMarket(slot)) {
+  const { markets } = state;
+  for (let row = markets.firstPosition(slot); row !== 0; row = markets.firstPosition(slot)) {
     if (left === 0) return 0;
     pay(state, slot, row, true);
     left--;
   }
-  if (state.ledger.collateral.values[slot] !== 0 || state.ledger.escrow.values[slot] !== 0) {
+  if (state.markets.collateralMicros(slot) !== 0 || state.markets.escrowMicros(slot) !== 0) {
     throw new Error('a market that still holds money cannot be closed');
   }
-  state.events.write(EventType.marketClosed, state.markets.id.values[slot]!);
+  state.events.write(EventType.marketClosed, state.markets.id(slot));
   state.markets.close(slot);
   state.schedule.removeWork();
   return left;
@@ -185,12 +185,13 @@ function payUnclaimed(state: State, slot: number, units: number): number {
 export function claimPosition(state: State, slot: number, userId: number): boolean {
   const row = state.positions.find(userId, slot);
   if (row === 0 || payoutOf(state, slot, row) + refundOf(state, slot, row) === 0) return false;
-  if (state.positions.settled.values[row] === 0) {
+  if (state.positions.owners.settled(row) === 0) {
     cancelAllOf(state, userId, slot, CancelReason.MARKET_ENDED);
     settlePosition(state, slot, row);
   }
-  if (state.markets.settleCursor.values[slot] === row) {
-    state.markets.settleCursor.set(slot, state.positions.nextInMarket(row));
+  if (state.markets.settleCursor(slot) === row) {
+    state.markets.touch(slot);
+    state.markets.setSettleCursor(slot, state.positions.owners.marketAfter(row));
   }
   pay(state, slot, row, false);
   return true;
@@ -205,10 +206,10 @@ export function cancelAllOf(
 ): number {
   const { orders } = state;
   let cancelled = 0;
-  let row = orders.firstOfUser(userId);
+  let row = state.accounts.firstOrder(userId);
   while (row !== 0) {
-    const next = orders.nextOfUser(row);
-    if (orders.slot.values[row] === slot) {
+    const next = orders.userAfter(row);
+    if (orders.slot(row) === slot) {
       cancelOrder(state, row, reason);
       cancelled++;
     }
@@ -219,28 +220,28 @@ export function cancelAllOf(
 
 function pay(state: State, slot: number, row: number, automatic: boolean): void {
   const { ledger } = state;
-  const userId = state.positions.userId.values[row]!;
+  const userId = state.positions.owners.userId(row);
   const payout = payoutOf(state, slot, row);
   const refund = refundOf(state, slot, row);
   ledger.addCollateral(slot, 0 - payout);
   ledger.addEscrow(slot, 0 - refund);
   ledger.addAvailable(userId, payout + refund);
   const lots = paidLots(state, slot, row);
-  const marketId = state.markets.id.values[slot]!;
+  const marketId = state.markets.id(slot);
   state.events.write(EventType.claimed, marketId, userId, lots, payout, refund, Number(automatic));
   state.positions.forget(row);
 }
 
 /** The shares that a resolution pays for. */
 export function paidLots(state: State, slot: number, row: number): number {
-  const lots = state.positions.lots.values;
-  switch (state.markets.resolution.values[slot]) {
+  const { positions } = state;
+  switch (state.markets.resolution(slot)) {
     case Resolution.UP:
-      return lots[row * 2]!;
+      return positions.lots(row, Outcome.UP);
     case Resolution.DOWN:
-      return lots[row * 2 + 1]!;
+      return positions.lots(row, Outcome.DOWN);
     case Resolution.VOID:
-      return lots[row * 2]! + lots[row * 2 + 1]!;
+      return positions.lots(row, Outcome.UP) + positions.lots(row, Outcome.DOWN);
     default:
       throw new Error('a market that is not resolved cannot be paid out');
   }
@@ -248,13 +249,11 @@ export function paidLots(state: State, slot: number, row: number): number {
 
 /** A dollar per winning share; half a dollar per share of either outcome when VOID. */
 export function payoutOf(state: State, slot: number, row: number): number {
-  const isVoid = state.markets.resolution.values[slot] === Resolution.VOID;
+  const isVoid = state.markets.resolution(slot) === Resolution.VOID;
   return paidLots(state, slot, row) * (isVoid ? MICROS_PER_SET / 2 : MICROS_PER_SET);
 }
 
 /** The fees that a VOID market refunds. */
 export function refundOf(state: State, slot: number, row: number): number {
-  return state.markets.resolution.values[slot] === Resolution.VOID
-    ? state.positions.feesMicros.values[row]!
-    : 0;
+  return state.markets.resolution(slot) === Resolution.VOID ? state.positions.feesMicros(row) : 0;
 }

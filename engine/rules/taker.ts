@@ -17,10 +17,13 @@ export class Taker {
   side: Side = Side.BUY;
   outcome: Outcome = Outcome.UP;
   kind = 0;
-  bookSide: 0 | 1 = 0;
+  /** The ladder that it trades with, and the one on which its remainder rests. */
+  makerLadder = 0;
+  ladder = 0;
   level = 0;
   priceTicks = 0;
   orderId = 0;
+  /** The user's position in the market, 0: none. The caller's to set. */
   positionRow = 0;
   budgetLeft = 0;
   lotsLeft = 0;
@@ -34,7 +37,7 @@ export class Taker {
   /** The price of the last fill in the taker's outcome; later fills are never better. */
   worstTicks = 0;
 
-  set(command: Buy | Sell, slot: number): void {
+  set(command: Buy | Sell, slot: number, bidLadder: number): void {
     this.userId = command.userId;
     this.marketId = command.marketId;
     this.slot = slot;
@@ -42,11 +45,12 @@ export class Taker {
     // Not the command's own value, which could be -0.
     this.outcome = command.outcome === Outcome.UP ? Outcome.UP : Outcome.DOWN;
     this.kind = kindOf(this.side, this.outcome);
-    this.bookSide = bookSideOf(this.kind);
+    const bookSide = bookSideOf(this.kind);
+    this.ladder = bidLadder + bookSide;
+    this.makerLadder = bidLadder + 1 - bookSide;
     this.priceTicks = command.priceTicks;
     this.level = ownTicks(this.kind, command.priceTicks);
     this.orderId = 0;
-    this.positionRow = 0;
     this.budgetLeft = command.kind === 'buy' ? command.budgetMicros : 0;
     this.lotsLeft = command.sizeLots;
     this.filledLots = 0;

@@ -36,7 +36,7 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
     return Code.user_not_of_partner;
   if (isDeposit && ledger.exceedsTotal(command.amountMicros)) return Code.limit_reached;
   if (transfers.count >= MAX_TRANSFERS) return Code.limit_reached;
-  const available = ledger.available.values[command.userId]!;
+  const available = ledger.available(command.userId);
   if (!isDeposit && available < command.amountMicros) {
     return state.refuse(Code.insufficient_balance, command.amountMicros, available);
   }
@@ -44,9 +44,9 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
 
   const change = isDeposit ? command.amountMicros : 0 - command.amountMicros;
   ledger.addAvailable(command.userId, change);
-  ledger.netDeposits.add(change);
+  ledger.addNetDeposits(change);
   const availableMicros = available + change;
-  const heldMicros = ledger.held.values[command.userId]!;
+  const heldMicros = ledger.held(command.userId);
   transfers.add(command.partner, command.reference, {
     isDeposit,
     userId: command.userId,
@@ -70,7 +70,7 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
 
 /** A partner that only deposited is not the user's partner: the one that registered the user is. */
 function isOfPartner(users: Users, { userId, partner }: Withdraw): boolean {
-  return users.partners.nameOf(users.partner.values[userId]!) === partner;
+  return users.partners.nameOf(users.partner(userId)) === partner;
 }
 
 function writeTransferResult(

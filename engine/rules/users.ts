@@ -46,7 +46,7 @@ export function register(state: State, command: Register): number {
   state.events.write(EventType.userRegistered, userId, referrerId, partner);
   if (command.grantMicros > 0) {
     state.ledger.addAvailable(userId, command.grantMicros);
-    state.ledger.netDeposits.add(command.grantMicros);
+    state.ledger.addNetDeposits(command.grantMicros);
     state.events.write(EventType.deposited, userId, DepositSource.GRANT, command.grantMicros);
   }
   state.result.push(userId);
@@ -80,10 +80,10 @@ export function setReferralCode(state: State, command: SetReferralCode): number 
   state.events.write(EventType.referralCodeSet, command.userId);
   state.result.write(
     command.userId,
-    users.referredUsers.values[command.userId]!,
-    users.referralEarned.values[command.userId]!,
+    users.referredUsers(command.userId),
+    users.referralEarned(command.userId),
     users.pendingReferralMicros(command.userId),
-    users.referrer.values[command.userId]!,
+    users.referrer(command.userId),
   );
   return Code.ok;
 }

@@ -28,13 +28,13 @@ export function stake(state: State, command: Stake): number {
   ) {
     return Code.limit_reached;
   }
-  const available = ledger.available.values[command.userId]!;
+  const available = ledger.available(command.userId);
   if (available < command.amountMicros) {
     return state.refuse(Code.insufficient_balance, command.amountMicros, available);
   }
 
   ledger.addAvailable(command.userId, 0 - command.amountMicros);
-  ledger.staked.add(command.amountMicros);
+  ledger.addStaked(command.amountMicros);
   const deposit = vault.add(command.userId, command.amountMicros, state.nowMs);
   state.events.write(
     EventType.staked,
@@ -54,8 +54,8 @@ export function unstake(state: State, command: Unstake): number {
   if (typeof deposit === 'number') return deposit;
   const yieldMicros = vault.payYield(deposit);
   vault.close(deposit);
-  ledger.staked.add(0 - deposit.amountMicros);
-  ledger.yieldDue.add(0 - yieldMicros);
+  ledger.addStaked(0 - deposit.amountMicros);
+  ledger.addYieldDue(0 - yieldMicros);
   ledger.addAvailable(deposit.userId, deposit.amountMicros + yieldMicros);
   state.events.write(
     EventType.unstaked,
@@ -64,10 +64,10 @@ export function unstake(state: State, command: Unstake): number {
     deposit.amountMicros,
     yieldMicros,
   );
-  if (vault.deposits.liveCount === 0 && ledger.yieldDue.value > 0) {
-    state.events.write(EventType.vaultRemainder, ledger.yieldDue.value);
-    ledger.treasury.add(ledger.yieldDue.value);
-    ledger.yieldDue.set(0);
+  if (vault.deposits.liveCount === 0 && ledger.yieldDue > 0) {
+    state.events.write(EventType.vaultRemainder, ledger.yieldDue);
+    ledger.addTreasury(ledger.yieldDue);
+    ledger.addYieldDue(0 - ledger.yieldDue);
   }
   writeYieldResult(state, deposit, yieldMicros);
   return Code.ok;
@@ -78,7 +78,7 @@ export function claimYield(state: State, command: ClaimYield): number {
   if (typeof deposit === 'number') return deposit;
   if (state.vault.accrued(deposit) === 0) return Code.nothing_to_claim;
   const yieldMicros = state.vault.payYield(deposit);
-  state.ledger.yieldDue.add(0 - yieldMicros);
+  state.ledger.addYieldDue(0 - yieldMicros);
   state.ledger.addAvailable(deposit.userId, yieldMicros);
   state.events.write(EventType.yieldClaimed, deposit.depositId, deposit.userId, yieldMicros);
   writeYieldResult(state, deposit, yieldMicros);

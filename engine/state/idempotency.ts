@@ -24,7 +24,6 @@ import { Links, ListEnds } from '../storage/linked-lists.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
 import { RowPool } from '../storage/row-pool.js';
 import type { TextHash } from '../storage/text-hash.js';
-import { NO_UNDO } from '../storage/undo.js';
 
 /** Each insert expires at most this many entries, so that no command pays for many. */
 const EXPIRED_PER_ENTRY = 4;
@@ -77,7 +76,7 @@ export class Idempotency {
   private readonly byteLength = new Int32Chunks();
   private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
   private readonly userLinks = new Links(new Int32Chunks(), new Int32Chunks());
-  private readonly pool = new RowPool(NO_UNDO, this.links.afters, (rows) => {
+  private readonly pool = new RowPool(this.links.afters, (rows) => {
     for (const column of this.columns()) column.ensure(rows);
   });
   /** The list of all entries and that of each user, oldest first. */
@@ -152,7 +151,7 @@ export class Idempotency {
 
   /** All entries, the oldest first; the lists of users and the index follow from it. */
   archive(archive: Archive): void {
-    const count = archive.number(this.pool.used.value);
+    const count = archive.number(this.pool.used);
     if (!archive.reading) {
       for (let entry = this.oldest; entry !== 0; entry = this.links.next(entry))
         this.archiveEntry(archive, entry);
@@ -207,8 +206,7 @@ export class Idempotency {
       this.countOfUser.get(userId) >= entriesPerUser ||
       this.blocksOfUser.get(userId) + blocks > blocksPerUser;
     while (this.ofUser.first(userId) !== 0 && isTooMuch()) this.forget(this.ofUser.first(userId));
-    const isFull = () =>
-      this.pool.used.value >= entriesInAll || this.blocks.used + blocks > blocksInAll;
+    const isFull = () => this.pool.used >= entriesInAll || this.blocks.used + blocks > blocksInAll;
     while (this.oldest !== 0 && isFull()) this.forget(this.oldest);
   }
 

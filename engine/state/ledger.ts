@@ -4,65 +4,84 @@
  *   Σ available + Σ held + Σ collateral + Σ fee escrow + stake + yield due + treasury = deposits −
  *   withdrawals.
  *
- * Accounts and markets have a pot each (columns), and the sum of each kind of pot is stored, so
+ * Accounts and markets have their pots in their rows. The sum of each kind of pot is stored, so
  * that checking the identity after every command costs a few additions. Pots never go below zero.
  */
 import { MAX_TOTAL_MICROS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
-import { Int53Column, Scalar } from '../storage/columns.js';
 import type { UndoLog } from '../storage/undo.js';
+import type { Accounts } from './accounts.js';
+import type { Markets } from './markets.js';
+
+/** The places of the totals. The first seven add up to the last. */
+const Pot = {
+  available: 0,
+  held: 1,
+  collateral: 2,
+  escrow: 3,
+  staked: 4,
+  yieldDue: 5,
+  treasury: 6,
+  netDeposits: 7,
+} as const;
 
 export class Ledger {
-  /** By user id. */
-  readonly available: Int53Column;
-  readonly held: Int53Column;
-  /** By market slot. */
-  readonly collateral: Int53Column;
-  readonly escrow: Int53Column;
+  private readonly totals: Float64Array;
 
-  readonly totalAvailable: Scalar;
-  readonly totalHeld: Scalar;
-  readonly totalCollateral: Scalar;
-  readonly totalEscrow: Scalar;
-  readonly staked: Scalar;
-  readonly yieldDue: Scalar;
-  readonly treasury: Scalar;
+  constructor(
+    undo: UndoLog,
+    private readonly accounts: Accounts,
+    private readonly markets: Markets,
+  ) {
+    this.totals = undo.block(8);
+  }
+
+  get totalAvailable(): number {
+    return this.totals[Pot.available]!;
+  }
+  get totalHeld(): number {
+    return this.totals[Pot.held]!;
+  }
+  get totalCollateral(): number {
+    return this.totals[Pot.collateral]!;
+  }
+  get totalEscrow(): number {
+    return this.totals[Pot.escrow]!;
+  }
+  /** Staked in the vault. */
+  get staked(): number {
+    return this.totals[Pot.staked]!;
+  }
+  /** Accrued to vault deposits and not paid. */
+  get yieldDue(): number {
+    return this.totals[Pot.yieldDue]!;
+  }
+  get treasury(): number {
+    return this.totals[Pot.treasury]!;
+  }
   /** Deposits less withdrawals. */
-  readonly netDeposits: Scalar;
-
-  constructor(undo: UndoLog) {
-    this.available = new Int53Column(undo);
-    this.held = new Int53Column(undo);
-    this.collateral = new Int53Column(undo);
-    this.escrow = new Int53Column(undo);
-    this.totalAvailable = new Scalar(undo);
-    this.totalHeld = new Scalar(undo);
-    this.totalCollateral = new Scalar(undo);
-    this.totalEscrow = new Scalar(undo);
-    this.staked = new Scalar(undo);
-    this.yieldDue = new Scalar(undo);
-    this.treasury = new Scalar(undo);
-    this.netDeposits = new Scalar(undo);
+  get netDeposits(): number {
+    return this.totals[Pot.netDeposits]!;
   }
 
-  ensureUsers(rows: number): void {
-    this.available.ensure(rows);
-    this.held.ensure(rows);
+  available(userId: number): number {
+    return this.accounts.availableMicros(userId);
   }
 
-  ensureMarkets(rows: number): void {
-    this.collateral.ensure(rows);
-    this.escrow.ensure(rows);
+  held(userId: number): number {
+    return this.accounts.heldMicros(userId);
   }
 
   addAvailable(userId: number, micros: number): void {
-    this.available.add(userId, micros);
-    this.totalAvailable.add(micros);
+    this.accounts.touch(userId);
+    this.accounts.addAvailableMicros(userId, micros);
+    this.totals[Pot.available]! += micros;
   }
 
   addHeld(userId: number, micros: number): void {
-    this.held.add(userId, micros);
-    this.totalHeld.add(micros);
+    this.accounts.touch(userId);
+    this.accounts.addHeldMicros(userId, micros);
+    this.totals[Pot.held]! += micros;
   }
 
   /** Available money becomes held; a negative amount releases it. */
@@ -72,48 +91,47 @@ export class Ledger {
   }
 
   addCollateral(slot: number, micros: number): void {
-    this.collateral.add(slot, micros);
-    this.totalCollateral.add(micros);
+    this.markets.touch(slot);
+    this.markets.addCollateralMicros(slot, micros);
+    this.totals[Pot.collateral]! += micros;
   }
 
   addEscrow(slot: number, micros: number): void {
-    this.escrow.add(slot, micros);
-    this.totalEscrow.add(micros);
+    this.markets.touch(slot);
+    this.markets.addEscrowMicros(slot, micros);
+    this.totals[Pot.escrow]! += micros;
+  }
+
+  addStaked(micros: number): void {
+    this.totals[Pot.staked]! += micros;
+  }
+
+  addYieldDue(micros: number): void {
+    this.totals[Pot.yieldDue]! += micros;
+  }
+
+  addTreasury(micros: number): void {
+    this.totals[Pot.treasury]! += micros;
+  }
+
+  addNetDeposits(micros: number): void {
+    this.totals[Pot.netDeposits]! += micros;
   }
 
   /** Whether a deposit of so much would bring the exchange above MAX_TOTAL_MICROS. */
   exceedsTotal(depositMicros: number): boolean {
-    return depositMicros > MAX_TOTAL_MICROS - this.netDeposits.value;
+    return depositMicros > MAX_TOTAL_MICROS - this.netDeposits;
   }
 
   /** Sum of all pots; equals `netDeposits`. */
   total(): number {
-    return (
-      this.totalAvailable.value +
-      this.totalHeld.value +
-      this.totalCollateral.value +
-      this.totalEscrow.value +
-      this.staked.value +
-      this.yieldDue.value +
-      this.treasury.value
-    );
+    const { totals } = this;
+    let sum = 0;
+    for (let pot = 0; pot < Pot.netDeposits; pot++) sum += totals[pot]!;
+    return sum;
   }
 
-  archive(archive: Archive, userRows: number, marketRows: number): void {
-    this.available.archive(archive, userRows);
-    this.held.archive(archive, userRows);
-    this.collateral.archive(archive, marketRows);
-    this.escrow.archive(archive, marketRows);
-    const scalars = [
-      this.totalAvailable,
-      this.totalHeld,
-      this.totalCollateral,
-      this.totalEscrow,
-      this.staked,
-      this.yieldDue,
-      this.treasury,
-      this.netDeposits,
-    ];
-    for (const scalar of scalars) scalar.archive(archive);
+  archive(archive: Archive): void {
+    for (let i = 0; i < this.totals.length; i++) this.totals[i] = archive.number(this.totals[i]!);
   }
 }

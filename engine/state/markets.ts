@@ -1,7 +1,6 @@
 /**
- * The markets that the engine knows, from opening until all winnings are paid. A market has a slot
- * (a row number that later markets reuse) and columns by slot. It has a book while orders can rest
- * in it.
+ * The markets that the engine knows, from opening until all winnings are paid. A market has a slot,
+ * a row that later markets reuse. It has a book while orders can rest in it.
  *
  * Until a market is resolved, its outstanding UP shares equal its DOWN shares (`setLots`), and its
  * collateral is 1,000 micros per set.
@@ -9,142 +8,110 @@
 
 import { assetOfMarket } from '../interface/domain.js';
 import type { Archive } from '../storage/archive.js';
-import { Int32Column, Int53Column } from '../storage/columns.js';
-import { RowPool } from '../storage/row-pool.js';
+import { IdIndex } from '../storage/id-index.js';
+import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
-import { Ladder } from './ladder.js';
-import type { Book } from './orders.js';
+import type { Levels } from './levels.js';
 
-export class Markets {
-  private readonly pool: RowPool;
-  private readonly slotOfId = new Map<number, number>();
-  private readonly books: (Book | null)[] = [null];
-  private readonly spareBooks: Book[] = [];
-  readonly id: Int53Column;
-  readonly status: Int32Column;
-  readonly resolution: Int32Column;
-  readonly startPriceMicros: Int53Column;
-  readonly endPriceMicros: Int53Column;
-  /** 1 while the start price may still move: until 2 s after the window's start. */
-  readonly startPriceOpen: Int32Column;
-  /** Complete sets outstanding. */
-  readonly setLots: Int53Column;
-  readonly volumeMicros: Int53Column;
-  /** 0: no trade yet. */
-  readonly lastTradeTicks: Int32Column;
-  /** How the fees were shared so far. */
-  readonly referrersMicros: Int53Column;
-  readonly vaultMicros: Int53Column;
-  /** While the market is being settled: the next position to settle. */
-  readonly settleCursor: Int32Column;
+const MarketTable = pooledTableOf(
+  128,
+  {
+    /** 0: the slot is free. */
+    id: 'f64',
+    startPriceMicros: 'f64',
+    endPriceMicros: 'f64',
+    collateralMicros: 'f64',
+    /** Fees that are not shared or refunded yet. */
+    escrowMicros: 'f64',
+    /** Complete sets outstanding. */
+    setLots: 'f64',
+    volumeMicros: 'f64',
+    /** How the fees were shared so far. */
+    referrersMicros: 'f64',
+    vaultMicros: 'f64',
+    status: 'i32',
+    resolution: 'i32',
+    /** 1 while the start price may still move: until 2 s after the window's start. */
+    startPriceOpen: 'i32',
+    /** 0: no trade yet. */
+    lastTradeTicks: 'i32',
+    /** The number of the book, plus 1; 0: none. */
+    bookPlusOne: 'i32',
+    /** While the market is being settled: the next position to settle. */
+    settleCursor: 'i32',
+    firstPosition: 'i32',
+    lastPosition: 'i32',
+    nextFree: 'i32',
+  },
+  'nextFree',
+);
+
+export class Markets extends MarketTable {
+  private readonly index: IdIndex;
 
   constructor(
-    private readonly undo: UndoLog,
-    ensureSlots: (rows: number) => void,
+    undo: UndoLog,
+    private readonly levels: Levels,
   ) {
-    this.id = new Int53Column(undo);
-    this.status = new Int32Column(undo);
-    this.resolution = new Int32Column(undo);
-    this.startPriceMicros = new Int53Column(undo);
-    this.endPriceMicros = new Int53Column(undo);
-    this.startPriceOpen = new Int32Column(undo);
-    this.setLots = new Int53Column(undo);
-    this.volumeMicros = new Int53Column(undo);
-    this.lastTradeTicks = new Int32Column(undo);
-    this.referrersMicros = new Int53Column(undo);
-    this.vaultMicros = new Int53Column(undo);
-    this.settleCursor = new Int32Column(undo);
-    this.pool = new RowPool(undo, new Int32Column(undo), (rows) => {
-      for (const column of this.columns()) column.ensure(rows);
-      ensureSlots(rows);
-    });
-  }
-
-  /** Slots ever used, plus one. */
-  get rows(): number {
-    return this.pool.rows.value;
-  }
-
-  get count(): number {
-    return this.slotOfId.size;
+    super(undo);
+    this.index = new IdIndex(undo, (slot) => this.id(slot));
   }
 
   /** The slot of a market, 0 if the engine does not know it. */
   find(marketId: number): number {
-    return this.slotOfId.get(marketId) ?? 0;
+    let slot = this.index.first(marketId);
+    while (slot !== 0 && this.id(slot) !== marketId) slot = this.index.next(slot);
+    return slot;
   }
 
   /** All that are known, oldest window first, then by asset. */
   ids(): number[] {
-    return [...this.slotOfId.keys()].sort((a, b) => a - b);
+    const ids: number[] = [];
+    for (let slot = 1; slot < this.rows; slot++) if (this.id(slot) !== 0) ids.push(this.id(slot));
+    return ids.sort((a, b) => a - b);
   }
 
   asset(slot: number): number {
-    return assetOfMarket(this.id.values[slot]!);
+    return assetOfMarket(this.id(slot));
   }
 
   open(marketId: number, startPriceMicros: number): number {
-    const slot = this.pool.take();
-    for (const column of this.columns()) column.set(slot, 0);
-    this.id.set(slot, marketId);
-    this.startPriceMicros.set(slot, startPriceMicros);
-    this.slotOfId.set(marketId, slot);
-    this.books[slot] = this.spareBooks.pop() ?? [new Ladder(this.undo), new Ladder(this.undo)];
+    const slot = this.take();
+    this.clear(slot);
+    this.setId(slot, marketId);
+    this.setStartPriceMicros(slot, startPriceMicros);
+    this.setBookPlusOne(slot, this.levels.takeBook() + 1);
+    this.index.add(marketId, slot);
     return slot;
   }
 
-  book(slot: number): Book {
-    const book = this.books[slot];
-    if (book === null || book === undefined)
-      throw new Error(`the market in slot ${slot} has no book`);
-    return book;
+  /** The ladder of a market's bids (0) or asks (1); see levels.ts. */
+  ladder(slot: number, bookSide: 0 | 1): number {
+    return (this.bookPlusOne(slot) - 1) * 2 + bookSide;
   }
 
   hasBook(slot: number): boolean {
-    return this.books[slot] !== null && this.books[slot] !== undefined;
+    return this.bookPlusOne(slot) !== 0;
   }
 
   /** Drops the book of an ended market; it must be empty. */
   dropBook(slot: number): void {
-    this.spareBooks.push(this.book(slot));
-    this.books[slot] = null;
+    this.levels.dropBook(this.bookPlusOne(slot) - 1);
+    this.setBookPlusOne(slot, 0);
   }
 
   close(slot: number): void {
-    this.slotOfId.delete(this.id.values[slot]!);
-    this.pool.giveBack(slot);
+    this.index.remove(this.id(slot), slot);
+    this.setId(slot, 0);
+    this.giveBack(slot);
   }
 
-  archive(archive: Archive): void {
-    this.pool.archive(archive);
-    for (const column of this.columns()) column.archive(archive, this.rows);
-    const slots = archive.reading ? [] : [...this.slotOfId.values()].sort((a, b) => a - b);
-    const count = archive.number(slots.length);
-    for (let i = 0; i < count; i++) {
-      const slot = archive.number(slots[i] ?? 0);
-      const hasBook = archive.number(archive.reading ? 0 : Number(this.hasBook(slot))) === 1;
-      if (archive.reading) {
-        this.slotOfId.set(this.id.values[slot]!, slot);
-        this.books[slot] = hasBook ? [new Ladder(this.undo), new Ladder(this.undo)] : null;
-      }
-      if (hasBook) for (const ladder of this.book(slot)) ladder.archive(archive);
+  override archive(archive: Archive): void {
+    super.archive(archive);
+    if (archive.reading) this.index.clear();
+    for (let slot = 1; slot < this.rows; slot++) {
+      if (archive.reading && this.id(slot) !== 0) this.index.add(this.id(slot), slot);
+      if (this.hasBook(slot)) this.levels.archiveBook(archive, this.bookPlusOne(slot) - 1);
     }
-  }
-
-  private columns(): (Int53Column | Int32Column)[] {
-    return [
-      this.id,
-      this.status,
-      this.resolution,
-      this.startPriceMicros,
-      this.endPriceMicros,
-      this.startPriceOpen,
-      this.setLots,
-      this.volumeMicros,
-      this.lastTradeTicks,
-      this.referrersMicros,
-      this.vaultMicros,
-      this.settleCursor,
-    ];
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Resting orders: one pool of rows for all markets, and per market a book of two ladders, the bids
- * and the asks of UP.
+ * Resting orders: one table for all markets. Per market there is a book of two ladders (levels.ts),
+ * the bids and the asks of UP.
  *
  * Buying DOWN at q is selling UP at 1000 − q, so every order is a bid or an ask of UP. A bid's
  * level is its price in ticks of UP. An ask's level is the complement, 1000 − its price in ticks of
@@ -16,15 +16,12 @@
 import { type Outcome, Side } from '../interface/domain.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
-import { Int32Column, Int53Column } from '../storage/columns.js';
-import { Links, ListEnds } from '../storage/linked-lists.js';
-import { RowIndex } from '../storage/row-index.js';
-import { RowPool } from '../storage/row-pool.js';
+import { IdIndex } from '../storage/id-index.js';
+import { listsOf } from '../storage/row-lists.js';
+import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
-import type { Ladder } from './ladder.js';
-
-/** A market's bids and asks. */
-export type Book = readonly [Ladder, Ladder];
+import type { Accounts } from './accounts.js';
+import { type Levels, levelOf, levelRow } from './levels.js';
 
 /** The fields of an order that enters the book. */
 export interface RestingOrder {
@@ -32,148 +29,137 @@ export interface RestingOrder {
   userId: number;
   slot: number;
   kind: number;
+  /** Of the book side that the order rests on. */
+  ladder: number;
   level: number;
+  /** 0: the user has none yet. */
+  positionRow: number;
 }
 
-export class Orders {
-  private readonly pool: RowPool;
-  private readonly rowOfId: RowIndex;
-  readonly id: Int53Column;
-  readonly userId: Int32Column;
-  readonly slot: Int32Column;
-  /** Side × 2 + outcome. */
-  readonly kind: Int32Column;
-  readonly level: Int32Column;
-  readonly lots: Int53Column;
-  readonly placedAtMs: Int53Column;
-  /** The list of each price level (its ends are in the ladder), and of each user. */
-  private readonly levelLinks: Links;
-  private readonly userLinks: Links;
-  private readonly ofUser: ListEnds;
-  /** By user id: how many of the user's orders rest. */
-  readonly countOfUser: Int32Column;
+const OrderTable = pooledTableOf(
+  64,
+  {
+    lots: 'f64',
+    id: 'f64',
+    placedAtMs: 'f64',
+    userId: 'i32',
+    slot: 'i32',
+    /** Side × 2 + outcome. */
+    kind: 'i32',
+    /** The row of its price level. */
+    levelRow: 'i32',
+    /** The user's position when the order came to rest; 0: there was none yet. */
+    position: 'i32',
+    /** The lists of its level and of its user, oldest first. */
+    before: 'i32',
+    after: 'i32',
+    userBefore: 'i32',
+    userAfter: 'i32',
+  },
+  'after',
+);
+const LevelLists = listsOf({ before: 'before', after: 'after', first: 'first', last: 'last' });
+const UserLists = listsOf({
+  before: 'userBefore',
+  after: 'userAfter',
+  first: 'firstOrder',
+  last: 'lastOrder',
+});
 
-  constructor(undo: UndoLog) {
-    this.id = new Int53Column(undo);
-    this.userId = new Int32Column(undo);
-    this.slot = new Int32Column(undo);
-    this.kind = new Int32Column(undo);
-    this.level = new Int32Column(undo);
-    this.lots = new Int53Column(undo);
-    this.placedAtMs = new Int53Column(undo);
-    this.levelLinks = new Links(new Int32Column(undo), new Int32Column(undo));
-    this.userLinks = new Links(new Int32Column(undo), new Int32Column(undo));
-    this.ofUser = new ListEnds(new Int32Column(undo), new Int32Column(undo));
-    this.countOfUser = new Int32Column(undo);
-    this.rowOfId = new RowIndex(undo);
-    this.pool = new RowPool(undo, new Int32Column(undo), (rows) => {
-      for (const column of this.columns()) column.ensure(rows);
-    });
-  }
+export class Orders extends OrderTable {
+  private readonly levelLists: InstanceType<typeof LevelLists>;
+  private readonly userLists: InstanceType<typeof UserLists>;
+  private readonly index: IdIndex;
 
-  get count(): number {
-    return this.pool.used.value;
+  constructor(
+    undo: UndoLog,
+    private readonly accounts: Accounts,
+    private readonly levels: Levels,
+  ) {
+    super(undo);
+    this.levelLists = new LevelLists(this, levels);
+    this.userLists = new UserLists(this, accounts);
+    this.index = new IdIndex(undo, (row) => this.id(row));
   }
 
   /** Makes room for that many resting orders in advance. */
   reserve(count: number): void {
-    this.pool.reserve(count + 1);
+    this.ensure(count + 1);
+    this.index.ensure(count + 1);
   }
 
-  ensureUsers(rows: number): void {
-    this.ofUser.ensure(rows);
-    this.countOfUser.ensure(rows);
+  /** The price level, in ticks of the order's book side. */
+  level(row: number): number {
+    return levelOf(this.levelRow(row));
   }
 
   /** The row of a resting order, 0 if there is none. */
   find(orderId: number): number {
-    return this.rowOfId.get(orderId);
-  }
-
-  /** The next order at the same level, 0: none. */
-  nextAtLevel(row: number): number {
-    return this.levelLinks.next(row);
-  }
-
-  /** The oldest of a user's resting orders, 0: none. */
-  firstOfUser(userId: number): number {
-    return this.ofUser.first(userId);
-  }
-
-  /** The user's order that came to rest after this one, 0: none. */
-  nextOfUser(row: number): number {
-    return this.userLinks.next(row);
+    let row = this.index.first(orderId);
+    while (row !== 0 && this.id(row) !== orderId) row = this.index.next(row);
+    return row;
   }
 
   /** Adds an order at the back of its level; returns its row. */
-  add(ladder: Ladder, order: RestingOrder, lots: number, atMs: number): number {
-    const row = this.pool.take();
-    this.id.set(row, order.orderId);
-    this.userId.set(row, order.userId);
-    this.slot.set(row, order.slot);
-    this.kind.set(row, order.kind);
-    this.level.set(row, order.level);
-    this.lots.set(row, lots);
-    this.placedAtMs.set(row, atMs);
-    this.rowOfId.insert(order.orderId, row);
-    if (ladder.levels.first(order.level) === 0) ladder.markUsed(order.level);
-    this.levelLinks.append(ladder.levels, order.level, row);
-    ladder.lots.add(order.level, lots);
-    this.userLinks.append(this.ofUser, order.userId, row);
-    this.countOfUser.set(order.userId, this.countOfUser.values[order.userId]! + 1);
+  add(order: RestingOrder, lots: number, atMs: number): number {
+    const { levels, accounts } = this;
+    const row = this.take();
+    const { orderId, userId } = order;
+    const level = levelRow(order.ladder, order.level);
+    this.setLots(row, lots);
+    this.setId(row, orderId);
+    this.setPlacedAtMs(row, atMs);
+    this.setUserId(row, userId);
+    this.setSlot(row, order.slot);
+    this.setKind(row, order.kind);
+    this.setLevelRow(row, level);
+    this.setPosition(row, order.positionRow);
+    this.index.add(orderId, row);
+    if (levels.first(level) === 0) levels.markUsed(level);
+    this.levelLists.append(level, row);
+    levels.addLots(level, lots);
+    this.userLists.append(userId, row);
+    accounts.addOrderCount(userId, 1);
     return row;
   }
 
   /** Removes an order from the book. */
-  remove(ladder: Ladder, row: number): void {
-    const level = this.level.values[row]!;
-    ladder.lots.add(level, 0 - this.lots.values[row]!);
-    this.levelLinks.remove(ladder.levels, level, row);
-    if (ladder.levels.first(level) === 0) ladder.markEmpty(level);
-    const userId = this.userId.values[row]!;
-    this.userLinks.remove(this.ofUser, userId, row);
-    this.countOfUser.set(userId, this.countOfUser.values[userId]! - 1);
-    this.rowOfId.remove(this.id.values[row]!);
-    this.pool.giveBack(row);
+  remove(row: number): void {
+    const { levels, accounts } = this;
+    const level = this.levelRow(row);
+    this.touch(row);
+    this.levelLists.remove(level, row);
+    levels.addLots(level, 0 - this.lots(row));
+    if (levels.first(level) === 0) levels.markEmpty(level);
+    const userId = this.userId(row);
+    this.userLists.remove(userId, row);
+    accounts.addOrderCount(userId, -1);
+    this.index.remove(this.id(row), row);
+    this.giveBack(row);
   }
 
   /** Takes filled lots off an order and removes it if nothing is left. */
-  reduce(ladder: Ladder, row: number, lots: number): void {
-    const left = this.lots.values[row]! - lots;
-    ladder.lots.add(this.level.values[row]!, 0 - lots);
-    this.lots.set(row, left);
-    if (left === 0) this.remove(ladder, row);
-  }
-
-  archive(archive: Archive, userRows: number): void {
-    this.pool.archive(archive);
-    const rows = this.pool.rows.value;
-    for (const column of this.columns()) column.archive(archive, rows);
-    this.ofUser.archive(archive, userRows);
-    this.countOfUser.archive(archive, userRows);
-    if (archive.reading) this.rebuildIndex(userRows);
-  }
-
-  private rebuildIndex(userRows: number): void {
-    this.rowOfId.clear(this.count);
-    for (let userId = 1; userId < userRows; userId++) {
-      let row = this.firstOfUser(userId);
-      for (; row !== 0; row = this.nextOfUser(row)) this.rowOfId.insert(this.id.values[row]!, row);
+  reduce(row: number, lots: number): void {
+    const left = this.lots(row) - lots;
+    if (left === 0) {
+      this.remove(row);
+      return;
     }
+    const level = this.levelRow(row);
+    this.touch(row);
+    this.levels.touch(level);
+    this.levels.addLots(level, 0 - lots);
+    this.setLots(row, left);
   }
 
-  private columns(): (Int53Column | Int32Column | Links)[] {
-    return [
-      this.id,
-      this.userId,
-      this.slot,
-      this.kind,
-      this.level,
-      this.lots,
-      this.placedAtMs,
-      this.levelLinks,
-      this.userLinks,
-    ];
+  override archive(archive: Archive): void {
+    super.archive(archive);
+    if (archive.reading) this.index.clear();
+  }
+
+  /** Puts a row that was read from an archive into the index. */
+  addToIndex(row: number): void {
+    this.index.add(this.id(row), row);
   }
 }
 

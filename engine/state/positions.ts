@@ -1,99 +1,88 @@
 /**
  * Positions: one row per user and market, added at the user's first trade in the market and
- * forgotten when it is paid, or settled with nothing to pay. Columns by outcome are indexed `row ×
- * 2 + outcome`.
+ * forgotten when it is paid, or settled with nothing to pay.
  *
  * `lots` are all that the user owns; resting sells hold `heldLots` of them. 0 ≤ heldLots ≤ lots.
+ * What a trade touches is one row of 64 bytes. Whose it is and its lists, which only settlement and
+ * listings need, are in a table beside it, under the same row number.
  */
 import type { Archive } from '../storage/archive.js';
 import { mulDivFloor } from '../storage/arithmetic.js';
-import { Int32Column, Int53Column } from '../storage/columns.js';
-import { Links, ListEnds } from '../storage/linked-lists.js';
 import { RowIndex } from '../storage/row-index.js';
-import { RowPool } from '../storage/row-pool.js';
+import { listsOf } from '../storage/row-lists.js';
+import { pooledTableOf, tableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
+import type { Accounts } from './accounts.js';
+import type { Markets } from './markets.js';
 
-/** Larger than any user id, so that `slot × KEY_STRIDE + userId` is unique. */
-const KEY_STRIDE = 16_777_216;
+/** A key of the index is a user id and, above its bits, a market slot. */
+const USER_BITS = 22;
+const SLOT_BITS_BESIDE_USER = 32 - USER_BITS;
 
-export class Positions {
-  private readonly pool: RowPool;
-  private readonly rowOfKey: RowIndex;
-  readonly userId: Int32Column;
-  readonly slot: Int32Column;
-  /** By row × 2 + outcome. */
-  readonly lots: Int53Column;
-  readonly heldLots: Int53Column;
-  readonly costMicros: Int53Column;
+const PositionTable = tableOf(64, {
+  /** By outcome. */
+  lots: 'f64x2',
+  heldLots: 'f64x2',
+  costMicros: 'f64x2',
   /** Taker fees paid in the market, and the part of them that earns points. */
-  readonly feesMicros: Int53Column;
-  readonly pointFeesMicros: Int53Column;
-  /** 1 once resolution has been applied to the row. */
-  readonly settled: Int32Column;
-  /** The list of each user and of each market, in the order in which positions were added. */
-  private readonly userLinks: Links;
-  private readonly marketLinks: Links;
-  private readonly ofUser: ListEnds;
-  private readonly inMarket: ListEnds;
+  feesMicros: 'f64',
+  pointFeesMicros: 'f64',
+});
+const OwnerTable = pooledTableOf(
+  32,
+  {
+    userId: 'i32',
+    slot: 'i32',
+    /** 1 once resolution has been applied to the row. */
+    settled: 'i32',
+    /** The lists of the user and of the market, in the order in which positions were added. */
+    userBefore: 'i32',
+    userAfter: 'i32',
+    marketBefore: 'i32',
+    marketAfter: 'i32',
+  },
+  'userAfter',
+);
+const UserLists = listsOf({
+  before: 'userBefore',
+  after: 'userAfter',
+  first: 'firstPosition',
+  last: 'lastPosition',
+});
+const MarketLists = listsOf({
+  before: 'marketBefore',
+  after: 'marketAfter',
+  first: 'firstPosition',
+  last: 'lastPosition',
+});
 
-  constructor(undo: UndoLog) {
-    this.userId = new Int32Column(undo);
-    this.slot = new Int32Column(undo);
-    this.lots = new Int53Column(undo, 32);
-    this.heldLots = new Int53Column(undo, 32);
-    this.costMicros = new Int53Column(undo, 32);
-    this.feesMicros = new Int53Column(undo);
-    this.pointFeesMicros = new Int53Column(undo);
-    this.settled = new Int32Column(undo);
-    this.userLinks = new Links(new Int32Column(undo), new Int32Column(undo));
-    this.marketLinks = new Links(new Int32Column(undo), new Int32Column(undo));
-    this.ofUser = new ListEnds(new Int32Column(undo), new Int32Column(undo));
-    this.inMarket = new ListEnds(new Int32Column(undo), new Int32Column(undo));
-    this.rowOfKey = new RowIndex(undo);
-    this.pool = new RowPool(undo, new Int32Column(undo), (rows) => {
-      for (const column of this.rowColumns()) column.ensure(rows);
-      for (const column of this.outcomeColumns()) column.ensure(rows * 2);
-    });
+export class Positions extends PositionTable {
+  readonly owners: InstanceType<typeof OwnerTable>;
+  private readonly index: RowIndex;
+  private readonly userLists: InstanceType<typeof UserLists>;
+  private readonly marketLists: InstanceType<typeof MarketLists>;
+
+  constructor(undo: UndoLog, accounts: Accounts, markets: Markets) {
+    super(undo);
+    this.owners = new OwnerTable(undo);
+    this.index = new RowIndex(undo);
+    this.userLists = new UserLists(this.owners, accounts);
+    this.marketLists = new MarketLists(this.owners, markets);
   }
 
   get count(): number {
-    return this.pool.used.value;
+    return this.owners.used;
   }
 
   /** Makes room for that many positions ahead. */
   reserve(count: number): void {
-    this.pool.reserve(count + 1);
-  }
-
-  ensureUsers(rows: number): void {
-    this.ofUser.ensure(rows);
-  }
-
-  ensureMarkets(rows: number): void {
-    this.inMarket.ensure(rows);
+    this.ensure(count + 1);
+    this.owners.ensure(count + 1);
   }
 
   /** The row of a user in a market, 0 if there is none. */
   find(userId: number, slot: number): number {
-    return this.rowOfKey.get(slot * KEY_STRIDE + userId);
-  }
-
-  /** The oldest of a user's positions, 0: none. */
-  firstOfUser(userId: number): number {
-    return this.ofUser.first(userId);
-  }
-
-  nextOfUser(row: number): number {
-    return this.userLinks.next(row);
-  }
-
-  /** The oldest position in a market, 0: none. */
-  firstInMarket(slot: number): number {
-    return this.inMarket.first(slot);
-  }
-
-  nextInMarket(row: number): number {
-    return this.marketLinks.next(row);
+    return this.index.get(userId | (slot << USER_BITS), slot >>> SLOT_BITS_BESIDE_USER);
   }
 
   findOrAdd(userId: number, slot: number): number {
@@ -103,83 +92,57 @@ export class Positions {
 
   /** Adds shares and their cost. */
   addShares(row: number, outcome: number, lots: number, costMicros: number): void {
-    const at = row * 2 + outcome;
-    this.lots.add(at, lots);
-    this.costMicros.add(at, costMicros);
+    this.addLots(row, outcome, lots);
+    this.addCostMicros(row, outcome, costMicros);
   }
 
   /** Removes shares; returns their part of the cost, in proportion and rounded down. */
   removeShares(row: number, outcome: number, lots: number): number {
-    const at = row * 2 + outcome;
-    const cost = mulDivFloor(this.costMicros.values[at]!, lots, this.lots.values[at]!);
-    this.lots.add(at, 0 - lots);
-    this.costMicros.add(at, 0 - cost);
+    const cost = mulDivFloor(this.costMicros(row, outcome), lots, this.lots(row, outcome));
+    this.addLots(row, outcome, 0 - lots);
+    this.addCostMicros(row, outcome, 0 - cost);
     return cost;
   }
 
   freeLots(row: number, outcome: number): number {
-    const at = row * 2 + outcome;
-    return this.lots.values[at]! - this.heldLots.values[at]!;
+    return this.lots(row, outcome) - this.heldLots(row, outcome);
   }
 
   forget(row: number): void {
-    const userId = this.userId.values[row]!;
-    const slot = this.slot.values[row]!;
-    this.userLinks.remove(this.ofUser, userId, row);
-    this.marketLinks.remove(this.inMarket, slot, row);
-    this.rowOfKey.remove(slot * KEY_STRIDE + userId);
-    this.pool.giveBack(row);
+    const userId = this.owners.userId(row);
+    const slot = this.owners.slot(row);
+    this.userLists.remove(userId, row);
+    this.marketLists.remove(slot, row);
+    this.index.remove(userId | (slot << USER_BITS), slot >>> SLOT_BITS_BESIDE_USER);
+    this.owners.giveBack(row);
   }
 
-  archive(archive: Archive, userRows: number, marketRows: number): void {
-    this.pool.archive(archive);
-    const rows = this.pool.rows.value;
-    for (const column of this.rowColumns()) column.archive(archive, rows);
-    for (const column of this.outcomeColumns()) column.archive(archive, rows * 2);
-    this.ofUser.archive(archive, userRows);
-    this.inMarket.archive(archive, marketRows);
-    if (archive.reading) this.rebuildIndex(marketRows);
+  archive(archive: Archive): void {
+    this.owners.archive(archive);
+    this.archiveRows(archive, 0, this.owners.rows);
+    if (archive.reading) this.index.clear(this.count);
   }
 
-  private add(userId: number, slot: number): number {
-    const row = this.pool.take();
-    this.userId.set(row, userId);
-    this.slot.set(row, slot);
-    for (const column of this.outcomeColumns()) {
-      column.set(row * 2, 0);
-      column.set(row * 2 + 1, 0);
-    }
-    this.feesMicros.set(row, 0);
-    this.pointFeesMicros.set(row, 0);
-    this.settled.set(row, 0);
-    this.rowOfKey.insert(slot * KEY_STRIDE + userId, row);
-    this.userLinks.append(this.ofUser, userId, row);
-    this.marketLinks.append(this.inMarket, slot, row);
+  /** Puts a row that was read from an archive into the index. */
+  addToIndex(row: number): void {
+    const slot = this.owners.slot(row);
+    const userId = this.owners.userId(row);
+    this.index.insert(userId | (slot << USER_BITS), slot >>> SLOT_BITS_BESIDE_USER, row);
+  }
+
+  /** Adds the position of a user who has none in the market. */
+  add(userId: number, slot: number): number {
+    const { owners } = this;
+    const row = owners.take();
+    this.ensure(row + 1);
+    this.touch(row);
+    this.clear(row);
+    owners.setUserId(row, userId);
+    owners.setSlot(row, slot);
+    owners.setSettled(row, 0);
+    this.addToIndex(row);
+    this.userLists.append(userId, row);
+    this.marketLists.append(slot, row);
     return row;
-  }
-
-  private rebuildIndex(marketRows: number): void {
-    this.rowOfKey.clear(this.count);
-    for (let slot = 1; slot < marketRows; slot++) {
-      for (let row = this.firstInMarket(slot); row !== 0; row = this.nextInMarket(row)) {
-        this.rowOfKey.insert(slot * KEY_STRIDE + this.userId.values[row]!, row);
-      }
-    }
-  }
-
-  private rowColumns(): (Int53Column | Int32Column | Links)[] {
-    return [
-      this.userId,
-      this.slot,
-      this.feesMicros,
-      this.pointFeesMicros,
-      this.settled,
-      this.userLinks,
-      this.marketLinks,
-    ];
-  }
-
-  private outcomeColumns(): Int53Column[] {
-    return [this.lots, this.heldLots, this.costMicros];
   }
 }

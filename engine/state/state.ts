@@ -3,46 +3,46 @@
  * later commands is in here and in its archive.
  */
 
-import { MAX_OPEN_ORDERS, MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
+import { MAX_ASSETS, MAX_OPEN_ORDERS, MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
-import { Scalar } from '../storage/columns.js';
 import { NumberBuffer } from '../storage/number-buffer.js';
 import { TextHash } from '../storage/text-hash.js';
 import { UndoLog } from '../storage/undo.js';
+import { Accounts } from './accounts.js';
 import { Idempotency } from './idempotency.js';
 import { Ledger } from './ledger.js';
+import { Levels } from './levels.js';
 import { Markets } from './markets.js';
 import { Orders } from './orders.js';
 import { Positions } from './positions.js';
 import { Prices } from './prices.js';
 import { Schedule } from './schedule.js';
 import { Transfers } from './transfers.js';
-import { UserStatistics } from './user-statistics.js';
 import { Users } from './users.js';
 import { Vault } from './vault.js';
 
+/** An active market, one that has ended, and one more, whose orders are still being cancelled. */
+const BOOKS_PER_ASSET = 3;
 /** Users that the indexes have chains for in advance; further chains are added one by one. */
 const INDEXED_USERS = 1_000_000;
 
 export class State {
   readonly undo = new UndoLog();
   readonly hash = new TextHash();
-  readonly ledger = new Ledger(this.undo);
+  readonly accounts = new Accounts(this.undo);
   readonly users = new Users(this.undo, this.hash);
-  readonly userStatistics = new UserStatistics(this.undo);
-  readonly orders = new Orders(this.undo);
-  readonly positions = new Positions(this.undo);
-  readonly markets = new Markets(this.undo, (rows) => {
-    this.ledger.ensureMarkets(rows);
-    this.positions.ensureMarkets(rows);
-  });
+  readonly levels = new Levels(this.undo);
+  readonly orders = new Orders(this.undo, this.accounts, this.levels);
+  readonly markets = new Markets(this.undo, this.levels);
+  readonly positions = new Positions(this.undo, this.accounts, this.markets);
+  readonly ledger = new Ledger(this.undo, this.accounts, this.markets);
   readonly prices = new Prices();
   readonly schedule = new Schedule();
   readonly vault = new Vault();
   readonly transfers = new Transfers(this.hash);
   readonly idempotency = new Idempotency(this.hash);
-  readonly lastOrderId = new Scalar(this.undo);
-  readonly lastTradeId = new Scalar(this.undo);
+  /** The last ids given out: of orders, and of trades. */
+  private readonly lastIds = this.undo.block(2);
 
   /** Of the last command. */
   sequence = 0;
@@ -61,6 +61,16 @@ export class State {
   required = 0;
   available = 0;
 
+  nextOrderId(): number {
+    this.lastIds[0]! += 1;
+    return this.lastIds[0]!;
+  }
+
+  nextTradeId(): number {
+    this.lastIds[1]! += 1;
+    return this.lastIds[1]!;
+  }
+
   /** Records the details of a refusal; returns the code. */
   refuse(code: number, required: number, available: number): number {
     this.required = required;
@@ -70,7 +80,9 @@ export class State {
 
   /** Writes the user's balance, which ends many results. */
   writeBalance(userId: number): void {
-    this.result.write(this.ledger.available.values[userId]!, this.ledger.held.values[userId]!);
+    const at = this.result.reserve(2);
+    this.result.values[at] = this.accounts.availableMicros(userId);
+    this.result.values[at + 1] = this.accounts.heldMicros(userId);
   }
 
   /** The result is that of an earlier command. */
@@ -85,11 +97,11 @@ export class State {
    * only when it is first written to.
    */
   reserve(): void {
-    for (const part of [this.ledger, this.userStatistics, this.orders, this.positions])
-      part.ensureUsers(MAX_USERS + 1);
+    this.accounts.ensureUsers(MAX_USERS + 1);
     this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
     this.orders.reserve(MAX_OPEN_ORDERS);
     this.positions.reserve(MAX_POSITIONS);
+    this.levels.ensureBooks(MAX_ASSETS * BOOKS_PER_ASSET);
     this.idempotency.reserve();
   }
 
@@ -97,10 +109,7 @@ export class State {
   ensureUsers(userRows: number): void {
     this.idempotency.ensureUsers(userRows);
     this.vault.deposits.ensureUsers(userRows);
-    this.ledger.ensureUsers(userRows);
-    this.userStatistics.ensureUsers(userRows);
-    this.orders.ensureUsers(userRows);
-    this.positions.ensureUsers(userRows);
+    this.accounts.ensureUsers(userRows);
   }
 
   /** The first secret becomes the key of the hash, and the indexes are rebuilt with it. */
@@ -116,20 +125,33 @@ export class State {
     this.hash.archive(archive);
     this.sequence = archive.number(this.sequence);
     this.nowMs = archive.number(this.nowMs);
-    this.lastOrderId.archive(archive);
-    this.lastTradeId.archive(archive);
+    for (let i = 0; i < this.lastIds.length; i++)
+      this.lastIds[i] = archive.number(this.lastIds[i]!);
     this.users.archive(archive);
     const userRows = this.users.count + 1;
     if (archive.reading) this.ensureUsers(userRows);
-    this.userStatistics.archive(archive, userRows);
-    this.orders.archive(archive, userRows);
+    this.accounts.archive(archive, userRows);
+    this.levels.archive(archive);
+    this.orders.archive(archive);
     this.markets.archive(archive);
-    this.ledger.archive(archive, userRows, this.markets.rows);
-    this.positions.archive(archive, userRows, this.markets.rows);
+    this.positions.archive(archive);
+    this.ledger.archive(archive);
+    if (archive.reading) this.rebuildIndexes(userRows);
     this.prices.archive(archive);
     this.schedule.archive(archive);
     this.vault.archive(archive, userRows);
     this.transfers.archive(archive);
     this.idempotency.archive(archive);
+  }
+
+  /** Orders and positions are found by user: rows that are in no list are free. */
+  private rebuildIndexes(userRows: number): void {
+    const { accounts, orders, positions } = this;
+    for (let userId = 1; userId < userRows; userId++) {
+      for (let row = accounts.firstOrder(userId); row !== 0; row = orders.userAfter(row))
+        orders.addToIndex(row);
+      let row = accounts.firstPosition(userId);
+      for (; row !== 0; row = positions.owners.userAfter(row)) positions.addToIndex(row);
+    }
   }
 }

@@ -4,8 +4,8 @@
  */
 import { REFERRAL_DIVISOR } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
-import { Int32Column, Int53Column } from '../storage/columns.js';
 import { HashIndex } from '../storage/hash-index.js';
+import { tableOf } from '../storage/table.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { LongTexts, ShortTexts } from '../storage/texts.js';
 import type { UndoLog } from '../storage/undo.js';
@@ -21,7 +21,20 @@ export interface NewUser {
   partner: number;
 }
 
-export class Users {
+const ProfileTable = tableOf(64, {
+  createdAtMs: 'f64',
+  referralEarned: 'f64',
+  /** Fees that referred users have paid in markets that are not settled. */
+  referralPendingFees: 'f64',
+  credentialVersion: 'i32',
+  /** 0: nobody. */
+  referrer: 'i32',
+  /** Number of the partner that registered the user; 0: none. */
+  partner: 'i32',
+  referredUsers: 'i32',
+});
+
+export class Users extends ProfileTable {
   count = 0;
   readonly codes: ReferralCodes;
   readonly partners = new Partners();
@@ -29,34 +42,18 @@ export class Users {
   private readonly usernames = new ShortTexts();
   private readonly credentials = new LongTexts();
   private readonly byUsername = new HashIndex();
-  readonly credentialVersion: Int32Column;
-  readonly createdAtMs: Int53Column;
-  /** 0: nobody. */
-  readonly referrer: Int32Column;
-  /** Number of the partner that registered the user; 0: none. */
-  readonly partner: Int32Column;
-  readonly referredUsers: Int32Column;
-  readonly referralEarned: Int53Column;
-  /** Fees that referred users have paid in markets that are not settled. */
-  readonly referralPendingFees: Int53Column;
 
   constructor(
     undo: UndoLog,
     private readonly hash: TextHash,
   ) {
+    super(undo);
     this.codes = new ReferralCodes(hash);
-    this.credentialVersion = new Int32Column(undo);
-    this.createdAtMs = new Int53Column(undo);
-    this.referrer = new Int32Column(undo);
-    this.partner = new Int32Column(undo);
-    this.referredUsers = new Int32Column(undo);
-    this.referralEarned = new Int53Column(undo);
-    this.referralPendingFees = new Int53Column(undo);
   }
 
-  /** Makes room in the columns that have to move when they grow, and in the indexes. */
+  /** Makes room in the table, which has to move when it grows, and in the indexes. */
   reserve(rows: number, indexedUsers: number): void {
-    for (const column of this.columns()) column.ensure(rows);
+    this.ensure(rows);
     if (!this.byUsername.hasRoomFor(indexedUsers)) this.rebuildIndexes(indexedUsers);
   }
 
@@ -64,7 +61,7 @@ export class Users {
     this.usernames.ensure(rows);
     this.credentials.ensure(rows);
     this.codes.ensureUsers(rows);
-    for (const column of this.columns()) column.ensure(rows);
+    this.ensure(rows);
   }
 
   exists(userId: number): boolean {
@@ -79,12 +76,11 @@ export class Users {
     this.usernames.set(userId, username);
     this.credentials.set(userId, credential);
     this.byUsername.add(this.hashOf(username.toLowerCase()), userId);
-    this.credentialVersion.set(userId, 1);
-    this.createdAtMs.set(userId, atMs);
-    this.referrer.set(userId, referrerId);
-    this.partner.set(userId, partner);
-    if (referrerId !== 0)
-      this.referredUsers.set(referrerId, this.referredUsers.values[referrerId]! + 1);
+    this.setCredentialVersion(userId, 1);
+    this.setCreatedAtMs(userId, atMs);
+    this.setReferrer(userId, referrerId);
+    this.setPartner(userId, partner);
+    if (referrerId !== 0) this.addReferredUsers(referrerId, 1);
     this.codes.addFirst(userId);
     return userId;
   }
@@ -100,7 +96,7 @@ export class Users {
 
   /** The referrer's part of the fees of markets that are not settled. */
   pendingReferralMicros(userId: number): number {
-    return Math.floor(this.referralPendingFees.values[userId]! / REFERRAL_DIVISOR);
+    return Math.floor(this.referralPendingFees(userId) / REFERRAL_DIVISOR);
   }
 
   username(userId: number): string {
@@ -118,9 +114,8 @@ export class Users {
 
   setCredential(userId: number, credential: string): number {
     this.credentials.set(userId, credential);
-    const version = this.credentialVersion.values[userId]! + 1;
-    this.credentialVersion.set(userId, version);
-    return version;
+    this.addCredentialVersion(userId, 1);
+    return this.credentialVersion(userId);
   }
 
   /** Rebuilds the indexes, for a new key of the hash or for that many users. */
@@ -139,23 +134,11 @@ export class Users {
     this.credentials.archive(archive, rows);
     this.codes.archive(archive, rows);
     this.partners.archive(archive);
-    for (const column of this.columns()) column.archive(archive, rows);
+    this.archiveRows(archive, 0, rows);
     if (archive.reading) this.rebuildIndexes(this.count);
   }
 
   private hashOf(lowerName: string): number {
     return this.hash.of(0, lowerName);
-  }
-
-  private columns(): (Int53Column | Int32Column)[] {
-    return [
-      this.credentialVersion,
-      this.createdAtMs,
-      this.referrer,
-      this.partner,
-      this.referredUsers,
-      this.referralEarned,
-      this.referralPendingFees,
-    ];
   }
 }

@@ -9,7 +9,6 @@ import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
 import { HashIndex } from '../storage/hash-index.js';
 import { Links, ListEnds } from '../storage/linked-lists.js';
 import { RowPool } from '../storage/row-pool.js';
-import { NO_UNDO } from '../storage/undo.js';
 
 /** The owner of the one list of closed deposits. */
 const ALL = 0;
@@ -48,7 +47,7 @@ export class VaultDeposits {
   /** Live deposits of all users. */
   liveCount = 0;
   private closedCount = 0;
-  private readonly pool = new RowPool(NO_UNDO, this.links.afters, (rows) => {
+  private readonly pool = new RowPool(this.links.afters, (rows) => {
     for (const column of this.columns()) column.ensure(rows);
   });
 

@@ -6,7 +6,6 @@
 import type { Archive } from './archive.js';
 import { Int32Chunks } from './chunks.js';
 import { RowPool } from './row-pool.js';
-import { NO_UNDO } from './undo.js';
 
 const BLOCK_BYTES = 64;
 const CHUNK_BITS = 14;
@@ -21,14 +20,14 @@ export class ByteBlocks {
   private readonly chunks: Uint8Array[] = [];
   /** By block: the next block of the run, or the next free block; 0: none. */
   private readonly next = new Int32Chunks();
-  private readonly pool = new RowPool(NO_UNDO, this.next, (blocks) => {
+  private readonly pool = new RowPool(this.next, (blocks) => {
     while (this.chunks.length << CHUNK_BITS < blocks)
       this.chunks.push(new Uint8Array(BLOCK_BYTES << CHUNK_BITS));
   });
 
   /** Blocks in use. */
   get used(): number {
-    return this.pool.used.value;
+    return this.pool.used;
   }
 
   /** Stores the first `length` bytes; returns the first block. */

@@ -1,13 +1,11 @@
 /**
  * The running digest: 64 bits over every result and event, in order. It tells whether two engines
  * did the same; it is no defense against deliberate changes to a journal (the journal's hash chain
- * is). Mixing is by multiply and rotate on two lanes, as in MurmurHash3; each value goes in as the
- * two 32-bit halves of the integer.
+ * is). Mixing is by multiply and rotate on two independent lanes, as in MurmurHash3. Both take the
+ * two words of each number as IEEE 754 has it, so that no number is divided.
  */
 import type { Archive } from './archive.js';
 import type { NumberBuffer } from './number-buffer.js';
-
-const HIGH = 4_294_967_296;
 
 export class Digest {
   /** The two lanes, signed 32-bit integers. */
@@ -17,15 +15,15 @@ export class Digest {
   /** Adds the length and the entries of a buffer. */
   add(buffer: NumberBuffer): void {
     let { a, b } = this;
-    const { values, length } = buffer;
-    a = Math.imul(a ^ length, 0xcc9e2d51);
-    for (let i = 0; i < length; i++) {
-      const value = values[i]!;
-      a = Math.imul(((a << 13) | (a >>> 19)) ^ value, 0xcc9e2d51);
-      b = Math.imul(((b << 17) | (b >>> 15)) ^ a ^ Math.floor(value / HIGH), 0x1b873593);
+    const { words } = buffer;
+    const end = buffer.length * 2;
+    for (let i = 0; i < end; i += 2) {
+      const word = words[i + 1]! ^ Math.imul(words[i]!, 0x85ebca6b);
+      a = Math.imul(((a << 13) | (a >>> 19)) ^ word, 0xcc9e2d51);
+      b = Math.imul(((b << 17) | (b >>> 15)) ^ word, 0x1b873593);
     }
-    this.a = a;
-    this.b = (b + a) | 0;
+    this.a = Math.imul(a ^ buffer.length, 0xcc9e2d51) ^ (b >>> 16);
+    this.b = (b + this.a) | 0;
   }
 
   /** 16 hex digits. */

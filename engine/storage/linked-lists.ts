@@ -1,16 +1,16 @@
 /**
- * Doubly linked lists of table rows. The links are columns of the table; the ends are columns by
- * owner (a user, a market, a price level). A row is in at most one list per `Links`, and every
- * operation is O(1). Row 0 is none.
+ * Doubly linked lists of the rows of a table in chunks. The links are columns of the table; the
+ * ends are columns by owner (a user). A row is in at most one list per `Links`, and every operation
+ * is O(1). Row 0 is none.
  */
 import type { Archive } from './archive.js';
-import type { RowColumn } from './columns.js';
+import type { Int32Chunks } from './chunks.js';
 
 /** By owner: the first and the last row of the owner's list. */
 export class ListEnds {
   constructor(
-    readonly firsts: RowColumn,
-    readonly lasts: RowColumn,
+    readonly firsts: Int32Chunks,
+    readonly lasts: Int32Chunks,
   ) {}
 
   /** The first row of the owner's list, 0 if the list is empty. */
@@ -32,8 +32,8 @@ export class ListEnds {
 /** By row: the rows before and after it in its list. */
 export class Links {
   constructor(
-    readonly befores: RowColumn,
-    readonly afters: RowColumn,
+    readonly befores: Int32Chunks,
+    readonly afters: Int32Chunks,
   ) {}
 
   /** The row after this one, 0 if it is the last. */

@@ -5,6 +5,8 @@
  */
 export class NumberBuffer {
   values: Float64Array = new Float64Array(1024);
+  /** The same memory: two words per entry, the low one first. */
+  words: Int32Array = new Int32Array(this.values.buffer);
   length = 0;
 
   clear(): void {
@@ -37,5 +39,10 @@ export class NumberBuffer {
     const values = new Float64Array(capacity);
     values.set(this.values);
     this.values = values;
+    this.words = new Int32Array(values.buffer);
   }
 }
+
+// The digest takes words apart, and files hold typed arrays as they are in memory.
+if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1)
+  throw new Error('this machine is big-endian, and the exchange runs on little-endian ones only');

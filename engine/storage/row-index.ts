@@ -1,7 +1,8 @@
 /**
- * An index from a positive integer key (up to 2^53) to a row number: open addressing with linear
- * probing in two typed arrays, at most half full, deletion by shifting back. It is never iterated,
- * so its layout is not part of the state.
+ * An index from keys of two integers to row numbers: open addressing with linear probing in one
+ * typed array, at most half full, deletion by shifting back. An entry is 8 bytes: the low word of
+ * the key, and the row with the high part of the key. It is never iterated, so its layout is not
+ * part of the state.
  *
  * It grows without a stall: each insertion moves a few entries from the old table to one of twice
  * the size. The old table is empty long before the new one is full. Meanwhile a key is in exactly
@@ -10,8 +11,14 @@
  */
 import type { Undoable, UndoLog } from './undo.js';
 
+/** Rows are below 2^23 - 1 and high parts below 2^9, so that both fit into a word. */
+const ROW_BITS = 23;
+const ROW_MASK = (1 << ROW_BITS) - 1;
+export const INDEX_ROWS_MAX = ROW_MASK - 1;
+export const INDEX_HIGH_MAX = 511;
+
 const SMALLEST = 1024;
-/** No key: the entry has moved on, or was removed. */
+/** No entry: it has moved on, or was removed. */
 const MOVED = -1;
 /**
  * Places of the old table that one insertion empties; more than two, to be done before the new one
@@ -20,152 +27,156 @@ const MOVED = -1;
 const MOVED_PER_INSERTION = 8;
 
 export class RowIndex implements Undoable {
-  private keys = new Float64Array(SMALLEST);
-  private rows = new Int32Array(SMALLEST);
+  private entries = new Int32Array(SMALLEST * 2);
   private mask = SMALLEST - 1;
   private count = 0;
   /** The table that is being left, and its next place to empty; null: none is. */
-  private oldKeys: Float64Array | null = null;
-  private oldRows = new Int32Array(0);
+  private old: Int32Array | null = null;
   private oldAt = 0;
 
   constructor(private readonly undo: UndoLog) {}
 
   /** The row of a key, 0 if there is none. */
-  get(key: number): number {
-    let slot = this.slotOf(key);
+  get(low: number, high: number): number {
+    const { entries, mask } = this;
+    let at = hashOf(low, high) & mask;
     for (;;) {
-      const found = this.keys[slot]!;
-      // Before the comparison: 0 marks an empty slot, whose row is stale, and is not a key.
-      if (found === 0) return this.oldKeys === null ? 0 : this.getOld(this.oldKeys, key);
-      if (found === key) return this.rows[slot]!;
-      slot = (slot + 1) & this.mask;
+      const tagged = entries[at * 2 + 1]!;
+      if (tagged === 0) return this.old === null ? 0 : this.getOld(this.old, low, high);
+      if (entries[at * 2] === low && tagged >>> ROW_BITS === high) return tagged & ROW_MASK;
+      at = (at + 1) & mask;
     }
   }
 
   /** Adds a key that is not there. */
-  insert(key: number, row: number): void {
-    if (this.undo.recording) this.undo.record(this, key, 0);
-    this.place(key, row);
+  insert(low: number, high: number, row: number): void {
+    const tagged = (high << ROW_BITS) | row;
+    if (this.undo.recording) this.undo.record(this.removal, low, tagged);
+    this.place(low, tagged);
   }
 
   /** Removes a key that is there. */
-  remove(key: number): void {
-    if (this.undo.recording) this.undo.record(this, key, this.get(key));
-    this.erase(key);
+  remove(low: number, high: number): void {
+    if (this.undo.recording) this.undo.record(this, low, (high << ROW_BITS) | this.get(low, high));
+    this.erase(low, high);
   }
 
-  restore(key: number, oldRow: number): void {
-    if (oldRow === 0) this.erase(key);
-    else this.place(key, oldRow);
+  /** Puts back what was removed. */
+  restore(low: number, tagged: number): void {
+    this.place(low, tagged);
   }
+
+  /** Takes back what was inserted. */
+  private readonly removal: Undoable = {
+    restore: (low, tagged) => this.erase(low, tagged >>> ROW_BITS),
+  };
 
   /** Empties the index, and makes room for that many keys. */
   clear(expectedKeys: number): void {
-    let size = this.keys.length;
+    let size = this.mask + 1;
     while (size < expectedKeys * 2) size *= 2;
     this.begin(size);
     this.count = 0;
-    this.oldKeys = null;
+    this.old = null;
   }
 
-  private place(key: number, row: number): void {
-    if (this.oldKeys !== null) this.moveSome(this.oldKeys);
-    if ((this.count + 1) * 2 > this.keys.length) this.grow();
+  private place(low: number, tagged: number): void {
+    if (this.old !== null) this.moveSome(this.old);
+    if (this.count * 2 > this.mask - 1) this.grow();
     this.count++;
-    this.put(key, row);
+    this.put(low, tagged);
   }
 
-  private put(key: number, row: number): void {
-    let slot = this.slotOf(key);
-    while (this.keys[slot] !== 0) slot = (slot + 1) & this.mask;
-    this.keys[slot] = key;
-    this.rows[slot] = row;
+  private put(low: number, tagged: number): void {
+    const { entries, mask } = this;
+    let at = hashOf(low, tagged >>> ROW_BITS) & mask;
+    while (entries[at * 2 + 1] !== 0) at = (at + 1) & mask;
+    entries[at * 2] = low;
+    entries[at * 2 + 1] = tagged;
   }
 
-  private erase(key: number): void {
+  private erase(low: number, high: number): void {
+    const { entries, mask } = this;
     this.count--;
-    let hole = this.slotOf(key);
-    while (this.keys[hole] !== key) {
-      if (this.keys[hole] === 0) {
-        this.eraseOld(key);
+    let hole = hashOf(low, high) & mask;
+    for (;;) {
+      const tagged = entries[hole * 2 + 1]!;
+      if (tagged === 0) {
+        this.eraseOld(low, high);
         return;
       }
-      hole = (hole + 1) & this.mask;
+      if (entries[hole * 2] === low && tagged >>> ROW_BITS === high) break;
+      hole = (hole + 1) & mask;
     }
-    // Later entries of the same run move up, unless that would put them before their own slot.
+    // Later entries of the same run move up, unless that would put them before their own place.
     let next = hole;
     for (;;) {
-      next = (next + 1) & this.mask;
-      const key = this.keys[next]!;
-      if (key === 0) break;
-      const home = this.slotOf(key);
-      if (((next - home) & this.mask) >= ((next - hole) & this.mask)) {
-        this.keys[hole] = key;
-        this.rows[hole] = this.rows[next]!;
+      next = (next + 1) & mask;
+      const tagged = entries[next * 2 + 1]!;
+      if (tagged === 0) break;
+      const key = entries[next * 2]!;
+      const home = hashOf(key, tagged >>> ROW_BITS) & mask;
+      if (((next - home) & mask) >= ((next - hole) & mask)) {
+        entries[hole * 2] = key;
+        entries[hole * 2 + 1] = tagged;
         hole = next;
       }
     }
-    this.keys[hole] = 0;
+    entries[hole * 2 + 1] = 0;
   }
 
-  private getOld(oldKeys: Float64Array, key: number): number {
-    const place = this.placeInOld(oldKeys, key);
-    // A number that is not a key must not be taken for a mark.
-    return place === -1 || !(key > 0) ? 0 : this.oldRows[place]!;
+  private getOld(old: Int32Array, low: number, high: number): number {
+    const at = this.placeInOld(old, low, high);
+    return at === -1 ? 0 : old[at * 2 + 1]! & ROW_MASK;
   }
 
-  private eraseOld(key: number): void {
-    const place = this.oldKeys === null ? -1 : this.placeInOld(this.oldKeys, key);
-    if (place === -1) throw new Error(`the index has no key ${key}`);
-    this.oldKeys![place] = MOVED;
+  private eraseOld(low: number, high: number): void {
+    const at = this.old === null ? -1 : this.placeInOld(this.old, low, high);
+    if (at === -1) throw new Error(`the index has no key ${low}, ${high}`);
+    this.old![at * 2 + 1] = MOVED;
   }
 
   /** -1: it is not there. */
-  private placeInOld(oldKeys: Float64Array, key: number): number {
-    const mask = oldKeys.length - 1;
-    let place = this.hashOf(key) & mask;
-    while (oldKeys[place] !== key) {
-      if (oldKeys[place] === 0) return -1;
-      place = (place + 1) & mask;
+  private placeInOld(old: Int32Array, low: number, high: number): number {
+    const mask = old.length / 2 - 1;
+    let at = hashOf(low, high) & mask;
+    for (;;) {
+      const tagged = old[at * 2 + 1]!;
+      if (tagged === 0) return -1;
+      if (tagged !== MOVED && old[at * 2] === low && tagged >>> ROW_BITS === high) return at;
+      at = (at + 1) & mask;
     }
-    return place;
   }
 
-  private moveSome(oldKeys: Float64Array): void {
-    const to = Math.min(oldKeys.length, this.oldAt + MOVED_PER_INSERTION);
+  private moveSome(old: Int32Array): void {
+    const places = old.length / 2;
+    const to = Math.min(places, this.oldAt + MOVED_PER_INSERTION);
     for (; this.oldAt < to; this.oldAt++) {
-      const key = oldKeys[this.oldAt]!;
-      if (key === 0 || key === MOVED) continue;
-      oldKeys[this.oldAt] = MOVED;
-      this.put(key, this.oldRows[this.oldAt]!);
+      const tagged = old[this.oldAt * 2 + 1]!;
+      if (tagged === 0 || tagged === MOVED) continue;
+      old[this.oldAt * 2 + 1] = MOVED;
+      this.put(old[this.oldAt * 2]!, tagged);
     }
-    if (this.oldAt === oldKeys.length) this.oldKeys = null;
-  }
-
-  private slotOf(key: number): number {
-    return this.hashOf(key) & this.mask;
-  }
-
-  /** Mixes both halves of the key (the finalizer of MurmurHash3). */
-  private hashOf(key: number): number {
-    let hash = (key | 0) ^ Math.imul((key / 4_294_967_296) | 0, 0x9e3779b1);
-    hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-    return hash ^ (hash >>> 16);
+    if (this.oldAt === places) this.old = null;
   }
 
   private grow(): void {
-    if (this.oldKeys !== null) throw new Error('the index is to grow before it has grown');
-    this.oldKeys = this.keys;
-    this.oldRows = this.rows;
+    if (this.old !== null) throw new Error('the index is to grow before it has grown');
+    this.old = this.entries;
     this.oldAt = 0;
-    this.begin(this.keys.length * 2);
+    this.begin((this.mask + 1) * 2);
   }
 
   private begin(size: number): void {
-    this.keys = new Float64Array(size);
-    this.rows = new Int32Array(size);
+    this.entries = new Int32Array(size * 2);
     this.mask = size - 1;
   }
+}
+
+/** The finalizer of MurmurHash3 over both words. */
+function hashOf(low: number, high: number): number {
+  let hash = low ^ Math.imul(high + 1, 0x9e3779b1);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
 }

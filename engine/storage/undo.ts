@@ -1,29 +1,63 @@
 /**
- * The undo log: while it records, every write to the engine's state leaves its old value here, so
- * that an atomic batch can be undone. Otherwise it is off and costs one predictable branch per
- * write.
+ * The undo log: while it records, a table leaves the image of a row here before it changes the row,
+ * and an index leaves what it adds and removes, so that an atomic batch can be undone. Blocks of
+ * counters are copied as a whole when recording begins. Otherwise the log is off and costs one
+ * predictable branch per row.
  */
 
-/** A piece of state that can put an old value back. */
+/** A piece of state that can put something back, given the two numbers that it recorded. */
 export interface Undoable {
-  restore(index: number, old: number): void;
+  restore(a: number, b: number): void;
 }
 
 export class UndoLog {
   recording = false;
   private readonly targets: Undoable[] = [];
-  private readonly indices: number[] = [];
-  private readonly olds: number[] = [];
+  private readonly as: number[] = [];
+  private readonly bs: number[] = [];
+  /** Images of rows, one after another. */
+  private images = new Int32Array(1_024);
+  private imagesEnd = 0;
+  private readonly blocks: Float64Array[] = [];
+  private readonly blocksBefore: Float64Array[] = [];
+
+  /** A block of counters that an atomic batch may change. */
+  block(length: number): Float64Array {
+    const block = new Float64Array(length);
+    this.blocks.push(block);
+    this.blocksBefore.push(new Float64Array(length));
+    return block;
+  }
 
   begin(): void {
     if (this.recording) throw new Error('the undo log is recording already');
     this.recording = true;
+    for (let i = 0; i < this.blocks.length; i++) this.blocksBefore[i]!.set(this.blocks[i]!);
   }
 
-  record(target: Undoable, index: number, old: number): void {
+  record(target: Undoable, a: number, b: number): void {
     this.targets.push(target);
-    this.indices.push(index);
-    this.olds.push(old);
+    this.as.push(a);
+    this.bs.push(b);
+  }
+
+  /** Records `length` words of a target; `restore` gets `a` and where {@link imageAt} has them. */
+  recordImage(target: Undoable, a: number, words: Int32Array, from: number, length: number): void {
+    const start = this.imagesEnd;
+    this.imagesEnd = start + length;
+    if (this.imagesEnd > this.images.length) {
+      const images = new Int32Array(this.images.length * 2);
+      images.set(this.images);
+      this.images = images;
+    }
+    // Words, not doubles: two integers may look like a NaN, whose bits need not survive a copy.
+    for (let i = 0; i < length; i++) this.images[start + i] = words[from + i]!;
+    this.record(target, a, start);
+  }
+
+  /** A word of an image. */
+  imageAt(at: number): number {
+    return this.images[at]!;
   }
 
   /** Keeps what was done. */
@@ -36,16 +70,15 @@ export class UndoLog {
   rollBack(): void {
     this.recording = false;
     for (let i = this.targets.length - 1; i >= 0; i--)
-      this.targets[i]!.restore(this.indices[i]!, this.olds[i]!);
+      this.targets[i]!.restore(this.as[i]!, this.bs[i]!);
+    for (let i = 0; i < this.blocks.length; i++) this.blocks[i]!.set(this.blocksBefore[i]!);
     this.forget();
   }
 
   private forget(): void {
     this.targets.length = 0;
-    this.indices.length = 0;
-    this.olds.length = 0;
+    this.as.length = 0;
+    this.bs.length = 0;
+    this.imagesEnd = 0;
   }
 }
-
-/** For state that no atomic batch changes. It never records. */
-export const NO_UNDO = new UndoLog();

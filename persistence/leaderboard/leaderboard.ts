@@ -9,7 +9,7 @@
  * then each user who changes is noted, and moved at the next request.
  */
 import type { Engine } from '../../engine/engine.js';
-import { dayOf, Metric, Period, weekOf } from '../../engine/state/user-statistics.js';
+import { dayOf, Metric, Period, weekOf } from '../../engine/state/accounts.js';
 import { type Ranked, RankedUsers } from './order.js';
 
 export type MetricName = keyof typeof Metric;

@@ -10,7 +10,7 @@ import {
   MAX_REFERRAL_CODES_PER_USER,
 } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import { Metric, Period, UserStatistics } from '../../engine/state/user-statistics.js';
+import { Accounts, Metric, Period } from '../../engine/state/accounts.js';
 import { UndoLog } from '../../engine/storage/undo.js';
 import { at, registration } from '../support/engine-support.js';
 
@@ -50,7 +50,7 @@ test('at the maximum of chosen codes nobody can choose another, but users can st
 
 test('leaderboard values saturate at the largest and smallest safe integers', () => {
   const most = Number.MAX_SAFE_INTEGER;
-  const statistics = new UserStatistics(new UndoLog());
+  const statistics = new Accounts(new UndoLog());
   statistics.ensureUsers(3);
   statistics.setTime(at(0));
   for (let i = 0; i < 3; i++) {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { decodeEvents } from '../../../engine/interface/events.js';
-import { dayOf, Metric, Period, weekOf } from '../../../engine/state/user-statistics.js';
+import { dayOf, Metric, Period, weekOf } from '../../../engine/state/accounts.js';
 import {
   Leaderboards,
   type MetricName,

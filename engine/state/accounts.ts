@@ -1,0 +1,162 @@
+/**
+ * What trading knows of a user: money, statistics, and the ends of the lists of orders and
+ * positions, in one row of 64 bytes. Leaderboards rank by the statistics: profit, volume and
+ * points, for all time, the current UTC day and the current UTC week (from Monday).
+ *
+ * A day's or week's number is the difference to the number of all time when it began, its base.
+ * The first change in a new day sets the bases, so a trade writes three numbers, not nine. Numbers
+ * of all time saturate at ±(2^53 - 1), and then those of the day and week stand still, too.
+ */
+import type { Archive } from '../storage/archive.js';
+import { addSaturating } from '../storage/arithmetic.js';
+import { tableOf } from '../storage/table.js';
+import type { UndoLog } from '../storage/undo.js';
+
+export const Metric = { profit: 0, volume: 1, points: 2 } as const;
+export type Metric = (typeof Metric)[keyof typeof Metric];
+export const Period = { all: 0, day: 1, week: 2 } as const;
+export type Period = (typeof Period)[keyof typeof Period];
+
+const DAY_MS = 86_400_000;
+
+/** Days since the epoch; weeks since the Monday before it. */
+export function dayOf(atMs: number): number {
+  return Math.floor(atMs / DAY_MS);
+}
+export function weekOf(atMs: number): number {
+  return Math.floor((dayOf(atMs) + 3) / 7);
+}
+
+const AccountTable = tableOf(64, {
+  availableMicros: 'f64',
+  heldMicros: 'f64',
+  /** Of all time. */
+  profitMicros: 'f64',
+  volumeMicros: 'f64',
+  tradeCount: 'f64',
+  /** The last day on which a number changed. */
+  day: 'i32',
+  orderCount: 'i32',
+  firstOrder: 'i32',
+  lastOrder: 'i32',
+  firstPosition: 'i32',
+  lastPosition: 'i32',
+});
+/** The bases of the last day and week on which a number changed, and the points. */
+const BaseTable = tableOf(64, {
+  microPoints: 'f64',
+  dayProfit: 'f64',
+  dayVolume: 'f64',
+  dayPoints: 'f64',
+  weekProfit: 'f64',
+  weekVolume: 'f64',
+  weekPoints: 'f64',
+  week: 'i32',
+});
+
+export class Accounts extends AccountTable {
+  private readonly bases: InstanceType<typeof BaseTable>;
+  private today = 0;
+  private thisWeek = 0;
+  /** The end of today. */
+  private tomorrowMs = 0;
+
+  constructor(undo: UndoLog) {
+    super(undo);
+    this.bases = new BaseTable(undo);
+  }
+
+  /** Makes room for users 1 to `rows` - 1. */
+  ensureUsers(rows: number): void {
+    this.ensure(rows);
+    this.bases.ensure(rows);
+  }
+
+  /** Later numbers count for the day and week of this time. Time does not go back. */
+  setTime(atMs: number): void {
+    if (atMs < this.tomorrowMs) return;
+    this.today = dayOf(atMs);
+    this.thisWeek = weekOf(atMs);
+    this.tomorrowMs = (this.today + 1) * DAY_MS;
+  }
+
+  addTrade(userId: number, profitMicros: number, volumeMicros: number): void {
+    this.touch(userId);
+    if (this.day(userId) !== this.today) this.beginDay(userId);
+    this.addTradeCount(userId, 1);
+    this.setProfitMicros(userId, addSaturating(this.profitMicros(userId), profitMicros));
+    this.setVolumeMicros(userId, addSaturating(this.volumeMicros(userId), volumeMicros));
+  }
+
+  addProfit(userId: number, micros: number): void {
+    this.touch(userId);
+    if (this.day(userId) !== this.today) this.beginDay(userId);
+    this.setProfitMicros(userId, addSaturating(this.profitMicros(userId), micros));
+  }
+
+  addPoints(userId: number, microPoints: number): void {
+    this.touch(userId);
+    this.bases.touch(userId);
+    if (this.day(userId) !== this.today) this.beginDay(userId);
+    this.bases.setMicroPoints(userId, addSaturating(this.bases.microPoints(userId), microPoints));
+  }
+
+  microPoints(userId: number): number {
+    return this.bases.microPoints(userId);
+  }
+
+  value(userId: number, metric: Metric, period: Period): number {
+    if (period !== Period.all && !this.isListed(userId, period)) return 0;
+    const total = this.total(userId, metric);
+    return period === Period.all
+      ? total
+      : addSaturating(total, 0 - this.base(userId, metric, period));
+  }
+
+  /** Whether anything has counted for the user in a period: a trade, a settlement, points. */
+  isListed(userId: number, period: Period): boolean {
+    if (period === Period.day) return this.day(userId) === this.today;
+    if (period === Period.week) return this.bases.week(userId) === this.thisWeek;
+    return (
+      this.tradeCount(userId) !== 0 ||
+      this.profitMicros(userId) !== 0 ||
+      this.microPoints(userId) !== 0
+    );
+  }
+
+  archive(archive: Archive, rows: number): void {
+    this.today = archive.number(this.today);
+    this.thisWeek = archive.number(this.thisWeek);
+    this.tomorrowMs = archive.number(this.tomorrowMs);
+    this.ensureUsers(rows);
+    this.archiveRows(archive, 0, rows);
+    this.bases.archiveRows(archive, 0, rows);
+  }
+
+  private total(userId: number, metric: Metric): number {
+    if (metric === Metric.profit) return this.profitMicros(userId);
+    return metric === Metric.volume ? this.volumeMicros(userId) : this.microPoints(userId);
+  }
+
+  private base(userId: number, metric: Metric, period: Period): number {
+    const { bases } = this;
+    const isDay = period === Period.day;
+    if (metric === Metric.profit) return isDay ? bases.dayProfit(userId) : bases.weekProfit(userId);
+    if (metric === Metric.volume) return isDay ? bases.dayVolume(userId) : bases.weekVolume(userId);
+    return isDay ? bases.dayPoints(userId) : bases.weekPoints(userId);
+  }
+
+  private beginDay(userId: number): void {
+    const { bases } = this;
+    bases.touch(userId);
+    this.setDay(userId, this.today);
+    bases.setDayProfit(userId, this.profitMicros(userId));
+    bases.setDayVolume(userId, this.volumeMicros(userId));
+    bases.setDayPoints(userId, bases.microPoints(userId));
+    if (bases.week(userId) === this.thisWeek) return;
+    bases.setWeek(userId, this.thisWeek);
+    bases.setWeekProfit(userId, this.profitMicros(userId));
+    bases.setWeekVolume(userId, this.volumeMicros(userId));
+    bases.setWeekPoints(userId, bases.microPoints(userId));
+  }
+}
