@@ -1,6 +1,6 @@
 /**
- * The engine: a pure state machine. Only `apply(command, atMs)` changes it. The same commands at
- * the same times give the same results, events, digest and state on any machine: the engine reads
+ * The engine: a pure state machine. Only `applyRecord` changes it, and `apply`, which makes a record
+ * of its command (interface/records.ts). The same commands at the same times give the same results, events, digest and state on any machine: the engine reads
  * no clock and no randomness, does no I/O and uses no fractions. An expected refusal is a result
  * code. A throw is a bug, after which the engine must not be used.
  *
@@ -8,10 +8,12 @@
  */
 
 import { Code } from './interface/codes.js';
+import { CommandRecord, readCommand, timeOf } from './interface/command-record.js';
 import { type Command, CommandKind } from './interface/commands.js';
 import { isIdempotencyKey } from './interface/fields.js';
-import { fingerprint, type KeyedCommand } from './interface/fingerprint.js';
+import { Fingerprint } from './interface/fingerprint.js';
 import { MAX_FILLS_PER_ORDER, MAX_TIME_MS, WORK_UNITS_PER_COMMAND } from './interface/limits.js';
+import { RecordBuffer } from './interface/records.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from './interface/results.js';
 import { Reads } from './reads.js';
 import { runBatch } from './rules/batch.js';
@@ -35,7 +37,13 @@ import type { NumberBuffer } from './storage/number-buffer.js';
 export class Engine extends Reads {
   private readonly taker = new Taker();
   private readonly running = new Digest();
-  private readonly run = (command: Command): number => this.execute(command);
+  private readonly command = new CommandRecord();
+  /** For the operations of a batch. */
+  private readonly operation = new CommandRecord();
+  private readonly print = new Fingerprint();
+  /** The record of a command that comes as an object. */
+  private readonly scratch = new RecordBuffer();
+  private readonly run = (operation: CommandRecord): number => this.execute(operation);
 
   constructor() {
     super(new State());
@@ -90,9 +98,22 @@ export class Engine extends Reads {
     return this.state.schedule.hasWork ? this.state.nowMs : this.state.schedule.nextAtMs;
   }
 
-  /** Applies one command. Throws when time goes back. */
+  /**
+   * Applies one command. Throws when time goes back, and a RecordError when the types do not allow
+   * the command; both change nothing.
+   */
   apply(command: Command, atMs: number): void {
-    const { state } = this;
+    this.scratch.clear();
+    this.applyRecord(this.scratch, this.scratch.append(command, atMs));
+  }
+
+  /**
+   * Applies the command of a record, which a RecordBuffer wrote or checkRecord checked, and returns
+   * where the next record starts. Throws when time goes back; then nothing has changed.
+   */
+  applyRecord(records: RecordBuffer, at: number): number {
+    const { state, command } = this;
+    const atMs = timeOf(records, at);
     if (!isIntegerBetween(atMs, state.nowMs, MAX_TIME_MS))
       throw new Error(`time goes from ${state.nowMs} to ${atMs}`);
     state.sequence++;
@@ -108,12 +129,14 @@ export class Engine extends Reads {
 
     if (state.schedule.nextAtMs <= atMs) applyDeadlines(state, atMs);
     if (state.schedule.hasWork) runPendingWork(state, WORK_UNITS_PER_COMMAND);
-    if ('idempotencyKey' in command && command.idempotencyKey !== null) this.executeOnce(command);
+    command.open(records, at);
+    if (command.isKeyed) this.executeOnce(command);
     else this.execute(command);
 
     this.running.add(state.result);
     this.running.add(state.events);
     checkTotals(state);
+    return command.next;
   }
 
   /** Checks everything and throws at the first broken invariant. For tests and audits. */
@@ -130,15 +153,15 @@ export class Engine extends Reads {
   /**
    * Replays the remembered result if the key has one; otherwise executes the command and remembers.
    */
-  private executeOnce(command: KeyedCommand): void {
-    const { state } = this;
+  private executeOnce(command: CommandRecord): void {
+    const { state, print } = this;
     const { userId } = command;
-    const key = command.idempotencyKey!;
+    const key = command.key!;
     if (!isIdempotencyKey(key)) {
       this.reject(command, Code.invalid_command);
       return;
     }
-    const print = fingerprint(command);
+    print.take(command);
     switch (state.idempotency.lookUp(userId, key, print, state.nowMs, state.result)) {
       case Found.SAME:
         state.replayed = true;
@@ -154,7 +177,7 @@ export class Engine extends Reads {
   }
 
   /** Executes a command and appends its result to the result buffer; returns the code. */
-  private execute(command: Command): number {
+  private execute(command: CommandRecord): number {
     const { state } = this;
     state.refuse(Code.ok, 0, 0);
     const base = state.result.reserve(RESULT_HEAD_LENGTH);
@@ -167,41 +190,50 @@ export class Engine extends Reads {
     return code;
   }
 
-  private reject(command: Command, code: number): void {
+  private reject(command: CommandRecord, code: number): void {
     const base = this.state.result.reserve(RESULT_HEAD_LENGTH);
     this.state.result.write(0, 0);
     this.writeHead(command, base, code);
   }
 
-  private writeHead(command: Command, base: number, code: number): void {
+  private writeHead(command: CommandRecord, base: number, code: number): void {
     const { values } = this.state.result;
-    values[base + ResultHead.kind] = CommandKind[command.kind];
+    values[base + ResultHead.kind] = command.kind;
     values[base + ResultHead.code] = code;
     values[base + ResultHead.sequence] = this.state.resultSequence;
     values[base + ResultHead.atMs] = this.state.resultAtMs;
   }
 
-  private dispatch(command: Command, base: number): number {
+  private dispatch(command: CommandRecord, base: number): number {
     const { state } = this;
     switch (command.kind) {
-      case 'buy':
-      case 'sell': {
+      case CommandKind.buy:
+      case CommandKind.sell: {
         const code = placeOrder(state, this.taker, command, base);
         if (code === Code.ok) checkCollateral(state, this.taker.slot);
         return code;
       }
-      case 'cancel':
+      case CommandKind.cancel:
         return cancel(state, command);
-      case 'cancelAll':
+      case CommandKind.cancelAll:
         return cancelAll(state, command);
-      case 'claim':
+      case CommandKind.claim:
         return claim(state, command);
-      case 'batch':
-        return runBatch(state, command, this.run);
-      case 'advanceTime':
+      case CommandKind.batch:
+        return runBatch(state, command, this.operation, this.run);
+      case CommandKind.advanceTime:
         return Code.ok;
-      case 'observePrice':
+      case CommandKind.observePrice:
         return observePrice(state, command);
+      default:
+        return this.dispatchRare(readCommand(command.records, command.at));
+    }
+  }
+
+  /** The kinds of which there are few are read as objects. */
+  private dispatchRare(command: Command): number {
+    const { state } = this;
+    switch (command.kind) {
       case 'listAsset':
         return listAsset(state, command);
       case 'register':
@@ -219,13 +251,22 @@ export class Engine extends Reads {
         return claimYield(state, command);
       case 'setReferralCode':
         return setReferralCode(state, command);
+      case 'buy':
+      case 'sell':
+      case 'cancel':
+      case 'cancelAll':
+      case 'claim':
+      case 'batch':
+      case 'advanceTime':
+      case 'observePrice':
+        throw new Error(`${command.kind} is read from its record`);
       default:
         return refuseUnknown(command);
     }
   }
 }
 
-/** A kind without a case in `dispatch` does not compile. */
+/** A kind without a case in `dispatchRare` does not compile. */
 function refuseUnknown(command: never): never {
   throw new Error(`no such command: ${String((command as Command).kind)}`);
 }

@@ -6,10 +6,12 @@
  * more. The engine at the end is the same from a snapshot and from the first command.
  */
 import type { Engine } from '../engine/engine.js';
+import { readCommand, timeOf } from '../engine/interface/command-record.js';
 import type { Command } from '../engine/interface/commands.js';
+import { checkRecord } from '../engine/interface/record-check.js';
+import { KIND_NAMES, RecordBuffer, RecordError } from '../engine/interface/records.js';
 import { JournalError } from './journal/errors.js';
 import { GENESIS, type JournalPosition } from './journal/format.js';
-import { FrameError, FrameReader } from './journal/frames.js';
 import type { JournalBatch, JournalReader } from './journal/reader.js';
 import { loadNewestSnapshot } from './snapshot/load.js';
 
@@ -105,63 +107,71 @@ function checkStart(engine: Engine, after: JournalPosition): void {
   );
 }
 
-/** Called before or after a command is applied; after, the engine has its result and events. */
-export type CommandObserver = (command: Command, atMs: number) => void;
+/** Called before a command is applied. */
+export type Applying = (atMs: number) => void;
+/** Called after a command was applied; the engine has its result and events. */
+export type Applied = (records: RecordBuffer, at: number) => void;
+
+/** An {@link Applied} for those who want the command as an object. */
+export function withCommand(applied: (command: Command, atMs: number) => void): Applied {
+  return (records, at) => applied(readCommand(records, at), timeOf(records, at));
+}
 
 export class Replay {
-  private readonly frames = new FrameReader();
+  private readonly records = new RecordBuffer();
 
   constructor(
     private readonly engine: Engine,
-    private readonly applied: CommandObserver = () => {},
-    private readonly applying: CommandObserver = () => {},
+    private readonly applied: Applied = () => {},
+    private readonly applying: Applying = () => {},
   ) {}
 
   /** @throws JournalError at the first command that cannot be applied, or at another digest. */
   apply(batch: JournalBatch): void {
-    const { engine, frames } = this;
-    if (batch.firstSequence !== engine.sequence + 1) {
-      const what = `the batch at ${batch.firstSequence} does not follow ${engine.sequence}`;
+    const { engine, records } = this;
+    const { firstSequence, lastSequence } = batch;
+    if (firstSequence !== engine.sequence + 1) {
+      const what = `the batch at ${firstSequence} does not follow ${engine.sequence}`;
       throw new JournalError(what, engine.sequence + 1);
     }
-    frames.open(batch.frames);
-    for (let sequence = batch.firstSequence; sequence <= batch.lastSequence; sequence++) {
-      const command = this.read(sequence);
-      if (command === null)
-        throw mismatch(
-          sequence,
-          `is missing from its row, which should end at ${batch.lastSequence}`,
-        );
-      this.applyOne(command, sequence);
+    this.load(batch);
+    let at = 0;
+    for (let sequence = firstSequence; sequence <= lastSequence; sequence++) {
+      if (at === records.length)
+        throw mismatch(sequence, `is missing from its row, which should end at ${lastSequence}`);
+      at = this.applyOne(at, sequence);
     }
-    if (this.read(batch.lastSequence + 1) !== null) {
-      throw mismatch(batch.lastSequence + 1, `is in a row that should end before it`);
-    }
+    if (at !== records.length)
+      throw mismatch(lastSequence + 1, `is in a row that should end before it`);
     const digest = engine.digest();
     if (digest !== batch.digest) throw otherDigest(batch, digest);
   }
 
-  private read(sequence: number): Command | null {
+  private load(batch: JournalBatch): void {
     try {
-      return this.frames.next();
+      this.records.load(batch.records);
     } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      throw mismatch(sequence, `cannot be decoded: ${error.message}`, error);
+      if (!(error instanceof RecordError)) throw error;
+      throw mismatch(batch.firstSequence, `cannot be decoded: ${error.message}`, error);
     }
   }
 
-  private applyOne(command: Command, sequence: number): void {
-    const { atMs } = this.frames;
+  /** Checks and applies the command at `at`, and returns where the next one starts. */
+  private applyOne(at: number, sequence: number): number {
+    const { engine, records } = this;
     try {
-      this.applying(command, atMs);
-      this.engine.apply(command, atMs);
-      this.applied(command, atMs);
+      const next = checkRecord(records, at);
+      this.applying(timeOf(records, at));
+      engine.applyRecord(records, at);
+      this.applied(records, at);
+      return next;
     } catch (error) {
-      const what = `(${command.kind}) cannot be applied: ${(error as Error).message}`;
-      throw mismatch(sequence, what, error);
+      const { message } = error as Error;
+      if (error instanceof RecordError)
+        throw mismatch(sequence, `cannot be decoded: ${message}`, error);
+      const kind = KIND_NAMES[records.ints[2 * at]! & 0xff];
+      throw mismatch(sequence, `(${kind}) cannot be applied: ${message}`, error);
     }
-    if (this.engine.sequence !== sequence)
-      throw mismatch(sequence, `has the sequence ${this.engine.sequence} in the engine`);
   }
 }
 

@@ -2,15 +2,15 @@
  * The sequencer: gives every command its sequence and time, applies it, and releases nothing about
  * it before it is durable.
  *
- *   submit → frame → engine.apply → open batch → (one commit at a time) → durable → release
+ *   submit → record in the open batch → engine → (one commit at a time) → durable → release
  *
  * Batches are group commits: while one is being written, the next fills, and it is written as soon
  * as the disk is free. When the disk is idle, a batch is written after the current events of the
  * event loop, so that commands that arrived together are committed together.
  *
  * Always holds:
- * - the frame of a command is made before the engine sees it, so a command that cannot be
- *   journalled changes nothing;
+ * - the record of a command is in the open batch before the engine sees it, and the engine reads it
+ *   there, so a command that cannot be journalled changes nothing;
  * - a command's sequence is its place in the journal: the engine is ahead of the journal only by
  *   the batches held here;
  * - targets are released in order of sequence, and only when the journal has reported that sequence
@@ -21,20 +21,20 @@
  */
 import type { Engine } from '../engine/engine.js';
 import type { Command } from '../engine/interface/commands.js';
+import { RecordBuffer } from '../engine/interface/records.js';
 import type { NumberBuffer } from '../engine/storage/number-buffer.js';
 import type { JournalError } from './journal/errors.js';
-import type { BatchContent } from './journal/format.js';
-import { FrameWriter } from './journal/frames.js';
+import { type BatchContent, bytesOf } from './journal/format.js';
 import { ReleaseQueue, type ReleaseTarget } from './release-queue.js';
 
 export type { ReleaseTarget } from './release-queue.js';
 
-/** When the frames of a batch have this many bytes, the next command starts another batch. */
+/** When the records of a batch have this many bytes, the next command starts another batch. */
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** Bytes of frames that may wait for the disk. It bounds memory; the gateway sheds load before. */
+/** Bytes of records that may wait for the disk. It bounds memory; the gateway sheds load before. */
 const BACKLOG_BYTES = 256 * 1024 * 1024;
 /** Buffers kept for reuse: one being written, one being filled. */
-const SPARE_WRITERS = 2;
+const SPARE_BUFFERS = 2;
 
 /** The part of a journal that the sequencer needs (journal/journal.ts). */
 export interface CommitLog {
@@ -66,7 +66,7 @@ export class SubmitRefused extends Error {
 
 /** A batch that is being written or waits for the disk. */
 interface ClosedBatch extends BatchContent {
-  writer: FrameWriter;
+  buffer: RecordBuffer;
 }
 
 export class Sequencer {
@@ -79,11 +79,11 @@ export class Sequencer {
   private readonly backlogLimitBytes: number;
 
   private durable: number;
-  private open = new FrameWriter();
+  private open = new RecordBuffer();
   /** Closed batches that wait for the disk; more than one only when the disk is far behind. */
   private readonly closed: ClosedBatch[] = [];
   private inFlight: ClosedBatch | null = null;
-  private readonly spare: FrameWriter[] = [];
+  private readonly spare: RecordBuffer[] = [];
   private readonly waiting = new ReleaseQueue();
   private closedBytes = 0;
 
@@ -130,14 +130,14 @@ export class Sequencer {
     return this.engine.sequence - this.durable;
   }
 
-  /** Bytes of the frames of those commands. */
+  /** Bytes of the records of those commands. */
   get backlogBytes(): number {
-    return this.open.length + this.closedBytes;
+    return this.open.byteLength + this.closedBytes;
   }
 
   /** Commands in the batch that is being written; 0: none is. */
   get inFlightCommands(): number {
-    return this.inFlight === null ? 0 : this.inFlight.writer.count;
+    return this.inFlight === null ? 0 : this.inFlight.buffer.count;
   }
 
   /** Commands that wait for the next batch or a later one. */
@@ -168,19 +168,36 @@ export class Sequencer {
   /**
    * Executes a command and returns the engine's result, which is valid until the next submit. The
    * result may leave the process when `engine.sequence` is durable ({@link releaseAt}).
-   * @throws FrameError for a command that the types do not allow, and SubmitRefused when too much
+   * @throws RecordError for a command that the types do not allow, and SubmitRefused when too much
    *   waits for the disk or the sequencer is closing; both change nothing. When the engine throws,
    *   its error, after onFatal.
    */
   submit(command: Command): NumberBuffer {
+    const batch = this.batchForNext();
+    return this.run(batch, batch.append(command, this.timeOfNext()));
+  }
+
+  /** The same for a command that is already a record, at whatever time. */
+  submitRecord(records: RecordBuffer, at: number): NumberBuffer {
+    const batch = this.batchForNext();
+    return this.run(batch, batch.appendCopy(records, at, this.timeOfNext()));
+  }
+
+  private batchForNext(): RecordBuffer {
     if (this.fatal !== null || this.closing || this.backlogBytes >= this.backlogLimitBytes)
       throw this.refusal();
-    if (this.open.length >= this.batchBytes) this.closeBatch();
+    if (this.open.byteLength >= this.batchBytes) this.closeBatch();
+    return this.open;
+  }
+
+  private timeOfNext(): number {
+    return Math.max(this.engine.nowMs, this.now());
+  }
+
+  private run(batch: RecordBuffer, at: number): NumberBuffer {
     const { engine } = this;
-    const atMs = Math.max(engine.nowMs, this.now());
-    this.open.append(command, atMs);
     try {
-      engine.apply(command, atMs);
+      engine.applyRecord(batch, at);
     } catch (error) {
       this.fail(error as Error);
       throw error;
@@ -236,22 +253,22 @@ export class Sequencer {
 
   /** Before the next command is applied: the digest is that after the batch's last command. */
   private closeBatch(): void {
-    const writer = this.open;
+    const buffer = this.open;
     const lastSequence = this.engine.sequence;
     this.closed.push({
-      writer,
-      firstSequence: lastSequence - writer.count + 1,
+      buffer,
+      firstSequence: lastSequence - buffer.count + 1,
       lastSequence,
-      frames: writer.view(),
+      records: bytesOf(buffer),
       digest: this.engine.digest(),
     });
-    this.closedBytes += writer.length;
-    this.open = this.spare.pop() ?? new FrameWriter();
+    this.closedBytes += buffer.byteLength;
+    this.open = this.spare.pop() ?? new RecordBuffer();
   }
 
   private startCommit(): void {
     if (this.fatal !== null || this.inFlight !== null) return;
-    if (this.closed.length === 0 && this.open.length > 0) this.closeBatch();
+    if (this.closed.length === 0 && this.open.count > 0) this.closeBatch();
     const batch = this.closed.shift();
     if (batch === undefined) return;
     this.inFlight = batch;
@@ -270,8 +287,8 @@ export class Sequencer {
     if (this.fatal === null) {
       this.durable = batch.lastSequence;
       this.batchCount++;
-      this.lastBatchCount = batch.writer.count;
-      this.recycle(batch.writer);
+      this.lastBatchCount = batch.buffer.count;
+      this.recycle(batch.buffer);
       // First the next commit: the disk works while the replies are written.
       this.startCommit();
       this.onCommit?.(this.durable);
@@ -280,10 +297,10 @@ export class Sequencer {
     this.settle();
   }
 
-  private recycle(writer: FrameWriter): void {
-    this.closedBytes -= writer.length;
-    writer.clear();
-    if (this.spare.length < SPARE_WRITERS) this.spare.push(writer);
+  private recycle(buffer: RecordBuffer): void {
+    this.closedBytes -= buffer.byteLength;
+    buffer.clear();
+    if (this.spare.length < SPARE_BUFFERS) this.spare.push(buffer);
   }
 
   private release(): void {

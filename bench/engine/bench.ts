@@ -22,13 +22,13 @@ export async function benchEngine(workload: Workload): Promise<Section> {
   const single = await singleOperations();
   const grown = growth();
   const note =
-    'The engine alone, one thread, in memory: commands decoded from columns into reused objects and applied; the digest is checked after each run.';
+    'The engine alone, one thread, in memory: commands as records; the digest is checked after each run.';
   return sectionOf('engine', [note], [rate, latency, single, ends, grown]);
 }
 
 function runCommands(engine: Engine, workload: Workload): void {
-  const { commands } = workload;
-  for (let i = 0; i < commands.length; i++) engine.apply(commands.read(i), commands.atMs[i]!);
+  const { records } = workload.commands;
+  for (let at = 0; at < records.length; ) at = engine.applyRecord(records, at);
 }
 
 function checkDigest(engine: Engine, workload: Workload): void {
@@ -115,10 +115,9 @@ function timeEach(workload: Workload, latencyMs: Float64Array, kinds: Uint8Array
   const engine = prepareEngine(workload.setup);
   globalThis.gc?.();
   for (let i = 0; i < commands.length; i++) {
-    const command = commands.read(i);
-    const atMs = commands.atMs[i]!;
+    const at = commands.at(i);
     const startedMs = performance.now();
-    engine.apply(command, atMs);
+    engine.applyRecord(commands.records, at);
     latencyMs[i] = performance.now() - startedMs;
     kinds[i] = engine.result.values[ResultHead.kind]!;
   }

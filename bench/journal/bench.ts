@@ -53,7 +53,7 @@ function report(workload: Workload, disk: Disk, results: readonly SettingResult[
   return {
     name: 'journal',
     notes: [
-      `The same workload (seed ${workload.options.seed}) through the sequencer and the SQLite journal: frames, hash chain, digest, head mark. Durable = committed with the stated synchronous. No follower.`,
+      `The same workload (seed ${workload.options.seed}) through the sequencer and the SQLite journal: records, hash chain, digest, head mark. Durable = committed with the stated synchronous. No follower.`,
       `Disk: ${disk.fileSystem}; writing 4 KiB and fdatasync takes ${disk.syncP50Ms.toFixed(3)} ms (p50), ${disk.syncP99Ms.toFixed(3)} ms (p99).`,
     ],
     tables: [

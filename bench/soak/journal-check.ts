@@ -4,7 +4,7 @@
  */
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
-import { Replay } from '../../persistence/recovery.js';
+import { Replay, withCommand } from '../../persistence/recovery.js';
 import { eachEvent } from '../measure/events.js';
 import { readJournal } from '../measure/journal.js';
 import { answerOf, hasReceipt } from './answers.js';
@@ -50,7 +50,10 @@ export function checkJournal(
 
 class Check {
   private readonly engine = new Engine();
-  readonly replay = new Replay(this.engine, (command) => this.applied(command));
+  readonly replay = new Replay(
+    this.engine,
+    withCommand((command) => this.applied(command)),
+  );
   private readonly problems = new ProblemList();
   /** By attempt: how often it was executed, and how often it is in the journal. */
   private readonly executions: Uint8Array;

@@ -113,9 +113,9 @@ class ClosedLoop {
     const { commands } = this.options.workload;
     const i = this.next++;
     this.running++;
-    this.atMs = commands.atMs[i]!;
+    this.atMs = commands.atMs(i);
     outstanding.submittedMs = performance.now();
-    sequencer.submit(commands.read(i));
+    sequencer.submitRecord(commands.records, commands.at(i));
     sequencer.releaseAt(sequencer.engine.sequence, outstanding);
   }
 

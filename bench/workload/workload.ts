@@ -17,7 +17,7 @@ import type { Command } from '../../engine/interface/commands.js';
 import { MarketStatus, Outcome, TimeInForce, WINDOW_MS } from '../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { OrderResult, ResultHead } from '../../engine/interface/results.js';
-import { CommandList, type WorkloadCommand } from './command-list.js';
+import { CommandList } from './command-list.js';
 import { type EventCounts, follow, type LiveOrder, LiveOrders } from './live-orders.js';
 import {
   buyOrder,
@@ -297,7 +297,7 @@ class Planner {
   }
 
   /** Appends a command, applies it and takes in its events. Returns whether it traded at once. */
-  private give(command: WorkloadCommand): boolean {
+  private give(command: Command): boolean {
     const { engine } = this;
     this.commands.append(command, this.nowMs);
     engine.apply(command, this.nowMs);
@@ -313,7 +313,7 @@ class Planner {
     return traded;
   }
 
-  private count(command: WorkloadCommand, code: string): void {
+  private count(command: Command, code: string): void {
     const kind = labelOf(command);
     let codes = this.byKind.get(kind);
     if (codes === undefined) {
@@ -324,7 +324,7 @@ class Planner {
   }
 }
 
-function labelOf(command: WorkloadCommand): string {
+function labelOf(command: Command): string {
   if (command.kind !== 'buy' && command.kind !== 'sell') return command.kind;
   const names = { [TimeInForce.IOC]: 'IOC', [TimeInForce.FOK]: 'FOK', [TimeInForce.GTC]: 'GTC' };
   return `${command.kind} ${names[command.timeInForce]}${command.postOnly ? ' post-only' : ''}`;

@@ -1,77 +1,42 @@
 /**
- * A 64-bit hash of a command, to tell whether an idempotency key returns with the same command. It
- * covers every field but the key.
+ * A 64-bit hash of a command's record, to tell whether an idempotency key returns with the same
+ * command. It covers every byte but the time and the key. Mixing is by multiply and rotate on two
+ * lanes, as in MurmurHash3.
  */
 
-import { Digest } from '../storage/digest.js';
-import { NumberBuffer } from '../storage/number-buffer.js';
-import { type Buy, type Command, CommandKind, type Sell } from './commands.js';
+import type { CommandRecord } from './command-record.js';
 
-/** The commands that can carry an idempotency key. */
-export type KeyedCommand = Extract<Command, { idempotencyKey: string | null }>;
+export class Fingerprint {
+  /** The two lanes, signed 32-bit integers. */
+  a = 0;
+  b = 0;
 
-const fields = new NumberBuffer();
-const bits = new Float64Array(1);
-const words = new Uint32Array(bits.buffer);
+  take(record: CommandRecord): void {
+    this.a = 0x243f6a88 | 0;
+    this.b = 0x85a308d3 | 0;
+    const { ints } = record.records;
+    this.add(ints, record.at, record.at + 1);
+    this.add(ints, record.fields, record.numbersEnd);
+    this.add(ints, record.afterKey, record.next);
+    this.a = mix(this.a);
+    this.b = mix(this.b ^ this.a);
+  }
 
-export function fingerprint(command: KeyedCommand): Digest {
-  fields.clear();
-  writeFields(command);
-  const digest = new Digest();
-  digest.add(fields);
-  return digest;
-}
-
-function writeFields(command: KeyedCommand): void {
-  fields.push(CommandKind[command.kind]);
-  writeField(command.userId);
-  switch (command.kind) {
-    case 'buy':
-    case 'sell':
-      writeOrder(command);
-      return;
-    case 'cancel':
-      writeField(command.marketId);
-      writeField(command.orderId);
-      return;
-    case 'cancelAll':
-    case 'claim':
-      writeField(command.marketId);
-      return;
-    case 'stake':
-      writeField(command.amountMicros);
-      return;
-    case 'unstake':
-    case 'claimYield':
-      writeField(command.depositId);
-      return;
-    case 'setReferralCode':
-      for (let i = 0; i < command.code.length; i++) writeField(command.code.charCodeAt(i));
-      return;
-    case 'batch':
-      writeField(Number(command.atomic));
-      for (const operation of command.operations) writeFields(operation);
-      return;
+  private add(ints: Int32Array, from: number, end: number): void {
+    let { a, b } = this;
+    for (let i = 2 * from; i < 2 * end; i += 2) {
+      a = Math.imul(((a << 13) | (a >>> 19)) ^ ints[i]! ^ b, 0xcc9e2d51);
+      b = Math.imul(((b << 17) | (b >>> 15)) ^ ints[i + 1]! ^ a, 0x1b873593);
+    }
+    this.a = a;
+    this.b = b;
   }
 }
 
-function writeOrder(order: Buy | Sell): void {
-  writeField(order.marketId);
-  writeField(order.outcome);
-  writeField(order.kind === 'buy' ? order.budgetMicros : 0);
-  writeField(order.sizeLots);
-  writeField(order.priceTicks);
-  writeField(order.timeInForce);
-  writeField(Number(order.postOnly));
-  writeField(order.validUntilMs);
-}
-
-/** Numbers that are not safe integers are hashed by the bits of the double. -0 counts as 0. */
-function writeField(value: number): void {
-  if (Number.isSafeInteger(value)) {
-    fields.push(value);
-    return;
-  }
-  bits[0] = value;
-  fields.write(-1, words[0]!, words[1]!);
+/** The finalizer of MurmurHash3: every bit of the lane changes half of the others. */
+function mix(lane: number): number {
+  let mixed = lane;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
 }

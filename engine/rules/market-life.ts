@@ -5,7 +5,8 @@
  */
 
 import { Code } from '../interface/codes.js';
-import type { ListAsset, ObservePrice } from '../interface/commands.js';
+import type { CommandRecord } from '../interface/command-record.js';
+import type { ListAsset } from '../interface/commands.js';
 import { MarketStatus, marketIdOf, Resolution, WINDOW_MS } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { isAssetSymbol } from '../interface/fields.js';
@@ -18,6 +19,7 @@ import {
   VAULT_SHARE_PERCENT,
   VOID_DELAY_MS,
 } from '../interface/parameters.js';
+import { PriceField } from '../interface/records.js';
 import { type AssetSchedule, DeadlineKind, WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
 import { isIntegerBetween, mulDivFloor } from '../storage/arithmetic.js';
@@ -63,8 +65,10 @@ export function listAsset(state: State, command: ListAsset): number {
 }
 
 /** Stores a price. Opens and resolves the markets that waited for one. */
-export function observePrice(state: State, command: ObservePrice): number {
-  const { asset, priceMicros, observedAtMs } = command;
+export function observePrice(state: State, command: CommandRecord): number {
+  const asset = command.number(PriceField.asset);
+  const priceMicros = command.number(PriceField.priceMicros);
+  const observedAtMs = command.number(PriceField.observedAtMs);
   if (!isIntegerBetween(priceMicros, 1, MAX_ASSET_PRICE_MICROS)) return Code.invalid_command;
   if (!isIntegerBetween(observedAtMs, 0, state.nowMs)) return Code.invalid_command;
   if (!isIntegerBetween(asset, 0, state.prices.assetCount - 1)) return Code.asset_not_found;

@@ -15,7 +15,7 @@
  */
 
 import { Code } from '../interface/codes.js';
-import type { Buy, Sell } from '../interface/commands.js';
+import type { CommandRecord } from '../interface/command-record.js';
 import {
   CancelReason,
   MarketStatus,
@@ -48,12 +48,18 @@ import { chargeFeeRemainder, executeTrade } from './trade.js';
 /**
  * Places an order. Writes the fields of its result, whose head is at `base`, if the code is `ok`.
  */
-export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base: number): number {
-  const slot = state.markets.find(command.marketId);
-  const code = checkOrder(state, taker, command, slot);
+export function placeOrder(
+  state: State,
+  taker: Taker,
+  command: CommandRecord,
+  base: number,
+): number {
+  taker.read(command);
+  const slot = state.markets.find(taker.marketId);
+  const code = checkOrder(state, taker, slot);
   if (code !== Code.ok) return code;
-  setTaker(state, taker, command, slot);
-  const liquidity = checkLiquidity(state, taker, command);
+  taker.start(slot, state.markets.ladder(slot, 0));
+  const liquidity = checkLiquidity(state, taker);
   if (liquidity !== Code.ok) return liquidity;
 
   // The fills follow the fields as they happen.
@@ -65,75 +71,73 @@ export function placeOrder(state: State, taker: Taker, command: Buy | Sell, base
   settleTaker(state, taker);
   state.fillsLeft -= taker.fillCount;
   // An order that stops before an acceptable maker does not rest: the book would be crossed.
-  const rests = command.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
+  const rests = taker.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
   const restingLots = rests ? restOrder(state, taker) : 0;
   writeResult(state, taker, base, restingLots, done);
   return Code.ok;
 }
 
 /** The checks that need no book, in the order of the codes. Finds the user's position, too. */
-function checkOrder(state: State, taker: Taker, command: Buy | Sell, slot: number): number {
-  if (!isWellFormed(command)) return Code.invalid_command;
-  if (!state.users.exists(command.userId)) return Code.user_not_found;
+function checkOrder(state: State, taker: Taker, slot: number): number {
+  if (!isWellFormed(taker)) return Code.invalid_command;
+  if (!state.users.exists(taker.userId)) return Code.user_not_found;
   if (slot === 0) return Code.market_not_found;
-  if (command.validUntilMs < state.nowMs) return Code.deadline_passed;
+  if (taker.validUntilMs < state.nowMs) return Code.deadline_passed;
   if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
-  if (isLimitReached(state, command)) return Code.limit_reached;
-  return command.kind === 'buy'
-    ? checkMoney(state, taker, command, slot)
-    : checkShares(state, taker, command, slot);
+  if (isLimitReached(state, taker)) return Code.limit_reached;
+  return taker.side === Side.BUY ? checkMoney(state, taker, slot) : checkShares(state, taker, slot);
 }
 
-function isWellFormed(command: Buy | Sell): boolean {
+function isWellFormed(taker: Taker): boolean {
   return (
-    (command.outcome === Outcome.UP || command.outcome === Outcome.DOWN) &&
-    (command.kind === 'sell' || isIntegerBetween(command.budgetMicros, 1, MAX_ORDER_MICROS)) &&
-    isIntegerBetween(command.sizeLots, 1, MAX_ORDER_LOTS) &&
-    isIntegerBetween(command.priceTicks, MIN_PRICE_TICKS, MAX_PRICE_TICKS) &&
-    isIntegerBetween(command.timeInForce, TimeInForce.IOC, TimeInForce.GTC) &&
-    isIntegerBetween(command.validUntilMs, 0, MAX_TIME_MS) &&
-    (!command.postOnly || command.timeInForce === TimeInForce.GTC)
+    (taker.outcome === Outcome.UP || taker.outcome === Outcome.DOWN) &&
+    (taker.side === Side.SELL || isIntegerBetween(taker.budgetMicros, 1, MAX_ORDER_MICROS)) &&
+    isIntegerBetween(taker.sizeLots, 1, MAX_ORDER_LOTS) &&
+    isIntegerBetween(taker.priceTicks, MIN_PRICE_TICKS, MAX_PRICE_TICKS) &&
+    taker.timeInForce <= TimeInForce.GTC &&
+    isIntegerBetween(taker.validUntilMs, 0, MAX_TIME_MS) &&
+    (!taker.postOnly || taker.timeInForce === TimeInForce.GTC)
   );
 }
 
-function isLimitReached(state: State, command: Buy | Sell): boolean {
+function isLimitReached(state: State, taker: Taker): boolean {
   if (state.fillsLeft === 0) return true;
   if (state.positions.count + MAX_FILLS_PER_ORDER + 1 > MAX_POSITIONS) return true;
-  if (command.timeInForce !== TimeInForce.GTC) return false;
+  if (taker.timeInForce !== TimeInForce.GTC) return false;
   return (
-    state.accounts.orderCount(command.userId) >= MAX_OPEN_ORDERS_PER_USER ||
+    state.accounts.orderCount(taker.userId) >= MAX_OPEN_ORDERS_PER_USER ||
     state.orders.used >= MAX_OPEN_ORDERS
   );
 }
 
-function checkMoney(state: State, taker: Taker, command: Buy, slot: number): number {
-  taker.positionRow = state.positions.find(command.userId, slot);
-  const fee = command.postOnly ? 0 : feeOn(command.budgetMicros);
-  const required = command.budgetMicros + fee;
-  const available = state.ledger.available(command.userId);
+function checkMoney(state: State, taker: Taker, slot: number): number {
+  taker.positionRow = state.positions.find(taker.userId, slot);
+  const fee = taker.postOnly ? 0 : feeOn(taker.budgetMicros);
+  const required = taker.budgetMicros + fee;
+  const available = state.ledger.available(taker.userId);
   return available < required
     ? state.refuse(Code.insufficient_balance, required, available)
     : Code.ok;
 }
 
-function checkShares(state: State, taker: Taker, command: Sell, slot: number): number {
-  const row = state.positions.find(command.userId, slot);
+function checkShares(state: State, taker: Taker, slot: number): number {
+  const row = state.positions.find(taker.userId, slot);
   taker.positionRow = row;
-  const available = row === 0 ? 0 : state.positions.freeLots(row, command.outcome);
-  return available < command.sizeLots
-    ? state.refuse(Code.insufficient_shares, command.sizeLots, available)
+  const available = row === 0 ? 0 : state.positions.freeLots(row, taker.outcome);
+  return available < taker.sizeLots
+    ? state.refuse(Code.insufficient_shares, taker.sizeLots, available)
     : Code.ok;
 }
 
-function checkLiquidity(state: State, taker: Taker, command: Buy | Sell): number {
+function checkLiquidity(state: State, taker: Taker): number {
   const firstLevel = firstMakerLevel(state, taker);
-  if (command.postOnly && firstLevel !== 0) return Code.price_not_met;
-  if (command.timeInForce === TimeInForce.FOK && !wouldFill(state, taker, command)) {
-    const worst = command.kind === 'buy' ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
-    return command.priceTicks === worst ? Code.insufficient_liquidity : Code.price_not_met;
+  if (taker.postOnly && firstLevel !== 0) return Code.price_not_met;
+  if (taker.timeInForce === TimeInForce.FOK && !wouldFill(state, taker)) {
+    const worst = taker.side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
+    return taker.priceTicks === worst ? Code.insufficient_liquidity : Code.price_not_met;
   }
   if (firstLevel === 0) {
-    if (command.timeInForce !== TimeInForce.GTC) return Code.insufficient_liquidity;
+    if (taker.timeInForce !== TimeInForce.GTC) return Code.insufficient_liquidity;
     return taker.isDone(0) ? Code.amount_too_small : Code.ok;
   }
   return taker.isDone(firstLevel) ? Code.amount_too_small : Code.ok;
@@ -158,16 +162,12 @@ function firstMakerLevel(state: State, taker: Taker): number {
  * Whether a FOK order would be filled. If not, its makers count against the maximum: they cost as
  * much.
  */
-function wouldFill(state: State, taker: Taker, command: Buy | Sell): boolean {
+function wouldFill(state: State, taker: Taker): boolean {
   const nextMakerLevel = walk(state, taker, state.fillsLeft);
   const done = taker.isDone(nextMakerLevel);
   if (!done) state.fillsLeft -= taker.fillCount;
-  setTaker(state, taker, command, taker.slot);
+  taker.start(taker.slot, state.markets.ladder(taker.slot, 0));
   return done;
-}
-
-function setTaker(state: State, taker: Taker, command: Buy | Sell, slot: number): void {
-  taker.set(command, slot, state.markets.ladder(slot, 0));
 }
 
 /**

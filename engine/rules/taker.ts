@@ -3,25 +3,34 @@
  * Levels are those of state/orders.ts. Nothing here touches the state of the exchange.
  */
 
-import type { Buy, Sell } from '../interface/commands.js';
+import type { CommandRecord } from '../interface/command-record.js';
+import { CommandKind } from '../interface/commands.js';
 import { Outcome, Side } from '../interface/domain.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
 import { feeOn } from '../interface/parameters.js';
+import { OrderField } from '../interface/records.js';
 import { bookSideOf, kindOf, ownTicks } from '../state/orders.js';
 
 /** One object serves all orders, so that placing an order allocates nothing. */
 export class Taker {
+  /** Its terms, as the command gave them: unchecked until placeOrder has checked them. */
   userId = 0;
   marketId = 0;
-  slot = 0;
   side: Side = Side.BUY;
   outcome: Outcome = Outcome.UP;
+  budgetMicros = 0;
+  sizeLots = 0;
+  priceTicks = 0;
+  timeInForce = 0;
+  postOnly = false;
+  validUntilMs = 0;
+
+  slot = 0;
   kind = 0;
   /** The ladder that it trades with, and the one on which its remainder rests. */
   makerLadder = 0;
   ladder = 0;
   level = 0;
-  priceTicks = 0;
   orderId = 0;
   /** The user's position in the market, 0: none. The caller's to set. */
   positionRow = 0;
@@ -37,22 +46,32 @@ export class Taker {
   /** The price of the last fill in the taker's outcome; later fills are never better. */
   worstTicks = 0;
 
-  set(command: Buy | Sell, slot: number, bidLadder: number): void {
+  /** Takes the terms from a record. A sale has no budget. */
+  read(command: CommandRecord): void {
+    const isBuy = command.kind === CommandKind.buy;
     this.userId = command.userId;
-    this.marketId = command.marketId;
+    this.marketId = command.number(OrderField.marketId);
+    this.side = isBuy ? Side.BUY : Side.SELL;
+    this.outcome = command.outcome as Outcome;
+    this.budgetMicros = isBuy ? command.number(OrderField.budgetMicros) : 0;
+    this.sizeLots = command.number(OrderField.sizeLots);
+    this.priceTicks = command.number(OrderField.priceTicks);
+    this.timeInForce = command.timeInForce;
+    this.postOnly = command.isSet;
+    this.validUntilMs = command.validUntilMs;
+  }
+
+  /** Begins to fill the order, of which nothing is filled. */
+  start(slot: number, bidLadder: number): void {
     this.slot = slot;
-    this.side = command.kind === 'buy' ? Side.BUY : Side.SELL;
-    // Not the command's own value, which could be -0.
-    this.outcome = command.outcome === Outcome.UP ? Outcome.UP : Outcome.DOWN;
     this.kind = kindOf(this.side, this.outcome);
     const bookSide = bookSideOf(this.kind);
     this.ladder = bidLadder + bookSide;
     this.makerLadder = bidLadder + 1 - bookSide;
-    this.priceTicks = command.priceTicks;
-    this.level = ownTicks(this.kind, command.priceTicks);
+    this.level = ownTicks(this.kind, this.priceTicks);
     this.orderId = 0;
-    this.budgetLeft = command.kind === 'buy' ? command.budgetMicros : 0;
-    this.lotsLeft = command.sizeLots;
+    this.budgetLeft = this.budgetMicros;
+    this.lotsLeft = this.sizeLots;
     this.filledLots = 0;
     this.valueMicros = 0;
     this.feeMicros = 0;

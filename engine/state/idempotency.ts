@@ -8,6 +8,7 @@
  * Each entry is in the list of all entries and in its user's, both oldest first, and in the index.
  */
 
+import type { Fingerprint } from '../interface/fingerprint.js';
 import {
   IDEMPOTENCY_BLOCKS_IN_ALL,
   IDEMPOTENCY_BLOCKS_PER_USER,
@@ -18,7 +19,6 @@ import {
 import type { Archive } from '../storage/archive.js';
 import { ByteBlocks, blocksFor } from '../storage/byte-blocks.js';
 import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
-import type { Digest } from '../storage/digest.js';
 import { HashIndex } from '../storage/hash-index.js';
 import { Links, ListEnds } from '../storage/linked-lists.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
@@ -37,6 +37,9 @@ const ALL = 0;
 /** What a look-up found. */
 export const Found = { NOTHING: 0, SAME: 1, OTHER: 2 } as const;
 export type Found = (typeof Found)[keyof typeof Found];
+
+/** The two lanes of a fingerprint. */
+type Print = Pick<Fingerprint, 'a' | 'b'>;
 
 /** How much is remembered. */
 export interface IdempotencyBounds {
@@ -103,7 +106,7 @@ export class Idempotency {
   }
 
   /** Looks up a key. If the command is the same, its result is appended to `result`. */
-  lookUp(userId: number, key: string, print: Digest, nowMs: number, result: NumberBuffer): Found {
+  lookUp(userId: number, key: string, print: Print, nowMs: number, result: NumberBuffer): Found {
     const entry = this.find(userId, key);
     this.lookedUpOf = userId;
     this.lookedUpKey = key;
@@ -116,7 +119,7 @@ export class Idempotency {
   }
 
   /** Remembers a result. The key must be unknown or expired. */
-  remember(userId: number, key: string, print: Digest, nowMs: number, result: NumberBuffer): void {
+  remember(userId: number, key: string, print: Print, nowMs: number, result: NumberBuffer): void {
     const isLookedUp = this.lookedUpOf === userId && this.lookedUpKey === key;
     const expired = isLookedUp ? this.lookedUpEntry : this.find(userId, key);
     const hash = this.lookedUpHash;

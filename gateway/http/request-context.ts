@@ -10,9 +10,9 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { Engine } from '../../engine/engine.js';
 import { CODES, Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
+import { RecordError } from '../../engine/interface/records.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { FrameError } from '../../persistence/journal/frames.js';
 import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.js';
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
@@ -226,7 +226,7 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
       if (this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
       return result;
     } catch (error) {
-      if (error instanceof FrameError) {
+      if (error instanceof RecordError) {
         // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but
         // not a reason to stop.
         const { route } = this;

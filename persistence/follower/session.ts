@@ -93,7 +93,7 @@ export class FollowerSession {
     this.replay = new Replay(
       this.engine,
       () => this.projection?.applied(),
-      (_command, atMs) => this.projection?.applying(atMs),
+      (atMs) => this.projection?.applying(atMs),
     );
     this.snapshots = new FollowerSnapshots(
       options.folder,

@@ -4,7 +4,7 @@
  * bytes under each hash (format.ts) are contiguous; the two sequences are written into the unused
  * bytes.
  *
- *   hash of the previous row | 16 unused bytes | digest | frames | hash | 16 unused bytes | …
+ *   hash of the previous row | 16 unused bytes | digest | records | hash | 16 unused bytes | …
  *
  * Always holds: rows that pass are valid by rules 1 to 4 of the format, except for the journal's
  * end. Rows that do not pass are left to JournalReader's `batches`, which names the damage.
@@ -19,20 +19,20 @@ const DIGEST_BYTES = 16;
 
 /** Parameters: the hash before the first row, the first sequence, and the most rows. */
 export const JOINED_ROWS_SQL = `SELECT
-  CAST(?1 || group_concat(zeroblob(${GAP_BYTES}) || digest || frames || hash, '') AS BLOB) AS bytes,
-  group_concat(firstSequence || ' ' || lastSequence || ' ' || length(frames)) AS heads
+  CAST(?1 || group_concat(zeroblob(${GAP_BYTES}) || digest || records || hash, '') AS BLOB) AS bytes,
+  group_concat(firstSequence || ' ' || lastSequence || ' ' || length(records)) AS heads
   FROM (SELECT * FROM batch WHERE firstSequence >= ?2 ORDER BY firstSequence LIMIT ?3)`;
 
 /** Both are null when there are no rows. */
 export interface JoinedRows {
   bytes: Buffer | null;
-  /** Of each row: first sequence, last sequence, bytes of the frames. */
+  /** Of each row: first sequence, last sequence, bytes of the records. */
   heads: string | null;
 }
 
 /** The total length of some rows. Cheap: SQLite does not read a blob for its length. */
 export const MEASURE_SQL = `SELECT total(bytes) AS bytes
-  FROM (SELECT length(frames) AS bytes FROM batch WHERE firstSequence >= ?1 ORDER BY firstSequence LIMIT ?2)`;
+  FROM (SELECT length(records) AS bytes FROM batch WHERE firstSequence >= ?1 ORDER BY firstSequence LIMIT ?2)`;
 
 /** The position after the rows, which follow `after`; null: they do not pass the check. */
 export function endOfJoined(

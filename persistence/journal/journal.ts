@@ -33,7 +33,7 @@ export type Durability = 'full' | 'normal' | 'off';
 const SYNCHRONOUS: Record<Durability, string> = { full: 'FULL', normal: 'NORMAL', off: 'OFF' };
 
 const INSERT_SQL =
-  'INSERT INTO batch (firstSequence, lastSequence, frames, digest, hash) VALUES (?, ?, ?, ?, ?)';
+  'INSERT INTO batch (firstSequence, lastSequence, records, digest, hash) VALUES (?, ?, ?, ?, ?)';
 /** Pages (4 KiB) in the log before a checkpoint. More is not faster, and stalls longer. */
 const CHECKPOINT_PAGES = 1_000;
 /** How long a commit waits for another program's lock; then it fails, and the exchange stops. */
@@ -102,14 +102,14 @@ export class Journal {
 
   /**
    * Commits the next batch, which must follow the journal's end, after the previous one is done.
-   * `frames` may be changed when this returns. `done` is always called later, never from within.
+   * `records` may be changed when this returns. `done` is always called later, never from within.
    */
   append(batch: BatchContent, done: CommitDone): void {
     this.checkNext(batch);
-    const { firstSequence, lastSequence, frames, digest } = batch;
+    const { firstSequence, lastSequence, records, digest } = batch;
     const hash = hashOf(batch, this.position.hash);
     this.writing = true;
-    this.insert.run([firstSequence, lastSequence, frames, digest, hash], (error: Error | null) => {
+    this.insert.run([firstSequence, lastSequence, records, digest, hash], (error: Error | null) => {
       this.writing = false;
       this.failure =
         error === null ? this.committed({ sequence: lastSequence, hash, digest }) : failed(error);
@@ -134,14 +134,14 @@ export class Journal {
   private checkNext(batch: BatchContent): void {
     if (this.failure !== null) throw this.failure;
     if (this.writing) throw new Error('a batch is still being written');
-    const { firstSequence, lastSequence, frames } = batch;
+    const { firstSequence, lastSequence, records } = batch;
     const isNext = firstSequence === this.position.sequence + 1 && lastSequence >= firstSequence;
     if (!isNext || !Number.isSafeInteger(lastSequence)) {
       throw new RangeError(
         `${firstSequence} to ${lastSequence} does not follow ${this.position.sequence}`,
       );
     }
-    if (frames.length > MAX_ROW_BYTES) throw new RangeError(`a batch of ${frames.length} bytes`);
+    if (records.length > MAX_ROW_BYTES) throw new RangeError(`a batch of ${records.length} bytes`);
   }
 
   private committed(end: JournalPosition): JournalError | null {

@@ -231,7 +231,7 @@ export class JournalReader {
 
   private async page(from: number, rowLimit: number): Promise<JournalBatch[]> {
     const sizes = await this.query<{ firstSequence: number; bytes: number }>(
-      'SELECT firstSequence, length(frames) AS bytes FROM batch WHERE firstSequence >= ? ' +
+      'SELECT firstSequence, length(records) AS bytes FROM batch WHERE firstSequence >= ? ' +
         'ORDER BY firstSequence LIMIT ?',
       [from, rowLimit],
     );
@@ -251,7 +251,7 @@ export class JournalReader {
   }
 
   private rows(condition: string, parameters: readonly number[]): Promise<JournalBatch[]> {
-    const columns = 'firstSequence, lastSequence, frames, digest, hash';
+    const columns = 'firstSequence, lastSequence, records, digest, hash';
     return this.query<JournalBatch>(`SELECT ${columns} FROM batch ${condition}`, parameters);
   }
 
@@ -274,7 +274,7 @@ export class JournalReader {
     const last = batch.lastSequence;
     if (last < expected || !Number.isSafeInteger(last)) throw this.bad(expected, `ends at ${last}`);
     // If a row's header is damaged, SQLite returns values of other types than the table's.
-    const wellTyped = Buffer.isBuffer(batch.frames) && Buffer.isBuffer(batch.hash);
+    const wellTyped = Buffer.isBuffer(batch.records) && Buffer.isBuffer(batch.hash);
     const wellFormed =
       wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
     if (!wellFormed || !hashOf(batch, hash).equals(batch.hash)) {

@@ -17,10 +17,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
+import { RecordBuffer } from '../../engine/interface/records.js';
 import { sessionSecret } from '../../gateway/auth/secret.js';
 import { Sessions } from '../../gateway/auth/sessions.js';
 import { openJournal } from '../../persistence/data-folder.js';
-import { FrameWriter } from '../../persistence/journal/frames.js';
+import { bytesOf } from '../../persistence/journal/format.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { listSnapshots } from '../../persistence/snapshot/folder.js';
 import { eventually } from '../support/eventually.js';
@@ -184,7 +185,7 @@ async function expectHarmless(server: TestServer, folder: string): Promise<void>
 }
 
 describe('the journal before the newest snapshot', () => {
-  it.each(['frames', 'digest', 'hash'])(
+  it.each(['records', 'digest', 'hash'])(
     'a flipped bit in %s is refused at the start',
     async (column) => {
       const newest = listSnapshots(stopped)[0]!.sequence;
@@ -303,13 +304,13 @@ it('a damaged session secret is refused before anything is written', async () =>
 async function replaceDigest(folder: string): Promise<void> {
   const journal = await openJournal({ folder });
   const firstSequence = journal.end.sequence + 1;
-  const frames = new FrameWriter();
-  frames.append({ kind: 'advanceTime' }, told.atMs);
+  const records = new RecordBuffer();
+  records.append({ kind: 'advanceTime' }, told.atMs);
   const digest = '0123456789abcdef';
   await append(journal, {
     firstSequence,
     lastSequence: firstSequence,
-    frames: frames.view(),
+    records: bytesOf(records),
     digest,
   });
   await journal.close();

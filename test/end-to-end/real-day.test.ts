@@ -490,13 +490,13 @@ describe(`a real day, REAL_DAY_SEED=${SEED}`, () => {
     const isLong = (row: BatchContent) =>
       row.firstSequence % 2 === 0 && row.lastSequence > row.firstSequence;
     const row = rows.slice(rows.length / 10).find(isLong)!;
-    const { firstSequence, frames, digest, hash } = row;
+    const { firstSequence, records, digest, hash } = row;
     const user = clients[0]!.userId;
     const verbs = [['verify'], ['state'], ['events'], ['explain', '--user', user], ['audit']];
     const place = `DAMAGE in journal.db, sequence ${firstSequence}:`;
     // Every part of a row with one command, and one part with every command.
     const parts = [
-      { flip: () => flipIn(path, frames), verbs },
+      { flip: () => flipIn(path, records), verbs },
       { flip: () => flipIn(path, Buffer.from(digest)), verbs: verbs.slice(1, 2) },
       { flip: () => flipIn(path, hash), verbs: verbs.slice(2, 3) },
       { flip: () => flipSequence(copy, 'lastSequence', firstSequence), verbs: verbs.slice(3, 4) },

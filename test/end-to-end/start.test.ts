@@ -21,10 +21,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
+import { RecordBuffer } from '../../engine/interface/records.js';
 import { clockProblem } from '../../gateway/start/clock-at-start.js';
 import { affordableConnections, checkAddressSpace } from '../../gateway/start/process-limits.js';
 import { openJournal } from '../../persistence/data-folder.js';
-import { FrameWriter } from '../../persistence/journal/frames.js';
+import { bytesOf } from '../../persistence/journal/format.js';
 import { append } from '../support/journal-fixture.js';
 import { DAY_FILE } from './real-day/day-prices.js';
 
@@ -307,14 +308,14 @@ describe('the clock', () => {
   async function journalUntil(atMs: number): Promise<void> {
     const journal = await openJournal({ folder });
     const engine = new Engine();
-    const frames = new FrameWriter();
+    const records = new RecordBuffer();
     const command = { kind: 'listAsset', symbol: 'BTC' } as const;
-    frames.append(command, atMs);
+    records.append(command, atMs);
     engine.apply(command, atMs);
     await append(journal, {
       firstSequence: 1,
       lastSequence: 1,
-      frames: frames.view(),
+      records: bytesOf(records),
       digest: engine.digest(),
     });
     await journal.close();

@@ -4,6 +4,7 @@
  * (follower-thread.test.ts).
  */
 import { Engine } from '../../engine/engine.js';
+import { RecordBuffer } from '../../engine/interface/records.js';
 import { openJournal } from '../../persistence/data-folder.js';
 import { FollowerLoop } from '../../persistence/follower/loop.js';
 import type { FollowerLog } from '../../persistence/follower/messages.js';
@@ -15,7 +16,7 @@ import type {
   HistoryOutcome,
   RequestOf,
 } from '../../persistence/history/requests.js';
-import { FrameWriter } from '../../persistence/journal/frames.js';
+import { bytesOf } from '../../persistence/journal/format.js';
 import type { Journal } from '../../persistence/journal/journal.js';
 import {
   readSnapshot,
@@ -33,21 +34,21 @@ export async function writeCommands(
   engine: Engine,
   commands: readonly TimedCommand[],
 ): Promise<void> {
-  const frames = new FrameWriter();
+  const records = new RecordBuffer();
   let size = 1;
   for (let from = 0; from < commands.length; from += size) {
     size = 1 + ((from * 7_919) % 60);
-    frames.clear();
+    records.clear();
     const firstSequence = engine.sequence + 1;
     for (const { command, atMs } of commands.slice(from, from + size)) {
-      frames.append(command, atMs);
+      records.append(command, atMs);
       engine.apply(command, atMs);
     }
     const lastSequence = engine.sequence;
     await append(journal, {
       firstSequence,
       lastSequence,
-      frames: frames.view(),
+      records: bytesOf(records),
       digest: engine.digest(),
     });
   }

@@ -32,8 +32,7 @@ export function dayOfCommands(seed = 'history', commands = 7_000): TimedCommand[
   };
   const { setup, commands: list } = planWorkload(options);
   const all: TimedCommand[] = [...setup];
-  for (let i = 0; i < list.length; i++)
-    all.push({ command: { ...list.read(i) }, atMs: list.atMs[i]! });
+  for (let i = 0; i < list.length; i++) all.push({ command: list.read(i), atMs: list.atMs(i) });
   return [...all, ...oddEnd(all.at(-1)!.atMs)];
 }
 

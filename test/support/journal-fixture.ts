@@ -9,10 +9,11 @@ import sqlite3 from 'sqlite3';
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { marketIdOf } from '../../engine/interface/domain.js';
+import { RecordBuffer } from '../../engine/interface/records.js';
 import { openJournal } from '../../persistence/data-folder.js';
 import { JournalError } from '../../persistence/journal/errors.js';
 import type { BatchContent, JournalPosition } from '../../persistence/journal/format.js';
-import { FrameWriter } from '../../persistence/journal/frames.js';
+import { bytesOf } from '../../persistence/journal/format.js';
 import type { Journal } from '../../persistence/journal/journal.js';
 import { type JournalBatch, openJournalReader } from '../../persistence/journal/reader.js';
 import { type RecoveryReport, recover } from '../../persistence/recovery.js';
@@ -97,20 +98,20 @@ export async function write(
   engine: Engine,
   { batchCount, batchSize }: { batchCount: number; batchSize: number },
 ): Promise<JournalBatch[]> {
-  const frames = new FrameWriter();
+  const records = new RecordBuffer();
   const batches: JournalBatch[] = [];
   for (let i = 0; i < batchCount; i++) {
-    frames.clear();
+    records.clear();
     const firstSequence = engine.sequence + 1;
     for (let sequence = firstSequence; sequence < firstSequence + batchSize; sequence++) {
       const command = commandAt(sequence);
-      frames.append(command, START_MS + sequence);
+      records.append(command, START_MS + sequence);
       engine.apply(command, START_MS + sequence);
     }
     const content: BatchContent = {
       firstSequence,
       lastSequence: engine.sequence,
-      frames: Buffer.from(frames.view()),
+      records: Buffer.from(bytesOf(records)),
       digest: engine.digest(),
     };
     await append(journal, content);

@@ -3,7 +3,7 @@
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
-import { Replay } from '../../persistence/recovery.js';
+import { Replay, withCommand } from '../../persistence/recovery.js';
 
 /** Called after each command; `engine.result` and `engine.events` belong to that command. */
 export type Applied = (engine: Engine, command: Command, atMs: number) => void;
@@ -14,7 +14,10 @@ export type Applied = (engine: Engine, command: Command, atMs: number) => void;
  */
 export async function replayJournal(folder: string, applied: Applied = () => {}): Promise<Engine> {
   const engine = new Engine();
-  const replay = new Replay(engine, (command, atMs) => applied(engine, command, atMs));
+  const replay = new Replay(
+    engine,
+    withCommand((command, atMs) => applied(engine, command, atMs)),
+  );
   const reader = await openJournalReader(folder);
   try {
     for await (const batch of reader.batches()) replay.apply(batch);

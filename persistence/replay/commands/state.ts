@@ -1,6 +1,5 @@
 /** `state`: the whole exchange after a command or at a time. */
 import type { Engine } from '../../../engine/engine.js';
-import type { Command } from '../../../engine/interface/commands.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
 import {
   ExitStatus,
@@ -32,7 +31,7 @@ class StateVisitor implements Visitor {
     if (this.targetSequence === 0) this.takeView();
   }
 
-  applying(_command: Command, atMs: number): void {
+  applying(atMs: number): void {
     const { at } = this.request;
     if (this.view === null && at !== null && 'atMs' in at && atMs > at.atMs) this.takeView();
   }

@@ -4,7 +4,6 @@
  * with the same message. Then it replays the journal and compares snapshots and history with it.
  */
 import type { Engine } from '../../../engine/engine.js';
-import type { Command } from '../../../engine/interface/commands.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { JournalError } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
@@ -90,7 +89,7 @@ class Verification implements Visitor {
     };
   }
 
-  applying(_command: Command, atMs: number): void {
+  applying(atMs: number): void {
     this.history?.applying(atMs);
   }
 

@@ -1,7 +1,7 @@
 /**
  * Replays a journal from its first batch, with the exchange's own reader and recovery code.
  *
- * Always holds: `proven` is called after each batch whose hash chain, frames and digest are
+ * Always holds: `proven` is called after each batch whose hash chain, records and digest are
  * verified. Only then may anything from that batch be printed.
  */
 import { statSync } from 'node:fs';
@@ -13,13 +13,13 @@ import type { MarkState } from '../../journal/head-mark.js';
 import { readJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
 import { findJournal } from '../../judgement.js';
-import { Replay } from '../../recovery.js';
+import { Replay, withCommand } from '../../recovery.js';
 import type { Output } from '../output/output.js';
 import { UsageError } from './arguments.js';
 
 export interface Visitor {
   /** Before each command, with the engine in the state before it. Must not throw. */
-  applying?(command: Command, atMs: number): void;
+  applying?(atMs: number): void;
   /** After each command, with its result and events in the engine. Must not throw. */
   applied?(command: Command, atMs: number): void;
   /** After each verified batch. Returns false to stop. */
@@ -111,8 +111,8 @@ async function walk(
 ): Promise<Pick<Replayed, 'position' | 'batches' | 'atEnd'>> {
   const replay = new Replay(
     engine,
-    (command, atMs) => visitor.applied?.(command, atMs),
-    (command, atMs) => visitor.applying?.(command, atMs),
+    visitor.applied && withCommand((command, atMs) => visitor.applied?.(command, atMs)),
+    (atMs) => visitor.applying?.(atMs),
   );
   let position: JournalPosition = GENESIS;
   let batches = 0;

@@ -10,7 +10,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { FrameReader } from '../../../persistence/journal/frames.js';
+import { readCommand, timeOf } from '../../../engine/interface/command-record.js';
+import { checkRecord } from '../../../engine/interface/record-check.js';
+import { RecordBuffer } from '../../../engine/interface/records.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { recoverFromSnapshot } from '../../../persistence/recovery.js';
 import { eventually } from '../../support/eventually.js';
@@ -173,12 +175,12 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 async function commandsIn(folder: string): Promise<TimedCommand[]> {
-  const frames = new FrameReader();
+  const records = new RecordBuffer();
   const commands: TimedCommand[] = [];
   for (const batch of await readAll(folder)) {
-    frames.open(batch.frames);
-    for (let command = frames.next(); command !== null; command = frames.next()) {
-      commands.push({ command: structuredClone(command), atMs: frames.atMs });
+    records.load(batch.records);
+    for (let at = 0; at < records.length; at = checkRecord(records, at)) {
+      commands.push({ command: readCommand(records, at), atMs: timeOf(records, at) });
     }
   }
   return commands;

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { RecordBuffer } from '../../../engine/interface/records.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import {
   HISTORY_LAG_MAX_MS,
@@ -16,7 +17,7 @@ import {
 } from '../../../persistence/follower/history-client.js';
 import { CommitMarks } from '../../../persistence/follower/lag.js';
 import type { HistoryOutcome, HistoryRequest } from '../../../persistence/history/requests.js';
-import { FrameWriter } from '../../../persistence/journal/frames.js';
+import { bytesOf } from '../../../persistence/journal/format.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { recoverFromSnapshot } from '../../../persistence/recovery.js';
 import { readSnapshot } from '../../../persistence/snapshot/file.js';
@@ -80,12 +81,12 @@ describe('disagreement', () => {
     const follower = start(folder, 1_000);
     await follower.read(TRADES);
     // As another engine would have written it: the chain fits, the digest does not.
-    const frames = new FrameWriter();
-    frames.append(commands[1_000]!.command, commands[1_000]!.atMs);
+    const records = new RecordBuffer();
+    records.append(commands[1_000]!.command, commands[1_000]!.atMs);
     await append(journal, {
       firstSequence: 1_001,
       lastSequence: 1_001,
-      frames: frames.view(),
+      records: bytesOf(records),
       digest: '0123456789abcdef',
     });
     follower.committed(1_001);
@@ -101,7 +102,7 @@ describe('disagreement', () => {
     await journal.close();
   });
 
-  it.each(['frames', 'digest', 'hash'])(
+  it.each(['records', 'digest', 'hash'])(
     'finds a flipped byte in the %s of a row that it reads',
     async (column) => {
       const folder = folders.make();
@@ -114,7 +115,7 @@ describe('disagreement', () => {
     },
   );
 
-  it.each(['frames', 'digest', 'hash'])(
+  it.each(['records', 'digest', 'hash'])(
     'refuses to start on a flipped byte in the %s of a row that a snapshot covers',
     async (column) => {
       const folder = folders.make();

@@ -18,9 +18,10 @@ import {
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { RecordBuffer } from '../../../engine/interface/records.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
-import { FrameWriter } from '../../../persistence/journal/frames.js';
+import { bytesOf } from '../../../persistence/journal/format.js';
 import { HeadMark } from '../../../persistence/journal/head-mark.js';
 import { type JournalBatch, openJournalReader } from '../../../persistence/journal/reader.js';
 import {
@@ -83,7 +84,7 @@ async function readUntilError(
 
 describe('rows that were changed', () => {
   const CHANGES: [string, (folder: string, first: number) => Promise<void>][] = [
-    ['a bit of the frames', (folder, first) => flip(folder, first, 'frames')],
+    ['a bit of the records', (folder, first) => flip(folder, first, 'records')],
     ['a bit of the digest', (folder, first) => flip(folder, first, 'digest')],
     ['a bit of the hash', (folder, first) => flip(folder, first, 'hash')],
     [
@@ -99,8 +100,8 @@ describe('rows that were changed', () => {
       (folder, first) => tamper(folder, set('firstSequence = firstSequence + 1', first)),
     ],
     [
-      'the length of the frames',
-      (folder, first) => tamper(folder, set("frames = CAST(frames || x'00' AS BLOB)", first)),
+      'the length of the records',
+      (folder, first) => tamper(folder, set("records = CAST(records || x'00' AS BLOB)", first)),
     ],
     [
       'the length of the digest',
@@ -193,15 +194,15 @@ describe('valid rows that another program wrote', () => {
     const engine = new Engine();
     const journal = await openJournal({ folder });
     await write(journal, engine, { batchCount: 2, batchSize: 10 });
-    const frames = new FrameWriter();
+    const records = new RecordBuffer();
     for (const sequence of commands) {
-      frames.append(commandAt(sequence), START_MS + sequence);
+      records.append(commandAt(sequence), START_MS + sequence);
       engine.apply(commandAt(sequence), START_MS + sequence);
     }
     const content = {
       firstSequence: 21,
       lastSequence,
-      frames: frames.view(),
+      records: bytesOf(records),
       digest: digest ?? engine.digest(),
     };
     await append(journal, content);
@@ -216,13 +217,13 @@ describe('valid rows that another program wrote', () => {
 
   it.each([
     [
-      'fewer frames than sequences',
+      'fewer records than sequences',
       () => journalOf([21, 22, 23], 24, null),
       24,
       'is missing from its row',
     ],
     [
-      'more frames than sequences',
+      'more records than sequences',
       () => journalOf([21, 22, 23], 22, null),
       23,
       'should end before it',
@@ -233,19 +234,19 @@ describe('valid rows that another program wrote', () => {
   });
 
   it('bytes that are not a frame, and a time that goes back', async () => {
-    const frames = new FrameWriter();
-    frames.append(commandAt(1), START_MS);
-    const first = Buffer.from(frames.view());
-    frames.clear();
-    frames.append(commandAt(2), START_MS - 1);
+    const records = new RecordBuffer();
+    records.append(commandAt(1), START_MS);
+    const first = Buffer.from(bytesOf(records));
+    records.clear();
+    records.append(commandAt(2), START_MS - 1);
     for (const [second, message] of [
       [Buffer.from('ff00', 'hex'), 'cannot be decoded: no frame at byte'],
-      [frames.view(), 'cannot be applied'],
+      [bytesOf(records), 'cannot be applied'],
     ] as const) {
       const folder = folders.make();
       const journal = await openJournal({ folder });
       const both = Buffer.concat([first, second]);
-      await append(journal, { firstSequence: 1, lastSequence: 2, frames: both, digest: DIGEST });
+      await append(journal, { firstSequence: 1, lastSequence: 2, records: both, digest: DIGEST });
       await journal.close();
       expect((await expectRefusal(folder, 2)).message).toContain(message);
     }

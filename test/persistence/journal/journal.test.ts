@@ -116,13 +116,13 @@ describe('a journal', () => {
     await append(journal, {
       firstSequence: 1,
       lastSequence,
-      frames: Buffer.from([1]),
+      records: Buffer.from([1]),
       digest: DIGEST,
     });
     const batch = {
       firstSequence: lastSequence + 1,
       lastSequence: 2 ** 50,
-      frames: Buffer.from([2]),
+      records: Buffer.from([2]),
       digest: DIGEST,
     };
     await append(journal, batch);
@@ -136,13 +136,13 @@ describe('a journal', () => {
   it('refuses a batch that does not follow, a concurrent one, one that is too large, and any after close', async () => {
     const folder = folders.make();
     const journal = await openJournal({ folder });
-    const frames = Buffer.alloc(3);
-    const batch = { firstSequence: 1, lastSequence: 2, frames, digest: DIGEST };
+    const records = Buffer.alloc(3);
+    const batch = { firstSequence: 1, lastSequence: 2, records, digest: DIGEST };
     const refuse = (change: object) => () => journal.append({ ...batch, ...change }, () => {});
     expect(refuse({ firstSequence: 2 })).toThrow(RangeError);
     expect(refuse({ lastSequence: 0 })).toThrow(RangeError);
     expect(refuse({ lastSequence: 2 ** 53 })).toThrow(RangeError);
-    expect(refuse({ frames: Buffer.alloc(MAX_ROW_BYTES + 1) })).toThrow(RangeError);
+    expect(refuse({ records: Buffer.alloc(MAX_ROW_BYTES + 1) })).toThrow(RangeError);
     const done = append(journal, batch);
     expect(refuse({ firstSequence: 3, lastSequence: 3 })).toThrow('still being written');
     await expect(journal.close()).rejects.toThrow('being written');
@@ -164,17 +164,17 @@ describe('a reader', () => {
     const folder = folders.make();
     const journal = await openJournal({ folder, durability: 'off' });
     for (let sequence = 1; sequence <= 5; sequence++) {
-      const frames = Buffer.alloc(5_000_000, sequence);
+      const records = Buffer.alloc(5_000_000, sequence);
       await append(journal, {
         firstSequence: sequence,
         lastSequence: sequence,
-        frames,
+        records,
         digest: DIGEST,
       });
     }
     await journal.close();
     const batches = await readAll(folder);
-    expect(batches.map(({ frames }) => [frames.length, frames[0]])).toEqual(
+    expect(batches.map(({ records }) => [records.length, records[0]])).toEqual(
       [1, 2, 3, 4, 5].map((value) => [5_000_000, value]),
     );
   });
@@ -198,9 +198,9 @@ describe('a reader', () => {
     const sizes = [0, 1, 300, 200_000, 3_000_000, 5, 9_000_000, 16, 40_000, 7];
     let firstSequence = 1;
     for (let i = 0; i < 200; i++) {
-      const frames = Buffer.alloc(i % 20 === 0 ? sizes[i / 20]! : (i * 37) % 900, i);
+      const records = Buffer.alloc(i % 20 === 0 ? sizes[i / 20]! : (i * 37) % 900, i);
       const lastSequence = firstSequence + (i % 3);
-      await append(journal, { firstSequence, lastSequence, frames, digest: DIGEST });
+      await append(journal, { firstSequence, lastSequence, records, digest: DIGEST });
       firstSequence = lastSequence + 1;
     }
     await journal.close();

@@ -3,10 +3,10 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { RecordError } from '../../../engine/interface/records.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
-import { FrameError } from '../../../persistence/journal/frames.js';
 import type { CommitDone, Journal } from '../../../persistence/journal/journal.js';
 import {
   type CommitLog,
@@ -168,8 +168,8 @@ describe('group commit', () => {
     expect(batches.length).toBeGreaterThan(5);
     expect(batches.length).toBeLessThan(50);
     for (const batch of batches.slice(0, -1)) {
-      expect(batch.frames.length).toBeGreaterThanOrEqual(300);
-      expect(batch.frames.length).toBeLessThan(400);
+      expect(batch.records.length).toBeGreaterThanOrEqual(300);
+      expect(batch.records.length).toBeLessThan(400);
     }
     // Recovery checks the digest after every batch.
     const recovered = await start(folder);
@@ -296,7 +296,9 @@ describe('commands that are refused', () => {
     const { sequencer, engine, folder, submit } = await setup();
     submit(20);
     const before = [engine.sequence, engine.digest()];
-    expect(() => sequencer.submit({ kind: 'listAsset', symbol: '\ud800' })).toThrow(FrameError);
+    expect(() => sequencer.submit({ kind: 'listAsset', symbol: 'x'.repeat(4_001) })).toThrow(
+      RecordError,
+    );
     expect([engine.sequence, engine.digest()]).toEqual(before);
     submit(1);
     await sequencer.close();

@@ -38,15 +38,15 @@ it('the same commands give the same bytes as in every earlier version', async ()
   const digest = engine.digest();
   await exchange.sequencer.close();
   const batches = await readAll(folder);
-  const frames = batches.map((batch) => batch.frames);
+  const records = batches.map((batch) => batch.records);
 
   expect(
-    { FORMAT_VERSION, digest, frames: sha256(frames) },
+    { FORMAT_VERSION, digest, records: sha256(records) },
     'FORMAT_VERSION of journal/format.ts',
   ).toEqual({
     FORMAT_VERSION: 3,
     digest: 'ca6ba7dde79144c3',
-    frames: 'd3059864a5233b63d7423a625a65ac47',
+    records: 'd3059864a5233b63d7423a625a65ac47',
   });
   expect(
     { SNAPSHOT_VERSION, state: sha256(snapshot.pieces) },
@@ -73,7 +73,7 @@ function runsOf(batches: readonly JournalBatch[]): Buffer[] {
   const replay = new Replay(
     engine,
     () => projection.applied(),
-    (_command, atMs) => projection.applying(atMs),
+    (atMs) => projection.applying(atMs),
   );
   for (const batch of batches) replay.apply(batch);
   const { lists } = projection.drain();

@@ -7,9 +7,9 @@ import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSy
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { RecordBuffer } from '../../../engine/interface/records.js';
 import { openJournal } from '../../../persistence/data-folder.js';
-import { GENESIS, type JournalPosition } from '../../../persistence/journal/format.js';
-import { FrameWriter } from '../../../persistence/journal/frames.js';
+import { bytesOf, GENESIS, type JournalPosition } from '../../../persistence/journal/format.js';
 import { type JournalBatch, openJournalReader } from '../../../persistence/journal/reader.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { SnapshotComparison } from '../../../persistence/replay/proofs/snapshots.js';
@@ -63,7 +63,7 @@ function expectDamage(run: ToolRun, ...words: string[]): void {
 }
 
 describe('a flipped bit in the journal', () => {
-  it.each(['frames', 'hash', 'digest'])('in %s is found by every command', async (column) => {
+  it.each(['records', 'hash', 'digest'])('in %s is found by every command', async (column) => {
     const folder = folders.copy(stopped);
     const { firstSequence } = batches[17]!;
     await flip(folder, firstSequence, column);
@@ -77,7 +77,7 @@ describe('a flipped bit in the journal', () => {
 
   it('is found by the built program as by the command line in this process', async () => {
     const folder = folders.copy(stopped);
-    await flip(folder, batches[17]!.firstSequence, 'frames');
+    await flip(folder, batches[17]!.firstSequence, 'records');
     const before = traceOf(folder);
     for (const verb of VERBS) {
       const run = await replayProgram(folder, ...verb);
@@ -90,7 +90,7 @@ describe('a flipped bit in the journal', () => {
   it('ends the output before it', async () => {
     const folder = folders.copy(stopped);
     const { firstSequence } = batches[17]!;
-    await flip(folder, firstSequence, 'frames');
+    await flip(folder, firstSequence, 'records');
     const { out } = await replayTool(folder, 'events', '--json');
     const told = out
       .split('\n')
@@ -103,7 +103,7 @@ describe('a flipped bit in the journal', () => {
   it('does not affect a command that does not read that far', async () => {
     const folder = folders.copy(stopped);
     const { firstSequence } = batches[17]!;
-    await flip(folder, firstSequence, 'frames');
+    await flip(folder, firstSequence, 'records');
     expect((await replayJson(folder, 'state', '--at', `${firstSequence - 1}`)).sequence).toBe(
       firstSequence - 1,
     );
@@ -207,13 +207,13 @@ describe('an intact journal with wrong content', () => {
     const folder = folders.copy(stopped);
     const firstSequence = lastSequence() + 1;
     const journal = await openJournal({ folder });
-    const frames = new FrameWriter();
-    frames.append({ kind: 'advanceTime' }, endMs);
+    const records = new RecordBuffer();
+    records.append({ kind: 'advanceTime' }, endMs);
     const digest = '0123456789abcdef';
     await append(journal, {
       firstSequence,
       lastSequence: firstSequence,
-      frames: frames.view(),
+      records: bytesOf(records),
       digest,
     });
     await journal.close();
@@ -225,13 +225,13 @@ describe('an intact journal with wrong content', () => {
     expect(out.trimEnd().split('\n').length).toBe(lastSequence());
   });
 
-  it('invalid frames', async () => {
+  it('invalid records', async () => {
     const folder = folders.copy(stopped);
     const firstSequence = lastSequence() + 1;
     const journal = await openJournal({ folder });
-    const frames = Buffer.from('no frames at all');
+    const records = Buffer.from('no records at all');
     const digest = batches.at(-1)!.digest;
-    await append(journal, { firstSequence, lastSequence: firstSequence, frames, digest });
+    await append(journal, { firstSequence, lastSequence: firstSequence, records, digest });
     await journal.close();
     for (const verb of SOME_VERBS) {
       expectDamage(
@@ -397,7 +397,7 @@ describe('snapshots', () => {
   it('after damage of the journal are checked on their own', async () => {
     const folder = folders.copy(stopped);
     const paths = await withSnapshots(folder);
-    await flip(folder, batches[14]!.firstSequence, 'frames');
+    await flip(folder, batches[14]!.firstSequence, 'records');
     const bytes = readFileSync(paths[1]!);
     bytes[500] = bytes[500]! ^ 1;
     writeFileSync(paths[1]!, bytes);

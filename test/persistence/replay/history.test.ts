@@ -62,7 +62,7 @@ async function writeHistory(folder: string, batchCount: number, batchesAtOnce = 
   const replay = new Replay(
     engine,
     () => projection.applied(),
-    (_command, atMs) => projection.applying(atMs),
+    (atMs) => projection.applying(atMs),
   );
   const store = await HistoryStore.open(folder);
   for (const [i, batch] of batches.slice(0, batchCount).entries()) {
@@ -467,7 +467,7 @@ describe('a history that does not match', () => {
 
 it('one beyond the damage of a journal is called neither good nor bad', async () => {
   const folder = folders.copy(whole);
-  await flip(folder, batches[14]!.firstSequence, 'frames');
+  await flip(folder, batches[14]!.firstSequence, 'records');
   const run = await replayTool(folder, 'verify', '--json');
   expect(run.status).toBe(1);
   const report = JSON.parse(run.out);

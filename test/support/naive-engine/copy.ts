@@ -2,7 +2,8 @@
  * Deep copies of plain objects and arrays: the naive engine's state, which a refused atomic batch
  * restores, and commands. Decimals and texts are immutable and shared.
  */
-import type { Command } from '../../../engine/interface/commands.js';
+import type { BatchOperation, Command } from '../../../engine/interface/commands.js';
+import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import type { NaiveState } from './state.js';
 
 export function copyOf(state: NaiveState): NaiveState {
@@ -13,9 +14,23 @@ export function copyOf(state: NaiveState): NaiveState {
   };
 }
 
-/** The command as stored in the journal, which has no -0. */
-export function withoutMinusZero(command: Command): Command {
-  return deepCopy(command);
+/**
+ * The command as the journal holds it: without -0, and with one value each for users, outcomes and
+ * times in force that cannot exist.
+ */
+export function asRecorded(command: Command): Command {
+  const copy = deepCopy(command);
+  simplify(copy);
+  if (copy.kind === 'batch') copy.operations.forEach(simplify);
+  return copy;
+}
+
+function simplify(command: Command | BatchOperation): void {
+  if ('userId' in command && (command.userId | 0) !== command.userId) command.userId = 0;
+  if (command.kind !== 'buy' && command.kind !== 'sell') return;
+  if (!Object.values(Outcome).includes(command.outcome)) command.outcome = 3 as Outcome;
+  if (!Object.values(TimeInForce).includes(command.timeInForce))
+    command.timeInForce = 7 as TimeInForce;
 }
 
 function deepCopy<T>(value: T): T {

@@ -35,7 +35,7 @@ import {
   withdraw,
 } from './accounts.js';
 import { listAsset, observePrice } from './assets.js';
-import { copyOf, withoutMinusZero } from './copy.js';
+import { asRecorded, copyOf } from './copy.js';
 import { micros } from './decimal.js';
 import { isKey, isWellFormed } from './fields.js';
 import { claim, nextDueMs, passTime } from './market.js';
@@ -71,7 +71,7 @@ export class NaiveEngine {
     this.state.events = [];
     this.replayed = false;
     passTime(this.state, atMs);
-    this.result = this.answer(withoutMinusZero(command));
+    this.result = this.answer(asRecorded(command));
   }
 
   private answer(command: Command): number[] {

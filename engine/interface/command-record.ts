@@ -1,0 +1,185 @@
+/**
+ * One record (records.ts), read where it is: the engine makes no object of a frequent command.
+ * {@link readCommand} makes one, for everything else.
+ *
+ * Both trust the bytes: a RecordBuffer has written them, or checkRecord has checked them.
+ */
+
+import type { BatchOperation, Command } from './commands.js';
+import { MAX_TIME_MS } from './limits.js';
+import {
+  BOUNDED,
+  COMMAND_HEAD,
+  FLAGS_MASK,
+  FLAGS_SHIFT,
+  KEYED,
+  KIND_NAMES,
+  NO_OUTCOME,
+  NO_TIME_IN_FORCE,
+  NUMBER_COUNTS,
+  OPERATION_HEAD,
+  OUTCOME_SHIFT,
+  PLACES,
+  type Place,
+  RecordBuffer,
+  SET,
+  TIME_IN_FORCE_SHIFT,
+  textEnd,
+  WORD_BYTES,
+  wordAfterText,
+  wordsOf,
+} from './records.js';
+
+const EMPTY = new RecordBuffer(1);
+
+/** One record, read where it is. It serves one command after another. */
+export class CommandRecord {
+  records: RecordBuffer = EMPTY;
+  kind = 0;
+  flags = 0;
+  userId = 0;
+  /** Where the record starts, and its number fields. */
+  at = 0;
+  fields = 0;
+  private numbers: Float64Array = EMPTY.numbers;
+
+  open(records: RecordBuffer, at: number): void {
+    this.openAt(records, at, at + COMMAND_HEAD);
+  }
+
+  /** Opens an operation of a batch. */
+  openOperation(records: RecordBuffer, at: number): void {
+    this.openAt(records, at, at + OPERATION_HEAD);
+  }
+
+  private openAt(records: RecordBuffer, at: number, fields: number): void {
+    const head = records.ints[2 * at]!;
+    this.records = records;
+    this.numbers = records.numbers;
+    this.kind = head & 0xff;
+    this.flags = (head >>> FLAGS_SHIFT) & FLAGS_MASK;
+    this.userId = records.ints[2 * at + 1]!;
+    this.at = at;
+    this.fields = fields;
+  }
+
+  /** Where the next record starts. */
+  get next(): number {
+    return this.at + wordsOf(this.records, this.at);
+  }
+
+  /** A number field, by its offset in records.ts. */
+  number(field: number): number {
+    return this.numbers[this.fields + field]!;
+  }
+
+  get isKeyed(): boolean {
+    return (this.flags & KEYED) !== 0;
+  }
+
+  get key(): string | null {
+    return this.isKeyed ? textAt(this.records, this.numbersEnd * WORD_BYTES) : null;
+  }
+
+  /** NO_OUTCOME: the command named none that exists. */
+  get outcome(): number {
+    return (this.flags >>> OUTCOME_SHIFT) & NO_OUTCOME;
+  }
+
+  /** NO_TIME_IN_FORCE: the command named none that exists. */
+  get timeInForce(): number {
+    return (this.flags >>> TIME_IN_FORCE_SHIFT) & NO_TIME_IN_FORCE;
+  }
+
+  /** An order's postOnly, or a batch's atomic. */
+  get isSet(): boolean {
+    return (this.flags & SET) !== 0;
+  }
+
+  get validUntilMs(): number {
+    if ((this.flags & BOUNDED) === 0) return MAX_TIME_MS;
+    return this.numbers[this.numbersEnd - 1]!;
+  }
+
+  get operationCount(): number {
+    return this.records.ints[2 * this.fields]!;
+  }
+
+  /** Where the numbers end, validUntilMs included, and the key starts. */
+  get numbersEnd(): number {
+    const { kind, flags, fields } = this;
+    return fields + NUMBER_COUNTS[kind]! + ((flags & BOUNDED) === 0 ? 0 : 1);
+  }
+
+  /** Where a batch's first operation starts, or the other texts. */
+  get afterKey(): number {
+    return this.isKeyed ? wordAfterText(this.records, this.numbersEnd) : this.numbersEnd;
+  }
+}
+
+const opened = new CommandRecord();
+
+/** The command of a record as an object of its own. */
+export function readCommand(records: RecordBuffer, at: number): Command {
+  opened.open(records, at);
+  return objectOf(opened);
+}
+
+export function timeOf(records: RecordBuffer, at: number): number {
+  return records.numbers[at + 1]!;
+}
+
+function objectOf(record: CommandRecord): Command {
+  const values: Record<string, unknown> = { kind: KIND_NAMES[record.kind] };
+  const { records, afterKey } = record;
+  let number = 0;
+  let textFrom = afterKey * WORD_BYTES;
+  for (const [name, place] of PLACES[record.kind]!) {
+    const isText = place === 'text' || (place === 'text or null' && record.isSet);
+    if (isText) {
+      values[name] = textAt(records, textFrom);
+      textFrom = textEnd(records, textFrom);
+    } else if (place === 'number') values[name] = record.number(number++);
+    else values[name] = fieldOf(record, place);
+  }
+  return values as unknown as Command;
+}
+
+function fieldOf(record: CommandRecord, place: Exclude<Place, 'number' | 'text'>) {
+  switch (place) {
+    case 'user':
+      return record.userId;
+    case 'key':
+      return record.key;
+    case 'deadline':
+      return record.validUntilMs;
+    case 'outcome':
+      return record.outcome;
+    case 'timeInForce':
+      return record.timeInForce;
+    case 'set':
+      return record.isSet;
+    case 'text or null':
+      return null;
+    case 'operations':
+      return operationsOf(record);
+  }
+}
+
+function operationsOf(batch: CommandRecord): BatchOperation[] {
+  const { records, operationCount } = batch;
+  const operations: BatchOperation[] = [];
+  const operation = new CommandRecord();
+  let at = batch.afterKey;
+  for (let i = 0; i < operationCount; i++, at = operation.next) {
+    operation.openOperation(records, at);
+    operations.push(objectOf(operation) as BatchOperation);
+  }
+  return operations;
+}
+
+function textAt(records: RecordBuffer, at: number): string {
+  const isWide = (records.bytes[at]! & 1) !== 0;
+  const units = records.bytes.slice(at + 2, textEnd(records, at));
+  return String.fromCharCode(...(isWide ? new Uint16Array(units.buffer) : units));
+}

@@ -1,0 +1,179 @@
+/**
+ * Checks records that come from elsewhere, such as a journal. What passes is what a RecordBuffer
+ * writes, to the bit, so that whoever reads it needs no checks of its own.
+ */
+
+import { CommandKind } from './commands.js';
+import { Outcome, TimeInForce } from './domain.js';
+import { MAX_TIME_MS } from './limits.js';
+import {
+  BOUNDED,
+  COMMAND_HEAD,
+  FLAGS_MASK,
+  FLAGS_SHIFT,
+  KEYED,
+  MAX_RECORD_OPERATIONS,
+  MAX_TEXT_LENGTH,
+  NO_OUTCOME,
+  NO_TIME_IN_FORCE,
+  NUMBER_COUNTS,
+  OPERATION_HEAD,
+  OUTCOME_SHIFT,
+  PLACES,
+  type RecordBuffer,
+  RecordError,
+  SET,
+  TIME_IN_FORCE_SHIFT,
+  textEnd,
+  WORD_BYTES,
+  WORDS_SHIFT,
+} from './records.js';
+
+const OUTCOME_FLAGS = NO_OUTCOME << OUTCOME_SHIFT;
+const TIME_IN_FORCE_FLAGS = NO_TIME_IN_FORCE << TIME_IN_FORCE_SHIFT;
+const SIGN = 1 << 31;
+
+/** By the number of the kind: the flags that it may have, texts, whether it has a user. */
+const ALLOWED_FLAGS = new Int32Array(256);
+const TEXT_COUNTS = new Uint8Array(256);
+const HAS_USER = new Uint8Array(256);
+/** The text that is there only if SET is. */
+const HAS_LAST_TEXT = new Uint8Array(256);
+for (const [kind, places] of PLACES.entries()) {
+  for (const [, place] of places ?? []) {
+    if (place === 'text') TEXT_COUNTS[kind]! += 1;
+    if (place === 'user') HAS_USER[kind] = 1;
+    if (place === 'text or null') HAS_LAST_TEXT[kind] = 1;
+    if (place === 'key') ALLOWED_FLAGS[kind]! |= KEYED;
+    if (place === 'deadline') ALLOWED_FLAGS[kind]! |= BOUNDED;
+    if (place === 'set' || place === 'text or null') ALLOWED_FLAGS[kind]! |= SET;
+    if (place === 'outcome') ALLOWED_FLAGS[kind]! |= OUTCOME_FLAGS;
+    if (place === 'timeInForce') ALLOWED_FLAGS[kind]! |= TIME_IN_FORCE_FLAGS;
+  }
+}
+
+/**
+ * Checks the record at `at` and returns where the next one starts.
+ * @throws RecordError when there is no whole record, or one that no RecordBuffer writes.
+ */
+export function checkRecord(records: RecordBuffer, at: number): number {
+  const { length } = records;
+  if (at + COMMAND_HEAD > length) throw broken(at, 'the bytes end within its head');
+  checkNumber(records, at + 1);
+  const kind = records.ints[2 * at]! & 0xff;
+  if (kind === CommandKind.batch) return checkBatch(records, at);
+  return checkFields(records, at, at + COMMAND_HEAD, length);
+}
+
+function checkBatch(records: RecordBuffer, at: number): number {
+  const { ints, length } = records;
+  const fields = at + COMMAND_HEAD;
+  checkFlags(records, at);
+  if (fields >= length) throw broken(at, 'the bytes end within its fields');
+  if (ints[2 * at]! >>> WORDS_SHIFT !== 0) throw broken(at, 'its length has another place');
+  const count = ints[2 * fields]!;
+  const end = at + ints[2 * fields + 1]!;
+  if (count < 0 || count > MAX_RECORD_OPERATIONS) throw broken(at, `${count} operations`);
+  if (end <= fields || end > length) throw broken(at, 'the bytes end within it');
+  const isKeyed = ((ints[2 * at]! >>> FLAGS_SHIFT) & KEYED) !== 0;
+  let next = isKeyed ? checkTexts(records, at, fields + 1, end, 1) : fields + 1;
+  for (let i = 0; i < count; i++) next = checkOperation(records, next, end);
+  if (next !== end) throw broken(at, 'its parts do not add up to its length');
+  return end;
+}
+
+function checkOperation(records: RecordBuffer, at: number, end: number): number {
+  if (at >= end) throw broken(at, 'the batch ends before it');
+  const kind = records.ints[2 * at]! & 0xff;
+  switch (kind) {
+    case CommandKind.buy:
+    case CommandKind.sell:
+    case CommandKind.cancel:
+    case CommandKind.claim:
+      return checkFields(records, at, at + OPERATION_HEAD, end);
+    default:
+      throw broken(at, `kind ${kind} is not allowed in a batch`);
+  }
+}
+
+/** Checks a record that is no batch. It must end at `end` or before. */
+function checkFields(records: RecordBuffer, at: number, fields: number, end: number): number {
+  const head = records.ints[2 * at]!;
+  const kind = head & 0xff;
+  const flags = (head >>> FLAGS_SHIFT) & FLAGS_MASK;
+  const next = at + (head >>> WORDS_SHIFT);
+  checkFlags(records, at);
+  if (next > end) throw broken(at, 'the bytes end within it');
+  let numbersEnd = fields + NUMBER_COUNTS[kind]!;
+  if ((flags & BOUNDED) !== 0) numbersEnd++;
+  if (numbersEnd > next) throw broken(at, 'it is too short for its kind');
+  for (let i = fields; i < numbersEnd; i++) checkNumber(records, i);
+  if ((flags & BOUNDED) !== 0 && records.numbers[numbersEnd - 1] === MAX_TIME_MS)
+    throw broken(at, 'it has the deadline that is left out');
+  let textsEnd = numbersEnd;
+  if ((flags & KEYED) !== 0) textsEnd = checkTexts(records, at, textsEnd, next, 1);
+  const texts = TEXT_COUNTS[kind]! + (HAS_LAST_TEXT[kind]! & Number((flags & SET) !== 0));
+  if (texts > 0) textsEnd = checkTexts(records, at, textsEnd, next, texts);
+  if (textsEnd !== next) throw broken(at, 'its parts do not add up to its length');
+  return next;
+}
+
+function checkFlags({ ints }: RecordBuffer, at: number): void {
+  const head = ints[2 * at]!;
+  const kind = head & 0xff;
+  const flags = (head >>> FLAGS_SHIFT) & FLAGS_MASK;
+  if (PLACES[kind] === undefined) throw broken(at, `no command has the kind ${kind}`);
+  const outcome = (flags & OUTCOME_FLAGS) >>> OUTCOME_SHIFT;
+  const timeInForce = (flags & TIME_IN_FORCE_FLAGS) >>> TIME_IN_FORCE_SHIFT;
+  const isKnown =
+    (outcome <= Outcome.DOWN || outcome === NO_OUTCOME) &&
+    (timeInForce <= TimeInForce.GTC || timeInForce === NO_TIME_IN_FORCE);
+  if ((flags & ~ALLOWED_FLAGS[kind]!) !== 0 || !isKnown)
+    throw broken(at, `flags ${flags} do not fit the kind ${kind}`);
+  if (HAS_USER[kind] === 0 && ints[2 * at + 1] !== 0) throw broken(at, 'its kind has no user');
+}
+
+/** -0 has no place in results. */
+function checkNumber({ ints }: RecordBuffer, at: number): void {
+  if (ints[2 * at + 1] === SIGN && ints[2 * at] === 0) throw broken(at, 'a number is -0');
+}
+
+/** Checks texts from a word on, up to the zeros after them; returns the next word. */
+function checkTexts(
+  records: RecordBuffer,
+  at: number,
+  from: number,
+  end: number,
+  count: number,
+): number {
+  const { bytes } = records;
+  const endByte = end * WORD_BYTES;
+  let text = from * WORD_BYTES;
+  for (let i = 0; i < count; i++) {
+    if (text + 2 > endByte) throw broken(at, 'it ends within a text');
+    const after = textEnd(records, text);
+    if (after > endByte) throw broken(at, 'it ends within a text');
+    const head = bytes[text]! | (bytes[text + 1]! << 8);
+    if (head >>> 1 > MAX_TEXT_LENGTH) throw broken(at, 'a text is too long');
+    if ((head & 1) !== 0 && !needsTwoBytes(bytes, text + 2, after))
+      throw broken(at, 'a text is longer than it needs to be');
+    text = after;
+  }
+  const next = Math.ceil(text / WORD_BYTES);
+  for (; text < next * WORD_BYTES; text++) {
+    if (bytes[text] !== 0) throw broken(at, 'its texts are not followed by zeros');
+  }
+  return next;
+}
+
+/** Whether a code unit is above 255. */
+function needsTwoBytes(bytes: Uint8Array, from: number, end: number): boolean {
+  for (let high = from + 1; high < end; high += 2) {
+    if (bytes[high] !== 0) return true;
+  }
+  return false;
+}
+
+function broken(at: number, what: string): RecordError {
+  return new RecordError(`no record at byte ${at * WORD_BYTES}: ${what}`);
+}

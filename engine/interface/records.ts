@@ -1,0 +1,501 @@
+/**
+ * Records: the one encoding of commands, from the sequencer through the engine to the journal and
+ * whoever reads it. A record is a run of 8-byte words, little-endian:
+ *
+ *   word 0   bits 0 to 7     the kind, as {@link CommandKind} numbers it
+ *            bits 8 to 19    flags, below
+ *            bits 20 to 31   the record's length in words; 0 in a batch
+ *            bits 32 to 63   userId, an i32; 0 if the command has none, or no i32 (no such user)
+ *   word 1   atMs, an f64. An operation of a batch has no such word.
+ *   ...      the number fields, an f64 each, in the order of {@link COMMAND_FIELDS}. -0 becomes 0.
+ *   ...      validUntilMs, an f64, if BOUNDED; else it is MAX_TIME_MS
+ *   ...      the idempotency key, if KEYED; else it is null
+ *   ...      the other texts, in the order of the table
+ *
+ * The only number word of a batch is two i32, the number of its operations and its length in words.
+ * Its operations follow its key.
+ *
+ * A text is a u16, twice its length plus 1 if it has two bytes per code unit, and its code units.
+ * It has two bytes only if a unit needs them. Zeros fill the last word of the key, and of the texts.
+ *
+ *   1        KEYED
+ *   2        BOUNDED
+ *   4        SET    postOnly, atomic, or: the partner of a registration is not null
+ *   8, 16    the outcome; 3: the command named none that exists
+ *   32..128  timeInForce; 7: the command named none that exists
+ *
+ * Always holds: equal commands at equal times have equal bytes, and a command that was written reads
+ * back equal, but for -0, user ids that are no i32, and outcomes and times in force that do not
+ * exist. The encoder refuses what no record can hold ({@link RecordError}) and then writes nothing.
+ */
+
+import {
+  type BatchOperation,
+  type Buy,
+  type Command,
+  CommandKind,
+  type CommandName,
+  type Sell,
+} from './commands.js';
+import { Outcome, TimeInForce } from './domain.js';
+import { MAX_BATCH_OPERATIONS, MAX_CREDENTIAL_LENGTH, MAX_TIME_MS } from './limits.js';
+
+export const KEYED = 1;
+export const BOUNDED = 2;
+export const SET = 4;
+export const OUTCOME_SHIFT = 3;
+export const NO_OUTCOME = 3;
+export const TIME_IN_FORCE_SHIFT = 5;
+export const NO_TIME_IN_FORCE = 7;
+export const FLAGS_SHIFT = 8;
+export const FLAGS_MASK = 0xfff;
+export const WORDS_SHIFT = 20;
+export const WORD_BYTES = 8;
+/** Words before the fields of a command, and of an operation in a batch. */
+export const COMMAND_HEAD = 2;
+export const OPERATION_HEAD = 1;
+const MAX_WORDS = 0xfff;
+/** Longer than every text that the engine accepts, so that refused commands are journalled too. */
+export const MAX_TEXT_LENGTH = 4_000;
+/** More operations than the engine accepts, for the same reason. */
+export const MAX_RECORD_OPERATIONS = 1_000;
+
+/** Where a field is in the record. */
+export type Place =
+  | 'user'
+  | 'key'
+  | 'number'
+  | 'deadline'
+  | 'text'
+  | 'text or null'
+  | 'outcome'
+  | 'timeInForce'
+  | 'set'
+  | 'operations';
+
+type CommandOf<K extends CommandName> = Extract<Command, { kind: K }>;
+type FieldOf<K extends CommandName> = Exclude<keyof CommandOf<K>, 'kind'>;
+
+const ORDER = {
+  userId: 'user',
+  idempotencyKey: 'key',
+  marketId: 'number',
+  outcome: 'outcome',
+  sizeLots: 'number',
+  priceTicks: 'number',
+  timeInForce: 'timeInForce',
+  postOnly: 'set',
+  validUntilMs: 'deadline',
+} as const;
+const TRANSFER = {
+  userId: 'user',
+  amountMicros: 'number',
+  partner: 'text',
+  reference: 'text',
+} as const;
+const USER = { userId: 'user', idempotencyKey: 'key' } as const;
+
+/** The fields of every kind. A field without its place does not compile. */
+export const COMMAND_FIELDS = {
+  advanceTime: {},
+  listAsset: { symbol: 'text' },
+  observePrice: { asset: 'number', priceMicros: 'number', observedAtMs: 'number' },
+  register: {
+    username: 'text',
+    credential: 'text',
+    referralCode: 'text',
+    grantMicros: 'number',
+    partner: 'text or null',
+  },
+  setCredential: { userId: 'user', credential: 'text' },
+  deposit: TRANSFER,
+  withdraw: TRANSFER,
+  buy: { ...ORDER, budgetMicros: 'number' },
+  sell: ORDER,
+  cancel: { ...USER, marketId: 'number', orderId: 'number' },
+  cancelAll: { ...USER, marketId: 'number' },
+  claim: { ...USER, marketId: 'number' },
+  stake: { ...USER, amountMicros: 'number' },
+  unstake: { ...USER, depositId: 'number' },
+  claimYield: { ...USER, depositId: 'number' },
+  setReferralCode: { ...USER, code: 'text' },
+  batch: { ...USER, operations: 'operations', atomic: 'set' },
+} as const satisfies { [K in CommandName]: Record<FieldOf<K>, Place> };
+
+type Fields = typeof COMMAND_FIELDS;
+type NumberField<K extends CommandName> = {
+  [F in keyof Fields[K]]: Fields[K][F] extends 'number' ? F : never;
+}[keyof Fields[K]];
+
+/** The name and place of each field, by the number of the kind. */
+export type FieldPlaces = readonly (readonly [name: string, place: Place])[];
+export const PLACES: readonly (FieldPlaces | undefined)[] = byKind((name) =>
+  Object.entries<Place>(COMMAND_FIELDS[name]),
+);
+export const KIND_NAMES: readonly (CommandName | undefined)[] = byKind((name) => name);
+
+/** How many number words a kind has, without validUntilMs. */
+export const NUMBER_COUNTS = Uint8Array.from(PLACES, (places) =>
+  countOf(places, 'number', 'operations'),
+);
+
+function countOf(places: FieldPlaces = [], ...wanted: Place[]): number {
+  return places.filter(([, place]) => wanted.includes(place)).length;
+}
+
+function byKind<T>(of: (name: CommandName) => T): readonly (T | undefined)[] {
+  const values = new Array<T | undefined>(256).fill(undefined);
+  for (const [name, kind] of Object.entries(CommandKind)) values[kind] = of(name as CommandName);
+  return values;
+}
+
+/** The offset of each number field of a kind from the first one. */
+export function numbersOf<K extends CommandName>(
+  kind: K,
+): Readonly<Record<NumberField<K>, number>> {
+  const names = Object.entries<Place>(COMMAND_FIELDS[kind]).filter(([, at]) => at === 'number');
+  return Object.fromEntries(names.map(([name], offset) => [name, offset])) as Record<
+    NumberField<K>,
+    number
+  >;
+}
+
+/** The number fields that the engine reads without making an object. */
+export const OrderField = numbersOf('buy');
+export const CancelField = numbersOf('cancel');
+export const CancelAllField = numbersOf('cancelAll');
+export const ClaimField = numbersOf('claim');
+export const PriceField = numbersOf('observePrice');
+
+const { sell: SELL, buy: BUY, cancel: CANCEL, cancelAll: CANCEL_ALL, claim: CLAIM } = CommandKind;
+const ORDER_NUMBERS = Object.keys(numbersOf('sell')).length;
+/** The words of the longest record without its texts and operations: a buy with a deadline. */
+const ROOM = COMMAND_HEAD + ORDER_NUMBERS + 2;
+
+function assertLayout(): void {
+  const isLittleEndian = new Uint8Array(new Int32Array([1]).buffer)[0] === 1;
+  if (!isLittleEndian) throw new Error('records need a little-endian machine');
+  const textWords = Math.ceil((2 + 2 * MAX_TEXT_LENGTH) / WORD_BYTES);
+  for (const name of Object.keys(COMMAND_FIELDS) as CommandName[]) {
+    const places = PLACES[CommandKind[name]];
+    const numbers = COMMAND_HEAD + countOf(places, 'number', 'deadline');
+    if (numbers + countOf(places, 'key', 'text', 'text or null') * textWords > MAX_WORDS)
+      throw new Error(`the longest ${name} does not fit into a record`);
+    if (numbers > ROOM) throw new Error(`the numbers of ${name} do not fit into their room`);
+  }
+  if (MAX_CREDENTIAL_LENGTH > MAX_TEXT_LENGTH || MAX_BATCH_OPERATIONS > MAX_RECORD_OPERATIONS)
+    throw new Error('a command that the engine accepts does not fit into a record');
+  // A buy has the numbers of a sale first, and one more.
+  const sale = numbersOf('sell');
+  for (const name of Object.keys(sale) as (keyof typeof sale)[]) {
+    if (sale[name] !== OrderField[name]) throw new Error(`${name} has two places`);
+  }
+  if (OrderField.budgetMicros !== ORDER_NUMBERS) throw new Error('a buy is not a sale and more');
+}
+assertLayout();
+
+/** A command that no record can hold, or bytes that are not a record. */
+export class RecordError extends Error {
+  override name = 'RecordError';
+}
+
+/** A growing buffer of records, one after another. Appending allocates nothing per command. */
+export class RecordBuffer {
+  bytes!: Uint8Array;
+  ints!: Int32Array;
+  numbers!: Float64Array;
+  /** Words in use. */
+  length = 0;
+  /** Commands appended since the last clear. */
+  count = 0;
+  /** The word after the record that is being written. */
+  private end = 0;
+
+  constructor(words = 8_192) {
+    this.use(new ArrayBuffer(words * WORD_BYTES));
+  }
+
+  get byteLength(): number {
+    return this.length * WORD_BYTES;
+  }
+
+  clear(): void {
+    this.length = 0;
+    this.count = 0;
+  }
+
+  /**
+   * Appends a command and returns where its record starts.
+   * @throws RecordError when no record can hold the command; then nothing is appended.
+   */
+  append(command: Command, atMs: number): number {
+    const start = this.length;
+    this.makeRoom(start + ROOM);
+    this.numbers[start + 1] = numberOf(atMs);
+    this.writeCommand(command, start);
+    this.length = this.end;
+    this.count++;
+    return start;
+  }
+
+  /** Appends a copy of a record with another time, and returns where it starts. */
+  appendCopy(from: RecordBuffer, at: number, atMs: number): number {
+    const start = this.length;
+    const words = wordsOf(from, at);
+    this.makeRoom(start + words);
+    // A loop is faster than `set` for so few words.
+    for (let i = 0; i < 2 * words; i++) this.ints[2 * start + i] = from.ints[2 * at + i]!;
+    this.numbers[start + 1] = numberOf(atMs);
+    this.length = start + words;
+    this.count++;
+    return start;
+  }
+
+  /**
+   * Replaces the contents by bytes from elsewhere, which may be anything: checkRecord tells.
+   * @throws RecordError when they are not whole words.
+   */
+  load(bytes: Uint8Array): void {
+    if (bytes.length % WORD_BYTES !== 0)
+      throw new RecordError(`${bytes.length} bytes are not a whole number of words`);
+    this.clear();
+    this.makeRoom(bytes.length / WORD_BYTES);
+    this.bytes.set(bytes);
+    this.length = bytes.length / WORD_BYTES;
+  }
+
+  private writeCommand(command: Command, start: number): void {
+    const fields = start + COMMAND_HEAD;
+    switch (command.kind) {
+      case 'buy':
+      case 'sell':
+      case 'cancel':
+      case 'claim':
+        this.writeOperation(command, start, fields);
+        return;
+      case 'cancelAll':
+        this.numbers[fields + CancelAllField.marketId] = numberOf(command.marketId);
+        this.end = fields + 1;
+        this.finishKeyed(start, CANCEL_ALL, 0, command.userId, command.idempotencyKey);
+        return;
+      case 'batch': {
+        const { operations, userId, idempotencyKey, atomic } = command;
+        const count = operations.length;
+        if (count > MAX_RECORD_OPERATIONS) throw new RecordError('too many operations');
+        this.end = fields + 1;
+        this.finishKeyed(start, CommandKind.batch, bitOf(atomic), userId, idempotencyKey);
+        for (let i = 0; i < count; i++) {
+          const at = this.end;
+          this.makeRoom(at + ROOM);
+          this.writeOperation(operations[i]!, at, at + OPERATION_HEAD);
+        }
+        this.ints[2 * start]! &= (1 << WORDS_SHIFT) - 1;
+        this.ints[2 * fields] = count;
+        this.ints[2 * fields + 1] = this.end - start;
+        return;
+      }
+      default:
+        this.writeByTable(command, start, fields);
+    }
+  }
+
+  private writeOperation(operation: BatchOperation, start: number, fields: number): void {
+    const { numbers } = this;
+    switch (operation.kind) {
+      case 'buy':
+        numbers[fields + OrderField.budgetMicros] = numberOf(operation.budgetMicros);
+        this.writeOrder(operation, start, fields, BUY, fields + ORDER_NUMBERS + 1);
+        return;
+      case 'sell':
+        this.writeOrder(operation, start, fields, SELL, fields + ORDER_NUMBERS);
+        return;
+      case 'cancel':
+        numbers[fields + CancelField.marketId] = numberOf(operation.marketId);
+        numbers[fields + CancelField.orderId] = numberOf(operation.orderId);
+        this.end = fields + 2;
+        this.finishKeyed(start, CANCEL, 0, operation.userId, operation.idempotencyKey);
+        return;
+      case 'claim':
+        numbers[fields + ClaimField.marketId] = numberOf(operation.marketId);
+        this.end = fields + 1;
+        this.finishKeyed(start, CLAIM, 0, operation.userId, operation.idempotencyKey);
+        return;
+      default:
+        throw noRecord(operation);
+    }
+  }
+
+  private writeOrder(
+    order: Buy | Sell,
+    start: number,
+    fields: number,
+    kind: number,
+    end: number,
+  ): void {
+    const { numbers } = this;
+    numbers[fields + OrderField.marketId] = numberOf(order.marketId);
+    numbers[fields + OrderField.sizeLots] = numberOf(order.sizeLots);
+    numbers[fields + OrderField.priceTicks] = numberOf(order.priceTicks);
+    let flags =
+      bitOf(order.postOnly) |
+      (outcomeOf(order.outcome) << OUTCOME_SHIFT) |
+      (timeInForceOf(order.timeInForce) << TIME_IN_FORCE_SHIFT);
+    this.end = end;
+    if (order.validUntilMs !== MAX_TIME_MS) {
+      flags |= BOUNDED;
+      numbers[this.end++] = numberOf(order.validUntilMs);
+    }
+    this.finishKeyed(start, kind, flags, order.userId, order.idempotencyKey);
+  }
+
+  /** Appends the key, if there is one, and writes the head. */
+  private finishKeyed(
+    start: number,
+    kind: number,
+    flags: number,
+    userId: number,
+    key: string | null,
+  ): void {
+    if (key === null) {
+      this.writeHead(start, kind, flags, userOf(userId));
+      return;
+    }
+    this.pad(this.writeText(this.end * WORD_BYTES, key));
+    this.writeHead(start, kind, flags | KEYED, userOf(userId));
+  }
+
+  /** The kinds of which there are few. */
+  private writeByTable(command: Command, start: number, fields: number): void {
+    const kind = CommandKind[command.kind];
+    const places = PLACES[kind];
+    if (places === undefined) throw noRecord(command);
+    const values = command as unknown as Record<string, unknown>;
+    let flags = 0;
+    let userId = 0;
+    this.end = fields;
+    for (const [name, place] of places) {
+      if (place === 'user') userId = userOf(values[name]);
+      else if (place === 'number') this.numbers[this.end++] = numberOf(values[name]);
+    }
+    for (const [name, place] of places) {
+      if (place !== 'key' || values[name] === null) continue;
+      flags |= KEYED;
+      this.pad(this.writeText(this.end * WORD_BYTES, values[name]));
+    }
+    let at = this.end * WORD_BYTES;
+    for (const [name, place] of places) {
+      const isGiven = place === 'text or null' && values[name] !== null;
+      if (isGiven) flags |= SET;
+      if (isGiven || place === 'text') at = this.writeText(at, values[name]);
+    }
+    this.pad(at);
+    this.writeHead(start, kind, flags, userId);
+  }
+
+  private writeHead(start: number, kind: number, flags: number, userId: number): void {
+    const words = this.end - start;
+    this.ints[2 * start] = kind | (flags << FLAGS_SHIFT) | (words << WORDS_SHIFT);
+    this.ints[2 * start + 1] = userId;
+  }
+
+  /** Writes a text at a byte and returns the byte after it. */
+  private writeText(at: number, text: unknown): number {
+    if (typeof text !== 'string') throw new RecordError(`not a text: ${String(text)}`);
+    const { length } = text;
+    if (length > MAX_TEXT_LENGTH) throw new RecordError(`a text of ${length} characters`);
+    this.makeRoom(Math.ceil((at + 2 + 2 * length) / WORD_BYTES));
+    const { bytes } = this;
+    const from = at + 2;
+    let units = 0;
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i);
+      bytes[from + i] = unit;
+      units |= unit;
+    }
+    const isWide = units > 0xff;
+    const head = 2 * length + Number(isWide);
+    bytes[at] = head;
+    bytes[at + 1] = head >>> 8;
+    if (!isWide) return from + length;
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i);
+      bytes[from + 2 * i] = unit;
+      bytes[from + 2 * i + 1] = unit >>> 8;
+    }
+    return from + 2 * length;
+  }
+
+  /** Ends the record at the first word boundary from a byte on, with zeros up to there. */
+  private pad(from: number): void {
+    this.end = Math.ceil(from / WORD_BYTES);
+    for (let at = from; at < this.end * WORD_BYTES; at++) this.bytes[at] = 0;
+  }
+
+  private makeRoom(words: number): void {
+    if (words <= this.numbers.length) return;
+    let capacity = this.numbers.length;
+    while (capacity < words) capacity *= 2;
+    const { bytes } = this;
+    this.use(new ArrayBuffer(capacity * WORD_BYTES));
+    this.bytes.set(bytes);
+  }
+
+  private use(buffer: ArrayBuffer): void {
+    this.bytes = new Uint8Array(buffer);
+    this.ints = new Int32Array(buffer);
+    this.numbers = new Float64Array(buffer);
+  }
+}
+
+/** The length of a command's record in words. */
+export function wordsOf(records: RecordBuffer, at: number): number {
+  const words = records.ints[2 * at]! >>> WORDS_SHIFT;
+  return words === 0 ? records.ints[2 * (at + COMMAND_HEAD) + 1]! : words;
+}
+
+/** The byte after the text at a byte. */
+export function textEnd(records: RecordBuffer, at: number): number {
+  const head = records.bytes[at]! | (records.bytes[at + 1]! << 8);
+  return at + 2 + ((head & 1) === 0 ? head >>> 1 : head - 1);
+}
+
+/** The first word boundary after the text at a word. */
+export function wordAfterText(records: RecordBuffer, at: number): number {
+  return Math.ceil(textEnd(records, at * WORD_BYTES) / WORD_BYTES);
+}
+
+/** Adding 0 turns -0 into 0. */
+function numberOf(value: unknown): number {
+  if (typeof value !== 'number') throw new RecordError(`not a number: ${String(value)}`);
+  return value + 0;
+}
+
+function userOf(userId: unknown): number {
+  if (typeof userId !== 'number') throw new RecordError(`not a number: ${String(userId)}`);
+  return (userId | 0) === userId ? userId : 0;
+}
+
+function bitOf(value: unknown): number {
+  if (value === true) return SET;
+  if (value === false) return 0;
+  throw new RecordError(`neither true nor false: ${String(value)}`);
+}
+
+function outcomeOf(outcome: number): number {
+  if (outcome === Outcome.UP) return Outcome.UP;
+  if (outcome === Outcome.DOWN) return Outcome.DOWN;
+  numberOf(outcome);
+  return NO_OUTCOME;
+}
+
+function timeInForceOf(timeInForce: number): number {
+  if (timeInForce === TimeInForce.GTC) return TimeInForce.GTC;
+  if (timeInForce === TimeInForce.IOC) return TimeInForce.IOC;
+  if (timeInForce === TimeInForce.FOK) return TimeInForce.FOK;
+  numberOf(timeInForce);
+  return NO_TIME_IN_FORCE;
+}
+
+function noRecord(command: { kind: unknown }): RecordError {
+  return new RecordError(`no record has the kind ${String(command.kind)}`);
+}
