@@ -18,6 +18,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import type { Command } from '../../../engine/interface/commands.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
@@ -233,24 +234,41 @@ describe('valid rows that another program wrote', () => {
     expect((await expectRefusal(await make(), firstBadSequence)).message).toContain(message);
   });
 
-  it('bytes that are not a frame, and a time that goes back', async () => {
-    const records = new RecordBuffer();
-    records.append(commandAt(1), START_MS);
-    const first = Buffer.from(bytesOf(records));
-    records.clear();
-    records.append(commandAt(2), START_MS - 1);
-    for (const [second, message] of [
-      [Buffer.from('ff00', 'hex'), 'cannot be decoded: no frame at byte'],
-      [bytesOf(records), 'cannot be applied'],
-    ] as const) {
-      const folder = folders.make();
-      const journal = await openJournal({ folder });
-      const both = Buffer.concat([first, second]);
-      await append(journal, { firstSequence: 1, lastSequence: 2, records: both, digest: DIGEST });
-      await journal.close();
-      expect((await expectRefusal(folder, 2)).message).toContain(message);
-    }
+  const FIRST = recordOf({ kind: 'listAsset', symbol: 'BTC' }, START_MS);
+  const TEXT_AT = 16;
+  it.each([
+    ['an unknown kind', Buffer.alloc(16, 0xff), 2, 'cannot be decoded: no record at byte 24'],
+    ['a length of nothing', Buffer.alloc(16), 2, 'cannot be decoded: no record at byte 24'],
+    ['a length beyond the row', changed(FIRST, 3, 0xff), 2, 'the bytes end within it'],
+    ['a text beyond its record', changed(FIRST, TEXT_AT, 0xfe), 2, 'it ends within a text'],
+    ['a text that is too short', changed(FIRST, TEXT_AT, 2), 2, 'not followed by zeros'],
+    ['part of a word', Buffer.alloc(4), 1, 'cannot be decoded: 28 bytes are not'],
+    [
+      'earlier times',
+      recordOf({ kind: 'advanceTime' }, START_MS - 1),
+      2,
+      '(advanceTime) cannot be',
+    ],
+  ])('a row with %s', async (_, second, firstBadSequence, message) => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const records = Buffer.concat([FIRST, second]);
+    await append(journal, { firstSequence: 1, lastSequence: 2, records, digest: DIGEST });
+    await journal.close();
+    expect((await expectRefusal(folder, firstBadSequence)).message).toContain(message);
   });
+
+  function recordOf(command: Command, atMs: number): Buffer {
+    const records = new RecordBuffer();
+    records.append(command, atMs);
+    return Buffer.from(bytesOf(records));
+  }
+
+  function changed(record: Buffer, at: number, byte: number): Buffer {
+    const copy = Buffer.from(record);
+    copy[at] = byte;
+    return copy;
+  }
 });
 
 describe('journal.db', () => {

@@ -389,7 +389,7 @@ describe('failure', () => {
     submit(3);
     sequencer.releaseAt(7, target('open'));
     const bug = new Error('half applied');
-    engine.apply = () => {
+    engine.applyRecord = () => {
       throw bug;
     };
     expect(() => submit(1)).toThrow(bug);
