@@ -178,8 +178,15 @@ function operationsOf(batch: CommandRecord): BatchOperation[] {
   return operations;
 }
 
+/** The code units of the text that is being read. */
+const units: number[] = [];
+
 function textAt(records: RecordBuffer, at: number): string {
-  const isWide = (records.bytes[at]! & 1) !== 0;
-  const units = records.bytes.slice(at + 2, textEnd(records, at));
-  return String.fromCharCode(...(isWide ? new Uint16Array(units.buffer) : units));
+  const { bytes } = records;
+  const end = textEnd(records, at);
+  const isWide = (bytes[at]! & 1) !== 0;
+  units.length = 0;
+  if (isWide) for (let i = at + 2; i < end; i += 2) units.push(bytes[i]! | (bytes[i + 1]! << 8));
+  else for (let i = at + 2; i < end; i++) units.push(bytes[i]!);
+  return String.fromCharCode.apply(null, units);
 }

@@ -1,6 +1,5 @@
 /**
- * Integers and texts as bytes: a buffer that grows as it is written, and a cursor that reads it
- * back.
+ * Integers as bytes: a buffer that grows as it is written, and a cursor that reads it back.
  *
  * Always holds: a value reads back identical, bit for bit, or is refused (RangeError) when it is
  * written. Bytes that no writer makes are refused ({@link MalformedBytes}) when they are read.
@@ -10,13 +9,8 @@
  *   signed   -(2^53 - 1) to 2^53 - 1. The first byte has the lowest six bits of the magnitude, then
  *            the sign bit (1: negative); its high bit is set if the rest of the magnitude follows,
  *            as an integer.
- *   time     six bytes, little-endian (milliseconds since the epoch, up to the year 10889).
- *   text     its length in bytes (an integer), then UTF-8; no half of a surrogate pair.
  */
 
-/** The longest text, in bytes: far above what the engine accepts. */
-export const MAX_TEXT_BYTES = 4_096;
-const MAX_TIME = 2 ** 48 - 1;
 const INTEGER_BYTES = 8;
 /** In the first byte of a signed integer. */
 const NEGATIVE = 0x40;
@@ -39,14 +33,6 @@ export class ByteWriter {
     this.buffer[this.length++] = value;
   }
 
-  time(value: number): void {
-    if (!isWhole(value) || value > MAX_TIME)
-      throw new RangeError(`not a time in milliseconds: ${value}`);
-    this.reserve(6);
-    this.buffer.writeUIntLE(value, this.length, 6);
-    this.length += 6;
-  }
-
   integer(value: number): void {
     if (!isWhole(value)) throw new RangeError(`not an integer from 0 to 2^53 - 1: ${value}`);
     this.reserve(INTEGER_BYTES);
@@ -67,23 +53,6 @@ export class ByteWriter {
     this.reserve(INTEGER_BYTES);
     this.buffer[this.length++] = MORE | (value < 0 ? NEGATIVE : 0) | (magnitude & 63);
     this.putSevens(Math.floor(magnitude / 64));
-  }
-
-  text(value: string): void {
-    const byteLength = utf8Length(value);
-    if (byteLength > MAX_TEXT_BYTES)
-      throw new RangeError(`a text of more than ${MAX_TEXT_BYTES} bytes`);
-    this.integer(byteLength);
-    this.reserve(byteLength);
-    if (byteLength === value.length) {
-      // ASCII: for short texts this is faster than a call into C++.
-      const buffer = this.buffer;
-      let at = this.length;
-      for (let i = 0; i < byteLength; i++) buffer[at++] = value.charCodeAt(i);
-    } else {
-      this.buffer.write(value, this.length, byteLength, 'utf8');
-    }
-    this.length += byteLength;
   }
 
   /** Seven bits a byte, the lowest first. The caller has reserved the bytes. */
@@ -117,8 +86,6 @@ export class ByteWriter {
   }
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 export class ByteReader {
   private buffer: Buffer = Buffer.alloc(0);
   position = 0;
@@ -136,13 +103,6 @@ export class ByteReader {
     const value = this.buffer[this.position];
     if (value === undefined) throw this.cutShort();
     this.position++;
-    return value;
-  }
-
-  time(): number {
-    if (this.position + 6 > this.buffer.length) throw this.cutShort();
-    const value = this.buffer.readUIntLE(this.position, 6);
-    this.position += 6;
     return value;
   }
 
@@ -177,25 +137,6 @@ export class ByteReader {
     return -magnitude;
   }
 
-  text(): string {
-    const byteLength = this.integer();
-    if (byteLength > MAX_TEXT_BYTES) throw this.malformed('a text is too long');
-    const start = this.position;
-    const end = start + byteLength;
-    if (end > this.buffer.length) throw this.cutShort();
-    this.position = end;
-    let ascii = true;
-    for (let at = start; at < end; at++) {
-      if (this.buffer[at]! > 0x7f) ascii = false;
-    }
-    if (ascii) return this.buffer.toString('latin1', start, end);
-    try {
-      return utf8.decode(this.buffer.subarray(start, end));
-    } catch {
-      throw this.malformed('a text is not UTF-8');
-    }
-  }
-
   malformed(what: string): MalformedBytes {
     return new MalformedBytes(`${what} (before byte ${this.position})`);
   }
@@ -219,21 +160,4 @@ export function getUint64(source: Buffer, offset: number): number {
 /** Minus zero is refused: it would read back as zero. */
 function isWhole(value: number): boolean {
   return Number.isSafeInteger(value) && (value > 0 || Object.is(value, 0));
-}
-
-function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) continue;
-    bytes += unit < 0x800 ? 1 : 2;
-    if (unit < 0xd800 || unit > 0xdfff) continue;
-    const next = text.charCodeAt(i + 1);
-    if (unit > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) {
-      throw new RangeError('a text holds half a surrogate pair');
-    }
-    // A pair has two units and four bytes: two are counted in text.length, two were added above.
-    i++;
-  }
-  return bytes;
 }

@@ -9,6 +9,7 @@ import {
   CancelReason,
   DepositSource,
   MatchType,
+  Outcome,
   PointsReason,
   TimeInForce,
 } from '../../../engine/interface/domain.js';
@@ -137,7 +138,7 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   reference: ['reference', unchanged],
   idempotencyKey: ['idempotencyKey', unchanged],
   marketId: ['marketId', marketName],
-  outcome: ['outcome', outcomeName],
+  outcome: ['outcome', nameOf(Outcome)],
   budgetMicros: ['budget', dollars],
   sizeLots: ['shares', (lots: number) => (lots === MAX_ORDER_LOTS ? null : shares(lots))],
   priceTicks: ['price', price],
@@ -150,12 +151,27 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   atomic: ['atomic', unchanged],
 };
 
+/**
+ * Whether a number is no amount, id or time. The journal holds refused commands, too, and a refused
+ * command may have any number.
+ */
+function isOdd(value: unknown): boolean {
+  return typeof value === 'number' && !(Number.isSafeInteger(value) && value >= 0);
+}
+
+/** Whether a field has a value that no text is made for. Operations of a batch do not count. */
+export function hasOddValue(command: Command): boolean {
+  if (command.kind === 'observePrice' && command.observedAtMs > MAX_TIME_MS) return true;
+  if ('outcome' in command && command.outcome > Outcome.DOWN) return true;
+  return Object.values(command).some(isOdd);
+}
+
 export function commandObject(command: Command, names: Names): JsonValue {
   const fields: [string, JsonValue][] = [['kind', command.kind]];
   for (const [field, value] of Object.entries(command)) {
     if (field === 'kind' || field === 'operations') continue;
     const [name, toJson] = COMMAND_JSON[field as CommandField];
-    fields.push([name, toJson(value as never, names)]);
+    fields.push([name, isOdd(value) ? String(value) : toJson(value as never, names)]);
   }
   if (command.kind === 'batch') {
     fields.push([

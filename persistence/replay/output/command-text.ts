@@ -19,12 +19,14 @@ import {
 import {
   type Answer,
   cancelReason,
+  commandObject,
+  hasOddValue,
   marketName,
   type Names,
   pointsReason,
   symbolOf,
 } from './command-json.js';
-import { Decimal, type JsonValue, timeText } from './json-values.js';
+import { Decimal, type JsonValue, jsonText, timeText } from './json-values.js';
 
 /** "$1,234.50": at least two decimals, at most six. */
 export function dollarsText(micros: number): string {
@@ -72,6 +74,7 @@ function ofPartnerText(partner: string | null): string {
 
 /** A command without its sender. */
 export function commandText(command: Command, names: Names): string {
+  if (hasOddValue(command)) return jsonText(commandObject(command, names));
   switch (command.kind) {
     case 'advanceTime':
       return 'advanceTime';
