@@ -1,8 +1,9 @@
 /**
- * The engine: a pure state machine. Only `applyRecord` changes it, and `apply`, which makes a record
- * of its command (interface/records.ts). The same commands at the same times give the same results, events, digest and state on any machine: the engine reads
- * no clock and no randomness, does no I/O and uses no fractions. An expected refusal is a result
- * code. A throw is a bug, after which the engine must not be used.
+ * The engine: a pure state machine. Only `applyRecord` changes it, and `apply`, which makes a
+ * record of its command (interface/records.ts). The same commands at the same times give the same
+ * results, events, digest and state on any machine: the engine reads no clock and no randomness,
+ * does no I/O and uses no fractions. An expected refusal is a result code. A throw is a bug, after
+ * which the engine must not be used, unless its method says that nothing has changed.
  *
  * RULES.md says what each command does.
  */

@@ -16,7 +16,8 @@
  * Its operations follow its key.
  *
  * A text is a u16, twice its length plus 1 if it has two bytes per code unit, and its code units.
- * It has two bytes only if a unit needs them. Zeros fill the last word of the key, and of the texts.
+ * It has two bytes only if a unit needs them. Zeros fill the last word of the key, and that of the
+ * other texts.
  *
  *   1        KEYED
  *   2        BOUNDED
@@ -24,9 +25,10 @@
  *   8, 16    the outcome; 3: the command named none that exists
  *   32..128  timeInForce; 7: the command named none that exists
  *
- * Always holds: equal commands at equal times have equal bytes, and a command that was written reads
- * back equal, but for -0, user ids that are no i32, and outcomes and times in force that do not
- * exist. The encoder refuses what no record can hold ({@link RecordError}) and then writes nothing.
+ * Always holds: equal commands at equal times have equal bytes, and a command that was written
+ * reads back equal, but for -0, user ids that are no i32, and outcomes and times in force that do
+ * not exist. The encoder refuses what no record can hold ({@link RecordError}) and then writes
+ * nothing.
  */
 
 import {
