@@ -11,9 +11,9 @@ import { cut, fieldProblems, problemText } from '../json/problems.js';
 import { repeatedKey } from '../json/repeated-key.js';
 import type { ReceivedBody } from './body.js';
 import { errorAnswer, invalidRequest, UNKNOWN_PARTNER_KEY } from './errors.js';
-import { IDEMPOTENCY_KEY, keyOf } from './idempotency-key.js';
-import type { Request } from './request.js';
+import { IDEMPOTENCY_KEY, keyOf, type Request } from './request.js';
 import type { RequestContext } from './request-context.js';
+import { JSON_TYPE } from './response-head.js';
 import type { Route } from './route.js';
 
 const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
@@ -75,10 +75,11 @@ function isOverloaded(context: RequestContext, route: Route): boolean {
 }
 
 function parseJson(body: ReceivedBody): unknown {
-  if (body.fault !== null) return undefined;
-  if (body.text === '') return {};
+  const { text } = body;
+  if (text === undefined) return undefined;
+  if (text === '') return {};
   try {
-    return JSON.parse(body.text);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -98,7 +99,7 @@ function admitAnybody(admission: Admission): void {
   // An invalid key must not be ignored: the partner of a new user is permanent.
   const hasKey = route.takesPartnerKey === true && context.request.authorization !== '';
   if (hasKey && !identifyPartner(context, UNKNOWN_PARTNER_KEY)) return;
-  runHandler(admission);
+  readAndRun(admission);
 }
 
 /** Returns false if the request has no valid partner key; the client has then been answered. */
@@ -113,7 +114,7 @@ function admitPartner(admission: Admission): void {
   const { context } = admission;
   if (!identifyPartner(context)) return;
   if (namesTwoUsers(admission)) context.refuse(errorAnswer('user_mismatch'));
-  else runHandler(admission);
+  else readAndRun(admission);
 }
 
 /** A partner acts on the user in the path or body; a different one in the query is ambiguous. */
@@ -130,12 +131,13 @@ function admitUser(admission: Admission): void {
   if (token === '') {
     if (!context.allowsFromAddress(1)) return;
     if (route.access === 'session') context.refuse(errorAnswer('missing_token'));
-    else runHandler(admission);
+    else readAndRun(admission);
     return;
   }
   // A signature check costs CPU time, so the address pays for it in advance.
-  if (!gateway.sessions.remembers(token) && !context.allowsFromAddress(1)) return;
-  const session = gateway.sessions.check(token, context.engine);
+  const known = gateway.sessions.known(token);
+  if (known === null && !context.allowsFromAddress(1)) return;
+  const session = gateway.sessions.check(token, context.engine, known);
   if (session === 'invalid_token') context.refuse(errorAnswer(session));
   else if (session === 'token_revoked') {
     if (context.allowsFromAddress(1)) context.answerError(errorAnswer(session));
@@ -150,9 +152,29 @@ function admitSession(admission: Admission, session: Session): void {
     return;
   }
   context.session = session;
+  if (readCommand(admission, session)) {
+    runHandler(admission);
+    return;
+  }
   if (namesAnotherUser(admission, `u${session.userId}`))
     context.refuse(errorAnswer('user_mismatch'));
-  else runHandler(admission);
+  else readAndRun(admission);
+}
+
+/**
+ * Whether the route has read the command from the bytes of the body, which then passes every check
+ * that follows. If not, the checks decide.
+ */
+function readCommand({ context, route, body }: Admission, session: Session): boolean {
+  if (route.readCommand === undefined) return false;
+  const { rawQuery, contentType, idempotencyKeys, idempotencyKey } = context.request;
+  if (rawQuery !== '' || contentType !== JSON_TYPE || body.tooLarge) return false;
+  if (idempotencyKeys > 0 && route.idempotent === true) {
+    if (idempotencyKeys > 1 || !IDEMPOTENCY_KEY.test(idempotencyKey)) return false;
+    context.idempotencyKey = keyOf(idempotencyKey);
+  }
+  context.command = route.readCommand(context, body.bytes, session);
+  return context.command !== null;
 }
 
 function isCrossSite(context: RequestContext): boolean {
@@ -183,9 +205,12 @@ function userIdsInQuery({ rawQuery }: Request): string[] {
 }
 
 /** Parses the body and the query, and runs the handler. */
-function runHandler(admission: Admission): void {
+function readAndRun(admission: Admission): void {
   const { context, route } = admission;
-  if (!readBody(admission) || !readQuery(context, route)) return;
+  if (readBody(admission) && readQuery(context, route)) runHandler(admission);
+}
+
+function runHandler({ context, route }: Admission): void {
   const pending = route.handle(context);
   if (pending !== undefined) pending.catch(context.gateway.fail);
 }
@@ -193,15 +218,13 @@ function runHandler(admission: Admission): void {
 function readBody({ context, route, body, json }: Admission): boolean {
   if (route.body === undefined) return true;
   const { contentType } = context.request;
-  if (body.fault === 'body_too_large') {
+  if (body.tooLarge) {
     context.refuse(errorAnswer('body_too_large'));
     return false;
   }
-  const isEmpty = body.fault === null && body.text === '';
+  const isEmpty = body.bytes.length === 0;
   if (
-    contentType === ''
-      ? !isEmpty
-      : contentType !== 'application/json' && !JSON_IN_UTF8.test(contentType)
+    contentType === '' ? !isEmpty : contentType !== JSON_TYPE && !JSON_IN_UTF8.test(contentType)
   ) {
     context.refuse(errorAnswer('unsupported_media_type'));
     return false;
@@ -215,18 +238,17 @@ function readBody({ context, route, body, json }: Admission): boolean {
 
 /** An invalid key is refused: a client that relied on it could execute an order twice. */
 function readIdempotencyKey(context: RequestContext, route: Route): boolean {
-  const { idempotencyKeys } = context.request;
-  if (route.idempotent !== true || idempotencyKeys.length === 0) return true;
-  const [key] = idempotencyKeys as [string];
-  const problem = keyProblem(idempotencyKeys);
-  if (problem === null) context.idempotencyKey = keyOf(key);
+  const { idempotencyKeys, idempotencyKey } = context.request;
+  if (route.idempotent !== true || idempotencyKeys === 0) return true;
+  const problem = keyProblem(idempotencyKeys, idempotencyKey);
+  if (problem === null) context.idempotencyKey = keyOf(idempotencyKey);
   else context.refuse(invalidRequest({ 'Idempotency-Key': problem }));
   return problem === null;
 }
 
-function keyProblem(keys: readonly string[]): string | null {
-  if (keys.length > 1) return 'is duplicated';
-  return IDEMPOTENCY_KEY.test(keys[0]!)
+function keyProblem(count: number, key: string): string | null {
+  if (count > 1) return 'is duplicated';
+  return IDEMPOTENCY_KEY.test(key)
     ? null
     : 'must be 1 to 64 of the characters A-Z a-z 0-9 _ - : . (optionally in double quotes)';
 }
@@ -234,7 +256,7 @@ function keyProblem(keys: readonly string[]): string | null {
 function parseBody(
   context: RequestContext,
   route: Route,
-  { text, colons }: ReceivedBody,
+  { text = '', colons }: ReceivedBody,
   json: unknown,
 ): boolean {
   const repeated = repeatedKey(json, text, colons);
