@@ -202,7 +202,7 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
   }
 
   /** Submits a command and answers with its receipt or its rejection. */
-  execute(command: Command, status: number, receipt: ReceiptWriter): void {
+  execute(command: Command, status: number, receipt: ReceiptWriter<string | Uint8Array>): void {
     const result = this.submit(command);
     if (result === null) return;
     if (result.values[ResultHead.code] === Code.ok)
