@@ -18,25 +18,6 @@ import type { Route } from './route.js';
 
 const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
-class Admission {
-  private parsed: { json: unknown } | null = null;
-
-  constructor(
-    readonly context: RequestContext,
-    readonly route: Route,
-    readonly body: ReceivedBody,
-  ) {}
-
-  /**
-   * The body's JSON; undefined if invalid. Parsed on first use, once the request has been counted
-   * for fair use.
-   */
-  get json(): unknown {
-    this.parsed ??= { json: parseJson(this.body) };
-    return this.parsed.json;
-  }
-}
-
 /** Answers the request: with an error, or by running its handler. */
 export function admit(context: RequestContext, route: Route, body: ReceivedBody): void {
   if (body.unread) context.closeAfterAnswer();
@@ -45,17 +26,16 @@ export function admit(context: RequestContext, route: Route, body: ReceivedBody)
     return;
   }
   if (isOverloaded(context, route)) return;
-  const admission = new Admission(context, route, body);
   switch (route.access) {
     case 'open':
-      if (context.allowsFromAddress(1)) admitAnybody(admission);
+      if (context.allowsFromAddress(1)) admitAnybody(context, route, body);
       return;
     case 'partner':
-      if (context.allowsFromAddress(1)) admitPartner(admission);
+      if (context.allowsFromAddress(1)) admitPartner(context, route, body);
       return;
     case 'public':
     case 'session':
-      admitUser(admission);
+      admitUser(context, route, body);
   }
 }
 
@@ -74,20 +54,8 @@ function isOverloaded(context: RequestContext, route: Route): boolean {
   return isRefused;
 }
 
-function parseJson(body: ReceivedBody): unknown {
-  const { text } = body;
-  if (text === undefined) return undefined;
-  if (text === '') return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Even where no session is required, a request with the cookie must not come from another site. */
-function admitAnybody(admission: Admission): void {
-  const { context, route } = admission;
+function admitAnybody(context: RequestContext, route: Route, body: ReceivedBody): void {
   if (
     route.method !== 'GET' &&
     readSessionCookie(context.request.cookie) !== '' &&
@@ -99,7 +67,7 @@ function admitAnybody(admission: Admission): void {
   // An invalid key must not be ignored: the partner of a new user is permanent.
   const hasKey = route.takesPartnerKey === true && context.request.authorization !== '';
   if (hasKey && !identifyPartner(context, UNKNOWN_PARTNER_KEY)) return;
-  readAndRun(admission);
+  readAndRun(context, route, body);
 }
 
 /** Returns false if the request has no valid partner key; the client has then been answered. */
@@ -110,28 +78,26 @@ function identifyPartner(context: RequestContext, message = ''): boolean {
   return partner !== null;
 }
 
-function admitPartner(admission: Admission): void {
-  const { context } = admission;
+function admitPartner(context: RequestContext, route: Route, body: ReceivedBody): void {
   if (!identifyPartner(context)) return;
-  if (namesTwoUsers(admission)) context.refuse(errorAnswer('user_mismatch'));
-  else readAndRun(admission);
+  if (namesTwoUsers(context, route, body)) context.refuse(errorAnswer('user_mismatch'));
+  else readAndRun(context, route, body);
 }
 
 /** A partner acts on the user in the path or body; a different one in the query is ambiguous. */
-function namesTwoUsers({ context, route, json }: Admission): boolean {
+function namesTwoUsers(context: RequestContext, route: Route, body: ReceivedBody): boolean {
   const { request } = context;
-  const named = route.body === undefined ? request.parameter('id') : userIdIn(json);
+  const named = route.body === undefined ? request.parameter('id') : userIdIn(body.json);
   return typeof named === 'string' && userIdsInQuery(request).some((id) => id !== named);
 }
 
-function admitUser(admission: Admission): void {
-  const { context, route } = admission;
+function admitUser(context: RequestContext, route: Route, body: ReceivedBody): void {
   const { request, gateway } = context;
   const token = request.userToken === '' ? readSessionCookie(request.cookie) : request.userToken;
   if (token === '') {
     if (!context.allowsFromAddress(1)) return;
     if (route.access === 'session') context.refuse(errorAnswer('missing_token'));
-    else readAndRun(admission);
+    else readAndRun(context, route, body);
     return;
   }
   // A signature check costs CPU time, so the address pays for it in advance.
@@ -141,31 +107,40 @@ function admitUser(admission: Admission): void {
   if (session === 'invalid_token') context.refuse(errorAnswer(session));
   else if (session === 'token_revoked') {
     if (context.allowsFromAddress(1)) context.answerError(errorAnswer(session));
-  } else admitSession(admission, session);
+  } else admitSession(context, route, body, session);
 }
 
-function admitSession(admission: Admission, session: Session): void {
-  const { context, route } = admission;
+function admitSession(
+  context: RequestContext,
+  route: Route,
+  body: ReceivedBody,
+  session: Session,
+): void {
   if (!context.allowsFromSession(session, 1)) return;
   if (context.request.userToken === '' && route.method !== 'GET' && isCrossSite(context)) {
     context.refuse(errorAnswer('cross_site_request'));
     return;
   }
   context.session = session;
-  if (readCommand(admission, session)) {
-    runHandler(admission);
+  if (readCommand(context, route, body, session)) {
+    runHandler(context, route);
     return;
   }
-  if (namesAnotherUser(admission, `u${session.userId}`))
+  if (namesAnotherUser(context, route, body, `u${session.userId}`))
     context.refuse(errorAnswer('user_mismatch'));
-  else readAndRun(admission);
+  else readAndRun(context, route, body);
 }
 
 /**
  * Whether the route has read the command from the bytes of the body, which then passes every check
  * that follows. If not, the checks decide.
  */
-function readCommand({ context, route, body }: Admission, session: Session): boolean {
+function readCommand(
+  context: RequestContext,
+  route: Route,
+  body: ReceivedBody,
+  session: Session,
+): boolean {
   if (route.readCommand === undefined) return false;
   const { rawQuery, contentType, idempotencyKeys, idempotencyKey } = context.request;
   if (rawQuery !== '' || contentType !== JSON_TYPE || body.tooLarge) return false;
@@ -182,12 +157,19 @@ function isCrossSite(context: RequestContext): boolean {
 }
 
 /** Checks the path, the query and the body. The schemas refuse a `userId` that is not a string. */
-function namesAnotherUser({ context, route, json }: Admission, subject: string): boolean {
+function namesAnotherUser(
+  context: RequestContext,
+  route: Route,
+  body: ReceivedBody,
+  subject: string,
+): boolean {
   const { request } = context;
   if (route.userParameter !== undefined && request.parameter(route.userParameter) !== subject)
     return true;
   if (userIdsInQuery(request).some((id) => id !== subject)) return true;
-  if (route.body === undefined || typeof json !== 'object' || json === null) return false;
+  if (route.body === undefined) return false;
+  const { json } = body;
+  if (typeof json !== 'object' || json === null) return false;
   const userId = userIdIn(json);
   if (typeof userId === 'string' && userId !== subject) return true;
   return route.namesAnother?.(json, subject) === true;
@@ -205,17 +187,16 @@ function userIdsInQuery({ rawQuery }: Request): string[] {
 }
 
 /** Parses the body and the query, and runs the handler. */
-function readAndRun(admission: Admission): void {
-  const { context, route } = admission;
-  if (readBody(admission) && readQuery(context, route)) runHandler(admission);
+function readAndRun(context: RequestContext, route: Route, body: ReceivedBody): void {
+  if (readBody(context, route, body) && readQuery(context, route)) runHandler(context, route);
 }
 
-function runHandler({ context, route }: Admission): void {
+function runHandler(context: RequestContext, route: Route): void {
   const pending = route.handle(context);
   if (pending !== undefined) pending.catch(context.gateway.fail);
 }
 
-function readBody({ context, route, body, json }: Admission): boolean {
+function readBody(context: RequestContext, route: Route, body: ReceivedBody): boolean {
   if (route.body === undefined) return true;
   const { contentType } = context.request;
   if (body.tooLarge) {
@@ -229,6 +210,7 @@ function readBody({ context, route, body, json }: Admission): boolean {
     context.refuse(errorAnswer('unsupported_media_type'));
     return false;
   }
+  const { json } = body;
   if (json === undefined) {
     context.refuse(errorAnswer('invalid_json'));
     return false;

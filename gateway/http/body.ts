@@ -16,6 +16,8 @@ const PIECES_MAX = 4_096;
 export class ReceivedBody {
   /** null: not decoded yet; undefined: it is not UTF-8. */
   private decoded: string | null | undefined = null;
+  private isParsed = false;
+  private parsed: unknown;
 
   constructor(
     /** Only valid until the callback returns, so it is read or decoded before. */
@@ -42,9 +44,31 @@ export class ReceivedBody {
     return this.decoded;
   }
 
+  /**
+   * The JSON of the text, `{}` if that is empty; undefined if it is invalid. Parsed on first use,
+   * once the request has been counted for fair use.
+   */
+  get json(): unknown {
+    if (!this.isParsed) {
+      this.isParsed = true;
+      this.parsed = parseJson(this);
+    }
+    return this.parsed;
+  }
+
   /** Number of colons in the text. */
   get colons(): number {
     return colonCount(this.bytes);
+  }
+}
+
+function parseJson({ text, tooLarge }: ReceivedBody): unknown {
+  if (text === undefined || tooLarge) return undefined;
+  if (text === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 
