@@ -143,7 +143,8 @@ function readCommand(
 ): boolean {
   if (route.readCommand === undefined) return false;
   const { rawQuery, contentType, idempotencyKeys, idempotencyKey } = context.request;
-  if (rawQuery !== '' || contentType !== JSON_TYPE || body.tooLarge) return false;
+  const isJson = contentType === JSON_TYPE || (contentType === '' && body.bytes.length === 0);
+  if (rawQuery !== '' || !isJson || body.tooLarge) return false;
   if (idempotencyKeys > 0 && route.idempotent === true) {
     if (idempotencyKeys > 1 || !IDEMPOTENCY_KEY.test(idempotencyKey)) return false;
     context.idempotencyKey = keyOf(idempotencyKey);

@@ -10,6 +10,8 @@ import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses
 import type { FieldProblems } from '../json/problems.js';
 import { nextRequestNumber, requestIdText } from './request-id.js';
 
+/** Path parameters of a route. */
+export const PARAMETERS_MAX = 2;
 export const BODY_BYTES_MAX = 65_536;
 
 /** uWebSockets.js accepts up to 18 digits. */

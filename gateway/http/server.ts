@@ -13,7 +13,7 @@ import { admit } from './admission.js';
 import { ReceivedBody, receiveBody } from './body.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
-import type { Request } from './request.js';
+import { PARAMETERS_MAX, type Request } from './request.js';
 import { RequestContext } from './request-context.js';
 import { type Method, parameterNames, type Route } from './route.js';
 import { Router } from './router.js';
@@ -98,6 +98,7 @@ export class HttpServer {
     const verb = REGISTER[route.method];
     const path = BASE + route.path;
     const names = parameterNames(route.path);
+    if (names.length > PARAMETERS_MAX) throw new Error(`too many parameters: ${route.path}`);
     const counts = this.gateway.metrics.answersOf(route);
     const begin = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) => {
       request.readParameters(raw, names);

@@ -113,7 +113,17 @@ export const tradingRoutes: Route[] = [
     responses: { 200: CancelReceipt },
     errors: ['market_not_found', 'order_not_found'],
     example: examples.cancel,
+    readCommand(call, body, { userId }) {
+      const marketId = marketNumber(call);
+      const orderId = idNumber('o', call.parameter('orderId'));
+      if (body.length > 0 || marketId === 0 || orderId === 0) return null;
+      return { kind: 'cancel', userId, idempotencyKey: call.idempotencyKey, marketId, orderId };
+    },
     handle(call) {
+      if (call.command !== null) {
+        call.execute(call.command, 200, cancelReceipt);
+        return;
+      }
       const marketId = marketOf(call);
       if (marketId === null) return;
       const orderId = idNumber('o', call.parameter('orderId'));

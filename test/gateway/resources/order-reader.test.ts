@@ -29,7 +29,8 @@ import {
 } from '../../../gateway/resources/orders/requests.js';
 import { seedOf } from '../../support/seed.js';
 
-const BODIES = Number(process.env.READER_BODIES ?? 60_000);
+const { READER_BODIES = '60000' } = process.env;
+const BODIES = Number(READER_BODIES);
 const SEED = seedOf('READER_SEED');
 const USER = 12;
 const MARKET = 'btc-15m-1763700300';
