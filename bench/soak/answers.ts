@@ -46,7 +46,7 @@ function batchAnswer(engine: Engine, isAtomic: boolean): ExpectedAnswer {
   return { status, body: text };
 }
 
-const WRITERS: { [Kind in Command['kind']]?: ReceiptWriter } = {
+const WRITERS: { [Kind in Command['kind']]?: ReceiptWriter<string | Uint8Array> } = {
   buy: orderReceipt,
   sell: orderReceipt,
   cancel: cancelReceipt,

@@ -10,6 +10,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
 import type { Engine } from '../../engine/engine.js';
 import { idNumber } from '../../engine/interface/notation.js';
+import type { Quota } from '../fair-use/fair-use.js';
 
 const ALGORITHM = 'HS256';
 const REMEMBERED_MAX = 100_000;
@@ -21,6 +22,8 @@ export interface Session {
   version: number;
   /** Seconds since the epoch. */
   issuedAt: number;
+  /** Rate limit tokens of its address, taken in advance. */
+  ahead: Record<Quota, number> | null;
 }
 
 /** The signature or account is wrong; or the credentials changed after the token was issued. */
@@ -38,18 +41,18 @@ export class Sessions {
       .setSubject(`u${userId}`)
       .setIssuedAt(issuedAt)
       .sign(this.secret);
-    this.remember(token, { userId, version, issuedAt });
+    this.remember(token, { userId, version, issuedAt, ahead: null });
     return token;
   }
 
-  /** Whether checking the token needs no signature check. */
-  remembers(token: string): boolean {
-    return this.remembered.has(token);
+  /** The session of a token that needs no signature check; null: it needs one. */
+  known(token: string): Session | null {
+    return this.remembered.get(token) ?? null;
   }
 
-  /** The session of a token, or why it does not sign its user in now. */
-  check(token: string, engine: Engine): Session | TokenFault {
-    const session = this.remembered.get(token) ?? this.verify(token, engine);
+  /** The session of a token, or why it does not sign its user in now. `known`: as above. */
+  check(token: string, engine: Engine, known = this.known(token)): Session | TokenFault {
+    const session = known ?? this.verify(token, engine);
     if (session === null) return 'invalid_token';
     return engine.credentialVersion(session.userId) === session.version ? session : 'token_revoked';
   }
@@ -89,7 +92,7 @@ function readClaims(token: string): Session | null {
     const { sub, ver, iat, exp, nbf } = decodeJwt(token);
     const userId = idNumber('u', sub ?? '');
     const isValid = exp === undefined && nbf === undefined && isCount(ver) && isCount(iat);
-    return userId === 0 || !isValid ? null : { userId, version: ver, issuedAt: iat };
+    return userId === 0 || !isValid ? null : { userId, version: ver, issuedAt: iat, ahead: null };
   } catch (error) {
     // Signed, but cannot be decoded.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return null;

@@ -1,5 +1,5 @@
 /** The parameters of a route: in its path, in its query string, and in headers. */
-import { IDEMPOTENCY_KEY } from '../http/idempotency-key.js';
+import { IDEMPOTENCY_KEY } from '../http/request.js';
 import { parameterNames, type Route } from '../http/route.js';
 import type { JsonSchema, Parameter } from './openapi.js';
 import { written } from './schemas.js';

@@ -42,6 +42,17 @@ export interface RateLimitResult {
   waitMs: number;
 }
 
+/** What tokens are taken for: a client's session, and where its requests come from. */
+export interface Sender {
+  /** Only read if needed. */
+  readonly address: AddressKey;
+}
+
+/** A session, with the tokens of its address that were taken in advance. */
+export interface Prepaid {
+  ahead: Record<Quota, number> | null;
+}
+
 /** Maximum number of tokens taken in advance. */
 const AHEAD_MAX = 16;
 /** At most the burst of the address divided by this is taken in advance. */
@@ -49,8 +60,6 @@ const AHEAD_PART = 16;
 
 export class FairUse {
   private readonly buckets: Record<Quota, Record<Party, TokenBuckets<PartyKey> | null>>;
-  /** By session: tokens of an address that were taken in advance. */
-  private readonly ahead = new WeakMap<object, Record<Quota, number>>();
   private readonly refused: Record<Quota, Record<Party, number>>;
 
   constructor(
@@ -84,27 +93,24 @@ export class FairUse {
   }
 
   /**
-   * Like {@link take}, for the address of a session, which `addressOf` reads if needed. null: no
-   * limit, or enough tokens were taken in advance.
+   * Like {@link take}, for the address of a session. null: no limit, or enough tokens were taken in
+   * advance.
    */
   takeFromAddress(
-    session: object,
+    session: Prepaid,
     quota: Quota,
-    addressOf: () => AddressKey,
+    sender: Sender,
     count: number,
   ): RateLimitResult | null {
     const rate = this.rates[quota].address;
     if (rate === null) return null;
-    let ahead = this.ahead.get(session);
-    if (ahead === undefined) {
-      ahead = { orders: 0, reads: 0, signIns: 0 };
-      this.ahead.set(session, ahead);
-    }
+    session.ahead ??= { orders: 0, reads: 0, signIns: 0 };
+    const { ahead } = session;
     if (ahead[quota] >= count) {
       ahead[quota] -= count;
       return null;
     }
-    const address = addressOf();
+    const { address } = sender;
     const wanted = Math.max(count, Math.min(AHEAD_MAX, Math.floor(rate.burst / AHEAD_PART)));
     if (!this.buckets[quota].address!.has(address, wanted, this.elapsedMs())) {
       return this.take(quota, 'address', address, count);

@@ -11,31 +11,12 @@ import { cut, fieldProblems, problemText } from '../json/problems.js';
 import { repeatedKey } from '../json/repeated-key.js';
 import type { ReceivedBody } from './body.js';
 import { errorAnswer, invalidRequest, UNKNOWN_PARTNER_KEY } from './errors.js';
-import { IDEMPOTENCY_KEY, keyOf } from './idempotency-key.js';
-import type { Request } from './request.js';
+import { IDEMPOTENCY_KEY, keyOf, type Request } from './request.js';
 import type { RequestContext } from './request-context.js';
+import { JSON_TYPE } from './response-head.js';
 import type { Route } from './route.js';
 
 const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
-
-class Admission {
-  private parsed: { json: unknown } | null = null;
-
-  constructor(
-    readonly context: RequestContext,
-    readonly route: Route,
-    readonly body: ReceivedBody,
-  ) {}
-
-  /**
-   * The body's JSON; undefined if invalid. Parsed on first use, once the request has been counted
-   * for fair use.
-   */
-  get json(): unknown {
-    this.parsed ??= { json: parseJson(this.body) };
-    return this.parsed.json;
-  }
-}
 
 /** Answers the request: with an error, or by running its handler. */
 export function admit(context: RequestContext, route: Route, body: ReceivedBody): void {
@@ -45,17 +26,16 @@ export function admit(context: RequestContext, route: Route, body: ReceivedBody)
     return;
   }
   if (isOverloaded(context, route)) return;
-  const admission = new Admission(context, route, body);
   switch (route.access) {
     case 'open':
-      if (context.allowsFromAddress(1)) admitAnybody(admission);
+      if (context.allowsFromAddress(1)) admitAnybody(context, route, body);
       return;
     case 'partner':
-      if (context.allowsFromAddress(1)) admitPartner(admission);
+      if (context.allowsFromAddress(1)) admitPartner(context, route, body);
       return;
     case 'public':
     case 'session':
-      admitUser(admission);
+      admitUser(context, route, body);
   }
 }
 
@@ -74,19 +54,8 @@ function isOverloaded(context: RequestContext, route: Route): boolean {
   return isRefused;
 }
 
-function parseJson(body: ReceivedBody): unknown {
-  if (body.fault !== null) return undefined;
-  if (body.text === '') return {};
-  try {
-    return JSON.parse(body.text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Even where no session is required, a request with the cookie must not come from another site. */
-function admitAnybody(admission: Admission): void {
-  const { context, route } = admission;
+function admitAnybody(context: RequestContext, route: Route, body: ReceivedBody): void {
   if (
     route.method !== 'GET' &&
     readSessionCookie(context.request.cookie) !== '' &&
@@ -98,7 +67,7 @@ function admitAnybody(admission: Admission): void {
   // An invalid key must not be ignored: the partner of a new user is permanent.
   const hasKey = route.takesPartnerKey === true && context.request.authorization !== '';
   if (hasKey && !identifyPartner(context, UNKNOWN_PARTNER_KEY)) return;
-  runHandler(admission);
+  readAndRun(context, route, body);
 }
 
 /** Returns false if the request has no valid partner key; the client has then been answered. */
@@ -109,50 +78,79 @@ function identifyPartner(context: RequestContext, message = ''): boolean {
   return partner !== null;
 }
 
-function admitPartner(admission: Admission): void {
-  const { context } = admission;
+function admitPartner(context: RequestContext, route: Route, body: ReceivedBody): void {
   if (!identifyPartner(context)) return;
-  if (namesTwoUsers(admission)) context.refuse(errorAnswer('user_mismatch'));
-  else runHandler(admission);
+  if (namesTwoUsers(context, route, body)) context.refuse(errorAnswer('user_mismatch'));
+  else readAndRun(context, route, body);
 }
 
 /** A partner acts on the user in the path or body; a different one in the query is ambiguous. */
-function namesTwoUsers({ context, route, json }: Admission): boolean {
+function namesTwoUsers(context: RequestContext, route: Route, body: ReceivedBody): boolean {
   const { request } = context;
-  const named = route.body === undefined ? request.parameter('id') : userIdIn(json);
+  const named = route.body === undefined ? request.parameter('id') : userIdIn(body.json);
   return typeof named === 'string' && userIdsInQuery(request).some((id) => id !== named);
 }
 
-function admitUser(admission: Admission): void {
-  const { context, route } = admission;
+function admitUser(context: RequestContext, route: Route, body: ReceivedBody): void {
   const { request, gateway } = context;
   const token = request.userToken === '' ? readSessionCookie(request.cookie) : request.userToken;
   if (token === '') {
     if (!context.allowsFromAddress(1)) return;
     if (route.access === 'session') context.refuse(errorAnswer('missing_token'));
-    else runHandler(admission);
+    else readAndRun(context, route, body);
     return;
   }
   // A signature check costs CPU time, so the address pays for it in advance.
-  if (!gateway.sessions.remembers(token) && !context.allowsFromAddress(1)) return;
-  const session = gateway.sessions.check(token, context.engine);
+  const known = gateway.sessions.known(token);
+  if (known === null && !context.allowsFromAddress(1)) return;
+  const session = gateway.sessions.check(token, context.engine, known);
   if (session === 'invalid_token') context.refuse(errorAnswer(session));
   else if (session === 'token_revoked') {
     if (context.allowsFromAddress(1)) context.answerError(errorAnswer(session));
-  } else admitSession(admission, session);
+  } else admitSession(context, route, body, session);
 }
 
-function admitSession(admission: Admission, session: Session): void {
-  const { context, route } = admission;
+function admitSession(
+  context: RequestContext,
+  route: Route,
+  body: ReceivedBody,
+  session: Session,
+): void {
   if (!context.allowsFromSession(session, 1)) return;
   if (context.request.userToken === '' && route.method !== 'GET' && isCrossSite(context)) {
     context.refuse(errorAnswer('cross_site_request'));
     return;
   }
   context.session = session;
-  if (namesAnotherUser(admission, `u${session.userId}`))
+  if (readCommand(context, route, body, session)) {
+    runHandler(context, route);
+    return;
+  }
+  if (namesAnotherUser(context, route, body, `u${session.userId}`))
     context.refuse(errorAnswer('user_mismatch'));
-  else runHandler(admission);
+  else readAndRun(context, route, body);
+}
+
+/**
+ * Whether the route has read the command from the bytes of the body, which then passes every check
+ * that follows. If not, the checks decide.
+ */
+function readCommand(
+  context: RequestContext,
+  route: Route,
+  body: ReceivedBody,
+  session: Session,
+): boolean {
+  if (route.readCommand === undefined) return false;
+  const { rawQuery, contentType, idempotencyKeys, idempotencyKey } = context.request;
+  const isJson = contentType === JSON_TYPE || (contentType === '' && body.bytes.length === 0);
+  if (rawQuery !== '' || !isJson || body.tooLarge) return false;
+  if (idempotencyKeys > 0 && route.idempotent === true) {
+    if (idempotencyKeys > 1 || !IDEMPOTENCY_KEY.test(idempotencyKey)) return false;
+    context.idempotencyKey = keyOf(idempotencyKey);
+  }
+  context.command = route.readCommand(context, body.bytes, session);
+  return context.command !== null;
 }
 
 function isCrossSite(context: RequestContext): boolean {
@@ -160,12 +158,19 @@ function isCrossSite(context: RequestContext): boolean {
 }
 
 /** Checks the path, the query and the body. The schemas refuse a `userId` that is not a string. */
-function namesAnotherUser({ context, route, json }: Admission, subject: string): boolean {
+function namesAnotherUser(
+  context: RequestContext,
+  route: Route,
+  body: ReceivedBody,
+  subject: string,
+): boolean {
   const { request } = context;
   if (route.userParameter !== undefined && request.parameter(route.userParameter) !== subject)
     return true;
   if (userIdsInQuery(request).some((id) => id !== subject)) return true;
-  if (route.body === undefined || typeof json !== 'object' || json === null) return false;
+  if (route.body === undefined) return false;
+  const { json } = body;
+  if (typeof json !== 'object' || json === null) return false;
   const userId = userIdIn(json);
   if (typeof userId === 'string' && userId !== subject) return true;
   return route.namesAnother?.(json, subject) === true;
@@ -183,29 +188,30 @@ function userIdsInQuery({ rawQuery }: Request): string[] {
 }
 
 /** Parses the body and the query, and runs the handler. */
-function runHandler(admission: Admission): void {
-  const { context, route } = admission;
-  if (!readBody(admission) || !readQuery(context, route)) return;
+function readAndRun(context: RequestContext, route: Route, body: ReceivedBody): void {
+  if (readBody(context, route, body) && readQuery(context, route)) runHandler(context, route);
+}
+
+function runHandler(context: RequestContext, route: Route): void {
   const pending = route.handle(context);
   if (pending !== undefined) pending.catch(context.gateway.fail);
 }
 
-function readBody({ context, route, body, json }: Admission): boolean {
+function readBody(context: RequestContext, route: Route, body: ReceivedBody): boolean {
   if (route.body === undefined) return true;
   const { contentType } = context.request;
-  if (body.fault === 'body_too_large') {
+  if (body.tooLarge) {
     context.refuse(errorAnswer('body_too_large'));
     return false;
   }
-  const isEmpty = body.fault === null && body.text === '';
+  const isEmpty = body.bytes.length === 0;
   if (
-    contentType === ''
-      ? !isEmpty
-      : contentType !== 'application/json' && !JSON_IN_UTF8.test(contentType)
+    contentType === '' ? !isEmpty : contentType !== JSON_TYPE && !JSON_IN_UTF8.test(contentType)
   ) {
     context.refuse(errorAnswer('unsupported_media_type'));
     return false;
   }
+  const { json } = body;
   if (json === undefined) {
     context.refuse(errorAnswer('invalid_json'));
     return false;
@@ -215,18 +221,17 @@ function readBody({ context, route, body, json }: Admission): boolean {
 
 /** An invalid key is refused: a client that relied on it could execute an order twice. */
 function readIdempotencyKey(context: RequestContext, route: Route): boolean {
-  const { idempotencyKeys } = context.request;
-  if (route.idempotent !== true || idempotencyKeys.length === 0) return true;
-  const [key] = idempotencyKeys as [string];
-  const problem = keyProblem(idempotencyKeys);
-  if (problem === null) context.idempotencyKey = keyOf(key);
+  const { idempotencyKeys, idempotencyKey } = context.request;
+  if (route.idempotent !== true || idempotencyKeys === 0) return true;
+  const problem = keyProblem(idempotencyKeys, idempotencyKey);
+  if (problem === null) context.idempotencyKey = keyOf(idempotencyKey);
   else context.refuse(invalidRequest({ 'Idempotency-Key': problem }));
   return problem === null;
 }
 
-function keyProblem(keys: readonly string[]): string | null {
-  if (keys.length > 1) return 'is duplicated';
-  return IDEMPOTENCY_KEY.test(keys[0]!)
+function keyProblem(count: number, key: string): string | null {
+  if (count > 1) return 'is duplicated';
+  return IDEMPOTENCY_KEY.test(key)
     ? null
     : 'must be 1 to 64 of the characters A-Z a-z 0-9 _ - : . (optionally in double quotes)';
 }
@@ -234,7 +239,7 @@ function keyProblem(keys: readonly string[]): string | null {
 function parseBody(
   context: RequestContext,
   route: Route,
-  { text, colons }: ReceivedBody,
+  { text = '', colons }: ReceivedBody,
   json: unknown,
 ): boolean {
   const repeated = repeatedKey(json, text, colons);

@@ -12,14 +12,64 @@ const DROPPED_BYTES_MAX = 16 * BODY_BYTES_MAX;
 /** A body in more pieces counts as too large; no legitimate client sends one. */
 const PIECES_MAX = 4_096;
 
-/** The text of a complete body, or why there is none. */
-export interface ReceivedBody {
-  text: string;
+/** A complete body, or one that is too large. */
+export class ReceivedBody {
+  /** null: not decoded yet; undefined: it is not UTF-8. */
+  private decoded: string | null | undefined = null;
+  private isParsed = false;
+  private parsed: unknown;
+
+  constructor(
+    /** Only valid until the callback returns, so it is read or decoded before. */
+    readonly bytes: Uint8Array,
+    readonly tooLarge = false,
+    /** Whether the client is still sending. */
+    readonly unread = false,
+  ) {}
+
+  /** The same with bytes of its own, which stay valid. */
+  kept(): ReceivedBody {
+    return new ReceivedBody(this.bytes.slice(), this.tooLarge, this.unread);
+  }
+
+  /** undefined: it is not UTF-8. */
+  get text(): string | undefined {
+    const { bytes } = this;
+    if (this.decoded === null) {
+      const { buffer, byteOffset, length } = bytes;
+      this.decoded = isUtf8(bytes)
+        ? Buffer.from(buffer, byteOffset, length).toString('utf8')
+        : undefined;
+    }
+    return this.decoded;
+  }
+
+  /**
+   * The JSON of the text, `{}` if that is empty; undefined if it is invalid. Parsed on first use,
+   * once the request has been counted for fair use.
+   */
+  get json(): unknown {
+    if (!this.isParsed) {
+      this.isParsed = true;
+      this.parsed = parseJson(this);
+    }
+    return this.parsed;
+  }
+
   /** Number of colons in the text. */
-  colons: number;
-  fault: 'body_too_large' | 'not_utf8' | null;
-  /** Whether the client is still sending. */
-  unread: boolean;
+  get colons(): number {
+    return colonCount(this.bytes);
+  }
+}
+
+function parseJson({ text, tooLarge }: ReceivedBody): unknown {
+  if (text === undefined || tooLarge) return undefined;
+  if (text === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Calls `done` in uWebSockets.js's callback for the last piece; never if the client leaves. */
@@ -35,15 +85,16 @@ export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) =
     length += data.byteLength;
     pieces++;
     const tooLarge = length > BODY_BYTES_MAX || pieces > PIECES_MAX;
-    if (!tooLarge && !(isLast && start === 0)) {
+    const isWhole = isLast && start === 0;
+    if (!tooLarge && !isWhole) {
       // uWebSockets.js reuses the memory of `data` after this callback.
       if (length > kept.length) kept = grown(kept, start, length);
       kept.set(new Uint8Array(data), start);
     }
     if (!isLast && length <= DROPPED_BYTES_MAX && pieces <= PIECES_MAX) return;
     finished = true;
-    if (tooLarge) done({ text: '', colons: 0, fault: 'body_too_large', unread: !isLast });
-    else done(decoded(start === 0 ? Buffer.from(data) : kept.subarray(0, length)));
+    if (tooLarge) done(new ReceivedBody(EMPTY, true, !isLast));
+    else done(new ReceivedBody(isWhole ? new Uint8Array(data) : kept.subarray(0, length)));
   });
 }
 
@@ -53,10 +104,4 @@ function grown(kept: Buffer, used: number, needed: number): Buffer {
   const larger = Buffer.allocUnsafe(Math.min(BODY_BYTES_MAX, Math.max(1_024, 2 * needed)));
   kept.copy(larger, 0, 0, used);
   return larger;
-}
-
-function decoded(bytes: Buffer): ReceivedBody {
-  return isUtf8(bytes)
-    ? { text: bytes.toString('utf8'), colons: colonCount(bytes), fault: null, unread: false }
-    : { text: '', colons: 0, fault: 'not_utf8', unread: false };
 }

@@ -8,8 +8,12 @@ import { RESULT_FIELDS, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/inte
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { type Decimal, micros } from '../json/decimal.js';
 
-/** Writes the receipt of the result that is `ok` and begins at `at`. */
-export type ReceiptWriter = (assets: Assets, result: NumberBuffer, at: number) => string;
+/** Writes the receipt of the result that is `ok` and begins at `at`. Bytes do not change later. */
+export type ReceiptWriter<Text extends string | Uint8Array = string> = (
+  assets: Assets,
+  result: NumberBuffer,
+  at: number,
+) => Text;
 
 type Fields<K extends CommandName> = Record<
   (typeof RESULT_FIELDS)[K][number] | 'sequence' | 'atMs',

@@ -17,14 +17,14 @@ import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.j
 import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import { type Quota, type RateLimitResult, signInKey } from '../fair-use/fair-use.js';
-import type { RouteName } from '../observe/metrics.js';
+import type { AnswerCounts, RouteName } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { writeLast } from './last-answer.js';
 import type { ReceiptWriter } from './receipt.js';
 import type { Request } from './request.js';
-import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
+import { JSON_TYPE, writeHeadWithId, writeStatus } from './response-head.js';
 import type { Recipient } from './unsent-answers.js';
 
 /** The part of a route that its answers depend on. */
@@ -50,6 +50,8 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
   /** The partner whose key was sent; null: none. */
   partner: string | null = null;
   idempotencyKey: string | null = null;
+  /** The command that the route read from the bytes of the body; null: the schemas parsed it. */
+  command: Command | null = null;
   /** The values that the route's schemas parsed; set before the handler runs. */
   body!: Body;
   query!: Query;
@@ -70,6 +72,7 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     readonly gateway: Gateway,
     /** null: no route serves the request. */
     private readonly route: AnsweredRoute | null,
+    private readonly counts: AnswerCounts,
     readonly request: Request,
     private readonly response: HttpResponse,
     /** Called once, when the request is over. */
@@ -121,7 +124,7 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     const { quota } = this;
     if (quota === null) return true;
     const { fairUse } = this.gateway;
-    const ofAddress = fairUse.takeFromAddress(session, quota, () => this.address, count);
+    const ofAddress = fairUse.takeFromAddress(session, quota, this, count);
     if (!this.isGranted(ofAddress)) return false;
     return this.isGranted(fairUse.take(quota, 'user', session.userId, count));
   }
@@ -199,7 +202,7 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
   }
 
   /** Submits a command and answers with its receipt or its rejection. */
-  execute(command: Command, status: number, receipt: ReceiptWriter): void {
+  execute(command: Command, status: number, receipt: ReceiptWriter<string | Uint8Array>): void {
     const result = this.submit(command);
     if (result === null) return;
     if (result.values[ResultHead.code] === Code.ok)
@@ -279,15 +282,19 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     const nowMs = elapsedMs();
     if (this.appliedMs !== 0) metrics.commitMs.observe(nowMs - this.appliedMs);
     metrics.requestMs.observe(nowMs - this.receivedMs);
-    metrics.answered(this.route, this.status);
+    this.counts.add(this.status);
   }
 
   /** The corked part of {@link release}. */
   write(): void {
     const { response, headers } = this;
     writeStatus(response, this.status);
-    writeHead(response, this.text === '' ? '' : this.contentType, this.isSecure);
-    response.writeHeader('X-Request-Id', this.request.id);
+    writeHeadWithId(
+      response,
+      this.text === '' ? '' : this.contentType,
+      this.isSecure,
+      this.request,
+    );
     if (this.rateLimitHeaders !== '')
       response.writeHeader('RateLimit-Limit', this.rateLimitHeaders);
     for (let i = 0; headers !== null && i < headers.length; i += 2) {

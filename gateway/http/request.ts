@@ -6,24 +6,36 @@
  * about 0.09 µs per header.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { randomBytes } from 'node:crypto';
 import { type AddressKey, addressKey, forwardedKey } from '../fair-use/addresses.js';
 import type { FieldProblems } from '../json/problems.js';
+import { nextRequestNumber, requestIdText } from './request-id.js';
 
+/** Path parameters of a route. */
+export const PARAMETERS_MAX = 2;
 export const BODY_BYTES_MAX = 65_536;
 
 /** uWebSockets.js accepts up to 18 digits. */
 const LENGTH = /^\d{1,18}$/;
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
 /**
- * Distinguishes this process from earlier and parallel ones in the request ids that it generates.
+ * The header Idempotency-Key: a key, or a key in quotes. uWebSockets.js drops bytes beyond ASCII at
+ * both ends of a header value, so two keys that differ only in such bytes would look the same;
+ * inside quotes it drops nothing, and an invalid key is refused.
  */
-const PROCESS_ID = randomBytes(6).toString('base64url');
-let generatedIds = 0;
+export const IDEMPOTENCY_KEY = /^(?:[A-Za-z0-9_:.-]{1,64}|"[A-Za-z0-9_:.-]{1,64}")$/;
+
+/** The key in a valid header. */
+export function keyOf(header: string): string {
+  return header.startsWith('"') ? header.slice(1, -1) : header;
+}
+
+const NO_NAMES: readonly string[] = [];
+
+/** The request whose headers are being read; avoids a closure per request. */
+let reading: Request | null = null;
+const readHeader = (name: string, value: string): void => reading!.readHeader(name, value);
 
 export class Request {
-  /** In lower case. */
-  readonly method: string;
   readonly rawQuery: string;
   /** Headers; empty if absent. */
   userToken = '';
@@ -34,8 +46,9 @@ export class Request {
   origin = '';
   secFetchSite = '';
   host = '';
-  /** All Idempotency-Key headers, empty ones included. */
-  readonly idempotencyKeys: string[] = [];
+  /** The first Idempotency-Key header, and the number of them, empty ones included. */
+  idempotencyKey = '';
+  idempotencyKeys = 0;
   /** Whether the body has Transfer-Encoding: chunked. */
   isChunked = false;
   /** Set by a trusted proxy, else empty. The last header of each name counts. */
@@ -44,22 +57,26 @@ export class Request {
   /** Header → what makes the request ambiguous, or where it ends. null: nothing. */
   problems: FieldProblems | null = null;
   private clientRequestId = '';
-  private assignedId = '';
+  /** 0: none yet. */
+  private assignedNumber = 0;
   private forwardedHost = '';
   /** null: absent. */
   private contentLength: string | null = null;
-  private parameters: readonly string[] = [];
-  private names: readonly string[] = [];
+  private names: readonly string[] = NO_NAMES;
+  /** The values of the path parameters. */
+  private first = '';
+  private second = '';
 
   constructor(
     raw: HttpRequest,
+    /** In lower case. */
+    readonly method: string,
     private readonly trustProxy: boolean,
   ) {
-    this.method = raw.getMethod();
     this.rawQuery = raw.getQuery() ?? '';
-    raw.forEach((name, value) => {
-      this.readHeader(name, value);
-    });
+    reading = this;
+    raw.forEach(readHeader);
+    reading = null;
     if (this.isChunked && this.contentLength !== null) {
       this.add('Content-Length', 'cannot be combined with Transfer-Encoding');
     }
@@ -68,12 +85,18 @@ export class Request {
 
   /** The client's X-Request-Id, or a unique id. It is returned in X-Request-Id and logged. */
   get id(): string {
-    if (this.assignedId === '') {
-      this.assignedId = CLIENT_REQUEST_ID.test(this.clientRequestId)
-        ? this.clientRequestId
-        : `${PROCESS_ID}-${++generatedIds}`;
-    }
-    return this.assignedId;
+    return this.hasClientId ? this.clientRequestId : requestIdText(this.number);
+  }
+
+  /** Whether {@link id} is the client's. */
+  get hasClientId(): boolean {
+    return this.clientRequestId !== '' && CLIENT_REQUEST_ID.test(this.clientRequestId);
+  }
+
+  /** The number in {@link id}, unless it is the client's. */
+  get number(): number {
+    if (this.assignedNumber === 0) this.assignedNumber = nextRequestNumber();
+    return this.assignedNumber;
   }
 
   /**
@@ -91,10 +114,12 @@ export class Request {
   /** Copies the path parameters, within the request's callback. */
   readParameters(raw: HttpRequest, names: readonly string[]): void {
     this.names = names;
-    this.parameters = names.map((_, index) => raw.getParameter(index) ?? '');
+    if (names.length > 0) this.first = raw.getParameter(0) ?? '';
+    if (names.length > 1) this.second = raw.getParameter(1) ?? '';
   }
 
-  private readHeader(name: string, value: string): void {
+  /** Only for {@link readHeader}. */
+  readHeader(name: string, value: string): void {
     switch (name) {
       case 'x-user-token':
         this.userToken = this.single(name, this.userToken, value);
@@ -103,7 +128,7 @@ export class Request {
         this.contentType = this.single(name, this.contentType, value);
         break;
       case 'idempotency-key':
-        this.idempotencyKeys.push(value);
+        if (this.idempotencyKeys++ === 0) this.idempotencyKey = value;
         break;
       case 'content-length':
         this.readLength(value);
@@ -176,7 +201,7 @@ export class Request {
 
   /** A path parameter, decoded; empty if it cannot be decoded. */
   parameter(name: string): string {
-    const raw = this.parameters[this.names.indexOf(name)] ?? '';
+    const raw = name === this.names[0] ? this.first : name === this.names[1] ? this.second : '';
     if (!raw.includes('%')) return raw;
     try {
       return decodeURIComponent(raw);

@@ -4,6 +4,8 @@
  * saves time on every answer. They never contain anything that a client sent.
  */
 import type { HttpResponse } from 'uWebSockets.js';
+import type { Request } from './request.js';
+import { NumberedBytes } from './request-id.js';
 
 const LINES = [
   'Cache-Control: no-store',
@@ -39,26 +41,55 @@ export function writeStatus(response: HttpResponse, status: number): void {
 export const JSON_TYPE = 'application/json';
 
 interface Head {
+  /** Of the first header; its value is followed by the others. */
   name: string;
   value: Uint8Array;
+  /** The same, and X-Request-Id. */
+  numbered: NumberedBytes;
 }
 
 const heads = new Map<string, Head>();
+const jsonHead = headOf(JSON_TYPE, false);
 
 /** Writes the headers. `contentType`: one of a few constants; empty if there is no body. */
 export function writeHead(response: HttpResponse, contentType: string, isSecure: boolean): void {
+  const { name, value } = headOf(contentType, isSecure);
+  response.writeHeader(name, value);
+}
+
+/** The same, and the header X-Request-Id. */
+export function writeHeadWithId(
+  response: HttpResponse,
+  contentType: string,
+  isSecure: boolean,
+  request: Request,
+): void {
+  const isUsual = contentType === JSON_TYPE && !isSecure;
+  const { name, value, numbered } = isUsual ? jsonHead : headOf(contentType, isSecure);
+  if (request.hasClientId) {
+    response.writeHeader(name, value);
+    response.writeHeader('X-Request-Id', request.id);
+  } else response.writeHeader(name, numbered.with(request.number));
+}
+
+function headOf(contentType: string, isSecure: boolean): Head {
   const key = isSecure ? `s${contentType}` : contentType;
   let head = heads.get(key);
   if (head === undefined) {
     head = makeHead(contentType, isSecure);
     heads.set(key, head);
   }
-  response.writeHeader(head.name, head.value);
+  return head;
 }
 
 function makeHead(contentType: string, isSecure: boolean): Head {
   const lines = contentType === '' ? [...LINES] : [`Content-Type: ${contentType}`, ...LINES];
   if (isSecure) lines.push(SECURE_LINE);
   const [name, first] = lines[0]!.split(': ') as [string, string];
-  return { name, value: Buffer.from([first, ...lines.slice(1)].join('\r\n'), 'latin1') };
+  const value = [first, ...lines.slice(1)].join('\r\n');
+  return {
+    name,
+    value: Buffer.from(value, 'latin1'),
+    numbered: new NumberedBytes(`${value}\r\nX-Request-Id: `),
+  };
 }

@@ -46,6 +46,15 @@ type ListenSocket = Parameters<typeof uWS.us_listen_socket_close>[0];
 /** Missing from the types of uWebSockets.js. */
 const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
+/** The method of the requests that each verb is registered for; null: it varies. */
+const METHODS: Record<Verb, string | null> = {
+  get: 'get',
+  head: 'head',
+  post: 'post',
+  put: 'put',
+  del: 'delete',
+  any: null,
+};
 const NO_CHUNKS: FieldProblems = {
   'Transfer-Encoding': 'is not allowed on a request without a body',
 };
@@ -80,7 +89,7 @@ export class Router {
     this.app.ws<Data>(path, {
       ...behavior,
       upgrade: (response, raw, context) => {
-        const request = new Request(raw, this.trustProxy);
+        const request = new Request(raw, 'get', this.trustProxy);
         const problems = request.problems ?? (request.announcesBody ? NO_BODY : null);
         if (problems === null) upgrade(response, request, raw, context);
         else this.refuse(response, request, problems);
@@ -132,8 +141,9 @@ export class Router {
   }
 
   private register(verb: Verb, path: string, handler: Handler): void {
+    const known = METHODS[verb];
     this.app[verb](path, (response, raw) => {
-      const request = new Request(raw, this.trustProxy);
+      const request = new Request(raw, known ?? raw.getMethod(), this.trustProxy);
       if (request.problems === null) handler(response, request, raw);
       else this.refuse(response, request, request.problems);
     });

@@ -7,12 +7,13 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import type { FieldProblems } from '../json/problems.js';
+import type { AnswerCounts } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import { admit } from './admission.js';
-import { type ReceivedBody, receiveBody } from './body.js';
+import { ReceivedBody, receiveBody } from './body.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
-import type { Request } from './request.js';
+import { PARAMETERS_MAX, type Request } from './request.js';
 import { RequestContext } from './request-context.js';
 import { type Method, parameterNames, type Route } from './route.js';
 import { Router } from './router.js';
@@ -21,7 +22,7 @@ const BASE = '/api';
 /** Real time within which a body must arrive. */
 const BODY_MS_MAX = 5_000;
 const SWEEP_MS = 500;
-const NO_BODY: ReceivedBody = { text: '', colons: 0, fault: null, unread: false };
+const NO_BODY = new ReceivedBody(new Uint8Array(0));
 const REGISTER = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del' } as const;
 
 export class HttpServer {
@@ -29,6 +30,7 @@ export class HttpServer {
   private inFlight = 0;
   /** Requests whose body has not fully arrived, the oldest first. */
   private readonly receiving = new Set<RequestContext>();
+  private readonly unknownCounts: AnswerCounts;
   private slow = 0;
   private sweeper: NodeJS.Timeout | null = null;
   private idle: (() => void) | null = null;
@@ -37,6 +39,7 @@ export class HttpServer {
     private readonly gateway: Gateway,
     routes: readonly Route[],
   ) {
+    this.unknownCounts = gateway.metrics.answersOf(null);
     this.router = new Router(gateway.config.trustProxy, this.refuseAmbiguous);
     const methodsByPath = new Map<string, Method[]>();
     for (const route of routes) {
@@ -95,9 +98,11 @@ export class HttpServer {
     const verb = REGISTER[route.method];
     const path = BASE + route.path;
     const names = parameterNames(route.path);
+    if (names.length > PARAMETERS_MAX) throw new Error(`too many parameters: ${route.path}`);
+    const counts = this.gateway.metrics.answersOf(route);
     const begin = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) => {
       request.readParameters(raw, names);
-      return this.begin(response, request, route);
+      return this.begin(response, request, route, counts);
     };
     if (route.body !== undefined) {
       this.router.onBody(verb, path, (response, request, raw) => {
@@ -127,14 +132,14 @@ export class HttpServer {
     const { isChunked } = context.request;
     if (isChunked) context.closeAfterAnswer();
     this.receiving.add(context);
+    const received = (body: ReceivedBody) => {
+      this.receiving.delete(context);
+      if (!context.isOver) this.admit(context, route, body);
+    };
     receiveBody(response, (body) => {
-      const proceed = () => {
-        this.receiving.delete(context);
-        if (!context.isOver) this.admit(context, route, body);
-      };
       // While this request is unanswered, uWebSockets.js accepts no request behind it.
-      if (isChunked) setImmediate(proceed);
-      else proceed();
+      if (isChunked) setImmediate(received, body.kept());
+      else received(body);
     });
   }
 
@@ -165,8 +170,13 @@ export class HttpServer {
     }
   }
 
-  private begin(response: uWS.HttpResponse, request: Request, route: Route | null): RequestContext {
-    const context = new RequestContext(this.gateway, route, request, response, this.onEnd);
+  private begin(
+    response: uWS.HttpResponse,
+    request: Request,
+    route: Route | null,
+    counts = this.unknownCounts,
+  ): RequestContext {
+    const context = new RequestContext(this.gateway, route, counts, request, response, this.onEnd);
     response.onAborted(() => context.abort());
     this.inFlight++;
     return context;

@@ -94,10 +94,13 @@ export class UnsentAnswers {
     return this.drops;
   }
 
-  /** Ends an answer that has a body, which can be reused at once. Call corked, after the head. */
+  /** Ends an answer that has a body, which must not change later. Call corked, after the head. */
   send(response: HttpResponse, body: string | Uint8Array, recipient: Recipient): void {
-    if (body.length <= SMALL_LENGTH && response.tryEnd(body, 0)[1]) return;
-    const own = typeof body === 'string' ? Buffer.from(body) : new Uint8Array(body);
+    const isSmall = body.length <= SMALL_LENGTH;
+    if (isSmall && response.tryEnd(body, 0)[1]) return;
+    // Small bytes may be part of a large buffer, which would wait with them.
+    const own =
+      typeof body === 'string' ? Buffer.from(body) : isSmall ? new Uint8Array(body) : body;
     this.begin(response, own, own.byteLength, recipient);
   }
 

@@ -33,17 +33,23 @@ export function ascii(text: string): Piece {
   return { length: text.length, eights };
 }
 
+const BUFFER_BYTES = 64 * 1024;
+/** With less space left, the next text begins another buffer. */
+const TAKEN_BYTES = 2 * 1024;
+
 export class AsciiWriter {
-  private bytes = Buffer.allocUnsafeSlow(64 * 1024);
+  private bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   private view = new DataView(this.bytes.buffer);
   private capacity = this.bytes.length;
   private length = 0;
+  /** What was taken ends here. */
+  private start = 0;
 
   clear(): void {
-    this.length = 0;
+    this.length = this.start;
   }
 
-  /** Bytes written since the last `clear`. */
+  /** Where the next byte goes. */
   get position(): number {
     return this.length;
   }
@@ -57,11 +63,26 @@ export class AsciiWriter {
 
   /** A copy, for a response that has to wait. */
   toBytes(): Uint8Array {
-    return Buffer.from(this.bytes.subarray(0, this.length));
+    return Buffer.from(this.bytes.subarray(this.start, this.length));
+  }
+
+  /**
+   * The text without a copy; the next one goes behind it. For short texts: each keeps the memory of
+   * all those beside it.
+   */
+  take(): Uint8Array {
+    const bytes = new Uint8Array(this.bytes.buffer, this.start, this.length - this.start);
+    this.start = this.length;
+    if (this.capacity - this.length < TAKEN_BYTES) {
+      this.replace(Buffer.allocUnsafeSlow(BUFFER_BYTES));
+      this.start = 0;
+      this.length = 0;
+    }
+    return bytes;
   }
 
   toText(): string {
-    return this.bytes.toString('latin1', 0, this.length);
+    return this.bytes.toString('latin1', this.start, this.length);
   }
 
   put(piece: Piece): void {
@@ -116,6 +137,10 @@ export class AsciiWriter {
     if (this.length + count <= this.capacity) return;
     const bytes = Buffer.allocUnsafeSlow(Math.max(this.capacity * 2, this.length + count));
     this.bytes.copy(bytes, 0, 0, this.length);
+    this.replace(bytes);
+  }
+
+  private replace(bytes: Buffer<ArrayBuffer>): void {
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer);
     this.capacity = bytes.length;

@@ -33,6 +33,26 @@ type Readings = () => Iterable<readonly [value: string, count: number]>;
 /** Reads numbers on request, each with its labels. */
 type Samples = () => Iterable<readonly [labels: Record<string, string>, count: number]>;
 
+const FIRST_STATUS = 200;
+const STATUSES = 400;
+
+/** The answers of one route, by status. */
+export class AnswerCounts {
+  private readonly counts = new Float64Array(STATUSES);
+
+  /** To be called after each answer. */
+  add(status: number): void {
+    this.counts[status - FIRST_STATUS]!++;
+  }
+
+  /** Those that are not zero. */
+  *byStatus(): Generator<readonly [status: number, count: number]> {
+    for (const [place, count] of this.counts.entries()) {
+      if (count > 0) yield [FIRST_STATUS + place, count];
+    }
+  }
+}
+
 export class Metrics {
   private readonly registry = new Registry();
   readonly receiveMs = this.distribution(
@@ -61,8 +81,7 @@ export class Metrics {
     SIZE,
   );
   private readonly commands = new CommandCounts();
-  /** By route, then by status. */
-  private readonly answers = new Map<RouteName | null, Map<number, number>>();
+  private readonly answers = new Map<RouteName | null, AnswerCounts>();
   private readonly eventLoopDelay = new EventLoopDelay();
   private readonly texts = new TokenBuckets<'text'>(TEXTS);
   private lastText: Promise<string> | null = null;
@@ -111,14 +130,14 @@ export class Metrics {
     this.committedSequence = sequence;
   }
 
-  /** To be called after each answer. `route`: null for an unknown path or method. */
-  answered(route: RouteName | null, status: number): void {
+  /** Counts the answers of a route; null: of unknown paths and methods. */
+  answersOf(route: RouteName | null): AnswerCounts {
     let counts = this.answers.get(route);
     if (counts === undefined) {
-      counts = new Map();
+      counts = new AnswerCounts();
       this.answers.set(route, counts);
     }
-    counts.set(status, (counts.get(status) ?? 0) + 1);
+    return counts;
   }
 
   /** Registers a number that may go up and down. It is left out while it is not known. */
@@ -174,7 +193,7 @@ export class Metrics {
   private *answerCounts(): Generator<readonly [Record<string, string>, number]> {
     for (const [route, counts] of this.answers) {
       const { method = '', path = '' } = route ?? {};
-      for (const [status, count] of counts) {
+      for (const [status, count] of counts.byStatus()) {
         yield [{ method, route: path, status: `${status}` }, count];
       }
     }

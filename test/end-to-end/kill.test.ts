@@ -258,7 +258,8 @@ function answerText(engine: Engine, { kind }: Command): string {
   }
   const receipt =
     kind === 'cancel' ? cancelReceipt : kind === 'claim' ? claimReceipt : orderReceipt;
-  return receipt(engine, result, 0);
+  const text = receipt(engine, result, 0);
+  return typeof text === 'string' ? text : Buffer.from(text).toString();
 }
 
 interface Counts {

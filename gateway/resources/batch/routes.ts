@@ -8,16 +8,22 @@
  *
  * Each operation counts toward fair use. The request itself has already counted as one.
  */
+import type { z } from 'zod';
 import { Code } from '../../../engine/interface/codes.js';
+import type { Batch } from '../../../engine/interface/commands.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { batchRejection, invalidRequest } from '../../http/errors.js';
+import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { NoQuery } from '../../json/fields.js';
+import { BatchReader } from './batch-reader.js';
 import * as examples from './examples.js';
 import { quickCheck } from './quick-check.js';
 import { batchReceipt, refusedOperation } from './receipts.js';
 import { BatchBody, operationNamesAnother, readOperations } from './requests.js';
 import { BatchReceipt } from './schemas.js';
+
+const reader = new BatchReader();
 
 export const batchRoutes: Route[] = [
   defineRoute({
@@ -48,24 +54,20 @@ export const batchRoutes: Route[] = [
       'amount_too_small',
     ],
     example: examples.batch,
+    readCommand: (call, body, { userId }) =>
+      reader.read(call.engine, body, userId, call.idempotencyKey),
     handle(call) {
-      const { body, engine, userId, idempotencyKey } = call;
-      const { commands: operations, problems } = readOperations(engine, userId, body.operations);
-      if (problems !== null) {
-        call.refuse(invalidRequest(problems));
-        return;
-      }
-      const more = operations.length - 1;
-      if (!call.allowsFromSession(call.session!, more)) return;
-      const atomic = body.atomic ?? false;
-      const result = call.submit({ kind: 'batch', userId, idempotencyKey, operations, atomic });
+      const batch = (call.command as Batch | null) ?? parsedBatch(call);
+      if (batch === null) return;
+      if (!call.allowsFromSession(call.session!, batch.operations.length - 1)) return;
+      const result = call.submit(batch);
       if (result === null) return;
       if (result.values[ResultHead.code] !== Code.ok) {
         call.answerRejected(result);
         return;
       }
-      const refused = atomic ? refusedOperation(result) : null;
-      if (refused === null) call.answer(200, batchReceipt(engine, result));
+      const refused = batch.atomic ? refusedOperation(result) : null;
+      if (refused === null) call.answer(200, batchReceipt(call.engine, result));
       else {
         const { operation, code, required, available } = refused;
         call.answerError(batchRejection(operation, code, required, available));
@@ -73,3 +75,14 @@ export const batchRoutes: Route[] = [
     },
   }),
 ];
+
+/** The command of a body that the schema parsed; null if it is invalid, and the client was told. */
+function parsedBatch(call: RequestContext<z.output<typeof BatchBody>, unknown>): Batch | null {
+  const { body, engine, userId, idempotencyKey } = call;
+  const { commands: operations, problems } = readOperations(engine, userId, body.operations);
+  if (problems !== null) {
+    call.refuse(invalidRequest(problems));
+    return null;
+  }
+  return { kind: 'batch', userId, idempotencyKey, operations, atomic: body.atomic ?? false };
+}

@@ -15,6 +15,7 @@ import { viewOfPast } from '../../../persistence/history/requests.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, type PageRequest } from '../paging.js';
+import { SharedTexts } from './shared-texts.js';
 import { marketText } from './views.js';
 
 interface MarketsWanted extends PageRequest {
@@ -34,9 +35,14 @@ interface MarketsPage {
 /** Responds with a page of markets. `after`: the market before it; null for the first page. */
 export function answerMarkets(call: Call, after: number | null): void {
   const { engine, gateway, query } = call;
-  const known = knownMarkets(call, after);
-  if (gateway.history === null || isAllKnown(call, known)) {
-    call.answer(200, pageText(call, cutPage(known, query.limit, null)));
+  // Empty: the page also needs markets of the history.
+  const text = knownPages.get(engine, `${listName(query)}&${query.limit}&${after}`, () => {
+    const known = knownMarkets(call, after);
+    const isComplete = gateway.history === null || isAllKnown(call, known);
+    return isComplete ? pageText(call, cutPage(known, query.limit, null)) : '';
+  });
+  if (text !== '') {
+    call.answer(200, text);
     return;
   }
   const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
@@ -46,6 +52,8 @@ export function answerMarkets(call: Call, after: number | null): void {
     call.answer(200, pageText(call, cutPage(markets, query.limit, page.nextCursor)));
   });
 }
+
+const knownPages = new SharedTexts<string, string>();
 
 /** The requested markets of the engine, newest window first. */
 function knownMarkets({ engine, query }: Call, after: number | null): MarketView[] {

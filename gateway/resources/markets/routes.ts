@@ -1,4 +1,5 @@
 /** Markets: lists, one market, its order book, and what an order would do now. Public. */
+import type { Engine } from '../../../engine/engine.js';
 import { MarketStatus, Side } from '../../../engine/interface/domain.js';
 import {
   MAX_ORDER_LOTS,
@@ -27,7 +28,15 @@ import {
   Quote,
   QuoteQuery,
 } from './schemas.js';
+import { SharedTexts } from './shared-texts.js';
 import { marketText, quoteText } from './views.js';
+
+/** Greater than every depth of an order book. */
+const DEPTHS = 1_000;
+/** By market and depth. */
+const bookTexts = new SharedTexts<number, Uint8Array>();
+/** By asset; empty: of all assets. */
+const activeTexts = new SharedTexts<string, string>();
 
 export const marketRoutes: Route[] = [
   defineRoute({
@@ -58,16 +67,13 @@ export const marketRoutes: Route[] = [
     handle(call) {
       const { engine, gateway, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
-      const texts: string[] = [];
-      for (let asset = 0; asset < engine.assetCount; asset++) {
-        if (query.asset !== undefined && engine.assetSymbol(asset) !== query.asset) continue;
-        const market = engine.market(engine.activeMarket(asset));
-        if (market !== null) texts.push(marketText(engine, market, engine.sequence));
-      }
+      const markets = activeTexts.get(engine, query.asset ?? '', () =>
+        activeMarkets(engine, query.asset),
+      );
       const serverTimeMs = gateway.clock.nowMs();
       call.answer(
         200,
-        `{"markets":[${texts.join(',')}],"serverTimeMs":${serverTimeMs},"sequence":${engine.sequence}}`,
+        `{"markets":[${markets}],"serverTimeMs":${serverTimeMs},"sequence":${engine.sequence}}`,
       );
     },
   }),
@@ -103,8 +109,12 @@ export const marketRoutes: Route[] = [
       const market = findMarket(call, call.parameter('marketId'));
       if (market === null) return;
       const { engine } = call;
-      const depth = engine.depth(market.marketId, call.query.depth)!;
-      call.answer(200, orderbookBytes(engine, market.marketId, depth, engine.sequence));
+      const { marketId } = market;
+      const { depth } = call.query;
+      const bytes = bookTexts.get(engine, marketId * DEPTHS + depth, () =>
+        orderbookBytes(engine, marketId, engine.depth(marketId, depth)!, engine.sequence),
+      );
+      call.answer(200, bytes);
     },
   }),
 
@@ -141,4 +151,15 @@ function findMarket(call: RequestContext<unknown, unknown>, id: string): MarketV
   const market = marketId === 0 ? null : call.engine.market(marketId);
   if (market === null) call.answerError(errorAnswer('market_not_found'));
   return market;
+}
+
+/** The active markets as JSON, without the brackets around them. */
+function activeMarkets(engine: Engine, symbol: string | undefined): string {
+  const texts: string[] = [];
+  for (let asset = 0; asset < engine.assetCount; asset++) {
+    if (symbol !== undefined && engine.assetSymbol(asset) !== symbol) continue;
+    const market = engine.market(engine.activeMarket(asset));
+    if (market !== null) texts.push(marketText(engine, market, engine.sequence));
+  }
+  return texts.join(',');
 }

@@ -83,6 +83,10 @@ class Part {
   end(out: AsciiWriter): void {
     this.to = out.position;
   }
+
+  forget(): void {
+    this.first = Number.NaN;
+  }
 }
 
 /** The common parts of the receipts in one text. */
@@ -192,10 +196,13 @@ function marketName(assets: Assets, marketId: number): string {
 }
 
 const single = new AsciiWriter();
+const singleParts = new ReceiptParts();
 
-/** The same as text, for a single order. */
-export function orderReceipt(assets: Assets, result: NumberBuffer, at: number): string {
+/** The same for a single order. */
+export function orderReceipt(assets: Assets, result: NumberBuffer, at: number): Uint8Array {
   single.clear();
-  writeOrderReceipt(single, new ReceiptParts(), assets, result, at);
-  return single.toText();
+  singleParts.place.forget();
+  singleParts.time.forget();
+  writeOrderReceipt(single, singleParts, assets, result, at);
+  return single.take();
 }

@@ -1,14 +1,17 @@
 /** Orders: buy, sell, cancel, claim, and the list of resting orders. All need a session. */
-import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import { type Assets, idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { EmptyBody, NoQuery, PagedQuery } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
+import { JsonScanner } from '../../json/scanner.js';
 import { serializer } from '../../json/serializer.js';
 import { pageOf } from '../paging.js';
-import { buyCommand, sellCommand } from './commands.js';
+import { buyCommand, type OrderPlace, sellCommand } from './commands.js';
 import * as examples from './examples.js';
+import { OrderReader } from './order-reader.js';
 import { orderReceipt } from './order-receipt.js';
 import { cancelAllReceipt, cancelReceipt, claimReceipt } from './receipts.js';
 import { BuyBody, type Problem, readBuy, readSell, SellBody } from './requests.js';
@@ -23,6 +26,7 @@ import {
 import { orderOf } from './views.js';
 
 const ordersText = serializer(Orders);
+const reader = new OrderReader(new JsonScanner());
 
 /** Errors of every order, besides a lack of money or shares. */
 const ORDER_ERRORS = [
@@ -46,13 +50,14 @@ export const tradingRoutes: Route[] = [
     responses: { 200: BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
     example: examples.buy,
+    readCommand(call, body, { userId }) {
+      const { idempotencyKey } = call;
+      const marketId = marketNumber(call);
+      return marketId === 0 ? null : reader.buy(body, { userId, idempotencyKey, marketId });
+    },
     handle(call) {
-      const order = orderFrom(call, readBuy);
-      if (order === null) return;
-      const marketId = marketOf(call);
-      if (marketId === null) return;
-      const { userId, idempotencyKey } = call;
-      call.execute(buyCommand({ userId, idempotencyKey, marketId }, order), 200, orderReceipt);
+      const command = call.command ?? parsedCommand(call, readBuy, buyCommand);
+      if (command !== null) call.execute(command, 200, orderReceipt);
     },
   }),
 
@@ -67,13 +72,14 @@ export const tradingRoutes: Route[] = [
     responses: { 200: SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
     example: examples.sell,
+    readCommand(call, body, { userId }) {
+      const { idempotencyKey } = call;
+      const marketId = marketNumber(call);
+      return marketId === 0 ? null : reader.sell(body, { userId, idempotencyKey, marketId });
+    },
     handle(call) {
-      const order = orderFrom(call, readSell);
-      if (order === null) return;
-      const marketId = marketOf(call);
-      if (marketId === null) return;
-      const { userId, idempotencyKey } = call;
-      call.execute(sellCommand({ userId, idempotencyKey, marketId }, order), 200, orderReceipt);
+      const command = call.command ?? parsedCommand(call, readSell, sellCommand);
+      if (command !== null) call.execute(command, 200, orderReceipt);
     },
   }),
 
@@ -107,7 +113,17 @@ export const tradingRoutes: Route[] = [
     responses: { 200: CancelReceipt },
     errors: ['market_not_found', 'order_not_found'],
     example: examples.cancel,
+    readCommand(call, body, { userId }) {
+      const marketId = marketNumber(call);
+      const orderId = idNumber('o', call.parameter('orderId'));
+      if (body.length > 0 || marketId === 0 || orderId === 0) return null;
+      return { kind: 'cancel', userId, idempotencyKey: call.idempotencyKey, marketId, orderId };
+    },
     handle(call) {
+      if (call.command !== null) {
+        call.execute(call.command, 200, cancelReceipt);
+        return;
+      }
       const marketId = marketOf(call);
       if (marketId === null) return;
       const orderId = idNumber('o', call.parameter('orderId'));
@@ -168,19 +184,45 @@ export const tradingRoutes: Route[] = [
   }),
 ];
 
-/** The order in the body; null if it is invalid, and the client has been told. */
-function orderFrom<Fields, Order>(
+/**
+ * The command of a body that the schemas parsed; null if it is invalid or names no market, and the
+ * client has been told.
+ */
+function parsedCommand<Fields, Order>(
   call: RequestContext<Fields, unknown>,
   read: (fields: Fields, problem: Problem) => Order,
-): Order | null {
+  commandOf: (place: OrderPlace, order: Order) => Command,
+): Command | null {
   let problems: FieldProblems | null = null;
   const order = read(call.body, (name, message) => {
     problems ??= {};
     problems[name] ??= message;
   });
-  if (problems === null) return order;
-  call.refuse(invalidRequest(problems));
-  return null;
+  if (problems !== null) {
+    call.refuse(invalidRequest(problems));
+    return null;
+  }
+  const marketId = marketOf(call);
+  if (marketId === null) return null;
+  const { userId, idempotencyKey } = call;
+  return commandOf({ userId, idempotencyKey, marketId }, order);
+}
+
+/** The market that was named last: most requests name one of a few. */
+const last = { assets: null as Assets | null, name: '', marketId: 0 };
+
+/** The market in the path; 0 if no market can have this id. */
+function marketNumber(call: RequestContext<unknown, unknown>): number {
+  const { engine } = call;
+  const name = call.parameter('marketId');
+  if (name === last.name && engine === last.assets) return last.marketId;
+  const marketId = marketIdNumber(engine, name);
+  if (marketId !== 0) {
+    last.assets = engine;
+    last.name = name;
+    last.marketId = marketId;
+  }
+  return marketId;
 }
 
 /**
@@ -188,7 +230,7 @@ function orderFrom<Fields, Order>(
  * instead, which the engine does not find, so that the refusal is remembered.
  */
 function marketOf(call: RequestContext<unknown, unknown>): number | null {
-  const marketId = marketIdNumber(call.engine, call.parameter('marketId'));
+  const marketId = marketNumber(call);
   if (marketId !== 0 || call.idempotencyKey !== null) return marketId;
   call.answerError(errorAnswer('market_not_found'));
   return null;

@@ -1,0 +1,48 @@
+/**
+ * The ids that the exchange gives to requests whose client sent none: eight characters that
+ * distinguish this process from earlier and parallel ones, and a number that counts up.
+ */
+import { randomBytes } from 'node:crypto';
+
+const PROCESS_ID = randomBytes(6).toString('base64url');
+const NINE = 57;
+const ZERO = 48;
+let lastNumber = 0;
+
+/** A number not given before. */
+export function nextRequestNumber(): number {
+  return ++lastNumber;
+}
+
+export function requestIdText(number: number): string {
+  return `${PROCESS_ID}-${number}`;
+}
+
+/** Bytes that end with the id of a request; rewritten in place for each. */
+export class NumberedBytes {
+  private bytes: Uint8Array = new Uint8Array(0);
+  private number = Number.NaN;
+
+  /** `start`: what comes before the id. */
+  constructor(private readonly start: string) {}
+
+  /** Valid until the next call. */
+  with(number: number): Uint8Array {
+    if (number !== this.number + 1 || !countUp(this.bytes)) {
+      this.bytes = Buffer.from(this.start + requestIdText(number), 'latin1');
+    }
+    this.number = number;
+    return this.bytes;
+  }
+}
+
+/** Adds 1 to the decimal at the end; false, and nothing is changed, if that needs a digit more. */
+function countUp(bytes: Uint8Array): boolean {
+  let at = bytes.length - 1;
+  while (bytes[at] === NINE) at--;
+  const digit = bytes[at]!;
+  if (digit < ZERO || digit > NINE) return false;
+  bytes[at] = digit + 1;
+  for (at++; at < bytes.length; at++) bytes[at] = ZERO;
+  return true;
+}

@@ -1,0 +1,32 @@
+/**
+ * Answers that depend only on the engine's state, made once for each sequence and shared by all who
+ * read them.
+ *
+ * Always holds: a text is only found at the sequence at which it was made. At most TEXTS_MAX are
+ * kept, whatever clients ask for.
+ */
+import type { Engine } from '../../../engine/engine.js';
+
+const TEXTS_MAX = 256;
+
+export class SharedTexts<Key, Text extends string | Uint8Array> {
+  private readonly texts = new Map<Key, Text>();
+  private engine: Engine | null = null;
+  private sequence = 0;
+
+  /** `make`: is called if there is no text of this key as of now. Bytes must not change later. */
+  get(engine: Engine, key: Key, make: () => Text): Text {
+    if (engine !== this.engine || engine.sequence !== this.sequence) {
+      this.texts.clear();
+      this.engine = engine;
+      this.sequence = engine.sequence;
+    }
+    let text = this.texts.get(key);
+    if (text === undefined) {
+      if (this.texts.size === TEXTS_MAX) this.texts.clear();
+      text = make();
+      this.texts.set(key, text);
+    }
+    return text;
+  }
+}

@@ -1,0 +1,249 @@
+/**
+ * Reads orders from the bytes of a body straight into commands. It refuses nothing: what it does
+ * not take, valid or not, is null here and goes through the schemas in requests.ts, which say what
+ * is wrong.
+ *
+ * Always holds: a command made here equals the one that the schemas would make of the same bytes;
+ * a test compares the two on random bodies.
+ */
+import type { Buy, Cancel, Claim, Sell, UserCommand } from '../../../engine/interface/commands.js';
+import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import {
+  MAX_ORDER_LOTS,
+  MAX_ORDER_MICROS,
+  MAX_PRICE_TICKS,
+  MAX_TIME_MS,
+  MIN_PRICE_TICKS,
+} from '../../../engine/interface/limits.js';
+import { type Assets, marketIdNumber } from '../../../engine/interface/notation.js';
+import { END, FAILED, type JsonScanner, namesOf } from '../../json/scanner.js';
+
+const MICRO_PLACES = 6;
+const LOT_PLACES = 3;
+const TICK_PLACES = 3;
+
+/** The bit of each field in {@link OrderReader.seen}. */
+const BIT = {
+  userId: 1,
+  outcome: 2,
+  amount: 4,
+  shares: 8,
+  price: 16,
+  timeInForce: 32,
+  postOnly: 64,
+  validUntilMs: 128,
+  op: 256,
+  marketId: 512,
+  orderId: 1024,
+} as const;
+/** In the order of the bits. */
+const FIELDS = namesOf(Object.keys(BIT));
+const LIMIT_BITS = BIT.userId | BIT.price | BIT.timeInForce | BIT.postOnly | BIT.validUntilMs;
+const BUY_BITS = LIMIT_BITS | BIT.outcome | BIT.amount | BIT.shares;
+const SELL_BITS = LIMIT_BITS | BIT.outcome | BIT.shares;
+const SELL_REQUIRED = BIT.outcome | BIT.shares;
+const OPERATION_BITS = BIT.op | BIT.marketId;
+
+const OUTCOMES = ['UP', 'DOWN'] as const;
+const OUTCOME_NAMES = namesOf(OUTCOMES);
+const OUTCOME_VALUES = OUTCOMES.map((name) => Outcome[name]);
+const TIMES_IN_FORCE = ['IOC', 'FOK', 'GTC'] as const;
+const TIME_IN_FORCE_NAMES = namesOf(TIMES_IN_FORCE);
+const TIME_IN_FORCE_VALUES = TIMES_IN_FORCE.map((name) => TimeInForce[name]);
+/** The operations of a batch. */
+const OPERATIONS = namesOf(['buy', 'sell', 'cancel', 'claim']);
+const [U, O] = [117, 111];
+
+/** The user and the market of an order. */
+interface Place extends UserCommand {
+  marketId: number;
+}
+
+/** The fields of one order. Those that were not sent have their defaults. */
+export class OrderReader {
+  private seen = 0;
+  private outcome: Outcome = 0;
+  private amountMicros = 0;
+  private sizeLots = 0;
+  private priceTicks = 0;
+  private timeInForce: TimeInForce = TimeInForce.IOC;
+  private postOnly = false;
+  private validUntilMs = MAX_TIME_MS;
+  private operation = 0;
+  private marketId = 0;
+  private orderId = 0;
+
+  constructor(private readonly scanner: JsonScanner) {}
+
+  /** The body of a buy; null: not taken. */
+  buy(bytes: Uint8Array, place: Place): Buy | null {
+    return this.readBody(bytes, place.userId, BUY_BITS) ? this.buyCommand(place) : null;
+  }
+
+  /** The body of a sell; null: not taken. */
+  sell(bytes: Uint8Array, place: Place): Sell | null {
+    return this.readBody(bytes, place.userId, SELL_BITS) ? this.sellCommand(place) : null;
+  }
+
+  /** The next operation of a batch; null: not taken. */
+  nextOperation(assets: Assets, userId: number): Buy | Sell | Cancel | Claim | null {
+    if (!this.readFields(userId, assets) || (this.seen & OPERATION_BITS) !== OPERATION_BITS)
+      return null;
+    const { marketId } = this;
+    const others = this.seen & ~OPERATION_BITS;
+    const place = { userId, idempotencyKey: null, marketId };
+    switch (this.operation) {
+      case 0:
+        return (others & ~BUY_BITS) === 0 ? this.buyCommand(place) : null;
+      case 1:
+        return (others & ~SELL_BITS) === 0 ? this.sellCommand(place) : null;
+      case 2: {
+        const { orderId } = this;
+        if ((others & ~BIT.userId) !== BIT.orderId) return null;
+        return { kind: 'cancel', userId, idempotencyKey: null, marketId, orderId };
+      }
+      default:
+        if ((others & ~BIT.userId) !== 0) return null;
+        return { kind: 'claim', userId, idempotencyKey: null, marketId };
+    }
+  }
+
+  private readBody(bytes: Uint8Array, userId: number, allowed: number): boolean {
+    const { scanner } = this;
+    scanner.begin(bytes);
+    const isRead = this.readFields(userId, null);
+    return scanner.finish() && isRead && (this.seen & ~allowed) === 0;
+  }
+
+  /**
+   * Reads an object. A repeated field, another user or a value out of range fails. `assets`: null
+   * where no market is named.
+   */
+  private readFields(userId: number, assets: Assets | null): boolean {
+    const { scanner } = this;
+    this.seen = 0;
+    this.priceTicks = 0;
+    this.timeInForce = TimeInForce.IOC;
+    this.postOnly = false;
+    this.validUntilMs = MAX_TIME_MS;
+    scanner.openObject();
+    for (;;) {
+      const index = scanner.field(FIELDS, this.seen === 0);
+      if (index === END) return scanner.isFine;
+      if (index === FAILED || (this.seen & (1 << index)) !== 0) return false;
+      this.seen |= 1 << index;
+      if (!this.readValue(1 << index, userId, assets)) return false;
+    }
+  }
+
+  private readValue(bit: number, userId: number, assets: Assets | null): boolean {
+    const { scanner } = this;
+    switch (bit) {
+      case BIT.userId:
+        return scanner.id(U) === userId;
+      case BIT.outcome: {
+        const index = scanner.word(OUTCOME_NAMES);
+        this.outcome = OUTCOME_VALUES[index]!;
+        return index !== FAILED;
+      }
+      case BIT.amount:
+        this.amountMicros = scanner.decimal(MICRO_PLACES);
+        return this.amountMicros > 0 && this.amountMicros <= MAX_ORDER_MICROS;
+      case BIT.shares:
+        this.sizeLots = scanner.decimal(LOT_PLACES);
+        return this.sizeLots > 0 && this.sizeLots <= MAX_ORDER_LOTS;
+      case BIT.price:
+        this.priceTicks = scanner.decimal(TICK_PLACES);
+        return this.priceTicks >= MIN_PRICE_TICKS && this.priceTicks <= MAX_PRICE_TICKS;
+      case BIT.timeInForce: {
+        const index = scanner.word(TIME_IN_FORCE_NAMES);
+        this.timeInForce = TIME_IN_FORCE_VALUES[index]!;
+        return index !== FAILED;
+      }
+      case BIT.postOnly: {
+        const value = scanner.boolean();
+        this.postOnly = value === 1;
+        return value !== FAILED;
+      }
+      case BIT.validUntilMs:
+        this.validUntilMs = scanner.decimal(0);
+        return this.validUntilMs >= 0 && this.validUntilMs <= MAX_TIME_MS;
+      case BIT.op:
+        this.operation = scanner.word(OPERATIONS);
+        return this.operation !== FAILED;
+      case BIT.marketId:
+        scanner.text();
+        if (!scanner.isFine || assets === null) return false;
+        this.marketId = markets.numberOf(assets, scanner);
+        return true;
+      default:
+        this.orderId = scanner.id(O);
+        return this.orderId !== FAILED;
+    }
+  }
+
+  private buyCommand({ userId, idempotencyKey, marketId }: Place): Buy | null {
+    const { seen, priceTicks, sizeLots, amountMicros, outcome } = this;
+    const hasAmount = (seen & BIT.amount) !== 0;
+    const hasShares = (seen & BIT.shares) !== 0;
+    if ((seen & BIT.outcome) === 0 || hasAmount === hasShares || !this.isLimitAllowed())
+      return null;
+    if (hasShares && (priceTicks === 0 || sizeLots * priceTicks > MAX_ORDER_MICROS)) return null;
+    const { timeInForce, postOnly, validUntilMs } = this;
+    return {
+      kind: 'buy',
+      userId,
+      idempotencyKey,
+      marketId,
+      outcome,
+      budgetMicros: hasAmount ? amountMicros : sizeLots * priceTicks,
+      sizeLots: hasShares ? sizeLots : MAX_ORDER_LOTS,
+      priceTicks: priceTicks === 0 ? MAX_PRICE_TICKS : priceTicks,
+      timeInForce,
+      postOnly,
+      validUntilMs,
+    };
+  }
+
+  private sellCommand({ userId, idempotencyKey, marketId }: Place): Sell | null {
+    const { seen, priceTicks, sizeLots, outcome, timeInForce, postOnly, validUntilMs } = this;
+    if ((seen & SELL_REQUIRED) !== SELL_REQUIRED || !this.isLimitAllowed()) return null;
+    return {
+      kind: 'sell',
+      userId,
+      idempotencyKey,
+      marketId,
+      outcome,
+      sizeLots,
+      priceTicks: priceTicks === 0 ? MIN_PRICE_TICKS : priceTicks,
+      timeInForce,
+      postOnly,
+      validUntilMs,
+    };
+  }
+
+  /** The rules across the fields that every order has. */
+  private isLimitAllowed(): boolean {
+    const rests = this.timeInForce === TimeInForce.GTC;
+    return rests ? this.priceTicks !== 0 : !this.postOnly;
+  }
+}
+
+/** Remembers the market that was named last: most operations of a batch name the same one. */
+const markets = {
+  assets: null as Assets | null,
+  name: new Uint8Array(0) as Uint8Array,
+  marketId: 0,
+
+  /** The market of the scanner's last text; 0: none can have this name. */
+  numberOf(assets: Assets, scanner: JsonScanner): number {
+    if (this.assets === assets && scanner.textIs(this.name)) return this.marketId;
+    const name = scanner.textBytes();
+    const marketId = marketIdNumber(assets, Buffer.from(name).toString('latin1'));
+    if (marketId === 0) return 0;
+    this.assets = assets;
+    this.name = name;
+    this.marketId = marketId;
+    return marketId;
+  },
+};

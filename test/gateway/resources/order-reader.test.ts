@@ -1,0 +1,294 @@
+/**
+ * The readers of orders and batches against the schemas, on random bodies: of what a reader takes,
+ * JSON.parse, the check for duplicate keys and zod make the same command. And a reader takes what
+ * clients usually send.
+ *
+ * READER_BODIES sets the number of random bodies, READER_SEED their seed.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { expect, test } from 'vitest';
+import { Random } from '../../../bench/workload/random.js';
+import type { Command } from '../../../engine/interface/commands.js';
+import type { Assets } from '../../../engine/interface/notation.js';
+import { inexactNumber } from '../../../gateway/json/decimal.js';
+import { colonCount, repeatedKey } from '../../../gateway/json/repeated-key.js';
+import { JsonScanner } from '../../../gateway/json/scanner.js';
+import { BatchReader } from '../../../gateway/resources/batch/batch-reader.js';
+import {
+  BatchBody,
+  operationNamesAnother,
+  readOperations,
+} from '../../../gateway/resources/batch/requests.js';
+import { buyCommand, sellCommand } from '../../../gateway/resources/orders/commands.js';
+import { OrderReader } from '../../../gateway/resources/orders/order-reader.js';
+import {
+  BuyBody,
+  readBuy,
+  readSell,
+  SellBody,
+} from '../../../gateway/resources/orders/requests.js';
+import { seedOf } from '../../support/seed.js';
+
+const { READER_BODIES = '60000' } = process.env;
+const BODIES = Number(READER_BODIES);
+const SEED = seedOf('READER_SEED');
+const USER = 12;
+const MARKET = 'btc-15m-1763700300';
+const assets: Assets = {
+  assetSymbol: (asset) => ['BTC', 'ETH'][asset]!,
+  findAsset: (symbol) => ['BTC', 'ETH'].indexOf(symbol),
+};
+const place = { userId: USER, idempotencyKey: 'a-key', marketId: 7 };
+const orders = new OrderReader(new JsonScanner());
+const batches = new BatchReader();
+
+type Kind = 'buy' | 'sell' | 'batch';
+
+/** null: left to the schemas. */
+function quick(kind: Kind, text: Buffer): Command | null {
+  const bytes = new Uint8Array(text);
+  if (kind === 'batch') return batches.read(assets, bytes, USER, place.idempotencyKey);
+  return kind === 'buy' ? orders.buy(bytes, place) : orders.sell(bytes, place);
+}
+
+/** What admission and the handlers make of the same bytes; null: they refuse them. */
+function slow(kind: Kind, bytes: Buffer): Command | null {
+  const text = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof json !== 'object' || json === null) return null;
+  const { userId } = json as { userId?: unknown };
+  if (typeof userId === 'string' && userId !== `u${USER}`) return null;
+  if (operationNamesAnother(json, `u${USER}`)) return null;
+  if (repeatedKey(json, text, colonCount(bytes)) !== null || inexactNumber(text) !== null)
+    return null;
+  let isValid = true;
+  const problem = () => {
+    isValid = false;
+  };
+  if (kind === 'batch') {
+    const body = BatchBody.safeParse(json);
+    if (!body.success) return null;
+    const { operations, atomic = false } = body.data;
+    const { commands, problems } = readOperations(assets, USER, operations);
+    const { userId, idempotencyKey } = place;
+    return problems === null
+      ? { kind: 'batch', userId, idempotencyKey, operations: commands, atomic }
+      : null;
+  }
+  if (kind === 'buy') {
+    const body = BuyBody.safeParse(json);
+    if (!body.success) return null;
+    const order = readBuy(body.data, problem);
+    return isValid ? buyCommand(place, order) : null;
+  }
+  const body = SellBody.safeParse(json);
+  if (!body.success) return null;
+  const order = readSell(body.data, problem);
+  return isValid ? sellCommand(place, order) : null;
+}
+
+/** Texts of values, valid ones first and most often. */
+const VALUES: Record<string, readonly [usual: readonly string[], odd: readonly string[]]> = {
+  userId: [['"u12"'], ['"u1"', '"u012"', '"u"', '""', '12', 'null', '"\\u0075\\u0031\\u0032"']],
+  outcome: [
+    ['"UP"', '"DOWN"'],
+    ['"up"', '"U"', '"DOWNS"', 'true', '"\\u0055P"'],
+  ],
+  amount: [
+    ['1', '0.05', '10.50', '1000000', '0.000001', '12.345678'],
+    ['0', '-1', '1e2', '1E-1', '1.', '.5', '01', '0.0000001', '1000000.000001', '-0', '"1"'],
+  ],
+  shares: [
+    ['1', '7.125', '100', '0.001', '10000000', '0.100'],
+    ['0.0001', '10000000.001', '0.0', '1.00000000000000000001', '123456789012345678', '1e400'],
+  ],
+  price: [
+    ['0.5', '0.001', '0.999', '0.25', '0.500'],
+    ['1', '0', '0.0005', '0.5000000000000000', '0.50000000000001', '0.1234', '00.5', 'null'],
+  ],
+  timeInForce: [
+    ['"IOC"', '"FOK"', '"GTC"', '"GTC"'],
+    ['"GTD"', '"gtc"', '2'],
+  ],
+  postOnly: [
+    ['true', 'false'],
+    ['1', '"true"', 'TRUE', 'tru', 'null'],
+  ],
+  validUntilMs: [
+    ['0', '1763700301000', '8640000000000'],
+    ['-0', '-1', '1.5', '8640000000001', '1763700301000.0', '1e3'],
+  ],
+  marketId: [
+    [`"${MARKET}"`, `"${MARKET}"`, '"eth-15m-1763700300"'],
+    ['"x"', '""', '"é"', '5'],
+  ],
+  orderId: [
+    ['"o1"', '"o123456"'],
+    ['"o0"', '"u1"', '"o01"', '""', '"o1234567890123456"'],
+  ],
+};
+const EXTRA = [
+  '__proto__',
+  'Outcome',
+  'amounts',
+  'op ',
+  'toString',
+  '',
+  'outc\\u006fme',
+  'orderIb',
+];
+const LIMITS = ['userId', 'price', 'timeInForce', 'postOnly', 'validUntilMs'];
+const FIELDS: Record<string, readonly [always: readonly string[], often: readonly string[]]> = {
+  buy: [['outcome'], ['amount', 'shares', ...LIMITS]],
+  sell: [['outcome', 'shares'], LIMITS],
+  cancel: [['orderId'], ['userId']],
+  claim: [[], ['userId']],
+};
+
+class Bodies {
+  constructor(
+    private readonly random: Random,
+    /** How often something is odd: one in so many. */
+    private readonly oddIn: number,
+  ) {}
+
+  body(kind: Kind): Buffer {
+    const text = kind === 'batch' ? this.batch() : this.object(kind, []);
+    return Buffer.from(this.isOdd() ? this.damaged(text) : text);
+  }
+
+  private batch(): string {
+    const { random } = this;
+    const operations = Array.from({ length: this.isOdd() ? 0 : random.whole(1, 4) }, () => {
+      const op = random.pick(['buy', 'sell', 'cancel', 'claim']);
+      return this.object(op, [`"op":"${op}"`, this.field('marketId')]);
+    });
+    const fields = [`"operations":${this.list('[', operations, ']')}`];
+    if (random.chance(0.3)) fields.push(`"atomic":${random.pick(['true', 'false'])}`);
+    if (random.chance(0.2)) fields.push(this.field('userId'));
+    return this.list('{', this.shuffled(fields), '}');
+  }
+
+  private object(kind: string, start: readonly string[]): string {
+    const { random } = this;
+    const [always, often] = FIELDS[kind]!;
+    const names = always.filter(() => !this.isOdd());
+    if (kind === 'buy') names.push(random.pick(['amount', 'shares']));
+    for (const name of often) if (!names.includes(name) && random.chance(0.15)) names.push(name);
+    if (names.includes('shares') || names.includes('timeInForce')) names.push('price');
+    const fields = [...new Set(names)].map((name) => this.field(name));
+    if (this.isOdd()) fields.push(this.field(random.pick(Object.keys(VALUES))));
+    if (this.isOdd()) fields.push(`"${random.pick(EXTRA)}":1`);
+    return this.list('{', this.shuffled([...start, ...fields]), '}');
+  }
+
+  private field(name: string): string {
+    const [usual, odd] = VALUES[name]!;
+    return `"${name}"${this.space()}:${this.space()}${this.random.pick(this.isOdd() ? odd : usual)}`;
+  }
+
+  private list(open: string, items: readonly string[], close: string): string {
+    const space = this.space();
+    return `${space}${open}${space}${items.join(`${space},${this.space()}`)}${this.space()}${close}${space}`;
+  }
+
+  private space(): string {
+    return this.random.chance(0.9) ? '' : this.random.pick([' ', '\n', '\t', '\r\n', '  ']);
+  }
+
+  private damaged(text: string): string {
+    const { random } = this;
+    const at = random.whole(0, text.length - 1);
+    const piece = random.pick([
+      '',
+      '"',
+      '{',
+      '}',
+      ',',
+      ':',
+      '0',
+      'e',
+      '.',
+      '\\',
+      '\u00a0',
+      '\0',
+      ']',
+    ]);
+    return text.slice(0, at) + piece + text.slice(at + random.whole(0, 2));
+  }
+
+  private shuffled(items: readonly string[]): string[] {
+    const keyed = items.map((item) => ({ item, key: this.random.next() }));
+    return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
+  }
+
+  private isOdd(): boolean {
+    return this.random.chance(1 / this.oddIn);
+  }
+}
+
+test(`what a reader takes is the command that the schemas make, READER_SEED=${SEED}`, () => {
+  const random = new Random(SEED);
+  const bodies = [new Bodies(random, 1e9), new Bodies(random, 60), new Bodies(random, 12)];
+  const counts = { taken: 0, left: 0, refused: 0 };
+  for (let i = 0; i < BODIES; i++) {
+    const kind = random.pick<Kind>(['buy', 'sell', 'batch']);
+    const bytes = random.pick(bodies).body(kind);
+    const command = quick(kind, bytes);
+    const expected = slow(kind, bytes);
+    if (command !== null) counts.taken++;
+    else if (expected !== null) counts.left++;
+    else counts.refused++;
+    if (command !== null && !isDeepStrictEqual(command, expected))
+      expect({ body: bytes.toString(), command }).toEqual({
+        body: bytes.toString(),
+        command: expected,
+      });
+  }
+  // Most valid bodies are taken, and many invalid ones were tried.
+  expect(counts.taken).toBeGreaterThan(BODIES / 4);
+  expect(counts.left).toBeLessThan(counts.taken / 10);
+  expect(counts.refused).toBeGreaterThan(BODIES / 10);
+});
+
+test.each<[Kind, string]>([
+  ['buy', '{"outcome":"UP","amount":0.05}'],
+  [
+    'buy',
+    '{ "userId": "u12", "outcome": "DOWN", "shares": 7, "price": 0.40, "timeInForce": "GTC" }',
+  ],
+  ['sell', '{"outcome":"DOWN","shares":2.5,"price":0.4,"timeInForce":"GTC","postOnly":true}'],
+  [
+    'batch',
+    `{"operations":[{"op":"buy","marketId":"${MARKET}","outcome":"UP","amount":1},{"op":"cancel","marketId":"x","orderId":"o3"},{"op":"claim","marketId":"${MARKET}"}],"atomic":true}`,
+  ],
+])('a usual %s is taken: %s', (kind, text) => {
+  const command = quick(kind, Buffer.from(text));
+  expect(command).not.toBeNull();
+  expect(command).toEqual(slow(kind, Buffer.from(text)));
+});
+
+test.each<[Kind, string]>([
+  ['buy', '{"outcome":"UP","amount":1,"amount":2}'],
+  ['buy', '{"outcome":"UP","amount":1,"\\u0061mount":2}'],
+  ['batch', `{"operations":[{"op":"claim","op":"claim","marketId":"${MARKET}"}]}`],
+  ['batch', `{"atomic":true,"atomic":true,"operations":[{"op":"claim","marketId":"${MARKET}"}]}`],
+  ['sell', '{"userId":"u13","outcome":"UP","shares":1}'],
+  ['buy', '{"outcome":"UP","amount":1}x'],
+  ['buy', ''],
+])('neither way takes a %s such as %s', (kind, text) => {
+  expect(quick(kind, Buffer.from(text))).toBeNull();
+  expect(slow(kind, Buffer.from(text))).toBeNull();
+});
+
+test('a batch of one operation too many is left to the schema', () => {
+  const operation = `{"op":"claim","marketId":"${MARKET}"}`;
+  const of = (count: number) => Buffer.from(`{"operations":[${new Array(count).fill(operation)}]}`);
+  expect(quick('batch', of(100))).toEqual(slow('batch', of(100)));
+  expect(quick('batch', of(101))).toBeNull();
+});
