@@ -27,7 +27,7 @@ import { Taker } from './rules/taker.js';
 import { transfer } from './rules/transfer.js';
 import { register, setCredential, setReferralCode } from './rules/users.js';
 import { claimYield, stake, unstake } from './rules/vault.js';
-import { Found } from './state/idempotency.js';
+import { Found, IDEMPOTENCY_BOUNDS } from './state/idempotency.js';
 import { State } from './state/state.js';
 import type { Archive } from './storage/archive.js';
 import { StateReader } from './storage/archive.js';
@@ -46,8 +46,9 @@ export class Engine extends Reads {
   private readonly scratch = new RecordBuffer();
   private readonly run = (operation: CommandRecord): number => this.execute(operation);
 
-  constructor() {
-    super(new State());
+  /** Only tests give other bounds than the stated ones. */
+  constructor(bounds = IDEMPOTENCY_BOUNDS) {
+    super(new State(bounds));
   }
 
   /** An engine in the state of an archive. Throws if the bytes are not one. */
@@ -156,24 +157,39 @@ export class Engine extends Reads {
    */
   private executeOnce(command: CommandRecord): void {
     const { state, print } = this;
+    const { hash, idempotency, nowMs, result } = state;
     const { userId } = command;
     const key = command.key!;
     if (!isIdempotencyKey(key)) {
       this.reject(command, Code.invalid_command);
       return;
     }
+    if (!state.users.exists(userId)) {
+      this.execute(command);
+      return;
+    }
+    // Nobody can have signed in. An entry must not be found by a hash that clients can compute.
+    if (!hash.hasKey) {
+      this.reject(command, Code.invalid_command);
+      return;
+    }
+    hash.pairOfAscii(userId, key);
+    const { low, high } = hash;
     print.take(command);
-    switch (state.idempotency.lookUp(userId, key, print, state.nowMs, state.result)) {
+    const { a, b } = print;
+    switch (idempotency.lookUp(userId, low, high, a, b, nowMs, result)) {
       case Found.SAME:
         state.replayed = true;
         return;
       case Found.OTHER:
         this.reject(command, Code.idempotency_key_reused);
         return;
+      case Found.FULL:
+        this.reject(command, Code.idempotency_full, idempotency.fullForMs);
+        return;
       case Found.NOTHING:
         this.execute(command);
-        if (!state.users.exists(userId)) return;
-        state.idempotency.remember(userId, key, print, state.nowMs, state.result);
+        idempotency.remember(userId, low, high, a, b, nowMs, result);
     }
   }
 
@@ -191,9 +207,9 @@ export class Engine extends Reads {
     return code;
   }
 
-  private reject(command: CommandRecord, code: number): void {
+  private reject(command: CommandRecord, code: number, required = 0): void {
     const base = this.state.result.reserve(RESULT_HEAD_LENGTH);
-    this.state.result.write(0, 0);
+    this.state.result.write(required, 0);
     this.writeHead(command, base, code);
   }
 

@@ -34,7 +34,7 @@ export function registration(user: number, grantMicros: number): Register {
   return {
     kind: 'register',
     username: `trader-${user}`,
-    credential: '',
+    credential: 'bench',
     referralCode,
     grantMicros,
     partner: null,

@@ -8,6 +8,11 @@ export const Code = {
   ok: 0,
   /** The idempotency key was used for another command. */
   idempotency_key_reused: 1,
+  /**
+   * There is no room to remember the key, so the command was not executed. Details: required
+   * (milliseconds until the oldest key that counts towards the limit expires).
+   */
+  idempotency_full: 27,
   /** A field has the wrong form or range. The gateway checks first, so no client sees this. */
   invalid_command: 2,
   user_not_found: 3,

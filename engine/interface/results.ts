@@ -4,6 +4,7 @@
  * a replayed result is the same to the byte.
  */
 import type { CommandName } from './commands.js';
+import { MAX_BATCH_OPERATIONS, MAX_FILLS_PER_ORDER } from './limits.js';
 
 /** The head of every result. */
 export const ResultHead = { kind: 0, code: 1, sequence: 2, atMs: 3 } as const;
@@ -114,3 +115,10 @@ export const OrderResult = Object.freeze(
 );
 export const ORDER_RESULT_LENGTH = RESULT_HEAD_LENGTH + ORDER_FIELDS.length;
 export const REJECT_RESULT_LENGTH = RESULT_HEAD_LENGTH + REJECT_FIELDS.length;
+
+/** No result is longer than that of a batch of orders with all the fills it may have. */
+export const MAX_RESULT_LENGTH =
+  RESULT_HEAD_LENGTH +
+  RESULT_FIELDS.batch.length +
+  MAX_BATCH_OPERATIONS * (1 + ORDER_RESULT_LENGTH) +
+  MAX_FILLS_PER_ORDER * 3;

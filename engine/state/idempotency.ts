@@ -1,327 +1,302 @@
 /**
  * Remembered results: by user and idempotency key, the fingerprint of the command and its result.
  *
- * An entry is a row of columns, and its key and result are a run of blocks (byte-blocks.ts). A user
- * has at most 10,000 of the 2,000,000 entries and 16 MiB of the 1 GiB of blocks, so a user who
- * sends more evicts only their own entries.
+ * Always holds: a key is not forgotten within IDEMPOTENCY_KEPT_MS of its command. The number of
+ * keys and their bytes are limited per user and in total; a command with a new key above a limit is
+ * refused before it is executed. Expired keys never cause a refusal: they are dropped first.
  *
- * Each entry is in the list of all entries and in its user's, both oldest first, and in the index.
+ * An entry is one run of words in one queue, in order of time: the head below, then the result. The
+ * text of the key is not stored. An entry is identified by user and a keyed 64-bit hash of the key:
+ * the probability that a new key has the hash of one of a user's 1,000,000 others is 5e-14. It
+ * would count as a reuse of that key.
  */
 
-import type { Fingerprint } from '../interface/fingerprint.js';
 import {
-  IDEMPOTENCY_BLOCKS_IN_ALL,
-  IDEMPOTENCY_BLOCKS_PER_USER,
+  IDEMPOTENCY_BYTES_IN_ALL,
+  IDEMPOTENCY_BYTES_PER_USER,
   IDEMPOTENCY_KEPT_IN_ALL,
   IDEMPOTENCY_KEPT_MS,
   IDEMPOTENCY_KEPT_PER_USER,
 } from '../interface/limits.js';
+import { MAX_RESULT_LENGTH } from '../interface/results.js';
 import type { Archive } from '../storage/archive.js';
-import { ByteBlocks, blocksFor } from '../storage/byte-blocks.js';
-import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
-import { HashIndex } from '../storage/hash-index.js';
-import { Links, ListEnds } from '../storage/linked-lists.js';
+import { SlotIndex } from '../storage/indexes/slot-index.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
-import { RowPool } from '../storage/row-pool.js';
-import type { TextHash } from '../storage/text-hash.js';
+import { WordQueue } from '../storage/word-queue.js';
 
-/** Each insert expires at most this many entries, so that no command pays for many. */
-const EXPIRED_PER_ENTRY = 4;
-/** A safe integer has at most this many groups of 7 bits. */
-const INTEGER_BYTES_MAX = 8;
+/** Each new key drops up to this many expired ones, so that they go faster than they came. */
+const DROPPED_PER_KEY = 4;
+const WORD_BYTES = 4;
 const INT32_MAX = 2 ** 31 - 1;
+const HALF = 2 ** 31;
+const TIME_HALF = 2 ** 32;
 
-/** The owner of the one list of all entries. */
-const ALL = 0;
+/** The head of an entry. */
+const Head = {
+  /** Of the key. */
+  hashLow: 0,
+  hashHigh: 1,
+  /** The fingerprint. */
+  printLow: 2,
+  printHigh: 3,
+  atLow: 4,
+  atHigh: 5,
+  /** 0: dropped. */
+  userId: 6,
+  /** Words from this entry to the same user's next one, 0: there is none. */
+  toNext: 7,
+  /** Words of the entry, head included. */
+  length: 8,
+} as const;
+const HEAD_WORDS = 9;
 
-/** What a look-up found. */
-export const Found = { NOTHING: 0, SAME: 1, OTHER: 2 } as const;
+/** The longest entry: a result's integers take one word each, or two from 2^31 on. */
+const LONGEST_ENTRY_BYTES = (HEAD_WORDS + 2 * MAX_RESULT_LENGTH) * WORD_BYTES;
+
+/** What is kept by user id. */
+const OfUser = { oldest: 0, newest: 1, count: 2, words: 3 } as const;
+const USER_WORDS = 4;
+
+/** What a look-up found. FULL: nothing, and no room to remember the key. */
+export const Found = { NOTHING: 0, SAME: 1, OTHER: 2, FULL: 3 } as const;
 export type Found = (typeof Found)[keyof typeof Found];
-
-/** The two lanes of a fingerprint. */
-type Print = Pick<Fingerprint, 'a' | 'b'>;
 
 /** How much is remembered. */
 export interface IdempotencyBounds {
-  entriesPerUser: number;
-  entriesInAll: number;
-  blocksPerUser: number;
-  blocksInAll: number;
+  keysPerUser: number;
+  keysInAll: number;
+  bytesPerUser: number;
+  bytesInAll: number;
 }
 
 export const IDEMPOTENCY_BOUNDS: IdempotencyBounds = {
-  entriesPerUser: IDEMPOTENCY_KEPT_PER_USER,
-  entriesInAll: IDEMPOTENCY_KEPT_IN_ALL,
-  blocksPerUser: IDEMPOTENCY_BLOCKS_PER_USER,
-  blocksInAll: IDEMPOTENCY_BLOCKS_IN_ALL,
+  keysPerUser: IDEMPOTENCY_KEPT_PER_USER,
+  keysInAll: IDEMPOTENCY_KEPT_IN_ALL,
+  bytesPerUser: IDEMPOTENCY_BYTES_PER_USER,
+  bytesInAll: IDEMPOTENCY_BYTES_IN_ALL,
 };
 
-interface EntryFields {
-  userId: number;
-  /** Of user and key. */
-  hash: number;
-  /** The fingerprint. */
-  a: number;
-  b: number;
-  atMs: number;
-  byteLength: number;
-}
-
+/** An entry is named by its position in the queue plus 1; 0: none. */
 export class Idempotency {
-  private readonly blocks = new ByteBlocks();
-  private readonly index = new HashIndex();
-  /** By entry. */
-  private readonly userIds = new Int32Chunks();
-  private readonly fingerprintA = new Int32Chunks();
-  private readonly fingerprintB = new Int32Chunks();
-  private readonly atMs = new Int53Chunks();
-  private readonly firstBlock = new Int32Chunks();
-  private readonly byteLength = new Int32Chunks();
-  private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
-  private readonly userLinks = new Links(new Int32Chunks(), new Int32Chunks());
-  private readonly pool = new RowPool(this.links.afters, (rows) => {
-    for (const column of this.columns()) column.ensure(rows);
-  });
-  /** The list of all entries and that of each user, oldest first. */
-  private readonly all = new ListEnds(new Int32Chunks(), new Int32Chunks());
-  private readonly ofUser = new ListEnds(new Int32Chunks(), new Int32Chunks());
-  /** By user id: how many entries, and how many blocks they take. */
-  private readonly countOfUser = new Int32Chunks();
-  private readonly blocksOfUser = new Int32Chunks();
+  private readonly queue = new WordQueue();
+  private readonly index = new SlotIndex();
+  private users = new Int32Array(USER_WORDS * 16);
+  private count = 0;
+  /** Above these, the longest entry does not fit. */
+  private readonly wordsPerUser: number;
+  private readonly wordsInAll: number;
+  /** After FULL: milliseconds until the oldest key that counts towards the limit expires. */
+  fullForMs = 0;
 
-  /** The run of bytes of one entry, while it is written or read. */
-  private bytes = new Uint8Array(1_024);
-
-  /** The last look-up, which is usually what is remembered next. User 0: none. */
-  private lookedUpOf = 0;
-  private lookedUpKey = '';
-  private lookedUpHash = 0;
-  private lookedUpEntry = 0;
-
-  constructor(
-    private readonly hash: TextHash,
-    private readonly bounds: IdempotencyBounds = IDEMPOTENCY_BOUNDS,
-  ) {
-    this.all.ensure(ALL + 1);
+  constructor(private readonly bounds: IdempotencyBounds = IDEMPOTENCY_BOUNDS) {
+    this.wordsPerUser = (bounds.bytesPerUser - LONGEST_ENTRY_BYTES) / WORD_BYTES;
+    this.wordsInAll = (bounds.bytesInAll - LONGEST_ENTRY_BYTES) / WORD_BYTES;
   }
 
-  /** Looks up a key. If the command is the same, its result is appended to `result`. */
-  lookUp(userId: number, key: string, print: Print, nowMs: number, result: NumberBuffer): Found {
-    const entry = this.find(userId, key);
-    this.lookedUpOf = userId;
-    this.lookedUpKey = key;
-    this.lookedUpEntry = entry;
-    if (entry === 0 || this.atMs.get(entry) + IDEMPOTENCY_KEPT_MS <= nowMs) return Found.NOTHING;
-    if (this.fingerprintA.get(entry) !== print.a || this.fingerprintB.get(entry) !== print.b)
-      return Found.OTHER;
-    this.decode(entry, key.length, result);
-    return Found.SAME;
+  /**
+   * Looks up a key of a user that exists. If the command is the same, its result is appended to
+   * `result`.
+   */
+  lookUp(
+    userId: number,
+    hashLow: number,
+    hashHigh: number,
+    printLow: number,
+    printHigh: number,
+    nowMs: number,
+    result: NumberBuffer,
+  ): Found {
+    const entry = this.find(userId, hashLow, hashHigh);
+    if (entry !== 0 && !this.hasExpired(entry, nowMs)) {
+      const isSame =
+        this.word(entry, Head.printLow) === printLow &&
+        this.word(entry, Head.printHigh) === printHigh;
+      if (!isSame) return Found.OTHER;
+      this.readResult(entry, result);
+      return Found.SAME;
+    }
+    // An expired entry stays in the queue, but its key is free.
+    if (entry !== 0) this.index.remove(hashLow, entry);
+    return this.makeRoom(userId, nowMs) ? Found.NOTHING : Found.FULL;
   }
 
-  /** Remembers a result. The key must be unknown or expired. */
-  remember(userId: number, key: string, print: Print, nowMs: number, result: NumberBuffer): void {
-    const isLookedUp = this.lookedUpOf === userId && this.lookedUpKey === key;
-    const expired = isLookedUp ? this.lookedUpEntry : this.find(userId, key);
-    const hash = this.lookedUpHash;
-    this.lookedUpOf = 0;
-    if (expired !== 0) this.forget(expired);
-    const byteLength = this.encode(key, result);
-    this.makeRoom(userId, blocksFor(byteLength), nowMs);
-    this.add({ userId, hash, a: print.a, b: print.b, atMs: nowMs, byteLength });
+  /** Remembers a result, after a look-up of the same key found NOTHING. */
+  remember(
+    userId: number,
+    hashLow: number,
+    hashHigh: number,
+    printLow: number,
+    printHigh: number,
+    nowMs: number,
+    result: NumberBuffer,
+  ): void {
+    if (result.length > MAX_RESULT_LENGTH) throw new Error(`a result of ${result.length} integers`);
+    const { queue } = this;
+    const entry = queue.end + 1;
+    queue.push(hashLow);
+    queue.push(hashHigh);
+    queue.push(printLow);
+    queue.push(printHigh);
+    queue.push(nowMs | 0);
+    queue.push(Math.floor(nowMs / TIME_HALF));
+    queue.push(userId);
+    queue.push(0);
+    queue.push(0);
+    this.writeResult(result);
+    this.setWord(entry, Head.length, queue.distance(entry - 1, queue.end));
+    this.link(entry);
   }
 
   /** Makes rows for users 1 to `userRows` - 1 exist. */
   ensureUsers(userRows: number): void {
-    this.ofUser.ensure(userRows);
-    this.countOfUser.ensure(userRows);
-    this.blocksOfUser.ensure(userRows);
+    if (userRows * USER_WORDS <= this.users.length) return;
+    const users = new Int32Array(Math.max(userRows * USER_WORDS, this.users.length * 2));
+    users.set(this.users);
+    this.users = users;
   }
 
-  /** Makes room in the index for as many entries as there can be. */
-  reserve(): void {
-    const { entriesInAll } = this.bounds;
-    if (!this.index.hasRoomFor(entriesInAll)) this.rebuildIndex(entriesInAll);
-  }
-
-  /** Rebuilds the index, for a new key of the hash or for that many entries. */
-  rebuildIndex(expectedEntries = 0): void {
-    this.index.clear(expectedEntries);
-    this.lookedUpOf = 0;
-    for (let entry = this.oldest; entry !== 0; entry = this.links.next(entry)) {
-      this.index.add(this.keyHash(entry), entry);
-    }
-  }
-
-  /** All entries, the oldest first; the lists of users and the index follow from it. */
-  archive(archive: Archive): void {
-    const count = archive.number(this.pool.used);
-    if (!archive.reading) {
-      for (let entry = this.oldest; entry !== 0; entry = this.links.next(entry))
-        this.archiveEntry(archive, entry);
-      return;
-    }
-    for (let i = 0; i < count; i++) {
-      const entry = this.pool.take();
-      this.archiveEntry(archive, entry);
+  /** The keys that have not expired, the oldest first; all else follows from them. */
+  archive(archive: Archive, nowMs: number): void {
+    this.queue.archive(archive, archive.reading ? 0 : this.firstUnexpired(nowMs));
+    if (!archive.reading) return;
+    for (let at = this.queue.start; at !== this.queue.end; ) {
+      const entry = at + 1;
+      const length = this.word(entry, Head.length);
+      if (length <= HEAD_WORDS || length > this.queue.distance(at, this.queue.end))
+        throw new Error('the archive is damaged');
       this.link(entry);
+      at = this.queue.after(at, length);
     }
-    this.rebuildIndex(count);
   }
 
-  private archiveEntry(archive: Archive, entry: number): void {
-    this.userIds.set(entry, archive.number(this.userIds.get(entry)));
-    this.fingerprintA.set(entry, archive.number(this.fingerprintA.get(entry)));
-    this.fingerprintB.set(entry, archive.number(this.fingerprintB.get(entry)));
-    this.atMs.set(entry, archive.number(this.atMs.get(entry)));
-    const byteLength = archive.number(this.byteLength.get(entry));
-    this.byteLength.set(entry, byteLength);
-    this.firstBlock.set(
-      entry,
-      this.blocks.archive(archive, this.firstBlock.get(entry), byteLength),
-    );
-  }
-
-  private get oldest(): number {
-    return this.all.first(ALL);
-  }
-
-  private find(userId: number, key: string): number {
-    this.lookedUpHash = this.hash.of(userId, key);
-    let entry = this.index.first(this.lookedUpHash);
-    while (entry !== 0 && !(this.userIds.get(entry) === userId && this.hasKey(entry, key))) {
-      entry = this.index.next(entry);
-    }
-    return entry;
-  }
-
-  private hasKey(entry: number, key: string): boolean {
-    this.load(entry);
-    return this.loadedKey() === key;
-  }
-
-  private makeRoom(userId: number, blocks: number, nowMs: number): void {
-    for (let i = 0; i < EXPIRED_PER_ENTRY && this.oldest !== 0; i++) {
-      if (this.atMs.get(this.oldest) + IDEMPOTENCY_KEPT_MS > nowMs) break;
-      this.forget(this.oldest);
-    }
-    const { entriesPerUser, entriesInAll, blocksPerUser, blocksInAll } = this.bounds;
-    const isTooMuch = () =>
-      this.countOfUser.get(userId) >= entriesPerUser ||
-      this.blocksOfUser.get(userId) + blocks > blocksPerUser;
-    while (this.ofUser.first(userId) !== 0 && isTooMuch()) this.forget(this.ofUser.first(userId));
-    const isFull = () => this.pool.used >= entriesInAll || this.blocks.used + blocks > blocksInAll;
-    while (this.oldest !== 0 && isFull()) this.forget(this.oldest);
-  }
-
-  /** Adds the newest entry; its key and result are in `bytes`. */
-  private add(fields: EntryFields): void {
-    const { userId, byteLength } = fields;
-    const entry = this.pool.take();
-    this.userIds.set(entry, userId);
-    this.fingerprintA.set(entry, fields.a);
-    this.fingerprintB.set(entry, fields.b);
-    this.atMs.set(entry, fields.atMs);
-    this.byteLength.set(entry, byteLength);
-    this.firstBlock.set(entry, this.blocks.write(this.bytes, byteLength));
-    this.link(entry);
-    this.index.add(fields.hash, entry);
-  }
-
-  /** Puts an entry at the end of the lists, and counts it. */
-  private link(entry: number): void {
-    const userId = this.userIds.get(entry);
-    this.links.append(this.all, ALL, entry);
-    this.userLinks.append(this.ofUser, userId, entry);
-    this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
-    this.blocksOfUser.set(
-      userId,
-      this.blocksOfUser.get(userId) + blocksFor(this.byteLength.get(entry)),
-    );
-  }
-
-  private forget(entry: number): void {
-    const userId = this.userIds.get(entry);
-    this.index.remove(entry);
-    this.blocks.free(this.firstBlock.get(entry));
-    this.countOfUser.set(userId, this.countOfUser.get(userId) - 1);
-    this.blocksOfUser.set(
-      userId,
-      this.blocksOfUser.get(userId) - blocksFor(this.byteLength.get(entry)),
-    );
-    this.userLinks.remove(this.ofUser, userId, entry);
-    this.links.remove(this.all, ALL, entry);
-    this.pool.giveBack(entry);
-  }
-
-  /**
-   * Length of the key, key, number of integers, integers; each integer in groups of 7 bits, lowest
-   * first.
-   */
-  private encode(key: string, result: NumberBuffer): number {
-    this.reserveBytes(1 + key.length + INTEGER_BYTES_MAX * (result.length + 1));
-    const { bytes } = this;
-    let at = 0;
-    bytes[at++] = key.length;
-    for (let i = 0; i < key.length; i++) bytes[at++] = key.charCodeAt(i);
-    for (let i = -1; i < result.length; i++) {
-      let rest = i === -1 ? result.length : result.values[i]!;
-      for (; rest > INT32_MAX; rest = Math.floor(rest / 128)) bytes[at++] = (rest % 128) | 128;
-      let word = rest | 0;
-      for (; word >= 128; word >>>= 7) bytes[at++] = (word & 127) | 128;
-      bytes[at++] = word;
-    }
+  private firstUnexpired(nowMs: number): number {
+    let at = this.queue.start;
+    while (at !== this.queue.end && this.hasExpired(at + 1, nowMs))
+      at = this.queue.after(at, this.word(at + 1, Head.length));
     return at;
   }
 
-  private decode(entry: number, keyLength: number, result: NumberBuffer): void {
-    const byteLength = this.load(entry);
-    let isCount = true;
-    for (let at = 1 + keyLength; at < byteLength; ) {
-      let value = 0;
-      let factor = 1;
-      for (; this.bytes[at]! >= 128; at++) {
-        value += (this.bytes[at]! - 128) * factor;
-        factor *= 128;
-      }
-      value += this.bytes[at++]! * factor;
-      if (!isCount) result.push(value);
-      isCount = false;
+  private find(userId: number, hashLow: number, hashHigh: number): number {
+    let entry = this.index.first(hashLow);
+    while (
+      entry !== 0 &&
+      (this.word(entry, Head.hashHigh) !== hashHigh || this.word(entry, Head.userId) !== userId)
+    )
+      entry = this.index.next(hashLow, entry);
+    return entry;
+  }
+
+  /**
+   * Drops expired entries: a few in any case, and as many as it takes to make room for the longest
+   * entry. That is a bounded number: only the last result can have exceeded a limit.
+   */
+  private makeRoom(userId: number, nowMs: number): boolean {
+    for (let i = 0; i < DROPPED_PER_KEY || this.isFull; i++) {
+      if (this.queue.length === 0) break;
+      if (!this.hasExpired(this.queue.start + 1, nowMs)) break;
+      this.dropOldest();
+    }
+    while (this.isFullFor(userId)) {
+      const oldest = this.users[userId * USER_WORDS + OfUser.oldest]!;
+      if (!this.hasExpired(oldest, nowMs)) return this.fullFor(oldest, nowMs);
+      this.forgetOldestOf(userId);
+    }
+    return this.isFull ? this.fullFor(this.queue.start + 1, nowMs) : true;
+  }
+
+  private get isFull(): boolean {
+    return this.count >= this.bounds.keysInAll || this.queue.length > this.wordsInAll;
+  }
+
+  private isFullFor(userId: number): boolean {
+    const at = userId * USER_WORDS;
+    return (
+      this.users[at + OfUser.count]! >= this.bounds.keysPerUser ||
+      this.users[at + OfUser.words]! > this.wordsPerUser
+    );
+  }
+
+  private fullFor(oldest: number, nowMs: number): false {
+    this.fullForMs = this.atMs(oldest) + IDEMPOTENCY_KEPT_MS - nowMs;
+    return false;
+  }
+
+  private hasExpired(entry: number, nowMs: number): boolean {
+    return this.atMs(entry) + IDEMPOTENCY_KEPT_MS <= nowMs;
+  }
+
+  /** Adds the entry at the end of the queue to its user's list and to the index. */
+  private link(entry: number): void {
+    const { users } = this;
+    const at = this.word(entry, Head.userId) * USER_WORDS;
+    const newest = users[at + OfUser.newest]!;
+    if (newest === 0) users[at + OfUser.oldest] = entry;
+    else this.setWord(newest, Head.toNext, this.queue.distance(newest, entry));
+    users[at + OfUser.newest] = entry;
+    users[at + OfUser.count] = users[at + OfUser.count]! + 1;
+    users[at + OfUser.words] = users[at + OfUser.words]! + this.word(entry, Head.length);
+    this.count++;
+    this.index.add(this.word(entry, Head.hashLow), entry);
+  }
+
+  /** Takes the oldest entry out of the queue. If it was not forgotten before, it is now. */
+  private dropOldest(): void {
+    const entry = this.queue.start + 1;
+    const userId = this.word(entry, Head.userId);
+    if (userId !== 0) this.forgetOldestOf(userId);
+    this.queue.drop(this.word(entry, Head.length));
+  }
+
+  /** The entry's words stay in the queue until they are the oldest. */
+  private forgetOldestOf(userId: number): void {
+    const { users } = this;
+    const at = userId * USER_WORDS;
+    const entry = users[at + OfUser.oldest]!;
+    const toNext = this.word(entry, Head.toNext);
+    users[at + OfUser.oldest] = toNext === 0 ? 0 : this.queue.after(entry - 1, toNext) + 1;
+    if (toNext === 0) users[at + OfUser.newest] = 0;
+    users[at + OfUser.count] = users[at + OfUser.count]! - 1;
+    users[at + OfUser.words] = users[at + OfUser.words]! - this.word(entry, Head.length);
+    this.setWord(entry, Head.userId, 0);
+    this.count--;
+    this.index.remove(this.word(entry, Head.hashLow), entry);
+  }
+
+  /** An integer below 2^31 is a word; a larger one is -1 - its high part, and its low 31 bits. */
+  private writeResult(result: NumberBuffer): void {
+    const { queue } = this;
+    for (let i = 0; i < result.length; i++) {
+      const value = result.values[i]!;
+      if (value > INT32_MAX) {
+        const high = Math.floor(value / HALF);
+        queue.push(-1 - high);
+        queue.push(value - high * HALF);
+      } else queue.push(value);
     }
   }
 
-  /** Puts an entry's key and result into `bytes`; returns how many bytes they are. */
-  private load(entry: number): number {
-    const byteLength = this.byteLength.get(entry);
-    this.reserveBytes(byteLength);
-    this.blocks.read(this.firstBlock.get(entry), this.bytes, byteLength);
-    return byteLength;
+  private readResult(entry: number, result: NumberBuffer): void {
+    const { queue } = this;
+    const length = this.word(entry, Head.length);
+    for (let i = HEAD_WORDS; i < length; i++) {
+      const word = queue.get(entry - 1 + i);
+      if (word >= 0) result.push(word);
+      else {
+        i++;
+        result.push((-1 - word) * HALF + queue.get(entry - 1 + i));
+      }
+    }
   }
 
-  /** Of user and key, from the bytes of the entry. */
-  private keyHash(entry: number): number {
-    this.load(entry);
-    return this.hash.ofBytes(this.userIds.get(entry), this.bytes, 1, this.bytes[0]!);
+  private atMs(entry: number): number {
+    return this.word(entry, Head.atHigh) * TIME_HALF + (this.word(entry, Head.atLow) >>> 0);
   }
 
-  /** The key of the entry whose bytes were loaded. */
-  private loadedKey(): string {
-    return String.fromCharCode(...this.bytes.subarray(1, 1 + this.bytes[0]!));
+  private word(entry: number, field: number): number {
+    return this.queue.get(entry - 1 + field);
   }
 
-  private reserveBytes(byteLength: number): void {
-    if (byteLength > this.bytes.length) this.bytes = new Uint8Array(byteLength * 2);
-  }
-
-  private columns(): (Int32Chunks | Int53Chunks | Links)[] {
-    return [
-      this.userIds,
-      this.fingerprintA,
-      this.fingerprintB,
-      this.atMs,
-      this.firstBlock,
-      this.byteLength,
-      this.links,
-      this.userLinks,
-    ];
+  private setWord(entry: number, field: number, word: number): void {
+    this.queue.set(entry - 1 + field, word);
   }
 }

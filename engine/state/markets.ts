@@ -8,7 +8,7 @@
 
 import { assetOfMarket } from '../interface/domain.js';
 import type { Archive } from '../storage/archive.js';
-import { IdIndex } from '../storage/id-index.js';
+import { IdIndex } from '../storage/indexes/id-index.js';
 import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
 import type { Levels } from './levels.js';

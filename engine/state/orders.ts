@@ -16,7 +16,7 @@
 import { type Outcome, Side } from '../interface/domain.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
-import { IdIndex } from '../storage/id-index.js';
+import { IdIndex } from '../storage/indexes/id-index.js';
 import { listsOf } from '../storage/row-lists.js';
 import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';

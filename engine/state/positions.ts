@@ -8,7 +8,7 @@
  */
 import type { Archive } from '../storage/archive.js';
 import { mulDivFloor } from '../storage/arithmetic.js';
-import { RowIndex } from '../storage/row-index.js';
+import { RowIndex } from '../storage/indexes/row-index.js';
 import { listsOf } from '../storage/row-lists.js';
 import { pooledTableOf, tableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';

@@ -4,7 +4,7 @@
  */
 import type { Archive } from '../storage/archive.js';
 import { Int32Chunks } from '../storage/chunks.js';
-import { HashIndex } from '../storage/hash-index.js';
+import { HashIndex } from '../storage/indexes/hash-index.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { ShortTexts } from '../storage/texts.js';
 

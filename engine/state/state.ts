@@ -9,7 +9,7 @@ import { NumberBuffer } from '../storage/number-buffer.js';
 import { TextHash } from '../storage/text-hash.js';
 import { UndoLog } from '../storage/undo.js';
 import { Accounts } from './accounts.js';
-import { Idempotency } from './idempotency.js';
+import { IDEMPOTENCY_BOUNDS, Idempotency } from './idempotency.js';
 import { Ledger } from './ledger.js';
 import { Levels } from './levels.js';
 import { Markets } from './markets.js';
@@ -40,7 +40,7 @@ export class State {
   readonly schedule = new Schedule();
   readonly vault = new Vault();
   readonly transfers = new Transfers(this.hash);
-  readonly idempotency = new Idempotency(this.hash);
+  readonly idempotency: Idempotency;
   /** The last ids given out: of orders, and of trades. */
   private readonly lastIds = this.undo.block(2);
 
@@ -60,6 +60,10 @@ export class State {
   /** Details of the current command's refusal. */
   required = 0;
   available = 0;
+
+  constructor(bounds = IDEMPOTENCY_BOUNDS) {
+    this.idempotency = new Idempotency(bounds);
+  }
 
   nextOrderId(): number {
     this.lastIds[0]! += 1;
@@ -102,7 +106,7 @@ export class State {
     this.orders.reserve(MAX_OPEN_ORDERS);
     this.positions.reserve(MAX_POSITIONS);
     this.levels.ensureBooks(MAX_ASSETS * BOOKS_PER_ASSET);
-    this.idempotency.reserve();
+    this.idempotency.ensureUsers(MAX_USERS + 1);
   }
 
   /** Makes room for users 1 to `userRows` - 1 everywhere but in `users`. */
@@ -112,13 +116,15 @@ export class State {
     this.accounts.ensureUsers(userRows);
   }
 
-  /** The first secret becomes the key of the hash, and the indexes are rebuilt with it. */
+  /**
+   * The first secret becomes the key of the hash, and the indexes are rebuilt with it. Idempotency
+   * keys are not accepted before.
+   */
   learnSecret(secret: string): void {
     if (secret === '' || this.hash.hasKey) return;
     this.hash.setKey(secret);
     this.users.rebuildIndexes();
     this.transfers.rebuildIndex();
-    this.idempotency.rebuildIndex();
   }
 
   archive(archive: Archive): void {
@@ -141,7 +147,7 @@ export class State {
     this.schedule.archive(archive);
     this.vault.archive(archive, userRows);
     this.transfers.archive(archive);
-    this.idempotency.archive(archive);
+    this.idempotency.archive(archive, this.nowMs);
   }
 
   /** Orders and positions are found by user: rows that are in no list are free. */

@@ -6,7 +6,7 @@
 import type { Deposit, Withdraw } from '../interface/commands.js';
 import type { Archive } from '../storage/archive.js';
 import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
-import { HashIndex } from '../storage/hash-index.js';
+import { HashIndex } from '../storage/indexes/hash-index.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { LongTexts } from '../storage/texts.js';
 

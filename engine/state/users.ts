@@ -4,7 +4,7 @@
  */
 import { REFERRAL_DIVISOR } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
-import { HashIndex } from '../storage/hash-index.js';
+import { HashIndex } from '../storage/indexes/hash-index.js';
 import { tableOf } from '../storage/table.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { LongTexts, ShortTexts } from '../storage/texts.js';

@@ -6,7 +6,7 @@
 import { CLOSED_DEPOSITS_REMEMBERED } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
-import { HashIndex } from '../storage/hash-index.js';
+import { HashIndex } from '../storage/indexes/hash-index.js';
 import { Links, ListEnds } from '../storage/linked-lists.js';
 import { RowPool } from '../storage/row-pool.js';
 

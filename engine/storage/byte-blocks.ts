@@ -11,11 +11,6 @@ const BLOCK_BYTES = 64;
 const CHUNK_BITS = 14;
 const IN_CHUNK = (1 << CHUNK_BITS) - 1;
 
-/** How many blocks a run of that many bytes takes. */
-export function blocksFor(byteLength: number): number {
-  return Math.max(1, Math.ceil(byteLength / BLOCK_BYTES));
-}
-
 export class ByteBlocks {
   private readonly chunks: Uint8Array[] = [];
   /** By block: the next block of the run, or the next free block; 0: none. */
@@ -24,11 +19,6 @@ export class ByteBlocks {
     while (this.chunks.length << CHUNK_BITS < blocks)
       this.chunks.push(new Uint8Array(BLOCK_BYTES << CHUNK_BITS));
   });
-
-  /** Blocks in use. */
-  get used(): number {
-    return this.pool.used;
-  }
 
   /** Stores the first `length` bytes; returns the first block. */
   write(bytes: Uint8Array, length: number): number {

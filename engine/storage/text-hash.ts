@@ -6,6 +6,8 @@
  * The key comes from the first credential that is not empty: a password hash with a random salt,
  * which is in the journal and never shown. So every engine of one journal has the same key, and no
  * client knows it. Until then the key is 0.
+ *
+ * Indexes take 32 bits and compare the texts; idempotency keys take 64 bits, which stand for them.
  */
 import type { Archive } from './archive.js';
 
@@ -18,15 +20,33 @@ const UPPER_A = 65;
 const UPPER_Z = 90;
 const TO_LOWER = 32;
 
-/** The hash of the first `count` words under a key of two words: 32 bits, signed. */
-function halfSipHash(keyLow: number, keyHigh: number, words: Int32Array, count: number): number {
+/** What {@link halfSipHash} writes to, if it is to give 64 bits. */
+const pair = new Int32Array(2);
+
+/**
+ * The hash of the first `count` words under a key of two words: 32 bits, signed; or 64 bits, in
+ * `pair`, which are not those 32 and others.
+ */
+function halfSipHash(
+  keyLow: number,
+  keyHigh: number,
+  words: Int32Array,
+  count: number,
+  isPair = false,
+): number {
   let v0 = keyLow;
-  let v1 = keyHigh;
+  let v1 = isPair ? keyHigh ^ 0xee : keyHigh;
   let v2 = V2 ^ keyLow;
   let v3 = V3 ^ keyHigh;
-  for (let i = 0; i < count + FINAL_ROUNDS; i++) {
+  const firstEnd = count + FINAL_ROUNDS;
+  const end = isPair ? firstEnd + FINAL_ROUNDS : firstEnd;
+  for (let i = 0; i < end; i++) {
     const m = i < count ? words[i]! : 0;
-    if (i === count) v2 ^= 0xff;
+    if (i === count) v2 ^= isPair ? 0xee : 0xff;
+    if (i === firstEnd) {
+      pair[0] = v1 ^ v3;
+      v1 ^= 0xdd;
+    }
     v3 ^= m;
     v0 = (v0 + v1) | 0;
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
@@ -40,6 +60,7 @@ function halfSipHash(keyLow: number, keyHigh: number, words: Int32Array, count: 
     v2 = (v2 << 16) | (v2 >>> 16);
     v0 ^= m;
   }
+  if (isPair) pair[1] = v1 ^ v3;
   return v1 ^ v3;
 }
 
@@ -57,6 +78,9 @@ export class TextHash {
   private keyHigh = 0;
   /** What is hashed: the prefix, each two code units, and a last word. */
   private words = new Int32Array(256);
+  /** The last 64-bit hash, as two signed words. */
+  low = 0;
+  high = 0;
 
   get hasKey(): boolean {
     return this.keyLow !== 0 || this.keyHigh !== 0;
@@ -76,6 +100,28 @@ export class TextHash {
   of(prefix: number, text: string): number {
     const count = this.fill(prefix, text);
     return halfSipHash(this.keyLow, this.keyHigh, this.words, count);
+  }
+
+  /** The 64-bit hash of an ASCII text, in one byte per character, as `low` and `high`. */
+  pairOfAscii(prefix: number, text: string): void {
+    const { length } = text;
+    const words = this.roomFor(length);
+    let count = 0;
+    words[count++] = prefix;
+    let at = 0;
+    for (; at + 3 < length; at += 4) {
+      words[count++] =
+        text.charCodeAt(at) |
+        (text.charCodeAt(at + 1) << 8) |
+        (text.charCodeAt(at + 2) << 16) |
+        (text.charCodeAt(at + 3) << 24);
+    }
+    let last = (4 + length) << 24;
+    for (let shift = 0; at < length; at++, shift += 8) last |= text.charCodeAt(at) << shift;
+    words[count++] = last;
+    halfSipHash(this.keyLow, this.keyHigh, words, count, true);
+    this.low = pair[0]!;
+    this.high = pair[1]!;
   }
 
   /** The hash of a text that is stored in one byte per code unit. */

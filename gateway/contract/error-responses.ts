@@ -10,6 +10,7 @@ import {
   type ErrorCode,
   errorAnswer,
   invalidRequest,
+  rateLimited,
   rejection,
   UNKNOWN_PARTNER_KEY,
 } from '../http/errors.js';
@@ -40,7 +41,7 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   if (route.takesPartnerKey === true) codes.add('partner_key_required');
   if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
   if (isRateLimited(route)) codes.add('rate_limited');
-  if (route.idempotent === true) codes.add('idempotency_key_reused');
+  if (route.idempotent === true) codes.add('idempotency_key_reused').add('idempotency_full');
   return ERROR_CODES.filter((code) => codes.has(code));
 }
 
@@ -98,7 +99,9 @@ function exampleOf(code: ErrorCode): ErrorAnswer {
     case 'insufficient_shares':
       return rejection(code, 50_000, 12_500);
     case 'rate_limited':
-      return errorAnswer(code, { retryAfterMs: 250 });
+      return rateLimited(250).error;
+    case 'idempotency_full':
+      return rateLimited(1_500, code).error;
     case 'unavailable':
       return errorAnswer(code, { executed: false });
     default:

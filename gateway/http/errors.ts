@@ -73,6 +73,8 @@ export const ERRORS = {
   }),
   ...entries(429, {
     rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',
+    idempotency_full:
+      'There is no room to remember another idempotency key, so the request was not executed. Wait for the number of seconds in the Retry-After header, or send the request without a key.',
   }),
   ...entries(503, {
     unavailable: 'The exchange cannot process the request now. Nothing was executed; try again.',
@@ -95,10 +97,13 @@ export function errorAnswer(code: ErrorCode, details: object = {}, message = '')
 }
 
 /** 429, to be retried after `waitMs`. `retryAfter`: the header, in whole seconds, at least 1. */
-export function rateLimited(waitMs: number): { error: ErrorAnswer; retryAfter: string } {
+export function rateLimited(
+  waitMs: number,
+  code: 'rate_limited' | 'idempotency_full' = 'rate_limited',
+): { error: ErrorAnswer; retryAfter: string } {
   const retryAfterMs = Math.ceil(waitMs);
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
-  return { error: errorAnswer('rate_limited', { retryAfterMs }), retryAfter: `${seconds}` };
+  return { error: errorAnswer(code, { retryAfterMs }), retryAfter: `${seconds}` };
 }
 
 /** Problems listed in one answer. */

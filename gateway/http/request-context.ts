@@ -259,6 +259,12 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     }
     // The fields of a reject: required and available.
     const [required, available] = [values[RESULT_HEAD_LENGTH]!, values[RESULT_HEAD_LENGTH + 1]!];
+    if (name === 'idempotency_full') {
+      const { error, retryAfter } = rateLimited(required, name);
+      this.addHeader('Retry-After', retryAfter);
+      this.answerError(error);
+      return;
+    }
     this.answerError(rejection(name, required, available));
   }
 

@@ -3,7 +3,7 @@
  * with every result and event compared. The seed is printed; DIFFERENTIAL_SEED repeats a run.
  */
 import { describe, expect, test } from 'vitest';
-import { Engine } from '../../engine/engine.js';
+import type { IdempotencyBounds } from '../../engine/state/idempotency.js';
 import { RandomCommands, type Scenario } from '../support/random-commands.js';
 import { seedOf } from '../support/seed.js';
 import { EXPECTED_CASES } from './differential/cases.js';
@@ -13,6 +13,14 @@ import { LIMIT_PLAYS } from './differential/limits.js';
 const SEED = seedOf('DIFFERENTIAL_SEED');
 const START_MS = 1_763_700_300_000;
 const COMPARED_EVERY = 20;
+
+/** Keys for a third of the time, for twelve users; bytes for a few batches. */
+const FEW_KEYS: IdempotencyBounds = {
+  keysPerUser: 12,
+  keysInAll: 100,
+  bytesPerUser: 140_000,
+  bytesInAll: 155_000,
+};
 
 const USUAL: Omit<Scenario, 'name'> = {
   commands: 14_000,
@@ -32,7 +40,7 @@ const USUAL: Omit<Scenario, 'name'> = {
   unstakeWeight: 1.2,
 };
 
-const SCENARIOS: Scenario[] = [
+const SCENARIOS: (Scenario & { bounds?: IdempotencyBounds })[] = [
   { ...USUAL, name: 'a thin book', maxRestingOrders: 6, crossingShare: 0.6, spreadTicks: 300 },
   {
     ...USUAL,
@@ -74,6 +82,7 @@ const SCENARIOS: Scenario[] = [
     maxRestingOrders: 20,
     crossingShare: 0.5,
   },
+  { ...USUAL, name: 'few idempotency keys', bounds: FEW_KEYS, stakeWeight: 4, unstakeWeight: 3 },
 ];
 
 describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
@@ -82,8 +91,9 @@ describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
 
   test.each(SCENARIOS.map((scenario, index) => ({ ...scenario, index })))(
     '$name',
-    ({ index, ...scenario }) => {
-      const duel = new Duel(new Engine(), `DIFFERENTIAL_SEED=${SEED}, ${scenario.name}`, counts);
+    ({ index, bounds, ...scenario }) => {
+      const label = `DIFFERENTIAL_SEED=${SEED}, ${scenario.name}`;
+      const duel = new Duel(label, counts, bounds);
       const random = new RandomCommands(`${SEED}:${index}`, scenario, duel.naive);
       for (const command of random.opening()) duel.apply(command, START_MS);
       for (let i = 0; i < scenario.commands; i++) {
@@ -96,8 +106,8 @@ describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
     },
   );
 
-  test.each(LIMIT_PLAYS)('the limits: $name', ({ name, play }) => {
-    const duel = new Duel(new Engine(), `the limits: ${name}`, counts);
+  test.each(LIMIT_PLAYS)('the limits: $name', ({ name, bounds, play }) => {
+    const duel = new Duel(`the limits: ${name}`, counts, bounds);
     play(duel);
     duel.compareState();
   });

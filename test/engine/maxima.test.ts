@@ -6,6 +6,9 @@ import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
 import {
+  IDEMPOTENCY_KEPT_IN_ALL,
+  IDEMPOTENCY_KEPT_MS,
+  IDEMPOTENCY_KEPT_PER_USER,
   MAX_CHOSEN_REFERRAL_CODES,
   MAX_REFERRAL_CODES_PER_USER,
 } from '../../engine/interface/limits.js';
@@ -47,6 +50,41 @@ test('at the maximum of chosen codes nobody can choose another, but users can st
   expect(engine.referral(1)!.code).toBe('CODE-3');
   engine.checkInvariants();
 });
+
+test('1,000,000 keys of a user and 4,000,000 in all are remembered for an hour, and no more', () => {
+  const engine = new Engine();
+  const users = IDEMPOTENCY_KEPT_IN_ALL / IDEMPOTENCY_KEPT_PER_USER;
+  for (let userId = 1; userId <= users + 1; userId++)
+    engine.apply(registration(`user-${userId}`, 0), at(0));
+  const command = { kind: 'cancelAll' as const, userId: 0, marketId: 1, idempotencyKey: '' };
+  const ask = (userId: number, key: string, atMs: number): number => {
+    command.userId = userId;
+    command.idempotencyKey = key;
+    engine.apply(command, atMs);
+    return engine.result.values[ResultHead.code]!;
+  };
+  let executed = 0;
+  for (let userId = 1; userId <= users; userId++) {
+    for (let i = 0; i < IDEMPOTENCY_KEPT_PER_USER; i++)
+      if (ask(userId, `key-${i}`, at(0)) === Code.market_not_found && !engine.replayed) executed++;
+    if (userId < users) expect(ask(userId, 'one more', at(0))).toBe(Code.idempotency_full);
+  }
+  expect(executed).toBe(IDEMPOTENCY_KEPT_IN_ALL);
+  const lastMs = at(IDEMPOTENCY_KEPT_MS - 1);
+  expect(ask(users + 1, 'first', lastMs)).toBe(Code.idempotency_full);
+  expect(engine.result.values.subarray(4, 6)).toEqual(Float64Array.of(1, 0));
+  for (const i of [0, 1, 499_999, IDEMPOTENCY_KEPT_PER_USER - 1]) {
+    for (let userId = 1; userId <= users; userId++) {
+      expect(ask(userId, `key-${i}`, lastMs)).toBe(Code.market_not_found);
+      expect(engine.replayed).toBe(true);
+    }
+  }
+  for (let userId = 1; userId <= users + 1; userId++) {
+    expect(ask(userId, 'key-0', at(IDEMPOTENCY_KEPT_MS))).toBe(Code.market_not_found);
+    expect(engine.replayed).toBe(false);
+  }
+  engine.checkInvariants();
+}, 120_000);
 
 test('leaderboard values saturate at the largest and smallest safe integers', () => {
   const most = Number.MAX_SAFE_INTEGER;

@@ -10,8 +10,8 @@ import { Code } from '../../engine/interface/codes.js';
 import type { BatchOperation } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { FIRST_OPERATION, ResultHead } from '../../engine/interface/results.js';
-import { IdIndex } from '../../engine/storage/id-index.js';
-import { RowIndex } from '../../engine/storage/row-index.js';
+import { IdIndex } from '../../engine/storage/indexes/id-index.js';
+import { RowIndex } from '../../engine/storage/indexes/row-index.js';
 import { UndoLog } from '../../engine/storage/undo.js';
 import { batch, buy, openMarket, sell } from '../support/engine-support.js';
 

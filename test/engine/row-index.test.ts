@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
-import { RowIndex } from '../../engine/storage/row-index.js';
+import { RowIndex } from '../../engine/storage/indexes/row-index.js';
 import { UndoLog } from '../../engine/storage/undo.js';
 
 /** A test key as the two integers of the index. */

@@ -1,19 +1,27 @@
 /**
  * The keyed hash against an independent byte-wise HalfSipHash, itself checked with the vectors of
- * the reference code (32-bit output, key 00 01 … 07, message 00 01 …); and the index over it, with
- * collisions.
+ * the reference code (key 00 01 … 07, message 00 01 …); and the indexes over it,
+ * with collisions.
  */
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import { StateReader, StateWriter } from '../../engine/storage/archive.js';
-import { HashIndex } from '../../engine/storage/hash-index.js';
+import { HashIndex } from '../../engine/storage/indexes/hash-index.js';
+import { SlotIndex } from '../../engine/storage/indexes/slot-index.js';
 import { TextHash } from '../../engine/storage/text-hash.js';
 
 const MASK = 0xffffffffn;
 const rotate = (word: bigint, by: bigint): bigint => ((word << by) | (word >> (32n - by))) & MASK;
 
-function halfSipHash(rounds: [number, number], key: [bigint, bigint], bytes: Uint8Array): bigint {
+function halfSipHash(
+  rounds: [number, number],
+  key: [bigint, bigint],
+  bytes: Uint8Array,
+  outputBytes: 4 | 8 = 4,
+): bigint {
+  const isLong = outputBytes === 8;
   let [v0, v1, v2, v3] = [key[0], key[1], 0x6c796765n ^ key[0], 0x74656462n ^ key[1]];
+  if (isLong) v1 ^= 0xeen;
   const mix = (times: number): void => {
     for (let i = 0; i < times; i++) {
       v0 = (v0 + v1) & MASK;
@@ -36,9 +44,13 @@ function halfSipHash(rounds: [number, number], key: [bigint, bigint], bytes: Uin
     mix(rounds[0]);
     v0 ^= word;
   }
-  v2 ^= 0xffn;
+  v2 ^= isLong ? 0xeen : 0xffn;
   mix(rounds[1]);
-  return v1 ^ v3;
+  const low = v1 ^ v3;
+  if (!isLong) return low;
+  v1 ^= 0xddn;
+  mix(rounds[1]);
+  return low | ((v1 ^ v3) << 32n);
 }
 
 const counted = (length: number) => Uint8Array.from({ length }, (_, i) => i);
@@ -51,6 +63,45 @@ describe('the keyed hash', () => {
       return hash.toString('hex');
     });
     expect(hashes).toEqual(['a9359f5b', '27475ab8', 'fa62a603', '8afee704']);
+  });
+
+  test('its oracle is HalfSipHash with 64 bits, too', () => {
+    const hashes = [0, 1, 2, 3].map((length) => {
+      const hash = Buffer.alloc(8);
+      const key: [bigint, bigint] = [0x03020100n, 0x07060504n];
+      hash.writeBigUInt64LE(halfSipHash([2, 4], key, counted(length), 8));
+      return hash.toString('hex');
+    });
+    expect(hashes).toEqual([
+      '218d1f59b9b83cc8',
+      'be552412f8387315',
+      '064f39ef7c50eb57',
+      'ce0f1a45f7060679',
+    ]);
+  });
+
+  test('of 64 bits is HalfSipHash-1-3 of the number and the ASCII text', () => {
+    const random = new Random('4');
+    const hash = new TextHash();
+    for (let i = 0; i < 300; i++) {
+      const prefix = random.whole(0, 2 ** 31 - 1);
+      const text = Array.from({ length: random.whole(0, 70) }, () =>
+        String.fromCharCode(random.whole(32, 126)),
+      ).join('');
+      const bytes = Buffer.alloc(4 + text.length);
+      bytes.writeInt32LE(prefix);
+      bytes.write(text, 4, 'latin1');
+      hash.pairOfAscii(prefix, text);
+      const got = Buffer.alloc(8);
+      got.writeInt32LE(hash.low);
+      got.writeInt32LE(hash.high, 4);
+      expect(got.readBigUInt64LE()).toBe(halfSipHash([1, 3], [0n, 0n], bytes, 8));
+    }
+    hash.pairOfAscii(1, 'text');
+    const { low, high } = hash;
+    hash.setKey('a secret');
+    hash.pairOfAscii(1, 'text');
+    expect([hash.low === low, hash.high === high]).toEqual([false, false]);
   });
 
   test('is HalfSipHash-1-3 of the number and the text', () => {
@@ -125,5 +176,43 @@ describe('the index of hashes', () => {
     for (const [hash, rows] of rowsOf) expect(found(hash)).toEqual(rows);
     index.clear(5_000);
     for (const hash of rowsOf.keys()) expect(index.first(hash)).toBe(0);
+  });
+});
+
+describe('the index of slots', () => {
+  test('finds all numbers of a hash and no others, through growth, removal and hashes that fall together', () => {
+    const index = new SlotIndex();
+    const random = new Random('12');
+    const numbersOf = new Map<number, Set<number>>();
+    const known: [number, number][] = [];
+    let last = 0;
+    const check = (hash: number): void => {
+      const found = new Set<number>();
+      let number = index.first(hash);
+      for (; number !== 0; number = index.next(hash, number)) found.add(number);
+      expect(found).toEqual(numbersOf.get(hash) ?? new Set());
+    };
+    for (let i = 0; i < 60_000; i++) {
+      if (random.chance(0.6) || known.length === 0) {
+        const hash = random.chance(0.8)
+          ? random.whole(-(2 ** 31), 2 ** 31 - 1)
+          : random.whole(-50, 50) * 65_536;
+        last++;
+        index.add(hash, last);
+        known.push([hash, last]);
+        numbersOf.set(hash, (numbersOf.get(hash) ?? new Set()).add(last));
+      } else {
+        const place = random.whole(0, known.length - 1);
+        const [hash, number] = known[place]!;
+        known[place] = known.at(-1)!;
+        known.pop();
+        index.remove(hash, number);
+        // What is not there is not removed.
+        index.remove(hash, number);
+        numbersOf.get(hash)!.delete(number);
+      }
+      if (i % 20 === 0) check(known.length === 0 ? 1 : random.pick(known)[0]);
+    }
+    for (const hash of numbersOf.keys()) check(hash);
   });
 });

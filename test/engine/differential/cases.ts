@@ -4,8 +4,9 @@
  *
  * Not covered, because a test cannot reach them in a minute: `limit_reached` for 4,000,000 users (a
  * registration reaches the maximum total money first), 4,000,000 resting orders, 8,000,000
- * positions, 5,000,000 vault deposits, 10,000,000 transfers and 2,000,000 idempotency keys in
- * total; and forgetting the oldest of 100,001 closed vault deposits (vault.test.ts does).
+ * positions, 5,000,000 vault deposits and 10,000,000 transfers; and forgetting the oldest of
+ * 100,001 closed vault deposits (vault.test.ts does). The limits of idempotency keys are covered
+ * with small numbers; maxima.test.ts reaches the stated ones.
  */
 import type { CodeName } from '../../../engine/interface/codes.js';
 import type { CommandName } from '../../../engine/interface/commands.js';
@@ -18,6 +19,7 @@ const USERS: CaseName[] = [
   'ok',
   'replayed',
   'idempotency_key_reused',
+  'idempotency_full',
   'invalid_command',
   'user_not_found',
 ];

@@ -3,7 +3,7 @@
  * equal. It also counts what happened, so that a test can show that every case was covered.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Engine } from '../../../engine/engine.js';
+import { Engine } from '../../../engine/engine.js';
 import { CODES } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import {
@@ -23,6 +23,7 @@ import {
   EventType,
 } from '../../../engine/interface/events.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
+import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
 import type { QuoteRequest } from '../../support/naive-engine/views.js';
@@ -48,15 +49,19 @@ const QUOTES: Omit<QuoteRequest, 'marketId' | 'userId'>[] = [
 ];
 
 export class Duel {
-  readonly naive = new NaiveEngine();
+  readonly engine: Engine;
+  readonly naive: NaiveEngine;
   commands = 0;
 
   constructor(
-    readonly engine: Engine,
     /** Describes the run in the message of a mismatch. */
     private readonly label: string,
     private readonly counts: Map<string, number>,
-  ) {}
+    bounds = IDEMPOTENCY_BOUNDS,
+  ) {
+    this.engine = new Engine(bounds);
+    this.naive = new NaiveEngine(bounds);
+  }
 
   apply(command: Command, atMs: number): void {
     this.commands++;

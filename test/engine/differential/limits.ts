@@ -14,7 +14,6 @@ import type {
 import { marketIdOf, Outcome, TimeInForce, WINDOW_MS } from '../../../engine/interface/domain.js';
 import {
   IDEMPOTENCY_KEPT_MS,
-  IDEMPOTENCY_KEPT_PER_USER,
   MAX_ASSETS,
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS_PER_USER,
@@ -26,6 +25,7 @@ import {
   MAX_TRANSFER_MICROS,
   MAX_VAULT_DEPOSITS_PER_USER,
 } from '../../../engine/interface/limits.js';
+import type { IdempotencyBounds } from '../../../engine/state/idempotency.js';
 import { ODD_NUMBERS, ODD_TEXTS } from '../../support/random-commands.js';
 import type { Duel } from './duel.js';
 
@@ -35,6 +35,8 @@ const { UP, DOWN } = Outcome;
 
 interface LimitPlay {
   name: string;
+  /** In place of the stated ones, which only maxima.test.ts reaches. */
+  bounds?: IdempotencyBounds;
   play(duel: Duel): void;
 }
 
@@ -227,24 +229,99 @@ function money(duel: Duel): void {
   expectCode(duel, transfer('deposit', 1, 0), OK);
 }
 
+const KEYS: IdempotencyBounds = {
+  keysPerUser: 1_000,
+  keysInAll: 2_500,
+  bytesPerUser: 2 ** 28,
+  bytesInAll: 2 ** 30,
+};
+
+const {
+  idempotency_key_reused: REUSED,
+  idempotency_full: FULL,
+  market_not_found: NOT_FOUND,
+} = Code;
+
+/** A refusal is remembered, too; market 1 does not exist. */
+function asked(userId: number, key: number | string, marketId = 1): Command {
+  return { kind: 'cancelAll', userId, marketId, idempotencyKey: `key-${key}` };
+}
+
 function keys(duel: Duel): void {
-  expectCode(duel, registration('keyed', 0), OK, START_MS);
-  const asked = (key: number, marketId: number): Command => ({
-    kind: 'cancelAll',
-    userId: 1,
-    marketId,
-    idempotencyKey: `key-${key}`,
-  });
-  const NOT_FOUND = 4;
-  const REUSED = 1;
-  for (let i = 0; i <= IDEMPOTENCY_KEPT_PER_USER; i++) expectCode(duel, asked(i, 1), NOT_FOUND);
-  expectCode(duel, asked(1, 2), REUSED);
-  // The last key evicted the first; used again, the first evicts the second.
-  expectCode(duel, asked(0, 2), NOT_FOUND);
-  expectCode(duel, asked(1, 2), NOT_FOUND);
-  expectCode(duel, asked(3, 2), REUSED);
-  expectCode(duel, asked(3, 2), REUSED, START_MS + IDEMPOTENCY_KEPT_MS - 1);
-  expectCode(duel, asked(3, 2), NOT_FOUND, START_MS + IDEMPOTENCY_KEPT_MS);
+  for (const name of ['ada', 'bob', 'cyd', 'dan'])
+    expectCode(duel, registration(name, 0), OK, START_MS);
+  const { keysPerUser, keysInAll } = KEYS;
+  const endsMs = START_MS + IDEMPOTENCY_KEPT_MS;
+  for (let i = 0; i < keysPerUser; i++) expectCode(duel, asked(1, i), NOT_FOUND, START_MS + i);
+  expectCode(duel, asked(1, 'more'), FULL);
+  expectCode(duel, asked(1, 'more', 2), FULL);
+  // A remembered key is still answered, and refused for another command.
+  expectCode(duel, asked(1, 0), NOT_FOUND);
+  expectCode(duel, asked(1, 0, 2), REUSED);
+  expectCode(duel, { ...asked(1, 0), idempotencyKey: null } as Command, NOT_FOUND);
+  // Other users have room until the total is reached.
+  for (let i = 0; i < keysPerUser; i++) expectCode(duel, asked(2, i), NOT_FOUND);
+  for (let i = 2 * keysPerUser; i < keysInAll; i++) expectCode(duel, asked(3, i), NOT_FOUND);
+  expectCode(duel, asked(3, 'more'), FULL);
+  expectCode(duel, asked(4, 'first'), FULL);
+  // A key of an unknown user is not remembered, so it needs no room.
+  expectCode(duel, asked(99, 'nobody'), Code.user_not_found);
+  expectCode(duel, asked(1, 'more'), FULL, endsMs - 1);
+  expectCode(duel, asked(1, 'more'), NOT_FOUND, endsMs);
+  expectCode(duel, asked(1, 'again'), FULL);
+  expectCode(duel, asked(1, 0, 2), FULL);
+  expectCode(duel, asked(1, 1, 2), REUSED);
+  // Half of user 1's keys have expired: as many new ones fit, and an expired key can be reused.
+  const half = keysPerUser / 2;
+  expectCode(duel, { kind: 'advanceTime' }, OK, endsMs + half);
+  expectCode(duel, asked(1, 7, 2), NOT_FOUND);
+  for (let i = 1; i < half; i++) expectCode(duel, asked(1, `new ${i}`), NOT_FOUND);
+  expectCode(duel, asked(1, 'too many'), FULL);
+  expectCode(duel, asked(1, 7), REUSED);
+  // Hours later all have expired at once.
+  const lateMs = endsMs + 5 * IDEMPOTENCY_KEPT_MS;
+  for (let i = 0; i < keysPerUser; i++) expectCode(duel, asked(2, i, 2), NOT_FOUND, lateMs);
+  expectCode(duel, asked(2, 'more'), FULL);
+  for (let i = 0; i < 10; i++) expectCode(duel, asked(4, i), NOT_FOUND);
+}
+
+/** The longest result takes 136,076 bytes, for which room is always kept. */
+const BYTES: IdempotencyBounds = {
+  keysPerUser: 1_000,
+  keysInAll: 10_000,
+  bytesPerUser: 136_076 + 60_000,
+  bytesInAll: 136_076 + 65_000,
+};
+
+function keyedBytes(duel: Duel): void {
+  openMarket(duel, 8);
+  const { GTC, IOC } = TimeInForce;
+  const [taker, other] = [7, 8];
+  const fill = () => {
+    for (let userId = 1; userId <= 5; userId++) {
+      for (let i = 0; i < MAX_OPEN_ORDERS_PER_USER; i++)
+        expectCode(duel, bid(userId, DOWN, 1, GTC), OK);
+    }
+  };
+  fill();
+  // 5,000 fills take more than 60,000 bytes: they still fit, but nothing after them.
+  const large = { ...bid(taker, UP, MAX_FILLS_PER_ORDER, IOC), idempotencyKey: 'large' };
+  expectCode(duel, large, OK);
+  expectCode(duel, asked(taker, 'small'), FULL);
+  expectCode(duel, { ...large, idempotencyKey: 'larger' }, FULL);
+  expectCode(duel, large, OK);
+  expectCode(duel, asked(other, 'small'), NOT_FOUND);
+  // A refusal takes 64 bytes; another user takes the rest of the total.
+  let count = 0;
+  while (duel.naive.result[1] === NOT_FOUND && count < 100) {
+    duel.apply(asked(other, count), duel.naive.nowMs);
+    count++;
+  }
+  expectCode(duel, asked(other, 'one more'), FULL);
+  duel.compareState();
+  const { nowMs } = duel.naive;
+  expectCode(duel, asked(taker, 'small'), NOT_FOUND, nowMs + IDEMPOTENCY_KEPT_MS);
+  expectCode(duel, asked(taker, 'large'), NOT_FOUND);
 }
 
 /**
@@ -254,7 +331,6 @@ function keys(duel: Duel): void {
 function oddValuesUnderKeys(duel: Duel): void {
   openMarket(duel, 1);
   const INVALID = 2;
-  const REUSED = 1;
   const order = { ...bid(1, UP, 5, TimeInForce.GTC), idempotencyKey: 'odd first' };
   expectCode(duel, { ...order, outcome: 0.5 as Outcome }, INVALID);
   expectCode(duel, order, REUSED);
@@ -391,7 +467,8 @@ export const LIMIT_PLAYS: LimitPlay[] = [
   { name: "makers, with the user's own order behind the last", play: ownOrderBehindTheLastMaker },
   { name: 'makers of refused FOK orders', play: fillOrKillInVain },
   { name: 'all money', play: money },
-  { name: 'idempotency keys of a user and their expiry', play: keys },
+  { name: 'idempotency keys of a user, of all users, and their expiry', bounds: KEYS, play: keys },
+  { name: 'bytes of remembered results', bounds: BYTES, play: keyedBytes },
   { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
   { name: 'referral codes of a user', play: referralCodes },
   { name: 'partners', play: partners },

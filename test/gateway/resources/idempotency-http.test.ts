@@ -5,6 +5,10 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KEY_CASES } from '../../../bench/attack/methods/smuggling-cases.js';
+import {
+  IDEMPOTENCY_KEPT_MS,
+  IDEMPOTENCY_KEPT_PER_USER,
+} from '../../../engine/interface/limits.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
   type Answer,
@@ -204,6 +208,51 @@ describe('an invalid key', () => {
     }
     expect(await server.state()).toEqual(before);
   });
+});
+
+/** Reaches the stated maximum: this process submits the keys as requests would. */
+test('a key beyond the maximum is 429 and not executed; one that is remembered is still answered', async () => {
+  const dan = await server.register('dan');
+  const stake = (key: string | null, amount: number) =>
+    api.send(
+      'POST',
+      '/vaults/flex/stake',
+      { amount },
+      { token: dan.token, headers: key === null ? {} : { 'idempotency-key': key } },
+    );
+  const first = await stake('first', 1);
+  expect(first.status).toBe(201);
+  const { engine } = server.exchange.sequencer;
+  const command = { kind: 'cancelAll' as const, userId: engine.findUser('dan'), marketId: 0 };
+  for (let i = 1; i < IDEMPOTENCY_KEPT_PER_USER; i++) {
+    server.submit({ ...command, idempotencyKey: `key-${i}` });
+    if (i % 50_000 === 0) await server.durable();
+  }
+  await server.durable();
+
+  const before = await api.get(`/users/${dan.userId}/vaults`, dan.token);
+  const refused = await stake('one-more', 1);
+  const { code, details } = refused.json.error;
+  expect([refused.status, code]).toEqual([429, 'idempotency_full']);
+  expect(details.retryAfterMs).toBeGreaterThan(0);
+  expect(details.retryAfterMs).toBeLessThanOrEqual(IDEMPOTENCY_KEPT_MS);
+  expect(refused.headers['retry-after']).toBe(`${Math.ceil(details.retryAfterMs / 1_000)}`);
+  expect(refused.headers['idempotency-replayed']).toBe(undefined);
+  const batch = { operations: [{ op: 'claim', marketId: MARKET }] };
+  const options = { token: dan.token, headers: { 'idempotency-key': 'a-batch' } };
+  const refusedBatch = await api.send('POST', '/batch', batch, options);
+  expect([refusedBatch.status, refusedBatch.json.error.code]).toEqual([429, 'idempotency_full']);
+  const after = await api.get(`/users/${dan.userId}/vaults`, dan.token);
+  expect({ ...after.json, sequence: 0 }).toEqual({ ...before.json, sequence: 0 });
+
+  const again = await stake('first', 1);
+  expect([again.status, again.text, again.headers['idempotency-replayed']]).toEqual([
+    201,
+    first.text,
+    'true',
+  ]);
+  expect((await stake('first', 2)).json.error.code).toBe('idempotency_key_reused');
+  expect((await stake(null, 1)).status).toBe(201);
 });
 
 test('a key in quotes is kept completely, and equals the key without quotes', async () => {

@@ -1,11 +1,14 @@
 /**
- * The naive engine's remembered results: plain entries, oldest first, in the order of a Map's keys,
- * once per user and once for all users.
+ * The naive engine's remembered results: plain entries, oldest first, once per user and once for
+ * all users. Expired entries are removed before anything else, so every entry counts.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Command, UserCommand } from '../../../engine/interface/commands.js';
 import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
 import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
+
+/** The longest result: a batch of 100 orders with 5,000 fills, all of its integers large. */
+const MOST_BYTES = 36 + 8 * (4 + 1 + 100 * (1 + 4 + 15) + 5_000 * 3);
 
 interface Remembered {
   command: Command;
@@ -25,71 +28,71 @@ export function sameCommand(a: Command, b: Command): boolean {
   return isDeepStrictEqual(withoutKey(a), withoutKey(b));
 }
 
-/**
- * The number of 64-byte blocks that a result takes: the key and one byte, then each integer and
- * their number in groups of 7 bits.
- */
-function blocksOf(key: string, result: number[]): number {
-  const groups = (value: number): number => (value < 128 ? 1 : 1 + groups(Math.floor(value / 128)));
-  const bytes = [result.length, ...result].reduce(
-    (sum, value) => sum + groups(value),
-    1 + key.length,
-  );
-  return Math.ceil(bytes / 64);
+function bytesOf(result: number[]): number {
+  return result.reduce((sum, value) => sum + (value < 2 ** 31 ? 4 : 8), 36);
 }
 
 interface Entry extends Remembered {
   userId: number;
   key: string;
-  blocks: number;
+  bytes: number;
+}
+
+/** Entries in order, and what they take together. */
+class Entries {
+  readonly byKey = new Map<string, Entry>();
+  bytes = 0;
+
+  add(name: string, entry: Entry): void {
+    this.byKey.set(name, entry);
+    this.bytes += entry.bytes;
+  }
+
+  remove(name: string): void {
+    this.bytes -= this.byKey.get(name)!.bytes;
+    this.byKey.delete(name);
+  }
+
+  /** 0: there is room for another; otherwise for how long the oldest is still kept. */
+  fullForMs(mostKeys: number, mostBytes: number, nowMs: number): number {
+    if (this.byKey.size < mostKeys && this.bytes + MOST_BYTES <= mostBytes) return 0;
+    const [oldest] = this.byKey.values();
+    return oldest!.atMs + IDEMPOTENCY_KEPT_MS - nowMs;
+  }
 }
 
 export class NaiveMemory {
-  private readonly perUser = new Map<number, Map<string, Entry>>();
-  private readonly all = new Set<Entry>();
-  private blocks = 0;
+  private readonly all = new Entries();
+  private readonly perUser = new Map<number, Entries>();
 
   constructor(private readonly bounds = IDEMPOTENCY_BOUNDS) {}
 
   find(userId: number, key: string, nowMs: number): Remembered | undefined {
-    const found = this.perUser.get(userId)?.get(key);
-    return found !== undefined && nowMs - found.atMs < IDEMPOTENCY_KEPT_MS ? found : undefined;
+    this.forgetExpired(nowMs);
+    return this.perUser.get(userId)?.byKey.get(key);
+  }
+
+  /** 0: another key of the user can be remembered; otherwise for how long it cannot. */
+  fullForMs(userId: number, nowMs: number): number {
+    const { keysPerUser, keysInAll, bytesPerUser, bytesInAll } = this.bounds;
+    this.forgetExpired(nowMs);
+    const ofUser = this.perUser.get(userId)?.fullForMs(keysPerUser, bytesPerUser, nowMs) ?? 0;
+    return ofUser === 0 ? this.all.fullForMs(keysInAll, bytesInAll, nowMs) : ofUser;
   }
 
   remember(userId: number, key: string, remembered: Remembered): void {
-    const entry = { ...remembered, userId, key, blocks: blocksOf(key, remembered.result) };
-    const own = this.perUser.get(userId) ?? new Map<string, Entry>();
+    const entry = { ...remembered, userId, key, bytes: bytesOf(remembered.result) };
+    const own = this.perUser.get(userId) ?? new Entries();
     this.perUser.set(userId, own);
-    const expired = own.get(key);
-    if (expired !== undefined) this.forget(expired);
-    const blocksOfOwn = () =>
-      [...own.values()].reduce((sum, { blocks }) => sum + blocks, entry.blocks);
-    // Adding up ten thousand entries is only needed when they may be too large.
-    const mayBeTooLarge = this.blocks + entry.blocks > this.bounds.blocksPerUser;
-    while (
-      own.size >= this.bounds.entriesPerUser ||
-      (mayBeTooLarge && blocksOfOwn() > this.bounds.blocksPerUser)
-    ) {
-      this.forget(firstOf(own.values()));
-    }
-    const { entriesInAll, blocksInAll } = this.bounds;
-    while (this.all.size >= entriesInAll || this.blocks + entry.blocks > blocksInAll) {
-      this.forget(firstOf(this.all.values()));
-    }
-    own.set(key, entry);
-    this.all.add(entry);
-    this.blocks += entry.blocks;
+    own.add(key, entry);
+    this.all.add(`${userId} ${key}`, entry);
   }
 
-  private forget(entry: Entry): void {
-    this.perUser.get(entry.userId)!.delete(entry.key);
-    this.all.delete(entry);
-    this.blocks -= entry.blocks;
+  private forgetExpired(nowMs: number): void {
+    for (const [name, { userId, key, atMs }] of this.all.byKey) {
+      if (nowMs - atMs < IDEMPOTENCY_KEPT_MS) return;
+      this.all.remove(name);
+      this.perUser.get(userId)!.remove(key);
+    }
   }
-}
-
-function firstOf(entries: Iterator<Entry>): Entry {
-  const first = entries.next();
-  if (first.done === true) throw new Error('there is no entry to evict');
-  return first.value;
 }

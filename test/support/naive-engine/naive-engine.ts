@@ -26,6 +26,7 @@ import type {
   VaultDepositView,
   VaultView,
 } from '../../../engine/interface/views.js';
+import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
 import {
   deposit,
   earlierTransfer,
@@ -51,7 +52,13 @@ export class NaiveEngine {
   result: number[] = [];
   /** Whether the last result is a remembered one. */
   replayed = false;
-  private readonly memory = new NaiveMemory();
+  private readonly memory: NaiveMemory;
+  /** A user has or had a credential that is not empty. */
+  private hadCredential = false;
+
+  constructor(bounds = IDEMPOTENCY_BOUNDS) {
+    this.memory = new NaiveMemory(bounds);
+  }
 
   get events(): EventRecord[] {
     return this.state.events;
@@ -72,6 +79,9 @@ export class NaiveEngine {
     this.replayed = false;
     passTime(this.state, atMs);
     this.result = this.answer(asRecorded(command));
+    const setsCredential = command.kind === 'register' || command.kind === 'setCredential';
+    if (setsCredential && this.result[1] === Code.ok && command.credential !== '')
+      this.hadCredential = true;
   }
 
   private answer(command: Command): number[] {
@@ -80,8 +90,12 @@ export class NaiveEngine {
     const { userId } = command as { userId: number };
     // Results for an unknown user are not remembered.
     if (userOf(this.state, userId) === undefined) return this.carryOut(command);
+    // Nobody can have signed in before anybody had a credential.
+    if (!this.hadCredential) return this.flat(command, reject('invalid_command'));
     const earlier = this.memory.find(userId, key, this.state.nowMs);
     if (earlier === undefined) {
+      const required = this.memory.fullForMs(userId, this.state.nowMs);
+      if (required > 0) return this.flat(command, reject('idempotency_full', required));
       const result = this.carryOut(command);
       this.memory.remember(userId, key, { command, result, atMs: this.state.nowMs });
       return result;

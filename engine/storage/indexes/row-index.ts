@@ -9,7 +9,7 @@
  * one of them; a place emptied in the old table is marked MOVED, so that probe sequences stay
  * whole.
  */
-import type { Undoable, UndoLog } from './undo.js';
+import type { Undoable, UndoLog } from '../undo.js';
 
 /** Rows are below 2^23 - 1 and high parts below 2^9, so that both fit into a word. */
 const ROW_BITS = 23;

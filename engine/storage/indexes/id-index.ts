@@ -3,7 +3,7 @@
  * neighbors, and two of them hardly ever share a place; rows that do are chained. Only looked up,
  * never iterated, and not archived: its layout is not part of the state.
  */
-import type { Undoable, UndoLog } from './undo.js';
+import type { Undoable, UndoLog } from '../undo.js';
 
 const SMALLEST = 16;
 

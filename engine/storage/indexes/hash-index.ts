@@ -6,7 +6,7 @@
  * there is such a chain, else to `hash mod level`; the chain that is split next is the first of the
  * latter. Only looked up, never iterated: the layout is not part of the state.
  */
-import { Int32Chunks } from './chunks.js';
+import { Int32Chunks } from '../chunks.js';
 
 const FIRST_LEVEL = 1_024;
 

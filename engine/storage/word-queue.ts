@@ -1,0 +1,85 @@
+/**
+ * A queue of 32-bit words in pages: words are added at the end and dropped at the start. No page
+ * ever moves, so no command pays for growth. A page that was left is used again, so memory follows
+ * the longest that the queue has been.
+ *
+ * A position is a number of 30 bits that wraps around; fewer than 2^30 words are in the queue.
+ */
+import type { Archive } from './archive.js';
+
+const POSITION_BITS = 30;
+const IN_QUEUE = 2 ** POSITION_BITS - 1;
+const PAGE_BITS = 16;
+const PAGE_WORDS = 1 << PAGE_BITS;
+const IN_PAGE = PAGE_WORDS - 1;
+const LAST_PAGE = IN_QUEUE >>> PAGE_BITS;
+
+/** In the place of a page that was left. */
+const NO_PAGE = new Int32Array(0);
+
+export class WordQueue {
+  private readonly pages: Int32Array[] = [];
+  private readonly spare: Int32Array[] = [];
+  /** The positions of the first word and of the next one to be added. */
+  start = 0;
+  end = 0;
+
+  get length(): number {
+    return this.distance(this.start, this.end);
+  }
+
+  /** How many words there are from one position to another. */
+  distance(from: number, to: number): number {
+    return (to - from) & IN_QUEUE;
+  }
+
+  /** The position that many words after another. */
+  after(position: number, count: number): number {
+    return (position + count) & IN_QUEUE;
+  }
+
+  get(position: number): number {
+    return this.pages[(position & IN_QUEUE) >>> PAGE_BITS]![position & IN_PAGE]!;
+  }
+
+  set(position: number, word: number): void {
+    this.pages[(position & IN_QUEUE) >>> PAGE_BITS]![position & IN_PAGE] = word;
+  }
+
+  push(word: number): void {
+    const { end } = this;
+    if ((end & IN_PAGE) === 0) this.open(end >>> PAGE_BITS);
+    this.pages[end >>> PAGE_BITS]![end & IN_PAGE] = word;
+    this.end = (end + 1) & IN_QUEUE;
+  }
+
+  /** Drops words at the start. */
+  drop(count: number): void {
+    const to = (this.start + count) & IN_QUEUE;
+    const last = to >>> PAGE_BITS;
+    for (let page = this.start >>> PAGE_BITS; page !== last; page = (page + 1) & LAST_PAGE) {
+      this.spare.push(this.pages[page]!);
+      this.pages[page] = NO_PAGE;
+    }
+    this.start = to;
+  }
+
+  /** Writes the words from `from` on, or fills an empty queue from position 0. */
+  archive(archive: Archive, from: number): void {
+    let left = archive.number(this.distance(from, this.end));
+    let at = from;
+    while (left > 0) {
+      if (archive.reading) this.open(at >>> PAGE_BITS);
+      const count = Math.min(left, PAGE_WORDS - (at & IN_PAGE));
+      const { buffer } = this.pages[at >>> PAGE_BITS]!;
+      archive.span(new Uint8Array(buffer), (at & IN_PAGE) * 4, count * 4);
+      at = (at + count) & IN_QUEUE;
+      left -= count;
+    }
+    if (archive.reading) this.end = at;
+  }
+
+  private open(page: number): void {
+    this.pages[page] = this.spare.pop() ?? new Int32Array(PAGE_WORDS);
+  }
+}
