@@ -158,9 +158,9 @@ export class Engine extends Reads {
   private executeOnce(command: CommandRecord): void {
     const { state, print } = this;
     const { hash, idempotency, nowMs, result } = state;
-    const { userId } = command;
-    const key = command.key!;
-    if (!isIdempotencyKey(key)) {
+    const { userId, keyFrom, keyLength } = command;
+    const { bytes } = command.records;
+    if (!isIdempotencyKey(bytes, keyFrom, keyLength)) {
       this.reject(command, Code.invalid_command);
       return;
     }
@@ -173,7 +173,7 @@ export class Engine extends Reads {
       this.reject(command, Code.invalid_command);
       return;
     }
-    hash.pairOfAscii(userId, key);
+    hash.pairOfBytes(userId, bytes, keyFrom, keyLength);
     const { low, high } = hash;
     print.take(command);
     const { a, b } = print;

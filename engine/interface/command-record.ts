@@ -77,6 +77,19 @@ export class CommandRecord {
     return (this.flags & KEYED) !== 0;
   }
 
+  /** The byte where the characters of the key start. */
+  get keyFrom(): number {
+    return this.numbersEnd * WORD_BYTES + 2;
+  }
+
+  /** How many characters the key has, in a byte each; 0: one of them takes two bytes. */
+  get keyLength(): number {
+    const { bytes } = this.records;
+    const at = this.numbersEnd * WORD_BYTES;
+    const head = bytes[at]! | (bytes[at + 1]! << 8);
+    return (head & 1) === 0 ? head >>> 1 : 0;
+  }
+
   get key(): string | null {
     return this.isKeyed ? textAt(this.records, this.numbersEnd * WORD_BYTES) : null;
   }

@@ -14,12 +14,11 @@ export function isText(text: string, minLength: number, maxLength: number): bool
   return typeof text === 'string' && text.length >= minLength && text.length <= maxLength;
 }
 
-/** Printable ASCII, because keys are stored in one byte per character. */
-export function isIdempotencyKey(key: string): boolean {
-  if (key.length < 1 || key.length > MAX_IDEMPOTENCY_KEY_LENGTH) return false;
-  for (let i = 0; i < key.length; i++) {
-    const unit = key.charCodeAt(i);
-    if (unit < FIRST_PRINTABLE || unit > LAST_PRINTABLE) return false;
+/** Printable ASCII, in one byte per character. */
+export function isIdempotencyKey(bytes: Uint8Array, from: number, length: number): boolean {
+  if (length < 1 || length > MAX_IDEMPOTENCY_KEY_LENGTH) return false;
+  for (let i = from; i < from + length; i++) {
+    if (bytes[i]! < FIRST_PRINTABLE || bytes[i]! > LAST_PRINTABLE) return false;
   }
   return true;
 }

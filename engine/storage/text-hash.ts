@@ -102,22 +102,19 @@ export class TextHash {
     return halfSipHash(this.keyLow, this.keyHigh, this.words, count);
   }
 
-  /** The 64-bit hash of an ASCII text, in one byte per character, as `low` and `high`. */
-  pairOfAscii(prefix: number, text: string): void {
-    const { length } = text;
+  /** The 64-bit hash of `length` bytes, as `low` and `high`. */
+  pairOfBytes(prefix: number, bytes: Uint8Array, from: number, length: number): void {
     const words = this.roomFor(length);
+    const end = from + length;
     let count = 0;
     words[count++] = prefix;
-    let at = 0;
-    for (; at + 3 < length; at += 4) {
+    let at = from;
+    for (; at + 3 < end; at += 4) {
       words[count++] =
-        text.charCodeAt(at) |
-        (text.charCodeAt(at + 1) << 8) |
-        (text.charCodeAt(at + 2) << 16) |
-        (text.charCodeAt(at + 3) << 24);
+        bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
     }
     let last = (4 + length) << 24;
-    for (let shift = 0; at < length; at++, shift += 8) last |= text.charCodeAt(at) << shift;
+    for (let shift = 0; at < end; at++, shift += 8) last |= bytes[at]! << shift;
     words[count++] = last;
     halfSipHash(this.keyLow, this.keyHigh, words, count, true);
     this.low = pair[0]!;

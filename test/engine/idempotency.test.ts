@@ -41,14 +41,14 @@ class Store {
 
   look(userId: number, key: string, print: number, nowMs: number): number[] | Found {
     const tape = new NumberBuffer();
-    this.hash.pairOfAscii(userId, key);
+    this.hash.pairOfBytes(userId, Buffer.from(key), 0, key.length);
     const { low, high } = this.hash;
     const found = this.entries.lookUp(userId, low, high, print, ~print, nowMs, tape);
     return found === Found.SAME ? Array.from(tape.values.subarray(0, tape.length)) : found;
   }
 
   remember(userId: number, key: string, print: number, nowMs: number, result: number[]): void {
-    this.hash.pairOfAscii(userId, key);
+    this.hash.pairOfBytes(userId, Buffer.from(key), 0, key.length);
     const { low, high } = this.hash;
     this.entries.remember(userId, low, high, print, ~print, nowMs, tapeOf(...result));
   }

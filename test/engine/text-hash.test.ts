@@ -80,7 +80,7 @@ describe('the keyed hash', () => {
     ]);
   });
 
-  test('of 64 bits is HalfSipHash-1-3 of the number and the ASCII text', () => {
+  test('of 64 bits is HalfSipHash-1-3 of the number and the bytes', () => {
     const random = new Random('4');
     const hash = new TextHash();
     for (let i = 0; i < 300; i++) {
@@ -91,16 +91,17 @@ describe('the keyed hash', () => {
       const bytes = Buffer.alloc(4 + text.length);
       bytes.writeInt32LE(prefix);
       bytes.write(text, 4, 'latin1');
-      hash.pairOfAscii(prefix, text);
+      hash.pairOfBytes(prefix, bytes, 4, text.length);
       const got = Buffer.alloc(8);
       got.writeInt32LE(hash.low);
       got.writeInt32LE(hash.high, 4);
       expect(got.readBigUInt64LE()).toBe(halfSipHash([1, 3], [0n, 0n], bytes, 8));
     }
-    hash.pairOfAscii(1, 'text');
+    const text = Buffer.from('text');
+    hash.pairOfBytes(1, text, 0, text.length);
     const { low, high } = hash;
     hash.setKey('a secret');
-    hash.pairOfAscii(1, 'text');
+    hash.pairOfBytes(1, text, 0, text.length);
     expect([hash.low === low, hash.high === high]).toEqual([false, false]);
   });
 
