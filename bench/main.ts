@@ -1,4 +1,5 @@
 /** `npm run bench`: measures the parts of the exchange and prints results, machine and seed. */
+import '../persistence/compiler-flags.js';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { benchEngine } from './engine/bench.js';

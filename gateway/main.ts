@@ -3,6 +3,7 @@
  * stops cleanly on SIGTERM or SIGINT. The only file that reads the environment. Logs go to standard
  * error, text for people to standard output.
  */
+import '../persistence/compiler-flags.js';
 import { JournalError } from '../persistence/journal/errors.js';
 import { type Config, readConfig } from './config.js';
 import { type Exchange, startExchange } from './exchange.js';

@@ -123,6 +123,13 @@ export const EVENT_LENGTHS: readonly number[] = EVENT_NAMES.map(
   (name) => EVENT_FIELDS[name].length + 1,
 );
 
+/** Makes room for an event, and writes its number. The caller writes the fields from there on. */
+export function beginEvent(events: NumberBuffer, type: number): number {
+  const at = events.reserve(EVENT_LENGTHS[type]!);
+  events.values[at] = type;
+  return at;
+}
+
 /** One event as an object, for code that is not hot. */
 export type EventRecord<K extends EventName = EventName> = {
   [Name in K]: { type: Name } & Record<(typeof EVENT_FIELDS)[Name][number], number>;

@@ -4,14 +4,12 @@
  */
 
 import { type CancelReason, Side } from '../interface/domain.js';
-import { EVENT_LENGTHS, EventSlot, EventType } from '../interface/events.js';
+import { beginEvent, EventSlot, EventType } from '../interface/events.js';
 import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
 import type { State } from '../state/state.js';
 import type { Taker } from './taker.js';
 
 const Slot = EventSlot.orderRested;
-const RESTED_LENGTH = EVENT_LENGTHS[EventType.orderRested]!;
-const CANCELLED_LENGTH = EVENT_LENGTHS[EventType.orderCancelled]!;
 
 /** Adds the remainder of an order to the book at its own price; returns its lots, at least one. */
 export function restOrder(state: State, taker: Taker): number {
@@ -26,7 +24,7 @@ export function restOrder(state: State, taker: Taker): number {
     state.positions.addHeldLots(taker.positionRow, taker.outcome, lots);
   }
   const row = state.orders.add(taker, lots, state.nowMs);
-  writeOrderEvent(state, EventType.orderRested, RESTED_LENGTH, row);
+  writeOrderEvent(state, EventType.orderRested, row);
   return lots;
 }
 
@@ -42,18 +40,17 @@ export function cancelOrder(state: State, row: number, reason: CancelReason): vo
     state.positions.touch(position);
     state.positions.addHeldLots(position, outcomeOf(kind), 0 - lots);
   }
-  const at = writeOrderEvent(state, EventType.orderCancelled, CANCELLED_LENGTH, row);
+  const at = writeOrderEvent(state, EventType.orderCancelled, row);
   state.events.values[at + EventSlot.orderCancelled.reason] = reason;
   orders.remove(row);
 }
 
 /** The fields that both events share; returns where the event starts. */
-function writeOrderEvent(state: State, type: number, length: number, row: number): number {
+function writeOrderEvent(state: State, type: number, row: number): number {
   const { orders } = state;
   const kind = orders.kind(row);
-  const at = state.events.reserve(length);
+  const at = beginEvent(state.events, type);
   const { values } = state.events;
-  values[at] = type;
   values[at + Slot.orderId] = orders.id(row);
   values[at + Slot.marketId] = state.markets.id(orders.slot(row));
   values[at + Slot.userId] = orders.userId(row);

@@ -7,7 +7,7 @@
  */
 
 import { CancelReason, Outcome, PointsReason, Resolution } from '../interface/domain.js';
-import { EventType } from '../interface/events.js';
+import { beginEvent, EventSlot, EventType } from '../interface/events.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
 import { MICRO_POINTS_PER_FEE_MICRO, REFERRAL_DIVISOR } from '../interface/parameters.js';
 import { levelRow } from '../state/levels.js';
@@ -15,6 +15,11 @@ import { WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
 import { addSaturating } from '../storage/arithmetic.js';
 import { cancelOrder } from './rest-order.js';
+
+const Settled = EventSlot.positionSettled;
+const Earned = EventSlot.referralEarned;
+const Credited = EventSlot.pointsCredited;
+const Claimed = EventSlot.claimed;
 
 /** Does up to `units` units of pending work. */
 export function runPendingWork(state: State, units: number): void {
@@ -57,9 +62,9 @@ function settlePositions(state: State, slot: number, units: number): number {
   for (let row = markets.settleCursor(slot); row !== 0; row = markets.settleCursor(slot)) {
     if (left === 0) return 0;
     markets.setSettleCursor(slot, state.positions.owners.marketAfter(row));
+    const owed = payoutOf(state, slot, row) + refundOf(state, slot, row);
     if (state.positions.owners.settled(row) === 0) settlePosition(state, slot, row);
-    if (payoutOf(state, slot, row) === 0 && refundOf(state, slot, row) === 0)
-      state.positions.forget(row);
+    if (owed === 0) state.positions.forget(row);
     left--;
   }
   shareRestOfFees(state, slot);
@@ -83,9 +88,18 @@ function settlePosition(state: State, slot: number, row: number): void {
   const profit = payout + refund - upCost - downCost;
   if (upLots + downLots + refund > 0) {
     state.accounts.addProfit(userId, profit);
-    const marketId = state.markets.id(slot);
-    state.events.write(EventType.positionSettled, marketId, userId, upLots, downLots);
-    state.events.write(upCost, downCost, fees, payout, refund, profit);
+    const at = beginEvent(state.events, EventType.positionSettled);
+    const { values } = state.events;
+    values[at + Settled.marketId] = state.markets.id(slot);
+    values[at + Settled.userId] = userId;
+    values[at + Settled.upLots] = upLots;
+    values[at + Settled.downLots] = downLots;
+    values[at + Settled.upCostMicros] = upCost;
+    values[at + Settled.downCostMicros] = downCost;
+    values[at + Settled.feesMicros] = fees;
+    values[at + Settled.payoutMicros] = payout;
+    values[at + Settled.refundMicros] = refund;
+    values[at + Settled.profitMicros] = profit;
   }
   if (fees > 0) settleFees(state, slot, row, userId, fees);
 }
@@ -98,7 +112,7 @@ function settleFees(state: State, slot: number, row: number, userId: number, fee
   }
   if (state.markets.resolution(slot) === Resolution.VOID) return;
   const marketId = state.markets.id(slot);
-  if (referrerId !== 0) payReferrer(state, slot, { referrerId, userId, marketId, fees });
+  if (referrerId !== 0) payReferrer(state, slot, referrerId, userId, fees);
   const earned = state.positions.pointFeesMicros(row) * MICRO_POINTS_PER_FEE_MICRO;
   const microPoints = Math.min(earned, Number.MAX_SAFE_INTEGER);
   creditPoints(state, userId, marketId, PointsReason.FEES, microPoints);
@@ -111,25 +125,27 @@ function settleFees(state: State, slot: number, row: number, userId: number, fee
 function payReferrer(
   state: State,
   slot: number,
-  payment: { referrerId: number; userId: number; marketId: number; fees: number },
+  referrerId: number,
+  userId: number,
+  fees: number,
 ): void {
-  const amountMicros = Math.floor(payment.fees / REFERRAL_DIVISOR);
+  const { users, markets, events } = state;
+  const amountMicros = Math.floor(fees / REFERRAL_DIVISOR);
   if (amountMicros === 0) return;
   state.ledger.addEscrow(slot, 0 - amountMicros);
-  state.ledger.addAvailable(payment.referrerId, amountMicros);
-  const { users, markets } = state;
-  const earned = users.referralEarned(payment.referrerId);
-  users.touch(payment.referrerId);
-  users.setReferralEarned(payment.referrerId, addSaturating(earned, amountMicros));
+  state.ledger.addAvailable(referrerId, amountMicros);
+  users.touch(referrerId);
+  users.setReferralEarned(
+    referrerId,
+    addSaturating(users.referralEarned(referrerId), amountMicros),
+  );
   markets.touch(slot);
   markets.addReferrersMicros(slot, amountMicros);
-  state.events.write(
-    EventType.referralEarned,
-    payment.referrerId,
-    payment.userId,
-    payment.marketId,
-    amountMicros,
-  );
+  const at = beginEvent(events, EventType.referralEarned);
+  events.values[at + Earned.referrerId] = referrerId;
+  events.values[at + Earned.userId] = userId;
+  events.values[at + Earned.marketId] = markets.id(slot);
+  events.values[at + Earned.amountMicros] = amountMicros;
 }
 
 function creditPoints(
@@ -141,7 +157,12 @@ function creditPoints(
 ): void {
   if (microPoints === 0) return;
   state.accounts.addPoints(userId, microPoints);
-  state.events.write(EventType.pointsCredited, userId, marketId, reason, microPoints);
+  const { events } = state;
+  const at = beginEvent(events, EventType.pointsCredited);
+  events.values[at + Credited.userId] = userId;
+  events.values[at + Credited.marketId] = marketId;
+  events.values[at + Credited.reason] = reason;
+  events.values[at + Credited.microPoints] = microPoints;
 }
 
 /** The rest of the fees goes to the treasury; on VOID it stays in escrow to be refunded. */
@@ -226,9 +247,14 @@ function pay(state: State, slot: number, row: number, automatic: boolean): void 
   ledger.addCollateral(slot, 0 - payout);
   ledger.addEscrow(slot, 0 - refund);
   ledger.addAvailable(userId, payout + refund);
-  const lots = paidLots(state, slot, row);
-  const marketId = state.markets.id(slot);
-  state.events.write(EventType.claimed, marketId, userId, lots, payout, refund, Number(automatic));
+  const at = beginEvent(state.events, EventType.claimed);
+  const { values } = state.events;
+  values[at + Claimed.marketId] = state.markets.id(slot);
+  values[at + Claimed.userId] = userId;
+  values[at + Claimed.lots] = paidLots(state, slot, row);
+  values[at + Claimed.payoutMicros] = payout;
+  values[at + Claimed.refundMicros] = refund;
+  values[at + Claimed.automatic] = Number(automatic);
   state.positions.forget(row);
 }
 

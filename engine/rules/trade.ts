@@ -4,7 +4,7 @@
  */
 
 import { MatchType, Side, ticksIn } from '../interface/domain.js';
-import { EVENT_LENGTHS, EventSlot, EventType } from '../interface/events.js';
+import { beginEvent, EventSlot, EventType } from '../interface/events.js';
 import { MICROS_PER_SET } from '../interface/limits.js';
 import { feeOn, POINTS_MAX_TICKS, POINTS_MIN_TICKS } from '../interface/parameters.js';
 import { outcomeOf, ownTicks, sideOf } from '../state/orders.js';
@@ -12,7 +12,6 @@ import type { State } from '../state/state.js';
 import { addSaturating } from '../storage/arithmetic.js';
 import type { Taker } from './taker.js';
 
-const TRADE_LENGTH = EVENT_LENGTHS[EventType.trade]!;
 const Slot = EventSlot.trade;
 
 /** Trades with the maker in a row: moves the shares, the maker's money and the collateral. */
@@ -57,10 +56,9 @@ export function executeTrade(
   result.values[fillAt + 1] = takerTicks;
   result.values[fillAt + 2] = lots;
 
-  const at = state.events.reserve(TRADE_LENGTH);
+  const at = beginEvent(state.events, EventType.trade);
   taker.lastTradeAt = at;
   const { values } = state.events;
-  values[at] = EventType.trade;
   values[at + Slot.tradeId] = tradeId;
   values[at + Slot.marketId] = taker.marketId;
   values[at + Slot.matchType] = matchType;

@@ -1,4 +1,5 @@
 /** The replay tool as a program: `npm run replay -- --help`. */
+import '../compiler-flags.js';
 import { run } from './command-line.js';
 
 /** The status that a shell reports for a program that SIGPIPE ended. */
