@@ -103,7 +103,7 @@ export class Reads {
   }
 
   referral(userId: number): ReferralView | null {
-    const { users } = this.state;
+    const { users, accounts } = this.state;
     if (!users.exists(userId)) return null;
     return {
       userId,
@@ -111,7 +111,7 @@ export class Reads {
       referredUsers: users.referredUsers(userId),
       earnedMicros: users.referralEarned(userId),
       pendingMicros: users.pendingReferralMicros(userId),
-      referrerId: users.referrer(userId),
+      referrerId: accounts.referrer(userId),
     };
   }
 

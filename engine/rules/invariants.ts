@@ -115,13 +115,13 @@ function checkVault({ users, vault, ledger }: State): void {
 }
 
 /** Pending referral fees are the fees of referred users in markets that are not settled. */
-function checkReferrals({ users, positions, markets }: State): void {
+function checkReferrals({ accounts, users, positions, markets }: State): void {
   const pending = new Map<number, number>();
   for (const marketId of markets.ids()) {
     let row = markets.firstPosition(markets.find(marketId));
     for (; row !== 0; row = positions.owners.marketAfter(row)) {
       if (positions.owners.settled(row) === 1) continue;
-      const referrer = users.referrer(positions.owners.userId(row));
+      const referrer = accounts.referrer(positions.owners.userId(row));
       pending.set(referrer, (pending.get(referrer) ?? 0) + positions.feesMicros(row));
     }
   }

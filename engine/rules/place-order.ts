@@ -221,7 +221,7 @@ function settleTaker(state: State, taker: Taker): void {
   state.ledger.addAvailable(taker.userId, 0 - taker.valueMicros - taker.feeMicros);
   if (taker.feeMicros === 0) return;
   state.ledger.addEscrow(taker.slot, taker.feeMicros);
-  const referrer = state.users.referrer(taker.userId);
+  const referrer = state.accounts.referrer(taker.userId);
   if (referrer === 0) return;
   state.users.touch(referrer);
   state.users.addReferralPendingFees(referrer, taker.feeMicros);

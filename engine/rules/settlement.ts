@@ -105,7 +105,7 @@ function settlePosition(state: State, slot: number, row: number): void {
 }
 
 function settleFees(state: State, slot: number, row: number, userId: number, fees: number): void {
-  const referrerId = state.users.referrer(userId);
+  const referrerId = state.accounts.referrer(userId);
   if (referrerId !== 0) {
     state.users.touch(referrerId);
     state.users.addReferralPendingFees(referrerId, 0 - fees);

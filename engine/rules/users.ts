@@ -42,6 +42,7 @@ export function register(state: State, command: Register): number {
   const partner = command.partner === null ? 0 : users.partners.findOrAdd(command.partner);
   const userId = users.add({ username, credential, referrerId, partner }, state.nowMs);
   state.ensureUsers(userId + 1);
+  state.accounts.setReferrer(userId, referrerId);
   state.learnSecret(command.credential);
   state.events.write(EventType.userRegistered, userId, referrerId, partner);
   if (command.grantMicros > 0) {
@@ -83,7 +84,7 @@ export function setReferralCode(state: State, command: SetReferralCode): number 
     users.referredUsers(command.userId),
     users.referralEarned(command.userId),
     users.pendingReferralMicros(command.userId),
-    users.referrer(command.userId),
+    state.accounts.referrer(command.userId),
   );
   return Code.ok;
 }

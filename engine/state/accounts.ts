@@ -7,6 +7,7 @@
  * The first change in a new day sets the bases, so a trade writes three numbers, not nine. Numbers
  * of all time saturate at ±(2^53 - 1), and then those of the day and week stand still, too.
  */
+import { MAX_OPEN_ORDERS_PER_USER, MAX_TIME_MS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { addSaturating } from '../storage/arithmetic.js';
 import { tableOf } from '../storage/table.js';
@@ -18,6 +19,12 @@ export const Period = { all: 0, day: 1, week: 2 } as const;
 export type Period = (typeof Period)[keyof typeof Period];
 
 const DAY_MS = 86_400_000;
+/** Bits of dayAndOrders that count resting orders. */
+const ORDER_BITS = 10;
+const ORDER_MASK = (1 << ORDER_BITS) - 1;
+
+if (MAX_OPEN_ORDERS_PER_USER > ORDER_MASK || MAX_TIME_MS / DAY_MS >= 1 << (31 - ORDER_BITS))
+  throw new Error('the day and the number of orders do not fit into one word');
 
 /** Days since the epoch; weeks since the Monday before it. */
 export function dayOf(atMs: number): number {
@@ -34,9 +41,10 @@ const AccountTable = tableOf(64, {
   profitMicros: 'f64',
   volumeMicros: 'f64',
   tradeCount: 'f64',
-  /** The last day on which a number changed. */
-  day: 'i32',
-  orderCount: 'i32',
+  /** Resting orders, and above their bits the last day on which a number changed. */
+  dayAndOrders: 'i32',
+  /** 0: nobody. */
+  referrer: 'i32',
   firstOrder: 'i32',
   lastOrder: 'i32',
   firstPosition: 'i32',
@@ -70,6 +78,15 @@ export class Accounts extends AccountTable {
   ensureUsers(rows: number): void {
     this.ensure(rows);
     this.bases.ensure(rows);
+  }
+
+  /** How many of the user's orders rest. */
+  orderCount(userId: number): number {
+    return this.dayAndOrders(userId) & ORDER_MASK;
+  }
+
+  addOrderCount(userId: number, change: number): void {
+    this.addDayAndOrders(userId, change);
   }
 
   /** Later numbers count for the day and week of this time. Time does not go back. */
@@ -146,10 +163,14 @@ export class Accounts extends AccountTable {
     return isDay ? bases.dayPoints(userId) : bases.weekPoints(userId);
   }
 
+  private day(userId: number): number {
+    return this.dayAndOrders(userId) >>> ORDER_BITS;
+  }
+
   private beginDay(userId: number): void {
     const { bases } = this;
     bases.touch(userId);
-    this.setDay(userId, this.today);
+    this.setDayAndOrders(userId, (this.today << ORDER_BITS) | this.orderCount(userId));
     bases.setDayProfit(userId, this.profitMicros(userId));
     bases.setDayVolume(userId, this.volumeMicros(userId));
     bases.setDayPoints(userId, bases.microPoints(userId));

@@ -27,8 +27,6 @@ const ProfileTable = tableOf(64, {
   /** Fees that referred users have paid in markets that are not settled. */
   referralPendingFees: 'f64',
   credentialVersion: 'i32',
-  /** 0: nobody. */
-  referrer: 'i32',
   /** Number of the partner that registered the user; 0: none. */
   partner: 'i32',
   referredUsers: 'i32',
@@ -78,7 +76,6 @@ export class Users extends ProfileTable {
     this.byUsername.add(this.hashOf(username.toLowerCase()), userId);
     this.setCredentialVersion(userId, 1);
     this.setCreatedAtMs(userId, atMs);
-    this.setReferrer(userId, referrerId);
     this.setPartner(userId, partner);
     if (referrerId !== 0) this.addReferredUsers(referrerId, 1);
     this.codes.addFirst(userId);
