@@ -1,11 +1,11 @@
 /**
- * What trading knows of a user: money, statistics, and the ends of the lists of orders and
- * positions, in one row of 64 bytes. Leaderboards rank by the statistics: profit, volume and
+ * What a trade needs to know about a user, in one row of 64 bytes: money, statistics, and the ends
+ * of the lists of orders and positions. Leaderboards rank by the statistics: profit, volume and
  * points, for all time, the current UTC day and the current UTC week (from Monday).
  *
- * A day's or week's number is the difference to the number of all time when it began, its base.
- * The first change in a new day sets the bases, so a trade writes three numbers, not nine. Numbers
- * of all time saturate at ±(2^53 - 1), and then those of the day and week stand still, too.
+ * A day's number is the number of all time less its base, which is that number when the day began;
+ * likewise for weeks. The first change in a new day sets the bases, so a trade writes three numbers
+ * instead of nine. Numbers of all time stop at ±(2^53 - 1), and those of the day and week with them.
  */
 import { MAX_OPEN_ORDERS_PER_USER, MAX_TIME_MS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
@@ -50,7 +50,7 @@ const AccountTable = tableOf(64, {
   firstPosition: 'i32',
   lastPosition: 'i32',
 });
-/** The bases of the last day and week on which a number changed, and the points. */
+/** Points, and the bases of the last day and the last week in which a number changed. */
 const BaseTable = tableOf(64, {
   microPoints: 'f64',
   dayProfit: 'f64',

@@ -3,8 +3,8 @@
  * forgotten when it is paid, or settled with nothing to pay.
  *
  * `lots` are all that the user owns; resting sells hold `heldLots` of them. 0 ≤ heldLots ≤ lots.
- * What a trade touches is one row of 64 bytes. Whose it is and its lists, which only settlement and
- * listings need, are in a table beside it, under the same row number.
+ * A trade needs one row of 64 bytes. The owner and the links of the lists, which only settlement
+ * and listings need, are in a second table under the same row number.
  */
 import type { Archive } from '../storage/archive.js';
 import { mulDivFloor } from '../storage/arithmetic.js';

@@ -1,14 +1,14 @@
 /**
- * Tables of rows of fixed size over one buffer, a structure of fields side by side: a command that
- * touches most of a row touches one cache line. Row 0 is never used, so 0 means "none" in a field
- * that holds a row number.
+ * Tables of fixed-size rows in one buffer. The fields of a row are neighbors, so a command that
+ * uses most of them uses one cache line. Row 0 is never used: 0 in a field that holds a row number
+ * means "none".
  *
- * `tableOf` makes a class from a list of fields, with accessors that cost what raw access to a
- * typed array costs: `lots(row)`, `setLots(row, value)`, `addLots(row, change)`. Their code is
- * generated, because an accessor that computes the place of its field at run time is five times
- * slower. Names and places come from the source alone.
+ * `tableOf` turns a list of fields into a class with accessors: `lots(row)`, `setLots(row, value)`,
+ * `addLots(row, change)`. Their code is generated and as fast as a typed array; accessors that
+ * compute the place of the field at run time were five times slower. All names and places come
+ * from the source code, never from input.
  *
- * Whoever changes a row calls `touch(row)` before, so that an atomic batch can be undone.
+ * Call `touch(row)` before changing a row, so that an atomic batch can be undone.
  */
 import type { Archive } from './archive.js';
 import type { Undoable, UndoLog } from './undo.js';
@@ -93,7 +93,7 @@ export class Table implements Undoable {
   }
 }
 
-/** A table that hands out its rows and takes them back; the last one back is the next one out. */
+/** A table that hands out rows and takes them back. The row returned last is reused first. */
 export class PooledTable extends Table {
   private readonly counts: Float64Array;
 
@@ -113,7 +113,7 @@ export class PooledTable extends Table {
     return this.counts[ROWS]!;
   }
 
-  /** The free row after this one; a field that rows in use have for something else. */
+  /** The next free row, in a field that rows in use need for something else. */
   declare protected freeLink: (row: number) => number;
   declare protected setFreeLink: (row: number, next: number) => void;
 

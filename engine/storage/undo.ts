@@ -1,8 +1,7 @@
 /**
- * The undo log: while it records, a table leaves the image of a row here before it changes the row,
- * and an index leaves what it adds and removes, so that an atomic batch can be undone. Blocks of
- * counters are copied as a whole when recording begins. Otherwise the log is off and costs one
- * predictable branch per row.
+ * The undo log, for atomic batches. While it records, a table saves the image of a row before
+ * changing it, and an index saves what it adds and removes. Blocks of counters are copied when
+ * recording begins. When it does not record, it costs one predictable branch per row.
  */
 
 /** A piece of state that can put something back, given the two numbers that it recorded. */

@@ -1,7 +1,7 @@
 /**
- * An index from sequential ids to rows: the low bits of an id are its place. Recent ids are
- * neighbors, and two of them hardly ever share a place; rows that do are chained. Only looked up,
- * never iterated, and not archived: its layout is not part of the state.
+ * An index from sequential ids to rows. The low bits of an id are its place, so recent ids are
+ * neighbors and rarely share a place; rows that do are chained. It is only looked up, never
+ * iterated or archived: its layout is not part of the state.
  */
 import type { Undoable, UndoLog } from '../undo.js';
 
