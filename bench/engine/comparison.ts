@@ -44,13 +44,14 @@ export function compare(comparison: Comparison): Part {
 
   const rows = contestants.map(({ name, figure, commands, ladder, versus }, i) => {
     const mine = times[i]!;
-    const medianMs = median(mine);
+    const roundMs = mine.map((chunks) => chunks.reduce((sum, ms) => sum + ms, 0));
+    const medianMs = median(roundMs);
     const perSecond = (ms: number) => (commands / ms) * 1_000;
     const cells: Cell[] = [
       name,
       figureOf(`${figure}${rate}`, perSecond(medianMs)),
-      perSecond(Math.min(...mine)),
-      perSecond(Math.max(...mine)),
+      perSecond(Math.min(...roundMs)),
+      perSecond(Math.max(...roundMs)),
       (medianMs / commands) * 1e6,
     ];
     const its = ladder === null ? null : timesOf(({ start }) => start === ladder);
@@ -88,9 +89,9 @@ function withLadders(contestants: readonly Contestant[]): Contestant[] {
   });
 }
 
-/** The median of the rounds' ratios: what slows a round down slows both. */
-function ratioOf(above: readonly number[], below: readonly number[]): number {
-  return median(above.map((ms, round) => ms / below[round]!));
+/** The median of the chunks' ratios: what slows the machine down for a while slows both. */
+function ratioOf(above: readonly number[][], below: readonly number[][]): number {
+  return median(above.flatMap((round, i) => round.map((ms, chunk) => ms / below[i]![chunk]!)));
 }
 
 /** A new engine that goes through commands, and the digest that it then has. */

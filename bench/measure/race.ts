@@ -21,20 +21,17 @@ export interface RaceOptions {
   chunks: number;
 }
 
-/** The milliseconds of each round, for each contestant. */
-export function race(contestants: readonly Start[], options: RaceOptions): number[][] {
+/** The milliseconds of each chunk of each round, for each contestant. */
+export function race(contestants: readonly Start[], options: RaceOptions): number[][][] {
   const { rounds, warmUpRounds, chunks } = options;
-  const times: number[][] = contestants.map(() => []);
-  for (let round = 0 - warmUpRounds; round < rounds; round++) {
-    const roundMs = raceOnce(contestants, chunks);
-    if (round >= 0) for (const [i, ms] of roundMs.entries()) times[i]!.push(ms);
-  }
-  return times;
+  for (let round = 0; round < warmUpRounds; round++) raceOnce(contestants, chunks);
+  const times = Array.from({ length: rounds }, () => raceOnce(contestants, chunks));
+  return contestants.map((_, i) => times.map((round) => round[i]!));
 }
 
-function raceOnce(contestants: readonly Start[], chunks: number): number[] {
+function raceOnce(contestants: readonly Start[], chunks: number): number[][] {
   const runs = contestants.map((start) => start());
-  const roundMs = runs.map(() => 0);
+  const times = runs.map(() => new Array<number>(chunks).fill(0));
   globalThis.gc?.();
   for (let chunk = 0; chunk < chunks; chunk++) {
     for (let turn = 0; turn < runs.length; turn++) {
@@ -45,9 +42,9 @@ function raceOnce(contestants: readonly Start[], chunks: number): number[] {
       const to = Math.floor((length * (chunk + 1)) / chunks);
       const startedMs = performance.now();
       runs[i]!.advance(from, to);
-      roundMs[i]! += performance.now() - startedMs;
+      times[i]![chunk] = performance.now() - startedMs;
     }
   }
   for (const run of runs) run.finish();
-  return roundMs;
+  return times;
 }

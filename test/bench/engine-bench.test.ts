@@ -124,7 +124,7 @@ describe('a race', () => {
     const options = { rounds: 1, warmUpRounds: 0, chunks: 2 };
     const times = race([logged(log, 'a', 5), logged(log, 'b', 10)], options);
     expect(log).toEqual(['a 0-2', 'b 0-5', 'b 5-10', 'a 2-5', 'a ends', 'b ends']);
-    expect(times.map((rounds) => rounds.length)).toEqual([1, 1]);
+    expect(times.map((rounds) => rounds.map((chunks) => chunks.length))).toEqual([[2], [2]]);
   });
 
   test('has a row and figures for each contestant, and one for a ladder that two share', () => {
