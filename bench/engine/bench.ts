@@ -1,4 +1,4 @@
-/** The engine alone: commands per second beside a bare ladder and a peer, and the longest commands. */
+/** The engine alone: its rates beside a bare ladder and a peer, and its longest commands. */
 import { CommandKind, type CommandName } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import type { Start } from '../measure/race.js';

@@ -13,7 +13,10 @@ import { CommandList } from './command-list.js';
 import { Random } from './random.js';
 import { BATCH, prepareEngine, type Workload } from './workload.js';
 
-/** With the digest that the engine then has. @param keyed The share of the commands with a key; prices and the passing of time do not count. */
+/**
+ * The commands and the digest that the engine then has. `keyed` is the share of the commands with a
+ * key; prices and the passing of time do not count.
+ */
 export function asClientsSend(
   workload: Workload,
   keyed: number,

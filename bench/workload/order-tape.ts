@@ -5,7 +5,8 @@
  * Always holds: a book that takes the entries in order, best price first and oldest order first,
  * makes the trades of the plan. For this the tape has the lots that an order filled and rested, not
  * its budget; a cancel for each order that the engine took out of the book (a self-trade, the end
- * of a market); and no order that the engine refused. The n-th order has the id n, as in the engine.
+ * of a market); and no order that the engine refused. The n-th order has the id n, as in the
+ * engine.
  */
 import { type Outcome, Side } from '../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../engine/interface/limits.js';

@@ -1,6 +1,6 @@
 /**
- * What the engine is compared with. A ladder or a peer that made other trades, or commands with keys
- * that did something else, would make every ratio worthless.
+ * What the engine is compared with. A ladder or a peer that made other trades, or commands with
+ * keys that did something else, would make every ratio worthless.
  */
 import { describe, expect, test } from 'vitest';
 import { compare } from '../../bench/engine/comparison.js';
