@@ -1,80 +1,114 @@
-/** The engine alone: commands per second, single operations, and the longest commands. */
-import { Bench } from 'tinybench';
-import type { Engine } from '../../engine/engine.js';
+/** The engine alone: its rates beside a bare ladder and a peer, and its longest commands. */
 import { CommandKind, type CommandName } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
-import { type Part, percent, type Section, sectionOf } from '../measure/report.js';
+import type { Start } from '../measure/race.js';
+import { type Part, type Section, sectionOf } from '../measure/report.js';
 import { Samples } from '../measure/samples.js';
-import { prepareEngine, type Workload } from '../workload/workload.js';
+import { asClientsSend } from '../workload/client-commands.js';
+import { planWorkload, prepareEngine, type Workload } from '../workload/workload.js';
+import { type Contestant, checkDigest, compare, engineStart } from './comparison.js';
 import { growth } from './growth.js';
+import { ladderStart } from './ladder.js';
 import { endOfMarket } from './market-end.js';
+import { peerStart } from './peer.js';
 import { singleOperations } from './single-operations.js';
 
-const RUNS = 6;
-const WARM_UP_RUNS = 2;
+/** Few chunks: each begins with caches that the others have filled. */
+const RACE = { rate: 'CommandsPerSecond', rounds: 7, warmUpRounds: 2, chunks: 8 } as const;
 const LATENCY_RUNS = 3;
+const KEYED = 0.3;
+const BATCHABLE = 0.1;
+const MORE_USERS = [100_000, 1_000_000];
+/** One market that does not end meanwhile: limit orders, market orders and cancels. */
+const PEERS_KIND = { assets: 1, windows: 0.9 };
+/** The peer is so slow that a part of the commands will do. */
+const PEERS_SHARE = 0.2;
 
-export async function benchEngine(workload: Workload): Promise<Section> {
+const NOTES = [
+  'The engine alone, one thread, in memory: commands as records, with nothing to decode; the digest is checked after each run.',
+  'The ladder is a bare order book in this language: price levels, orders in order of time, order ids; no users, money, positions, events or results. It goes through the orders that the engine accepted, and through the cancels, in turns with the engine. Its time is divided by all commands of the workload. A ratio to it of 0.1 is a tenth of its speed. Its trades are checked.',
+  'The peer is nodejs-order-book from npm. It moves no money: like the ladder it knows neither users nor balances. Its trades are checked.',
+];
+
+export function benchEngine(workload: Workload): Section {
   // First, while the code is cold, as it is when a market ends for the first time after a start.
   const ends = endOfMarket();
-  const rate = await mixedRate(workload);
-  const latency = latencies(workload);
-  const single = await singleOperations();
-  const grown = growth();
-  const note =
-    'The engine alone, one thread, in memory: commands as records; the digest is checked after each run.';
-  return sectionOf('engine', [note], [rate, latency, single, ends, grown]);
+  const rates = [mixed(workload), users(workload), peer(workload)];
+  return sectionOf('engine', NOTES, [
+    ...rates,
+    latencies(workload),
+    singleOperations(),
+    ends,
+    ...growth(),
+  ]);
 }
 
-function runCommands(engine: Engine, workload: Workload): void {
-  const { records } = workload.commands;
-  for (let at = 0; at < records.length; ) at = engine.applyRecord(records, at);
+function startOf({ setup }: Workload, commands: Pick<Workload, 'commands' | 'digest'>): Start {
+  return engineStart(() => prepareEngine(setup), commands);
 }
 
-function checkDigest(engine: Engine, workload: Workload): void {
-  if (engine.digest() === workload.digest) return;
-  throw new Error(
-    `the engine ended with the digest ${engine.digest()}, the plan with ${workload.digest}`,
-  );
+function contestant(name: string, figure: string, workload: Workload): Contestant {
+  const { length: commands } = workload.commands;
+  const ladder = ladderStart(workload.tape);
+  return { name, figure, commands, start: startOf(workload, workload), ladder };
 }
 
-async function mixedRate(workload: Workload): Promise<Part> {
-  let engine = prepareEngine(workload.setup);
-  const bench = new Bench({
-    iterations: RUNS,
-    time: 0,
-    warmupIterations: WARM_UP_RUNS,
-    warmupTime: 0,
-    throws: true,
-    retainSamples: true,
+function mixed(workload: Workload): Part {
+  const batchable = planWorkload({ ...workload.options, batchable: BATCHABLE });
+  const unkeyed = contestant('unkeyed: a tenth in runs of 20 by one maker', 'unkeyed', batchable);
+  return compare({
+    ...RACE,
+    title: `Mixed workload, ${workload.commands.length.toLocaleString('en-US')} commands`,
+    versus: { of: 'speed', column: 'of the unkeyed' },
+    contestants: [
+      contestant('mixed', 'mixed', workload),
+      unkeyed,
+      {
+        ...unkeyed,
+        name: 'the same: 30% with keys, the runs as batches',
+        figure: 'keyed',
+        start: startOf(batchable, asClientsSend(batchable, KEYED)),
+        versus: { base: 'unkeyed', figure: 'keyedOfUnkeyed' },
+      },
+    ],
   });
-  bench.add('mixed', () => runCommands(engine, workload), {
-    async: false,
-    beforeEach: () => {
-      engine = prepareEngine(workload.setup);
-      globalThis.gc?.();
-    },
-    afterEach: () => checkDigest(engine, workload),
+}
+
+function users(workload: Workload): Part {
+  const { options } = workload;
+  const named = (count: number) => `${count.toLocaleString('en-US')} users`;
+  const base = `users${options.users}`;
+  return compare({
+    ...RACE,
+    // A million registrations take seconds.
+    rounds: 5,
+    warmUpRounds: 1,
+    title: 'Mixed workload by number of users',
+    versus: { of: 'time', column: `time / ${named(options.users)}` },
+    contestants: [
+      contestant(named(options.users), base, workload),
+      ...MORE_USERS.map((count) => ({
+        ...contestant(named(count), `users${count}`, planWorkload({ ...options, users: count })),
+        versus: { base, figure: `users${count}Times` },
+      })),
+    ],
   });
-  await bench.run();
-  const { result } = bench.getTask('mixed')!;
-  if (result.state !== 'completed') throw new Error(`the benchmark is ${result.state}`);
-  const { length } = workload.commands;
-  const rateOf = (latencyMs: number) => (length / latencyMs) * 1_000;
-  const { p50, min, max, rme } = result.latency;
-  return {
-    table: {
-      title: `Mixed workload, ${RUNS} runs of ${length.toLocaleString('en-US')} commands after ${WARM_UP_RUNS} to warm up (tinybench)`,
-      columns: ['', 'commands/s', 'ns/command'],
-      rows: [
-        ['median run', rateOf(p50), (p50 / length) * 1e6],
-        ['best run', rateOf(min), (min / length) * 1e6],
-        ['worst run', rateOf(max), (max / length) * 1e6],
-        ['margin of error of the mean', `± ${percent(rme / 100)}`, ''],
-      ],
-    },
-    figures: { mixedCommandsPerSecond: rateOf(p50) },
-  };
+}
+
+function peer({ options }: Workload): Part {
+  const commands = Math.ceil(options.commands * PEERS_SHARE);
+  const workload = planWorkload({ ...options, ...PEERS_KIND, commands });
+  const engine = contestant('engine', 'peerStream', workload);
+  const start = peerStart(workload.tape);
+  return compare({
+    ...RACE,
+    title: `The peer's kind of stream, ${commands.toLocaleString('en-US')} limit orders, market orders, cancels and prices in one market`,
+    versus: { of: 'speed', column: 'of the peer' },
+    contestants: [
+      { ...engine, versus: { base: 'peer', figure: 'peerTimes' } },
+      { ...engine, name: 'nodejs-order-book, moves no money', figure: 'peer', start },
+    ],
+  });
 }
 
 /**
@@ -104,6 +138,7 @@ function latencies(workload: Workload): Part {
     figures: {
       applyP50Micros: rows[0]![2] as number,
       applyP99Micros: rows[0]![3] as number,
+      applyP999Micros: rows[0]![4] as number,
       applyMaxMicros: rows[0]![5] as number,
       applyMaxInEveryRunMicros: rows[0]![6] as number,
     },
@@ -121,7 +156,7 @@ function timeEach(workload: Workload, latencyMs: Float64Array, kinds: Uint8Array
     latencyMs[i] = performance.now() - startedMs;
     kinds[i] = engine.result.values[ResultHead.kind]!;
   }
-  checkDigest(engine, workload);
+  checkDigest(engine, workload.digest);
 }
 
 function latencyRow(

@@ -1,19 +1,17 @@
-/** Single operations on a book of constant depth, a thousand a sample; restoring is not timed. */
-import { Bench } from 'tinybench';
-import type { Buy, Cancel } from '../../engine/interface/commands.js';
+/** Single operations on a book of constant depth, beside a ladder; restoring is not timed. */
 import { Outcome, Side, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
-import { OrderResult } from '../../engine/interface/results.js';
+import type { Start } from '../measure/race.js';
 import type { Part } from '../measure/report.js';
-import {
-  buyOrder,
-  mustApply,
-  type OpenMarket,
-  openMarket,
-  WINDOW_START_MS,
-} from '../workload/open-market.js';
+import { CommandList } from '../workload/command-list.js';
+import { buyOrder, openMarket, WINDOW_START_MS } from '../workload/open-market.js';
+import { OrderTape } from '../workload/order-tape.js';
+import { type Contestant, compare } from './comparison.js';
+import { Ladder } from './ladder.js';
 
 const OPERATIONS = 1_000;
+const ROUNDS = 200;
+const WARM_UP_ROUNDS = 100;
 const MAKERS = 200;
 const TAKER = MAKERS + 1;
 /** Resting orders before the timed operations, on 200 levels, half on each side. */
@@ -22,87 +20,125 @@ const FUNDS_MICROS = 10_000_000 * MICROS_PER_DOLLAR;
 const AT_MS = WINDOW_START_MS + 1_000;
 const LOTS = 10;
 
-export async function singleOperations(): Promise<Part> {
-  const book = new SteadyBook(openMarket(MAKERS + 1, FUNDS_MICROS));
-  const bench = new Bench({ time: 500, warmupTime: 300, throws: true });
-  const add = (
-    name: string,
-    fn: () => void,
-    hooks: { beforeEach?: () => void; afterEach?: () => void } = {},
-  ) => bench.add(name, fn, { async: false, ...hooks });
-  add('rest', () => book.rest(), { afterEach: () => book.cancel() });
-  add('cancel', () => book.cancel(), { beforeEach: () => book.rest() });
-  add('take one', () => book.take(), { beforeEach: () => book.offer() });
-  add('quote', () => book.quote());
-  await bench.run();
+type Operation = 'fill' | 'rest' | 'cancel' | 'offer' | 'take';
 
-  const figures: Record<string, number> = {};
-  const rows = bench.tasks.map((task) => {
-    if (task.result.state !== 'completed')
-      throw new Error(`the benchmark ${task.name} is ${task.result.state}`);
-    const { p50, p99, rme } = task.result.latency;
-    const perSecond = (OPERATIONS / p50) * 1_000;
-    figures[`${task.name.replace(' o', 'O')}PerSecond`] = perSecond;
-    const nanoseconds = (ms: number) => (ms / OPERATIONS) * 1e6;
-    return [task.name, perSecond, nanoseconds(p50), nanoseconds(p99), `± ${rme.toFixed(1)}%`];
+export function singleOperations(): Part {
+  return compare({
+    title: `Single operations, samples of ${OPERATIONS} each, ${DEPTH} orders resting on 200 levels`,
+    rate: 'PerSecond',
+    rounds: ROUNDS,
+    warmUpRounds: WARM_UP_ROUNDS,
+    chunks: 1,
+    contestants: [
+      sampled('rest', 'rest', { timed: 'rest', after: 'cancel' }),
+      sampled('cancel', 'cancel', { before: 'rest', timed: 'cancel' }),
+      sampled('take one', 'takeOne', { before: 'offer', timed: 'take' }),
+      quoting(),
+    ],
   });
-  return {
-    table: {
-      title: `Single operations, samples of ${OPERATIONS} each, ${DEPTH} orders resting on 200 levels (tinybench)`,
-      columns: ['operation', 'per second', 'ns (median)', 'ns (p99)', 'error'],
-      rows,
-    },
-    figures,
-  };
 }
 
-/** A book of {@link DEPTH} orders away from the middle, and the operations in front of it. */
+/** An operation on a book of the engine and on a ladder, and what is not timed. */
+function sampled(
+  name: string,
+  figure: string,
+  { before, timed, after }: { before?: Operation; timed: Operation; after?: Operation },
+): Contestant {
+  const book = new SteadyBook();
+  // In each round the engine starts before the ladder and finishes before it.
+  const start: Start = () => {
+    if (before !== undefined) book.run(before);
+    book.load(timed);
+    return { length: OPERATIONS, advance: (from, to) => book.onEngine(from, to), finish() {} };
+  };
+  const ladder: Start = () => ({
+    length: OPERATIONS,
+    advance: (from, to) => book.onLadder(from, to),
+    finish: () => {
+      if (after !== undefined) book.run(after);
+      book.check();
+    },
+  });
+  return { name, figure, commands: OPERATIONS, start, ladder };
+}
+
+function quoting(): Contestant {
+  const book = new SteadyBook();
+  const start: Start = () => ({ length: OPERATIONS, advance: () => book.quote(), finish() {} });
+  return { name: 'quote', figure: 'quote', commands: OPERATIONS, start, ladder: null };
+}
+
+/**
+ * A book of {@link DEPTH} orders away from the middle, and the operations in front of it, on the
+ * engine and on a ladder.
+ */
 class SteadyBook {
-  private readonly orderIds = new Float64Array(OPERATIONS);
-  private readonly resting: Buy;
-  private readonly taking: Buy;
-  private readonly cancelling: Cancel;
+  private readonly market = openMarket(MAKERS + 1, FUNDS_MICROS);
+  private readonly ladder: Ladder;
+  private readonly commands = new CommandList(DEPTH);
+  private readonly tape = new OrderTape();
+  private readonly depthLots: number;
 
-  constructor(private readonly market: OpenMarket) {
-    const { engine, marketId } = market;
-    const timeInForce = TimeInForce.GTC;
-    const taking = { userId: TAKER, outcome: Outcome.DOWN, budgetMicros: LOTS * 500 };
-    this.resting = buyOrder({ userId: 1, marketId, sizeLots: LOTS, priceTicks: 400, timeInForce });
-    this.taking = buyOrder({ ...taking, marketId });
-    this.cancelling = { kind: 'cancel', userId: 1, idempotencyKey: null, marketId, orderId: 0 };
-    for (let i = 0; i < DEPTH; i++) {
-      const order = buyOrder({
-        userId: 1 + (i % MAKERS),
-        marketId,
-        outcome: i % 2 === 0 ? Outcome.UP : Outcome.DOWN,
-        sizeLots: LOTS * (1 + (i % 7)),
-        priceTicks: 300 + ((i >> 1) % 100),
-        timeInForce,
-      });
-      mustApply(engine, order, AT_MS);
+  constructor() {
+    const orders = DEPTH + 2 * OPERATIONS * (ROUNDS + WARM_UP_ROUNDS);
+    this.ladder = new Ladder({ orders, ladders: 2 });
+    this.run('fill');
+    this.depthLots = this.ladder.restingLots;
+    this.check();
+  }
+
+  /** Does an operation on both. */
+  run(operation: Operation): void {
+    this.load(operation);
+    this.onEngine(0, this.commands.length);
+    this.onLadder(0, this.tape.length);
+  }
+
+  onEngine(from: number, to: number): void {
+    this.commands.applyTo(this.market.engine, from, to);
+  }
+
+  onLadder(from: number, to: number): void {
+    this.ladder.run(this.tape, from, to);
+  }
+
+  /** Writes down what an operation does, a thousand times. */
+  load(operation: Operation): void {
+    const { commands, tape } = this;
+    commands.clear();
+    tape.clear();
+    const count = operation === 'fill' ? DEPTH : OPERATIONS;
+    const firstId = tape.orders - OPERATIONS + 1;
+    for (let i = 0; i < count; i++) {
+      if (operation === 'cancel') this.cancel(1 + (i % MAKERS), firstId + i);
+      else this.order(operation, i);
     }
   }
 
-  /** Places orders on a hundred levels in front of the others. */
-  rest(): void {
-    for (let i = 0; i < OPERATIONS; i++) this.restOne(i, 400 + (i % 100));
+  private cancel(userId: number, orderId: number): void {
+    const { marketId } = this.market;
+    const command = { kind: 'cancel', userId, idempotencyKey: null, marketId, orderId } as const;
+    this.commands.append(command, AT_MS);
+    this.tape.cancel(orderId);
   }
 
-  offer(): void {
-    for (let i = 0; i < OPERATIONS; i++) this.restOne(i, 500);
-  }
-
-  cancel(): void {
-    const { engine } = this.market;
-    for (let i = 0; i < OPERATIONS; i++) {
-      this.cancelling.userId = 1 + (i % MAKERS);
-      this.cancelling.orderId = this.orderIds[i]!;
-      mustApply(engine, this.cancelling, AT_MS);
-    }
-  }
-
-  take(): void {
-    for (let i = 0; i < OPERATIONS; i++) mustApply(this.market.engine, this.taking, AT_MS);
+  private order(operation: Exclude<Operation, 'cancel'>, i: number): void {
+    const { marketId } = this.market;
+    const rests = operation !== 'take';
+    const isDown = operation === 'take' || (operation === 'fill' && i % 2 === 1);
+    const command = buyOrder({
+      userId: rests ? 1 + (i % MAKERS) : TAKER,
+      marketId,
+      outcome: isDown ? Outcome.DOWN : Outcome.UP,
+      sizeLots: operation === 'fill' ? LOTS * (1 + (i % 7)) : LOTS,
+      // A hundred levels in front of the others, or one that is taken.
+      priceTicks: { fill: 300 + ((i >> 1) % 100), rest: 400 + (i % 100), offer: 500, take: 999 }[
+        operation
+      ],
+      timeInForce: rests ? TimeInForce.GTC : TimeInForce.IOC,
+    });
+    this.commands.append(command, AT_MS);
+    this.tape.order({ ...command, side: Side.BUY, lots: command.sizeLots, rests });
   }
 
   quote(): void {
@@ -121,12 +157,12 @@ class SteadyBook {
     }
   }
 
-  private restOne(i: number, priceTicks: number): void {
-    const { engine } = this.market;
-    this.resting.userId = 1 + (i % MAKERS);
-    this.resting.priceTicks = priceTicks;
-    this.resting.budgetMicros = LOTS * priceTicks;
-    mustApply(engine, this.resting, AT_MS);
-    this.orderIds[i] = engine.result.values[OrderResult.orderId]!;
+  /** Nothing but the depth is left on either. */
+  check(): void {
+    const { engine, marketId } = this.market;
+    const { bids, asks } = engine.depth(marketId, 1_000)!;
+    const lots = [...bids, ...asks].reduce((sum, level) => sum + level.sizeLots, 0);
+    if (lots === this.depthLots && this.ladder.restingLots === lots) return;
+    throw new Error(`${lots} and ${this.ladder.restingLots} lots rest, not ${this.depthLots}`);
   }
 }

@@ -3,6 +3,8 @@
  * nothing to trace, so millions of commands can be ready while something is timed, and applying
  * them decodes nothing.
  */
+
+import type { Engine } from '../../engine/engine.js';
 import { readCommand, timeOf } from '../../engine/interface/command-record.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
@@ -35,6 +37,18 @@ export class CommandList {
 
   atMs(i: number): number {
     return timeOf(this.records, this.at(i));
+  }
+
+  clear(): void {
+    this.records.clear();
+  }
+
+  /** Applies some of the commands. */
+  applyTo(engine: Engine, from = 0, to = this.length): void {
+    const { records } = this;
+    const end = to === this.length ? records.length : this.at(to);
+    for (let at = from === to ? end : this.at(from); at < end; )
+      at = engine.applyRecord(records, at);
   }
 
   /** The i-th command as an object of its own. */

@@ -31,6 +31,12 @@ export class LiveOrders {
     return this.placeOf.size;
   }
 
+  get lots(): number {
+    let lots = 0;
+    for (const { order } of this.placeOf.values()) lots += order.lots;
+    return lots;
+  }
+
   in(marketId: number): readonly LiveOrder[] {
     return this.byMarket.get(marketId) ?? [];
   }
@@ -76,12 +82,18 @@ export class LiveOrders {
   }
 }
 
-/** Takes in the events of one command. Calls `claimable` for each position with a payout. */
+/** What `follow` reports besides: orders that left the book unfilled, positions with a payout. */
+export interface Followed {
+  cancelled: (orderId: number) => void;
+  claimable: (userId: number, marketId: number) => void;
+}
+
+/** Takes in the events of one command. */
 export function follow(
   events: NumberBuffer,
   orders: LiveOrders,
   counts: EventCounts,
-  claimable: (userId: number, marketId: number) => void,
+  { cancelled, claimable }: Followed,
 ): void {
   eachEvent(events, (name, field) => {
     counts.byEvent.set(name, (counts.byEvent.get(name) ?? 0) + 1);
@@ -93,6 +105,7 @@ export function follow(
       }
       case 'orderCancelled':
         orders.remove(field('orderId'));
+        cancelled(field('orderId'));
         return;
       case 'trade':
         counts.trades++;

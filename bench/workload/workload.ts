@@ -13,9 +13,15 @@
  */
 import { Engine } from '../../engine/engine.js';
 import { CODES } from '../../engine/interface/codes.js';
-import type { Command } from '../../engine/interface/commands.js';
-import { MarketStatus, Outcome, TimeInForce, WINDOW_MS } from '../../engine/interface/domain.js';
-import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
+import type { Buy, Command, Sell } from '../../engine/interface/commands.js';
+import {
+  MarketStatus,
+  Outcome,
+  Side,
+  TimeInForce,
+  WINDOW_MS,
+} from '../../engine/interface/domain.js';
+import { MAX_TOTAL_MICROS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { OrderResult, ResultHead } from '../../engine/interface/results.js';
 import { CommandList } from './command-list.js';
 import { type EventCounts, follow, type LiveOrder, LiveOrders } from './live-orders.js';
@@ -26,6 +32,7 @@ import {
   WINDOW_START_MS as START_MS,
   sellOrder,
 } from './open-market.js';
+import { OrderTape } from './order-tape.js';
 import { Random } from './random.js';
 
 export interface WorkloadOptions {
@@ -38,6 +45,8 @@ export interface WorkloadOptions {
   windows: number;
   /** Resting orders per market that makers aim at. */
   restingTarget: number;
+  /** The share of commands that come as runs of {@link BATCH} quotes and cancels of one user. */
+  batchable: number;
 }
 
 export const STANDARD: Omit<WorkloadOptions, 'seed' | 'commands'> = {
@@ -45,7 +54,9 @@ export const STANDARD: Omit<WorkloadOptions, 'seed' | 'commands'> = {
   assets: 4,
   windows: 4,
   restingTarget: 1_500,
+  batchable: 0,
 };
+export const BATCH = 20;
 
 export interface TimedCommand {
   command: Command;
@@ -64,9 +75,13 @@ export interface Statistics {
 
 export interface Workload {
   options: WorkloadOptions;
-  setup: readonly TimedCommand[];
+  setup: Iterable<TimedCommand>;
   commands: CommandList;
   digest: string;
+  /** The same orders and cancels for a book without users and money. */
+  tape: OrderTape;
+  /** Where the runs of {@link BATCH} commands of one user start. */
+  batchStarts: ReadonlySet<number>;
   statistics: Statistics;
 }
 
@@ -75,8 +90,12 @@ const FIRST_COMMAND_AFTER_MS = 5_000;
 /** The commands go on after the end of the last window, so that they include the ends. */
 const TAIL_MS = 15_000;
 const PRICE_EVERY_MS = 1_000;
+/** At most: the exchange holds no more than its maximum. */
 const FUNDS_MICROS = 500_000 * MICROS_PER_DOLLAR;
+/** At least; a twentieth of the users, if that is more. */
 const MAKERS = 500;
+/** Makers who send their quotes in batches. */
+const BATCHING_MAKERS = 20;
 /** The move of the asset, as a share of its price, that makes an outcome nearly certain. */
 const CERTAIN_AT = 0.004;
 
@@ -85,19 +104,23 @@ const WEIGHTS = { rest: 400, cancel: 330, buy: 180, sell: 70 };
 /** Cancels of orders that are gone, in parts per thousand of the cancels. */
 const LATE_CANCELS = 30;
 
-export function setupOf(options: WorkloadOptions): TimedCommand[] {
-  const setup: TimedCommand[] = [];
-  for (let asset = 0; asset < options.assets; asset++) {
-    setup.push({ command: { kind: 'listAsset', symbol: `ASSET${asset}` }, atMs: START_MS });
-  }
-  for (let user = 1; user <= options.users; user++) {
-    setup.push({ command: registration(user, FUNDS_MICROS), atMs: START_MS });
-  }
-  return setup;
+/** Made anew for each reader: a million registrations take no memory. */
+export function setupOf(options: WorkloadOptions): Iterable<TimedCommand> {
+  const fundsMicros = Math.min(FUNDS_MICROS, Math.floor(MAX_TOTAL_MICROS / options.users));
+  return {
+    *[Symbol.iterator]() {
+      for (let asset = 0; asset < options.assets; asset++) {
+        yield { command: { kind: 'listAsset', symbol: `ASSET${asset}` }, atMs: START_MS };
+      }
+      for (let user = 1; user <= options.users; user++) {
+        yield { command: registration(user, fundsMicros), atMs: START_MS };
+      }
+    },
+  };
 }
 
 /** An engine that has run the setup. */
-export function prepareEngine(setup: readonly TimedCommand[]): Engine {
+export function prepareEngine(setup: Iterable<TimedCommand>): Engine {
   const engine = new Engine();
   for (const { command, atMs } of setup) mustApply(engine, command, atMs);
   return engine;
@@ -109,9 +132,12 @@ export function planWorkload(options: WorkloadOptions): Workload {
 
 class Planner {
   private readonly engine: Engine;
-  private readonly setup: TimedCommand[];
+  private readonly setup: Iterable<TimedCommand>;
   private readonly commands: CommandList;
   private readonly random: Random;
+  private readonly tape = new OrderTape();
+  private readonly batchStarts = new Set<number>();
+  private readonly makers: number;
   private readonly orders = new LiveOrders();
   private readonly claimable: { userId: number; marketId: number }[] = [];
   private readonly owners: { userId: number; marketId: number }[] = [];
@@ -126,6 +152,7 @@ class Planner {
   constructor(private readonly options: WorkloadOptions) {
     this.random = new Random(options.seed);
     this.setup = setupOf(options);
+    this.makers = Math.min(options.users, Math.max(MAKERS, Math.floor(options.users / 20)));
     this.engine = prepareEngine(this.setup);
     this.commands = new CommandList(options.commands);
     this.pricesMicros = Array.from({ length: options.assets }, () => 90_000 * MICROS_PER_DOLLAR);
@@ -142,11 +169,15 @@ class Planner {
       else if (this.engine.nextDueMs() <= this.nowMs) this.give({ kind: 'advanceTime' });
       else this.trade();
     }
+    this.tape.trades = this.events.trades;
+    this.tape.restingLots = this.orders.lots;
     return {
       options,
       setup: this.setup,
       commands,
       digest: this.engine.digest(),
+      tape: this.tape,
+      batchStarts: this.batchStarts,
       statistics: {
         byKind: this.byKind,
         orders: this.orderCount,
@@ -173,6 +204,7 @@ class Planner {
     const marketId = this.engine.activeMarket(this.below(this.options.assets));
     const draw = this.below(1_000);
     if (marketId === 0) this.give({ kind: 'advanceTime' });
+    else if (this.batchComes()) this.quoteMany(marketId);
     else if (draw < WEIGHTS.rest) this.quote(marketId);
     else if (draw < WEIGHTS.rest + WEIGHTS.cancel) this.cancel(marketId);
     else if (draw < WEIGHTS.rest + WEIGHTS.cancel + WEIGHTS.buy) this.buy(marketId);
@@ -194,8 +226,23 @@ class Planner {
     else this.cancelOne(marketId);
   }
 
-  private rest(marketId: number): void {
-    const userId = 1 + this.below(Math.min(MAKERS, this.options.users));
+  private batchComes(): boolean {
+    const { batchable, commands } = this.options;
+    if (batchable === 0 || commands - this.commands.length < BATCH) return false;
+    return this.random.chance(batchable / (batchable + BATCH * (1 - batchable)));
+  }
+
+  /** A maker cancels its resting orders, up to half of a batch, and quotes anew. */
+  private quoteMany(marketId: number): void {
+    const start = this.commands.length;
+    this.batchStarts.add(start);
+    const userId = 1 + this.below(Math.min(BATCHING_MAKERS, this.makers));
+    const quotes = this.orders.in(marketId).filter((order) => order.userId === userId);
+    for (const order of quotes.slice(0, BATCH / 2)) this.cancelOrder(order);
+    while (this.commands.length < start + BATCH) this.rest(marketId, userId);
+  }
+
+  private rest(marketId: number, userId = 1 + this.below(this.makers)): void {
     const outcome = this.below(2) as Outcome;
     const freeLots = this.freeLots(userId, marketId)[outcome];
     const sells = freeLots >= 1_000 && this.below(3) > 0;
@@ -303,14 +350,30 @@ class Planner {
     engine.apply(command, this.nowMs);
     const result = engine.result.values;
     this.count(command, CODES[result[ResultHead.code]!]!);
-    follow(engine.events, this.orders, this.events, (userId, marketId) =>
-      this.claimable.push({ userId, marketId }),
-    );
+    follow(engine.events, this.orders, this.events, {
+      cancelled: (orderId) => this.tape.cancel(orderId),
+      claimable: (userId, marketId) => this.claimable.push({ userId, marketId }),
+    });
+    const isOk = result[ResultHead.code] === 0;
+    if (command.kind === 'cancel' && !isOk) this.tape.cancel(command.orderId);
     if (command.kind !== 'buy' && command.kind !== 'sell') return false;
     this.orderCount++;
-    const traded = result[ResultHead.code] === 0 && result[OrderResult.fillCount]! > 0;
+    if (isOk) this.addToTape(command);
+    const traded = isOk && result[OrderResult.fillCount]! > 0;
     if (traded) this.crossing++;
     return traded;
+  }
+
+  private addToTape(order: Buy | Sell): void {
+    const { values } = this.engine.result;
+    this.tape.order({
+      ...order,
+      side: order.kind === 'buy' ? Side.BUY : Side.SELL,
+      lots: values[OrderResult.filledLots]! + values[OrderResult.restingLots]!,
+      rests: order.timeInForce === TimeInForce.GTC,
+    });
+    if (values[OrderResult.orderId] === this.tape.orders) return;
+    throw new Error(`the tape gives order ${values[OrderResult.orderId]} another id`);
   }
 
   private count(command: Command, code: string): void {

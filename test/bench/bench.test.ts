@@ -27,6 +27,7 @@ const SMALL: WorkloadOptions = {
   assets: 2,
   windows: 2,
   restingTarget: 100,
+  batchable: 0,
 };
 
 describe('the workload', () => {

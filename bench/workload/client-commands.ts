@@ -1,0 +1,67 @@
+/**
+ * A workload's commands as clients send them: the runs of one user's commands in batches, and some
+ * of the commands with an idempotency key that is never used again.
+ *
+ * Always holds: an engine that applies them has the events of the workload, in the same numbers.
+ */
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Engine } from '../../engine/engine.js';
+import type { BatchOperation, Command } from '../../engine/interface/commands.js';
+import { eachEvent } from '../measure/events.js';
+import { CommandList } from './command-list.js';
+import { Random } from './random.js';
+import { BATCH, prepareEngine, type Workload } from './workload.js';
+
+/**
+ * The commands and the digest that the engine then has. `keyed` is the share of the commands with a
+ * key; prices and the passing of time do not count.
+ */
+export function asClientsSend(
+  workload: Workload,
+  keyed: number,
+): Pick<Workload, 'commands' | 'digest'> {
+  const { options } = workload;
+  const random = new Random(`${options.seed} keys`);
+  const commands = new CommandList(workload.commands.length);
+  for (let i = 0; i < workload.commands.length; ) {
+    const isBatch = workload.batchStarts.has(i);
+    const command = isBatch ? batchAt(workload.commands, i) : workload.commands.read(i);
+    if ('idempotencyKey' in command && random.chance(keyed))
+      command.idempotencyKey = keyOf(options.seed, i);
+    commands.append(command, workload.commands.atMs(i));
+    i += isBatch ? BATCH : 1;
+  }
+  const engine = prepareEngine(workload.setup);
+  const counts = eventsOf(engine, commands);
+  if (!isDeepStrictEqual(counts, workload.statistics.events.byEvent))
+    throw new Error('with keys and batches the engine has other events');
+  return { commands, digest: engine.digest() };
+}
+
+function batchAt(commands: CommandList, start: number): Command {
+  const operations = Array.from({ length: BATCH }, (_, i) => commands.read(start + i));
+  const [first] = operations as BatchOperation[];
+  return {
+    kind: 'batch',
+    userId: first!.userId,
+    idempotencyKey: null,
+    operations: operations as BatchOperation[],
+    atomic: false,
+  };
+}
+
+/** In the form of a UUID, as most clients make them. */
+function keyOf(seed: string, i: number): string {
+  const hex = createHash('sha256').update(`${seed} ${i}`).digest('hex');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*/, '$1-$2-$3-$4-$5');
+}
+
+function eventsOf(engine: Engine, commands: CommandList): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (let i = 0; i < commands.length; i++) {
+    commands.applyTo(engine, i, i + 1);
+    eachEvent(engine.events, (name) => counts.set(name, (counts.get(name) ?? 0) + 1));
+  }
+  return counts;
+}
