@@ -3,8 +3,8 @@
  * a commit to other connections only when it is synced.
  *
  * Always holds: a batch is returned only if it continues the hash chain; the first that does not is
- * a {@link JournalError} that names it. Nothing is skipped, and memory is bounded by a page of
- * rows.
+ * a {@link JournalError} that names it. Nothing is skipped, and memory is bounded by two pages of
+ * rows: one in use, and the next, which SQLite reads meanwhile.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,9 +30,10 @@ import {
 import { type Mark, type MarkState, readMark } from './head-mark.js';
 
 const PAGE_ROWS = 256;
-const PAGE_BYTES = 8 * 1024 * 1024;
-/** The most rows that are joined for the fast check (chain.ts): a power of four. */
+const PAGE_BYTES = 2 * 1024 * 1024;
+/** The most rows that are joined for the fast check (chain.ts), a power of four; and their bytes. */
 const JOINED_ROWS = 4096;
+const JOINED_BYTES = 8 * 1024 * 1024;
 
 export interface JournalBatch extends BatchContent {
   hash: Buffer;
@@ -111,22 +112,33 @@ export class JournalReader {
   async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
     let { sequence, hash } = after;
     let pageRows = PAGE_ROWS;
-    for (;;) {
-      let page: JournalBatch[];
-      try {
-        page = await this.page(sequence + 1, pageRows);
-      } catch (error) {
-        // Retried row by row, to return the good rows before the unreadable one.
-        if (pageRows === 1 || error instanceof JournalError) throw this.named(error, sequence + 1);
-        pageRows = 1;
-        continue;
+    let next = this.page(sequence + 1, pageRows);
+    try {
+      for (;;) {
+        let page: JournalBatch[];
+        try {
+          page = await next;
+        } catch (error) {
+          // Retried row by row, to return the good rows before the unreadable one.
+          if (pageRows === 1 || error instanceof JournalError)
+            throw this.named(error, sequence + 1);
+          pageRows = 1;
+          next = this.page(sequence + 1, pageRows);
+          continue;
+        }
+        if (page.length === 0) break;
+        // Where a damaged row ends does not matter: it is found before the next page is used.
+        next = this.page(page.at(-1)!.lastSequence + 1, pageRows);
+        next.catch(() => {});
+        for (const batch of page) {
+          this.checkBatch(batch, sequence, hash);
+          ({ lastSequence: sequence, hash } = batch);
+          yield batch;
+        }
       }
-      if (page.length === 0) break;
-      for (const batch of page) {
-        this.checkBatch(batch, sequence, hash);
-        ({ lastSequence: sequence, hash } = batch);
-        yield batch;
-      }
+    } finally {
+      // No read is under way when the caller goes on, say to close the journal.
+      await next.catch(() => {});
     }
     this.checkEnd(sequence);
   }
@@ -152,13 +164,13 @@ export class JournalReader {
     try {
       for (;;) {
         const [size] = await this.query<{ bytes: number }>(MEASURE_SQL, [from, this.joinedRows]);
-        if (size!.bytes <= PAGE_BYTES) break;
+        if (size!.bytes <= JOINED_BYTES) break;
         if (this.joinedRows === 1) return null;
         this.joinedRows >>= 2;
       }
       const parameters = [after.hash, from, this.joinedRows];
       const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, parameters);
-      if (rows?.bytes && rows.bytes.length * 8 < PAGE_BYTES)
+      if (rows?.bytes && rows.bytes.length * 8 < JOINED_BYTES)
         this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
       return endOfJoined(rows!, after, this.mark);
     } catch {
