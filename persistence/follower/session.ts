@@ -8,13 +8,16 @@
  *   is unbroken;
  * - history is written in whole batches, one transaction at a time. Waiting entries are bounded:
  *   beyond the limit the next batch is not read before the transaction is done.
+ * - a transaction does not begin within half a second of the one before, unless a read of the
+ *   database or a snapshot needs it, or many entries wait.
  *
  * A read of the journal and a transaction cost about as much as hundreds of commands, however few
  * they are for. So the follower waits a moment for commits to collect and then follows them
- * together, unless a read waits for them. On a machine with few cores this leaves more time to the
- * trading thread.
+ * together, unless a read waits for them. A user's entries of one transaction share a row, so few
+ * large transactions cost less than many small ones. On a machine with few cores this leaves more
+ * time to the trading thread.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
 import { type CheckedHistory, checkHistory } from '../history/check.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
@@ -36,11 +39,15 @@ import { FollowerSnapshots, type SnapshotSchedule, type WriteSnapshot } from './
 
 /** How long commits collect while no read waits for them. */
 const GATHER_MS = 100;
-/** A transaction is begun after so many entries or commands, although more batches follow. */
-const TRANSACTION_ENTRIES = 50_000;
-const TRANSACTION_COMMANDS = 50_000;
+/** The pause between commits while reads wait: it limits the transactions that reads cause. */
+const GATHER_FOR_READS_MS = 10;
+/** The time from the start of a transaction to the next that nothing demands. */
+const TRANSACTION_EVERY_MS = 500;
+/** A transaction is begun at once when this many entries or commands wait for it. */
+const TRANSACTION_ENTRIES = 200_000;
+const TRANSACTION_COMMANDS = 500_000;
 /** The most entries that wait for a transaction; beyond, the journal is not read on. */
-const PENDING_ENTRIES_MAX = 200_000;
+const PENDING_ENTRIES_MAX = 400_000;
 /** Commands between two turns of the event loop: a few milliseconds. */
 const TURN_COMMANDS = 1_000;
 
@@ -76,6 +83,8 @@ export class FollowerSession {
   private position: JournalPosition;
   /** The transaction under way. */
   private committing: Promise<void> | null = null;
+  /** Runs out when the next transaction may begin that nothing demands; null: it may begin now. */
+  private pause: NodeJS.Timeout | null = null;
   private failure: unknown = null;
   private stopping = false;
   /** Ends the sleep, or the time in which commits collect. */
@@ -151,6 +160,7 @@ export class FollowerSession {
     if (!this.isEnding()) await this.followToEnd();
     while (!this.isEnding()) {
       if (this.board.get('durable') > this.position.sequence) await this.followCommitted();
+      else if (this.reads.areDue && this.isHistoryBehind()) await this.committed();
       else await this.sleep(caughtUp);
     }
     await this.committed();
@@ -177,6 +187,7 @@ export class FollowerSession {
     this.failure ??= new Error(reason);
     this.reads.end(reason);
     await this.committing;
+    if (this.pause !== null) clearTimeout(this.pause);
     await this.snapshots.close();
     const { reader, store, database } = this.opened;
     await database.close();
@@ -207,7 +218,7 @@ export class FollowerSession {
         turnEnds = this.position.sequence + TURN_COMMANDS;
       }
     }
-    this.startCommit();
+    this.startCommitInTurn();
     await this.serveDueReads();
   }
 
@@ -244,12 +255,22 @@ export class FollowerSession {
     this.serve();
   }
 
-  /** Begins a transaction with all pending changes; after the current one, if there is one. */
+  private isHistoryBehind(): boolean {
+    return this.position.sequence > this.opened.store.progress.sequence;
+  }
+
+  /** Begins a transaction if the last one is long enough ago; otherwise when it is. */
+  private startCommitInTurn(): void {
+    if (this.pause === null) this.startCommit();
+  }
+
+  /** Begins a transaction with all pending changes, unless one is under way. */
   private startCommit(): void {
     const { projection, position } = this;
     const { store } = this.opened;
     if (this.committing !== null || projection === null || this.failure !== null) return;
-    if (position.sequence === store.progress.sequence) return;
+    if (!this.isHistoryBehind()) return;
+    this.startPause();
     const changes = projection.drain();
     this.committing = this.reads.begun
       .then(() => store.commit(changes, position))
@@ -258,6 +279,14 @@ export class FollowerSession {
         this.committing = null;
         this.fail(error);
       });
+  }
+
+  private startPause(): void {
+    if (this.pause !== null) clearTimeout(this.pause);
+    this.pause = setTimeout(() => {
+      this.pause = null;
+      this.startCommit();
+    }, TRANSACTION_EVERY_MS);
   }
 
   private afterCommit({ lists: added, openedIds, endedIds }: HistoryChanges): void {
@@ -272,13 +301,12 @@ export class FollowerSession {
     this.board.set('projected', store.progress.sequence);
     this.board.set('entryCount', store.entryCount);
     this.serve();
-    this.startCommit();
+    this.startCommitInTurn();
   }
 
-  /** Settles when everything that was applied is in the history. */
+  /** Settles when everything that was applied is in the history, or after a failure. */
   private async committed(): Promise<void> {
-    this.startCommit();
-    while (this.committing !== null) await this.committing;
+    for (this.startCommit(); this.committing !== null; this.startCommit()) await this.committing;
   }
 
   private async takeSnapshot(): Promise<void> {
@@ -305,6 +333,7 @@ export class FollowerSession {
   /** Follows the commits of the exchange, after a moment in which more of them collect. */
   private async followCommitted(): Promise<void> {
     if (!this.reads.areWaiting) await this.woken(GATHER_MS);
+    else if (this.pause !== null) await delay(GATHER_FOR_READS_MS);
     const before = this.position.sequence;
     await this.followToEnd();
     if (this.isEnding() || this.position.sequence > before) return;

@@ -11,7 +11,7 @@ import { RecordBuffer } from './records.js';
 import { RunWriter } from './rows.js';
 
 /** Capacity, in entries, that is kept between transactions. */
-const KEPT_ENTRIES = 65_536;
+const KEPT_ENTRIES = 262_144;
 /** A piece ends after this many bytes, which bounds the time of one statement. */
 const PIECE_BYTES = 1024 * 1024;
 
