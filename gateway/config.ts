@@ -10,6 +10,7 @@ import {
   MAX_ORDER_MICROS,
   MAX_TRANSFER_MICROS,
 } from '../engine/interface/limits.js';
+import { FOLLOWER_LAG_COMMANDS } from '../persistence/follower/follower.js';
 import type { PartnerKey } from './auth/partners.js';
 import type { ConnectionLimits } from './fair-use/connections.js';
 import type { FairUseRates } from './fair-use/fair-use.js';
@@ -37,6 +38,8 @@ export interface Config extends GatewayConfig, InputConfig {
   follower: boolean;
   /** Commands between two snapshots. */
   snapshotEveryCommands: number;
+  /** Commands by which the follower may fall behind before changes are refused. */
+  followerLagCommands: number;
   fairUse: FairUseRates;
   overload: OverloadLimits;
   unsent: UnsentLimits;
@@ -136,7 +139,7 @@ const Variables = z.object({
   ACCEPT_MISSING_MARK: onOff('off'),
   ACCEPT_CLOCK: onOff('off'),
   FOLLOWER: onOff('on'),
-  SNAPSHOT_EVERY_COMMANDS: number({ standard: 500_000, min: 1_000, max: 1_000_000_000 }),
+  SNAPSHOT_EVERY_COMMANDS: number({ standard: 2_000_000, min: 1_000, max: 1_000_000_000 }),
   FAIR_USE: onOff('on'),
   // A batch counts as its operations, so the largest batch must fit.
   ORDERS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
@@ -148,6 +151,11 @@ const Variables = z.object({
   OVERLOAD_COMMANDS: number({ standard: 100_000, min: 1, max: 1_000_000_000 }),
   OVERLOAD_BYTES: number({ standard: 67_108_864, min: 1_024, max: 200_000_000 }),
   OVERLOAD_STALL_MS: number({ standard: 2_000, min: 1, max: 60_000 }),
+  OVERLOAD_FOLLOWER_COMMANDS: number({
+    standard: FOLLOWER_LAG_COMMANDS,
+    min: 1,
+    max: 1_000_000_000_000,
+  }),
   OVERLOAD_ANSWERS: number({ standard: 50_000, min: 1, max: 10_000_000 }),
   CONNECTIONS: number({ standard: 10_000, min: 1, max: 1_000_000 }),
   CONNECTIONS_PER_ADDRESS: number({ standard: 2_000, min: 0, max: 1_000_000 }),
@@ -203,6 +211,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     acceptClock: variables.ACCEPT_CLOCK,
     follower: variables.FOLLOWER,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
+    followerLagCommands: variables.OVERLOAD_FOLLOWER_COMMANDS,
     fairUse: fairUseRates(variables),
     overload: {
       backlogCommands: variables.OVERLOAD_COMMANDS,

@@ -186,6 +186,7 @@ function startFollower(
     folder: config.dataFolder,
     durableSequence: sequencer.durableSequence,
     snapshotEveryCommands: config.snapshotEveryCommands,
+    lagCommandsMax: config.followerLagCommands,
     log,
     elapsedMs,
     onDisagreement: (sequence, message) => {
@@ -278,7 +279,7 @@ function gatewayOf(parts: Parts, isStopping: () => boolean): Gateway {
     log,
     warnings: new RationedLog(log),
     fairUse: new FairUse(config.fairUse, elapsedMs),
-    overload: new Overload(sequencer, config.overload, elapsedMs),
+    overload: new Overload(sequencer, config.overload, elapsedMs, follower),
     unsent: new UnsentAnswers(config.unsent, elapsedMs),
     metrics,
     version: programVersion(),

@@ -1,8 +1,10 @@
 /**
- * Overload: whether requests arrive faster than the disk can store commands. If so, changes are
- * refused before they are executed, instead of being queued until clients time out. Accepted
- * commands are answered. Reads also wait for the disk and are refused when too many do.
+ * Overload: whether requests arrive faster than the disk can store commands, or the follower can
+ * follow them. If so, changes are refused before they are executed, instead of being queued until
+ * clients time out, or until the history is hours behind. Accepted commands are answered. Reads
+ * also wait for the disk and are refused when too many do.
  */
+import type { Follower } from '../../persistence/follower/follower.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
 import type { ElapsedMs } from './token-buckets.js';
 
@@ -31,6 +33,8 @@ export class Overload {
     private readonly sequencer: Backlog,
     private readonly limits: OverloadLimits,
     private readonly elapsedMs: ElapsedMs,
+    /** null: there is none. */
+    private readonly follower: Pick<Follower, 'isTooFarBehind'> | null,
   ) {}
 
   /** To be called after each command. The first one that waits starts the measured time. */
@@ -48,7 +52,8 @@ export class Overload {
       this.stalledMs() > limits.stallMs ||
       backlog >= limits.backlogCommands ||
       backlogBytes >= limits.backlogBytes ||
-      this.sequencer.waitingTargets >= limits.waitingAnswers;
+      this.sequencer.waitingTargets >= limits.waitingAnswers ||
+      this.follower?.isTooFarBehind === true;
     if (refuses) this.refusedChanges++;
     return refuses;
   }

@@ -3,18 +3,20 @@
  * alone, which checks that the journal leads to the exchange's state, writes snapshots, and keeps
  * the history and the leaderboards.
  *
- * Always holds: the trading thread never waits for the follower. If the journal disagrees with the
+ * Always holds: the trading thread never waits for the follower; `isTooFarBehind` says when it must
+ * accept fewer orders. If the journal disagrees with the
  * exchange, `onDisagreement` is called once. A thread that fails is restarted, at most RESTARTS_MAX
  * times within RESTARTS_WITHIN_MS, and continues where it was.
  */
 import { Worker } from 'node:worker_threads';
 import { HistoryClient } from './history-client.js';
-import { CommitMarks } from './lag.js';
+import { CommitMarks, LagBound } from './lag.js';
 import type { FollowerData, FollowerLog, FromFollower, ToFollower } from './messages.js';
 import { ProgressBoard } from './progress-board.js';
 
-const SNAPSHOT_EVERY_COMMANDS = 500_000;
+const SNAPSHOT_EVERY_COMMANDS = 2_000_000;
 const SNAPSHOT_EVERY_MS = 300_000;
+export const FOLLOWER_LAG_COMMANDS = 1_000_000;
 /** The most restarts of a failed thread, within what time, and after what pause. */
 const RESTARTS_MAX = 5;
 const RESTARTS_WITHIN_MS = 600_000;
@@ -24,9 +26,11 @@ export interface FollowerOptions {
   folder: string;
   /** Of the end of the journal. */
   durableSequence: number;
-  /** The most commands and exchange time between snapshots. Defaults: 500,000; 5 minutes. */
+  /** The most commands and exchange time between snapshots. Defaults: 2,000,000; 5 minutes. */
   snapshotEveryCommands?: number;
   snapshotEveryMs?: number;
+  /** By how many commands the follower may fall behind. Default: 1,000,000. */
+  lagCommandsMax?: number;
   log: FollowerLog;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
@@ -58,6 +62,8 @@ export class Follower {
   readonly history: HistoryClient;
   private readonly board = new ProgressBoard();
   private readonly marks = new CommitMarks();
+  private readonly bound: LagBound;
+  private durable: number;
   private readonly workerData: FollowerData;
   private thread: Worker;
   private threadEnd: Promise<void> = Promise.resolve();
@@ -72,6 +78,8 @@ export class Follower {
 
   constructor(private readonly options: FollowerOptions) {
     const { folder, durableSequence, elapsedMs } = options;
+    this.durable = durableSequence;
+    this.bound = new LagBound(options.lagCommandsMax ?? FOLLOWER_LAG_COMMANDS);
     this.board.set('durable', durableSequence);
     if (durableSequence > 0) this.marks.committed(durableSequence, elapsedMs());
     this.workerData = {
@@ -92,9 +100,21 @@ export class Follower {
 
   /** Called after every commit. Takes a microsecond, and sometimes a message. */
   committed(sequence: number): void {
+    this.durable = sequence;
     this.board.set('durable', sequence);
     this.marks.committed(sequence, this.options.elapsedMs());
     if (this.ended === null && this.board.clearIdle()) this.send({ kind: 'wake' });
+  }
+
+  /**
+   * Whether the follower works, but does not keep up: it has fallen behind by more commands than it
+   * may. False while it is restarted or in trouble: trading does not depend on it.
+   */
+  get isTooFarBehind(): boolean {
+    if (this.trouble === null && this.restart === null && this.ended === null)
+      return this.bound.isExceeded(this.durable, this.board.get('projected'));
+    this.bound.reset();
+    return false;
   }
 
   get status(): FollowerStatus {

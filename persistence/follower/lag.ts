@@ -1,7 +1,9 @@
 /**
- * The follower's lag: how long the oldest commit that is not in the history has been durable.
- * Commits within 100 ms share the time of the first, so the lag is at most 100 ms too large.
+ * The follower's lag: how long the oldest commit that is not in the history has been durable, and
+ * whether the number of such commands grows too much.
  */
+
+/** Commits within this time share the time of the first: the lag is at most so much too large. */
 const MARK_MS = 100;
 /** The most marks kept. When they are full, the lag is far beyond any limit. */
 const MARKS_MAX = 4_096;
@@ -39,5 +41,31 @@ export class CommitMarks {
     }
     if (done > 0) this.marks.splice(0, done);
     return nowMs - this.marks[0]!.atMs;
+  }
+}
+
+/**
+ * A bound on the growth of the lag, in commands. A follower that has fallen behind by more than
+ * this, from where it was closest to the journal's end, is not keeping up. A follower that builds
+ * the history anew starts far behind; this alone is no reason to refuse orders, but it must not
+ * fall back further.
+ */
+export class LagBound {
+  private projected = 0;
+  private leastCommands = Number.POSITIVE_INFINITY;
+
+  constructor(private readonly commandsMax: number) {}
+
+  isExceeded(durableSequence: number, projectedSequence: number): boolean {
+    if (projectedSequence < this.projected) this.reset();
+    this.projected = projectedSequence;
+    const commands = durableSequence - projectedSequence;
+    if (commands < this.leastCommands) this.leastCommands = commands;
+    return commands - this.leastCommands > this.commandsMax;
+  }
+
+  /** Counts from the next call: while the follower could not work, it could not keep up. */
+  reset(): void {
+    this.leastCommands = Number.POSITIVE_INFINITY;
   }
 }

@@ -301,7 +301,8 @@ describe('the configuration', () => {
       acceptMissingMark: false,
       acceptClock: false,
       follower: true,
-      snapshotEveryCommands: 500_000,
+      snapshotEveryCommands: 2_000_000,
+      followerLagCommands: 1_000_000,
       fairUse: {
         orders: {
           user: { perSecond: 10_000, burst: 20_000 },

@@ -1,7 +1,7 @@
 /**
- * Overload: when too much waits for the disk, changes are refused, and reads when too many answers
- * wait. Tested alone, with a time set by the test, and over real HTTP: nothing refused is executed,
- * and everything accepted is answered.
+ * Overload: when too much waits for the disk or the follower, changes are refused, and reads when
+ * too many answers wait. Tested alone, with a time set by the test, and over real HTTP: nothing
+ * refused is executed, and everything accepted is answered.
  */
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
@@ -21,7 +21,9 @@ const LIMITS: OverloadLimits = {
 function overloadOf() {
   const backlog = { backlog: 0, backlogBytes: 0, durableSequence: 7, waitingTargets: 0 };
   const time = { nowMs: 0 };
-  return { backlog, time, overload: new Overload(backlog, LIMITS, () => time.nowMs) };
+  const follower = { isTooFarBehind: false };
+  const overload = new Overload(backlog, LIMITS, () => time.nowMs, follower);
+  return { backlog, time, follower, overload };
 }
 
 test.each([
@@ -72,6 +74,16 @@ test('a long time without commands is not a stall', () => {
   expect(overload.refusesChange()).toBe(true);
 });
 
+test('changes are refused while the follower is too far behind, reads are not', () => {
+  const { follower, overload } = overloadOf();
+  expect(overload.refusesChange()).toBe(false);
+  follower.isTooFarBehind = true;
+  expect(overload.refusesChange()).toBe(true);
+  expect(overload.refusesRead()).toBe(false);
+  follower.isTooFarBehind = false;
+  expect(overload.refusesChange()).toBe(false);
+});
+
 test('reads are refused only when too many answers wait', () => {
   const { backlog, overload } = overloadOf();
   Object.assign(backlog, { backlog: 1_000, backlogBytes: 10_000 });
@@ -116,6 +128,28 @@ test('over HTTP, nothing refused is executed, and everything accepted is answere
   // Once the disk has caught up, everything works as before.
   await server.durable();
   expect((await api.post('/vaults/flex/stake', { amount: 1 }, ada.token)).status).toBe(201);
+  await server.stop();
+});
+
+test('over HTTP, orders are refused while the follower is too far behind, and accepted again afterwards', async () => {
+  const server = await TestServer.withMarket({ followerLagCommands: 100 });
+  const { api } = server;
+  const ada = await server.register('ada');
+  const order = { outcome: 'UP', shares: 0.001, price: 0.1, timeInForce: 'GTC' };
+  const buy = () => api.post(`/markets/15m/${MARKET}/buy`, order, ada.token);
+  const answers: Answer[] = [];
+  const refused = () => answers.filter(({ status }) => status === 503);
+  await eventually(async () => {
+    answers.push(...(await Promise.all(Array.from({ length: 40 }, buy))));
+    return refused().length > 0;
+  });
+  expect(refused()[0]!.json.error.details).toEqual({ executed: false });
+  expect(refused()[0]!.headers['retry-after']).toBe('1');
+  const accepted = answers.filter(({ status }) => status === 200);
+  expect(accepted.length + refused().length).toBe(answers.length);
+  await server.followed();
+  expect((await buy()).status).toBe(200);
+  expect(server.exchange.sequencer.engine.orders(1)).toHaveLength(accepted.length + 1);
   await server.stop();
 });
 

@@ -15,7 +15,7 @@ import {
   HistoryClient,
   type HistoryLink,
 } from '../../../persistence/follower/history-client.js';
-import { CommitMarks } from '../../../persistence/follower/lag.js';
+import { CommitMarks, LagBound } from '../../../persistence/follower/lag.js';
 import type { HistoryOutcome, HistoryRequest } from '../../../persistence/history/requests.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
@@ -339,6 +339,31 @@ describe('the lag', () => {
     expect(marks.lagMs(0, 20_000_000)).toBe(20_000_000);
     expect(marks.lagMs(50_000, 20_000_000)).toBeGreaterThanOrEqual(20_000_000 - 50_000 * 200);
     expect(marks.lagMs(100_000, 20_000_000)).toBe(0);
+  });
+
+  it('may grow by a number of commands from its least value', () => {
+    const bound = new LagBound(100);
+    expect(bound.isExceeded(50, 50)).toBe(false);
+    expect(bound.isExceeded(150, 50)).toBe(false);
+    expect(bound.isExceeded(151, 50)).toBe(true);
+    expect(bound.isExceeded(151, 51)).toBe(false);
+    expect(bound.isExceeded(10_000, 9_900)).toBe(false);
+    expect(bound.isExceeded(10_001, 9_900)).toBe(true);
+  });
+
+  it('may be long while the history is built anew, but must not grow', () => {
+    const bound = new LagBound(100);
+    expect(bound.isExceeded(1_000, 1_000)).toBe(false);
+    // From the first command.
+    expect(bound.isExceeded(1_000, 0)).toBe(false);
+    expect(bound.isExceeded(1_100, 0)).toBe(false);
+    expect(bound.isExceeded(1_101, 0)).toBe(true);
+    expect(bound.isExceeded(1_500, 800)).toBe(false);
+    expect(bound.isExceeded(1_600, 800)).toBe(false);
+    expect(bound.isExceeded(1_601, 800)).toBe(true);
+    bound.reset();
+    expect(bound.isExceeded(1_601, 800)).toBe(false);
+    expect(bound.isExceeded(1_702, 800)).toBe(true);
   });
 });
 
