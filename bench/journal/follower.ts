@@ -125,6 +125,8 @@ function startFollower(folder: string, durableSequence: number): Follower {
   return new Follower({
     folder,
     durableSequence,
+    // The hour of the plan passes in seconds, so snapshots are taken by commands alone.
+    snapshotEveryMs: Number.POSITIVE_INFINITY,
     log: {
       info: () => {},
       warn: (_, message) => stop(new Error(message)),

@@ -3,7 +3,8 @@
  * transaction, which writes them as runs.
  *
  * Waiting entries are kept in order of arrival in one array of numbers, each linked to the next of
- * its list. Nothing is allocated per entry: under load a transaction has tens of thousands.
+ * its list. The entries of a list are a chain; chains are found by a hash of the list's id. Nothing
+ * is allocated per entry or chain: under load a transaction has a hundred thousand.
  */
 import { ByteWriter } from '../storage/bytes.js';
 import { type ListLayout, RUN_ENTRIES, runChecksum } from './format.js';
@@ -27,13 +28,6 @@ export interface ListAdditions {
   /** By list, in ascending order: its user or market, and the number of its new entries. */
   ids: Float64Array;
   counts: Uint32Array;
-}
-
-interface Chain {
-  firstOrdinal: number;
-  first: number;
-  last: number;
-  count: number;
 }
 
 /** The number of entries in each user's list; 0 until it is set. */
@@ -72,13 +66,86 @@ export class ListCounts {
   }
 }
 
+const CHAINS = 4_096;
+
+/** The chains of waiting entries, one per list: by number from 0, and found by the list's id. */
+class Chains {
+  count = 0;
+  ids = new Float64Array(CHAINS);
+  firstOrdinals = new Uint32Array(CHAINS);
+  firsts = new Uint32Array(CHAINS);
+  lasts = new Uint32Array(CHAINS);
+  counts = new Uint32Array(CHAINS);
+  /** Open addressing, at most half full: 0, or the number of a chain plus 1. */
+  private table = new Uint32Array(CHAINS * 2);
+
+  /** The chain of a list; `count`, the number of the next chain, if it has none. */
+  find(id: number): number {
+    const { table, ids } = this;
+    const mask = table.length - 1;
+    for (let at = placeOf(id) & mask; ; at = (at + 1) & mask) {
+      const chain = table[at]! - 1;
+      if (chain === -1) return this.count;
+      if (ids[chain] === id) return chain;
+    }
+  }
+
+  /** Adds the chain of a list that has none, with its first entry. */
+  add(id: number, ordinal: number, entry: number): void {
+    if (this.count === this.ids.length) this.grow();
+    const chain = this.count++;
+    this.ids[chain] = id;
+    this.firstOrdinals[chain] = ordinal;
+    this.firsts[chain] = entry;
+    this.lasts[chain] = entry;
+    this.counts[chain] = 1;
+    this.put(chain);
+  }
+
+  clear(): void {
+    this.count = 0;
+    this.table.fill(0);
+  }
+
+  private put(chain: number): void {
+    const { table } = this;
+    const mask = table.length - 1;
+    let at = placeOf(this.ids[chain]!) & mask;
+    while (table[at] !== 0) at = (at + 1) & mask;
+    table[at] = chain + 1;
+  }
+
+  private grow(): void {
+    const ids = new Float64Array(this.ids.length * 2);
+    ids.set(this.ids);
+    this.ids = ids;
+    this.firstOrdinals = doubled(this.firstOrdinals);
+    this.firsts = doubled(this.firsts);
+    this.lasts = doubled(this.lasts);
+    this.counts = doubled(this.counts);
+    this.table = new Uint32Array(this.table.length * 2);
+    for (let chain = 0; chain < this.count; chain++) this.put(chain);
+  }
+}
+
+/** Spreads ids, of which most are sequential, over the table. */
+function placeOf(id: number): number {
+  return Math.imul(id, 0x9e3779b1) >>> 8;
+}
+
+function doubled(values: Uint32Array): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(values.length * 2);
+  larger.set(values);
+  return larger;
+}
+
 export class PendingLists {
   count = 0;
   /** The columns of all entries; `add` returns where those of an entry begin. */
   values: Float64Array;
   private next: Uint32Array;
   private readonly width: number;
-  private readonly chains = new Map<number, Chain>();
+  private readonly chains = new Chains();
   private readonly writer: RunWriter;
   private readonly bytes = new ByteWriter(PIECE_BYTES);
   private readonly records = new RecordBuffer();
@@ -97,13 +164,13 @@ export class PendingLists {
   add(id: number, ordinal: number): number {
     if (this.count === this.next.length) this.grow();
     const entry = this.count++;
-    const chain = this.chains.get(id);
-    if (chain === undefined) {
-      this.chains.set(id, { firstOrdinal: ordinal, first: entry, last: entry, count: 1 });
-    } else {
-      this.next[chain.last] = entry;
-      chain.last = entry;
-      chain.count++;
+    const { chains } = this;
+    const chain = chains.find(id);
+    if (chain === chains.count) chains.add(id, ordinal, entry);
+    else {
+      this.next[chains.lasts[chain]!] = entry;
+      chains.lasts[chain] = entry;
+      chains.counts[chain]!++;
     }
     return entry * this.width;
   }
@@ -114,8 +181,8 @@ export class PendingLists {
     const counts = new Uint32Array(ids.length);
     const pieces: RunPiece[] = [];
     for (let i = 0; i < ids.length; i++) {
-      const chain = this.chains.get(ids[i]!)!;
-      counts[i] = chain.count;
+      const chain = this.chains.find(ids[i]!);
+      counts[i] = this.chains.counts[chain]!;
       this.writeRuns(ids[i]!, chain, pieces);
     }
     if (this.bytes.length > 0) pieces.push(this.endPiece());
@@ -125,14 +192,14 @@ export class PendingLists {
   }
 
   private idsInOrder(): Float64Array {
-    const ids = new Float64Array(this.chains.size);
-    let count = 0;
-    for (const id of this.chains.keys()) ids[count++] = id;
-    return ids.sort();
+    return this.chains.ids.slice(0, this.chains.count).sort();
   }
 
-  private writeRuns(id: number, { firstOrdinal, first, count }: Chain, pieces: RunPiece[]): void {
-    let entry = first;
+  private writeRuns(id: number, chain: number, pieces: RunPiece[]): void {
+    const { chains } = this;
+    const firstOrdinal = chains.firstOrdinals[chain]!;
+    const count = chains.counts[chain]!;
+    let entry = chains.firsts[chain]!;
     for (let done = 0; done < count; done += RUN_ENTRIES) {
       const runCount = Math.min(RUN_ENTRIES, count - done);
       const start = this.bytes.length;

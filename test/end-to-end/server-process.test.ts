@@ -429,6 +429,7 @@ describe('the configuration', () => {
     ['OVERLOAD_COMMANDS', '0'],
     ['OVERLOAD_BYTES', '1'],
     ['OVERLOAD_STALL_MS', '0'],
+    ['OVERLOAD_FOLLOWER_COMMANDS', '0'],
     ['OVERLOAD_ANSWERS', '0'],
     ['CONNECTIONS', '0'],
     ['CONNECTIONS_PER_ADDRESS', '-1'],
