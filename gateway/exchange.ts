@@ -94,7 +94,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { clock } = inputs;
   // Nothing in the folder has been changed up to here, so a refused folder is left as it was.
   await withVariable('DATA_FOLDER', () => checkRoom(folder));
-  const journal = await withVariable('DATA_FOLDER', () => data.openCommitThread());
+  const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
   let sequencer: WatchedSequencer | null = null;
   let follower: Follower | null = null;
   // Closed after the sequencer, because it follows the last commits.

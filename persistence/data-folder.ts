@@ -9,7 +9,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Engine } from '../engine/engine.js';
-import { CommitThread } from './journal/commit-thread.js';
 import { type FolderLock, hasLock, lockFolder } from './journal/folder-lock.js';
 import { JOURNAL_FILE } from './journal/format.js';
 import { type Durability, type FoundJournal, Journal } from './journal/journal.js';
@@ -35,21 +34,9 @@ export interface DataFolderOptions {
  * @throws JournalError when the folder is in use or refused; then nothing has been changed.
  */
 export async function openJournal(options: DataFolderOptions): Promise<Journal> {
-  return opened(options, (data) => data.openJournal());
-}
-
-/** The same in a thread of its own. */
-export async function openCommitThread(options: DataFolderOptions): Promise<CommitThread> {
-  return opened(options, (data) => data.openCommitThread());
-}
-
-async function opened<Opened>(
-  options: DataFolderOptions,
-  open: (data: DataFolder) => Promise<Opened>,
-): Promise<Opened> {
   const data = await DataFolder.lock(options);
   try {
-    return await open(data);
+    return await data.openJournal();
   } catch (error) {
     await data.release();
     throw error;
@@ -104,14 +91,6 @@ export class DataFolder {
     const journal = await Journal.open(folder, durability, this.found, this.folderLock);
     this.isLocked = false;
     return journal;
-  }
-
-  /** The same in a thread of its own, so that commits take less time of this one. */
-  async openCommitThread(): Promise<CommitThread> {
-    const { folder, durability = 'full' } = this.options;
-    const thread = await CommitThread.open(folder, durability, this.found, this.folderLock);
-    this.isLocked = false;
-    return thread;
   }
 
   async release(): Promise<void> {

@@ -36,7 +36,7 @@ const BACKLOG_BYTES = 256 * 1024 * 1024;
 /** Buffers kept for reuse: one being written, one being filled. */
 const SPARE_BUFFERS = 2;
 
-/** What the sequencer needs of a CommitThread (journal/commit-thread.ts) or a Journal. */
+/** The part of a journal that the sequencer needs (journal/journal.ts). */
 export interface CommitLog {
   readonly end: { readonly sequence: number; readonly digest: string | null };
   append(batch: BatchContent, done: (error: JournalError | null) => void): void;

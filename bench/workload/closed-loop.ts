@@ -7,9 +7,8 @@
  * plan's digest.
  */
 import { Engine } from '../../engine/engine.js';
-import { openCommitThread } from '../../persistence/data-folder.js';
-import type { CommitThread } from '../../persistence/journal/commit-thread.js';
-import type { Durability } from '../../persistence/journal/journal.js';
+import { openJournal } from '../../persistence/data-folder.js';
+import type { Durability, Journal } from '../../persistence/journal/journal.js';
 import { type ReleaseTarget, Sequencer } from '../../persistence/sequencer.js';
 import { Samples } from '../measure/samples.js';
 import type { Workload } from './workload.js';
@@ -39,7 +38,7 @@ export interface LoopResult {
 
 /** Runs the workload's setup and then the loop, through a new engine and a new journal. */
 export async function runClosedLoop(options: LoopOptions): Promise<LoopResult> {
-  const loop = new ClosedLoop(options, await openCommitThread(options));
+  const loop = new ClosedLoop(options, await openJournal(options));
   const result = await loop.run();
   await loop.sequencer.close();
   return result;
@@ -58,7 +57,7 @@ class ClosedLoop {
 
   constructor(
     private readonly options: LoopOptions,
-    journal: CommitThread,
+    journal: Journal,
   ) {
     this.latencyMs = new Samples(options.workload.commands.length);
     this.sequencer = new Sequencer({

@@ -62,20 +62,17 @@ export class Journal {
     private readonly database: sqlite3.Database,
     private readonly insert: sqlite3.Statement,
     private readonly mark: HeadMark,
-    private readonly lock: FolderLock | null,
+    private readonly lock: FolderLock,
   ) {
     this.position = end;
   }
 
-  /**
-   * Called by DataFolder and the commit thread. The journal releases `lock` when it is closed;
-   * null: another thread holds it.
-   */
+  /** Called by DataFolder. The journal releases `lock` when it is closed. */
   static async open(
     folder: string,
     durability: Durability,
     found: FoundJournal,
-    lock: FolderLock | null,
+    lock: FolderLock,
   ): Promise<Journal> {
     const path = join(folder, JOURNAL_FILE);
     const mark = new HeadMark(join(folder, HEAD_FILE), markAt(found.end));
@@ -130,7 +127,7 @@ export class Journal {
     try {
       await closeDatabase(this.database);
     } finally {
-      await this.lock?.release();
+      await this.lock.release();
     }
   }
 
