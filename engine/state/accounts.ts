@@ -5,7 +5,8 @@
  *
  * A day's number is the number of all time less its base, which is that number when the day began;
  * likewise for weeks. The first change in a new day sets the bases, so a trade writes three numbers
- * instead of nine. Numbers of all time stop at ±(2^53 - 1), and those of the day and week with them.
+ * instead of nine. Numbers of all time stop at ±(2^53 - 1), and those of the day and week with
+ * them.
  */
 import { MAX_OPEN_ORDERS_PER_USER, MAX_TIME_MS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
