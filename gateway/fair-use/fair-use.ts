@@ -63,7 +63,7 @@ export class FairUse {
   private readonly refused: Record<Quota, Record<Party, number>>;
 
   constructor(
-    private readonly rates: FairUseRates,
+    readonly rates: FairUseRates,
     private readonly elapsedMs: ElapsedMs,
   ) {
     this.buckets = forEachQuota((quota, party) => {

@@ -146,8 +146,15 @@ export const PartnerQuery = z.strictObject({
     .meta({ description: 'The user that the path or the body names; any other is refused' }),
 });
 
+/** Entries in one page of a list. */
+export const PAGE_ENTRIES_MAX = 200;
 export const paging = {
-  limit: queryInteger({ min: 1, max: 200, standard: 50, description: 'Entries in one page' }),
+  limit: queryInteger({
+    min: 1,
+    max: PAGE_ENTRIES_MAX,
+    standard: 50,
+    description: 'Entries in one page',
+  }),
   cursor: z.string().optional().meta({
     description:
       'The `nextCursor` of the previous page, with the same filters; without it, the first page',

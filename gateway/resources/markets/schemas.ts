@@ -41,11 +41,13 @@ export const MarketsQuery = z.strictObject({
   ...request.paging,
 });
 export const ActiveMarketsQuery = z.strictObject({ ...request.own, asset });
+/** Every price level. */
+export const BOOK_LEVELS_MAX = 999;
 export const DepthQuery = z.strictObject({
   ...request.own,
   depth: request.queryInteger({
     min: 1,
-    max: 999,
+    max: BOOK_LEVELS_MAX,
     standard: 20,
     description: 'Price levels on each side',
   }),

@@ -12,6 +12,40 @@ export const status: RouteExample = {
     durableSequence: 52,
     digest: '6b0c94e7d1f2a385',
     startedAtMs: 1763700300000,
+    nowMs: 1763701202000,
+  },
+};
+
+export const time: RouteExample = {
+  response: { nowMs: 1763701202000, sequence: 52 },
+};
+
+export const limits: RouteExample = {
+  response: {
+    feeRate: 0.005,
+    tickSize: 0.001,
+    lotSize: 0.001,
+    maxima: {
+      orderAmount: 1000000,
+      orderShares: 10000000,
+      tradesPerOrder: 5000,
+      openOrders: 1000,
+      batchOperations: 100,
+      bodyBytes: 65536,
+      pageEntries: 200,
+      bookLevels: 999,
+      stake: 100000000,
+      vaultDeposits: 10000,
+      referralCodes: 20,
+      idempotencyKeys: 10000,
+      idempotencyKeptMs: 3600000,
+    },
+    rates: {
+      orders: { user: null, address: null },
+      cancels: { user: null, address: null },
+      reads: { user: null, address: null },
+      signIns: { user: null, address: null },
+    },
   },
 };
 

@@ -1,14 +1,20 @@
-/** For operators and load balancers: health, readiness, status, metrics. */
+/**
+ * For operators and load balancers: health, readiness, status, metrics. For client authors: the time
+ * and the limits.
+ */
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { serializer } from '../../json/serializer.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
 import * as examples from './examples.js';
-import { Health, MetricsText, Ready, Status } from './schemas.js';
+import { limitsOf } from './limits.js';
+import { Health, Limits, MetricsText, Ready, Status, Time } from './schemas.js';
 
 const healthText = serializer(Health);
 const readyText = serializer(Ready);
 const statusText = serializer(Status);
+const timeText = serializer(Time);
+const limitsText = serializer(Limits);
 
 export const operationRoutes: Route[] = [
   defineRoute({
@@ -52,10 +58,39 @@ export const operationRoutes: Route[] = [
     example: examples.status,
     handle(call) {
       const { sequence } = call.engine;
-      const { version, startedAtMs, sequencer } = call.gateway;
+      const { version, startedAtMs, sequencer, clock } = call.gateway;
       const { durableSequence } = sequencer;
       const digest = call.engine.digest();
-      call.answer(200, statusText({ version, sequence, durableSequence, digest, startedAtMs }));
+      const progress = { version, sequence, durableSequence, digest };
+      call.answer(200, statusText({ ...progress, startedAtMs, nowMs: clock.nowMs() }));
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/time',
+    access: 'open',
+    summary: 'The time of the exchange, which decides when markets start and end',
+    responses: { 200: Time },
+    example: examples.time,
+    handle(call) {
+      const { clock, sequencer } = call.gateway;
+      // Already durable, so the answer does not wait for the disk and its time is not old.
+      const sequence = sequencer.durableSequence;
+      call.answerAt(sequence, 200, timeText({ nowMs: clock.nowMs(), sequence }));
+    },
+  }),
+
+  defineRoute({
+    method: 'GET',
+    path: '/limits',
+    access: 'open',
+    summary: 'The fee, sizes, maxima and rate limits',
+    responses: { 200: Limits },
+    example: examples.limits,
+    handle(call) {
+      const { sequencer, fairUse } = call.gateway;
+      call.answerAt(sequencer.durableSequence, 200, limitsText(limitsOf(fairUse.rates)));
     },
   }),
 

@@ -1,7 +1,7 @@
-/** The response bodies of the routes of operators. */
+/** The response bodies of the routes of operators, and of the time and the limits. */
 import { z } from 'zod';
 import { responseSchema } from '../../json/components.js';
-import { sequence, timeMs } from '../../json/response-fields.js';
+import { count, decimal, money, sequence, shares, timeMs } from '../../json/response-fields.js';
 
 export const Health = responseSchema('Health', z.strictObject({ status: z.literal('ok') }));
 
@@ -26,10 +26,75 @@ export const Status = responseSchema(
     durableSequence: sequence,
     digest: z.string().regex(/^[0-9a-f]{16}$/),
     startedAtMs: timeMs,
+    nowMs: timeMs.meta({
+      description: 'The time of the exchange, in milliseconds since the epoch',
+    }),
   }),
 );
 
 export const MetricsText = responseSchema(
   'MetricsText',
   z.string().meta({ description: 'The Prometheus text format, version 0.0.4' }),
+);
+
+export const Time = responseSchema(
+  'Time',
+  z.strictObject({
+    nowMs: timeMs.meta({
+      description: 'The time of the exchange, in milliseconds since the epoch',
+    }),
+    sequence,
+  }),
+);
+
+const bucket = z
+  .strictObject({
+    perSecond: decimal.min(0).meta({ description: 'Requests per second in the long run' }),
+    burst: count.meta({ description: 'Requests that can be sent at once' }),
+  })
+  .nullable();
+const rates = (description: string) =>
+  z
+    .strictObject({
+      user: bucket.meta({ description: 'Of one user; null: no limit' }),
+      address: bucket.meta({ description: 'Of one address; null: no limit' }),
+    })
+    .meta({ description });
+
+export const Limits = responseSchema(
+  'Limits',
+  z.strictObject({
+    feeRate: decimal.meta({ description: 'The part of what a buy spends that is charged on top' }),
+    tickSize: money.meta({ description: 'US dollars; prices are multiples of it' }),
+    lotSize: shares.meta({ description: 'Shares; sizes are multiples of it' }),
+    maxima: z
+      .strictObject({
+        orderAmount: money.meta({ description: 'US dollars that one order may spend' }),
+        orderShares: shares.meta({ description: 'Shares of one order' }),
+        tradesPerOrder: count.meta({
+          description: 'Makers that one order, or the orders of one batch, may trade with',
+        }),
+        openOrders: count.meta({ description: 'Resting orders of one user in all markets' }),
+        batchOperations: count.meta({ description: 'Operations of one batch' }),
+        bodyBytes: count.meta({ description: 'Bytes of a request body' }),
+        pageEntries: count.meta({ description: 'Entries in one page of a list' }),
+        bookLevels: count.meta({ description: 'Price levels on each side of an order book' }),
+        stake: money.meta({ description: 'US dollars of one stake in a vault' }),
+        vaultDeposits: count.meta({ description: 'Open vault deposits of one user' }),
+        referralCodes: count.meta({ description: 'Referral codes of one user over time' }),
+        idempotencyKeys: count.meta({ description: 'Idempotency keys kept for one user' }),
+        idempotencyKeptMs: count.meta({
+          description: 'Milliseconds for which an idempotency key is kept',
+        }),
+      })
+      .meta({ description: 'The largest values that the exchange accepts' }),
+    rates: z
+      .strictObject({
+        orders: rates('Changes; a batch counts as its operations'),
+        cancels: rates('Cancellations; they count as orders'),
+        reads: rates('Reads'),
+        signIns: rates('Requests that hash a password'),
+      })
+      .meta({ description: 'The limits on requests' }),
+  }),
 );

@@ -193,7 +193,7 @@ export class ContractSession {
       parameters: deposit,
       token,
     });
-    for (const path of ['/health', '/ready', '/status', '/metrics'])
+    for (const path of ['/health', '/ready', '/status', '/time', '/limits', '/metrics'])
       await this.step({ method: 'GET', path });
   }
 

@@ -1,0 +1,64 @@
+/** The limits that clients must keep to, as `/limits` shows them. */
+import {
+  IDEMPOTENCY_KEPT_MS,
+  IDEMPOTENCY_KEPT_PER_USER,
+  MAX_BATCH_OPERATIONS,
+  MAX_FILLS_PER_ORDER,
+  MAX_OPEN_ORDERS_PER_USER,
+  MAX_ORDER_LOTS,
+  MAX_ORDER_MICROS,
+  MAX_REFERRAL_CODES_PER_USER,
+  MAX_TRANSFER_MICROS,
+  MAX_VAULT_DEPOSITS_PER_USER,
+  MICROS_PER_DOLLAR,
+} from '../../../engine/interface/limits.js';
+import { FEE_DIVISOR } from '../../../engine/interface/parameters.js';
+import type { FairUseRates, Quota } from '../../fair-use/fair-use.js';
+import type { Rate } from '../../fair-use/token-buckets.js';
+import { BODY_BYTES_MAX } from '../../http/request.js';
+import { lots, micros, ticks } from '../../json/decimal.js';
+import { PAGE_ENTRIES_MAX } from '../../json/fields.js';
+import type { Writable } from '../../json/serializer.js';
+import { BOOK_LEVELS_MAX } from '../markets/schemas.js';
+import type { Limits } from './schemas.js';
+
+export function limitsOf(rates: FairUseRates): Writable<typeof Limits> {
+  const of = (quota: Quota) => ({
+    user: bucketOf(rates[quota].user),
+    address: bucketOf(rates[quota].address),
+  });
+  return {
+    feeRate: micros(MICROS_PER_DOLLAR / FEE_DIVISOR),
+    tickSize: ticks(1),
+    lotSize: lots(1),
+    maxima: {
+      orderAmount: micros(MAX_ORDER_MICROS),
+      orderShares: lots(MAX_ORDER_LOTS),
+      tradesPerOrder: MAX_FILLS_PER_ORDER,
+      openOrders: MAX_OPEN_ORDERS_PER_USER,
+      batchOperations: MAX_BATCH_OPERATIONS,
+      bodyBytes: BODY_BYTES_MAX,
+      pageEntries: PAGE_ENTRIES_MAX,
+      bookLevels: BOOK_LEVELS_MAX,
+      stake: micros(MAX_TRANSFER_MICROS),
+      vaultDeposits: MAX_VAULT_DEPOSITS_PER_USER,
+      referralCodes: MAX_REFERRAL_CODES_PER_USER,
+      idempotencyKeys: IDEMPOTENCY_KEPT_PER_USER,
+      idempotencyKeptMs: IDEMPOTENCY_KEPT_MS,
+    },
+    // Cancellations are counted with orders.
+    rates: {
+      orders: of('orders'),
+      cancels: of('orders'),
+      reads: of('reads'),
+      signIns: of('signIns'),
+    },
+  };
+}
+
+/** A rate has at most 3 decimal places. */
+function bucketOf(rate: Rate | null) {
+  return rate === null
+    ? null
+    : { perSecond: lots(Math.round(rate.perSecond * 1_000)), burst: rate.burst };
+}

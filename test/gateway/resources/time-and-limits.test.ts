@@ -1,0 +1,81 @@
+/** `/time`, `/limits` and the time in `/status`: exact bodies, and what they refuse. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TestServer, WINDOW_START_MS } from '../../support/server.js';
+
+const RATE = { perSecond: 0.001, burst: 7 };
+const ORDERS = { user: { perSecond: 12.5, burst: 100 }, address: null };
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.withMarket({
+    fairUse: {
+      orders: ORDERS,
+      reads: { user: null, address: RATE },
+      signIns: { user: null, address: null },
+    },
+  });
+  await server.durable();
+});
+afterAll(() => server.stop());
+
+/** The address has few reads: one test after the other uses them up. */
+test('the time is the exchange’s, and is not behind in /status', async () => {
+  const { durableSequence } = server.exchange.sequencer;
+  const time = await server.api.get('/time');
+  expect([time.status, time.text]).toEqual([
+    200,
+    `{"nowMs":${WINDOW_START_MS},"sequence":${durableSequence}}`,
+  ]);
+  server.clock.set(WINDOW_START_MS + 1_234);
+  expect((await server.api.get('/time')).json.nowMs).toBe(WINDOW_START_MS + 1_234);
+  expect((await server.api.get('/status')).json.nowMs).toBe(WINDOW_START_MS + 1_234);
+});
+
+test('the limits are those that the exchange enforces', async () => {
+  const { status, json } = await server.api.get('/limits');
+  expect(status).toBe(200);
+  expect(json).toEqual({
+    feeRate: 0.005,
+    tickSize: 0.001,
+    lotSize: 0.001,
+    maxima: {
+      orderAmount: 1_000_000,
+      orderShares: 10_000_000,
+      tradesPerOrder: 5_000,
+      openOrders: 1_000,
+      batchOperations: 100,
+      bodyBytes: 65_536,
+      pageEntries: 200,
+      bookLevels: 999,
+      stake: 100_000_000,
+      vaultDeposits: 10_000,
+      referralCodes: 20,
+      idempotencyKeys: 10_000,
+      idempotencyKeptMs: 3_600_000,
+    },
+    rates: {
+      orders: ORDERS,
+      cancels: ORDERS,
+      reads: { user: null, address: RATE },
+      signIns: { user: null, address: null },
+    },
+  });
+});
+
+test('both refuse other methods and unknown parameters, and count as reads', async () => {
+  for (const path of ['/time', '/limits']) {
+    const posted = await server.api.post(path, {});
+    expect([posted.status, posted.json.error.code]).toEqual([405, 'method_not_allowed']);
+    expect(posted.headers['allow']).toBe('GET, HEAD');
+  }
+  const unknown = await server.api.get('/time?at=1');
+  expect([unknown.status, unknown.json.error.details]).toEqual([
+    400,
+    { at: 'is not a known field' },
+  ]);
+  // The burst is 7: five of them are used above.
+  await server.api.get('/time');
+  expect((await server.api.get('/limits')).status).toBe(200);
+  const refused = await server.api.get('/limits');
+  expect([refused.status, refused.json.error.code]).toEqual([429, 'rate_limited']);
+});
