@@ -13,6 +13,7 @@ import {
   WINDOW_MS,
 } from './interface/domain.js';
 import { MAX_FILLS_PER_ORDER, MICROS_PER_SET } from './interface/limits.js';
+import { REFERENCE_WINDOW_MS } from './interface/parameters.js';
 import type {
   AccountView,
   DepthLevel,
@@ -172,13 +173,22 @@ export class Reads {
       startsAtMs,
       endsAtMs: startsAtMs + WINDOW_MS,
       startPriceMicros: markets.startPriceMicros(slot),
+      startPriceFinal: markets.startPriceOpen(slot) === 0,
       endPriceMicros: isPriced ? markets.endPriceMicros(slot) : null,
+      resolvedAtMs: resolution === Resolution.NONE ? null : markets.resolvedAtMs(slot),
+      averageSoFarMicros: isActive ? this.averageSoFarMicros(slot, startsAtMs + WINDOW_MS) : null,
       volumeMicros: markets.volumeMicros(slot),
       openInterestLots: markets.setLots(slot),
       bestBidTicks: bestBid === 0 ? null : bestBid,
       bestAskTicks: bestAsk === 0 ? null : MICROS_PER_SET - bestAsk,
       lastTradeTicks: markets.lastTradeTicks(slot) || null,
     };
+  }
+
+  private averageSoFarMicros(slot: number, endsAtMs: number): number | null {
+    const { markets, prices, nowMs } = this.state;
+    if (nowMs <= endsAtMs - REFERENCE_WINDOW_MS) return null;
+    return prices.averageSoFar(markets.asset(slot), endsAtMs, nowMs);
   }
 
   /** Up to `levels` price levels per side; both sides are empty once the market has ended. */

@@ -39,8 +39,17 @@ export interface MarketView {
   startsAtMs: number;
   endsAtMs: number;
   startPriceMicros: number;
+  /** Whether late prices no longer change the start price. */
+  startPriceFinal: boolean;
   /** null until the market is resolved, and on VOID. */
   endPriceMicros: number | null;
+  /** The time of the command that resolved the market; null until then. */
+  resolvedAtMs: number | null;
+  /**
+   * In the last minute of an active market, the average that would be its end price if the minute
+   * were over; null outside, and while no price counts.
+   */
+  averageSoFarMicros: number | null;
   volumeMicros: number;
   /** Complete sets outstanding, in lots. */
   openInterestLots: number;

@@ -181,6 +181,7 @@ function resolve(
   markets.setStatus(slot, MarketStatus.RESOLVED);
   markets.setResolution(slot, resolution);
   markets.setEndPriceMicros(slot, endPriceMicros);
+  markets.setResolvedAtMs(slot, state.nowMs);
   markets.setSettleCursor(slot, markets.firstPosition(slot));
   state.events.write(EventType.marketResolved, markets.id(slot), resolution, endPriceMicros);
   if (resolution !== Resolution.VOID) shareWithVault(state, slot, atMs);

@@ -20,6 +20,8 @@ const MarketTable = pooledTableOf(
     id: 'f64',
     startPriceMicros: 'f64',
     endPriceMicros: 'f64',
+    /** The time of the command that resolved the market. */
+    resolvedAtMs: 'f64',
     collateralMicros: 'f64',
     /** Fees that are not shared or refunded yet. */
     escrowMicros: 'f64',

@@ -127,10 +127,15 @@ export class Prices {
   reference(asset: number, atMs: number): number | null {
     const prices = this.assets[asset]!;
     if (prices.referenceAtMs !== atMs) {
-      prices.referenceMicros = average(prices, atMs);
+      prices.referenceMicros = average(prices, atMs - REFERENCE_WINDOW_MS, atMs);
       prices.referenceAtMs = atMs;
     }
     return prices.referenceMicros;
+  }
+
+  /** The average so far of the reference price at `atMs`, of which `nowMs` is in the minute before. */
+  averageSoFar(asset: number, atMs: number, nowMs: number): number | null {
+    return average(this.assets[asset]!, atMs - REFERENCE_WINDOW_MS, nowMs);
   }
 
   archive(archive: Archive): void {
@@ -155,12 +160,11 @@ export class Prices {
 }
 
 /**
- * The time-weighted average over the minute before `atMs`; null when no price was known in any of
- * it.
+ * The time-weighted average from `fromMs`, when the minute begins, to `atMs`; null when no price was
+ * known in any of it.
  */
-function average(prices: AssetPrices, atMs: number): number | null {
+function average(prices: AssetPrices, fromMs: number, atMs: number): number | null {
   const { observedAtMs: times, priceMicros } = prices;
-  const fromMs = atMs - REFERENCE_WINDOW_MS;
   const inside = firstAfter(prices, fromMs);
   // The price in force at the beginning is the one before the first inside.
   const inForce = inside - 1;

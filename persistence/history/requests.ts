@@ -67,7 +67,7 @@ export type ClosedPosition = EntryOf<typeof CLOSED_POSITION>;
 /** As of its last event; `MARKET` (format.ts) says what zeros mean. */
 export type MarketRecord = Omit<RowOf<typeof MARKET>, 'checksum'>;
 
-/** As the engine shows a market; without a book, so its price is that of the last trade. */
+/** A market that has ended, as the engine shows it. */
 export function viewOfPast(market: MarketRecord): MarketView {
   const startsAtMs = startOfMarketMs(market.marketId);
   return {
@@ -78,7 +78,10 @@ export function viewOfPast(market: MarketRecord): MarketView {
     startsAtMs,
     endsAtMs: startsAtMs + WINDOW_MS,
     startPriceMicros: market.startPriceMicros,
+    startPriceFinal: true,
     endPriceMicros: market.endPriceMicros === 0 ? null : market.endPriceMicros,
+    resolvedAtMs: market.resolvedAtMs === 0 ? null : market.resolvedAtMs,
+    averageSoFarMicros: null,
     volumeMicros: market.volumeMicros,
     openInterestLots: market.openInterestLots,
     bestBidTicks: null,

@@ -5,6 +5,7 @@
  * Always holds: amounts are exact decimals, and both threads write the same bytes for the same
  * state.
  */
+import { Resolution } from '../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../engine/interface/limits.js';
 import {
   type Assets,
@@ -22,6 +23,20 @@ export const HALVES_PER_SET = MICROS_PER_SET * 2;
 export const EVEN_HALF_TICKS = HALVES_PER_SET / 2;
 
 export const halfTicksText = (halfTicks: number) => `${halfTicks / HALVES_PER_SET}`;
+
+/** UP's payout in half ticks; null while the market is not resolved. */
+export function resolvedHalfTicks(resolution: Resolution): number | null {
+  switch (resolution) {
+    case Resolution.UP:
+      return HALVES_PER_SET;
+    case Resolution.DOWN:
+      return 0;
+    case Resolution.VOID:
+      return EVEN_HALF_TICKS;
+    case Resolution.NONE:
+      return null;
+  }
+}
 
 const microsTextOrNull = (micros: number | null) => (micros === null ? 'null' : microsText(micros));
 
@@ -46,27 +61,32 @@ export interface MarketParts<Part> {
   tail: Part;
 }
 
-/** @param points the price history, in triples of {@link priceHistoryText}; null: without one. */
+/**
+ * @param points the price history, in triples of {@link priceHistoryText}; null: it is not known now;
+ * absent: the JSON has none.
+ */
 export function marketParts(
   assets: Assets,
   market: MarketView,
-  points: Float64Array | null,
+  points?: Float64Array | null,
 ): MarketParts<string> {
   const symbol = assets.assetSymbol(market.asset);
   const resolution = resolutionName(market.resolution);
-  const up = upHalfTicks(market);
+  const up = resolvedHalfTicks(market.resolution) ?? upHalfTicks(market);
   const head =
     `{"id":"${marketIdText(assets, market.marketId)}","type":"15m","asset":"${symbol}","title":"${title(symbol, market)}"` +
     `,"status":"${statusName(market.status)}","resolution":${resolution === null ? 'null' : `"${resolution}"`}` +
     `,"startsAtMs":${market.startsAtMs},"endsAtMs":${market.endsAtMs}` +
     `,"startPrice":${microsText(market.startPriceMicros)}` +
-    `,"endPrice":${microsTextOrNull(market.endPriceMicros)},"assetPrice":`;
+    `,"startPriceFinal":${market.startPriceFinal}` +
+    `,"endPrice":${microsTextOrNull(market.endPriceMicros)},"resolvedAtMs":${market.resolvedAtMs}` +
+    `,"averageSoFar":${microsTextOrNull(market.averageSoFarMicros)},"assetPrice":`;
   const tail =
     `,"prices":{${BOTH_PRICES[up]!}}` +
     `,"volume":${microsText(market.volumeMicros)}` +
     `,"openInterest":${lotsText(market.openInterestLots)}` +
     `,"feeRate":0.005,"tickSize":0.001,"lotSize":0.001` +
-    `${points === null ? '' : `,"priceHistory":${priceHistoryText(points)}`},"sequence":`;
+    `${points === undefined ? '' : `,"priceHistory":${priceHistoryText(points)}`},"sequence":`;
   return { asset: market.asset, head, tail };
 }
 
@@ -125,7 +145,8 @@ const bothPrices = (up: number) =>
 const BOTH_PRICES = Array.from({ length: HALVES_PER_SET + 1 }, (_, up) => bothPrices(up));
 
 /** In triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for none). */
-function priceHistoryText(points: Float64Array): string {
+function priceHistoryText(points: Float64Array | null): string {
+  if (points === null) return 'null';
   let text = '';
   for (let i = 0; i < points.length; i += 3) {
     const assetPrice = points[i + 2]! === 0 ? null : points[i + 2]!;

@@ -1,12 +1,13 @@
 /** The state of an account as responses and stream messages show it. */
 import { z } from 'zod';
-import { MarketStatus, Outcome, Resolution } from '../../../engine/interface/domain.js';
+import { MarketStatus, Outcome } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import type { AccountView, MarketView, PositionView } from '../../../engine/interface/views.js';
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
 import {
   HALVES_PER_SET,
   halfTicksText,
+  resolvedHalfTicks,
   upHalfTicks,
 } from '../../../persistence/market-json/market.js';
 import { averagePriceMicros, type Decimal, lots, micros } from '../../json/decimal.js';
@@ -58,20 +59,6 @@ export function openPositions(position: PositionView, market: MarketView): OpenP
 function priceHalfTicks(market: MarketView, outcome: Outcome): number {
   const up = resolvedHalfTicks(market.resolution) ?? upHalfTicks(market);
   return outcome === Outcome.UP ? up : HALVES_PER_SET - up;
-}
-
-/** Of UP; null while the market is not resolved. */
-function resolvedHalfTicks(resolution: Resolution): number | null {
-  switch (resolution) {
-    case Resolution.UP:
-      return HALVES_PER_SET;
-    case Resolution.DOWN:
-      return 0;
-    case Resolution.VOID:
-      return HALVES_PER_SET / 2;
-    case Resolution.NONE:
-      return null;
-  }
 }
 
 export function positionOf(assets: Assets, position: OpenPosition): Writable<typeof Position> {

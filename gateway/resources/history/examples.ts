@@ -10,8 +10,9 @@ export const pastMarkets: RouteExample = {
         status: 'resolved',
         resolution: 'UP',
         endPrice: 101250.5,
+        resolvedAtMs: 1763701202000,
         assetPrice: 101250.5,
-        prices: { UP: 0.45, DOWN: 0.55 },
+        prices: { UP: 1, DOWN: 0 },
         priceHistory: [
           { atMs: 1763700300000, UP: 0.5, DOWN: 0.5, assetPrice: 100000 },
           { atMs: 1763700305000, UP: 0.475, DOWN: 0.525, assetPrice: 100000 },

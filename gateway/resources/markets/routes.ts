@@ -21,9 +21,9 @@ import {
   ActiveMarkets,
   ActiveMarketsQuery,
   DepthQuery,
+  MarketDetail,
   Markets,
   MarketsQuery,
-  MarketWithHistory,
   Orderbook,
   Quote,
   QuoteQuery,
@@ -83,16 +83,18 @@ export const marketRoutes: Route[] = [
     path: '/markets/:id',
     access: 'public',
     summary: 'One market, active or past, with its price history',
-    responses: { 200: MarketWithHistory },
+    responses: { 200: MarketDetail },
     errors: ['market_not_found', 'unavailable'],
     example: examples.market,
     handle(call) {
       const { engine } = call;
       const marketId = marketIdNumber(engine, call.parameter('id'));
-      readHistory(call, { kind: 'marketText', marketId }, (text, sequence) => {
+      const request = { kind: 'marketText', marketId } as const;
+      const respond = (text: Uint8Array | null, sequence: number) => {
         if (text !== null) call.answerAt(sequence, 200, text);
         else call.answerError(errorAnswer('market_not_found'));
-      });
+      };
+      readHistory(call, request, respond, () => answerWithoutHistory(call, marketId));
     },
   }),
 
@@ -144,6 +146,14 @@ export const marketRoutes: Route[] = [
     },
   }),
 ];
+
+/** Only an active market is known in full without the history: the rest may have changed. */
+function answerWithoutHistory(call: RequestContext<unknown, unknown>, marketId: number): void {
+  const { engine } = call;
+  const market = engine.market(marketId);
+  if (market?.status !== MarketStatus.ACTIVE) call.refuseUnavailable();
+  else call.answer(200, marketText(engine, market, engine.sequence, null));
+}
 
 /** The market; null: there is none, and the request has been refused. */
 function findMarket(call: RequestContext<unknown, unknown>, id: string): MarketView | null {

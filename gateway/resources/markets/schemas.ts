@@ -87,11 +87,24 @@ const marketFields = {
   startsAtMs: timeMs,
   endsAtMs: timeMs,
   startPrice: money.meta({ description: 'US dollars: the price of the asset at the start' }),
+  startPriceFinal: z
+    .boolean()
+    .meta({ description: 'Whether late prices no longer change `startPrice`' }),
   endPrice: money.nullable().meta({ description: 'US dollars: the price of the asset at the end' }),
+  resolvedAtMs: timeMs
+    .nullable()
+    .meta({ description: 'When the market was resolved; null until then' }),
+  averageSoFar: money.nullable().meta({
+    description:
+      'US dollars: in the last minute, the average so far of the price that becomes `endPrice`; otherwise null',
+  }),
   assetPrice: money.nullable().meta({ description: 'US dollars: the price of the asset now' }),
   prices: z
     .strictObject({ UP: price, DOWN: price })
-    .meta({ description: 'The middle of the book, else the last trade, else 0.5' }),
+    .meta({
+      description:
+        'The middle of the book, else the last trade, else 0.5; of a resolved market what a share pays: 1 and 0, or 0.5 each if VOID',
+    }),
   volume: money.meta({ description: 'US dollars traded' }),
   openInterest: shares.meta({ description: 'Shares of each outcome that users own' }),
   feeRate: z.literal(0.005),
@@ -109,6 +122,16 @@ const PricePoint = z.strictObject({
 export const MarketWithHistory = responseSchema(
   'MarketWithHistory',
   z.strictObject({ ...marketFields, priceHistory: z.array(PricePoint), sequence }),
+);
+export const MarketDetail = responseSchema(
+  'MarketDetail',
+  z.strictObject({
+    ...marketFields,
+    priceHistory: z.array(PricePoint).nullable().meta({
+      description: 'null while the history of an active market is unavailable; the rest is current',
+    }),
+    sequence,
+  }),
 );
 export const Markets = responseSchema(
   'Markets',

@@ -12,9 +12,14 @@ interface MarketReads extends Assets {
 }
 
 /** A market of the engine, as of `sequence`, at which the engine is. */
-export function marketText(reads: MarketReads, market: MarketView, sequence: number): string {
+export function marketText(
+  reads: MarketReads,
+  market: MarketView,
+  sequence: number,
+  points?: null,
+): string {
   const priceMicros = reads.assetPriceMicros(market.asset);
-  return writeMarket(marketParts(reads, market, null), priceMicros, sequence);
+  return writeMarket(marketParts(reads, market, points), priceMicros, sequence);
 }
 
 interface QuotedOrder {

@@ -497,6 +497,8 @@ describe('partners and operations', () => {
     expect((await api.get('/health')).json).toEqual({ status: 'ok' });
     expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
     expect((await api.get('/metrics')).text).toContain('exchange_users ');
+    expect((await api.get('/limits')).status).toBe(200);
+    expect((await api.get('/time')).json.nowMs).toBe(server.clock.nowMs());
     const before = (await api.get('/status')).json;
     await server.register('zoe');
     const after = (await api.get('/status')).json;

@@ -97,6 +97,7 @@ export function nextDueMs(state: NaiveState): number {
 
 /** Processes every deadline up to `atMs`, each at its own time, then all pending work. */
 export function passTime(state: NaiveState, atMs: number): void {
+  state.commandAtMs = atMs;
   for (
     let due = deadlines(state)[0];
     due !== undefined && due.atMs <= atMs;
@@ -150,6 +151,7 @@ function open(
     startPriceFixed: !isBoundary || state.nowMs >= startsAtMs + RESOLVES_AFTER_MS,
     resolutionTried: false,
     resolvedAtMs: 0,
+    decidedAtMs: 0,
     resolutionNumber: 0,
     payingOut: false,
     orders: [],
@@ -215,6 +217,7 @@ function resolve(
   market.resolution = resolution;
   market.endPrice = endPrice;
   market.resolvedAtMs = state.nowMs;
+  market.decidedAtMs = state.commandAtMs;
   state.marketsResolved++;
   market.resolutionNumber = state.marketsResolved;
   const endPriceMicros = endPrice === null ? 0 : micros(endPrice);

@@ -5,7 +5,7 @@
 import { type Dollars, floorToMicros, ZERO } from './decimal.js';
 import type { NaiveAsset } from './state.js';
 
-const AVERAGED_MS = 60_000;
+export const AVERAGED_MS = 60_000;
 /** The maximum age of the price in force when the averaged minute begins. */
 const IN_FORCE_MS = 120_000;
 /** An older price is refused, and forgotten unless it is still in force. */
@@ -24,13 +24,20 @@ export function forgetOldPrices(asset: NaiveAsset, nowMs: number): void {
 
 /** The time-weighted average over the minute before `atMs`; null when no price was known in it. */
 export function referencePrice(asset: NaiveAsset, atMs: number): Dollars | null {
-  const fromMs = atMs - AVERAGED_MS;
+  return averagePrice(asset, { fromMs: atMs - AVERAGED_MS, toMs: atMs });
+}
+
+/** From the beginning of an averaged minute to any time within it. */
+export function averagePrice(
+  asset: NaiveAsset,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): Dollars | null {
   let weighted = ZERO;
   let coveredMs = 0;
   asset.prices.forEach((one, index) => {
     const next = asset.prices[index + 1]?.observedAtMs ?? Number.POSITIVE_INFINITY;
     if (one.observedAtMs < fromMs - IN_FORCE_MS) return;
-    const countedMs = Math.min(next, atMs) - Math.max(one.observedAtMs, fromMs);
+    const countedMs = Math.min(next, toMs) - Math.max(one.observedAtMs, fromMs);
     if (countedMs <= 0) return;
     weighted = weighted.plus(one.price.times(countedMs));
     coveredMs += countedMs;

@@ -73,6 +73,8 @@ export interface NaiveMarket {
   /** Resolution was tried, at end + 2 s. */
   resolutionTried: boolean;
   resolvedAtMs: number;
+  /** The time of the command that resolved the market, which may come after it was due. */
+  decidedAtMs: number;
   /** Number in the order of resolution, across all markets. */
   resolutionNumber: number;
   /** The payout of unclaimed winnings is pending. */
@@ -140,6 +142,8 @@ export interface NaiveState {
   fillsLeft: number;
   /** The time of the command, or of the deadline that is processed. */
   nowMs: number;
+  /** The time of the command, also while deadlines before it are processed. */
+  commandAtMs: number;
   users: NaiveUser[];
   assets: NaiveAsset[];
   markets: NaiveMarket[];
@@ -180,6 +184,7 @@ export function newState(): NaiveState {
     sequence: 0,
     fillsLeft: 0,
     nowMs: 0,
+    commandAtMs: 0,
     users: [],
     assets: [],
     markets: [],

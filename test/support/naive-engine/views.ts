@@ -20,6 +20,7 @@ import { referralFields } from './accounts.js';
 import { bestFirst, depthOf, planOrder, upTicksOf } from './book.js';
 import { type Dollars, dollars, micros, sum } from './decimal.js';
 import { feeOfPlan, ordersOf } from './orders.js';
+import { AVERAGED_MS, averagePrice } from './prices.js';
 import {
   heldLotsOf,
   marketOf,
@@ -65,13 +66,26 @@ export function marketView(state: NaiveState, marketId: number): MarketView | nu
     startsAtMs: market.startsAtMs,
     endsAtMs: market.endsAtMs,
     startPriceMicros: micros(market.startPrice),
+    startPriceFinal: market.startPriceFixed,
     endPriceMicros: market.endPrice === null ? null : micros(market.endPrice),
+    resolvedAtMs: market.status === MarketStatus.RESOLVED ? market.decidedAtMs : null,
+    averageSoFarMicros: averageSoFar(state, market),
     volumeMicros: micros(market.volume),
     openInterestLots: market.setLots,
     bestBidTicks: bestTicks(market, true),
     bestAskTicks: bestTicks(market, false),
     lastTradeTicks: market.lastTradeTicks,
   };
+}
+
+/** The average price of the last minute so far; null outside that minute and without a price. */
+function averageSoFar(state: NaiveState, market: NaiveMarket): number | null {
+  if (market.status !== MarketStatus.ACTIVE) return null;
+  const average = averagePrice(state.assets[market.asset]!, {
+    fromMs: market.endsAtMs - AVERAGED_MS,
+    toMs: state.nowMs,
+  });
+  return average === null ? null : micros(average);
 }
 
 function bestTicks(market: NaiveMarket, bids: boolean): number | null {
