@@ -38,9 +38,11 @@ export const Code = {
   insufficient_balance: 19,
   /** Details: required, available (lots). */
   insufficient_shares: 20,
-  /** A FOK order cannot be filled, or a post-only order cannot rest, at its price. */
+  /** A post-only order would trade at once. */
+  post_only_would_trade: 27,
+  /** A FOK order cannot be filled at its price. Details: value (micros) and lots of what could be. */
   price_not_met: 21,
-  /** There is nothing to trade with at an acceptable price. */
+  /** There is not enough to trade with, at any price or at an acceptable one. Details: the same. */
   insufficient_liquidity: 22,
   /** The amount does not buy one lot at the best price. */
   amount_too_small: 23,

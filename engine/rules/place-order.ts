@@ -131,10 +131,11 @@ function checkShares(state: State, taker: Taker, slot: number): number {
 
 function checkLiquidity(state: State, taker: Taker): number {
   const firstLevel = firstMakerLevel(state, taker);
-  if (taker.postOnly && firstLevel !== 0) return Code.price_not_met;
+  if (taker.postOnly && firstLevel !== 0) return Code.post_only_would_trade;
   if (taker.timeInForce === TimeInForce.FOK && !wouldFill(state, taker)) {
     const worst = taker.side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
-    return taker.priceTicks === worst ? Code.insufficient_liquidity : Code.price_not_met;
+    const code = taker.priceTicks === worst ? Code.insufficient_liquidity : Code.price_not_met;
+    return state.refuse(code, taker.valueMicros, taker.filledLots);
   }
   if (firstLevel === 0) {
     if (taker.timeInForce !== TimeInForce.GTC) return Code.insufficient_liquidity;
@@ -160,13 +161,13 @@ function firstMakerLevel(state: State, taker: Taker): number {
 
 /**
  * Whether a FOK order would be filled. If not, its makers count against the maximum: they cost as
- * much.
+ * much, and the taker shows what could be filled.
  */
 function wouldFill(state: State, taker: Taker): boolean {
   const nextMakerLevel = walk(state, taker, state.fillsLeft);
   const done = taker.isDone(nextMakerLevel);
-  if (!done) state.fillsLeft -= taker.fillCount;
-  taker.start(taker.slot, state.markets.ladder(taker.slot, 0));
+  if (done) taker.start(taker.slot, state.markets.ladder(taker.slot, 0));
+  else state.fillsLeft -= taker.fillCount;
   return done;
 }
 

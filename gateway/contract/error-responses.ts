@@ -98,6 +98,9 @@ function exampleOf(code: ErrorCode): ErrorAnswer {
       return rejection(code, 100_500_000, 42_250_000);
     case 'insufficient_shares':
       return rejection(code, 50_000, 12_500);
+    case 'price_not_met':
+    case 'insufficient_liquidity':
+      return rejection(code, 5_625_000, 12_500);
     case 'rate_limited':
       return rateLimited(250).error;
     case 'idempotency_full':

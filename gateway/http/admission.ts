@@ -2,12 +2,13 @@
  * Checks a request and runs its handler. The checks have a fixed order: route, token, user, body;
  * and then, in the handler and the engine, the state.
  */
+import type { z } from 'zod';
 import { readSessionCookie } from '../auth/cookie.js';
 import { partnerOf } from '../auth/partners.js';
 import { isSameSite } from '../auth/same-site.js';
 import type { Session } from '../auth/sessions.js';
 import { inexactNumber } from '../json/decimal.js';
-import { cut, fieldProblems, problemText } from '../json/problems.js';
+import { addProblem, cut, fieldProblems, problemText } from '../json/problems.js';
 import { repeatedKey } from '../json/repeated-key.js';
 import type { ReceivedBody } from './body.js';
 import { errorAnswer, invalidRequest, UNKNOWN_PARTNER_KEY } from './errors.js';
@@ -260,11 +261,26 @@ function parseBody(
   }
   const parsed = route.body!.safeParse(json, { error: problemText });
   if (!parsed.success) {
-    context.refuse(invalidRequest(fieldProblems(parsed.error, 'body')));
+    refuseFields(context, route, parsed.error, { input: json, whole: 'body' });
     return false;
   }
   context.body = parsed.data;
   return true;
+}
+
+/** Refuses a body or query with every problem of its fields. */
+function refuseFields(
+  context: RequestContext,
+  route: Route,
+  error: z.ZodError,
+  { input, whole }: { input: unknown; whole: string },
+): void {
+  const problems = fieldProblems(error, whole);
+  const isMain = whole === (route.body === undefined ? 'query' : 'body');
+  if (isMain && typeof input === 'object' && input !== null) {
+    route.missing?.(input, (name, message) => addProblem(problems, name, message));
+  }
+  context.refuse(invalidRequest(problems));
 }
 
 /** The parsed empty query of each route, cached because it is always the same. */
@@ -281,7 +297,7 @@ function readQuery(context: RequestContext, route: Route): boolean {
   }
   const parsed = route.query.safeParse(fields, { error: problemText });
   if (!parsed.success) {
-    context.refuse(invalidRequest(fieldProblems(parsed.error, 'query')));
+    refuseFields(context, route, parsed.error, { input: fields, whole: 'query' });
     return false;
   }
   context.query = parsed.data;

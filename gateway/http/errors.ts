@@ -51,9 +51,10 @@ export const ERRORS = {
     market_not_resolved: 'The market is not resolved yet. Claim when its status is "resolved".',
     nothing_to_claim: 'There is nothing to claim.',
     insufficient_liquidity:
-      'No order matches at an acceptable price. Nothing was traded or charged.',
-    price_not_met:
-      'The order cannot be executed at its price: a FOK order must fill completely at once, and a postOnly order must not trade at once.',
+      'Not enough orders match at an acceptable price. Nothing was traded or charged.',
+    post_only_would_trade:
+      'The order is postOnly and would trade at once at its price. Nothing was traded.',
+    price_not_met: 'The FOK order cannot be filled completely at its price. Nothing was traded.',
     deadline_passed: 'The order arrived after its validUntilMs. Nothing was traded.',
     username_taken: 'The username is taken. Choose another.',
     referral_code_taken: 'The referral code is taken. Choose another.',
@@ -163,7 +164,10 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
   return code;
 }
 
-/** `required` and `available` are the engine's, in micros or lots depending on the code. */
+/**
+ * `required` and `available` are the engine's, in micros or lots depending on the code; of a refused
+ * FOK order they are the value and the lots that could be filled.
+ */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
   if (typeof known !== 'string') return known;
@@ -206,6 +210,11 @@ function shortageOf(code: ErrorCode, required: number, available: number): Short
     const [needs, has] = [lotsText(required), lotsText(available)];
     const message = `This requires ${needs} shares, but ${has} are available to sell.`;
     return { message, details: `"required":${needs},"available":${has}` };
+  }
+  if (code === 'price_not_met' || code === 'insufficient_liquidity') {
+    const details = `"availableShares":${lotsText(available)},"availableValue":${microsText(required)}`;
+    const found = available === 0 ? '' : ` ${lotsText(available)} shares could be filled.`;
+    return { message: ERRORS[code].message + found, details };
   }
   return null;
 }

@@ -52,6 +52,11 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   ): Command | null;
   /** A fast check: true if the body is valid and needs no parsing. Otherwise the schema decides. */
   quickCheck?(body: unknown): boolean;
+  /**
+   * Reports fields of the body, or of the query if there is no body, that are required because of
+   * other fields. Called if the schema refuses the request: it checks no rules across fields then.
+   */
+  missing?(input: object, problem: (name: string, message: string) => void): void;
   /** Whether an unvalidated body names a user other than `subject` elsewhere than in `userId`. */
   namesAnother?(body: object, subject: string): boolean;
   /** Whether the route honors Idempotency-Key. */

@@ -37,15 +37,17 @@ export function fieldProblems(error: z.ZodError, whole: string): FieldProblems {
   for (const issue of error.issues) {
     const path = issue.path.map(String);
     if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) add(problems, [...path, key].join('.'), 'is not a known field');
+      for (const key of issue.keys)
+        addProblem(problems, [...path, key].join('.'), 'is not a known field');
     } else {
-      add(problems, path.length === 0 ? whole : path.join('.'), issue.message);
+      addProblem(problems, path.length === 0 ? whole : path.join('.'), issue.message);
     }
   }
   return problems;
 }
 
-function add(problems: FieldProblems, name: string, problem: string): void {
+/** Adds the problem, unless the field has one. */
+export function addProblem(problems: FieldProblems, name: string, problem: string): void {
   if (Object.hasOwn(problems, name)) return;
   // A plain assignment would lose a field named __proto__.
   Object.defineProperty(problems, name, { value: problem, enumerable: true });

@@ -43,7 +43,7 @@ export const JOURNAL_FILE = 'journal.db';
 export const HEAD_FILE = 'journal.head';
 export const APPLICATION_ID = 0x51485831;
 /** Of the format and of the engine's rules. */
-export const FORMAT_VERSION = 4;
+export const FORMAT_VERSION = 5;
 
 export const TABLE_SQL = `CREATE TABLE batch (
   firstSequence INTEGER PRIMARY KEY,

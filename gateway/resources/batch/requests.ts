@@ -13,6 +13,8 @@ import { buyCommand, type OrderPlace, sellCommand } from '../orders/commands.js'
 import {
   BUY_RULES,
   buyFields,
+  missingOfBuy,
+  missingOfSell,
   type Problem,
   readBuy,
   readSell,
@@ -64,6 +66,19 @@ export function operationNamesAnother(body: object, subject: string): boolean {
     if (typeof userId === 'string' && userId !== subject) return true;
   }
   return false;
+}
+
+/** Reports what is missing in the operations of a body that the schema refuses. */
+export function missingOfOperations(body: object, problem: Problem): void {
+  const { operations } = body as { operations?: unknown };
+  if (!Array.isArray(operations)) return;
+  for (const [index, operation] of operations.slice(0, MAX_BATCH_OPERATIONS).entries()) {
+    if (typeof operation !== 'object' || operation === null) continue;
+    const ofOperation: Problem = (name, message) => problem(`operations.${index}.${name}`, message);
+    if (operation.marketId === undefined) ofOperation('marketId', 'is required');
+    if (operation.op === 'buy') missingOfBuy(operation, ofOperation);
+    else if (operation.op === 'sell') missingOfSell(operation, ofOperation);
+  }
 }
 
 /** The state of reading one batch. */

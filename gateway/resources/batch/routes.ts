@@ -20,7 +20,12 @@ import { BatchReader } from './batch-reader.js';
 import * as examples from './examples.js';
 import { quickCheck } from './quick-check.js';
 import { batchReceipt, refusedOperation } from './receipts.js';
-import { BatchBody, operationNamesAnother, readOperations } from './requests.js';
+import {
+  BatchBody,
+  missingOfOperations,
+  operationNamesAnother,
+  readOperations,
+} from './requests.js';
 import { BatchReceipt } from './schemas.js';
 
 const reader = new BatchReader();
@@ -35,6 +40,7 @@ export const batchRoutes: Route[] = [
     query: NoQuery,
     body: BatchBody,
     quickCheck: quickCheck(BatchBody),
+    missing: missingOfOperations,
     namesAnother: operationNamesAnother,
     idempotent: true,
     responses: { 200: BatchReceipt },
@@ -49,6 +55,7 @@ export const batchRoutes: Route[] = [
       'limit_reached',
       'insufficient_balance',
       'insufficient_shares',
+      'post_only_would_trade',
       'price_not_met',
       'insufficient_liquidity',
       'amount_too_small',

@@ -64,6 +64,7 @@ export const quote: RouteExample = {
     side: 'BUY',
     outcome: 'UP',
     shares: 51,
+    filled: 51,
     averagePrice: 0.5,
     worstPrice: 0.5,
     spent: 25.5,

@@ -18,6 +18,7 @@ import {
   LIMIT_TEXTS,
   MAX_ORDER_DOLLARS,
   MAX_ORDER_SHARES,
+  type Problem,
   SIZE_TEXTS,
 } from '../orders/requests.js';
 
@@ -70,12 +71,26 @@ export const QuoteQuery = z
   .superRefine((quote, context) => {
     const problem = (name: string, message: string) =>
       context.addIssue({ code: 'custom', path: [name], message, input: undefined });
-    const [needed, refused] =
-      quote.side === Side.BUY ? (['amount', 'shares'] as const) : (['shares', 'amount'] as const);
-    const name = quote.side === Side.BUY ? 'BUY' : 'SELL';
-    if (quote[needed] === undefined) problem(needed, `is required with side ${name}`);
-    if (quote[refused] !== undefined) problem(refused, `cannot be combined with side ${name}`);
+    const side = quote.side === Side.BUY ? 'BUY' : 'SELL';
+    missingOfQuote({ ...quote, side }, problem);
+    const refused = side === 'BUY' ? 'shares' : 'amount';
+    if (quote[refused] !== undefined) problem(refused, `cannot be combined with side ${side}`);
   });
+
+interface GivenQuote {
+  side?: unknown;
+  amount?: unknown;
+  shares?: unknown;
+}
+
+/** Reports the size that a quote needs; its fields may be invalid. */
+export function missingOfQuote(
+  { side = 'BUY', amount, shares }: GivenQuote,
+  problem: Problem,
+): void {
+  if (side === 'BUY' && amount === undefined) problem('amount', 'is required with side BUY');
+  if (side === 'SELL' && shares === undefined) problem('shares', 'is required with side SELL');
+}
 
 const marketFields = {
   id: marketId,
@@ -99,12 +114,10 @@ const marketFields = {
       'US dollars: in the last minute, the average so far of the price that becomes `endPrice`; otherwise null',
   }),
   assetPrice: money.nullable().meta({ description: 'US dollars: the price of the asset now' }),
-  prices: z
-    .strictObject({ UP: price, DOWN: price })
-    .meta({
-      description:
-        'The middle of the book, else the last trade, else 0.5; of a resolved market what a share pays: 1 and 0, or 0.5 each if VOID',
-    }),
+  prices: z.strictObject({ UP: price, DOWN: price }).meta({
+    description:
+      'The middle of the book, else the last trade, else 0.5; of a resolved market what a share pays: 1 and 0, or 0.5 each if VOID',
+  }),
   volume: money.meta({ description: 'US dollars traded' }),
   openInterest: shares.meta({ description: 'Shares of each outcome that users own' }),
   feeRate: z.literal(0.005),
@@ -151,7 +164,16 @@ export const Orderbook = responseSchema(
   z.strictObject({ marketId, sequence, UP: bookSide, DOWN: bookSide }),
 );
 
-const quoted = { outcome, shares, averagePrice: price.nullable(), worstPrice: price.nullable() };
+const quoted = {
+  outcome,
+  shares,
+  filled: shares.meta({
+    description:
+      'Shares that the order would fill at once, as in `shares`; 0: an order that does not rest would be refused with `insufficient_liquidity`',
+  }),
+  averagePrice: price.nullable(),
+  worstPrice: price.nullable(),
+};
 const charged = {
   fee: money.meta({ description: 'US dollars, as the order would be charged' }),
   unspent: money,

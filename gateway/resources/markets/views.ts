@@ -42,6 +42,7 @@ export function quoteText(
     marketId: marketIdText(reads, order.marketId),
     outcome: outcomeName(order.outcome),
     shares: lots(quote.filledLots),
+    filled: lots(quote.filledLots),
     averagePrice: microsOrNull(averagePriceMicros(quote.valueMicros, quote.filledLots)),
     worstPrice: quote.worstTicks === null ? null : ticks(quote.worstTicks),
     fee: micros(quote.feeMicros),

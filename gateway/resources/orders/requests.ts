@@ -103,16 +103,39 @@ type Fields<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 /** Reports what is wrong with a field. */
 export type Problem = (name: string, message: string) => void;
 
+/** The fields of an order that depend on each other; they may be invalid. */
+interface Given {
+  amount?: unknown;
+  shares?: unknown;
+  price?: unknown;
+  timeInForce?: unknown;
+}
+
+/** Reports what is missing in a buy that its schema refuses: the schema names no such field. */
+export function missingOfBuy(order: Given, problem: Problem): void {
+  checkSize(order, problem);
+  missingOfSell(order, problem);
+}
+
+/** The same. */
+export function missingOfSell({ price, timeInForce }: Given, problem: Problem): void {
+  if (price === undefined && timeInForce === 'GTC') problem('price', REST_WITHOUT_PRICE);
+}
+
+const REST_WITHOUT_PRICE = 'is required with timeInForce GTC';
+
+function checkSize({ amount, shares, price }: Given, problem: Problem): void {
+  if (amount !== undefined) return;
+  if (shares === undefined) problem('amount', 'is required (or shares, with a price)');
+  else if (price === undefined) problem('price', 'is required with shares');
+}
+
 /** Checks the rules across the fields of a buy. */
 function checkBuy(order: BuyOrder, problem: Problem): void {
   const { amount, shares, price } = order;
-  if (amount === undefined && shares === undefined)
-    problem('amount', 'is required (or shares, with a price)');
+  checkSize(order, problem);
   if (amount !== undefined && shares !== undefined)
     problem('shares', 'cannot be combined with amount');
-  if (amount === undefined && shares !== undefined && price === undefined) {
-    problem('price', 'is required with shares');
-  }
   if (shares !== undefined && price !== undefined && shares * price > MAX_ORDER_MICROS) {
     problem('shares', `times price must be at most ${MAX_ORDER_DOLLARS} dollars`);
   }
@@ -122,7 +145,7 @@ function checkBuy(order: BuyOrder, problem: Problem): void {
 /** Checks the rules across the fields that every order has. */
 function checkLimit(order: LimitFields, problem: Problem): void {
   const rests = order.timeInForce === TimeInForce.GTC;
-  if (rests && order.price === undefined) problem('price', 'is required with timeInForce GTC');
+  if (rests && order.price === undefined) problem('price', REST_WITHOUT_PRICE);
   if (order.postOnly === true && !rests) problem('postOnly', 'needs timeInForce GTC');
   if (order.validUntilMs !== undefined) checkTime(order.validUntilMs, problem);
 }

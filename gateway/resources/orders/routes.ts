@@ -14,7 +14,15 @@ import * as examples from './examples.js';
 import { OrderReader } from './order-reader.js';
 import { orderReceipt } from './order-receipt.js';
 import { cancelAllReceipt, cancelReceipt, claimReceipt } from './receipts.js';
-import { BuyBody, type Problem, readBuy, readSell, SellBody } from './requests.js';
+import {
+  BuyBody,
+  missingOfBuy,
+  missingOfSell,
+  type Problem,
+  readBuy,
+  readSell,
+  SellBody,
+} from './requests.js';
 import {
   BuyReceipt,
   CancelAllReceipt,
@@ -35,6 +43,7 @@ const ORDER_ERRORS = [
   'deadline_passed',
   'limit_reached',
   'insufficient_liquidity',
+  'post_only_would_trade',
   'price_not_met',
 ] as const;
 
@@ -46,6 +55,7 @@ export const tradingRoutes: Route[] = [
     summary: 'Buy shares of an outcome, at the market or with a limit',
     query: NoQuery,
     body: BuyBody,
+    missing: missingOfBuy,
     idempotent: true,
     responses: { 200: BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
@@ -68,6 +78,7 @@ export const tradingRoutes: Route[] = [
     summary: 'Sell shares back before the market ends',
     query: NoQuery,
     body: SellBody,
+    missing: missingOfSell,
     idempotent: true,
     responses: { 200: SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],

@@ -29,6 +29,7 @@ const ORDERS: CaseName[] = [
   'market_not_found',
   'deadline_passed',
   'market_not_active',
+  'post_only_would_trade',
   'price_not_met',
   'insufficient_liquidity',
 ];

@@ -255,7 +255,7 @@ const EXAMPLES: Example[] = [
     name: 'refuses a post-only order that would trade',
     given: [bid(BOB, DOWN, 4, 0.6)],
     when: { ...bid(ALICE, UP, 10, 0.4), postOnly: true },
-    expected: { code: 'price_not_met', trades: [], available: { [ALICE]: 1000 } },
+    expected: { code: 'post_only_would_trade', trades: [], available: { [ALICE]: 1000 } },
   },
   {
     name: 'a buy on an empty book is refused and costs nothing',

@@ -96,7 +96,7 @@ const cases: [string, Verb, () => string, object | undefined, number, ErrorCode]
     () => buy,
     { outcome: 'UP', shares: 1, price: 0.9, timeInForce: 'GTC', postOnly: true },
     409,
-    'price_not_met',
+    'post_only_would_trade',
   ],
   [
     'an order past its deadline',
@@ -204,4 +204,70 @@ test('a shortage states the required and the available amount, in exact decimals
     traders().ada.token,
   );
   expect(shares.json.error.details).toEqual({ required: 10.001, available: 10 });
+});
+
+test('a refused FOK order says how much was there, and no other order does', async () => {
+  const fok = { outcome: 'UP', timeInForce: 'FOK' };
+  const ask = (body: object) => traders().api.post(buy, body, traders().ada.token);
+  const { json: book } = await traders().api.get(`/markets/15m/${ACTIVE}/orderbook?depth=999`);
+  const others = book.UP.asks as { price: number; shares: number }[];
+  const at = (limit: number) => others.filter(({ price }) => price <= limit);
+  const sharesOf = (levels: typeof others) => levels.reduce((sum, { shares }) => sum + shares, 0);
+  const limit = others[0]!.price;
+  const wanted = sharesOf(at(limit)) + 1;
+  const limited = await ask({ ...fok, shares: wanted, price: limit });
+  expect([limited.status, limited.json.error.code]).toEqual([409, 'price_not_met']);
+  expect(limited.json.error.details).toEqual({
+    availableShares: wanted - 1,
+    availableValue: (wanted - 1) * limit,
+  });
+  expect(limited.json.error.message).toContain(`${wanted - 1} shares could be filled`);
+  const nothing = await ask({ outcome: 'UP', amount: 5, price: 0.001 });
+  expect([nothing.status, nothing.json.error.code]).toEqual([409, 'insufficient_liquidity']);
+  expect(nothing.json.error.details).toEqual({ availableShares: 0, availableValue: 0 });
+  const anyPrice = await ask({ ...fok, amount: 9_000 });
+  expect([anyPrice.status, anyPrice.json.error.code]).toEqual([409, 'insufficient_liquidity']);
+  expect(anyPrice.json.error.details.availableShares).toBe(sharesOf(others));
+});
+
+test('a quote of an empty side fills nothing, as the order', async () => {
+  const quote = `/markets/15m/${ACTIVE}/quote?outcome=UP&amount=5&price=0.001`;
+  const { status, json } = await traders().api.get(quote);
+  expect([status, json.filled, json.shares, json.spent, json.fee]).toEqual([200, 0, 0, 0, 0]);
+  expect([json.unspent, json.averagePrice, json.worstPrice]).toEqual([5, null, null]);
+});
+
+test('every missing field is named, also those that depend on others', async () => {
+  const required = 'is required';
+  const size = 'is required (or shares, with a price)';
+  const cases: [string, object, Record<string, string>][] = [
+    [buy, {}, { outcome: required, amount: size }],
+    [buy, { postOnly: 1, shares: 2 }, { price: 'is required with shares' }],
+    [buy, { amount: 1, timeInForce: 'GTC' }, { price: 'is required with timeInForce GTC' }],
+    [sell, { timeInForce: 'GTC' }, { shares: required, price: 'is required with timeInForce GTC' }],
+    ['/batch', {}, { operations: required }],
+    [
+      '/batch',
+      { operations: [{ op: 'buy' }, { op: 'sell', outcome: 'UP' }, { op: 'cancel' }, {}] },
+      {
+        'operations.0.marketId': required,
+        'operations.0.amount': size,
+        'operations.1.marketId': required,
+        'operations.1.shares': required,
+        'operations.2.orderId': required,
+        'operations.3.marketId': required,
+      },
+    ],
+    ['/auth/register', {}, { username: required, password: required }],
+    ['/vaults/flex/stake', {}, { amount: required }],
+  ];
+  for (const [path, body, missing] of cases) {
+    const { status, json } = await traders().api.post(path, body, traders().ada.token);
+    expect([status, json.error.code], path).toEqual([400, 'invalid_request']);
+    expect(json.error.details, path).toMatchObject(missing);
+  }
+  const quote = await traders().api.get(`/markets/15m/${ACTIVE}/quote`);
+  expect(Object.keys(quote.json.error.details).sort()).toEqual(['amount', 'outcome']);
+  const sale = await traders().api.get(`/markets/15m/${ACTIVE}/quote?side=SELL`);
+  expect(Object.keys(sale.json.error.details).sort()).toEqual(['outcome', 'shares']);
 });

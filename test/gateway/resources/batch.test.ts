@@ -199,7 +199,7 @@ describe('an atomic batch', () => {
     [409, 'insufficient_liquidity', buy('UP', { amount: 1 })],
     [
       409,
-      'price_not_met',
+      'post_only_would_trade',
       buy('DOWN', { shares: 1, price: 0.7, timeInForce: 'GTC', postOnly: true }),
     ],
     [404, 'market_not_found', { ...buy('UP', { amount: 1 }), marketId: 'none' }],

@@ -92,10 +92,11 @@ function missingShares(command: Sell, market: NaiveMarket): Answer | null {
 
 /** The refusal that the book leads to; null: none. */
 function refusal(command: Buy | Sell, taker: Taker, plan: Plan): Answer | null {
-  if (command.postOnly && plan.hasMaker) return reject('price_not_met');
+  if (command.postOnly && plan.hasMaker) return reject('post_only_would_trade');
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) {
     const worstTicks = taker.side === Side.BUY ? 999 : 1;
-    return reject(command.priceTicks === worstTicks ? 'insufficient_liquidity' : 'price_not_met');
+    const code = command.priceTicks === worstTicks ? 'insufficient_liquidity' : 'price_not_met';
+    return reject(code, micros(plan.value), plan.filledLots);
   }
   if (command.timeInForce !== TimeInForce.GTC && !plan.hasMaker)
     return reject('insufficient_liquidity');
