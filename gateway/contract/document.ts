@@ -20,6 +20,7 @@ import {
 import { pathTemplate } from './parameters.js';
 import { ALL_TAGS, DESCRIPTION, TITLE } from './prose.js';
 import { Schemas } from './schemas.js';
+import { SharedResponses } from './shared-responses.js';
 
 export function buildDocument(routes: readonly Route[], version: string): OpenApiDocument {
   const schemas = new Schemas();
@@ -28,18 +29,28 @@ export function buildDocument(routes: readonly Route[], version: string): OpenAp
     const path = pathTemplate(route.path);
     paths[path] = { ...paths[path], [lowerCase(route.method)]: operationOf(route, schemas) };
   }
-  paths['/openapi.json'] = { get: documentOperation() };
-  paths['/stream'] = { get: streamOperation(schemas.errorBody) };
+  paths['/openapi.json'] = { get: documentOperation(schemas.errorBody) };
+  const shared = new SharedResponses();
+  for (const operation of Object.values(paths).flatMap((item) => Object.values(item)))
+    operation.responses = shared.of(operation.operationId, operation.responses);
   return {
     openapi: '3.1.1',
-    info: { title: TITLE, version, description: DESCRIPTION },
+    info: {
+      title: TITLE,
+      version,
+      description: DESCRIPTION,
+      contact: { name: 'The operator of this exchange' },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: '/api', description: 'This exchange' }],
     tags: ALL_TAGS,
     paths,
+    'x-websockets': { '/stream': { get: streamOperation(schemas.errorBody) } },
+    'x-fallback-responses': fallbackResponses(schemas.errorBody),
     components: {
       securitySchemes: SECURITY_SCHEMES,
       schemas: schemas.components,
-      responses: fallbackResponses(schemas.errorBody),
+      responses: shared.components,
     },
   };
 }
@@ -48,13 +59,13 @@ function lowerCase(method: Route['method']): keyof PathItem {
   return method.toLowerCase() as Lowercase<Route['method']>;
 }
 
-/** The answers to paths and methods that are not in the document. */
+/** The answers to paths and methods that are not in the document, by status. */
 function fallbackResponses(errorBody: JsonSchema): Record<string, Response> {
   const MethodNotAllowed = errorResponses(['method_not_allowed'], errorBody)[405]!;
   const Allow = textHeader('The methods that the path supports');
   return {
-    RouteNotFound: errorResponses(['route_not_found'], errorBody)[404]!,
-    MethodNotAllowed: { ...MethodNotAllowed, headers: { Allow } },
+    404: errorResponses(['route_not_found'], errorBody)[404]!,
+    405: { ...MethodNotAllowed, headers: { Allow } },
   };
 }
 
@@ -63,11 +74,14 @@ function textHeader(description: string): Header {
 }
 
 /** This document. It is not a route, because it is generated from them. */
-function documentOperation(): Operation {
+function documentOperation(errorBody: JsonSchema): Operation {
+  const refusals = errorResponses(['rate_limited'], errorBody);
+  refusals[429]!.headers = { 'Retry-After': RETRY_AFTER };
   const ETag = textHeader('Identifies this version of the document');
   return {
     operationId: 'getOpenapiJson',
     summary: 'This document',
+    description: 'The description of this API. Needs no session. Counts as reads by its size.',
     tags: ['Operations'],
     security: NO_CREDENTIAL,
     parameters: [
@@ -85,6 +99,7 @@ function documentOperation(): Operation {
         content: { 'application/json': { schema: { type: 'object' } } },
       },
       304: { description: 'The cached copy is current', headers: { ETag } },
+      ...refusals,
     },
   };
 }
@@ -105,6 +120,8 @@ function streamOperation(errorBody: JsonSchema): Operation {
   return {
     operationId: 'getStream',
     summary: 'Connect to the stream (WebSocket). Credentials in the URL are ignored',
+    description:
+      'Needs no session, except for the channel `user`. A refusal has a status; after the handshake, errors are messages.',
     tags: ['Markets'],
     security: SESSION_OR_NONE,
     responses: { 101: { description: 'Switching to WebSocket' }, ...refusals },

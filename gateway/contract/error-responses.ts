@@ -59,6 +59,11 @@ export function ownAnswersOf(route: Route): Answers {
   return { partner_key_required: errorAnswer('partner_key_required', {}, UNKNOWN_PARTNER_KEY) };
 }
 
+/** The schema of all errors, as far as it is changed here. */
+interface ErrorSchema extends JsonSchema {
+  properties: { error: JsonSchema & { properties: { code: JsonSchema } } };
+}
+
 /** Status → response, with its codes as an enum. `errorBody` is the schema of all errors. */
 export function errorResponses(
   codes: readonly ErrorCode[],
@@ -74,10 +79,8 @@ export function errorResponses(
 }
 
 function errorResponse(codes: readonly ErrorCode[], errorBody: JsonSchema, own: Answers): Response {
-  const code: JsonSchema = { type: 'string', enum: [...codes] };
-  const error: JsonSchema = { type: 'object', properties: { code }, required: ['code'] };
-  const narrowed: JsonSchema = { type: 'object', properties: { error }, required: ['error'] };
-  const schema: JsonSchema = { allOf: [errorBody, narrowed] };
+  const schema = structuredClone(errorBody) as ErrorSchema;
+  schema.properties.error.properties.code.enum = [...codes];
   const examples: Record<string, Example> = {};
   for (const code of codes)
     examples[code] = { value: JSON.parse((own[code] ?? exampleOf(code)).text) };

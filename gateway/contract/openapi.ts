@@ -36,6 +36,11 @@ export interface Response {
   content?: Record<string, MediaType>;
 }
 
+/** To a component. */
+export interface Reference {
+  $ref: string;
+}
+
 export interface RequestBody {
   required: boolean;
   content: Record<string, MediaType>;
@@ -47,23 +52,33 @@ export type Security = Record<string, string[]>[];
 export interface Operation {
   operationId: string;
   summary: string;
-  description?: string;
+  description: string;
   tags: string[];
   security: Security;
   parameters?: Parameter[];
   requestBody?: RequestBody;
   /** By status. */
-  responses: Record<string, Response>;
+  responses: Record<string, Response | Reference>;
 }
 
 export type PathItem = Partial<Record<'get' | 'post' | 'put' | 'delete', Operation>>;
 
 export interface OpenApiDocument {
   openapi: string;
-  info: { title: string; version: string; description: string };
+  info: {
+    title: string;
+    version: string;
+    description: string;
+    contact: { name: string };
+    license: { name: string; identifier: string };
+  };
   servers: { url: string; description: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, PathItem>;
+  /** The answers to paths and methods that are not in the document, by status. */
+  'x-fallback-responses': Record<string, Response>;
+  /** As `paths`, whose operations must have a success other than 101. */
+  'x-websockets': Record<string, PathItem>;
   components: {
     securitySchemes: Record<string, object>;
     schemas: Record<string, JsonSchema>;

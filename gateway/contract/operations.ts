@@ -1,5 +1,7 @@
 /** Describes one route as an operation of the document. */
 import type { z } from 'zod';
+import type { Quota } from '../fair-use/fair-use.js';
+import { quotaOf } from '../http/request-context.js';
 import type { Access, Route, RouteExample } from '../http/route.js';
 import { errorCodesOf, errorResponses, isRateLimited, ownAnswersOf } from './error-responses.js';
 import type { Header, MediaType, Operation, RequestBody, Response, Security } from './openapi.js';
@@ -44,6 +46,7 @@ export function operationOf(route: Route, schemas: Schemas): Operation {
   return {
     operationId: operationId(route),
     summary: route.summary,
+    description: descriptionOf(route),
     tags: [tagOf(route)],
     security: route.takesPartnerKey === true ? PARTNER_OR_NONE : SECURITY[route.access],
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -54,6 +57,30 @@ export function operationOf(route: Route, schemas: Schemas): Operation {
     }),
   };
 }
+
+/** How to call the route, in sentences. */
+function descriptionOf(route: Route): string {
+  const quota = quotaOf(route);
+  const sentences = [
+    ACCESS_TEXTS[route.access],
+    quota === null ? 'Not rate limited.' : QUOTA_TEXTS[quota],
+    route.idempotent === true ? 'Accepts `Idempotency-Key`.' : '',
+    route.setsCookie === true ? 'A success sets or clears the session cookie.' : '',
+  ];
+  return `${route.summary}. ${sentences.filter((sentence) => sentence !== '').join(' ')}`;
+}
+
+const ACCESS_TEXTS: Record<Access, string> = {
+  open: 'Needs no session.',
+  public: 'Needs no session; a token that is sent is checked.',
+  session: 'Needs a session.',
+  partner: 'Needs a partner key.',
+};
+const QUOTA_TEXTS: Record<Quota, string> = {
+  orders: 'Counts as an order for the rate limits.',
+  reads: 'Counts as a read for the rate limits.',
+  signIns: 'Counts as a sign-in for the rate limits.',
+};
 
 /** Such as "getMarkets15mOrderbook"; "getUsersById" if the path ends in a parameter. */
 function operationId({ method, path }: Route): string {

@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import { ErrorBody } from '../http/error-body.js';
 import { BODIES, type Components, RESPONSES } from '../json/components.js';
+import { described } from './descriptions.js';
 import type { JsonSchema } from './openapi.js';
 
 type Direction = 'input' | 'output';
@@ -20,9 +21,9 @@ export class Schemas {
     ...componentsOf(BODIES, 'input'),
   };
 
-  /** The schema of all errors. */
+  /** The schema of all errors; not a reference, because responses narrow it. */
   get errorBody(): JsonSchema {
-    return this.of(ErrorBody, 'output');
+    return this.components[RESPONSES.get(ErrorBody)!.id]!;
   }
 
   /** A reference if the schema has a name, else the schema itself. */
@@ -37,7 +38,9 @@ function componentsOf(registry: Components, io: Direction): Record<string, JsonS
   const uri = (name: string) => REFERENCE + name;
   const { schemas } = z.toJSONSchema(registry, { io, uri, override: mend });
   const names = Object.keys(schemas).sort();
-  return Object.fromEntries(names.map((name) => [name, withoutHead(schemas[name]!)]));
+  return Object.fromEntries(
+    names.map((name) => [name, described(name, withoutHead(schemas[name]!))]),
+  );
 }
 
 /** The inlined schema; for query strings, whose fields become parameters. */

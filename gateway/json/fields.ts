@@ -14,11 +14,17 @@ interface Range {
   max: number;
 }
 
+/**
+ * The keyword of decimals in JSON Schema, instead of `multipleOf`: validators divide doubles, and
+ * refuse prices such as 0.009.
+ */
+export const DECIMAL_PLACES = 'x-decimal-places';
+
 /** A positive JSON number. Its decimal places are checked when it is scaled. */
 export function decimalNumber(scale: number, { min = 0, max }: Range) {
   const number = z.number().gt(0, 'must be greater than 0').max(max, `must be at most ${max}`);
   const ranged = min === 0 ? number : number.min(min, `must be at least ${min}`);
-  return ranged.meta({ multipleOf: 1 / scale });
+  return ranged.meta({ [DECIMAL_PLACES]: Math.round(Math.log10(scale)) });
 }
 
 /** A positive JSON number with at most the decimal places of `scale` → an integer of that scale. */

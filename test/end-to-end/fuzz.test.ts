@@ -13,6 +13,7 @@ import { expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
 import type { JsonSchema } from '../../gateway/contract/openapi.js';
 import { ERRORS } from '../../gateway/http/errors.js';
+import { DECIMAL_PLACES } from '../../gateway/json/fields.js';
 import { operationsOf, programContract } from '../gateway/contract/check.js';
 import { replayJournal } from '../support/journal-replay.js';
 import { seedOf } from '../support/seed.js';
@@ -35,16 +36,12 @@ const SPOILT_SHARE = 0.4;
 const contract = programContract();
 const { document } = contract;
 
-/**
- * A multiple is a value that rounding to the step's places does not change. Dividing doubles would
- * be inexact.
- */
-const ajv = new Ajv2020({ strict: false }).removeKeyword('multipleOf').addKeyword({
-  keyword: 'multipleOf',
+/** Rounding to the places does not change a valid value. */
+const ajv = new Ajv2020({ strict: false }).addKeyword({
+  keyword: DECIMAL_PLACES,
   type: 'number',
   schemaType: 'number',
-  validate: (step: number, value: number) =>
-    Number(value.toFixed(-Math.round(Math.log10(step)))) === value,
+  validate: (places: number, value: number) => Number(value.toFixed(places)) === value,
 });
 const validators = new Map<JsonSchema, ValidateFunction>();
 function fits(schema: JsonSchema, value: unknown): boolean {

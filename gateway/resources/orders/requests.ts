@@ -28,7 +28,10 @@ export const SIZE_TEXTS = {
 
 /** Descriptions of the optional fields of an order. */
 export const LIMIT_TEXTS = {
-  price: { description: 'US dollars per share: the worst acceptable price; without it, any price' },
+  price: {
+    description:
+      'US dollars per share, at most 3 decimal places: the worst acceptable price; without it, any price',
+  },
   timeInForce: {
     description:
       'IOC (default): what cannot be filled at once is cancelled; FOK: all at once or nothing; GTC: the rest stays in the book until the market ends',
@@ -47,7 +50,7 @@ export const LIMIT_TEXTS = {
 const REST_NEEDS_PRICE = {
   if: { properties: { timeInForce: { const: 'GTC' } }, required: ['timeInForce'] },
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
-  then: { required: ['price'] },
+  then: present('price'),
 };
 const POST_ONLY_RESTS = {
   if: { properties: { postOnly: { const: true } }, required: ['postOnly'] },
@@ -58,11 +61,16 @@ export const BUY_RULES = {
   description:
     'Either `amount`, the dollars to spend, or `shares` with a `price`; shares times price is at most 1,000,000 dollars',
   oneOf: [
-    { required: ['amount'], not: { required: ['shares'] } },
-    { required: ['shares', 'price'], not: { required: ['amount'] } },
+    { ...present('amount'), not: present('shares') },
+    { ...present('shares', 'price'), not: present('amount') },
   ],
   allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS],
 };
+/** Linters want to see a required property where it is required. */
+function present(...names: string[]) {
+  return { properties: Object.fromEntries(names.map((name) => [name, true])), required: names };
+}
+
 export const SELL_RULES = { allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS] };
 
 const outcome = z.enum(['UP', 'DOWN']).meta(field.OUTCOME_TEXT);

@@ -2,8 +2,10 @@
  * Random values that match a JSON Schema: fast-check arbitraries generated from the contract's
  * schemas. An unknown keyword is an error, so that none is silently ignored.
  */
+
 import fc from 'fast-check';
 import type { JsonSchema, OpenApiDocument } from '../../../gateway/contract/openapi.js';
+import { DECIMAL_PLACES } from '../../../gateway/json/fields.js';
 
 /** Whether a value matches a schema. */
 export type Fits = (schema: JsonSchema, value: unknown) => boolean;
@@ -21,7 +23,7 @@ const KNOWN = new Set([
     'additionalProperties',
   ],
   ...['oneOf', 'anyOf', 'allOf', 'not', 'if', 'then', 'items', 'minItems', 'maxItems', 'pattern'],
-  ...['minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'multipleOf'],
+  ...['minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', DECIMAL_PLACES],
 ]);
 
 /**
@@ -90,10 +92,9 @@ function number({
   minimum,
   exclusiveMinimum,
   maximum,
-  multipleOf,
+  [DECIMAL_PLACES]: places = type === 'integer' ? 0 : 3,
 }: JsonSchema): fc.Arbitrary<number> {
-  const step = multipleOf ?? (type === 'integer' ? 1 : 0.001);
-  const places = Math.max(0, Math.round(-Math.log10(step)));
+  const step = 10 ** -(places as number);
   const smallest = Math.max(
     Math.round((minimum ?? 0) / step),
     exclusiveMinimum === undefined ? 0 : 1,
@@ -109,5 +110,5 @@ function number({
   const edges = fc.constantFrom(smallest, largest);
   return fc
     .oneof({ weight: 19, arbitrary: steps }, { weight: 1, arbitrary: edges })
-    .map((count) => Number((count * step).toFixed(places)));
+    .map((count) => Number((count * step).toFixed(places as number)));
 }

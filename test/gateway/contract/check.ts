@@ -8,8 +8,10 @@ import type {
   OpenApiDocument,
   Operation,
   PathItem,
+  Reference,
   Response,
 } from '../../../gateway/contract/openapi.js';
+import { DECIMAL_PLACES } from '../../../gateway/json/fields.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { programVersion } from '../../../gateway/start/version.js';
 
@@ -49,25 +51,26 @@ export class Contract {
     strict: true,
     strictTypes: false,
     strictRequired: false,
-    multipleOfPrecision: 9,
+    keywords: [DECIMAL_PLACES],
     // Only referenced parts are compiled; document.test.ts validates the document itself.
     validateSchema: false,
   });
   private readonly validators = new Map<string, ValidateFunction>();
-  private readonly paths: { pattern: RegExp; template: string; item: PathItem }[];
+  private readonly paths: { pattern: RegExp; section: string; template: string; item: PathItem }[];
 
   constructor(readonly document: OpenApiDocument) {
     // The document is not a schema itself, but contains schemas.
     this.ajv.addVocabulary(Object.keys(document));
     this.ajv.addSchema(document, 'document', undefined, false);
     // As in the router, static segments come first.
-    const templates = Object.keys(document.paths).sort(
-      (a, b) => parameterCount(a) - parameterCount(b),
+    const sections = ['paths', 'x-websockets'] as const;
+    const paths = sections.flatMap((section) =>
+      Object.entries(document[section]).map(([template, item]) => ({ section, template, item })),
     );
-    this.paths = templates.map((template) => ({
-      pattern: new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
-      template,
-      item: document.paths[template]!,
+    paths.sort((a, b) => parameterCount(a.template) - parameterCount(b.template));
+    this.paths = paths.map((path) => ({
+      ...path,
+      pattern: new RegExp(`^${path.template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
     }));
   }
 
@@ -111,17 +114,23 @@ export class Contract {
     const found = this.findPath(path);
     const operation = found?.item[operationKey(method)];
     if (found === undefined || operation === undefined) {
-      const name = found === undefined ? 'RouteNotFound' : 'MethodNotAllowed';
-      if (status !== (found === undefined ? 404 : 405)) return null;
+      const fallback = found === undefined ? 404 : 405;
+      if (status !== fallback) return null;
       return {
-        pointer: pointer('components', 'responses', name),
-        value: this.document.components.responses[name]!,
+        pointer: pointer('x-fallback-responses', `${fallback}`),
+        value: this.document['x-fallback-responses'][fallback]!,
       };
     }
     const value = operation.responses[status];
     if (value === undefined) return null;
-    const parts = ['paths', found.template, operationKey(method), 'responses', `${status}`];
+    if ('$ref' in value) return this.component(value.$ref.split('/').at(-1)!);
+    const parts = [found.section, found.template, operationKey(method), 'responses', `${status}`];
     return { pointer: pointer(...parts), value };
+  }
+
+  private component(name: string): Place<Response> {
+    const value = this.document.components.responses[name]!;
+    return { pointer: pointer('components', 'responses', name), value };
   }
 
   private headerProblem(
@@ -169,11 +178,18 @@ export function programContract(): Contract {
   return contract;
 }
 
+/** The response itself, which may be a component. */
+export function resolved(document: OpenApiDocument, response: Response | Reference): Response {
+  if (!('$ref' in response)) return response;
+  return document.components.responses[response.$ref.split('/').at(-1)!]!;
+}
+
 /** Every operation of a document, with its path and method. */
 export function operationsOf(
   document: OpenApiDocument,
 ): { path: string; method: keyof PathItem; operation: Operation }[] {
-  return Object.entries(document.paths).flatMap(([path, item]) =>
+  const all = [...Object.entries(document.paths), ...Object.entries(document['x-websockets'])];
+  return all.flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
       path,
       method: method as keyof PathItem,

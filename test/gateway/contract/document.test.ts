@@ -5,11 +5,11 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Client, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OpenApiDocument } from '../../../gateway/contract/openapi.js';
+import type { OpenApiDocument, Reference, Response } from '../../../gateway/contract/openapi.js';
 import { ERROR_CODES, ERRORS } from '../../../gateway/http/errors.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { TestServer } from '../../support/server.js';
-import { type Contract, operationsOf, pointer, programContract } from './check.js';
+import { type Contract, operationsOf, pointer, programContract, resolved } from './check.js';
 import { ContractSession } from './session.js';
 
 const EXAMPLES = Object.fromEntries(
@@ -80,30 +80,61 @@ describe('the document', () => {
     }
   });
 
-  test('every field of every body has a description or a fixed set of values', () => {
+  test('everything has a description: operations, schemas, fields, parameters, headers', () => {
     const bare: string[] = [];
-    for (const [name, schema] of Object.entries(document.components.schemas)) {
-      for (const [field, value] of Object.entries(schema.properties ?? {})) {
-        if (
-          typeof value === 'object' &&
-          value.type === 'number' &&
-          value.description === undefined
-        ) {
-          bare.push(`${name}.${field}`);
-        }
-      }
+    const look = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { properties, description, $ref } = value as Record<string, unknown>;
+      const isDescribed = typeof description === 'string' || $ref !== undefined;
+      const container = path.split('/').at(-2);
+      const isField = container === 'properties' || container === 'schemas';
+      const isHeader = container === 'headers' || container === 'parameters';
+      if ((isField || isHeader) && !isDescribed && !/\/(if|then|examples)\//.test(path))
+        bare.push(path);
+      if (properties !== undefined && path.includes('/examples/')) return;
+      for (const [key, inner] of Object.entries(value)) look(inner, `${path}/${key}`);
+    };
+    look(document.components.schemas, '/schemas');
+    look(document.paths, '/paths');
+    const { schemas } = document.components;
+    expect(bare.filter((path) => !path.includes('/error'))).toEqual([]);
+    expect(Object.values(schemas).filter(({ description }) => !description)).toEqual([]);
+    for (const { operation } of operationsOf(document))
+      expect(operation.description.length, operation.operationId).toBeGreaterThan(20);
+  });
+
+  test('has no multipleOf, which validators check by dividing doubles', () => {
+    expect(JSON.stringify(document)).not.toContain('multipleOf');
+    const { SellBody } = document.components.schemas as Record<string, { properties: object }>;
+    expect(SellBody!.properties).toMatchObject({
+      price: { minimum: 0.001, maximum: 0.999, 'x-decimal-places': 3 },
+    });
+    const order = { outcome: 'UP', shares: 1, timeInForce: 'GTC' };
+    for (let ticks = 1; ticks < 1_000; ticks++) {
+      const body = { ...order, price: ticks / 1_000 };
+      const schema = pointer('components', 'schemas', 'SellBody');
+      expect(programContract().schemaProblem(schema, body), `${body.price}`).toBe(null);
     }
-    expect(bare.filter((name) => !/Rate|Size|Share$/.test(name))).toEqual([]);
+  });
+
+  test('errors are components, each written once', () => {
+    const texts = Object.values(document.components.responses).map((one) => JSON.stringify(one));
+    expect(new Set(texts).size).toBe(texts.length);
+    for (const { path, operation } of operationsOf(document)) {
+      if (path === '/stream') continue;
+      for (const [status, response] of Object.entries(operation.responses))
+        expect('$ref' in response, `${operation.operationId} ${status}`).toBe(status >= '400');
+    }
   });
 
   test('every error of the table is described, with its status', () => {
     const told = new Map<string, string>();
-    const { RouteNotFound, MethodNotAllowed } = document.components.responses;
     const responses = [
       ...operationsOf(document).map(({ operation }) => operation.responses),
-      { 404: RouteNotFound!, 405: MethodNotAllowed! },
+      document['x-fallback-responses'],
     ].flatMap((ofOperation) => Object.entries(ofOperation));
-    for (const [status, { content }] of responses) {
+    for (const [status, response] of responses) {
+      const { content } = resolved(document, response);
       for (const code of Object.keys(content?.['application/json']?.examples ?? {}))
         told.set(code, status);
     }
@@ -130,6 +161,11 @@ describe('the document', () => {
   });
 });
 
+/** Where a response is, which may be a component. */
+function placeOf(at: string[], response: Response | Reference): string[] {
+  return '$ref' in response ? response.$ref.split('/').slice(1) : at;
+}
+
 describe('examples', () => {
   test('every route has one, and the exchange answers exactly that', async () => {
     const answered = await ContractSession.run();
@@ -140,12 +176,12 @@ describe('examples', () => {
     const contract = programContract();
     let count = 0;
     for (const { path, method, operation } of operationsOf(contract.document)) {
-      const at = ['paths', path, method];
+      const at = [path === '/stream' ? 'x-websockets' : 'paths', path, method];
       const bodies = [
         { at: [...at, 'requestBody'], content: operation.requestBody?.content },
-        ...Object.entries(operation.responses).map(([status, { content }]) => ({
-          at: [...at, 'responses', status],
-          content,
+        ...Object.entries(operation.responses).map(([status, response]) => ({
+          at: placeOf([...at, 'responses', status], response),
+          content: resolved(contract.document, response).content,
         })),
       ];
       for (const { at, content = {} } of bodies) {

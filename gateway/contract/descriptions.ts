@@ -1,0 +1,169 @@
+/**
+ * Descriptions of schemas and fields that mean the same everywhere, so that nothing in the document
+ * is left without one. A description next to a field takes precedence.
+ */
+import type { JsonSchema } from './openapi.js';
+
+/** By field, or by schema and field where the same name means something else. */
+const FIELDS: Record<string, string> = {
+  userId: 'The id of a user, such as u12',
+  orderId: 'The id of an order, such as o12',
+  tradeId: 'The id of a trade, such as t12',
+  depositId: 'The id of a vault deposit, such as d12',
+  marketId: 'The id of a market, such as btc-15m-1763700300',
+  vaultId: 'The id of the vault',
+  currency: 'The currency of all amounts',
+  side: 'Whether shares are bought or sold',
+  outcome: 'UP wins if the end price is at least the start price; otherwise DOWN wins',
+  resolution: 'The winning outcome; VOID if there was no price to decide by; null until resolved',
+  asset: 'The symbol of the asset, such as BTC',
+  fills: 'The trades of the order, in order',
+  position: 'Your shares of each outcome in this market afterwards',
+  cancelledOrders: 'The number of orders that were cancelled',
+  username: 'The name of the user',
+  token: 'The session token, for the header `x-user-token`',
+  referralCode: 'A code that identifies the user who referred another',
+  referredUsers: 'The number of users who registered with the code',
+  referredBy: 'The user who referred this one; null: nobody',
+  password: 'The password',
+  currentPassword: 'The password until now',
+  newPassword: 'The password from now on; all tokens end',
+  averagePrice: 'US dollars per share; null if there are no shares',
+  worstPrice: 'US dollars per share of the last trade; null if there is none',
+  priceHistory: 'Prices every 5 s, and at both ends of the window',
+  assetPrice: 'US dollars: the price of the asset; null before the first one',
+  bids: 'Price levels of buyers, the highest price first',
+  asks: 'Price levels of sellers, the lowest price first',
+  status: 'The state',
+  markets: 'The markets',
+  orders: 'The orders',
+  positions: 'The positions',
+  trades: 'The trades',
+  deposits: 'The vault deposits',
+  vaults: 'The vaults',
+  history: 'The credits, newest first',
+  entries: 'The entries, the highest value first',
+  points: 'Points, at most 6 decimal places',
+  reason: 'What the points were credited for',
+  rank: 'The rank, from 1; null if the user is not ranked',
+  metric: 'What the users are ranked by',
+  period: 'The time that counts',
+  value: 'US dollars: shares times price',
+  match:
+    'transfer: shares changed hands; mint: two buyers paid for a new set; merge: two sellers gave one up',
+  role: 'Whether the order arrived (taker) or rested in the book (maker)',
+  partner: 'The name of the partner',
+  reference: 'The reference of the transfer',
+  version: 'The version of the program',
+  digest: 'A number over all results and events so far, as 16 hex digits',
+  feeRate: 'The part of what a buy spends that is charged on top',
+  tickSize: 'US dollars; prices are multiples of it',
+  lotSize: 'Shares; sizes are multiples of it',
+  operations: 'The operations, executed in this order',
+  op: 'What the operation does',
+  code: 'The code',
+  error: 'What went wrong',
+  name: 'The name',
+  type: 'The length of the window',
+  title: 'The market in words',
+  feeShare: 'The part of the fees of markets that goes to the vault',
+  id: 'The id',
+  'ErrorBody.code': 'What went wrong, for programs; the list is closed',
+  'Leaderboard.value': 'US dollars, or points',
+  'Profile.trades': 'The number of trades',
+  'Vaults.deposits': 'The number of deposits',
+};
+
+const SCHEMAS: Record<string, string> = {
+  ActiveMarkets: 'The active markets',
+  Balance: 'The money of a user',
+  BatchBody: 'Operations to execute in order',
+  BatchReceipt: 'What a batch did',
+  BuyReceipt: 'What a buy did',
+  CancelAllReceipt: 'What cancelling all orders did',
+  CancelReceipt: 'A cancelled order',
+  ClaimReceipt: 'Claimed winnings',
+  ClaimYieldReceipt: 'A deposit whose yield was claimed',
+  Deposits: 'Vault deposits of a user',
+  EmptyBody: 'A body that needs no fields',
+  ErrorBody: 'An error',
+  Health: 'The process is alive',
+  Leaderboard: 'Ranked users',
+  Limits: 'What clients must keep to',
+  LoginBody: 'The credentials of a user',
+  Market: 'A market',
+  MarketDetail: 'A market with its price history',
+  MarketTrades: 'The public trades of a market',
+  MarketWithHistory: 'A market that has ended, with its price history',
+  Markets: 'Markets',
+  NewToken: 'A token that replaces older ones',
+  Orderbook: 'The order book of a market, as each outcome sees it',
+  Orders: 'The resting orders of a user',
+  OwnReferral: 'The referrals of the signed-in user',
+  PartnerUser: 'A user as partners see it',
+  PasswordBody: 'A change of password',
+  PastMarkets: 'Markets that have ended',
+  Points: 'The points of a user',
+  Positions: 'The positions of a user',
+  Profile: 'The public part of an account',
+  Quote: 'What an order would do now',
+  Ready: 'The exchange accepts traffic',
+  Referral: 'The referrals of a user',
+  ReferralCodeBody: 'A new referral code',
+  RegisterBody: 'A new account',
+  SellBody: 'A sale of shares',
+  SellReceipt: 'What a sale did',
+  SessionOwner: 'Who is signed in',
+  SignedIn: 'A signed-in user and the token',
+  StakeBody: 'Money to stake',
+  StakeReceipt: 'A new vault deposit',
+  Status: 'The progress of the exchange',
+  Time: 'The time of the exchange',
+  TransferBody: 'A transfer of a partner',
+  TransferReceipt: 'An executed transfer',
+  UnstakeReceipt: 'A closed vault deposit',
+  UserTrades: 'The trades of a user',
+  Vaults: 'The vaults',
+};
+
+/**
+ * The component with a description at every field.
+ * @throws if one is missing
+ */
+export function described(name: string, schema: JsonSchema): JsonSchema {
+  const ofFields = withFields(name, schema);
+  if (ofFields.description !== undefined) return ofFields;
+  return { ...ofFields, description: found(name, SCHEMAS[name]) };
+}
+
+function withFields(component: string, schema: JsonSchema): JsonSchema {
+  const copy: JsonSchema = { ...schema };
+  if (schema.properties !== undefined) {
+    const fields = Object.entries(schema.properties).map(([field, value]) => [
+      field,
+      // `true` only names a field that is described elsewhere.
+      typeof value === 'boolean' ? value : withDescription(component, field, value),
+    ]);
+    copy.properties = Object.fromEntries(fields);
+  }
+  if (schema.items !== undefined) copy.items = withFields(component, schema.items as JsonSchema);
+  for (const keyword of ['anyOf', 'oneOf'] as const) {
+    // Rules across fields contain no fields to describe.
+    const options = schema[keyword] as JsonSchema[] | undefined;
+    if (options?.some(({ properties, items }) => properties !== undefined || items !== undefined))
+      copy[keyword] = options.map((option) => withFields(component, option));
+  }
+  return copy;
+}
+
+function withDescription(component: string, field: string, schema: JsonSchema): JsonSchema {
+  const value = withFields(component, schema);
+  if (value.description !== undefined || value.$ref !== undefined) return value;
+  const key = `${component}.${field}`;
+  return { ...value, description: found(key, FIELDS[key] ?? FIELDS[field]) };
+}
+
+function found(name: string, description: string | undefined): string {
+  if (description === undefined) throw new Error(`${name} has no description`);
+  return description;
+}
