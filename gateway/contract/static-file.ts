@@ -4,6 +4,7 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
+import { writeCrossOrigin } from '../http/cross-origin.js';
 import { errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { writeLast } from '../http/last-answer.js';
@@ -39,6 +40,7 @@ export function serveFile(router: Router, path: string, file: StaticFile, gatewa
         return;
       }
       writeFileHead(response, file, etag, isKnown);
+      writeCrossOrigin(response, request.origin, gateway.config.siteOrigins);
       if (isKnown) writeLast(response, '');
       else if (isHead) writeLast(response, '', file.bytes.byteLength);
       else unsent.sendShared(response, file.bytes, { address });

@@ -17,6 +17,11 @@ import type { RequestContext } from './request-context.js';
 import { JSON_TYPE } from './response-head.js';
 import type { Route } from './route.js';
 
+const UNKNOWN_ENCODING = errorAnswer(
+  'unsupported_media_type',
+  {},
+  'Send the body without a Content-Encoding: compressed bodies are not read.',
+);
 const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
 /** Answers the request: with an error, or by running its handler. */
@@ -143,9 +148,10 @@ function readCommand(
   session: Session,
 ): boolean {
   if (route.readCommand === undefined) return false;
-  const { rawQuery, contentType, idempotencyKeys, idempotencyKey } = context.request;
-  const isJson = contentType === JSON_TYPE || (contentType === '' && body.bytes.length === 0);
-  if (rawQuery !== '' || !isJson || body.tooLarge) return false;
+  const { rawQuery, contentType, contentEncoding } = context.request;
+  const { idempotencyKeys, idempotencyKey } = context.request;
+  const isJson = contentType === JSON_TYPE || body.bytes.length === 0;
+  if (rawQuery !== '' || !isJson || contentEncoding !== '' || body.tooLarge) return false;
   if (idempotencyKeys > 0 && route.idempotent === true) {
     if (idempotencyKeys > 1 || !IDEMPOTENCY_KEY.test(idempotencyKey)) return false;
     context.idempotencyKey = keyOf(idempotencyKey);
@@ -200,16 +206,20 @@ function runHandler(context: RequestContext, route: Route): void {
 
 function readBody(context: RequestContext, route: Route, body: ReceivedBody): boolean {
   if (route.body === undefined) return true;
-  const { contentType } = context.request;
+  const { contentType, contentEncoding } = context.request;
   if (body.tooLarge) {
     context.refuse(errorAnswer('body_too_large'));
     return false;
   }
-  const isEmpty = body.bytes.length === 0;
-  if (
-    contentType === '' ? !isEmpty : contentType !== JSON_TYPE && !JSON_IN_UTF8.test(contentType)
-  ) {
+  const isJson = contentType === JSON_TYPE || JSON_IN_UTF8.test(contentType);
+  // An empty body has no type.
+  if (!isJson && body.bytes.length > 0) {
     context.refuse(errorAnswer('unsupported_media_type'));
+    return false;
+  }
+  if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
+    context.addHeader('Accept-Encoding', 'identity');
+    context.refuse(UNKNOWN_ENCODING);
     return false;
   }
   const { json } = body;

@@ -19,6 +19,7 @@ import type { AddressKey } from '../fair-use/addresses.js';
 import { type Quota, type RateLimitResult, signInKey } from '../fair-use/fair-use.js';
 import type { AnswerCounts, RouteName } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
+import { writeCrossOrigin } from './cross-origin.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { writeLast } from './last-answer.js';
@@ -190,6 +191,12 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
     this.answer(error.status, error.text);
   }
 
+  /** Answers without a body and without state. */
+  answerEmpty(status: number): void {
+    this.status = status;
+    this.release();
+  }
+
   /** Refuses because of the request alone, so the answer need not wait for the disk. */
   refuse(error: ErrorAnswer): void {
     this.status = error.status;
@@ -301,6 +308,7 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
       this.isSecure,
       this.request,
     );
+    writeCrossOrigin(response, this.request.origin, this.gateway.config.siteOrigins);
     if (this.rateLimitHeaders !== '')
       response.writeHeader('RateLimit-Limit', this.rateLimitHeaders);
     for (let i = 0; headers !== null && i < headers.length; i += 2) {

@@ -43,7 +43,9 @@ export class Request {
   cookie = '';
   authorization = '';
   contentType = '';
+  contentEncoding = '';
   origin = '';
+  accessControlRequestMethod = '';
   secFetchSite = '';
   host = '';
   /** The first Idempotency-Key header, and the number of them, empty ones included. */
@@ -127,6 +129,9 @@ export class Request {
       case 'content-type':
         this.contentType = this.single(name, this.contentType, value);
         break;
+      case 'content-encoding':
+        this.contentEncoding = this.single(name, this.contentEncoding, value);
+        break;
       case 'idempotency-key':
         if (this.idempotencyKeys++ === 0) this.idempotencyKey = value;
         break;
@@ -147,6 +152,9 @@ export class Request {
         break;
       case 'origin':
         this.origin = this.single(name, this.origin, value);
+        break;
+      case 'access-control-request-method':
+        this.accessControlRequestMethod = value;
         break;
       case 'sec-fetch-site':
         this.secFetchSite = this.single(name, this.secFetchSite, value);

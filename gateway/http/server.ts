@@ -11,6 +11,7 @@ import type { AnswerCounts } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import { admit } from './admission.js';
 import { ReceivedBody, receiveBody } from './body.js';
+import { isPreflight, preflightHeaders } from './cross-origin.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
@@ -121,8 +122,14 @@ export class HttpServer {
     const allowed = methods
       .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
       .join(', ');
+    const { siteOrigins } = this.gateway.config;
     this.router.on('any', BASE + path, (response, request) => {
       const context = this.begin(response, request, null);
+      if (isPreflight(request, siteOrigins)) {
+        for (const header of preflightHeaders(allowed)) context.addHeader(...header);
+        context.answerEmpty(204);
+        return;
+      }
       context.addHeader('Allow', allowed);
       context.refuse(errorAnswer('method_not_allowed'));
     });

@@ -24,6 +24,9 @@ export interface SeenAnswer {
 
 /** Headers that any answer may have, or that only concern transport. */
 const UNDESCRIBED_HEADERS = new Set([
+  'accept-encoding',
+  'access-control-allow-origin',
+  'access-control-expose-headers',
   'cache-control',
   'connection',
   'content-length',
@@ -35,6 +38,7 @@ const UNDESCRIBED_HEADERS = new Set([
   'referrer-policy',
   'strict-transport-security',
   'uwebsockets',
+  'vary',
   'x-content-type-options',
   'x-request-id',
 ]);

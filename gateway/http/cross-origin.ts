@@ -1,0 +1,51 @@
+/**
+ * CORS: lets pages of SITE_ORIGINS read answers and send tokens in `x-user-token`.
+ *
+ * Always holds: only those origins are named, and Access-Control-Allow-Credentials is never sent, so
+ * no browser lets a page of another origin use the cookie.
+ */
+import type { HttpResponse } from 'uWebSockets.js';
+
+const REQUEST_HEADERS = 'Content-Type, Idempotency-Key, If-None-Match, X-Request-Id, X-User-Token';
+/** The headers that a page can read, besides those that every page can. */
+const EXPOSED =
+  'Allow, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
+/** Seconds for which a browser remembers a preflight; more than any browser does. */
+const PREFLIGHT_SECONDS = '86400';
+
+/** Writes the headers of an answer to a page of another origin. To be called corked. */
+export function writeCrossOrigin(
+  response: HttpResponse,
+  origin: string,
+  siteOrigins: readonly string[],
+): void {
+  if (siteOrigins.length === 0) return;
+  response.writeHeader('Vary', 'Origin');
+  if (origin === '' || !siteOrigins.includes(origin)) return;
+  response.writeHeader('Access-Control-Allow-Origin', origin);
+  response.writeHeader('Access-Control-Expose-Headers', EXPOSED);
+}
+
+interface Asked {
+  method: string;
+  origin: string;
+  accessControlRequestMethod: string;
+}
+
+/** Whether a browser asks if a page may send a request. */
+export function isPreflight(asked: Asked, siteOrigins: readonly string[]): boolean {
+  return (
+    asked.method === 'options' &&
+    asked.accessControlRequestMethod !== '' &&
+    siteOrigins.includes(asked.origin)
+  );
+}
+
+/** Headers of the answer to a preflight, names and values, besides {@link writeCrossOrigin}. */
+export function preflightHeaders(methods: string): [string, string][] {
+  return [
+    ['Access-Control-Allow-Methods', methods],
+    ['Access-Control-Allow-Headers', REQUEST_HEADERS],
+    ['Access-Control-Max-Age', PREFLIGHT_SECONDS],
+  ];
+}
