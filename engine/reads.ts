@@ -87,10 +87,14 @@ export class Reads {
     };
   }
 
-  /** The number that a leaderboard ranks the user by; null if the user has none in the period. */
+  /**
+   * The number that a leaderboard ranks the user by; null if the user has none in the period, or is
+   * the exchange itself.
+   */
   standing(userId: number, metric: Metric, period: Period): number | null {
     const { users, accounts } = this.state;
     if (!users.exists(userId) || !accounts.isListed(userId, period)) return null;
+    if (users.isOfExchange(userId)) return null;
     return accounts.value(userId, metric, period);
   }
 

@@ -39,6 +39,9 @@ export interface DecidedMarket {
   settledAtMs: number;
 }
 
+/** The exchange's own account, which is not ranked. */
+export const HOUSE = 'house';
+
 export type MetricName = 'profit' | 'volume' | 'points';
 export const METRICS: readonly MetricName[] = ['profit', 'volume', 'points'];
 
@@ -84,7 +87,8 @@ export class ExpectedStandings {
    * among equals.
    */
   board(metric: MetricName, fromMs: number): ExpectedEntry[] {
-    const entries = this.participants.flatMap(({ userId, username }) => {
+    const ranked = this.participants.filter(({ username }) => username !== HOUSE);
+    const entries = ranked.flatMap(({ userId, username }) => {
       const counts = this.counts.get(userId)!.filter(({ atMs }) => atMs >= fromMs);
       const value = counts.reduce((sum, count) => sum.plus(count[metric]), ZERO);
       return counts.length === 0 ? [] : [{ userId, username, value }];
