@@ -39,7 +39,7 @@ export const Code = {
   /** Details: required, available (lots). */
   insufficient_shares: 20,
   /** A post-only order would trade at once. */
-  post_only_would_trade: 27,
+  post_only_would_trade: 28,
   /** A FOK order cannot be filled at its price. Details: value (micros) and lots of what could be. */
   price_not_met: 21,
   /** There is not enough to trade with, at any price or at an acceptable one. Details: the same. */

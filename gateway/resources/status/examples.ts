@@ -37,7 +37,7 @@ export const limits: RouteExample = {
       stake: 100000000,
       vaultDeposits: 10000,
       referralCodes: 20,
-      idempotencyKeys: 10000,
+      idempotencyKeys: 1000000,
       idempotencyKeptMs: 3600000,
     },
     rates: {

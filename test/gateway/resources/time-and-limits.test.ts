@@ -50,7 +50,7 @@ test('the limits are those that the exchange enforces', async () => {
       stake: 100_000_000,
       vaultDeposits: 10_000,
       referralCodes: 20,
-      idempotencyKeys: 10_000,
+      idempotencyKeys: 1_000_000,
       idempotencyKeptMs: 3_600_000,
     },
     rates: {
