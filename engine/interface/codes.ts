@@ -40,7 +40,7 @@ export const Code = {
   insufficient_shares: 20,
   /** A post-only order would trade at once. */
   post_only_would_trade: 28,
-  /** A FOK order cannot be filled at its price. Details: value (micros) and lots of what could be. */
+  /** A FOK order cannot be filled at its price. Details: what could be, its micros and lots. */
   price_not_met: 21,
   /** There is not enough to trade with, at any price or at an acceptable one. Details: the same. */
   insufficient_liquidity: 22,

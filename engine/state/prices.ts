@@ -133,7 +133,7 @@ export class Prices {
     return prices.referenceMicros;
   }
 
-  /** The average so far of the reference price at `atMs`, of which `nowMs` is in the minute before. */
+  /** The average so far of the reference price at `atMs`; `nowMs` is in the minute before. */
   averageSoFar(asset: number, atMs: number, nowMs: number): number | null {
     return average(this.assets[asset]!, atMs - REFERENCE_WINDOW_MS, nowMs);
   }
@@ -160,8 +160,8 @@ export class Prices {
 }
 
 /**
- * The time-weighted average from `fromMs`, when the minute begins, to `atMs`; null when no price was
- * known in any of it.
+ * The time-weighted average from `fromMs`, when the minute begins, to `atMs`; null when no price
+ * was known in any of it.
  */
 function average(prices: AssetPrices, fromMs: number, atMs: number): number | null {
   const { observedAtMs: times, priceMicros } = prices;

@@ -1,6 +1,6 @@
 /**
- * Serves the OpenAPI document, the page that shows it, and at / and /api where to find them. All are
- * built at the start.
+ * Serves the OpenAPI document, the page that shows it, and at / and /api where to find them. All
+ * are built at the start.
  */
 import type { Gateway } from '../http/gateway.js';
 import type { Route } from '../http/route.js';

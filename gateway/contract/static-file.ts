@@ -4,7 +4,7 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
-import { writeCrossOrigin } from '../http/cross-origin.js';
+import { writeCrossOrigin } from '../auth/cross-origin.js';
 import { errorAnswer, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { writeLast } from '../http/last-answer.js';

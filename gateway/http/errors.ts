@@ -165,8 +165,8 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
 }
 
 /**
- * `required` and `available` are the engine's, in micros or lots depending on the code; of a refused
- * FOK order they are the value and the lots that could be filled.
+ * `required` and `available` are the engine's, in micros or lots depending on the code; of a
+ * refused FOK order they are the value and the lots that could be filled.
  */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);

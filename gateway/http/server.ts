@@ -6,12 +6,12 @@
  * bodies and answers without a body (last-answer.ts).
  */
 import type * as uWS from 'uWebSockets.js';
+import { isPreflight, preflightHeaders } from '../auth/cross-origin.js';
 import type { FieldProblems } from '../json/problems.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
 import { admit } from './admission.js';
 import { ReceivedBody, receiveBody } from './body.js';
-import { isPreflight, preflightHeaders } from './cross-origin.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { PARAMETERS_MAX, type Request } from './request.js';

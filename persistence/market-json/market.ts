@@ -62,8 +62,8 @@ export interface MarketParts<Part> {
 }
 
 /**
- * @param points the price history, in triples of {@link priceHistoryText}; null: it is not known now;
- * absent: the JSON has none.
+ * @param points the price history, in triples of {@link priceHistoryText}; null: it is not known
+ * now; absent: the JSON has none.
  */
 export function marketParts(
   assets: Assets,

@@ -1,6 +1,6 @@
 /**
- * For operators and load balancers: health, readiness, status, metrics. For client authors: the time
- * and the limits.
+ * For operators and load balancers: health, readiness, status, metrics. For client authors: the
+ * time and the limits.
  */
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';

@@ -1,4 +1,4 @@
-/** The fields of a market over its life: before the start price is fixed, in the last minute, after. */
+/** The fields of a market over its life: at the start, in the last minute, after the end. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
 import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
