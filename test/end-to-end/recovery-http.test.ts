@@ -253,8 +253,8 @@ describe(`recovery, RECOVERY_SEED=${SEED}`, () => {
     process.stdout.write(
       `${[...asked.values()].reduce((sum, count) => sum + count)} reads of ${answered} routes\n`,
     );
-    // All but the metrics and the stream, which is not a readable route.
-    expect(answered).toBe(routes - 2);
+    // All but the metrics.
+    expect(answered).toBe(routes - 1);
   });
 
   test('later requests get the same answers and lead to the same state', async () => {
