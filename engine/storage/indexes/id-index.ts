@@ -6,6 +6,11 @@
 import type { Undoable, UndoLog } from '../undo.js';
 
 const SMALLEST = 16;
+/**
+ * Ids wander through all places, so these are the memory that the index takes in the end. With
+ * 4,000,000 rows a place has four of them.
+ */
+const PLACES_MAX = 1 << 20;
 
 export class IdIndex {
   /** By place: the last row added there, 0: none. */
@@ -39,13 +44,13 @@ export class IdIndex {
     this.unlink(id, row);
   }
 
-  /** Makes room for rows 0 to `rows` - 1, and as many places. */
+  /** Makes room for rows 0 to `rows` - 1, and as many places, up to a maximum. */
   ensure(rows: number): void {
     let size = this.links.length;
     while (size < rows) size *= 2;
     if (size === this.links.length) return;
     const { heads, links } = this;
-    this.heads = new Int32Array(size);
+    this.heads = new Int32Array(Math.min(size, PLACES_MAX));
     this.links = new Int32Array(size);
     for (const head of heads) {
       for (let row = head; row !== 0; row = links[row]!) this.link(this.idOf(row), row);
