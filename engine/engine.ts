@@ -247,7 +247,7 @@ export class Engine extends Reads {
     }
   }
 
-  /** The kinds of which there are few are read as objects. */
+  /** The less frequent kinds are read as objects. */
   private dispatchRare(command: Command): number {
     const { state } = this;
     switch (command.kind) {

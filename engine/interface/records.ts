@@ -1,11 +1,12 @@
 /**
  * Records: the one encoding of commands, from the sequencer through the engine to the journal and
- * whoever reads it. A record is a run of 8-byte words, little-endian:
+ * its readers. A record is a run of 8-byte words, little-endian (number-buffer.ts checks that the
+ * machine is):
  *
  *   word 0   bits 0 to 7     the kind, as {@link CommandKind} numbers it
  *            bits 8 to 19    flags, below
  *            bits 20 to 31   the record's length in words; 0 in a batch
- *            bits 32 to 63   userId, an i32; 0 if the command has none, or no i32 (no such user)
+ *            bits 32 to 63   userId, an i32; 0 if there is none or it is no i32 (no such user)
  *   word 1   atMs, an f64. An operation of a batch has no such word.
  *   ...      the number fields, an f64 each, in the order of {@link COMMAND_FIELDS}. -0 becomes 0.
  *   ...      validUntilMs, an f64, if BOUNDED; else it is MAX_TIME_MS
@@ -26,9 +27,9 @@
  *   32..128  timeInForce; 7: the command named none that exists
  *
  * Always holds: equal commands at equal times have equal bytes, and a command that was written
- * reads back equal, but for -0, user ids that are no i32, and outcomes and times in force that do
- * not exist. The encoder refuses what no record can hold ({@link RecordError}) and then writes
- * nothing.
+ * reads back equal, except for -0, user ids that are not an i32, and outcomes and times in force
+ * that do not exist. The encoder refuses what no record can hold ({@link RecordError}) and then
+ * writes nothing.
  */
 
 import {
@@ -175,8 +176,6 @@ const ORDER_NUMBERS = Object.keys(numbersOf('sell')).length;
 const ROOM = COMMAND_HEAD + ORDER_NUMBERS + 2;
 
 function assertLayout(): void {
-  const isLittleEndian = new Uint8Array(new Int32Array([1]).buffer)[0] === 1;
-  if (!isLittleEndian) throw new Error('records need a little-endian machine');
   const textWords = Math.ceil((2 + 2 * MAX_TEXT_LENGTH) / WORD_BYTES);
   for (const name of Object.keys(COMMAND_FIELDS) as CommandName[]) {
     const places = PLACES[CommandKind[name]];
@@ -366,7 +365,7 @@ export class RecordBuffer {
     this.writeHead(start, kind, flags | KEYED, userOf(userId));
   }
 
-  /** The kinds of which there are few. */
+  /** The less frequent kinds. */
   private writeByTable(command: Command, start: number, fields: number): void {
     const kind = CommandKind[command.kind];
     const places = PLACES[kind];

@@ -6,9 +6,10 @@
  * A trade needs one row of 64 bytes. The owner and the links of the lists, which only settlement
  * and listings need, are in a second table under the same row number.
  */
+import { MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { mulDivFloor } from '../storage/arithmetic.js';
-import { RowIndex } from '../storage/indexes/row-index.js';
+import { INDEX_ROWS_MAX, RowIndex } from '../storage/indexes/row-index.js';
 import { listsOf } from '../storage/row-lists.js';
 import { pooledTableOf, tableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
@@ -18,6 +19,9 @@ import type { Markets } from './markets.js';
 /** A key of the index is a user id and, above its bits, a market slot. */
 const USER_BITS = 22;
 const SLOT_BITS_BESIDE_USER = 32 - USER_BITS;
+
+if (MAX_POSITIONS > INDEX_ROWS_MAX || MAX_USERS >= 1 << USER_BITS)
+  throw new Error('the maxima do not fit into the index of positions');
 
 const PositionTable = tableOf(64, {
   /** By outcome. */

@@ -15,7 +15,6 @@ import type { Undoable, UndoLog } from '../undo.js';
 const ROW_BITS = 23;
 const ROW_MASK = (1 << ROW_BITS) - 1;
 export const INDEX_ROWS_MAX = ROW_MASK - 1;
-export const INDEX_HIGH_MAX = 511;
 
 const SMALLEST = 1024;
 /** No entry: it has moved on, or was removed. */
