@@ -29,6 +29,7 @@ import { RationedLog } from './observe/rationed-log.js';
 import { registerReadings } from './observe/readings.js';
 import { WatchedSequencer } from './observe/watched-sequencer.js';
 import { ROUTES } from './resources/routes.js';
+import { serveSite } from './site/serve.js';
 import { withVariable } from './start/config-error.js';
 import { checkPreconditions, checkRoom } from './start/preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './start/process-limits.js';
@@ -231,6 +232,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   observe(parts, gateway, server, stream);
   server.mount((router) => stream.attach(router));
   server.mount((router) => serveContract(router, ROUTES, gateway));
+  server.mount((router) => serveSite(router, gateway));
   const stopOnce = async () => {
     stopping = true;
     log.info('stopping');

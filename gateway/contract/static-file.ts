@@ -1,6 +1,7 @@
 /**
  * A static file: bytes in memory for the life of the process, never copied for a connection, with
- * an ETag. For fair use, it counts as a number of reads of its address that grows with its size.
+ * an ETag. A file with compressed forms is sent in the first one that the client accepts. For fair
+ * use, it counts as a number of reads of its address that grows with its size.
  */
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
@@ -17,6 +18,18 @@ export interface StaticFile {
   bytes: Buffer;
   /** Additional headers, names and values. */
   headers: readonly (readonly [string, string])[];
+  /** The same bytes compressed, by content coding, the best first. */
+  compressed?: readonly (readonly ['br' | 'gzip', Buffer])[];
+  /** The standard is no-cache: a cache asks with the ETag each time. */
+  cacheControl?: string;
+}
+
+/** One form of a file, with its ETag. */
+interface Form {
+  /** Empty: not compressed. */
+  coding: string;
+  bytes: Buffer;
+  etag: string;
 }
 
 /** Counts as one read: writing this much takes about as long as an ordinary read. */
@@ -24,13 +37,32 @@ const BYTES_PER_READ = 64 * 1024;
 
 /** Answers GET and HEAD of the path with the file, and other methods with 405. */
 export function serveFile(router: Router, path: string, file: StaticFile, gateway: Gateway): void {
-  const etag = `"${createHash('sha256').update(file.bytes).digest('base64url')}"`;
+  serveChoice(router, path, { files: [file], choose: () => 0 }, gateway);
+}
+
+export interface FileChoice {
+  files: readonly StaticFile[];
+  /** The index of the file that the request asks for. */
+  choose: (raw: uWS.HttpRequest) => number;
+}
+
+/** The same, with a file chosen by the request. */
+export function serveChoice(
+  router: Router,
+  path: string,
+  { files, choose }: FileChoice,
+  gateway: Gateway,
+): void {
+  const forms = files.map(formsOf);
   const { fairUse, unsent } = gateway;
   const serve = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) => {
+    const chosen = choose(raw);
+    const file = files[chosen]!;
+    const form = accepted(forms[chosen]!, raw.getHeader('accept-encoding'));
     const isHead = request.method === 'head';
-    const isKnown = names(raw.getHeader('if-none-match'), etag);
+    const isKnown = names(raw.getHeader('if-none-match'), form.etag);
     const address = request.addressFrom(response);
-    const reads = isKnown || isHead ? 1 : Math.ceil(file.bytes.byteLength / BYTES_PER_READ);
+    const reads = isKnown || isHead ? 1 : Math.ceil(form.bytes.byteLength / BYTES_PER_READ);
     const count = Math.min(reads, fairUse.most('reads', 'address'));
     const result = fairUse.take('reads', 'address', address, count);
     response.cork(() => {
@@ -39,11 +71,11 @@ export function serveFile(router: Router, path: string, file: StaticFile, gatewa
         writeError(response, error, { unsent, isHead, header: ['Retry-After', retryAfter] });
         return;
       }
-      writeFileHead(response, file, etag, isKnown);
+      writeFileHead(response, file, form, isKnown);
       writeCrossOrigin(response, request.origin, gateway.config.siteOrigins);
       if (isKnown) writeLast(response, '');
-      else if (isHead) writeLast(response, '', file.bytes.byteLength);
-      else unsent.sendShared(response, file.bytes, { address });
+      else if (isHead) writeLast(response, '', form.bytes.byteLength);
+      else unsent.sendShared(response, form.bytes, { address });
     });
   };
   router.on('get', path, serve);
@@ -54,16 +86,37 @@ export function serveFile(router: Router, path: string, file: StaticFile, gatewa
   });
 }
 
+/** The compressed forms, then the file itself. */
+function formsOf({ bytes, compressed = [] }: StaticFile): Form[] {
+  const hash = createHash('sha256').update(bytes).digest('base64url');
+  const form = ([coding, content]: readonly [string, Buffer]): Form => ({
+    coding,
+    bytes: content,
+    etag: `"${coding === '' ? hash : `${hash}-${coding}`}"`,
+  });
+  return [...compressed, ['', bytes] as const].map(form);
+}
+
+function accepted(forms: readonly Form[], acceptEncoding: string): Form {
+  const codings = acceptEncoding
+    .split(',')
+    .filter((part) => !/;\s*q=0(\.0*)?\s*$/.test(part))
+    .map((part) => part.split(';')[0]!.trim().toLowerCase());
+  return forms.find(({ coding }) => coding === '' || codings.includes(coding))!;
+}
+
 function writeFileHead(
   response: uWS.HttpResponse,
   file: StaticFile,
-  etag: string,
+  form: Form,
   isKnown: boolean,
 ): void {
   if (isKnown) response.writeStatus('304 Not Modified');
   else response.writeHeader('Content-Type', file.contentType);
-  response.writeHeader('ETag', etag);
-  response.writeHeader('Cache-Control', 'no-cache');
+  if (!isKnown && form.coding !== '') response.writeHeader('Content-Encoding', form.coding);
+  if (file.compressed !== undefined) response.writeHeader('Vary', 'Accept-Encoding');
+  response.writeHeader('ETag', form.etag);
+  response.writeHeader('Cache-Control', file.cacheControl ?? 'no-cache');
   response.writeHeader('X-Content-Type-Options', 'nosniff');
   for (const [name, value] of file.headers) response.writeHeader(name, value);
 }

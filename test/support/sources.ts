@@ -1,5 +1,5 @@
 /** The source files of this repository and their imports, read from the text. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -21,7 +21,7 @@ export interface Source {
 
 export function sourcesOf(folder: string): Source[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => sourceAt(join(folder, name)));
 }
 
@@ -29,7 +29,10 @@ function sourceAt(path: string): Source {
   const text = readFileSync(join(ROOT, path), 'utf8');
   const imports = namesIn(text, /\b(?:from|import\(|import)\s*'([^']+)'/g);
   const types = new Set(namesIn(text, /^(?:import|export) type [^;]*?\bfrom '([^']+)'/gm));
-  const fileOf = (name: string) => join(dirname(path), name).replace(/\.js$/, '.ts');
+  const fileOf = (name: string) => {
+    const file = join(dirname(path), name).replace(/\.js$/, '.ts');
+    return existsSync(join(ROOT, `${file}x`)) ? `${file}x` : file;
+  };
   const isFile = (name: string) => name.startsWith('.');
   return {
     path,

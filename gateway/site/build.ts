@@ -1,0 +1,78 @@
+/**
+ * Builds the site into dist/site: bundles gateway/site/app, names every file after a hash of its
+ * content, and writes each file plain and compressed. Part of `npm run build`; esbuild, preact and
+ * uPlot are needed only here, so the built program runs without them.
+ */
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { build, type Metafile } from 'esbuild';
+import { programFolder } from '../start/version.js';
+
+const ROOT = fileURLToPath(programFolder());
+const APP = join(ROOT, 'gateway/site/app');
+const OUT = join(ROOT, 'dist/site');
+/** The path that the files are served at. */
+const SERVED = '/site/';
+
+async function main(): Promise<void> {
+  rmSync(OUT, { recursive: true, force: true });
+  mkdirSync(OUT, { recursive: true });
+  const { metafile, outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: ['gateway/site/app/main.tsx', 'gateway/site/app/styles/site.css'],
+    outdir: 'dist/site',
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    legalComments: 'none',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    metafile: true,
+    write: false,
+  });
+  for (const { path, contents } of outputFiles) write(basename(path), Buffer.from(contents));
+  const icon = readFileSync(join(APP, 'icon.svg'));
+  const iconName = `icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`;
+  write(iconName, icon);
+  write('index.html', Buffer.from(page(metafile, iconName)));
+}
+
+/** The page, with the names of the files in place of `{{script}}` and the like. */
+function page(metafile: Metafile, icon: string): string {
+  const outputs = Object.entries(metafile.outputs);
+  const builtFrom = (source: string) => {
+    const found = outputs.find(([, { entryPoint }]) => entryPoint === `gateway/site/app/${source}`);
+    if (found === undefined) throw new Error(`nothing was built from ${source}`);
+    return found;
+  };
+  const [script, { imports }] = builtFrom('main.tsx');
+  const [style] = builtFrom('styles/site.css');
+  const served = (path: string) => SERVED + basename(path);
+  // Without a hint, the browser would learn of these only from the script.
+  const preloads = imports
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => `<link rel="modulepreload" href="${served(path)}">`);
+  return readFileSync(join(APP, 'index.html'), 'utf8')
+    .replace('{{icon}}', served(icon))
+    .replace('{{style}}', served(style))
+    .replace('{{script}}', served(script))
+    .replace('{{preloads}}', preloads.join('\n    '));
+}
+
+function write(name: string, bytes: Buffer): void {
+  const path = join(OUT, name);
+  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+  writeFileSync(path, bytes);
+  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
+  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+}
+
+await main();

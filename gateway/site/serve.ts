@@ -1,0 +1,91 @@
+/**
+ * Serves the site: the page at /, its scripts and styles below /site. A browser is who accepts
+ * text/html; anyone else gets at / where the API is.
+ *
+ * Always holds: a file below /site has a hash of its content in its name, so caches keep it for
+ * good; the page is never cached without asking; neither runs or loads anything from another host.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { TITLE } from '../contract/prose.js';
+import { type StaticFile, serveChoice, serveFile } from '../contract/static-file.js';
+import type { Gateway } from '../http/gateway.js';
+import type { Router } from '../http/router.js';
+import { programFolder } from '../start/version.js';
+
+const HTML = 'text/html; charset=utf-8';
+/** By a name's extension. Other files, such as source maps, are not served. */
+const CONTENT_TYPES: Record<string, string> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+const PAGE_HEADERS: StaticFile['headers'] = [
+  ['Content-Security-Policy', POLICY],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Vary', 'Accept'],
+];
+
+const SIGNPOST = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>${TITLE}</title></head>
+  <body>
+    <h1>${TITLE}</h1>
+    <p>The API is under <a href="/api">/api</a>. <a href="/api/docs">How to use it</a>.</p>
+  </body>
+</html>
+`;
+
+/** The site as it was built; if it was not built, / shows everyone where the API is. */
+export function serveSite(router: Router, gateway: Gateway): void {
+  const signpost: StaticFile = {
+    contentType: HTML,
+    bytes: Buffer.from(SIGNPOST),
+    headers: [
+      ['Content-Security-Policy', "default-src 'none'"],
+      ['Vary', 'Accept'],
+    ],
+  };
+  const folder = new URL('dist/site/', programFolder());
+  if (!existsSync(new URL('index.html', folder))) {
+    gateway.log.warn('the site is not built: npm run build');
+    serveFile(router, '/', signpost, gateway);
+    return;
+  }
+  const page = { ...builtFile(folder, 'index.html', HTML), headers: PAGE_HEADERS };
+  const choose = (raw: { getHeader(name: string): string }) =>
+    raw.getHeader('accept').includes('text/html') ? 0 : 1;
+  serveChoice(router, '/', { files: [page, signpost], choose }, gateway);
+  for (const name of readdirSync(folder)) {
+    const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
+    if (contentType === undefined) continue;
+    const file = { ...builtFile(folder, name, contentType), cacheControl: IMMUTABLE };
+    serveFile(router, `/site/${name}`, file, gateway);
+  }
+}
+
+function builtFile(folder: URL, name: string, contentType: string): StaticFile {
+  const read = (suffix: string) => readFileSync(new URL(`${name}${suffix}`, folder));
+  return {
+    contentType,
+    bytes: read(''),
+    headers: [],
+    compressed: [
+      ['br', read('.br')],
+      ['gzip', read('.gz')],
+    ],
+  };
+}
