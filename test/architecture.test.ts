@@ -166,6 +166,20 @@ test('only gateway/http/router.ts imports uWebSockets.js at run time; other file
   expect(users.map((source) => source.path)).toEqual(['gateway/http/router.ts']);
 });
 
+describe('the client', () => {
+  const client = everything.filter(({ path }) => path.startsWith('gateway/client/'));
+  const isOwn = (name: string) => name.startsWith('gateway/client/');
+
+  test('needs no package and no other folder at run time; from those it imports types', () => {
+    expect(client.length).toBeGreaterThan(10);
+    for (const { path, needs } of client)
+      expect(
+        needs.filter((name) => !isOwn(name)),
+        path,
+      ).toEqual([]);
+  });
+});
+
 test('comments keep to the line width of code', () => {
   const { formatter } = JSON.parse(readFileSync(`${ROOT}/biome.json`, 'utf8'));
   const isWide = (line: string) => line.length > formatter.lineWidth;

@@ -1,0 +1,81 @@
+/**
+ * Exact amounts. The API's numbers are decimals: money has at most 6 places, shares and prices 3.
+ * JSON.parse makes doubles of them; these functions make integers of the doubles, and exact text of
+ * the integers. Add and compare integers, never doubles.
+ *
+ * Always holds: below 2^33 dollars, decimals of 6 places are further apart than doubles. So each
+ * has a double of its own, and the decimal of 6 places nearest to that double is the amount.
+ * Above that, and for any number that is not such a decimal, there is a RangeError, never a
+ * rounding.
+ */
+
+/** A decimal as a number or as its text: 0.495 or "0.495". */
+export type Amount = number | string;
+
+const PLACES = { money: 6, shares: 3 };
+/** From here on, two amounts of micro-dollars can have the same double. */
+const AMBIGUOUS_FROM = 2 ** 33;
+const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
+
+/** Dollars → micro-dollars: 1.5 → 1500000. */
+export function toMicros(dollars: Amount): number {
+  return toInteger(dollars, PLACES.money);
+}
+
+/** Micro-dollars → dollars as exact text: 1500000 → "1.5". */
+export function fromMicros(micros: number): string {
+  return toDecimal(micros, PLACES.money);
+}
+
+/** Shares → lots of 0.001 share: 2.5 → 2500. */
+export function toLots(shares: Amount): number {
+  return toInteger(shares, PLACES.shares);
+}
+
+/** Lots → shares as exact text: 2500 → "2.5". */
+export function fromLots(lots: number): string {
+  return toDecimal(lots, PLACES.shares);
+}
+
+/** A price → ticks of 0.001 dollar: 0.495 → 495. One lot at one tick is one micro-dollar. */
+export function toTicks(price: Amount): number {
+  return toInteger(price, PLACES.shares);
+}
+
+/** Ticks → a price as exact text: 495 → "0.495". */
+export function fromTicks(ticks: number): string {
+  return toDecimal(ticks, PLACES.shares);
+}
+
+/** The double of an amount, which JSON.stringify writes as that amount. */
+export function toNumber(amount: Amount): number {
+  const number = Number(amount);
+  return toMicros(amount) === toMicros(number) ? number : fail(amount);
+}
+
+function toInteger(amount: Amount, places: number): number {
+  const text = typeof amount === 'number' ? textOf(amount) : amount;
+  const [, sign, whole, fraction = ''] = DECIMAL.exec(text) ?? fail(amount);
+  if (/[1-9]/.test(fraction.slice(places))) fail(amount);
+  const integer = Number(whole + fraction.slice(0, places).padEnd(places, '0'));
+  if (!Number.isSafeInteger(integer)) fail(amount);
+  return sign === '-' && integer !== 0 ? -integer : integer;
+}
+
+/** The decimal of at most 6 places that has this double. */
+function textOf(amount: number): string {
+  const text = amount.toFixed(PLACES.money);
+  return Math.abs(amount) < AMBIGUOUS_FROM && Number(text) === amount ? text : fail(amount);
+}
+
+function toDecimal(integer: number, places: number): string {
+  if (!Number.isSafeInteger(integer)) fail(integer);
+  const digits = `${Math.abs(integer)}`.padStart(places + 1, '0');
+  const fraction = digits.slice(-places).replace(/0+$/, '');
+  const sign = integer < 0 ? '-' : '';
+  return `${sign}${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+function fail(amount: Amount): never {
+  throw new RangeError(`${amount} is not an exact amount`);
+}

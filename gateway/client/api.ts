@@ -1,0 +1,165 @@
+/**
+ * The connection to the exchange's HTTP API: sends requests and repeats them where that is safe.
+ *
+ * Always holds: a change is executed at most once per call. Its idempotency key is made before the
+ * first attempt and kept through all of them; the exchange remembers it for an hour, and the
+ * attempts of a call end long before. A change without a key is repeated only if the exchange says
+ * that it was not executed.
+ */
+import { type Amount, toNumber } from './amounts.js';
+import { ConnectionError, ExchangeError, type Failure } from './errors.js';
+import { DEFAULT_RETRIES, type Retries, waitBefore, waitFor } from './retries.js';
+import type { ApiError } from './types.js';
+
+export interface ApiOptions {
+  /** Of the API, without a slash at the end. Default: /api of the page's own origin. */
+  url?: string;
+  /** Of the user; without it, a browser sends its cookie. */
+  token?: string | null;
+  /** Of a partner, for the partners' routes. */
+  partnerKey?: string | null;
+  /** Instead of the global one. */
+  fetch?: typeof globalThis.fetch;
+  retries?: Partial<Retries>;
+}
+
+/** What any call may be given. */
+export interface CallOptions {
+  /** Ends the call; a change may have been executed. */
+  signal?: AbortSignal | undefined;
+  /** 1 to 64 of A-Z a-z 0-9 _ - : . for a change; default: a random one. */
+  idempotencyKey?: string | undefined;
+}
+
+export type Query = Record<string, string | number | boolean | null | undefined>;
+
+/** One request as a route makes it. */
+export interface Call {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the API's, with encoded segments: {@link path}. */
+  path: string;
+  query?: Query;
+  body?: object;
+  /**
+   * Whether the request may be sent again when it is unknown if it was executed: by its key, or
+   * because a repetition changes nothing. Default: GET only.
+   */
+  repeat?: 'key' | 'harmless';
+  options?: CallOptions | undefined;
+}
+
+/** A path of literal and encoded parts: path`/users/${userId}/orders`. */
+export function path(literals: TemplateStringsArray, ...parts: string[]): string {
+  return String.raw({ raw: literals }, ...parts.map(encodeURIComponent));
+}
+
+/** Fields of requests that are amounts: given as text or as a number, written as a number. */
+const AMOUNTS = new Set(['amount', 'shares', 'price']);
+
+export class Api {
+  readonly url: string;
+  /** Set it after signing in; null: none. */
+  token: string | null;
+  private readonly partnerKey: string | null;
+  private readonly fetch: typeof globalThis.fetch;
+  private readonly retries: Retries;
+
+  constructor(options: ApiOptions = {}) {
+    this.url = options.url ?? '/api';
+    this.token = options.token ?? null;
+    this.partnerKey = options.partnerKey ?? null;
+    this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
+    this.retries = { ...DEFAULT_RETRIES, ...options.retries };
+  }
+
+  /**
+   * Sends a request until there is an answer that a repetition would not change.
+   * @throws ExchangeError, ConnectionError, or the reason of the signal
+   */
+  async call<Answer>(call: Call): Promise<Answer> {
+    const key = call.repeat === 'key' ? (call.options?.idempotencyKey ?? randomKey()) : null;
+    const isRepeatable = call.method === 'GET' || call.repeat !== undefined;
+    const body = call.body === undefined ? undefined : bodyText(call.body);
+    for (let attempt = 1; ; attempt++) {
+      call.options?.signal?.throwIfAborted();
+      const failure = await this.attempt<Answer>(call, key, body);
+      if ('answer' in failure) return failure.answer;
+      call.options?.signal?.throwIfAborted();
+      const waitMs = waitBefore(attempt, failure, isRepeatable, this.retries);
+      if (waitMs === null) throw failure.error;
+      await waitFor(waitMs, call.options?.signal);
+    }
+  }
+
+  private async attempt<Answer>(
+    call: Call,
+    key: string | null,
+    body: string | undefined,
+  ): Promise<{ answer: Answer } | Failure> {
+    try {
+      const response = await this.fetch(this.addressOf(call), this.requestOf(call, key, body));
+      const text = await response.text();
+      if (response.ok) return { answer: (text === '' ? undefined : parsed(text)) as Answer };
+      return { error: errorOf(response.status, text), retryAfterMs: retryAfterOf(response) };
+    } catch (cause) {
+      const message = `no answer to ${call.method} ${call.path}`;
+      const error = new ConnectionError(message, call.method !== 'GET', key, { cause });
+      return { error, retryAfterMs: null };
+    }
+  }
+
+  private addressOf({ path, query = {} }: Call): string {
+    const given = Object.entries(query).filter(
+      ([, value]) => value !== undefined && value !== null,
+    );
+    const pairs = given.map(([name, value]) => `${name}=${encodeURIComponent(`${value}`)}`);
+    return `${this.url}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+  }
+
+  private requestOf(
+    { method, options }: Call,
+    key: string | null,
+    body: string | undefined,
+  ): RequestInit {
+    const headers = new Headers();
+    if (this.token !== null) headers.set('x-user-token', this.token);
+    if (this.partnerKey !== null) headers.set('authorization', `Bearer ${this.partnerKey}`);
+    if (key !== null) headers.set('idempotency-key', key);
+    if (body !== undefined) headers.set('content-type', 'application/json');
+    const timeout = AbortSignal.timeout(this.retries.timeoutMs);
+    const signal = options?.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
+    return { method, headers, signal, ...(body === undefined ? {} : { body }) };
+  }
+}
+
+/** @throws RangeError if an amount is not exact */
+export function bodyText(body: object): string {
+  return JSON.stringify(body, (name, value) =>
+    AMOUNTS.has(name) && value !== undefined ? toNumber(value as Amount) : value,
+  );
+}
+
+function parsed(text: string): unknown {
+  return JSON.parse(text);
+}
+
+/** The error in an answer; "unknown" if the answer is not the API's. */
+function errorOf(status: number, text: string): ExchangeError {
+  try {
+    const { code, message, details } = (parsed(text) as { error: ApiError }).error;
+    return new ExchangeError(code, message, details, status);
+  } catch {
+    return new ExchangeError('unknown', `status ${status}`, {}, status);
+  }
+}
+
+function retryAfterOf(response: Response): number | null {
+  const seconds = response.headers.get('retry-after');
+  return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1_000 : null;
+}
+
+/** 128 random bits in hex. */
+export function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,17 @@
+/**
+ * The client of the exchange, for Node.js and browsers. Every route is a function of its own, so a
+ * bundle contains only those that are used. It needs no package.
+ */
+export * from './amounts.js';
+export { Api, type ApiOptions, type CallOptions, randomKey } from './api.js';
+export { ConnectionError, ExchangeError, isRefusal } from './errors.js';
+export { pages } from './paging.js';
+export type { Retries } from './retries.js';
+export * from './routes/accounts.js';
+export * from './routes/markets.js';
+export * from './routes/orders.js';
+export * from './routes/partners.js';
+export * from './routes/sign-in.js';
+export * from './routes/status.js';
+export * from './routes/vault.js';
+export type * from './types.js';

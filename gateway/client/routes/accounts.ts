@@ -1,0 +1,80 @@
+/** Accounts and the leaderboard. Balance, points and changes need a token; the rest is public. */
+import { type Api, type CallOptions, path } from '../api.js';
+import type {
+  Balance,
+  Leaderboard,
+  OwnReferral,
+  Paging,
+  Points,
+  Positions,
+  Profile,
+  Referral,
+  UserTrades,
+} from '../types.js';
+
+export function profile(api: Api, userId: string, options?: CallOptions): Promise<Profile> {
+  return api.call({ method: 'GET', path: path`/users/${userId}`, options });
+}
+
+export function balance(api: Api, userId: string, options?: CallOptions): Promise<Balance> {
+  return api.call({ method: 'GET', path: path`/users/${userId}/balance`, options });
+}
+
+/** Open and claimable positions, newest market first. */
+export function positions(
+  api: Api,
+  userId: string,
+  paging: Paging = {},
+  options?: CallOptions,
+): Promise<Positions> {
+  const ofUser = path`/users/${userId}/positions`;
+  return api.call({ method: 'GET', path: ofUser, query: { ...paging }, options });
+}
+
+/** The trades of a user, newest first. */
+export function userTrades(
+  api: Api,
+  userId: string,
+  paging: Paging = {},
+  options?: CallOptions,
+): Promise<UserTrades> {
+  const ofUser = path`/users/${userId}/trades`;
+  return api.call({ method: 'GET', path: ofUser, query: { ...paging }, options });
+}
+
+export function points(
+  api: Api,
+  userId: string,
+  paging: Paging = {},
+  options?: CallOptions,
+): Promise<Points> {
+  const ofUser = path`/users/${userId}/points`;
+  return api.call({ method: 'GET', path: ofUser, query: { ...paging }, options });
+}
+
+/** With earnings if it is your own. */
+export function referral(api: Api, userId: string, options?: CallOptions): Promise<Referral> {
+  return api.call({ method: 'GET', path: path`/users/${userId}/referral`, options });
+}
+
+/** The old code still refers to you. */
+export function setReferralCode(
+  api: Api,
+  userId: string,
+  code: string,
+  options?: CallOptions,
+): Promise<OwnReferral> {
+  const ofUser = path`/users/${userId}/referral/code`;
+  return api.call({ method: 'PUT', path: ofUser, body: { code }, repeat: 'key', options });
+}
+
+export function leaderboard(
+  api: Api,
+  query: Paging & {
+    metric?: Leaderboard['metric'] | undefined;
+    period?: Leaderboard['period'] | undefined;
+  } = {},
+  options?: CallOptions,
+): Promise<Leaderboard> {
+  return api.call({ method: 'GET', path: '/leaderboard', query: { ...query }, options });
+}

@@ -1,0 +1,92 @@
+/** Markets, their books and trades. Public. */
+import type { Amount } from '../amounts.js';
+import { type Api, type CallOptions, path } from '../api.js';
+import type {
+  ActiveMarkets,
+  BuyQuote,
+  MarketDetail,
+  MarketStatus,
+  Markets,
+  MarketTrades,
+  Orderbook,
+  OutcomeName,
+  Paging,
+  PastMarkets,
+  SellQuote,
+} from '../types.js';
+
+/** Newest first. */
+export function markets(
+  api: Api,
+  query: Paging & { status?: MarketStatus | undefined; asset?: string | undefined } = {},
+  options?: CallOptions,
+): Promise<Markets> {
+  return api.call({ method: 'GET', path: '/markets', query: { ...query }, options });
+}
+
+/** One market, with its price history. */
+export function market(api: Api, marketId: string, options?: CallOptions): Promise<MarketDetail> {
+  return api.call({ method: 'GET', path: path`/markets/${marketId}`, options });
+}
+
+/** The markets that trade now, with the time of the exchange. */
+export function activeMarkets(
+  api: Api,
+  query: { asset?: string | undefined } = {},
+  options?: CallOptions,
+): Promise<ActiveMarkets> {
+  return api.call({ method: 'GET', path: '/markets/15m', query: { ...query }, options });
+}
+
+/** Markets that have ended, newest first, with their price histories. */
+export function pastMarkets(
+  api: Api,
+  query: Paging & { asset?: string | undefined } = {},
+  options?: CallOptions,
+): Promise<PastMarkets> {
+  return api.call({ method: 'GET', path: '/markets/15m/history', query: { ...query }, options });
+}
+
+/** @param query `depth`: price levels on each side, 1 to 999, default 20 */
+export function orderbook(
+  api: Api,
+  marketId: string,
+  query: { depth?: number | undefined } = {},
+  options?: CallOptions,
+): Promise<Orderbook> {
+  const ofMarket = path`/markets/15m/${marketId}/orderbook`;
+  return api.call({ method: 'GET', path: ofMarket, query: { ...query }, options });
+}
+
+/** What a purchase of an amount would do now. */
+export function buyQuote(
+  api: Api,
+  marketId: string,
+  order: { outcome: OutcomeName; amount: Amount; price?: Amount | undefined },
+  options?: CallOptions,
+): Promise<BuyQuote> {
+  const query = { side: 'BUY', ...order };
+  return api.call({ method: 'GET', path: path`/markets/15m/${marketId}/quote`, query, options });
+}
+
+/** What a sale of shares would do now. */
+export function sellQuote(
+  api: Api,
+  marketId: string,
+  order: { outcome: OutcomeName; shares: Amount; price?: Amount | undefined },
+  options?: CallOptions,
+): Promise<SellQuote> {
+  const query = { side: 'SELL', ...order };
+  return api.call({ method: 'GET', path: path`/markets/15m/${marketId}/quote`, query, options });
+}
+
+/** The trades of a market, newest first. */
+export function marketTrades(
+  api: Api,
+  marketId: string,
+  paging: Paging = {},
+  options?: CallOptions,
+): Promise<MarketTrades> {
+  const ofMarket = path`/markets/15m/${marketId}/trades`;
+  return api.call({ method: 'GET', path: ofMarket, query: { ...paging }, options });
+}

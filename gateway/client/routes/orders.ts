@@ -1,0 +1,82 @@
+/** Orders, claims and batches. All need a token, and every change has an idempotency key. */
+import { type Api, type CallOptions, path } from '../api.js';
+import type {
+  BatchReceipt,
+  BuyOrder,
+  BuyReceipt,
+  CancelAllReceipt,
+  CancelReceipt,
+  ClaimReceipt,
+  Operation,
+  Orders,
+  Paging,
+  SellOrder,
+  SellReceipt,
+} from '../types.js';
+
+export function buy(
+  api: Api,
+  marketId: string,
+  order: BuyOrder,
+  options?: CallOptions,
+): Promise<BuyReceipt> {
+  const ofMarket = path`/markets/15m/${marketId}/buy`;
+  return api.call({ method: 'POST', path: ofMarket, body: order, repeat: 'key', options });
+}
+
+export function sell(
+  api: Api,
+  marketId: string,
+  order: SellOrder,
+  options?: CallOptions,
+): Promise<SellReceipt> {
+  const ofMarket = path`/markets/15m/${marketId}/sell`;
+  return api.call({ method: 'POST', path: ofMarket, body: order, repeat: 'key', options });
+}
+
+/** Collects what a resolved market owes. */
+export function claim(api: Api, marketId: string, options?: CallOptions): Promise<ClaimReceipt> {
+  const ofMarket = path`/markets/15m/${marketId}/claim`;
+  return api.call({ method: 'POST', path: ofMarket, body: {}, repeat: 'key', options });
+}
+
+export function cancel(
+  api: Api,
+  marketId: string,
+  orderId: string,
+  options?: CallOptions,
+): Promise<CancelReceipt> {
+  const order = path`/markets/15m/${marketId}/orders/${orderId}`;
+  return api.call({ method: 'DELETE', path: order, repeat: 'key', options });
+}
+
+/** Cancels all your resting orders in a market. */
+export function cancelAll(
+  api: Api,
+  marketId: string,
+  options?: CallOptions,
+): Promise<CancelAllReceipt> {
+  const orders = path`/markets/15m/${marketId}/orders`;
+  return api.call({ method: 'DELETE', path: orders, repeat: 'key', options });
+}
+
+/** Your resting orders, oldest first. */
+export function orders(
+  api: Api,
+  userId: string,
+  paging: Paging = {},
+  options?: CallOptions,
+): Promise<Orders> {
+  const ofUser = path`/users/${userId}/orders`;
+  return api.call({ method: 'GET', path: ofUser, query: { ...paging }, options });
+}
+
+/** Up to 100 operations in order, with nothing between; `atomic`: all or none. */
+export function batch(
+  api: Api,
+  operations: readonly Operation[],
+  options?: CallOptions & { atomic?: boolean },
+): Promise<BatchReceipt> {
+  const body = { operations, ...(options?.atomic === true ? { atomic: true } : {}) };
+  return api.call({ method: 'POST', path: '/batch', body, repeat: 'key', options });
+}

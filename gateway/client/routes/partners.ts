@@ -1,0 +1,37 @@
+/** The partners' routes, with `partnerKey`. A transfer is executed once per reference. */
+import type { Amount } from '../amounts.js';
+import { type Api, type CallOptions, path } from '../api.js';
+import type { PartnerUser, TransferReceipt } from '../types.js';
+
+export interface Transfer {
+  userId: string;
+  amount: Amount;
+  /** 1 to 64 of A-Z a-z 0-9 _ - : . */
+  reference: string;
+}
+
+export function partnerDeposit(
+  api: Api,
+  transfer: Transfer,
+  options?: CallOptions,
+): Promise<TransferReceipt> {
+  return send(api, '/partner/deposits', transfer, options);
+}
+
+export function partnerWithdrawal(
+  api: Api,
+  transfer: Transfer,
+  options?: CallOptions,
+): Promise<TransferReceipt> {
+  return send(api, '/partner/withdrawals', transfer, options);
+}
+
+export function partnerUser(api: Api, userId: string, options?: CallOptions): Promise<PartnerUser> {
+  return api.call({ method: 'GET', path: path`/partner/users/${userId}`, options });
+}
+
+/** A repeated reference gets the first answer. */
+function send(api: Api, path: string, body: Transfer, options?: CallOptions) {
+  const call = { method: 'POST', path, body, repeat: 'harmless', options } as const;
+  return api.call<TransferReceipt>(call);
+}

@@ -1,0 +1,54 @@
+/**
+ * Signing in. The answers hold the token, and set the cookie in a browser; put the token into
+ * `api.token` elsewhere. These routes have no idempotency keys: a registration or a new password is
+ * not sent again if it is unknown whether it was executed.
+ */
+import type { Api, CallOptions } from '../api.js';
+import type { NewToken, SessionOwner, SignedIn } from '../types.js';
+
+export interface Credentials {
+  username: string;
+  password: string;
+}
+
+export function register(
+  api: Api,
+  account: Credentials & { referralCode?: string | undefined },
+  options?: CallOptions,
+): Promise<SignedIn> {
+  return api.call({ method: 'POST', path: '/auth/register', body: account, options });
+}
+
+export function login(
+  api: Api,
+  { username, password }: Credentials,
+  options?: CallOptions,
+): Promise<SignedIn> {
+  const body = { username, password };
+  return api.call({ method: 'POST', path: '/auth/login', body, repeat: 'harmless', options });
+}
+
+/** Clears the cookie; a token stays valid. */
+export function logout(api: Api, options?: CallOptions): Promise<void> {
+  return api.call({
+    method: 'POST',
+    path: '/auth/logout',
+    body: {},
+    repeat: 'harmless',
+    options,
+  });
+}
+
+/** Ends all older tokens. */
+export function changePassword(
+  api: Api,
+  passwords: { currentPassword: string; newPassword: string },
+  options?: CallOptions,
+): Promise<NewToken> {
+  return api.call({ method: 'PUT', path: '/auth/password', body: passwords, options });
+}
+
+/** Who is signed in. */
+export function session(api: Api, options?: CallOptions): Promise<SessionOwner> {
+  return api.call({ method: 'GET', path: '/auth/session', options });
+}

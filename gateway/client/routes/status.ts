@@ -1,0 +1,16 @@
+/** The time, the limits, and the state of the exchange. Public. */
+import type { Api, CallOptions } from '../api.js';
+import type { Limits, Status, Time } from '../types.js';
+
+export function time(api: Api, options?: CallOptions): Promise<Time> {
+  return api.call({ method: 'GET', path: '/time', options });
+}
+
+/** Fee, sizes, maxima, and rate limits. */
+export function limits(api: Api, options?: CallOptions): Promise<Limits> {
+  return api.call({ method: 'GET', path: '/limits', options });
+}
+
+export function status(api: Api, options?: CallOptions): Promise<Status> {
+  return api.call({ method: 'GET', path: '/status', options });
+}

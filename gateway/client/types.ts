@@ -1,0 +1,113 @@
+/**
+ * The shapes of requests and answers, derived from the schemas that the exchange validates and
+ * documents with. Types only: nothing of this is in the compiled client.
+ *
+ * Numbers of answers are the doubles of exact decimals; amounts.ts makes integers of them.
+ */
+import type { z } from 'zod';
+import type { ErrorBody } from '../http/error-body.js';
+import type { DecimalBrand } from '../json/decimal.js';
+import type * as accounts from '../resources/accounts/schemas.js';
+import type * as batches from '../resources/batch/schemas.js';
+import type * as history from '../resources/history/schemas.js';
+import type * as marketSchemas from '../resources/markets/schemas.js';
+import type * as orders from '../resources/orders/schemas.js';
+import type * as partners from '../resources/partners/schemas.js';
+import type * as signIn from '../resources/sign-in/schemas.js';
+import type * as statuses from '../resources/status/schemas.js';
+import type * as vault from '../resources/vault/schemas.js';
+import type { Amount } from './amounts.js';
+
+/** Without the mark that the exchange's own code puts on decimals. */
+type Plain<Value> = Value extends DecimalBrand
+  ? number
+  : Value extends object
+    ? { [Key in keyof Value]: Plain<Value[Key]> }
+    : Value;
+type Answer<Schema extends z.ZodType> = Plain<z.output<Schema>>;
+
+export type OutcomeName = 'UP' | 'DOWN';
+export type SideName = 'BUY' | 'SELL';
+export type MarketStatus = 'active' | 'ended' | 'resolved';
+export type TimeInForce = 'IOC' | 'FOK' | 'GTC';
+
+export type ApiError = Answer<typeof ErrorBody>['error'];
+export type ErrorCode = ApiError['code'];
+
+export type Market = Answer<typeof marketSchemas.Market>;
+export type MarketWithHistory = Answer<typeof marketSchemas.MarketWithHistory>;
+export type MarketDetail = Answer<typeof marketSchemas.MarketDetail>;
+export type Markets = Answer<typeof marketSchemas.Markets>;
+export type ActiveMarkets = Answer<typeof marketSchemas.ActiveMarkets>;
+export type Orderbook = Answer<typeof marketSchemas.Orderbook>;
+export type BuyQuote = Answer<typeof marketSchemas.BuyQuote>;
+export type SellQuote = Answer<typeof marketSchemas.SellQuote>;
+
+export type PastMarkets = Answer<typeof history.PastMarkets>;
+export type MarketTrades = Answer<typeof history.MarketTrades>;
+export type UserTrade = Answer<typeof history.UserTrade>;
+export type UserTrades = Answer<typeof history.UserTrades>;
+export type Points = Answer<typeof history.Points>;
+export type Leaderboard = Answer<typeof history.Leaderboard>;
+
+export type BuyReceipt = Answer<typeof orders.BuyReceipt>;
+export type SellReceipt = Answer<typeof orders.SellReceipt>;
+export type CancelReceipt = Answer<typeof orders.CancelReceipt>;
+export type CancelAllReceipt = Answer<typeof orders.CancelAllReceipt>;
+export type ClaimReceipt = Answer<typeof orders.ClaimReceipt>;
+export type Order = Answer<typeof orders.Order>;
+export type Orders = Answer<typeof orders.Orders>;
+export type BatchReceipt = Answer<typeof batches.BatchReceipt>;
+
+export type Profile = Answer<typeof accounts.Profile>;
+export type Balance = Answer<typeof accounts.Balance>;
+export type Position = Answer<typeof accounts.Position>;
+export type Positions = Answer<typeof accounts.Positions>;
+export type Referral = Answer<typeof accounts.Referral>;
+export type OwnReferral = Answer<typeof accounts.OwnReferral>;
+
+export type SignedIn = Answer<typeof signIn.SignedIn>;
+export type NewToken = Answer<typeof signIn.NewToken>;
+export type SessionOwner = Answer<typeof signIn.SessionOwner>;
+
+export type Vaults = Answer<typeof vault.Vaults>;
+export type Deposit = Plain<vault.Deposit>;
+export type Deposits = Answer<typeof vault.Deposits>;
+export type StakeReceipt = Answer<typeof vault.StakeReceipt>;
+export type UnstakeReceipt = Answer<typeof vault.UnstakeReceipt>;
+export type ClaimYieldReceipt = Answer<typeof vault.ClaimYieldReceipt>;
+
+export type TransferReceipt = Answer<typeof partners.TransferReceipt>;
+export type PartnerUser = Answer<typeof partners.PartnerUser>;
+
+export type Status = Answer<typeof statuses.Status>;
+export type Time = Answer<typeof statuses.Time>;
+export type Limits = Answer<typeof statuses.Limits>;
+
+/** What every order may say. */
+export interface OrderTerms {
+  outcome: OutcomeName;
+  /** Default: IOC. */
+  timeInForce?: TimeInForce | undefined;
+  /** With GTC: the order is refused if it would trade at once. */
+  postOnly?: boolean | undefined;
+  /** The order is refused if it is executed later. */
+  validUntilMs?: number | undefined;
+}
+/** Dollars to spend, at `price` or better if given; or shares, at `price` or better. */
+export type BuyOrder = OrderTerms &
+  ({ amount: Amount; price?: Amount | undefined } | { shares: Amount; price: Amount });
+export type SellOrder = OrderTerms & { shares: Amount; price?: Amount | undefined };
+
+export type Operation =
+  | ({ op: 'buy'; marketId: string } & BuyOrder)
+  | ({ op: 'sell'; marketId: string } & SellOrder)
+  | { op: 'cancel'; marketId: string; orderId: string }
+  | { op: 'claim'; marketId: string };
+
+export interface Paging {
+  /** Entries in one page: 1 to 200, default 50. */
+  limit?: number | undefined;
+  /** The `nextCursor` of the page before. */
+  cursor?: string | null | undefined;
+}

@@ -1,0 +1,332 @@
+/** The HTTP part of the client against an exchange: every route, errors, and safe repetitions. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as client from '../../../gateway/client/index.js';
+import { Api, ConnectionError, ExchangeError, isRefusal } from '../../../gateway/client/index.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
+import {
+  MARKET,
+  PARTNER_KEY,
+  PARTNER_KEYS,
+  PASSWORD,
+  routeOf,
+  TestServer,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
+
+/** Routes that are for people, monitors and browsers. */
+const NOT_IN_THE_CLIENT = ['GET /health', 'GET /ready', 'GET /metrics'];
+
+const seen = new Set<string>();
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
+});
+afterAll(() => server.stop());
+
+/** Sends for real, and notes the route. */
+const recording: typeof fetch = (address, init) => {
+  const path = `${address}`.split('/api')[1]!;
+  const route = routeOf(init!.method!, path);
+  if (route === undefined) throw new Error(`there is no route ${init!.method} ${path}`);
+  seen.add(`${route.method} ${route.path}`);
+  return fetch(address, init);
+};
+
+function apiOf(options: client.ApiOptions = {}): Api {
+  const retries = { firstWaitMs: 1, longestWaitMs: 2_000 };
+  return new Api({ url: `${server.api.url}/api`, fetch: recording, retries, ...options });
+}
+
+interface Signed {
+  api: Api;
+  userId: string;
+}
+
+async function signedUp(username: string, options?: client.ApiOptions): Promise<Signed> {
+  const api = apiOf(options);
+  const { userId, token } = await client.register(apiOf(), { username, password: PASSWORD });
+  api.token = token;
+  return { api, userId };
+}
+
+const micros = async ({ api, userId }: Signed) =>
+  client.toMicros((await client.balance(api, userId)).available);
+
+/** A maker with offers on both sides. */
+async function makeMarket(username: string, shares = 1_000): Promise<Signed> {
+  const maker = await signedUp(username);
+  for (const outcome of ['UP', 'DOWN'] as const) {
+    const order = { outcome, shares, price: '0.45', timeInForce: 'GTC' } as const;
+    const receipt = await client.buy(maker.api, MARKET, order);
+    expect(receipt.status).toBe('resting');
+  }
+  return maker;
+}
+
+describe('routes', () => {
+  test('every route of the API is a function that gets its answer', async () => {
+    const maker = await makeMarket('maker');
+    const taker = await signedUp('taker');
+    const { api, userId } = taker;
+
+    expect((await client.session(api)).userId).toBe(userId);
+    expect(await micros(taker)).toBe(10_000_000_000);
+    expect((await client.login(apiOf(), { username: 'taker', password: PASSWORD })).userId).toBe(
+      userId,
+    );
+    expect((await client.markets(api, { status: 'active', limit: 5 })).markets[0]!.id).toBe(MARKET);
+    expect((await client.activeMarkets(api, { asset: 'btc' })).markets).toHaveLength(1);
+    expect((await client.market(api, MARKET)).priceHistory).not.toBe(undefined);
+    expect((await client.orderbook(api, MARKET, { depth: 1 })).UP.bids).toEqual([
+      { price: 0.45, shares: 1_000 },
+    ]);
+    const wanted = { outcome: 'UP', amount: '5.5' } as const;
+    const quote = await client.buyQuote(api, MARKET, wanted);
+    const bought = await client.buy(api, MARKET, wanted);
+    expect([bought.shares, bought.fee]).toEqual([quote.shares, quote.fee]);
+    expect(client.toMicros(bought.balance.available)).toBe(10_000_000_000 - 5_527_500);
+    const sale = { outcome: 'UP', shares: client.fromLots(1_500) } as const;
+    const saleQuote = await client.sellQuote(api, MARKET, sale);
+    const sold = await client.sell(api, MARKET, sale);
+    expect(sold.received).toBe(saleQuote.received);
+    expect((await client.marketTrades(api, MARKET)).trades).toHaveLength(2);
+    const trades = client.pages((paging) => client.userTrades(api, userId, paging), 'trades', 1);
+    const sides: string[] = [];
+    for await (const trade of trades) sides.push(trade.side);
+    expect(sides).toEqual(['SELL', 'BUY']);
+
+    const { orders } = await client.orders(maker.api, maker.userId);
+    expect(orders).toHaveLength(2);
+    expect((await client.cancel(maker.api, MARKET, orders[0]!.orderId)).status).toBe('cancelled');
+    expect((await client.cancelAll(maker.api, MARKET)).cancelledOrders).toBe(1);
+    const { results } = await client.batch(
+      maker.api,
+      [
+        {
+          op: 'buy',
+          marketId: MARKET,
+          outcome: 'UP',
+          shares: '2',
+          price: '0.3',
+          timeInForce: 'GTC',
+        },
+        { op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1e6 },
+      ],
+      { atomic: false },
+    );
+    expect(results[0]).toMatchObject({ status: 'resting', restingShares: 2 });
+    expect(results[1]).toMatchObject({ error: { code: 'insufficient_shares' } });
+
+    expect((await client.positions(api, userId)).positions[0]!.outcome).toBe('UP');
+    expect((await client.profile(api, userId)).trades).toBe(2);
+    expect((await client.setReferralCode(api, userId, 'FRIENDS')).code).toBe('FRIENDS');
+    expect((await client.referral(api, userId)).code).toBe('FRIENDS');
+    expect((await client.leaderboard(api, { metric: 'volume' })).entries.length).toBe(2);
+    expect((await client.points(api, userId)).history).toEqual([]);
+
+    const deposit = await client.stake(api, '100.25');
+    expect((await client.vaults(api)).vaults[0]!.staked).toBe(100.25);
+    expect((await client.deposits(api, userId)).deposits).toHaveLength(1);
+    await expect(client.claimYield(api, deposit.depositId)).rejects.toMatchObject({
+      code: 'nothing_to_claim',
+    });
+    expect((await client.unstake(api, deposit.depositId)).returned).toBe(100.25);
+
+    const partner = apiOf({ partnerKey: PARTNER_KEY });
+    const transfer = { userId, amount: '0.000001', reference: 'first' };
+    expect((await client.partnerDeposit(partner, transfer)).amount).toBe(0.000001);
+    await expect(
+      client.partnerWithdrawal(partner, { ...transfer, reference: 'second' }),
+    ).rejects.toMatchObject({ code: 'user_mismatch', status: 403 });
+    expect((await client.partnerUser(partner, userId)).available).toBe(null);
+
+    expect((await client.time(api)).nowMs).toBe(server.clock.nowMs());
+    expect((await client.limits(api)).tickSize).toBe(0.001);
+    expect((await client.status(api)).sequence).toBeGreaterThan(10);
+
+    await server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
+    await server.followed();
+    expect((await client.pastMarkets(api, { asset: 'BTC' })).markets[0]!.resolution).toBe('UP');
+    expect((await client.claim(api, MARKET)).payout).toBeGreaterThan(0);
+    const passwords = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
+    const { token } = await client.changePassword(api, passwords);
+    await expect(client.session(api)).rejects.toMatchObject({ code: 'token_revoked', status: 401 });
+    api.token = token;
+    await client.logout(api);
+
+    const missing = ROUTES.map(({ method, path }) => `${method} ${path}`).filter(
+      (route) => !seen.has(route) && !NOT_IN_THE_CLIENT.includes(route),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('errors', () => {
+  test('have the code, the message, the details and the status of the answer', async () => {
+    const { api } = await signedUp('poor');
+    const order = { outcome: 'UP', shares: 100_000, price: 0.5, timeInForce: 'GTC' } as const;
+    const { markets } = await client.activeMarkets(api);
+    const error = await client.buy(api, markets[0]!.id, order).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(ExchangeError);
+    expect(error).toMatchObject({
+      code: 'insufficient_balance',
+      status: 422,
+      details: { required: 50_250, available: 10_000 },
+    });
+    expect(isRefusal(error, 'insufficient_balance')).toBe(true);
+    expect(isRefusal(error, 'order_not_found')).toBe(false);
+    expect(isRefusal(new Error(error.message))).toBe(false);
+  });
+
+  test('an amount that is not exact is not sent', async () => {
+    const { api } = await signedUp('inexact', {
+      fetch: () => {
+        throw new Error('a request was sent');
+      },
+    });
+    for (const amount of [0.1 + 0.2, '1e3', 'ten'])
+      await expect(client.buy(api, MARKET, { outcome: 'UP', amount })).rejects.toThrow(RangeError);
+  });
+
+  test('an answer that is not of the API is "unknown"', async () => {
+    const api = apiOf({ url: server.api.url, fetch });
+    await expect(client.status(api)).rejects.toMatchObject({ code: 'route_not_found' });
+    const elsewhere = apiOf({ fetch: async () => new Response('<html>', { status: 403 }) });
+    await expect(client.status(elsewhere)).rejects.toMatchObject({ code: 'unknown', status: 403 });
+  });
+});
+
+describe('repetitions', () => {
+  /** Sends for real, but loses the first `count` answers. */
+  function losing(count: number, keys: (string | null)[]): typeof fetch {
+    let lost = 0;
+    return async (address, init) => {
+      keys.push((init!.headers as Headers).get('idempotency-key'));
+      const response = await fetch(address, init);
+      if (lost++ < count) throw new TypeError('the connection was closed');
+      return response;
+    };
+  }
+
+  test('a change whose answers are lost is executed once', async () => {
+    const keys: (string | null)[] = [];
+    const { api, userId } = await signedUp('lossy', { fetch: losing(4, keys) });
+    const deposit = await client.stake(api, 25);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys).toHaveLength(5);
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+    const { deposits } = await client.deposits(api, userId);
+    expect(deposits.map(({ depositId }) => depositId)).toEqual([deposit.depositId]);
+    await client.stake(api, 25);
+    expect(keys.at(-1)).not.toBe(keys[0]);
+    expect(await micros({ api, userId })).toBe(9_950_000_000);
+  });
+
+  test('after the last attempt the error says that it may be executed, and with which key', async () => {
+    const keys: (string | null)[] = [];
+    const retries = { attempts: 3, firstWaitMs: 1 };
+    const lossy = await signedUp('unlucky', { fetch: losing(3, keys), retries });
+    const error = await client.stake(lossy.api, 25).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ mayBeExecuted: true, idempotencyKey: keys[0] });
+    expect(keys).toHaveLength(3);
+    const again = { idempotencyKey: error.idempotencyKey };
+    expect((await client.stake(lossy.api, 25, again)).amount).toBe(25);
+    expect(await micros(lossy)).toBe(9_975_000_000);
+  });
+
+  test('a change without a key is not repeated when its answer is lost', async () => {
+    const keys: (string | null)[] = [];
+    const api = apiOf({ fetch: losing(1, keys) });
+    const account = { username: 'registered-once', password: PASSWORD };
+    await expect(client.register(api, account)).rejects.toMatchObject({ mayBeExecuted: true });
+    expect(keys).toEqual([null]);
+    expect((await client.login(apiOf(), account)).username).toBe('registered-once');
+  });
+
+  test('429 is repeated after the wait that the exchange asks for, unless that is too long', async () => {
+    const strict = await TestServer.withMarket({
+      fairUse: {
+        orders: { user: { perSecond: 20, burst: 2 }, address: null },
+        reads: { user: null, address: null },
+        signIns: { user: null, address: null },
+      },
+    });
+    let sent = 0;
+    const counting: typeof fetch = (address, init) => {
+      sent++;
+      return fetch(address, init);
+    };
+    const url = `${strict.api.url}/api`;
+    const api = new Api({ url, fetch: counting, retries: { firstWaitMs: 1 } });
+    const { userId, token } = await client.register(api, { username: 'fast', password: PASSWORD });
+    api.token = token;
+    sent = 0;
+    await Promise.all(Array.from({ length: 8 }, () => client.stake(api, 1)));
+    expect(sent).toBeGreaterThan(8);
+    expect(client.toMicros((await client.balance(api, userId)).available)).toBe(9_992_000_000);
+
+    const impatient = new Api({ url, token, retries: { longestWaitMs: 1 } });
+    const results = await Promise.allSettled(
+      Array.from({ length: 8 }, () => client.stake(impatient, 1)),
+    );
+    const refused = results.filter((result) => result.status === 'rejected');
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { reason } of refused)
+      expect(reason).toMatchObject({ code: 'rate_limited', status: 429 });
+    await strict.stop();
+  });
+
+  test('a 503 is repeated: without a key only if it says that nothing was executed', async () => {
+    const body = (details: object) =>
+      JSON.stringify({ error: { code: 'unavailable', message: 'Later.', details } });
+    /** As a proxy or an overloaded exchange answers; then the exchange itself. */
+    const refusing = (text: string, sent: string[]): typeof fetch => {
+      return (address, init) => {
+        sent.push(`${address}`);
+        return sent.length > 1
+          ? fetch(address, init)
+          : Promise.resolve(new Response(text, { status: 503 }));
+      };
+    };
+    const account = (username: string) => ({ username, password: PASSWORD });
+    let sent: string[] = [];
+    let api = apiOf({ fetch: refusing(body({ executed: false }), sent) });
+    await client.register(api, account('patient'));
+    expect(sent).toHaveLength(2);
+    sent = [];
+    api = apiOf({ fetch: refusing('<html>', sent) });
+    await expect(client.register(api, account('unsure'))).rejects.toMatchObject({ status: 503 });
+    expect(sent).toHaveLength(1);
+    sent = [];
+    api = apiOf({ fetch: refusing('<html>', sent) });
+    expect((await client.status(api)).version).toMatch(/^\d/);
+    expect(sent).toHaveLength(2);
+  });
+
+  test('a signal ends a call and its waits', async () => {
+    const stop = new AbortController();
+    const nobody = new Api({
+      url: 'http://127.0.0.1:1/api',
+      retries: { attempts: 1_000, firstWaitMs: 100_000, longestWaitMs: 100_000 },
+    });
+    const waiting = client.status(nobody, { signal: stop.signal });
+    stop.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    await expect(client.status(nobody, { signal: stop.signal })).rejects.toThrow('enough');
+  });
+
+  test('an attempt that takes too long counts as lost', async () => {
+    let attempts = 0;
+    const hanging: typeof fetch = (address, init) => {
+      if (attempts++ > 0) return fetch(address, init);
+      return new Promise((_, reject) => {
+        init!.signal!.addEventListener('abort', () => reject(init!.signal!.reason));
+      });
+    };
+    const api = apiOf({ fetch: hanging, retries: { firstWaitMs: 1, timeoutMs: 50 } });
+    expect((await client.status(api)).version).toMatch(/^\d/);
+    expect(attempts).toBeGreaterThan(1);
+  });
+});
