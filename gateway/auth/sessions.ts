@@ -27,7 +27,7 @@ export interface Session {
 }
 
 /** The signature or account is wrong; or the credentials changed after the token was issued. */
-type TokenFault = 'invalid_token' | 'token_revoked';
+export type TokenFault = 'invalid_token' | 'token_revoked';
 
 export class Sessions {
   private readonly remembered = new Map<string, Session>();
@@ -54,7 +54,12 @@ export class Sessions {
   check(token: string, engine: Engine, known = this.known(token)): Session | TokenFault {
     const session = known ?? this.verify(token, engine);
     if (session === null) return 'invalid_token';
-    return engine.credentialVersion(session.userId) === session.version ? session : 'token_revoked';
+    return this.faultOf(session, engine) ?? session;
+  }
+
+  /** Why a session that once was valid is not now; null: it is. */
+  faultOf({ userId, version }: Session, engine: Engine): TokenFault | null {
+    return engine.credentialVersion(userId) === version ? null : 'token_revoked';
   }
 
   /** null: this exchange did not sign the token, or the account that it names does not exist. */

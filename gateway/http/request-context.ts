@@ -8,19 +8,19 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { Engine } from '../../engine/engine.js';
-import { CODES, Code } from '../../engine/interface/codes.js';
+import { Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
-import { RecordError } from '../../engine/interface/records.js';
-import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
+import { ResultHead } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { type ReleaseTarget, SubmitRefused } from '../../persistence/sequencer.js';
+import type { ReleaseTarget } from '../../persistence/sequencer.js';
 import { writeCrossOrigin } from '../auth/cross-origin.js';
 import type { Session } from '../auth/sessions.js';
+import { rejectionOf, type Submission, submitCommand } from '../commands/submission.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import { type Quota, type RateLimitResult, signInKey } from '../fair-use/fair-use.js';
 import type { AnswerCounts, RouteName } from '../observe/metrics.js';
 import { elapsedMs } from '../time/clock.js';
-import { type ErrorAnswer, errorAnswer, rateLimited, rejection } from './errors.js';
+import { type ErrorAnswer, errorAnswer, rateLimited } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { writeLast } from './last-answer.js';
 import type { ReceiptWriter } from './receipt.js';
@@ -45,7 +45,9 @@ export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
   return method === 'GET' ? 'reads' : 'orders';
 }
 
-export class RequestContext<Body = unknown, Query = unknown> implements ReleaseTarget, Recipient {
+export class RequestContext<Body = unknown, Query = unknown>
+  implements ReleaseTarget, Recipient, Submission
+{
   /** null: nobody is signed in. */
   session: Session | null = null;
   /** The partner whose key was sent; null: none. */
@@ -222,57 +224,30 @@ export class RequestContext<Body = unknown, Query = unknown> implements ReleaseT
    * answered.
    */
   submit(command: Command): NumberBuffer | null {
-    if (this.gateway.halted() !== null) {
-      this.refuseUnavailable();
-      return null;
-    }
-    const { metrics, sequencer } = this.gateway;
+    const { metrics } = this.gateway;
     const startedMs = elapsedMs();
-    try {
-      const result = sequencer.submit(command);
-      this.appliedMs = elapsedMs();
-      metrics.receiveMs.observe(startedMs - this.receivedMs);
-      metrics.applyMs.observe(this.appliedMs - startedMs);
-      if (this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
-      return result;
-    } catch (error) {
-      if (error instanceof RecordError) {
-        // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but
-        // not a reason to stop.
-        const { route } = this;
-        this.gateway.log.error(
-          { route: route?.path, reason: error.message },
-          'a command cannot be journaled',
-        );
-        this.answerError(rejection('invalid_command', 0, 0));
-        return null;
-      }
-      if (!(error instanceof SubmitRefused)) throw error;
-      const fields = { request: this.request.id, reason: error.message };
-      this.gateway.warnings.warn(fields, 'a command was refused');
-      this.refuseUnavailable();
+    const result = submitCommand(this.gateway, command, this);
+    if ('error' in result) {
+      if (result.isImmediate) this.refuse(result.error);
+      else this.answerError(result.error);
       return null;
     }
+    this.appliedMs = elapsedMs();
+    metrics.receiveMs.observe(startedMs - this.receivedMs);
+    metrics.applyMs.observe(this.appliedMs - startedMs);
+    if (this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
+    return result;
   }
 
   answerRejected(result: NumberBuffer): void {
-    const { values } = result;
-    const name = CODES[values[ResultHead.code]!]!;
-    if (name === 'invalid_command') {
-      this.gateway.log.error(
-        { request: this.request.id, route: this.route?.path },
-        'the engine rejected a request that its schema accepts',
-      );
-    }
-    // The fields of a reject: required and available.
-    const [required, available] = [values[RESULT_HEAD_LENGTH]!, values[RESULT_HEAD_LENGTH + 1]!];
-    if (name === 'idempotency_full') {
-      const { error, retryAfter } = rateLimited(required, name);
-      this.addHeader('Retry-After', retryAfter);
-      this.answerError(error);
-      return;
-    }
-    this.answerError(rejection(name, required, available));
+    const { error, retryAfter } = rejectionOf(this.gateway, result, this);
+    if (retryAfter !== null) this.addHeader('Retry-After', retryAfter);
+    this.answerError(error);
+  }
+
+  /** What the log says about the request. */
+  get logFields(): object {
+    return { request: this.request.id, route: this.route?.path };
   }
 
   /** The client has left: nothing may be written from now on. */

@@ -102,8 +102,8 @@ export class Router {
     this.app.filter(handler);
   }
 
-  /** Sends a text to every WebSocket subscribed to the topic. */
-  publish(topic: string, text: string): void {
+  /** Sends a text, or the bytes of one, to every WebSocket subscribed to the topic. */
+  publish(topic: string, text: string | Uint8Array): void {
     this.app.publish(topic, text);
   }
 

@@ -49,6 +49,11 @@ export class AsciiWriter {
     this.length = this.start;
   }
 
+  /** Bytes of the text so far. */
+  get byteLength(): number {
+    return this.length - this.start;
+  }
+
   /** Where the next byte goes. */
   get position(): number {
     return this.length;
@@ -92,6 +97,11 @@ export class AsciiWriter {
   byte(code: number): void {
     this.reserve(1);
     this.bytes[this.length++] = code;
+  }
+
+  /** Replaces the byte at a position that was written. */
+  replaceByte(at: number, code: number): void {
+    this.bytes[at] = code;
   }
 
   /** Writes short text that is not a fixed piece. */

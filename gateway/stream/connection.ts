@@ -5,6 +5,7 @@
  * messages from its snapshot (or the missed messages) on, none missing or duplicated.
  */
 import type * as uWS from 'uWebSockets.js';
+import type { Session } from '../auth/sessions.js';
 import type { AddressKey } from '../fair-use/addresses.js';
 import { TokenBuckets } from '../fair-use/token-buckets.js';
 import type { Backlogs } from './backlogs.js';
@@ -16,6 +17,10 @@ export interface SocketData {
   connection: Connection;
 }
 export type Socket = uWS.WebSocket<SocketData>;
+
+/** The buffer of a cork, less a frame's head. */
+const CORK_BYTES = 15 * 1024;
+const FRAME_HEAD_BYTES = 10;
 
 /** A connection's subscription to a channel. */
 export class Subscription implements Subscriber {
@@ -39,6 +44,10 @@ export interface ConnectionOptions {
   elapsedMs: () => number;
   address: AddressKey;
   slot: number;
+  /** Sends a message to the connections that are subscribed to a topic of uWebSockets.js. */
+  publish: (topic: string, text: string | Uint8Array) => void;
+  /** A topic that no other connection and no channel has. */
+  topic: string;
   /** Called when the exchange closes the connection. */
   onEnd: (reason: CloseReason) => void;
 }
@@ -53,11 +62,17 @@ export class Connection {
   userId = 0;
   /** The version of the credentials in the token. */
   tokenVersion = 0;
+  /** null: nobody is signed in. */
+  session: Session | null = null;
+  /** Orders and batches that are not answered yet. */
+  outstanding = 0;
   cancelOnDisconnect = false;
   /** Pings since the client last sent something. */
   unansweredPings = 0;
   private readonly operations: TokenBuckets<null>;
   private socket: Socket | null = null;
+  /** Whether the socket is subscribed to the connection's own topic. */
+  private hasTopic = false;
 
   constructor(private readonly options: ConnectionOptions) {
     const { operationsBurst: burst, operationsPerSecond: perSecond } = options.limits;
@@ -99,7 +114,7 @@ export class Connection {
     if (this.subscriptions.get(subscription.channel.name) !== subscription) return;
     if (!subscription.isLive) this.socket?.subscribe(subscription.channel.topic);
     subscription.isLive = true;
-    for (const text of texts) this.send(text);
+    this.sendAll(texts);
   }
 
   *channels(): Generator<Channel> {
@@ -113,9 +128,39 @@ export class Connection {
     if (subscription.isLive) this.socket?.unsubscribe(channel.topic);
   }
 
+  /**
+   * Sends texts with few system calls. A cork of uWebSockets.js ends with the first text that does
+   * not fit into its buffer, so the texts are corked in parts that do.
+   */
+  private sendAll(texts: readonly string[]): void {
+    for (let from = 0; from < texts.length; ) {
+      let to = from;
+      let bytes = 0;
+      do bytes += Buffer.byteLength(texts[to++]!) + FRAME_HEAD_BYTES;
+      while (to < texts.length && bytes + Buffer.byteLength(texts[to]!) <= CORK_BYTES);
+      const part = texts.slice(from, to);
+      this.socket?.cork(() => {
+        for (const text of part) this.socket?.send(text);
+      });
+      this.options.backlogs.checkOne(this);
+      from = to;
+    }
+  }
+
   send(text: string): void {
     this.socket?.send(text);
     this.options.backlogs.checkOne(this);
+  }
+
+  /**
+   * Sends an answer through the connection's own topic: uWebSockets.js collects what is published
+   * in one turn, and writes it with one system call and in the order of all messages.
+   */
+  answer(text: string | Uint8Array): void {
+    if (this.socket === null) return;
+    const { topic, publish } = this.options;
+    if (!this.hasTopic) this.hasTopic = this.socket.subscribe(topic);
+    publish(topic, text);
   }
 
   ping(): void {

@@ -36,6 +36,7 @@ export class Connections {
   signIn(connection: Connection, session: Session): void {
     connection.userId = session.userId;
     connection.tokenVersion = session.version;
+    connection.session = session;
     this.index(connection);
   }
 

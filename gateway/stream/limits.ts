@@ -5,13 +5,19 @@ export interface StreamLimits {
   connections: number;
   /** Open connections of one user; one more is refused with `limit_reached`. */
   connectionsPerUser: number;
-  /** Bytes of a client's message; a larger one is answered with `body_too_large`. */
+  /**
+   * Bytes of a client's message; a larger one is answered with `body_too_large`. Order entry may be
+   * as large as a frame.
+   */
   messageBytes: number;
+  /** Unanswered orders and batches of one connection; one more is answered with `limit_reached`. */
+  outstandingRequests: number;
   /** Subscriptions of one connection; one more is answered with `limit_reached`. */
   subscriptions: number;
   /**
    * Operations of one connection, as a burst and per second. A message costs one per channel that
-   * it names, at least one. Above the limit, the connection gets `rate_limited` and is closed.
+   * it names, at least one; orders and batches cost one if they are refused. Above the limit, the
+   * connection gets `rate_limited` and is closed.
    */
   operationsBurst: number;
   operationsPerSecond: number;
@@ -36,6 +42,7 @@ export const STREAM_LIMITS: StreamLimits = {
   connections: 10_000,
   connectionsPerUser: 100,
   messageBytes: 4_096,
+  outstandingRequests: 256,
   subscriptions: 100,
   operationsBurst: 100,
   operationsPerSecond: 20,
@@ -51,7 +58,7 @@ export const STREAM_LIMITS: StreamLimits = {
 
 /**
  * Why the exchange closed a connection. A client sees 1006 (no code) instead after an invalid frame
- * (or one larger than 64 KiB), if the exchange was killed, or if the client does not read its
+ * (or one larger than 65 KiB), if the exchange was killed, or if the client does not read its
  * waiting messages, and the code after them, within about ten seconds.
  */
 export const CLOSE = {

@@ -7,6 +7,8 @@
  * client's state; a delta changes it.
  */
 import { z } from 'zod';
+import { ErrorBody } from '../http/error-body.js';
+import { ERROR_CODES } from '../http/errors.js';
 import {
   balanceFields,
   count,
@@ -22,8 +24,10 @@ import {
   userId,
 } from '../json/response-fields.js';
 import { Positions } from '../resources/accounts/schemas.js';
+import { BatchReceipt } from '../resources/batch/schemas.js';
 import { Market, Orderbook } from '../resources/markets/schemas.js';
 import { Orders } from '../resources/orders/schemas.js';
+import { requestId } from './orders/requests.js';
 
 const stamp = { sequence: count, atMs: count };
 const matchType = z.enum(['transfer', 'mint', 'merge']);
@@ -33,7 +37,16 @@ const marketChange = z.strictObject({
   marketId,
   market: Market.nullable(),
 });
-const trade = z.strictObject({ tradeId, outcome, side, price, shares, matchType, atMs: count });
+const trade = z.strictObject({
+  tradeId,
+  outcome,
+  side,
+  price,
+  shares,
+  value: money,
+  matchType,
+  atMs: count,
+});
 const trades = z.strictObject({ marketId, trades: z.array(trade) });
 const assetPrice = z.strictObject({
   asset: z.string(),
@@ -120,32 +133,69 @@ const CHANNEL_DATA = {
   },
 } as const;
 
+const id = requestId.optional();
 const channel = { channel: z.string(), channelSequence: count, ...stamp };
 const KINDS = Object.keys(CHANNEL_DATA) as (keyof typeof CHANNEL_DATA)[];
 
-/** All messages of the server. */
-export const ServerMessage = z.union([
-  ...KINDS.flatMap((kind) =>
-    (['snapshot', 'delta'] as const).map((type) =>
-      z.strictObject({
-        type: z.literal(type),
-        ...channel,
-        channel: z.string().regex(new RegExp(`^${kind}(:|$)`)),
-        data: CHANNEL_DATA[kind][type],
-      }),
-    ),
-  ),
+/** Snapshots and deltas of each kind of channel; a snapshot has the id of the request for it. */
+const CHANNEL_MESSAGES = Object.fromEntries(
+  KINDS.flatMap((kind) => {
+    const name = z.string().regex(new RegExp(`^${kind}(:|$)`));
+    const { snapshot, delta } = CHANNEL_DATA[kind];
+    const common = { ...channel, channel: name };
+    return [
+      [
+        `${kind}Snapshot`,
+        z.strictObject({ type: z.literal('snapshot'), id, ...common, data: snapshot }),
+      ],
+      [`${kind}Delta`, z.strictObject({ type: z.literal('delta'), ...common, data: delta })],
+    ];
+  }),
+);
+
+/** The receipts of single operations, in an envelope. */
+const RECEIPTS = BatchReceipt.shape.results.element.options.flatMap((receipt) =>
+  receipt === ErrorBody ? [] : [receipt as z.ZodObject],
+);
+const envelope = { type: z.literal('receipt'), id: requestId, replayed: z.boolean() };
+
+/** All messages of the server, by name. */
+export const SERVER_MESSAGES: Record<string, z.ZodType> = {
+  ...CHANNEL_MESSAGES,
   /** The market is closed, and so is the channel. */
-  z.strictObject({ type: z.literal('closed'), ...channel }),
-  z.strictObject({ type: z.enum(['resumed', 'gap']), ...channel, after: count }),
-  z.strictObject({ type: z.literal('unsubscribed'), channels: z.array(z.string()) }),
-  z.strictObject({ type: z.literal('authenticated'), userId, cancelOnDisconnect: z.boolean() }),
-  z.strictObject({ type: z.literal('heartbeat'), ...stamp, channels: z.record(z.string(), count) }),
-  z.strictObject({ type: z.literal('pong'), ...stamp }),
-  z.strictObject({
+  closed: z.strictObject({ type: z.literal('closed'), ...channel }),
+  resumed: z.strictObject({ type: z.literal('resumed'), id, ...channel, after: count }),
+  gap: z.strictObject({ type: z.literal('gap'), id, ...channel, after: count }),
+  unsubscribed: z.strictObject({
+    type: z.literal('unsubscribed'),
+    id,
+    channels: z.array(z.string()),
+  }),
+  authenticated: z.strictObject({
+    type: z.literal('authenticated'),
+    id,
+    userId,
+    cancelOnDisconnect: z.boolean(),
+  }),
+  heartbeat: z.strictObject({
+    type: z.literal('heartbeat'),
+    ...stamp,
+    channels: z.record(z.string(), count),
+  }),
+  pong: z.strictObject({ type: z.literal('pong'), id, ...stamp }),
+  orderReceipt: z.union(
+    RECEIPTS.map((receipt) => z.strictObject({ ...envelope, ...receipt.shape })),
+  ),
+  batchReceipt: z.strictObject({ ...envelope, ...BatchReceipt.shape }),
+  error: z.strictObject({
     type: z.literal('error'),
-    code: z.string(),
+    id,
+    /** Of a request for several channels: the one that the error is about. */
+    channel: z.string().optional(),
+    code: z.enum(ERROR_CODES),
     message: z.string(),
     details: z.record(z.string(), z.unknown()),
   }),
-]);
+};
+
+export const ServerMessage = z.union(Object.values(SERVER_MESSAGES));

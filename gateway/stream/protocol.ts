@@ -6,32 +6,43 @@
  *   nothing;
  * - every answer waits until the state that it shows is durable, so answers and channel messages
  *   have one order;
- * - for fair use, every message is a read of its address and its user, and so is each further
- *   channel that it names, and every {@link MESSAGES_PER_READ} messages that a `resume` replays.
+ * - for fair use, a message is a read of its address and its user, and so is each further channel
+ *   that it names, and every {@link MESSAGES_PER_READ} messages that a `resume` replays. Order
+ *   entry counts as orders instead (orders/order-entry.ts).
  */
 import type { Session } from '../auth/sessions.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest, rateLimited } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
-import { inexactNumber } from '../json/decimal.js';
-import { cut, fieldProblems, problemText } from '../json/problems.js';
-import { colonCount, repeatedKey } from '../json/repeated-key.js';
 import type { Channel } from './channels/channel.js';
 import {
   authenticatedText,
+  type ErrorSource,
   errorText,
+  idField,
   pongText,
   resumeText,
   unsubscribedText,
 } from './channels/message-text.js';
-import { type ChannelId, channelNamed } from './channels/names.js';
+import { channelNamed } from './channels/names.js';
 import type { Connection, Subscription } from './connection.js';
 import type { Connections } from './connections.js';
 import type { Hub } from './hub.js';
 import { CLOSE, type StreamLimits } from './limits.js';
-import { ClientMessage } from './requests.js';
+import { parsed, type ReceivedMessage, readJson } from './message-reader.js';
+import { OrderEntry } from './orders/order-entry.js';
+import { OrderRequestReader } from './orders/request-reader.js';
+import {
+  isOrderEntry,
+  namesAnother,
+  type OrderEntryMessage,
+  type OrderRequest,
+  orderRequest,
+} from './orders/requests.js';
+import type { ClientMessage } from './requests.js';
+import { idOf } from './requests.js';
 
 const MESSAGES_PER_READ = 100;
-
+const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
 export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
   return `The user has ${connectionsPerUser} connections, which is the limit.`;
 }
@@ -47,14 +58,63 @@ interface ProtocolOptions {
 }
 
 export class Protocol {
-  constructor(private readonly options: ProtocolOptions) {}
+  private readonly reader = new OrderRequestReader();
+  private readonly orders: OrderEntry;
+
+  constructor(private readonly options: ProtocolOptions) {
+    this.orders = new OrderEntry(options.gateway, options.limits.outstandingRequests);
+  }
 
   /** Handles one message. uWebSockets.js reuses `bytes` after the call. */
   receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
-    if (!this.afford(connection, 1)) return;
-    const input = this.readInput(bytes, isBinary);
-    if ('status' in input) this.refuse(connection, input);
-    else this.handle(connection, input);
+    const receivedMs = this.options.elapsedMs();
+    const { engine } = this.options.gateway.sequencer;
+    if (!isBinary && connection.userId !== 0) {
+      const request = this.reader.read(engine, new Uint8Array(bytes), connection.userId);
+      if (request !== null) {
+        this.enter(connection, request, receivedMs);
+        return;
+      }
+    }
+    const message = readJson(bytes, isBinary);
+    if (isOrderEntry(message.json)) this.enterUnread(connection, message, receivedMs);
+    else if (this.afford(connection, 1)) this.handle(connection, message);
+  }
+
+  /** Order entry that the fast reader has taken. */
+  private enter(connection: Connection, request: OrderRequest, receivedMs: number): void {
+    const { orders } = this;
+    const refusal = orders.refusal(connection) ?? orders.execute(connection, request, receivedMs);
+    if (refusal !== null) this.refuseOrder(connection, refusal, request.id);
+  }
+
+  /** Order entry that the schemas read, and refuse if it is invalid. */
+  private enterUnread(
+    connection: Connection,
+    { json, text, colons, problem }: ReceivedMessage,
+    receivedMs: number,
+  ): void {
+    const { engine } = this.options.gateway.sequencer;
+    const { userId } = connection;
+    const refusal = this.orders.refusal(connection) ?? problem;
+    if (refusal !== null) {
+      this.refuseOrder(connection, refusal, idOf(json));
+      return;
+    }
+    if (namesAnother(json as object, `u${userId}`)) {
+      this.refuseOrder(connection, errorAnswer('user_mismatch'), idOf(json));
+      return;
+    }
+    const message = parsed({ json, text, colons });
+    const request =
+      'status' in message ? message : orderRequest(engine, userId, message as OrderEntryMessage);
+    if ('status' in request) this.refuseOrder(connection, request, idOf(json));
+    else this.enter(connection, request, receivedMs);
+  }
+
+  /** Answers at once, but not before earlier answers. */
+  private refuseOrder(connection: Connection, error: ErrorAnswer, id: string | undefined): void {
+    if (this.afford(connection, 1)) this.refuse(connection, error, { id });
   }
 
   /** Returns false if the connection exceeds its rate; it then gets an error and is closed. */
@@ -66,23 +126,23 @@ export class Protocol {
     return false;
   }
 
-  private readInput(bytes: ArrayBuffer, isBinary: boolean): ReceivedMessage | ErrorAnswer {
-    const { messageBytes } = this.options.limits;
-    if (bytes.byteLength > messageBytes) {
-      return errorAnswer('body_too_large', {}, `The message is larger than ${messageBytes} bytes.`);
-    }
-    if (isBinary) return errorAnswer('invalid_json', {}, 'Send text messages, not binary ones.');
-    const message = Buffer.from(bytes);
-    return { text: message.toString('utf8'), colons: colonCount(message) };
-  }
-
   private handle(connection: Connection, received: ReceivedMessage): void {
-    if (!this.allows(connection, 1)) return;
-    const message = readMessage(received);
-    if ('status' in message) this.refuse(connection, message);
-    else if (this.options.gateway.isStopping()) {
-      this.refuse(connection, errorAnswer('unavailable', { executed: false }));
-    } else this.execute(connection, message);
+    const { gateway, limits } = this.options;
+    const id = idOf(received.json);
+    if (received.bytes > limits.messageBytes) {
+      const text = `The message is larger than ${limits.messageBytes} bytes.`;
+      this.refuse(connection, errorAnswer('body_too_large', {}, text), { id });
+      return;
+    }
+    if (received.problem !== null) {
+      this.refuse(connection, received.problem, { id });
+      return;
+    }
+    if (!this.allows(connection, 1, id)) return;
+    const message = parsed(received);
+    if ('status' in message) this.refuse(connection, message, { id });
+    else if (gateway.isStopping()) this.refuse(connection, UNAVAILABLE, { id });
+    else this.execute(connection, message);
   }
 
   private execute(connection: Connection, message: ClientMessage): void {
@@ -91,33 +151,40 @@ export class Protocol {
         this.authenticate(connection, message);
         return;
       case 'subscribe':
-        this.subscribe(connection, message.channels);
+        this.subscribe(connection, message);
         return;
       case 'unsubscribe':
-        this.unsubscribe(connection, message.channels);
+        this.unsubscribe(connection, message);
         return;
       case 'resume':
         this.resume(connection, message);
         return;
       case 'ping':
-        this.reply(connection, pongText(this.options.hub.stamp));
+        this.reply(connection, pongText(this.options.hub.stamp, idField(message.id)));
+        return;
+      case 'order':
+      case 'batch':
+        throw new Error('order entry has its own way');
     }
   }
 
   private authenticate(connection: Connection, message: Operation<'auth'>): void {
     const { sessions, sequencer } = this.options.gateway;
+    const { id } = message;
     const session = sessions.check(message.token, sequencer.engine);
     if (typeof session === 'string') {
-      this.refuse(connection, errorAnswer(session));
+      this.refuse(connection, errorAnswer(session), { id });
     } else if (connection.userId !== 0 && connection.userId !== session.userId) {
-      this.refuse(connection, errorAnswer('user_mismatch'));
+      this.refuse(connection, errorAnswer('user_mismatch'), { id });
     } else if (this.exceedsUserLimit(connection, session)) {
       const message = userLimitMessage(this.options.limits);
-      this.refuse(connection, errorAnswer('limit_reached', {}, message));
+      this.refuse(connection, errorAnswer('limit_reached', {}, message), { id });
     } else {
       this.options.connections.signIn(connection, session);
       connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
-      this.reply(connection, authenticatedText(session.userId, connection.cancelOnDisconnect));
+      const { userId } = session;
+      const text = authenticatedText(userId, connection.cancelOnDisconnect, idField(id));
+      this.reply(connection, text);
     }
   }
 
@@ -127,7 +194,7 @@ export class Protocol {
   }
 
   /** Returns false if the address or user exceeds its rate; the error says when to retry. */
-  private allows(connection: Connection, reads: number): boolean {
+  private allows(connection: Connection, reads: number, id: string | undefined): boolean {
     const { fairUse } = this.options.gateway;
     const { address, userId } = connection;
     const ofAddress = fairUse.take('reads', 'address', address, reads);
@@ -136,84 +203,85 @@ export class Protocol {
         ? ofAddress
         : fairUse.take('reads', 'user', userId, reads);
     if (result === null || result.granted) return true;
-    this.refuse(connection, rateLimited(result.waitMs).error);
+    this.refuse(connection, rateLimited(result.waitMs).error, { id });
     return false;
   }
 
-  private subscribe(connection: Connection, names: string[]): void {
+  /** A channel that cannot be subscribed to gets an error of its own, before the others begin. */
+  private subscribe(connection: Connection, { id, channels: names }: Operation<'subscribe'>): void {
     // The message itself has already been counted.
     const more = names.length - 1;
-    if (!this.afford(connection, more) || (more > 0 && !this.allows(connection, more))) return;
-    const channels = this.channelsFor(connection, names);
-    if (channels === null) return;
-    const { hub } = this.options;
-    const begun = channels.map((channel) => ({
-      subscription: connection.subscribe(channel),
-      texts: [channel.snapshot(hub.stamp)],
-    }));
+    if (!this.afford(connection, more)) return;
+    if (more > 0 && !this.allows(connection, more, id)) return;
+    const { stamp } = this.options.hub;
+    const begun: Begun[] = [];
+    for (const name of names) {
+      const channel = this.channelFor(connection, name);
+      if ('status' in channel) this.refuse(connection, channel, { id, channel: name });
+      else {
+        const subscription = connection.subscribe(channel);
+        begun.push({ subscription, texts: [channel.snapshot(stamp, idField(id))] });
+      }
+    }
     this.begin(connection, begun);
   }
 
-  private resume(connection: Connection, { channel: name, after }: Operation<'resume'>): void {
-    const channel = this.channelsFor(connection, [name])?.[0];
-    if (channel === undefined) return;
+  private resume(connection: Connection, { id, channel: name, after }: Operation<'resume'>): void {
+    const channel = this.channelFor(connection, name);
+    if ('status' in channel) {
+      this.refuse(connection, channel, { id, channel: name });
+      return;
+    }
     const { stamp } = this.options.hub;
     const missed = channel.since(after);
     const reads = Math.floor((missed?.length ?? 0) / MESSAGES_PER_READ);
-    if (reads > 0 && !this.allows(connection, reads)) return;
+    if (reads > 0 && !this.allows(connection, reads, id)) return;
     const subscription = connection.subscribe(channel);
+    const field = idField(id);
     const texts =
       missed === null
-        ? [resumeText('gap', channel, after, stamp), channel.snapshot(stamp)]
-        : [resumeText('resumed', channel, after, stamp), ...missed];
+        ? [resumeText('gap', channel, after, stamp, field), channel.snapshot(stamp, field)]
+        : [resumeText('resumed', channel, after, stamp, field), ...missed];
     this.begin(connection, [{ subscription, texts }]);
   }
 
-  private unsubscribe(connection: Connection, names: string[]): void {
+  private unsubscribe(
+    connection: Connection,
+    { id, channels: names }: Operation<'unsubscribe'>,
+  ): void {
     const subscriptions = names.map((name) => connection.subscriptions.get(name));
     const unknown = names.filter((_, i) => subscriptions[i] === undefined);
     if (unknown.length > 0) {
       const problems = Object.fromEntries(unknown.map((name) => [name, 'is not subscribed to']));
-      this.refuse(connection, invalidRequest(problems));
+      this.refuse(connection, invalidRequest(problems), { id });
       return;
     }
     for (const subscription of subscriptions) connection.drop(subscription!);
-    this.reply(connection, unsubscribedText(names));
+    this.reply(connection, unsubscribedText(names, idField(id)));
   }
 
-  /** The channels with these names; null: refused. */
-  private channelsFor(connection: Connection, names: string[]): Channel[] | null {
+  /** The channel with this name, to which the connection may subscribe; or why it may not. */
+  private channelFor(connection: Connection, name: string): Channel | ErrorAnswer {
     const { gateway, hub, limits } = this.options;
-    const ids: ChannelId[] = [];
-    for (const name of names) {
-      const id = channelNamed(gateway.sequencer.engine, connection.userId, name);
-      if ('status' in id) {
-        this.refuse(connection, id);
-        return null;
-      }
-      ids.push(id);
-    }
-    const added = names.filter((name) => !connection.subscriptions.has(name)).length;
-    if (connection.subscriptions.size + added > limits.subscriptions) {
+    const id = channelNamed(gateway.sequencer.engine, connection.userId, name);
+    if ('status' in id) return id;
+    const { subscriptions } = connection;
+    if (!subscriptions.has(name) && subscriptions.size >= limits.subscriptions) {
       const message = `A connection can subscribe to at most ${limits.subscriptions} channels.`;
-      this.refuse(connection, errorAnswer('limit_reached', {}, message));
-      return null;
+      return errorAnswer('limit_reached', {}, message);
     }
-    return ids.map((id) => hub.channel(id));
+    return hub.channel(id);
   }
 
   /** Later messages of the channels follow: both are sent in the order of their commands. */
-  private begin(
-    connection: Connection,
-    begun: { subscription: Subscription; texts: string[] }[],
-  ): void {
+  private begin(connection: Connection, begun: Begun[]): void {
     this.whenDurable(() => {
       for (const { subscription, texts } of begun) connection.start(subscription, texts);
     });
   }
 
-  private refuse(connection: Connection, error: ErrorAnswer): void {
-    this.reply(connection, errorText(error));
+  private refuse(connection: Connection, error: ErrorAnswer, about: ErrorSource): void {
+    this.reply(connection, errorText(error, about));
   }
 
   private reply(connection: Connection, text: string): void {
@@ -226,25 +294,8 @@ export class Protocol {
   }
 }
 
-interface ReceivedMessage {
-  text: string;
-  /** Number of colons in the text. */
-  colons: number;
-}
-
-function readMessage({ text, colons }: ReceivedMessage): ClientMessage | ErrorAnswer {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return errorAnswer('invalid_json', {}, 'The message is not valid JSON. Send one JSON object.');
-  }
-  const repeated = repeatedKey(json, text, colons);
-  if (repeated !== null) return invalidRequest({ [repeated]: 'is duplicated' });
-  const parsed = ClientMessage.safeParse(json, { error: problemText });
-  if (!parsed.success) return invalidRequest(fieldProblems(parsed.error, 'message'));
-  const inexact = inexactNumber(text);
-  return inexact === null
-    ? parsed.data
-    : invalidRequest({ message: `contains a number with too many digits: ${cut(inexact)}` });
+/** A subscription and the texts that it begins with. */
+interface Begun {
+  subscription: Subscription;
+  texts: string[];
 }

@@ -29,8 +29,11 @@ import { Protocol, userLimitMessage } from './protocol.js';
 
 const PATH = '/api/stream';
 const ALLOW = ['Allow', 'GET'] as const;
-/** A larger frame closes the connection without an error. Smaller ones above the limit get one. */
-const FRAME_BYTES = 64 * 1024;
+/**
+ * A larger frame closes the connection without an error. Orders and batches may have this size: the
+ * largest body over HTTP, and what the envelope adds.
+ */
+const FRAME_BYTES = 65 * 1024;
 /** Heartbeats are spread over this many moments of an interval. */
 const HEARTBEAT_SLOTS = 10;
 /** Backlogs are checked each time this many characters have been published. */
@@ -206,11 +209,14 @@ export class StreamServer {
       backlogs: this.backlogs,
       elapsedMs,
       address,
-      slot: this.acceptedCount++ % HEARTBEAT_SLOTS,
+      slot: this.acceptedCount % HEARTBEAT_SLOTS,
+      topic: `connection:${this.acceptedCount++}`,
+      publish: (topic, text) => this.publish(topic, text),
       onEnd: ({ reason }) => this.endings.set(reason, (this.endings.get(reason) ?? 0) + 1),
     });
     connection.userId = session?.userId ?? 0;
     connection.tokenVersion = session?.version ?? 0;
+    connection.session = session;
     return connection;
   }
 
@@ -220,7 +226,7 @@ export class StreamServer {
     if (connection.cancelOnDisconnect && !this.stopping) this.cancels.add(connection.userId);
   }
 
-  private publish(topic: string, text: string): void {
+  private publish(topic: string, text: string | Uint8Array): void {
     this.router?.publish(topic, text);
     this.uncheckedCharacters += text.length;
     if (this.uncheckedCharacters >= CHECK_AFTER_CHARACTERS) this.checkBacklogs();

@@ -13,8 +13,12 @@ const [USER_ID, OPERATIONS, ATOMIC] = [0, 1, 2];
 const U = 117;
 
 export class BatchReader {
-  private readonly scanner = new JsonScanner();
-  private readonly operation = new OrderReader(this.scanner);
+  private readonly operation: OrderReader;
+
+  /** `scanner`: of a caller that reads the text around the operations itself. */
+  constructor(private readonly scanner = new JsonScanner()) {
+    this.operation = new OrderReader(scanner);
+  }
 
   /** null: not taken. */
   read(
@@ -52,13 +56,19 @@ export class BatchReader {
     return { kind: 'batch', userId, idempotencyKey, operations, atomic };
   }
 
-  private readOperations(assets: Assets, userId: number): BatchOperation[] | null {
+  /** The list of operations that is next in the text; null: not taken. */
+  readOperations(assets: Assets, userId: number): BatchOperation[] | null {
     const operations: BatchOperation[] = [];
     while (this.scanner.element(operations.length === 0)) {
-      const operation = this.operation.nextOperation(assets, userId);
+      const operation = this.readOperation(assets, userId);
       if (operation === null || operations.length === MAX_BATCH_OPERATIONS) return null;
       operations.push(operation);
     }
     return operations;
+  }
+
+  /** The operation that is next in the text; null: not taken. */
+  readOperation(assets: Assets, userId: number): BatchOperation | null {
+    return this.operation.nextOperation(assets, userId);
   }
 }

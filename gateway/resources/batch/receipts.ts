@@ -25,22 +25,29 @@ const out = new AsciiWriter();
 
 /** The receipt of a batch that is `ok`. Single operations may have been refused. */
 export function batchReceipt(assets: Assets, result: NumberBuffer): Uint8Array {
+  out.clear();
+  writeBatchReceipt(out, assets, result);
+  return out.toBytes();
+}
+
+/** Writes the same behind what is written. */
+export function writeBatchReceipt(out: AsciiWriter, assets: Assets, result: NumberBuffer): void {
   const { values } = result;
   const count = values[RESULT_HEAD_LENGTH]!;
   const parts = new ReceiptParts();
-  out.clear();
   out.put(RESULTS);
   let at = FIRST_OPERATION;
   for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
     if (i > 0) out.byte(COMMA);
-    writeOperation(parts, assets, result, at);
+    writeOperation(out, parts, assets, result, at);
   }
   out.integer(SEQUENCE, values[ResultHead.sequence]!);
   out.byte(BRACE);
-  return out.toBytes();
 }
 
-function writeOperation(
+/** Writes the receipt or the error of the operation whose result begins at `at`. */
+export function writeOperation(
+  out: AsciiWriter,
   parts: ReceiptParts,
   assets: Assets,
   result: NumberBuffer,

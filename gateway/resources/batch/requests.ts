@@ -34,13 +34,14 @@ const orderId = z.string().meta({ description: 'The id of an order, such as o12'
 const CancelOperation = z.strictObject({ op: z.literal('cancel'), ...common, orderId });
 const ClaimOperation = z.strictObject({ op: z.literal('claim'), ...common });
 
-const Operation = z.discriminatedUnion('op', [
+/** One operation. The stream takes single ones, too. */
+export const Operation = z.discriminatedUnion('op', [
   BuyOperation,
   SellOperation,
   CancelOperation,
   ClaimOperation,
 ]);
-type Operation = z.output<typeof Operation>;
+export type Operation = z.output<typeof Operation>;
 
 const COUNT = `must hold 1 to ${MAX_BATCH_OPERATIONS} operations`;
 

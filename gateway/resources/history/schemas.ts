@@ -56,6 +56,8 @@ export const UserTrades = responseSchema(
   z.strictObject({ trades: z.array(UserTrade), nextCursor, sequence }),
 );
 
+const matchType = z.enum(['transfer', 'mint', 'merge']);
+
 /** Outcome, side and price are the taker's. */
 export const MarketTrade = z.strictObject({
   tradeId,
@@ -64,7 +66,9 @@ export const MarketTrade = z.strictObject({
   price,
   shares,
   value: money,
-  match: z.enum(['transfer', 'mint', 'merge']),
+  matchType,
+  /** The same under its former name, until version 2. */
+  match: matchType,
   atMs: timeMs,
 });
 export const MarketTrades = responseSchema(

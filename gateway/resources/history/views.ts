@@ -33,6 +33,7 @@ export function userTradeOf(assets: Assets, trade: entries.UserTrade): Writable<
 export function marketTradeOf(trade: entries.MarketTradeEntry): Writable<typeof MarketTrade> {
   const { sizeLots, upTicks, takerOutcome } = trade;
   const priceTicks = ticksIn(takerOutcome, upTicks);
+  const matchType = matchTypeName(trade.matchType);
   return {
     tradeId: `t${trade.tradeId}`,
     outcome: outcomeName(takerOutcome),
@@ -40,7 +41,8 @@ export function marketTradeOf(trade: entries.MarketTradeEntry): Writable<typeof 
     price: ticks(priceTicks),
     shares: lots(sizeLots),
     value: micros(sizeLots * priceTicks),
-    match: matchTypeName(trade.matchType),
+    matchType,
+    match: matchType,
     atMs: trade.atMs,
   };
 }

@@ -11,7 +11,7 @@
  * - a channel without subscribers is forgotten after a while (see {@link Channel.isIdle}), so the
  *   number of channels is limited.
  */
-import { channelText, type Stamp } from './message-text.js';
+import { channelText, type IdField, type Stamp } from './message-text.js';
 
 /** The size of the kept messages of all channels. */
 export interface KeptTotal {
@@ -59,8 +59,8 @@ export abstract class Channel {
     return false;
   }
 
-  snapshot(stamp: Stamp): string {
-    return channelText('snapshot', this, stamp, this.snapshotData());
+  snapshot(stamp: Stamp, id: IdField = ''): string {
+    return channelText('snapshot', this, stamp, this.snapshotData(), id);
   }
 
   add(subscriber: Subscriber): void {

@@ -7,6 +7,13 @@ export interface Stamp {
   atMs: number;
 }
 
+/** `"id":…,` of the request that a message answers; empty: it has none, or answers none. */
+export type IdField = string;
+
+export function idField(id: string | undefined): IdField {
+  return id === undefined ? '' : `"id":${JSON.stringify(id)},`;
+}
+
 interface ChannelState {
   readonly name: string;
   readonly lastSequence: number;
@@ -18,9 +25,10 @@ export function channelText(
   channel: ChannelState,
   { sequence, atMs }: Stamp,
   data: string,
+  id: IdField = '',
 ): string {
   return (
-    `{"type":"${type}","channel":"${channel.name}","channelSequence":${channel.lastSequence}` +
+    `{"type":"${type}",${id}"channel":"${channel.name}","channelSequence":${channel.lastSequence}` +
     `,"sequence":${sequence},"atMs":${atMs},"data":${data}}`
   );
 }
@@ -39,9 +47,10 @@ export function resumeText(
   channel: ChannelState,
   after: number,
   { sequence, atMs }: Stamp,
+  id: IdField = '',
 ): string {
   return (
-    `{"type":"${type}","channel":"${channel.name}","after":${after}` +
+    `{"type":"${type}",${id}"channel":"${channel.name}","after":${after}` +
     `,"channelSequence":${channel.lastSequence},"sequence":${sequence},"atMs":${atMs}}`
   );
 }
@@ -51,19 +60,34 @@ export function heartbeatText(channels: Iterable<ChannelState>, { sequence, atMs
   return `{"type":"heartbeat","sequence":${sequence},"atMs":${atMs},"channels":{${sequences.join(',')}}}`;
 }
 
-export function authenticatedText(userId: number, cancelOnDisconnect: boolean): string {
-  return `{"type":"authenticated","userId":"u${userId}","cancelOnDisconnect":${cancelOnDisconnect}}`;
+export function authenticatedText(
+  userId: number,
+  cancelOnDisconnect: boolean,
+  id: IdField = '',
+): string {
+  return `{"type":"authenticated",${id}"userId":"u${userId}","cancelOnDisconnect":${cancelOnDisconnect}}`;
 }
 
-export function unsubscribedText(channels: readonly string[]): string {
-  return JSON.stringify({ type: 'unsubscribed', channels });
+export function unsubscribedText(channels: readonly string[], id: IdField = ''): string {
+  return `{"type":"unsubscribed",${id}"channels":${JSON.stringify(channels)}}`;
 }
 
-export function pongText({ sequence, atMs }: Stamp): string {
-  return `{"type":"pong","sequence":${sequence},"atMs":${atMs}}`;
+export function pongText({ sequence, atMs }: Stamp, id: IdField = ''): string {
+  return `{"type":"pong",${id}"sequence":${sequence},"atMs":${atMs}}`;
+}
+
+/** What an error answers. */
+export interface ErrorSource {
+  id?: string | undefined;
+  /** The channel of a request for several that the error is about. */
+  channel?: string | undefined;
 }
 
 /** An error with the same code, message and details as over HTTP. */
-export function errorText(error: ErrorAnswer): string {
-  return JSON.stringify({ type: 'error', ...JSON.parse(error.text).error });
+export function errorText({ text }: ErrorAnswer, { id, channel }: ErrorSource = {}): string {
+  const about = channel === undefined ? '' : `"channel":${JSON.stringify(channel)},`;
+  return `{"type":"error",${idField(id)}${about}${text.slice(ERROR_FROM, -1)}`;
 }
+
+/** `text` of an ErrorAnswer is `{"error":{…}}`. */
+const ERROR_FROM = '{"error":{'.length;

@@ -10,6 +10,7 @@ import {
   lotsText,
   marketIdText,
   matchTypeName,
+  microsText,
   outcomeName,
   sideName,
   ticksText,
@@ -35,10 +36,11 @@ export class TradesChannel extends Channel {
   addTrade(values: Float64Array, at: number): void {
     const outcome = values[at + TRADE.takerOutcome]!;
     const priceTicks = ticksIn(outcome, values[at + TRADE.upTicks]!);
+    const lots = values[at + TRADE.sizeLots]!;
     this.texts.push(
       `{"tradeId":"t${values[at + TRADE.tradeId]!}","outcome":"${outcomeName(outcome)}"` +
         `,"side":"${sideName(values[at + TRADE.takerSide]!)}","price":${ticksText(priceTicks)}` +
-        `,"shares":${lotsText(values[at + TRADE.sizeLots]!)}` +
+        `,"shares":${lotsText(lots)},"value":${microsText(lots * priceTicks)}` +
         `,"matchType":"${matchTypeName(values[at + TRADE.matchType]!)}","atMs":${this.engine.nowMs}}`,
     );
   }

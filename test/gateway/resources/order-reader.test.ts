@@ -1,7 +1,7 @@
 /**
- * The readers of orders and batches against the schemas, on random bodies: of what a reader takes,
- * JSON.parse, the check for duplicate keys and zod make the same command. And a reader takes what
- * clients usually send.
+ * The readers of orders, batches and order entry against the schemas, on random bodies: of what a
+ * reader takes, JSON.parse, the check for duplicate keys and zod make the same command. And a
+ * reader takes what clients usually send.
  *
  * READER_BODIES sets the number of random bodies, READER_SEED their seed.
  */
@@ -27,6 +27,15 @@ import {
   readSell,
   SellBody,
 } from '../../../gateway/resources/orders/requests.js';
+import { parsed, readJson } from '../../../gateway/stream/message-reader.js';
+import { OrderRequestReader } from '../../../gateway/stream/orders/request-reader.js';
+import {
+  isOrderEntry,
+  namesAnother,
+  type OrderEntryMessage,
+  type OrderRequest,
+  orderRequest,
+} from '../../../gateway/stream/orders/requests.js';
 import { seedOf } from '../../support/seed.js';
 
 const { READER_BODIES = '60000' } = process.env;
@@ -41,18 +50,32 @@ const assets: Assets = {
 const place = { userId: USER, idempotencyKey: 'a-key', marketId: 7 };
 const orders = new OrderReader(new JsonScanner());
 const batches = new BatchReader();
+const requests = new OrderRequestReader();
 
-type Kind = 'buy' | 'sell' | 'batch';
+type Kind = 'buy' | 'sell' | 'batch' | 'stream';
 
 /** null: left to the schemas. */
-function quick(kind: Kind, text: Buffer): Command | null {
+function quick(kind: Kind, text: Buffer): Command | OrderRequest | null {
   const bytes = new Uint8Array(text);
+  if (kind === 'stream') return requests.read(assets, bytes, USER);
   if (kind === 'batch') return batches.read(assets, bytes, USER, place.idempotencyKey);
   return kind === 'buy' ? orders.buy(bytes, place) : orders.sell(bytes, place);
 }
 
+/** What the stream makes of a message that its reader does not take; null: it refuses it. */
+function slowRequest(bytes: Buffer): OrderRequest | null {
+  const received = readJson(new Uint8Array(bytes).buffer, false);
+  const { json } = received;
+  if (!isOrderEntry(json) || namesAnother(json, `u${USER}`)) return null;
+  const message = parsed(received);
+  if ('status' in message) return null;
+  const request = orderRequest(assets, USER, message as OrderEntryMessage);
+  return 'status' in request ? null : request;
+}
+
 /** What admission and the handlers make of the same bytes; null: they refuse them. */
-function slow(kind: Kind, bytes: Buffer): Command | null {
+function slow(kind: Kind, bytes: Buffer): Command | OrderRequest | null {
+  if (kind === 'stream') return slowRequest(bytes);
   const text = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes);
   let json: unknown;
   try {
@@ -127,6 +150,14 @@ const VALUES: Record<string, readonly [usual: readonly string[], odd: readonly s
     [`"${MARKET}"`, `"${MARKET}"`, '"eth-15m-1763700300"'],
     ['"x"', '""', '"é"', '5'],
   ],
+  id: [
+    ['"1"', '"order 7"', `"${'x'.repeat(64)}"`],
+    ['1', '""', `"${'x'.repeat(65)}"`, '"é"', '"\\n"'],
+  ],
+  idempotencyKey: [
+    ['"k1"', '"A-z_0:9."'],
+    ['""', '"a b"', '""k""', '7', `"${'k'.repeat(65)}"`],
+  ],
   orderId: [
     ['"o1"', '"o123456"'],
     ['"o0"', '"u1"', '"o01"', '""', '"o1234567890123456"'],
@@ -158,16 +189,35 @@ class Bodies {
   ) {}
 
   body(kind: Kind): Buffer {
-    const text = kind === 'batch' ? this.batch() : this.object(kind, []);
+    const text =
+      kind === 'batch' ? this.batch() : kind === 'stream' ? this.message() : this.object(kind, []);
     return Buffer.from(this.isOdd() ? this.damaged(text) : text);
+  }
+
+  private message(): string {
+    const { random } = this;
+    const isOrder = random.chance(0.5);
+    const fields = [`"op":"${isOrder !== this.isOdd() ? 'order' : 'batch'}"`];
+    if (!this.isOdd()) fields.push(this.field('id'));
+    if (isOrder) fields.push(`"operation":${this.operation()}`);
+    else {
+      const operations = Array.from({ length: random.whole(1, 3) }, () => this.operation());
+      fields.push(`"operations":${this.list('[', operations, ']')}`);
+    }
+    if (random.chance(0.3)) fields.push(this.field('idempotencyKey'));
+    if (random.chance(isOrder ? 0.02 : 0.3)) fields.push('"atomic":true');
+    return this.list('{', this.shuffled(fields), '}');
+  }
+
+  private operation(): string {
+    const op = this.random.pick(['buy', 'sell', 'cancel', 'claim']);
+    return this.object(op, [`"op":"${op}"`, this.field('marketId')]);
   }
 
   private batch(): string {
     const { random } = this;
-    const operations = Array.from({ length: this.isOdd() ? 0 : random.whole(1, 4) }, () => {
-      const op = random.pick(['buy', 'sell', 'cancel', 'claim']);
-      return this.object(op, [`"op":"${op}"`, this.field('marketId')]);
-    });
+    const length = this.isOdd() ? 0 : random.whole(1, 4);
+    const operations = Array.from({ length }, () => this.operation());
     const fields = [`"operations":${this.list('[', operations, ']')}`];
     if (random.chance(0.3)) fields.push(`"atomic":${random.pick(['true', 'false'])}`);
     if (random.chance(0.2)) fields.push(this.field('userId'));
@@ -237,7 +287,7 @@ test(`what a reader takes is the command that the schemas make, READER_SEED=${SE
   const bodies = [new Bodies(random, 1e9), new Bodies(random, 60), new Bodies(random, 12)];
   const counts = { taken: 0, left: 0, refused: 0 };
   for (let i = 0; i < BODIES; i++) {
-    const kind = random.pick<Kind>(['buy', 'sell', 'batch']);
+    const kind = random.pick<Kind>(['buy', 'sell', 'batch', 'stream']);
     const bytes = random.pick(bodies).body(kind);
     const command = quick(kind, bytes);
     const expected = slow(kind, bytes);
@@ -267,6 +317,14 @@ test.each<[Kind, string]>([
     'batch',
     `{"operations":[{"op":"buy","marketId":"${MARKET}","outcome":"UP","amount":1},{"op":"cancel","marketId":"x","orderId":"o3"},{"op":"claim","marketId":"${MARKET}"}],"atomic":true}`,
   ],
+  [
+    'stream',
+    `{"op":"order","id":"1","operation":{"op":"buy","marketId":"${MARKET}","outcome":"UP","amount":1}}`,
+  ],
+  [
+    'stream',
+    `{"op":"batch","id":"a b","operations":[{"op":"claim","marketId":"${MARKET}"}],"atomic":true,"idempotencyKey":"k:1"}`,
+  ],
 ])('a usual %s is taken: %s', (kind, text) => {
   const command = quick(kind, Buffer.from(text));
   expect(command).not.toBeNull();
@@ -281,6 +339,10 @@ test.each<[Kind, string]>([
   ['sell', '{"userId":"u13","outcome":"UP","shares":1}'],
   ['buy', '{"outcome":"UP","amount":1}x'],
   ['buy', ''],
+  ['stream', `{"op":"order","operation":{"op":"claim","marketId":"${MARKET}"}}`],
+  ['stream', `{"op":"order","id":"1","atomic":true,"operation":{"op":"claim","marketId":"x"}}`],
+  ['stream', `{"op":"batch","id":"1","operation":{"op":"claim","marketId":"${MARKET}"}}`],
+  ['stream', `{"op":"order","id":"1","id":"2","operation":{"op":"claim","marketId":"${MARKET}"}}`],
 ])('neither way takes a %s such as %s', (kind, text) => {
   expect(quick(kind, Buffer.from(text))).toBeNull();
   expect(slow(kind, Buffer.from(text))).toBeNull();

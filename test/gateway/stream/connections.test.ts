@@ -89,7 +89,7 @@ describe('messages', () => {
     ],
     [
       'an unknown channel',
-      { op: 'subscribe', channels: ['markets', 'weather'] },
+      { op: 'subscribe', channels: ['weather'] },
       'invalid_request',
       /weather is not a channel/,
     ],

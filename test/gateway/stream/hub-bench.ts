@@ -67,7 +67,7 @@ export class Bench {
       engine,
       releaseAt: (sequence, target) => this.sequencer.releaseAt(sequence, target),
       publish: (topic, text) =>
-        this.published.push({ topic, ...ServerMessage.parse(JSON.parse(text)) }),
+        this.published.push({ topic, ...(ServerMessage.parse(JSON.parse(text)) as Message) }),
       onTokensEnded: (userId, version) => this.tokensEnded.push([userId, version]),
       limits: { ...STREAM_LIMITS, ...limits },
     });

@@ -1,0 +1,72 @@
+/**
+ * The answers to order entry: the receipts of HTTP behind an envelope. They depend on the request
+ * and the engine's result alone.
+ */
+import type { Assets } from '../../../engine/interface/notation.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
+import { writeBatchReceipt, writeOperation } from '../../resources/batch/receipts.js';
+import { ReceiptParts } from '../../resources/orders/order-receipt.js';
+
+const ID = ascii('{"type":"receipt","id":');
+const EXECUTED = ascii(',"replayed":false');
+const REPLAYED = ascii(',"replayed":true');
+const COMMA = 44;
+/** Receipts up to this length share memory with those beside them. */
+const SHORT_BYTES = 2_048;
+
+const out = new AsciiWriter();
+const parts = new ReceiptParts();
+
+/** The receipt of one operation whose result is `ok`. */
+export function operationAnswer(
+  assets: Assets,
+  result: NumberBuffer,
+  id: string,
+  replayed: boolean,
+): Uint8Array {
+  const at = begin(id, replayed);
+  parts.place.forget();
+  parts.time.forget();
+  writeOperation(out, parts, assets, result, 0);
+  return end(at);
+}
+
+/** The receipt of a batch that is `ok`. */
+export function batchAnswer(
+  assets: Assets,
+  result: NumberBuffer,
+  id: string,
+  replayed: boolean,
+): Uint8Array {
+  const at = begin(id, replayed);
+  writeBatchReceipt(out, assets, result);
+  return end(at);
+}
+
+/** Returns where the receipt begins. */
+function begin(id: string, replayed: boolean): number {
+  out.clear();
+  out.put(ID);
+  out.text(asciiJson(id));
+  out.put(replayed ? REPLAYED : EXECUTED);
+  return out.position;
+}
+
+/** Makes the receipt's fields those of the envelope: its brace becomes a comma. */
+function end(receiptAt: number): Uint8Array {
+  out.replaceByte(receiptAt, COMMA);
+  return out.byteLength > SHORT_BYTES ? out.toBytes() : out.take();
+}
+
+const PLAIN = /^[\w .:-]*$/;
+const BEYOND_ASCII = /[\u007f-\uffff]/g;
+
+/** A text as JSON in ASCII. */
+function asciiJson(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
+  return JSON.stringify(text).replace(
+    BEYOND_ASCII,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

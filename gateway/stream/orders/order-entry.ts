@@ -1,0 +1,133 @@
+/**
+ * Order entry over the stream: the admission of POST /batch and of the single routes, without HTTP.
+ *
+ * Always holds:
+ * - a request is counted, refused and executed like the same request over HTTP, and it gets one
+ *   answer, once everything that the answer shows is durable;
+ * - a connection has at most `outstandingRequests` unanswered requests;
+ * - a request that is not executed costs the connection one of its operations (limits.ts), so a
+ *   client that ignores refusals is closed.
+ */
+import { Code } from '../../../engine/interface/codes.js';
+import { ResultHead } from '../../../engine/interface/results.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import type { ReleaseTarget } from '../../../persistence/sequencer.js';
+import { rejectionOf, type Submission, submitCommand } from '../../commands/submission.js';
+import { batchRejection, type ErrorAnswer, errorAnswer, rateLimited } from '../../http/errors.js';
+import type { Gateway } from '../../http/gateway.js';
+import type { AnswerCounts } from '../../observe/metrics.js';
+import { refusedOperation } from '../../resources/batch/receipts.js';
+import { elapsedMs } from '../../time/clock.js';
+import { errorText } from '../channels/message-text.js';
+import type { Connection } from '../connection.js';
+import { batchAnswer, operationAnswer } from './answers.js';
+import { NOT_SIGNED_IN, type OrderRequest } from './requests.js';
+
+const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
+
+export class OrderEntry {
+  private readonly tooMany: ErrorAnswer;
+  private readonly counts: Record<'order' | 'batch', AnswerCounts>;
+
+  constructor(
+    private readonly gateway: Gateway,
+    private readonly outstandingMax: number,
+  ) {
+    const message = `The connection has ${outstandingMax} unanswered requests, which is the limit.`;
+    this.tooMany = errorAnswer('limit_reached', {}, message);
+    this.counts = {
+      order: gateway.metrics.answersOf({ method: 'WS', path: '/stream order' }),
+      batch: gateway.metrics.answersOf({ method: 'WS', path: '/stream batch' }),
+    };
+  }
+
+  /** Why the connection can send no orders now; null: it can. */
+  refusal(connection: Connection): ErrorAnswer | null {
+    const { gateway } = this;
+    if (gateway.isStopping() || gateway.overload.refusesChange()) return UNAVAILABLE;
+    const { session } = connection;
+    if (session === null) return NOT_SIGNED_IN;
+    const fault = gateway.sessions.faultOf(session, gateway.sequencer.engine);
+    if (fault !== null) return errorAnswer(fault);
+    return connection.outstanding >= this.outstandingMax ? this.tooMany : null;
+  }
+
+  /** Executes a request of a connection that {@link refusal} lets in; or says why not. */
+  execute(
+    connection: Connection,
+    { id, command }: OrderRequest,
+    receivedMs: number,
+  ): ErrorAnswer | null {
+    const operations = command.kind === 'batch' ? command.operations.length : 1;
+    const limited = this.rateLimit(connection, operations);
+    if (limited !== null) return limited;
+    const { gateway } = this;
+    const { engine } = gateway.sequencer;
+    const startedMs = elapsedMs();
+    const submission: Submission = { logFields: { user: connection.userId, stream: command.kind } };
+    const result = submitCommand(gateway, command, submission);
+    if ('error' in result) return result.error;
+    const appliedMs = elapsedMs();
+    gateway.metrics.receiveMs.observe(startedMs - receivedMs);
+    gateway.metrics.applyMs.observe(appliedMs - startedMs);
+    const error =
+      result.values[ResultHead.code] === Code.ok
+        ? command.kind === 'batch' && command.atomic
+          ? abortedBy(result)
+          : null
+        : rejectionOf(gateway, result, submission).error;
+    const text =
+      error === null
+        ? command.kind === 'batch'
+          ? batchAnswer(engine, result, id, engine.replayed)
+          : operationAnswer(engine, result, id, engine.replayed)
+        : errorText(error, { id });
+    const counts = command.kind === 'batch' ? this.counts.batch : this.counts.order;
+    const answer = new Answer(gateway, connection, text, counts, error?.status ?? 200);
+    answer.receivedMs = receivedMs;
+    answer.appliedMs = appliedMs;
+    connection.outstanding++;
+    gateway.sequencer.releaseAt(engine.sequence, answer);
+    return null;
+  }
+
+  private rateLimit(connection: Connection, operations: number): ErrorAnswer | null {
+    const { fairUse } = this.gateway;
+    const { address, userId } = connection;
+    const ofAddress = fairUse.take('orders', 'address', address, operations);
+    const result =
+      ofAddress?.granted === false ? ofAddress : fairUse.take('orders', 'user', userId, operations);
+    return result === null || result.granted ? null : rateLimited(result.waitMs).error;
+  }
+}
+
+function abortedBy(result: NumberBuffer): ErrorAnswer | null {
+  const refused = refusedOperation(result);
+  if (refused === null) return null;
+  const { operation, code, required, available } = refused;
+  return batchRejection(operation, code, required, available);
+}
+
+/** An answer that waits until it is durable. */
+class Answer implements ReleaseTarget {
+  receivedMs = 0;
+  appliedMs = 0;
+
+  constructor(
+    private readonly gateway: Gateway,
+    private readonly connection: Connection,
+    private readonly text: string | Uint8Array,
+    private readonly counts: AnswerCounts,
+    private readonly status: number,
+  ) {}
+
+  release(): void {
+    const { metrics } = this.gateway;
+    this.connection.outstanding--;
+    this.connection.answer(this.text);
+    const nowMs = elapsedMs();
+    metrics.commitMs.observe(nowMs - this.appliedMs);
+    metrics.requestMs.observe(nowMs - this.receivedMs);
+    this.counts.add(this.status);
+  }
+}

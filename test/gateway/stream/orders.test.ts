@@ -1,0 +1,441 @@
+/**
+ * Order entry over the stream: receipts and refusals are those of HTTP, durable before they are
+ * sent, and counted and limited like orders over HTTP.
+ */
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Config } from '../../../gateway/config.js';
+import { CLOSE } from '../../../gateway/stream/limits.js';
+import { eventually } from '../../support/eventually.js';
+import { MARKET, TestServer, type Trader } from '../../support/server.js';
+import { clientsOf, type Message, type StreamClient, streamLimits } from './support.js';
+
+let server: TestServer;
+const { connect, connectAs } = clientsOf(() => server);
+
+function withServer(overrides: Partial<Config> = {}): void {
+  beforeAll(async () => {
+    server = await TestServer.withMarket(overrides);
+  });
+  afterAll(() => server.stop());
+}
+
+const REST = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
+const rest = { op: 'buy', marketId: MARKET, ...REST };
+const order = (id: string, operation: object = rest, more: object = {}) => ({
+  op: 'order',
+  id,
+  operation,
+  ...more,
+});
+
+/** Sends messages so that they arrive together. */
+function sendTogether(client: StreamClient, messages: readonly unknown[]): void {
+  const { _socket: socket } = client.socket as unknown as { _socket: Socket };
+  socket.cork();
+  for (const message of messages) client.send(message);
+  socket.uncork();
+}
+
+async function restingOrders({ userId, token }: Trader): Promise<number> {
+  return (await server.api.get(`/users/${userId}/orders?limit=200`, token)).json.orders.length;
+}
+
+describe('an order', () => {
+  withServer(streamLimits({ operationsBurst: 10_000 }));
+
+  /** Sends the request, then the same with the same key over HTTP, whose body must be the same. */
+  async function sameOverHttp(
+    client: StreamClient,
+    trader: Trader,
+    request: Message,
+    [method, path, body]: ['POST' | 'DELETE', string, object | undefined],
+  ): Promise<Message> {
+    const texts: string[] = [];
+    const listen = (data: Buffer) => void texts.push(data.toString());
+    client.socket.on('message', listen);
+    client.send(request);
+    const answer = await client.next(({ id }) => id === request.id);
+    client.socket.off('message', listen);
+    const headers = { 'idempotency-key': request.idempotencyKey };
+    const options = { token: trader.token, headers };
+    const http = await server.api.send(method, path, body, options);
+    expect(http.headers['idempotency-replayed']).toBe('true');
+    if (answer.type === 'receipt') {
+      expect(http.status, http.text).toBe(200);
+      const envelope = `{"type":"receipt","id":${JSON.stringify(request.id)},"replayed":false,`;
+      expect(texts.at(-1)).toBe(envelope + http.text.slice(1));
+    } else {
+      const { error } = http.json;
+      expect(answer).toEqual({ type: 'error', id: request.id, ...error });
+    }
+    return answer;
+  }
+
+  test('gets the receipt that its own route sends, to the byte', async () => {
+    const ada = await server.register('ada');
+    const client = await connectAs(ada);
+    const at = `/markets/15m/${MARKET}`;
+    const keyed = (id: string, operation: object) => order(id, operation, { idempotencyKey: id });
+    const bought = await sameOverHttp(client, ada, keyed('a1', rest), ['POST', `${at}/buy`, REST]);
+    expect(bought).toMatchObject({ type: 'receipt', status: 'resting', restingShares: 10 });
+    const sale = { outcome: 'UP', shares: 1 };
+    const sold = await sameOverHttp(
+      client,
+      ada,
+      keyed('a2', { op: 'sell', marketId: MARKET, ...sale }),
+      ['POST', `${at}/sell`, sale],
+    );
+    expect(sold).toMatchObject({ code: 'insufficient_shares', details: { available: 0 } });
+    const { orderId } = bought;
+    const cancelled = await sameOverHttp(
+      client,
+      ada,
+      keyed('a3', { op: 'cancel', marketId: MARKET, orderId }),
+      ['DELETE', `${at}/orders/${orderId}`, undefined],
+    );
+    expect(cancelled).toMatchObject({ status: 'cancelled', cancelledShares: 10 });
+    const claimed = await sameOverHttp(
+      client,
+      ada,
+      keyed('a4', { op: 'claim', marketId: MARKET }),
+      ['POST', `${at}/claim`, {}],
+    );
+    expect(claimed.code).toBe('market_not_resolved');
+    const operations = [rest, { ...rest, op: 'sell' }];
+    const batch = { op: 'batch', id: 'a5', operations, idempotencyKey: 'a5' };
+    const both = await sameOverHttp(client, ada, batch, ['POST', '/batch', { operations }]);
+    expect(both.results).toMatchObject([
+      { status: 'resting' },
+      { error: { code: 'insufficient_shares' } },
+    ]);
+    const atomic = { ...batch, id: 'a6', idempotencyKey: 'a6', atomic: true };
+    const body = { operations, atomic: true };
+    const none = await sameOverHttp(client, ada, atomic, ['POST', '/batch', body]);
+    expect(none).toMatchObject({ code: 'insufficient_shares', details: { operation: 1 } });
+    expect(await restingOrders(ada)).toBe(1);
+  });
+
+  test('that is repeated with its key is not executed again, and with another body is refused', async () => {
+    const bob = await server.register('bob');
+    const client = await connectAs(bob);
+    const key = { idempotencyKey: 'once' };
+    client.send(order('1', rest, key));
+    const first = await client.next('receipt');
+    const again = await connectAs(bob);
+    again.send(order('2', rest, key));
+    const { id, replayed, ...receipt } = await again.next('receipt');
+    expect([id, replayed]).toEqual(['2', true]);
+    expect({ ...receipt, id: '1', replayed: false }).toEqual(first);
+    expect(await again.refusal(order('3', { ...rest, shares: 11 }, key))).toMatchObject({
+      id: '3',
+      code: 'idempotency_key_reused',
+    });
+    expect(await restingOrders(bob)).toBe(1);
+  });
+
+  test('is durable before its receipt is sent, which follows the events of `user`', async () => {
+    const cyn = await server.register('cyn');
+    const client = await connectAs(cyn);
+    await client.subscribe('user');
+    for (let i = 0; i < 20; i++) {
+      client.send(order(`${i}`));
+      const receipt = await client.next('receipt');
+      expect(server.exchange.sequencer.durableSequence).toBeGreaterThanOrEqual(receipt.sequence);
+      expect(client.of('user').at(-1).sequence).toBe(receipt.sequence);
+      expect(client.of('user').at(-1).data.events[0].orderId).toBe(receipt.orderId);
+    }
+  });
+
+  test('need not wait for the one before; answers come in order', async () => {
+    const dan = await server.register('dan');
+    const client = await connectAs(dan);
+    const ids = Array.from({ length: 64 }, (_, i) => `${i}`);
+    sendTogether(
+      client,
+      ids.map((id) => order(id, Number(id) % 8 === 7 ? { ...rest, price: 0.4001 } : rest)),
+    );
+    await client.next(({ id }) => id === '63');
+    expect(client.answers.map(({ id }) => id)).toEqual(ids);
+    expect(client.answers.filter(({ type }) => type === 'error')).toHaveLength(8);
+    const sequences = client.answers.flatMap(({ sequence }) => sequence ?? []);
+    expect(sequences).toEqual([...sequences].sort((a, b) => a - b));
+    expect(await restingOrders(dan)).toBe(56);
+  });
+
+  const claim = { op: 'claim', marketId: MARKET };
+  test.each<[string, unknown, string, RegExp, string | undefined]>([
+    ['no id', { op: 'order', operation: rest }, 'invalid_request', /id is required/, undefined],
+    ['an empty id', order('', rest), 'invalid_request', /id must have 1 to 64/, undefined],
+    ['a long id', order('x'.repeat(65)), 'invalid_request', /id must have 1 to 64/, undefined],
+    ['no operation', { op: 'order', id: '1' }, 'invalid_request', /operation is required/, '1'],
+    ['another operation', order('1', { op: 'stake' }), 'invalid_request', /operation.op must/, '1'],
+    ['a misspelt field', order('1', { ...rest, prize: 1 }), 'invalid_request', /prize/, '1'],
+    [
+      'no price',
+      order('1', { ...rest, price: undefined }),
+      'invalid_request',
+      /operation.price/,
+      '1',
+    ],
+    ['too fine a price', order('1', { ...rest, price: 0.4001 }), 'invalid_request', /decimal/, '1'],
+    ['two rules', order('1', { ...rest, amount: 1 }), 'invalid_request', /operation.shares/, '1'],
+    ['`atomic`', order('1', claim, { atomic: true }), 'invalid_request', /atomic is not/, '1'],
+    ['a bad key', order('1', claim, { idempotencyKey: 'a b' }), 'invalid_request', /Key must/, '1'],
+    ['another user', order('1', { ...claim, userId: 'u999' }), 'user_mismatch', /other than/, '1'],
+    ['no market', order('1', { ...rest, marketId: 'x' }), 'market_not_found', /no market/, '1'],
+    [
+      'no order',
+      order('1', { op: 'cancel', marketId: MARKET, orderId: 'o0' }),
+      'order_not_found',
+      /order/,
+      '1',
+    ],
+    ['too little money', order('1', { ...rest, shares: 1e6 }), 'insufficient_balance', /\$/, '1'],
+    ['no operations', { op: 'batch', id: '1', operations: [] }, 'invalid_request', /1 to 100/, '1'],
+    [
+      'too many',
+      { op: 'batch', id: '1', operations: new Array(101).fill(claim) },
+      'invalid_request',
+      /1 to 100/,
+      '1',
+    ],
+    [
+      'a batch with a wrong operation',
+      { op: 'batch', id: '1', operations: [claim, { ...rest, price: 2 }] },
+      'invalid_request',
+      /operations.1.price/,
+      '1',
+    ],
+    [
+      'a repeated field',
+      `{"op":"order","id":"1","id":"2","operation":${JSON.stringify(claim)}}`,
+      'invalid_request',
+      /id is duplicated/,
+      '2',
+    ],
+    [
+      'a number that is not exact',
+      `{"op":"order","id":"1","operation":{"op":"buy","marketId":"${MARKET}","outcome":"UP","amount":1.00000000000000000001}}`,
+      'invalid_request',
+      /digits/,
+      '1',
+    ],
+  ])('with %s is refused and changes nothing', async (_name, message, code, words, id) => {
+    const eve = await server.register(`eve-${Math.random().toString(36).slice(2, 10)}`);
+    const client = await connectAs(eve);
+    const error = await client.refusal(message);
+    expect(error.code, error.message).toBe(code);
+    expect(error.message).toMatch(words);
+    expect(error.id).toBe(id);
+    expect(await restingOrders(eve)).toBe(0);
+    await client.caughtUp();
+  });
+
+  test('may be written in any JSON, with any characters in its id', async () => {
+    const fay = await server.register('fay');
+    const client = await connectAs(fay);
+    const ids = ['é', '😀 "quoted" \\ \n', '\ud800', 'plain'];
+    for (const id of ids) {
+      client.socket.send(JSON.stringify(order(id, { ...rest, price: 0.4 }), null, 2));
+      expect((await client.next('receipt')).id).toBe(id);
+    }
+    const escaped = JSON.stringify(order('1')).replace('"buy"', '"\\u0062uy"');
+    client.socket.send(escaped.replace('0.4', '4e-1'));
+    expect((await client.next('receipt')).restingShares).toBe(10);
+  });
+
+  test('requires a session', async () => {
+    const client = await connect();
+    expect(await client.refusal(order('1'))).toMatchObject({ id: '1', code: 'missing_token' });
+    const gil = await server.register('gil');
+    client.send({ op: 'auth', id: '2', token: gil.token });
+    expect((await client.next('authenticated')).id).toBe('2');
+    client.send(order('3'));
+    expect((await client.next('receipt')).userId).toBe(gil.userId);
+  });
+
+  test('may come in a batch as large as over HTTP; a larger frame ends the connection', async () => {
+    const hal = await server.register('hal');
+    const client = await connectAs(hal);
+    const operations = new Array(100).fill({ ...rest, shares: 0.001 });
+    const text = JSON.stringify({ op: 'batch', id: '1', operations });
+    client.socket.send(text.padEnd(65_536, ' '));
+    expect((await client.next('receipt')).results).toHaveLength(100);
+    expect(await client.refusal({ op: 'ping', pad: 'x'.repeat(5_000) })).toMatchObject({
+      code: 'body_too_large',
+    });
+    client.socket.send(text.padEnd(70_000, ' '));
+    expect((await client.closed).code).toBe(1006);
+  });
+
+  test('is refused once the token has been revoked, before the connection is closed', async () => {
+    const ivy = await server.register('ivy');
+    const client = await connectAs(ivy);
+    await client.caughtUp();
+    const userId = Number(ivy.userId.slice(1));
+    // Applied when the message arrives, and durable only later.
+    client.socket.send(JSON.stringify(order('1')));
+    server.submit({ kind: 'setCredential', userId, credential: 'x' });
+    expect(await client.closed).toEqual({ code: 4001, reason: CLOSE.tokenRevoked.reason });
+    expect(client.messages.filter(({ type }) => type === 'receipt')).toEqual([]);
+    expect(server.exchange.sequencer.engine.orders(userId)).toEqual([]);
+  });
+});
+
+describe('the limit of', () => {
+  const refused = (client: StreamClient, code: string) =>
+    client.answers.filter((answer) => answer.code === code).map(({ id }) => id);
+
+  describe('unanswered requests', () => {
+    withServer(streamLimits({ outstandingRequests: 4 }));
+
+    test('refuses one more, and lets others in once they are answered', async () => {
+      const client = await connectAs(await server.register('ada'));
+      await client.caughtUp();
+      sendTogether(
+        client,
+        Array.from({ length: 10 }, (_, i) => order(`${i}`)),
+      );
+      await client.next(({ id }) => id === '9');
+      expect(refused(client, 'limit_reached')).toEqual(['4', '5', '6', '7', '8', '9']);
+      client.send(order('10'));
+      expect((await client.next(({ id }) => id === '10')).type).toBe('receipt');
+    });
+  });
+
+  describe('orders', () => {
+    const rate = (burst: number) => ({ perSecond: 0.001, burst });
+    const reads = { address: null, user: null };
+    const orders = { address: rate(100), user: rate(5) };
+    withServer({ fairUse: { orders, reads, signIns: reads } });
+
+    test('counts every operation, over the stream and over HTTP together', async () => {
+      const ada = await server.register('ada');
+      const client = await connectAs(ada);
+      const batch = { op: 'batch', id: 'b', operations: [rest, rest, rest] };
+      client.send(batch);
+      await client.next('receipt');
+      client.send(order('1'));
+      await client.next('receipt');
+      const tooMany = await client.refusal({ ...batch, id: 'c' });
+      expect(tooMany).toMatchObject({ id: 'c', code: 'rate_limited' });
+      expect(tooMany.details.retryAfterMs).toBeGreaterThan(1_000);
+      const overHttp = () => server.api.post(`/markets/15m/${MARKET}/buy`, REST, ada.token);
+      expect((await overHttp()).status).toBe(200);
+      expect((await overHttp()).status).toBe(429);
+      expect(await client.refusal(order('2'))).toMatchObject({ code: 'rate_limited' });
+      expect(await restingOrders(ada)).toBe(5);
+      // Reads are not affected.
+      await client.caughtUp();
+    });
+
+    test('closes a connection that goes on regardless', async () => {
+      const client = await connectAs(await server.register('bob'));
+      sendTogether(
+        client,
+        Array.from({ length: 200 }, (_, i) => order(`${i}`)),
+      );
+      expect(await client.closed).toEqual({ code: 4029, reason: 'rate_limited' });
+    });
+  });
+
+  describe('what waits for the disk', () => {
+    withServer({
+      overload: {
+        backlogCommands: 3,
+        backlogBytes: 1e6,
+        stallMs: 60_000,
+        waitingAnswers: 10_000,
+      },
+    });
+
+    test('refuses orders without executing them', async () => {
+      const ada = await server.register('ada');
+      const client = await connectAs(ada);
+      await client.caughtUp();
+      sendTogether(
+        client,
+        Array.from({ length: 8 }, (_, i) => order(`${i}`)),
+      );
+      await client.next(({ id }) => id === '7');
+      expect(refused(client, 'unavailable')).toEqual(['3', '4', '5', '6', '7']);
+      expect(client.answers.at(-1).details).toEqual({ executed: false });
+      expect(await restingOrders(ada)).toBe(3);
+    });
+  });
+});
+
+describe('an id', () => {
+  withServer(streamLimits({ subscriptions: 2, operationsBurst: 1_000 }));
+
+  test('is repeated by every answer, and by no other message', async () => {
+    const client = await connect();
+    const steps: [object, string[]][] = [
+      [{ op: 'ping', id: 'a' }, ['pong']],
+      [{ op: 'subscribe', id: 'b', channels: ['prices:BTC', 'markets'] }, ['snapshot', 'snapshot']],
+      [{ op: 'unsubscribe', id: 'c', channels: ['markets'] }, ['unsubscribed']],
+      [{ op: 'unsubscribe', id: 'd', channels: ['markets'] }, ['error']],
+      [{ op: 'resume', id: 'e', channel: 'prices:BTC', after: 1e9 }, ['gap', 'snapshot']],
+      [{ op: 'auth', id: 'f', token: 'x' }, ['error']],
+      [{ op: 'sing', id: 'g' }, ['error']],
+      [{ op: 'auth', id: 'h', token: 'x'.repeat(5_000) }, ['error']],
+    ];
+    for (const [message] of steps) {
+      client.send(message);
+      await client.next((answer) => answer.id === (message as Message).id);
+    }
+    await client.caughtUp();
+    server.feed.deliver('BTC', 100_001);
+    await client.next('delta');
+    const expected = steps.flatMap(([message, types]) =>
+      types.map((type) => [type, (message as Message).id]),
+    );
+    expect(client.answers.map(({ type, id }) => [type, id])).toEqual([
+      ...expected,
+      ['pong', undefined],
+      ['delta', undefined],
+    ]);
+  });
+
+  test('a channel that cannot be subscribed to gets its own error; the others go on', async () => {
+    const client = await connect();
+    const channels = ['weather', 'prices:BTC', 'user', `book:x`, 'markets', 'prices:ETH'];
+    client.send({ op: 'subscribe', id: 's', channels });
+    await client.caughtUp();
+    expect(client.answers.map(({ type, id, channel, code }) => [type, id, channel, code])).toEqual([
+      ['error', 's', 'weather', 'invalid_request'],
+      ['error', 's', 'user', 'missing_token'],
+      ['error', 's', 'book:x', 'market_not_found'],
+      ['error', 's', 'prices:ETH', 'limit_reached'],
+      ['snapshot', 's', 'prices:BTC', undefined],
+      ['snapshot', 's', 'markets', undefined],
+      ['pong', undefined, undefined, undefined],
+    ]);
+    server.feed.deliver('BTC', 100_002);
+    expect((await client.next('delta')).channel).toBe('prices:BTC');
+  });
+});
+
+test('orders are counted by their status', async () => {
+  server = await TestServer.withMarket();
+  try {
+    const client = await connectAs(await server.register('ada'));
+    for (const id of ['1', '2']) client.send(order(id));
+    client.send(order('3', { ...rest, op: 'sell' }));
+    await client.next(({ id }) => id === '3');
+    await eventually(async () => {
+      const { text } = await server.api.get('/metrics');
+      for (const [status, count] of [
+        [200, 2],
+        [422, 1],
+      ]) {
+        expect(text).toContain(
+          `exchange_http_answers_total{method="WS",route="/stream order",status="${status}"} ${count}`,
+        );
+      }
+    });
+  } finally {
+    await server.stop();
+  }
+});
