@@ -27,6 +27,7 @@ import { Taker } from './rules/taker.js';
 import { transfer } from './rules/transfer.js';
 import { register, setCredential, setReferralCode } from './rules/users.js';
 import { claimYield, stake, unstake } from './rules/vault.js';
+import { vouchForSnapshot } from './rules/vouch.js';
 import { Found, IDEMPOTENCY_BOUNDS } from './state/idempotency.js';
 import { State } from './state/state.js';
 import type { Archive } from './storage/archive.js';
@@ -268,6 +269,8 @@ export class Engine extends Reads {
         return claimYield(state, command);
       case 'setReferralCode':
         return setReferralCode(state, command);
+      case 'vouchForSnapshot':
+        return vouchForSnapshot(state, command);
       case 'buy':
       case 'sell':
       case 'cancel':

@@ -38,6 +38,8 @@ export interface Config extends GatewayConfig, InputConfig {
   follower: boolean;
   /** Commands between two snapshots. */
   snapshotEveryCommands: number;
+  /** In the exchange's time. */
+  snapshotEveryMs: number;
   /** Commands by which the follower may fall behind before changes are refused. */
   followerLagCommands: number;
   fairUse: FairUseRates;
@@ -140,6 +142,7 @@ const Variables = z.object({
   ACCEPT_CLOCK: onOff('off'),
   FOLLOWER: onOff('on'),
   SNAPSHOT_EVERY_COMMANDS: number({ standard: 2_000_000, min: 1_000, max: 1_000_000_000 }),
+  SNAPSHOT_EVERY_SECONDS: number({ standard: 300, min: 10, max: 86_400 }),
   FAIR_USE: onOff('on'),
   // A batch counts as its operations, so the largest batch must fit.
   ORDERS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
@@ -211,6 +214,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     acceptClock: variables.ACCEPT_CLOCK,
     follower: variables.FOLLOWER,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
+    snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,
     followerLagCommands: variables.OVERLOAD_FOLLOWER_COMMANDS,
     fairUse: fairUseRates(variables),
     overload: {

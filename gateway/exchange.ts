@@ -8,8 +8,10 @@
  * nothing is answered: `onFatal` is called, and the process must end.
  */
 import type { Engine } from '../engine/engine.js';
+import type { VouchForSnapshot } from '../engine/interface/commands.js';
 import { DataFolder } from '../persistence/data-folder.js';
 import { Follower } from '../persistence/follower/follower.js';
+import { SubmitRefused } from '../persistence/sequencer.js';
 import { Passwords } from './auth/passwords.js';
 import { sessionSecret } from './auth/secret.js';
 import { Sessions } from './auth/sessions.js';
@@ -187,9 +189,12 @@ function startFollower(
     folder: config.dataFolder,
     durableSequence: sequencer.durableSequence,
     snapshotEveryCommands: config.snapshotEveryCommands,
+    snapshotEveryMs: config.snapshotEveryMs,
     lagCommandsMax: config.followerLagCommands,
     log,
     elapsedMs,
+    onSnapshot: (snapshotSequence, snapshotHash) =>
+      vouch(sequencer, log, { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash }),
     onDisagreement: (sequence, message) => {
       log.fatal({ sequence, problem: message }, 'trading is halted: the follower disagrees');
       // Public, so without details; these are in the log.
@@ -200,6 +205,17 @@ function startFollower(
       sequencer.halt('the follower has failed');
     },
   });
+}
+
+/** Without its record in the journal a snapshot is not used; the next one will do. */
+function vouch(sequencer: WatchedSequencer, log: Log, command: VouchForSnapshot): void {
+  try {
+    sequencer.submit(command);
+  } catch (error) {
+    if (!(error instanceof SubmitRefused)) throw error;
+    const sequence = command.snapshotSequence;
+    log.warn({ sequence, problem: error.message }, 'the hash of a snapshot was not journalled');
+  }
 }
 
 interface Parts {

@@ -133,6 +133,8 @@ function startFollower(folder: string, durableSequence: number): Follower {
       error: (_, message) => stop(new Error(message)),
     },
     elapsedMs: () => performance.now(),
+    // One snapshot is enough here: nothing is recovered from it.
+    onSnapshot: () => {},
     onDisagreement: (sequence, message) =>
       stop(new Error(`the follower disagrees at ${sequence}: ${message}`)),
     onFailure: stop,

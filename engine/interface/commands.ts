@@ -27,6 +27,7 @@ export const CommandKind = {
   claimYield: 15,
   setReferralCode: 16,
   batch: 17,
+  vouchForSnapshot: 40,
 } as const;
 export type CommandName = keyof typeof CommandKind;
 
@@ -184,6 +185,18 @@ export interface Batch extends UserCommand {
   atomic: boolean;
 }
 
+/**
+ * States which bytes a snapshot of this exchange has, so that the journal's chain covers them. Sent
+ * by the exchange itself, after its follower has written the snapshot. It changes nothing.
+ */
+export interface VouchForSnapshot {
+  kind: 'vouchForSnapshot';
+  /** Of the last command in the snapshot: earlier than this command's own. */
+  snapshotSequence: number;
+  /** SHA-256 over the snapshot, 64 hex digits in lower case. */
+  snapshotHash: string;
+}
+
 export type Command =
   | AdvanceTime
   | ListAsset
@@ -201,4 +214,5 @@ export type Command =
   | Unstake
   | ClaimYield
   | SetReferralCode
-  | Batch;
+  | Batch
+  | VouchForSnapshot;

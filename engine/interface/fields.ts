@@ -3,12 +3,14 @@ import { MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
 
 const ASSET_SYMBOL = /^[A-Z0-9]{2,10}$/;
 const NAME = /^[A-Za-z0-9_-]{3,20}$/;
+const SHA_256 = /^[0-9a-f]{64}$/;
 const FIRST_PRINTABLE = 32;
 const LAST_PRINTABLE = 126;
 
 export const isAssetSymbol = (text: string): boolean => ASSET_SYMBOL.test(text);
 export const isUsername = (text: string): boolean => NAME.test(text);
 export const isReferralCode = (text: string): boolean => NAME.test(text);
+export const isSha256 = (text: string): boolean => SHA_256.test(text);
 
 export function isText(text: string, minLength: number, maxLength: number): boolean {
   return typeof text === 'string' && text.length >= minLength && text.length <= maxLength;

@@ -123,6 +123,7 @@ export const COMMAND_FIELDS = {
   claimYield: { ...USER, depositId: 'number' },
   setReferralCode: { ...USER, code: 'text' },
   batch: { ...USER, operations: 'operations', atomic: 'set' },
+  vouchForSnapshot: { snapshotSequence: 'number', snapshotHash: 'text' },
 } as const satisfies { [K in CommandName]: Record<FieldOf<K>, Place> };
 
 type Fields = typeof COMMAND_FIELDS;

@@ -94,6 +94,7 @@ export const RESULT_FIELDS = {
   ],
   setReferralCode: ['userId', 'referredUsers', 'earnedMicros', 'pendingMicros', 'referrerId'],
   batch: ['operationCount'],
+  vouchForSnapshot: ['snapshotSequence'],
 } as const satisfies Record<CommandName, readonly string[]>;
 
 /** Start of the first operation's result: after head, operation count and that result's length. */

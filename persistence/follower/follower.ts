@@ -34,6 +34,11 @@ export interface FollowerOptions {
   log: FollowerLog;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
+  /**
+   * A snapshot was written: the exchange must journal its hash (`vouchForSnapshot`). Until then the
+   * snapshot is not used.
+   */
+  onSnapshot: (sequence: number, hash: string) => void;
   /** The journal does not lead to this exchange's state, from `sequence` on: trading must stop. */
   onDisagreement: (sequence: number, message: string) => void;
   /** The thread has failed too often: nothing checks the journal, and there is no history. */
@@ -47,7 +52,10 @@ export interface FollowerStatus {
   /** Commands that are durable and not in the history, and the age of the oldest commit. */
   lagCommands: number;
   lagMs: number;
-  /** Of the newest snapshot; 0: none. `snapshotAtMs` is 0 until this process has written one. */
+  /**
+   * Of the newest snapshot for which the journal vouches; 0: none. `snapshotAtMs` is 0 until this
+   * process has written one.
+   */
   snapshotSequence: number;
   snapshotAtMs: number;
   /** Entries of lists in history.db, and markets. */
@@ -175,6 +183,9 @@ export class Follower {
         break;
       case 'trouble':
         this.setTrouble(message.problem);
+        break;
+      case 'snapshot':
+        if (this.ended === null) this.options.onSnapshot(message.sequence, message.hash);
         break;
       case 'disagreement':
         this.disagreed(message.sequence, message.message);

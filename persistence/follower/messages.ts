@@ -19,6 +19,8 @@ export type LogLevel = 'info' | 'warn' | 'error';
 export type FromFollower =
   | { kind: 'answer'; id: number; outcome: HistoryOutcome }
   | { kind: 'log'; level: LogLevel; fields: object; message: string }
+  /** A snapshot was written and read back, and the journal is to vouch for it. */
+  | { kind: 'snapshot'; sequence: number; hash: string }
   /** The follower cannot continue now and retries; null: it works again. */
   | { kind: 'trouble'; problem: string | null }
   /** Final: the journal is damaged, or leads to another state than the exchange has. */

@@ -59,6 +59,8 @@ export interface SessionOptions {
   snapshots: SnapshotSchedule;
   writeSnapshot: WriteSnapshot;
   readSnapshot: typeof readSnapshot;
+  /** Called when a snapshot is on disk, for the exchange to vouch for it. */
+  snapshotWritten: (sequence: number, hash: string) => void;
 }
 
 interface Opened {
@@ -101,15 +103,23 @@ export class FollowerSession {
     this.lists = checked.lists;
     this.replay = new Replay(
       this.engine,
-      () => this.projection?.applied(),
+      (records, at) => {
+        this.projection?.applied();
+        this.snapshots.applied(records, at);
+      },
       (atMs) => this.projection?.applying(atMs),
     );
+    const { folder, board, log } = options;
     this.snapshots = new FollowerSnapshots(
-      options.folder,
-      options.snapshots,
-      options.writeSnapshot,
-      options.board,
-      options.log,
+      {
+        folder,
+        schedule: options.snapshots,
+        write: options.writeSnapshot,
+        board,
+        log,
+        written: options.snapshotWritten,
+      },
+      start.position.sequence,
     );
     this.boards = new Leaderboards(this.engine);
     this.reads = new FollowerReads({

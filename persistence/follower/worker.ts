@@ -43,6 +43,7 @@ const loop = new FollowerLoop(
     log,
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
     writeSnapshot: writeSnapshotInThread,
+    snapshotWritten: (sequence, hash) => post({ kind: 'snapshot', sequence, hash }),
     // In a worker thread, process.exit ends only the thread.
     readSnapshot: (path) =>
       board.workInterruptibly(

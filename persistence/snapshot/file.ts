@@ -33,6 +33,8 @@ export interface SnapshotContent {
 
 export interface LoadedSnapshot {
   header: SnapshotHeader;
+  /** Its checksum: SHA-256 over everything before it, 64 hex digits. */
+  hash: string;
   engine: Engine;
 }
 
@@ -57,14 +59,18 @@ export function takeSnapshot(engine: Engine, position: JournalPosition): Snapsho
   return { header, pieces: collector.finish() };
 }
 
-/** Writes the file under a temporary name, reads it back, renames it, and syncs the folder. */
-export function writeSnapshot(path: string, content: SnapshotContent): void {
+/**
+ * Writes the file under a temporary name, reads it back, renames it, and syncs the folder. Returns
+ * its hash, for which the journal is to vouch.
+ */
+export function writeSnapshot(path: string, content: SnapshotContent): string {
   const temporary = temporaryPath(path);
   try {
     writeWhole(temporary, content);
-    readSnapshot(temporary);
+    const { hash } = readSnapshot(temporary);
     renameSync(temporary, path);
     withFile(dirname(path), 'r', fsyncSync);
+    return hash;
   } catch (error) {
     removeUnfinished(path);
     throw error;
@@ -93,7 +99,7 @@ export function readSnapshot(path: string): LoadedSnapshot {
     if (!hashInPieces(createHash('sha256').update(head), state).digest().equals(sum)) {
       throw new SnapshotError('its checksum does not match: it is damaged');
     }
-    return { header, engine: restore(header, state) };
+    return { header, hash: sum.toString('hex'), engine: restore(header, state) };
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * The snapshots of a data folder: `snapshots/snapshot-<sequence>.bin`, the sequence in 16 digits.
- * Three are kept, in case the newest is damaged.
+ * Three are kept, in case the newest is damaged, and the newest that the journal vouches for.
  */
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,10 +43,17 @@ export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
     if (TEMPORARY.test(name)) rmSync(join(folder, name), { force: true });
 }
 
-/** Removes all but the newest up to `sequence`; those ahead of the journal do not count. */
-export function removeOldSnapshots(dataFolder: string, sequence: number): void {
+/**
+ * Removes all but the newest up to `sequence`, and never the one at `vouchedSequence`. Those ahead
+ * of the journal do not count.
+ */
+export function removeOldSnapshots(
+  dataFolder: string,
+  { sequence, vouchedSequence }: { sequence: number; vouchedSequence: number },
+): void {
   const snapshots = listSnapshots(dataFolder).filter((snapshot) => snapshot.sequence <= sequence);
-  for (const { path } of snapshots.slice(KEPT)) rmSync(path, { force: true });
+  for (const old of snapshots.slice(KEPT))
+    if (old.sequence !== vouchedSequence) rmSync(old.path, { force: true });
 }
 
 function namesIn(folder: string): string[] {

@@ -1,9 +1,10 @@
 /**
  * Loads the newest usable snapshot of a data folder.
  *
- * Always holds: a snapshot is used only if its hash is that of the journal's batch at its sequence.
- * One that is damaged or of another journal is skipped with a warning for the next older one, and
- * in the end for an empty engine.
+ * Always holds: a snapshot is used only if it names the hash of the journal's batch at its
+ * sequence, and the journal vouches for the file (vouched.ts). One that is damaged, changed, of
+ * another journal or without its record in the journal is skipped with a warning for the next older
+ * one, and in the end for an empty engine.
  */
 import { Engine } from '../../engine/engine.js';
 import { JournalError, PUT_BACK } from '../journal/errors.js';
@@ -12,6 +13,7 @@ import type { JournalReader } from '../journal/reader.js';
 import { type LoadedSnapshot, readSnapshot } from './file.js';
 import { listSnapshots, type SnapshotName } from './folder.js';
 import { SnapshotError } from './format.js';
+import { vouchedHash } from './vouched.js';
 
 export interface SnapshotLog {
   warn(fields: object, message: string): void;
@@ -42,11 +44,27 @@ export async function loadNewestSnapshot(options: {
     if (loaded === null) continue;
     if (snapshot.sequence > endSequence) throw aheadOfJournal(snapshot, endSequence);
     const position = await reader.positionAt(snapshot.sequence);
-    if (position?.hash.equals(loaded.header.hash)) return { engine: loaded.engine, position };
-    const other = 'it belongs to another journal: this one has another batch at its sequence';
-    warn(log, snapshot, other);
+    const problem = await problemWith(loaded, position, reader);
+    if (problem === null) return { engine: loaded.engine, position: position! };
+    warn(log, snapshot, problem);
   }
   return { engine: new Engine(), position: GENESIS };
+}
+
+/** Why the journal does not prove a snapshot that is whole in itself; null: it does. */
+export async function problemWith(
+  { header, hash }: Omit<LoadedSnapshot, 'engine'>,
+  position: JournalPosition | null,
+  reader: Pick<JournalReader, 'batches'>,
+): Promise<string | null> {
+  if (position === null || !position.hash.equals(header.hash))
+    return 'it belongs to another journal: this one has another batch at its sequence';
+  const vouched = await vouchedHash(reader, position);
+  if (vouched === hash) return null;
+  return vouched === null
+    ? 'the journal does not vouch for it: the exchange stopped before it had journalled its hash'
+    : `it was changed after it was written: its SHA-256 is ${hash}, but the journal vouches for ` +
+        `${vouched}. Its own checksum is right, so this is no damage of the disk`;
 }
 
 /** Whether the file is a whole snapshot, of whatever journal. */

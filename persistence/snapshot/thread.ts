@@ -13,12 +13,15 @@ export interface SnapshotTask {
   pieces: Uint8Array<ArrayBuffer>[];
 }
 
-/** The thread's one message: null, or why there is no snapshot. */
-export type SnapshotResult = string | null;
+/** The thread's one message: the snapshot's hash, or why there is no snapshot. */
+export type SnapshotResult = { hash: string } | { problem: string };
 
 export interface SnapshotWriting {
-  /** Resolves when the snapshot is on disk under its name; rejects when it could not be written. */
-  done: Promise<void>;
+  /**
+   * Resolves with the snapshot's hash when it is on disk under its name; rejects when it could not
+   * be written.
+   */
+  done: Promise<string>;
   /** Terminates the thread, and removes the temporary file. */
   cancel(): Promise<void>;
 }
@@ -30,9 +33,9 @@ export function writeSnapshotInThread(folder: string, content: SnapshotContent):
     workerData,
     transferList: content.pieces.map(({ buffer }) => buffer),
   });
-  const done = new Promise<void>((resolve, reject) => {
-    worker.on('message', (problem: SnapshotResult) =>
-      problem === null ? resolve() : reject(new Error(problem)),
+  const done = new Promise<string>((resolve, reject) => {
+    worker.on('message', (result: SnapshotResult) =>
+      'hash' in result ? resolve(result.hash) : reject(new Error(result.problem)),
     );
     worker.on('error', reject);
     worker.on('exit', () => reject(new Error('the thread that writes it has ended')));

@@ -30,6 +30,7 @@ import { ReplayExchange } from '../support/replay-exchange.js';
 import { replayTool, traceOf } from '../support/replay-tool.js';
 import { seedOf } from '../support/seed.js';
 import { TestServer } from '../support/server.js';
+import { isVouchedFor } from '../support/vouched.js';
 
 const SEED = seedOf('FOLDER_SEED');
 const { FOLDER_DAMAGES = '12' } = process.env;
@@ -63,7 +64,7 @@ beforeAll(async () => {
   while (listSnapshots(folder).length < SNAPSHOTS) {
     const before = listSnapshots(folder).length;
     await command(server, 25);
-    await eventually(() => listSnapshots(folder).length > before);
+    await eventually(() => listSnapshots(folder).length > before && isVouchedFor(folder));
   }
   await command(server, 12);
   killed = copyOf(folder);

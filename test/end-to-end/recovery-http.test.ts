@@ -14,7 +14,6 @@ import type { Operation } from '../../gateway/contract/openapi.js';
 import { ROUTES } from '../../gateway/resources/routes.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { recoverFromSnapshot, type SnapshotRecovery } from '../../persistence/recovery.js';
-import { listSnapshots } from '../../persistence/snapshot/folder.js';
 import { eventually } from '../support/eventually.js';
 import { Log } from '../support/follower-fixture.js';
 import { Folders } from '../support/journal-fixture.js';
@@ -27,6 +26,7 @@ import {
   TestServer,
   type Verb,
 } from '../support/server.js';
+import { isVouchedFor } from '../support/vouched.js';
 
 const SEED = seedOf('RECOVERY_SEED');
 /** Routes that report on the process, not on the engine's state. */
@@ -75,7 +75,7 @@ async function makeFolder(folder: string): Promise<number> {
   await tradeOn(middle, 400);
   const server = await open(folder, middle.nowMs, 20);
   for (let i = 0; i < 40; i++) server.exchange.sequencer.submit({ kind: 'advanceTime' });
-  await eventually(() => listSnapshots(folder).length > 0);
+  await eventually(() => isVouchedFor(folder));
   await server.close();
   const after = await ReplayExchange.open(folder, `${SEED}:after`);
   await tradeOn(after, 400);
@@ -112,7 +112,13 @@ function open(
   atMs: number,
   snapshotEveryCommands = 1_000_000,
 ): Promise<TestServer> {
-  return TestServer.start({ partnerKeys: PARTNER_KEYS, snapshotEveryCommands }, folder, atMs);
+  // A snapshot makes a command, and the servers that are compared must execute the same ones.
+  const snapshotEveryMs = Number.POSITIVE_INFINITY;
+  return TestServer.start(
+    { partnerKeys: PARTNER_KEYS, snapshotEveryCommands, snapshotEveryMs },
+    folder,
+    atMs,
+  );
 }
 
 /** Sends all servers the same request and returns their common answer. */

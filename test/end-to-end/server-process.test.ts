@@ -302,6 +302,7 @@ describe('the configuration', () => {
       acceptClock: false,
       follower: true,
       snapshotEveryCommands: 2_000_000,
+      snapshotEveryMs: 300_000,
       followerLagCommands: 1_000_000,
       fairUse: {
         orders: {
@@ -417,6 +418,7 @@ describe('the configuration', () => {
     ['ACCEPT_CLOCK', '1'],
     ['FOLLOWER', '1'],
     ['SNAPSHOT_EVERY_COMMANDS', '0'],
+    ['SNAPSHOT_EVERY_SECONDS', '9'],
     ['FAIR_USE', 'yes'],
     ['ORDERS_PER_USER', '100'],
     ['ORDERS_PER_USER', '0/100'],

@@ -125,6 +125,11 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
   unstake: fc.record({ kind: fc.constant('unstake'), ...user, depositId: number }),
   claimYield: fc.record({ kind: fc.constant('claimYield'), ...user, depositId: number }),
   setReferralCode: fc.record({ kind: fc.constant('setReferralCode'), ...user, code: text }),
+  vouchForSnapshot: fc.record({
+    kind: fc.constant('vouchForSnapshot'),
+    snapshotSequence: number,
+    snapshotHash: text,
+  }),
   batch: fc.record({
     kind: fc.constant('batch'),
     ...user,

@@ -23,7 +23,7 @@ import {
   type SnapshotContent,
   writeSnapshot,
 } from '../../persistence/snapshot/file.js';
-import { removeOldSnapshots, snapshotNameOf } from '../../persistence/snapshot/folder.js';
+import { snapshotNameOf } from '../../persistence/snapshot/folder.js';
 import type { SnapshotWriting } from '../../persistence/snapshot/thread.js';
 import type { TimedCommand } from './history-oracle.js';
 import { append } from './journal-fixture.js';
@@ -91,10 +91,8 @@ export function jsonOf(bytes: Uint8Array, room = 0): any {
 
 /** Runs the follower as the thread does, but in this thread. */
 export function writeSnapshotHere(folder: string, content: SnapshotContent): SnapshotWriting {
-  const write = async () => {
+  const write = async () =>
     writeSnapshot(snapshotNameOf(folder, content.header.sequence).path, content);
-    removeOldSnapshots(folder, content.header.sequence);
-  };
   return { done: write(), cancel: async () => {} };
 }
 
@@ -102,6 +100,8 @@ export interface TestFollower {
   board: ProgressBoard;
   log: Log;
   disagreements: { sequence: number; message: string }[];
+  /** The snapshots for which it asked the exchange to vouch. */
+  written: { sequence: number; hash: string }[];
   /** The problems that it reported, in order; null: solved. */
   troubles: (string | null)[];
   /** Reads once everything durable is projected; throws when the history is unavailable. */
@@ -126,7 +126,16 @@ export function startFollower(
   const log = new Log();
   const disagreements: TestFollower['disagreements'] = [];
   const troubles: TestFollower['troubles'] = [];
-  const options = { folder, board, log, snapshots, writeSnapshot, readSnapshot };
+  const written: TestFollower['written'] = [];
+  const options = {
+    folder,
+    board,
+    log,
+    snapshots,
+    writeSnapshot,
+    readSnapshot,
+    snapshotWritten: (sequence: number, hash: string) => written.push({ sequence, hash }),
+  };
   const loop = new FollowerLoop(options, (what) => {
     if (what.kind === 'disagreement') disagreements.push(what);
     else troubles.push(what.problem);
@@ -149,6 +158,7 @@ export function startFollower(
     board,
     log,
     disagreements,
+    written,
     troubles,
     outcome,
     read: async (request) => {

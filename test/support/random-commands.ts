@@ -75,6 +75,7 @@ const WEIGHTS = {
   claimYield: 2,
   setReferralCode: 0.7,
   batch: 5,
+  vouchForSnapshot: 0.3,
 } satisfies Partial<Record<CommandName, number>>;
 
 const HOUR_MS = 3_600_000;
@@ -341,6 +342,10 @@ export class RandomCommands {
         return { kind, userId: this.user(), code: this.referralCode(), idempotencyKey: null };
       case 'batch':
         return this.batch(atMs);
+      case 'vouchForSnapshot': {
+        const snapshotSequence = random.pick([1, 2, 3, 1e12]);
+        return { kind, snapshotSequence, snapshotHash: random.pick(['0f', '0F']).repeat(32) };
+      }
     }
   }
 

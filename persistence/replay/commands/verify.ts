@@ -4,6 +4,7 @@
  * with the same message. Then it replays the journal and compares snapshots and history with it.
  */
 import type { Engine } from '../../../engine/engine.js';
+import type { Command } from '../../../engine/interface/commands.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { JournalError } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
@@ -93,8 +94,9 @@ class Verification implements Visitor {
     this.history?.applying(atMs);
   }
 
-  applied(): void {
+  applied(command: Command): void {
     this.history?.applied();
+    this.snapshots!.applied(command);
   }
 
   async proven(position: JournalPosition): Promise<boolean> {
@@ -163,11 +165,12 @@ function reportObject({ journal, snapshots, history, findings }: Report): JsonVa
   return {
     good: findings.length === 0,
     journal,
-    snapshots: snapshots.map(({ snapshot, problem, compared }) => ({
+    snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
       file: `snapshots/${snapshot.name}`,
       sequence: snapshot.sequence,
       good: problem === null,
       compared,
+      vouched,
     })),
     history,
     findings,
@@ -189,9 +192,9 @@ function reportText({ journal, snapshots, history, findings }: Report): string {
   return `${tableText({ title: 'Verified by replaying the journal', heads: ['file', '', ''], rows, limit: rows.length })}${summary}\n`;
 }
 
-function snapshotRow({ snapshot, problem, compared }: SnapshotVerdict): string[] {
+function snapshotRow({ snapshot, problem, compared, vouched }: SnapshotVerdict): string[] {
   const outcome = compared
-    ? 'matches the replay'
+    ? `matches the replay${vouched ? '' : '; the journal does not vouch for it, so a start does not use it'}`
     : 'whole, but not compared: the journal ends before it';
   const at = `sequence ${snapshot.sequence}`;
   const row = problem === null ? ['good', `${at}, ${outcome}`] : ['DAMAGED', `${at}, ${problem}`];

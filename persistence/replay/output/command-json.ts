@@ -149,6 +149,8 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   depositId: ['depositId', deposit],
   code: ['code', unchanged],
   atomic: ['atomic', unchanged],
+  snapshotSequence: ['snapshotSequence', number],
+  snapshotHash: ['snapshotHash', unchanged],
 };
 
 /**

@@ -47,6 +47,7 @@ export function senderText(command: Command): string {
     case 'advanceTime':
     case 'listAsset':
     case 'observePrice':
+    case 'vouchForSnapshot':
       return 'the exchange';
     case 'register':
       return `sign-up of ${quoted(command.username)}`;
@@ -109,6 +110,8 @@ export function commandText(command: Command, names: Names): string {
       return `${command.kind} d${command.depositId}`;
     case 'setReferralCode':
       return `setReferralCode ${quoted(command.code)}`;
+    case 'vouchForSnapshot':
+      return `vouchForSnapshot of sequence ${command.snapshotSequence}, SHA-256 ${quoted(command.snapshotHash)}`;
     case 'batch': {
       const operations = command.operations.map((operation) => commandText(operation, names));
       return `${command.atomic ? 'atomic batch' : 'batch'} of ${operations.length}: ${operations.join('; ')}`;

@@ -1,10 +1,11 @@
 /**
  * Compares snapshots with the replay: each file must be, byte for byte and checksum included, what
- * the engine would write at its sequence.
+ * the engine would write at its sequence. And if the journal vouches for it, for these bytes.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readSync } from 'node:fs';
 import type { Engine } from '../../../engine/engine.js';
+import type { Command } from '../../../engine/interface/commands.js';
 import type { JournalPosition } from '../../journal/format.js';
 import { readSnapshot, takeSnapshot } from '../../snapshot/file.js';
 import { listSnapshots, type SnapshotName } from '../../snapshot/folder.js';
@@ -18,11 +19,15 @@ export interface SnapshotVerdict {
   problem: string | null;
   /** Whether the replay reached its sequence and compared it. */
   compared: boolean;
+  /** Whether the journal vouches for it. If not, a start does not use it. */
+  vouched: boolean;
 }
 
 export class SnapshotComparison {
   readonly verdicts: SnapshotVerdict[] = [];
   private readonly waiting: SnapshotName[];
+  /** The hash of each compared file, by its sequence. */
+  private readonly hashes = new Map<number, string>();
 
   constructor(folder: string) {
     this.waiting = listSnapshots(folder).reverse();
@@ -33,10 +38,22 @@ export class SnapshotComparison {
       const snapshot = this.waiting.shift()!;
       this.judge(snapshot, true, () =>
         snapshot.sequence === position.sequence
-          ? problemWith(snapshot, engine, position)
+          ? this.problemWith(snapshot, engine, position)
           : 'no batch of the journal ends at its sequence, so it belongs to another journal',
       );
     }
+  }
+
+  /** Called after every command: a vouch for a file that was compared must name its hash. */
+  applied(command: Command): void {
+    if (command.kind !== 'vouchForSnapshot') return;
+    const { snapshotSequence, snapshotHash } = command;
+    const verdict = this.verdicts.find(({ snapshot }) => snapshot.sequence === snapshotSequence);
+    if (verdict === undefined || verdict.vouched) return;
+    verdict.vouched = true;
+    const hash = this.hashes.get(snapshotSequence);
+    if (verdict.problem === null && hash !== snapshotHash)
+      verdict.problem = `its SHA-256 is ${hash}, but the journal vouches for ${snapshotHash}`;
   }
 
   /** At the end of the journal. (The judgement refuses an undamaged snapshot ahead of it.) */
@@ -49,10 +66,29 @@ export class SnapshotComparison {
   private judge(snapshot: SnapshotName, compared: boolean, problemOf: () => string | null): void {
     if (!existsSync(snapshot.path)) return;
     try {
-      this.verdicts.push({ snapshot, problem: problemOf(), compared });
+      this.verdicts.push({ snapshot, problem: problemOf(), compared, vouched: false });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
+  }
+
+  private problemWith(
+    snapshot: SnapshotName,
+    engine: Engine,
+    position: JournalPosition,
+  ): string | null {
+    const { header, pieces } = takeSnapshot(engine, position);
+    const expected = [encodeSnapshotHeader(header), ...pieces];
+    const hash = createHash('sha256');
+    for (const piece of expected) hash.update(piece);
+    const sum = hash.digest();
+    this.hashes.set(snapshot.sequence, sum.toString('hex'));
+    const differsAt = firstDifference(snapshot.path, [...expected, sum]);
+    if (differsAt === null) return null;
+    // The file's own damage says more than the first differing byte.
+    return (
+      ownProblem(snapshot) ?? `it is whole, but differs from the replay from byte ${differsAt} on`
+    );
   }
 
   findings(): Finding[] {
@@ -67,23 +103,6 @@ export class SnapshotComparison {
           'which takes longer and has the same result.',
       }));
   }
-}
-
-function problemWith(
-  snapshot: SnapshotName,
-  engine: Engine,
-  position: JournalPosition,
-): string | null {
-  const { header, pieces } = takeSnapshot(engine, position);
-  const expected = [encodeSnapshotHeader(header), ...pieces];
-  const hash = createHash('sha256');
-  for (const piece of expected) hash.update(piece);
-  const differsAt = firstDifference(snapshot.path, [...expected, hash.digest()]);
-  if (differsAt === null) return null;
-  // The file's own damage says more than the first differing byte.
-  return (
-    ownProblem(snapshot) ?? `it is whole, but differs from the replay from byte ${differsAt} on`
-  );
 }
 
 /** Checks the file by itself; null: no problem. */

@@ -60,6 +60,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   claimYield: [...USERS, 'deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
   setReferralCode: [...USERS, 'referral_code_taken', 'limit_reached'],
   batch: USERS,
+  vouchForSnapshot: ['ok', 'invalid_command'],
 };
 
 /** For operations in a batch: the user was found before them, and ids have no malformed form. */

@@ -434,6 +434,7 @@ function wellFormed(): Command[] {
     { kind: 'claimYield', ...user, depositId: 1 },
     { kind: 'setReferralCode', ...user, code: 'code' },
     batchOf(1, [bid(1, UP, 5, TimeInForce.GTC)]),
+    { kind: 'vouchForSnapshot', snapshotSequence: 1, snapshotHash: 'a1'.repeat(32) },
   ];
 }
 

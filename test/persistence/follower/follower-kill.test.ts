@@ -62,6 +62,8 @@ const PROGRAM = `
   await reader.close();
   const follower = new Follower({
     folder, durableSequence: engine.sequence, snapshotEveryCommands: 100, log, elapsedMs,
+    onSnapshot: (snapshotSequence, snapshotHash) =>
+      sequencer.submit({ kind: 'vouchForSnapshot', snapshotSequence, snapshotHash }),
     onDisagreement: (sequence, message) => stop(message), onFailure: stop,
   });
   const told = {

@@ -114,6 +114,8 @@ async function openExchange(
     durableSequence: engine.sequence,
     log,
     elapsedMs,
+    onSnapshot: (snapshotSequence, snapshotHash) =>
+      sequencer.submit({ kind: 'vouchForSnapshot', snapshotSequence, snapshotHash }),
     onDisagreement: (sequence, message) =>
       log.error({ sequence, problem: message }, 'disagreement'),
     onFailure: (error) => log.error({ problem: error.message }, 'failure'),
@@ -334,6 +336,7 @@ describe('the thread', () => {
       durableSequence: 0,
       log,
       elapsedMs: () => 0,
+      onSnapshot: onFailure,
       onDisagreement: onFailure,
       onFailure,
     });

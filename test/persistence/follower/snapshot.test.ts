@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
 import { Engine } from '../../../engine/engine.js';
 import { StateWriter } from '../../../engine/storage/archive.js';
 import type { JournalPosition } from '../../../persistence/journal/format.js';
@@ -67,13 +68,16 @@ async function addSnapshots(folder: string, sequences: readonly number[]): Promi
   await reader.close();
 }
 
+/** The commands of the journal and those that vouch for its snapshots. */
+let endSequence: number;
+
 beforeAll(async () => {
   commands = dayOfCommands();
   original = originals.make();
   await journalOf(original, commands);
   await addSnapshots(original, [2_000, 4_000, 6_500]);
-  const engine = new Engine();
-  for (const { command, atMs } of commands) engine.apply(command, atMs);
+  endSequence = await vouchForSnapshots(original);
+  const { engine } = await recoverWhole(original);
   wholeBytes = bytesOf(engine);
   return () => originals.removeAll();
 });
@@ -97,7 +101,7 @@ async function start(folder: string): Promise<Start> {
 }
 
 function expectWhole({ engine, end }: SnapshotRecovery): void {
-  expect(end.sequence).toBe(commands.length);
+  expect(end.sequence).toBe(endSequence);
   expect(end.digest).toBe(engine.digest());
   expect(bytesOf(engine)).toBe(wholeBytes);
 }
@@ -114,7 +118,7 @@ describe('recovery', () => {
     expectWhole(recovery);
     expect(recovery.snapshotSequence).toBe(listSnapshots(original)[0]!.sequence);
     expect(recovery.snapshotSequence).toBeGreaterThan(6_000);
-    expect(recovery.commands).toBe(commands.length - recovery.snapshotSequence);
+    expect(recovery.commands).toBe(endSequence - recovery.snapshotSequence);
     expect(log.entries.map(({ level }) => level)).toEqual(['info']);
     expect(log.entries[0]!.fields).toMatchObject({
       commands: recovery.commands,
@@ -124,12 +128,15 @@ describe('recovery', () => {
     recovery.engine.checkInvariants();
   });
 
-  it("from a snapshot at the journal's end replays nothing", async () => {
-    const folder = folders.copy(original);
+  it("from a snapshot at the journal's end replays only the command that vouches for it", async () => {
+    const folder = folders.make();
+    await journalOf(folder, commands);
     await addSnapshots(folder, [commands.length]);
+    await vouchForSnapshots(folder);
     const { recovery } = await start(folder);
-    expect(recovery.commands).toBe(0);
-    expectWhole(recovery);
+    expect(recovery.commands).toBe(1);
+    const whole = await recoverWhole(folder);
+    expect(bytesOf(recovery.engine)).toBe(bytesOf(whole.engine));
   });
 
   it('without snapshots, or without their folder, replays the whole journal', async () => {
@@ -138,14 +145,18 @@ describe('recovery', () => {
     const { recovery } = await start(folder);
     expect(recovery.snapshotSequence).toBe(0);
     expect(recovery.commands).toBe(commands.length);
-    expectWhole(recovery);
+    expect(recovery.engine.digest()).toBe(recovery.end.digest);
   });
 
   it('the recovered engine behaves like one that never stopped', async () => {
     const middle = listSnapshots(original)[1]!;
     const { engine } = readSnapshot(middle.path);
-    for (const { command, atMs } of commands.slice(middle.sequence)) engine.apply(command, atMs);
-    expect(bytesOf(engine)).toBe(wholeBytes);
+    const unbroken = new Engine();
+    for (const [i, { command, atMs }] of commands.entries()) {
+      unbroken.apply(command, atMs);
+      if (i >= middle.sequence) engine.apply(command, atMs);
+    }
+    expect(bytesOf(engine)).toBe(bytesOf(unbroken));
   });
 });
 
@@ -208,6 +219,57 @@ describe('a damaged snapshot is named, and the one before is used', () => {
   });
 });
 
+/** Moves 40 cents from one user's balance to another's, and makes the file's checksum right. */
+function moveMoney(path: string, fromId: number, toId: number): void {
+  const bytes = readFileSync(path);
+  const { engine } = readSnapshot(path);
+  const words = [fromId, toId].map((userId) => balanceAt(bytes, engine, userId));
+  for (const [i, at] of words.entries())
+    bytes.writeDoubleLE(bytes.readDoubleLE(at) + (i === 0 ? -400_000 : 400_000), at);
+  const body = bytes.subarray(0, -32);
+  createHash('sha256').update(body).digest().copy(bytes, body.length);
+  writeFileSync(path, bytes);
+}
+
+/** Where the archive has the user's available money: the value is at one place in the file. */
+function balanceAt(bytes: Buffer, engine: Engine, userId: number): number {
+  const value = Buffer.alloc(8);
+  value.writeDoubleLE(engine.account(userId)!.availableMicros);
+  const at = bytes.indexOf(value);
+  expect(bytes.indexOf(value, at + 1), `the balance of u${userId} is at one place`).toBe(-1);
+  return at;
+}
+
+describe('a snapshot that was changed, with its own checksum made right', () => {
+  it('is found by the next start, which goes back to the one before', async () => {
+    const folder = folders.copy(original);
+    const [newest, before] = listSnapshots(folder);
+    const balanceOf = (engine: Engine, userId: number) => engine.account(userId)!.availableMicros;
+    const honest = readSnapshot(newest!.path).engine;
+    moveMoney(newest!.path, 3, 4);
+    // The file is whole, its engine has the right digest, and all its totals are right.
+    const { engine } = readSnapshot(newest!.path);
+    expect(balanceOf(engine, 3)).toBe(balanceOf(honest, 3) - 400_000);
+    expect(balanceOf(engine, 4)).toBe(balanceOf(honest, 4) + 400_000);
+
+    const { recovery, log } = await start(folder);
+    expect(recovery.snapshotSequence).toBe(before!.sequence);
+    expectWhole(recovery);
+    const [warning] = log.of('warn');
+    expect(warning!.message).toContain(newest!.name);
+    expect(warning!.fields.problem).toMatch(/it was changed after it was written.*vouches for/);
+  });
+
+  it('is not used even if the whole journal must be replayed', async () => {
+    const folder = folders.copy(original);
+    for (const { path } of listSnapshots(folder)) moveMoney(path, 3, 4);
+    const { recovery, log } = await start(folder);
+    expect(recovery.snapshotSequence).toBe(0);
+    expectWhole(recovery);
+    expect(log.of('warn').length).toBe(3);
+  });
+});
+
 describe('a snapshot that does not belong to the journal', () => {
   it('is skipped when it is from another journal', async () => {
     const folder = folders.make();
@@ -240,6 +302,9 @@ describe('a snapshot that does not belong to the journal', () => {
     const [newest, before] = listSnapshots(folder);
     await tamper(folder, `DELETE FROM batch WHERE lastSequence > ${newest!.sequence - 100}`);
     writeFileSync(join(folder, 'journal.head'), '');
+    renameSync(newest!.path, `${newest!.path}.aside`);
+    await vouchForSnapshots(folder);
+    renameSync(`${newest!.path}.aside`, newest!.path);
     flip(newest!.path, 5_000);
     const { recovery } = await start(folder);
     expect(recovery.snapshotSequence).toBe(before!.sequence);
@@ -269,8 +334,22 @@ describe('the files', () => {
     await addSnapshots(folder, [500, 6_900]);
     expect(listSnapshots(folder).length).toBe(5);
     const kept = listSnapshots(folder).slice(0, 3);
-    removeOldSnapshots(folder, 7_000);
+    removeOldSnapshots(folder, { sequence: 7_000, vouchedSequence: kept[0]!.sequence });
     expect(listSnapshots(folder)).toEqual(kept);
+  });
+
+  it('the newest that the journal vouches for is kept, however old', async () => {
+    const folder = folders.copy(original);
+    await addSnapshots(folder, [6_600, 6_700, 6_900]);
+    const vouched = listSnapshots(folder)[3]!;
+    removeOldSnapshots(folder, { sequence: 7_000, vouchedSequence: vouched.sequence });
+    expect(listSnapshots(folder).length).toBe(4);
+    const { recovery, log } = await start(folder);
+    expect(recovery.snapshotSequence).toBe(vouched.sequence);
+    expectWhole(recovery);
+    expect(log.of('warn').map(({ fields }) => fields.problem)).toEqual(
+      Array(3).fill(expect.stringContaining('the journal does not vouch for it')),
+    );
   });
 
   it('damaged ones ahead of the journal do not count among the three', async () => {
@@ -278,7 +357,7 @@ describe('the files', () => {
     const good = listSnapshots(folder);
     const ahead = [1e9, 2e9, 3e9].map((sequence) => snapshotNameOf(folder, sequence));
     for (const { path } of ahead) writeFileSync(path, 'nothing');
-    removeOldSnapshots(folder, good[0]!.sequence);
+    removeOldSnapshots(folder, { sequence: good[0]!.sequence, vouchedSequence: 0 });
     expect(listSnapshots(folder)).toEqual([...ahead.toReversed(), ...good]);
   });
 

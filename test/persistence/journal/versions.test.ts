@@ -44,7 +44,7 @@ it('the same commands give the same bytes as in every earlier version', async ()
     { FORMAT_VERSION, digest, records: sha256(records) },
     'FORMAT_VERSION of journal/format.ts',
   ).toEqual({
-    FORMAT_VERSION: 5,
+    FORMAT_VERSION: 6,
     digest: 'ca6ba7dde79144c3',
     records: '7f6af62d36b02150345582f3add5c9a4',
   });

@@ -6,10 +6,15 @@
 import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
 import { Engine } from '../../../engine/engine.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { openJournal } from '../../../persistence/data-folder.js';
-import { bytesOf, GENESIS, type JournalPosition } from '../../../persistence/journal/format.js';
+import {
+  GENESIS,
+  type JournalPosition,
+  bytesOf as recordBytes,
+} from '../../../persistence/journal/format.js';
 import { type JournalBatch, openJournalReader } from '../../../persistence/journal/reader.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { SnapshotComparison } from '../../../persistence/replay/proofs/snapshots.js';
@@ -213,7 +218,7 @@ describe('an intact journal with wrong content', () => {
     await append(journal, {
       firstSequence,
       lastSequence: firstSequence,
-      records: bytesOf(records),
+      records: recordBytes(records),
       digest,
     });
     await journal.close();
@@ -293,6 +298,7 @@ describe('snapshots', () => {
         sequence,
         good: true,
         compared: true,
+        vouched: false,
       })),
     );
     expect(traceOf(folder)).toEqual(before);
@@ -356,6 +362,39 @@ describe('snapshots', () => {
     await write(folder, content);
     const run = await replayTool(folder, 'verify');
     expectDamage(run, 'it is whole, but differs from the replay from byte');
+  });
+
+  it('that the journal vouches for are reported so, and other bytes at their place are found', async () => {
+    const folder = folders.copy(stopped);
+    const [path] = await withSnapshots(folder);
+    await vouchForSnapshots(folder);
+    const { snapshots } = await replayJson(folder, 'verify');
+    expect(snapshots.map(({ good, vouched }: Record<string, boolean>) => [good, vouched])).toEqual(
+      Array(3).fill([true, true]),
+    );
+    const other = folders.copy(stopped);
+    await withSnapshots(other);
+    const bytes = readFileSync(path!);
+    bytes[bytes.length - 1]! ^= 1;
+    // The journal vouches for bytes that the exchange never had.
+    const { engine } = await engineAfter(batches.length);
+    const records = new RecordBuffer();
+    const command = {
+      kind: 'vouchForSnapshot',
+      snapshotSequence: batches[9]!.lastSequence,
+      snapshotHash: bytes.subarray(-32).toString('hex'),
+    } as const;
+    records.append(command, engine.nowMs);
+    engine.apply(command, engine.nowMs);
+    const journal = await openJournal({ folder: other });
+    await append(journal, {
+      firstSequence: engine.sequence,
+      lastSequence: engine.sequence,
+      records: Buffer.from(recordBytes(records)),
+      digest: engine.digest(),
+    });
+    await journal.close();
+    expectDamage(await replayTool(other, 'verify'), 'but the journal vouches for');
   });
 
   it('that a running exchange removes meanwhile are ignored', async () => {

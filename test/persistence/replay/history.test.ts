@@ -203,6 +203,10 @@ describe('a history and snapshots that a follower is writing', () => {
           error: (...what) => problems.push(what),
         },
         elapsedMs: () => performance.now(),
+        onSnapshot: (snapshotSequence, snapshotHash) => {
+          exchange.submit({ kind: 'vouchForSnapshot', snapshotSequence, snapshotHash });
+          void exchange.settle().then(() => follower.committed(exchange.engine.sequence));
+        },
         onDisagreement: (...what) => problems.push(what),
         onFailure: (error) => problems.push(error),
       });
@@ -250,7 +254,7 @@ describe('a history and snapshots that a follower is writing', () => {
     await follower.close();
     await exchange.sequencer.close();
     const second = await check();
-    expect(second.history.sequence).toBe(sequence + 400);
+    expect(second.history.sequence).toBeGreaterThanOrEqual(sequence + 400);
     expect(second.snapshots.at(-1).sequence).toBeGreaterThan(first.snapshots.at(-1).sequence);
     expect(problems).toEqual([]);
   });

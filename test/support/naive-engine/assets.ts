@@ -1,5 +1,12 @@
-/** The naive engine's assets: listing them, and what an observed price triggers. */
-import type { ListAsset, ObservePrice } from '../../../engine/interface/commands.js';
+/**
+ * The naive engine's assets: listing them, and what an observed price triggers. And the exchange's
+ * other statement of its own, about a snapshot.
+ */
+import type {
+  ListAsset,
+  ObservePrice,
+  VouchForSnapshot,
+} from '../../../engine/interface/commands.js';
 import { WINDOW_MS } from '../../../engine/interface/domain.js';
 import { MAX_ASSETS, MAX_REMEMBERED_PRICES } from '../../../engine/interface/limits.js';
 import { dollars } from './decimal.js';
@@ -37,4 +44,9 @@ export function observePrice(state: NaiveState, command: ObservePrice): Answer {
   emit(state, { type: 'priceObserved', asset: command.asset, priceMicros, observedAtMs });
   priceArrived(state, command.asset, dollars(priceMicros));
   return ok({});
+}
+
+export function vouchForSnapshot(state: NaiveState, command: VouchForSnapshot): Answer {
+  const { snapshotSequence } = command;
+  return snapshotSequence < state.sequence ? ok({ snapshotSequence }) : reject('invalid_command');
 }

@@ -76,6 +76,10 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   claimYield: { ...isUsers },
   setReferralCode: { ...isUsers, code: form(CODE) },
   batch: { ...isUsers, atomic: isFlag },
+  vouchForSnapshot: {
+    snapshotSequence: whole(1, Number.MAX_SAFE_INTEGER),
+    snapshotHash: form(/^[0-9a-f]{64}$/),
+  },
 };
 
 export function isWellFormed(command: Command, nowMs: number): boolean {

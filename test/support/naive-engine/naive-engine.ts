@@ -35,7 +35,7 @@ import {
   setReferralCode,
   withdraw,
 } from './accounts.js';
-import { listAsset, observePrice } from './assets.js';
+import { listAsset, observePrice, vouchForSnapshot } from './assets.js';
 import { asRecorded, copyOf } from './copy.js';
 import { micros } from './decimal.js';
 import { isKey, isWellFormed } from './fields.js';
@@ -297,5 +297,7 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return claimYield(state, command);
     case 'setReferralCode':
       return setReferralCode(state, command);
+    case 'vouchForSnapshot':
+      return vouchForSnapshot(state, command);
   }
 }

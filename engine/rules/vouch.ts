@@ -1,0 +1,17 @@
+/**
+ * What the exchange states about its own files, so that the journal's chain covers it. Nothing but
+ * the result depends on it.
+ */
+import { Code } from '../interface/codes.js';
+import type { VouchForSnapshot } from '../interface/commands.js';
+import { isSha256 } from '../interface/fields.js';
+import type { State } from '../state/state.js';
+import { isIntegerBetween } from '../storage/arithmetic.js';
+
+export function vouchForSnapshot(state: State, command: VouchForSnapshot): number {
+  const { snapshotSequence, snapshotHash } = command;
+  if (!isIntegerBetween(snapshotSequence, 1, state.sequence - 1)) return Code.invalid_command;
+  if (!isSha256(snapshotHash)) return Code.invalid_command;
+  state.result.push(snapshotSequence);
+  return Code.ok;
+}

@@ -1,0 +1,59 @@
+/**
+ * What the journal says about a snapshot. After the follower has written one, the exchange journals
+ * its hash (`vouchForSnapshot`), so that the journal's chain covers the file: whoever changes the
+ * file and makes its own checksum right would have to change the journal, too.
+ */
+import { readCommand } from '../../engine/interface/command-record.js';
+import { CommandKind, type VouchForSnapshot } from '../../engine/interface/commands.js';
+import { checkRecord } from '../../engine/interface/record-check.js';
+import { RecordBuffer, RecordError } from '../../engine/interface/records.js';
+import { JournalError } from '../journal/errors.js';
+import type { JournalPosition } from '../journal/format.js';
+import type { JournalBatch } from '../journal/reader.js';
+
+/** The part of a journal's reader that is needed. */
+interface Batches {
+  batches(after: JournalPosition): AsyncIterable<JournalBatch>;
+}
+
+/** The command at `at` if it vouches for a snapshot; otherwise null. */
+export function vouchAt(records: RecordBuffer, at: number): VouchForSnapshot | null {
+  if ((records.ints[2 * at]! & 0xff) !== CommandKind.vouchForSnapshot) return null;
+  return readCommand(records, at) as VouchForSnapshot;
+}
+
+/**
+ * The hash that the journal first states for the snapshot at `position`; null: none. A snapshot's
+ * hash is journalled seconds after it was taken, so a few batches are read, or, without one, all
+ * to the journal's end.
+ * @throws JournalError when the journal is damaged there.
+ */
+export async function vouchedHash(
+  reader: Batches,
+  position: JournalPosition,
+): Promise<string | null> {
+  const records = new RecordBuffer();
+  for await (const batch of reader.batches(position)) {
+    for (const vouch of vouchesIn(batch, records))
+      if (vouch.snapshotSequence === position.sequence) return vouch.snapshotHash;
+  }
+  return null;
+}
+
+function vouchesIn(batch: JournalBatch, records: RecordBuffer): VouchForSnapshot[] {
+  const found: VouchForSnapshot[] = [];
+  try {
+    records.load(batch.records);
+    for (let at = 0; at < records.length; ) {
+      const next = checkRecord(records, at);
+      const vouch = vouchAt(records, at);
+      if (vouch !== null) found.push(vouch);
+      at = next;
+    }
+  } catch (error) {
+    if (!(error instanceof RecordError)) throw error;
+    const what = `the batch at sequence ${batch.firstSequence} cannot be decoded: ${error.message}`;
+    throw new JournalError(what, batch.firstSequence, error);
+  }
+  return found;
+}

@@ -1,0 +1,20 @@
+/** Whether the journal of a folder vouches for a snapshot in it, so that a start can use it. */
+import { openJournalReader } from '../../persistence/journal/reader.js';
+import { listSnapshots } from '../../persistence/snapshot/folder.js';
+import { vouchedHash } from '../../persistence/snapshot/vouched.js';
+
+/** @param count of how many, counted from the newest. */
+export async function isVouchedFor(folder: string, count = 1): Promise<boolean> {
+  const snapshots = listSnapshots(folder);
+  if (snapshots.length < count) return false;
+  const reader = await openJournalReader(folder);
+  try {
+    for (const { sequence } of snapshots.slice(0, count)) {
+      const position = await reader.positionAt(sequence);
+      if (position === null || (await vouchedHash(reader, position)) === null) return false;
+    }
+    return true;
+  } finally {
+    await reader.close();
+  }
+}
