@@ -15,12 +15,21 @@
  * is released. It needs no fsync: if the process is killed, the operating system still writes it;
  * if the power fails, the mark on disk may be older than the journal, never newer, and only the
  * slot being written can be torn. So no crash makes a valid journal look incomplete. (With a
- * durability other than `full` a power cut can lose commits, and the mark shows the loss.)
+ * durability other than `full` a power cut can lose commits, and the mark shows the loss.) The file
+ * gets its name when it is complete and on disk, so an empty or torn mark is damage.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
 import { getUint64, putUint64 } from '../storage/bytes.js';
-import { FILE_MODE } from '../storage/files.js';
+import { FILE_MODE, withFile } from '../storage/files.js';
 
 const MAGIC = Buffer.from('QHXMARK1', 'latin1');
 const SLOT_BYTES = 80;
@@ -72,9 +81,9 @@ export class HeadMark {
   private next: 0 | 1 = 0;
 
   constructor(path: string, mark: Mark) {
-    this.file = openSync(path, constants.O_RDWR | constants.O_CREAT, FILE_MODE);
     MAGIC.copy(this.slot);
-    writeSync(this.file, Buffer.alloc(1), 0, 1, FILE_BYTES - 1);
+    if (!existsSync(path)) createMark(path, this.encoded(mark));
+    this.file = openSync(path, 'r+', FILE_MODE);
     for (const _ of SLOT_OFFSETS) {
       this.write(mark);
       // One after the other: a power cut here leaves one slot intact.
@@ -84,10 +93,7 @@ export class HeadMark {
 
   /** Blocks for a few microseconds: it changes a page that is already in memory. */
   write(mark: Mark): void {
-    const { slot } = this;
-    putUint64(slot, mark.sequence, 8);
-    mark.hash.copy(slot, 16);
-    checksum(slot).copy(slot, SUMMED_BYTES);
+    const slot = this.encoded(mark);
     const written = writeSync(this.file, slot, 0, SLOT_BYTES, SLOT_OFFSETS[this.next]);
     if (written !== SLOT_BYTES) throw new Error('journal.head could not be written completely');
     this.next = this.next === 0 ? 1 : 0;
@@ -96,4 +102,24 @@ export class HeadMark {
   close(): void {
     closeSync(this.file);
   }
+
+  /** The mark's bytes, until the next call. */
+  private encoded(mark: Mark): Buffer {
+    const { slot } = this;
+    putUint64(slot, mark.sequence, 8);
+    mark.hash.copy(slot, 16);
+    checksum(slot).copy(slot, SUMMED_BYTES);
+    return slot;
+  }
+}
+
+function createMark(path: string, slot: Buffer): void {
+  const bytes = Buffer.alloc(FILE_BYTES);
+  for (const offset of SLOT_OFFSETS) slot.copy(bytes, offset);
+  const temporary = `${path}.new`;
+  withFile(temporary, 'w', (file) => {
+    if (writeSync(file, bytes) !== FILE_BYTES) throw new Error(`${temporary} is incomplete`);
+    fsyncSync(file);
+  });
+  renameSync(temporary, path);
 }
