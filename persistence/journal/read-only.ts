@@ -10,6 +10,9 @@
  *   -wal without -shm           a copy, or left by a killed exchange: `unix-none`, no locks, with
  *                               an index in memory; a read-only file is not checkpointed on closing
  *
+ * A -shm that a power cut has left shorter than one index page counts as missing: SQLite can only
+ * use it after growing it.
+ *
  * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. What is
  * read without locks is valid only if nobody writes meanwhile, which each handle can tell.
  */
@@ -21,6 +24,8 @@ import { JournalError } from './errors.js';
 import { type JournalReader, openReader } from './reader.js';
 
 const BUSY_TIMEOUT_MS = 5_000;
+/** The size of an index page of -shm (WALINDEX_PGSZ in SQLite's wal.c). */
+const INDEX_PAGE_BYTES = 32_768;
 
 export interface ReadOnlyDatabase {
   readonly database: sqlite3.Database;
@@ -34,18 +39,23 @@ export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
     if (existsSync(path + suffix)) accessSync(path + suffix, constants.R_OK);
   }
   const hasLog = existsSync(`${path}-wal`);
-  const hasIndex = existsSync(`${path}-shm`);
+  const hasIndex = isIndexed(path);
   if (hasLog && hasIndex) {
     return { database: await open(path, 'mode=ro&readonly_shm=1'), wasDisturbed: () => false };
   }
   const before = stampOf(path);
-  const wasDisturbed = () => existsSync(`${path}-shm`) !== hasIndex || stampOf(path) !== before;
+  const wasDisturbed = () => isIndexed(path) !== hasIndex || stampOf(path) !== before;
   if (!hasLog || statSync(`${path}-wal`).size === 0) {
     return { database: await open(path, 'mode=ro&immutable=1'), wasDisturbed };
   }
   const database = await open(path, 'mode=ro&vfs=unix-none');
   await execute(database, 'PRAGMA locking_mode = EXCLUSIVE');
   return { database, wasDisturbed };
+}
+
+function isIndexed(path: string): boolean {
+  const stats = statSync(`${path}-shm`, { throwIfNoEntry: false });
+  return stats !== undefined && stats.size >= INDEX_PAGE_BYTES;
 }
 
 async function open(path: string, parameters: string): Promise<sqlite3.Database> {
