@@ -63,6 +63,8 @@ export interface ExchangeOptions {
  * rest of the stop has no limit: accepted commands must become durable, however slow the disk.
  */
 const STOP_MS = { requests: 2_500, stream: 1_000 };
+/** How long a fatal error waits for the follower's thread. */
+const FATAL_MS = 2_000;
 
 /** Public, so without details; these are in the log. */
 const FOLLOWER_WARNING =
@@ -81,7 +83,8 @@ export async function startExchange(options: ExchangeOptions): Promise<Exchange>
 
 async function start(options: ExchangeOptions, started: Started): Promise<Exchange> {
   const { config, log } = options;
-  const fail = fatalOnce(options);
+  let follower: Follower | null = null;
+  const fail = fatalOnce(options, async () => await follower?.close());
   const { dataFolder: folder, acceptMissingMark } = config;
   const ticks = options.inputs === undefined ? await checkPriceFile(config) : null;
   await checkPreconditions(config);
@@ -99,7 +102,6 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   await withVariable('DATA_FOLDER', () => checkRoom(folder));
   const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
   let sequencer: WatchedSequencer | null = null;
-  let follower: Follower | null = null;
   // Closed after the sequencer, because it follows the last commits.
   started.add(async () => await follower?.close());
   started.add(() => (sequencer ?? journal).close());
@@ -143,15 +145,23 @@ class Started {
   }
 }
 
-/** Reports the first error only; later ones follow from it. */
-function fatalOnce({ log, onFatal }: ExchangeOptions): (error: unknown) => void {
+/**
+ * Reports the first error only; later ones follow from it. `onFatal` comes after the follower's
+ * thread has ended: a process that ends while SQLite still works there is aborted by Node.js,
+ * with a dump instead of an exit status. Nothing is released meanwhile.
+ */
+function fatalOnce(
+  { log, onFatal }: ExchangeOptions,
+  closeFollower: () => Promise<void>,
+): (error: unknown) => void {
   let failed = false;
   return (thrown) => {
     if (failed) return;
     failed = true;
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     log.fatal({ err: error }, 'fatal error: the exchange stops');
-    onFatal(error);
+    const closed = closeFollower().catch(() => {});
+    void atMost(FATAL_MS, closed).then(() => onFatal(error));
   };
 }
 
