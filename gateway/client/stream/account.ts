@@ -1,0 +1,201 @@
+/**
+ * A local account: balance, resting orders and positions, kept from the events of the `user`
+ * channel.
+ *
+ * Always holds: it is the account at `sequence`. The events add up to the balance that each message
+ * has; if they ever do not, or an event is unknown, the account asks for a snapshot.
+ */
+import { toLots, toMicros, toTicks } from '../amounts.js';
+import type { Order, OutcomeName, Position, SideName } from '../types.js';
+import type { ChannelMessage, Place, UserEvent } from './messages.js';
+import type { Stream } from './stream.js';
+
+export interface RestingOrder {
+  orderId: string;
+  marketId: string;
+  side: SideName;
+  outcome: OutcomeName;
+  priceTicks: number;
+  lots: number;
+}
+
+/** An account as JSON, to be saved and continued from. */
+export interface SavedAccount extends Place {
+  availableMicros: number;
+  heldMicros: number;
+  orders: RestingOrder[];
+  positions: [marketId: string, outcomes: Position[]][];
+}
+
+/** A change of the balance. */
+export interface MoneyChange {
+  availableMicros: number;
+  heldMicros: number;
+}
+
+export class Account {
+  sequence = 0;
+  channelSequence: number | null = null;
+  availableMicros = 0;
+  heldMicros = 0;
+  /** By order id. */
+  readonly orders = new Map<string, RestingOrder>();
+  /** By market id. */
+  readonly positions = new Map<string, Position[]>();
+
+  /** Returns false if the account is not certain any more and needs a snapshot. */
+  apply(message: ChannelMessage<'user'>): boolean {
+    const { balance, positions } = message.data;
+    const isKnown = message.type === 'snapshot' ? this.reset(message) : this.enter(message);
+    for (const { marketId, outcomes } of positions) {
+      if (outcomes.length === 0) this.positions.delete(marketId);
+      else this.positions.set(marketId, outcomes);
+    }
+    this.sequence = message.sequence;
+    this.channelSequence = message.channelSequence;
+    const available = toMicros(balance.available);
+    const held = toMicros(balance.held);
+    const agrees = available === this.availableMicros && held === this.heldMicros;
+    this.availableMicros = available;
+    this.heldMicros = held;
+    return isKnown && agrees;
+  }
+
+  /** Shares of an outcome, those offered for sale included. */
+  lots(marketId: string, outcome: OutcomeName): number {
+    const found = this.positions.get(marketId)?.find((position) => position.outcome === outcome);
+    return found === undefined ? 0 : toLots(found.shares);
+  }
+
+  toJSON(): SavedAccount {
+    const { sequence, channelSequence, availableMicros, heldMicros } = this;
+    const [orders, positions] = [[...this.orders.values()], [...this.positions]];
+    return { sequence, channelSequence, availableMicros, heldMicros, orders, positions };
+  }
+
+  static from(saved: SavedAccount): Account {
+    const { orders, positions, ...rest } = saved;
+    const account = Object.assign(new Account(), rest);
+    for (const order of orders) account.orders.set(order.orderId, order);
+    for (const [marketId, outcomes] of positions) account.positions.set(marketId, outcomes);
+    return account;
+  }
+
+  private reset(message: ChannelMessage<'user'> & { type: 'snapshot' }): boolean {
+    const { balance, orders } = message.data;
+    this.availableMicros = toMicros(balance.available);
+    this.heldMicros = toMicros(balance.held);
+    this.positions.clear();
+    this.orders.clear();
+    for (const order of orders) this.rest(order, order.shares);
+    return true;
+  }
+
+  private enter(message: ChannelMessage<'user'> & { type: 'delta' }): boolean {
+    let isKnown = true;
+    for (const event of message.data.events) {
+      const change = moneyChange(event);
+      this.availableMicros += change?.availableMicros ?? 0;
+      this.heldMicros += change?.heldMicros ?? 0;
+      this.changeOrders(event);
+      if (change === null) isKnown = false;
+    }
+    return isKnown;
+  }
+
+  private changeOrders(event: UserEvent): void {
+    if (event.type === 'order_rested') this.rest(event, event.shares);
+    else if (event.type === 'order_cancelled') this.orders.delete(event.orderId);
+    else if (event.type === 'fill' && event.role === 'maker') {
+      const order = this.orders.get(event.orderId);
+      if (order === undefined) return;
+      order.lots -= toLots(event.shares);
+      if (order.lots === 0) this.orders.delete(event.orderId);
+    }
+  }
+
+  private rest(
+    order: Pick<Order, 'orderId' | 'marketId' | 'side' | 'outcome' | 'price'>,
+    shares: number,
+  ) {
+    const { orderId, marketId, side, outcome, price } = order;
+    const priceTicks = toTicks(price);
+    this.orders.set(orderId, {
+      orderId,
+      marketId,
+      side,
+      outcome,
+      priceTicks,
+      lots: toLots(shares),
+    });
+  }
+}
+
+/** What an event does to the balance; null: the event is unknown. */
+export function moneyChange(event: UserEvent): MoneyChange | null {
+  switch (event.type) {
+    case 'order_rested':
+      return held(event, 1);
+    case 'order_cancelled':
+      return held(event, -1);
+    case 'fill': {
+      const value = toMicros(event.value);
+      if (event.side === 'SELL') return free(value);
+      if (event.role === 'maker') return { availableMicros: 0, heldMicros: -value };
+      return free(-value - toMicros(event.fee));
+    }
+    case 'claimed':
+      return free(toMicros(event.payout) + toMicros(event.refundedFees));
+    case 'deposited':
+    case 'referral_earned':
+      return free(toMicros(event.amount));
+    case 'withdrawn':
+    case 'staked':
+      return free(-toMicros(event.amount));
+    case 'unstaked':
+      return free(toMicros(event.amount) + toMicros(event.yield));
+    case 'yield_claimed':
+      return free(toMicros(event.yield));
+    case 'position_settled':
+    case 'points_credited':
+      return free(0);
+    default:
+      return null;
+  }
+}
+
+function free(micros: number): MoneyChange {
+  return { availableMicros: micros, heldMicros: 0 };
+}
+
+/** Resting orders to buy hold their price; those to sell hold shares. */
+function held(order: { side: SideName; price: number; shares: number }, sign: number): MoneyChange {
+  const micros = order.side === 'BUY' ? sign * toTicks(order.price) * toLots(order.shares) : 0;
+  return { availableMicros: -micros, heldMicros: micros };
+}
+
+export interface AccountListener {
+  /** After each message, with its events in order; none after a snapshot. */
+  onChange?: (account: Account, events: readonly UserEvent[]) => void;
+  /** Events were missed: the account is right, but what is added up from events is not. */
+  onGap?: () => void;
+}
+
+/** The account of the stream's user. `saved`: of an earlier run, to miss no event since. */
+export function followAccount(
+  stream: Stream,
+  listener: AccountListener = {},
+  saved: SavedAccount | null = null,
+): { account: Account; stop: () => void } {
+  const account = saved === null ? new Account() : Account.from(saved);
+  const onGap = () => listener.onGap?.();
+  const onMessage = (message: ChannelMessage<'user'>) => {
+    const isCertain = account.apply(message);
+    listener.onChange?.(account, message.type === 'delta' ? message.data.events : []);
+    if (isCertain) return;
+    onGap();
+    stream.restart('user');
+  };
+  const stop = stream.subscribe('user', { onMessage, onGap }, saved);
+  return { account, stop };
+}

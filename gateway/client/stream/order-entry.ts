@@ -1,0 +1,74 @@
+/**
+ * Orders over the stream: the same operations, receipts and errors as POST /batch, repeated in the
+ * same way. An operation has one idempotency key and is executed at most once.
+ */
+import { bodyText, type CallOptions, randomKey } from '../api.js';
+import { ConnectionError, ExchangeError } from '../errors.js';
+import { DEFAULT_RETRIES, type Retries, waitBefore, waitFor } from '../retries.js';
+import type {
+  BatchReceipt,
+  BuyReceipt,
+  CancelReceipt,
+  ClaimReceipt,
+  Operation,
+  SellReceipt,
+} from '../types.js';
+import type { Stream } from './stream.js';
+
+/** The receipt of an operation, by its `op`. */
+export interface Receipts {
+  buy: BuyReceipt;
+  sell: SellReceipt;
+  cancel: CancelReceipt;
+  claim: ClaimReceipt;
+}
+
+export interface EntryOptions extends CallOptions {
+  retries?: Partial<Retries>;
+}
+
+/** Sends one operation. */
+export function submit<Op extends Operation>(
+  stream: Stream,
+  operation: Op,
+  options?: EntryOptions,
+): Promise<Receipts[Op['op']]> {
+  return enter(stream, { op: 'order', operation }, options);
+}
+
+/** Up to 100 operations in order, with nothing between; `atomic`: all or none. */
+export function submitBatch(
+  stream: Stream,
+  operations: readonly Operation[],
+  options?: EntryOptions & { atomic?: boolean },
+): Promise<BatchReceipt> {
+  const atomic = options?.atomic === true ? { atomic: true } : {};
+  return enter(stream, { op: 'batch', operations, ...atomic }, options);
+}
+
+async function enter<Answer extends object>(
+  stream: Stream,
+  message: object,
+  { signal, idempotencyKey = randomKey(), ...given }: EntryOptions = {},
+): Promise<Answer> {
+  const retries = { ...DEFAULT_RETRIES, ...given.retries };
+  const exact = JSON.parse(bodyText({ ...message, idempotencyKey }));
+  for (let attempt = 1; ; attempt++) {
+    const timeout = AbortSignal.timeout(retries.timeoutMs);
+    const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
+    try {
+      return await stream.request<Answer>(exact, either);
+    } catch (thrown) {
+      signal?.throwIfAborted();
+      const error =
+        thrown instanceof ExchangeError
+          ? thrown
+          : new ConnectionError('no answer over the stream', true, idempotencyKey, {
+              cause: thrown,
+            });
+      const waitMs = waitBefore(attempt, { error, retryAfterMs: null }, true, retries);
+      if (waitMs === null) throw error;
+      await waitFor(waitMs, signal);
+    }
+  }
+}

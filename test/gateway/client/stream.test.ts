@@ -1,0 +1,231 @@
+/**
+ * The stream part of the client: books, accounts and markets that equal the exchange's, whatever
+ * happens to the connection.
+ */
+import { afterEach, expect, test } from 'vitest';
+import { Random } from '../../../bench/workload/random.js';
+import * as client from '../../../gateway/client/index.js';
+import {
+  type Account,
+  Api,
+  type Book,
+  followAccount,
+  followBook,
+  followMarkets,
+  Stream,
+} from '../../../gateway/client/index.js';
+import { eventually } from '../../support/eventually.js';
+import { seedOf } from '../../support/seed.js';
+import { MARKET, PASSWORD, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { streamLimits } from '../stream/support.js';
+import { FlakySockets } from './flaky-socket.js';
+
+const SEED = seedOf('CLIENT_SEED');
+const NEXT_MARKET = `btc-15m-${(WINDOW_START_MS + WINDOW_MS) / 1_000}`;
+const BREATH = { firstWaitMs: 1, longestWaitMs: 20 };
+
+let server: TestServer;
+const streams: Stream[] = [];
+afterEach(async () => {
+  for (const stream of streams.splice(0)) stream.close();
+  await server.stop();
+});
+
+interface Trader {
+  api: Api;
+  userId: string;
+}
+
+async function signedUp(username: string): Promise<Trader> {
+  const api = new Api({ url: `${server.api.url}/api`, retries: BREATH });
+  const { userId, token } = await client.register(api, { username, password: PASSWORD });
+  api.token = token;
+  return { api, userId };
+}
+
+function streamOf(api: Api, options: client.StreamOptions = {}): Stream {
+  const stream = new Stream(api, { ...BREATH, ...options });
+  streams.push(stream);
+  return stream;
+}
+
+/** Random orders of a trader, some of which are refused. */
+async function trade({ api }: Trader, random: Random, marketId: string): Promise<void> {
+  const outcome = random.pick(['UP', 'DOWN'] as const);
+  const price = client.fromTicks(random.whole(300, 700));
+  const shares = client.fromLots(random.whole(1, 50_000));
+  const rests = { outcome, shares, price, timeInForce: 'GTC' } as const;
+  const action = random.weighted({ rest: 5, buy: 3, sell: 2, cancelAll: 1 });
+  const sent =
+    action === 'rest'
+      ? client.buy(api, marketId, rests)
+      : action === 'buy'
+        ? client.buy(api, marketId, { outcome, amount: client.fromMicros(random.whole(1, 9e6)) })
+        : action === 'sell'
+          ? client.sell(api, marketId, { outcome, shares, price })
+          : client.cancelAll(api, marketId);
+  await sent.catch((error) => expect(client.isRefusal(error), `${error}`).toBe(true));
+}
+
+async function expectBook(book: Book): Promise<void> {
+  const { api } = server;
+  await eventually(async () => {
+    const { json } = await api.get(`/markets/15m/${book.marketId}/orderbook?depth=999`);
+    expect(levelsOf(book)).toEqual({ UP: json.UP, DOWN: json.DOWN });
+  });
+}
+
+function levelsOf(book: Book) {
+  const side = (outcome: 'UP' | 'DOWN', name: 'bids' | 'asks') =>
+    book.levels(outcome, name).map(({ priceTicks, lots }) => ({
+      price: priceTicks / 1_000,
+      shares: lots / 1_000,
+    }));
+  const both = (outcome: 'UP' | 'DOWN') => ({
+    bids: side(outcome, 'bids'),
+    asks: side(outcome, 'asks'),
+  });
+  return { UP: both('UP'), DOWN: both('DOWN') };
+}
+
+async function expectAccount({ api, userId }: Trader, account: Account): Promise<void> {
+  await eventually(async () => {
+    const balance = await client.balance(api, userId);
+    expect(client.fromMicros(account.availableMicros)).toBe(`${balance.available}`);
+    expect(client.fromMicros(account.heldMicros)).toBe(`${balance.held}`);
+  });
+  const { orders } = await client.orders(api, userId, { limit: 200 });
+  const own = [...account.orders.values()].sort(
+    (a, b) => Number(a.orderId.slice(1)) - Number(b.orderId.slice(1)),
+  );
+  expect(own.map(({ orderId, lots }) => [orderId, lots])).toEqual(
+    orders.map(({ orderId, shares }) => [orderId, client.toLots(shares)]),
+  );
+  const { positions } = await client.positions(api, userId, { limit: 200 });
+  for (const { marketId, outcome, shares } of positions)
+    expect(account.lots(marketId, outcome)).toBe(client.toLots(shares));
+  expect([...account.positions.values()].flat()).toHaveLength(positions.length);
+}
+
+test(`book and account equal the exchange's through cuts and losses, CLIENT_SEED=${SEED}`, async () => {
+  const random = new Random(SEED);
+  server = await TestServer.withMarket(streamLimits({ heartbeatMs: 50 }));
+  const sockets = new FlakySockets();
+  const traders = [await signedUp('one'), await signedUp('two')];
+  const followed = traders.map(({ api }) => {
+    const stream = streamOf(api, { WebSocket: sockets.WebSocket });
+    return { ...followBook(stream, MARKET), ...followAccount(stream) };
+  });
+  let lost = 0;
+  for (let round = 0; round < 12; round++) {
+    sockets.loses = (text) => {
+      const isLost = /"type":"(delta|snapshot)"/.test(text) && random.chance(0.05);
+      if (isLost) lost++;
+      return isLost;
+    };
+    for (let i = 0; i < 20; i++) {
+      if (random.chance(0.05)) sockets.cut();
+      await Promise.all(traders.map((trader) => trade(trader, random, MARKET)));
+    }
+    sockets.loses = () => false;
+    for (const [i, { book, account }] of followed.entries()) {
+      await expectBook(book);
+      await expectAccount(traders[i]!, account);
+    }
+  }
+  expect(lost).toBeGreaterThan(5);
+  expect(sockets.made).toBeGreaterThan(4);
+});
+
+test('a book says what is best, and mirrors the outcomes', async () => {
+  server = await TestServer.withMarket();
+  const trader = await signedUp('one');
+  const { book } = followBook(streamOf(trader.api), MARKET);
+  expect([book.bestBid('UP'), book.bestAsk('DOWN')]).toEqual([null, null]);
+  for (const price of ['0.4', '0.41', '0.39'])
+    await client.buy(trader.api, MARKET, { outcome: 'UP', shares: 2, price, timeInForce: 'GTC' });
+  await expectBook(book);
+  expect(book.bestBid('UP')).toEqual({ priceTicks: 410, lots: 2_000 });
+  expect(book.bestAsk('DOWN')).toEqual({ priceTicks: 590, lots: 2_000 });
+  expect(book.levels('DOWN', 'asks', 2).map(({ priceTicks }) => priceTicks)).toEqual([590, 600]);
+  expect(book.bestBid('DOWN')).toBe(null);
+});
+
+test('markets roll over: each opens, ends and is resolved once, also over a lost connection', async () => {
+  server = await TestServer.withMarket();
+  const sockets = new FlakySockets();
+  const trader = await signedUp('one');
+  const seen: string[] = [];
+  const note = (what: string) => (market: client.Market) => {
+    seen.push(`${what} ${market.id}`);
+  };
+  const stream = streamOf(trader.api, { WebSocket: sockets.WebSocket });
+  const { markets } = followMarkets(stream, {
+    onOpened: note('opened'),
+    onEnded: note('ended'),
+    onResolved: note('resolved'),
+  });
+  await eventually(() => markets.active.size === 1);
+  await server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
+  await eventually(() => expect(seen).toContain(`resolved ${MARKET}`));
+  expect([...markets.active.keys()]).toEqual([NEXT_MARKET]);
+  sockets.loses = () => true;
+  await server.passTime(WINDOW_START_MS + 2 * WINDOW_MS + 3_000, 100_000);
+  sockets.loses = () => false;
+  sockets.cut();
+  await eventually(() => expect(seen).toContain(`ended ${NEXT_MARKET}`));
+  expect([...new Set(seen)]).toEqual(seen);
+  expect(seen.slice(0, 4).sort()).toEqual(
+    [`ended ${MARKET}`, `opened ${MARKET}`, `opened ${NEXT_MARKET}`, `resolved ${MARKET}`].sort(),
+  );
+});
+
+test('a revoked token closes the stream; a channel of no market is refused alone', async () => {
+  server = await TestServer.withMarket();
+  const trader = await signedUp('one');
+  const states: (number | null)[] = [];
+  const stream = streamOf(trader.api, { onState: (_isOpen, code) => states.push(code) });
+  const { account } = followAccount(stream);
+  await eventually(() => account.availableMicros === 10_000_000_000);
+  expect(stream.userId).toBe(trader.userId);
+  const passwords = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
+  await client.changePassword(trader.api, passwords);
+  await eventually(() => expect(states).toEqual([null, 4001]));
+  await expect(stream.request({ op: 'ping' })).rejects.toThrow('closed');
+});
+
+test('the exchange may restart', async () => {
+  server = await TestServer.withMarket();
+  const { folder, clock } = server;
+  const { port: first } = new URL(server.api.url);
+  const redirect = (url: string) => url.replace(first, new URL(server.api.url).port);
+  const sockets = new FlakySockets();
+  sockets.redirect = redirect;
+  const { token, userId } = await server.register('one');
+  const api = new Api({
+    url: `${server.api.url}/api`,
+    token,
+    retries: BREATH,
+    fetch: (address, init) => fetch(redirect(`${address}`), init),
+  });
+  const trader = { api, userId };
+  const stream = streamOf(api, { WebSocket: sockets.WebSocket });
+  const [{ book }, { account }] = [followBook(stream, MARKET), followAccount(stream)];
+  const random = new Random(`${SEED}:restart`);
+  for (let restart = 0; restart < 2; restart++) {
+    for (let i = 0; i < 20; i++) await trade(trader, random, MARKET);
+    await server.close();
+    server = await TestServer.start({}, folder, clock.nowMs());
+    server.feed.deliver('BTC', 100_000);
+    for (let i = 0; i < 20; i++) await trade(trader, random, MARKET);
+    await expectBook(book);
+    await expectAccount(trader, account);
+  }
+});
+
+test('runs on the WebSocket of Node.js', async () => {
+  server = await TestServer.withMarket();
+  const trader = await signedUp('one');
+  const { account } = followAccount(streamOf(trader.api));
+  await expectAccount(trader, account);
+});
