@@ -25,6 +25,7 @@ export interface TapeTrade {
   side: SideName;
   price: number;
   shares: number;
+  value: number;
   matchType: MatchType;
   atMs: number;
 }

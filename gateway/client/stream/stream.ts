@@ -11,7 +11,7 @@ import { backoffMs } from '../retries.js';
 import type { ErrorCode } from '../types.js';
 import type { ChannelMessage, ChannelName, Kind, KindOf, Place } from './messages.js';
 
-/** The part of a WebSocket that is used: the browser's, that of Node.js from 22, or that of `ws`. */
+/** The part of a WebSocket that is used: of a browser, of Node.js from 22, or of `ws`. */
 export interface Socket {
   onopen: ((event: never) => void) | null;
   onmessage: ((event: never) => void) | null;
@@ -69,6 +69,8 @@ const TOKEN_REVOKED = 4001;
 /** Channels that are requested at once; the exchange's limit is a burst of 100. */
 const BURST = 80;
 const PAUSE_MS = 60;
+/** Requests that wait for an answer at once; the exchange's limit is 256. */
+const UNANSWERED_MAX = 200;
 
 export class Stream {
   /** Of the signed-in user; null: not signed in, or by a cookie. */
@@ -80,7 +82,10 @@ export class Stream {
   private lastId = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly subscriptions = new Map<string, Subscription>();
+  /** Without an answer, by id. */
   private readonly requests = new Map<string, Request>();
+  /** Ids of those that were not sent over this connection. */
+  private unsent: string[] = [];
 
   /** Connects at once. The address and the token are those of `api`. */
   constructor(
@@ -132,9 +137,22 @@ export class Stream {
       this.requests.set(id, { text, resolve: resolve as Request['resolve'], reject });
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
+    this.unsent.push(id);
     if (this.isClosed) this.rejectAll();
-    else if (this.isOpen) this.socket!.send(text);
-    return answer.finally(() => this.requests.delete(id));
+    else this.sendRequests();
+    return answer.finally(() => {
+      this.requests.delete(id);
+      this.unsent = this.unsent.filter((other) => other !== id);
+      this.sendRequests();
+    });
+  }
+
+  private sendRequests(): void {
+    while (this.isOpen && this.unsent.length > 0) {
+      if (this.requests.size - this.unsent.length >= UNANSWERED_MAX) return;
+      const request = this.requests.get(this.unsent.shift()!);
+      if (request !== undefined) this.socket!.send(request.text);
+    }
   }
 
   /** Closes the connection for good. */
@@ -174,7 +192,8 @@ export class Stream {
     const subscriptions = [...this.subscriptions.values()];
     for (const subscription of subscriptions.slice(0, BURST)) this.begin(subscription);
     this.beginSlowly(this.socket!, subscriptions.slice(BURST));
-    for (const { text } of this.requests.values()) this.socket!.send(text);
+    this.unsent = [...this.requests.keys()];
+    this.sendRequests();
     this.options.onState?.(true, null);
   }
 

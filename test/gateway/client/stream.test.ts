@@ -13,6 +13,8 @@ import {
   followBook,
   followMarkets,
   Stream,
+  submit,
+  submitBatch,
 } from '../../../gateway/client/index.js';
 import { eventually } from '../../support/eventually.js';
 import { seedOf } from '../../support/seed.js';
@@ -149,6 +151,62 @@ test('a book says what is best, and mirrors the outcomes', async () => {
   expect(book.bestAsk('DOWN')).toEqual({ priceTicks: 590, lots: 2_000 });
   expect(book.levels('DOWN', 'asks', 2).map(({ priceTicks }) => priceTicks)).toEqual([590, 600]);
   expect(book.bestBid('DOWN')).toBe(null);
+});
+
+test('orders over the stream are executed once, in order, over lost connections', async () => {
+  server = await TestServer.withMarket();
+  const random = new Random(`${SEED}:orders`);
+  const sockets = new FlakySockets();
+  const trader = await signedUp('one');
+  const stream = streamOf(trader.api, { WebSocket: sockets.WebSocket });
+  const { account } = followAccount(stream);
+  const order = { outcome: 'UP', shares: '0.001', price: '0.5', timeInForce: 'GTC' } as const;
+  const operation = { op: 'buy', marketId: MARKET, ...order } as const;
+  // More than may be unanswered at once.
+  const receipts = Array.from({ length: 600 }, () => submit(stream, operation));
+  for (let cut = 0; cut < 5; cut++) {
+    await new Promise((resolve) => setTimeout(resolve, random.whole(1, 20)));
+    sockets.cut();
+  }
+  const ids = (await Promise.all(receipts)).map(({ orderId }) => orderId);
+  expect(new Set(ids).size).toBe(600);
+  expect(ids).toEqual([...ids].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1))));
+  await eventually(() => account.orders.size === 600);
+  expect(account.heldMicros).toBe(600 * 500);
+  const [first, second] = ids as [string, string];
+  const cancels = [first, second].map(
+    (orderId) => ({ op: 'cancel', marketId: MARKET, orderId }) as const,
+  );
+  const { results } = await submitBatch(stream, [...cancels, operation], { atomic: true });
+  expect(results).toHaveLength(3);
+  const error = await submit(stream, cancels[0]!).catch((thrown) => thrown);
+  expect(client.isRefusal(error), `${error}`).toBe(true);
+  const inexact = { ...operation, price: 0.1 + 0.2 };
+  await expect(submit(stream, inexact)).rejects.toThrow(RangeError);
+  await eventually(() => expect(account.orders.size).toBe(599));
+});
+
+test('an order without an answer says so after its attempts; a closed stream at once', async () => {
+  server = await TestServer.withMarket();
+  const sockets = new FlakySockets();
+  const trader = await signedUp('one');
+  const stream = streamOf(trader.api, { WebSocket: sockets.WebSocket });
+  sockets.loses = (text) => text.includes('"receipt"');
+  const operation = { op: 'buy', marketId: MARKET, outcome: 'UP' } as const;
+  const order = { ...operation, shares: 1, price: '0.5', timeInForce: 'GTC' } as const;
+  const retries = { attempts: 3, timeoutMs: 50, firstWaitMs: 1 };
+  const error = await submit(stream, order, { retries }).catch((thrown) => thrown);
+  expect(error).toMatchObject({ name: 'ConnectionError', mayBeExecuted: true });
+  sockets.loses = () => false;
+  await submit(stream, order, { idempotencyKey: error.idempotencyKey });
+  expect((await client.orders(trader.api, trader.userId)).orders).toHaveLength(1);
+  const stop = new AbortController();
+  sockets.loses = () => true;
+  const stopped = submit(stream, order, { signal: stop.signal });
+  stop.abort(new Error('enough'));
+  await expect(stopped).rejects.toThrow('enough');
+  stream.close();
+  await expect(submit(stream, order, { retries: { attempts: 1 } })).rejects.toThrow('no answer');
 });
 
 test('markets roll over: each opens, ends and is resolved once, also over a lost connection', async () => {
