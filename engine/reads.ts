@@ -10,11 +10,13 @@ import {
   Side,
   MarketStatus as Status,
   startOfMarketMs,
+  TokenState,
   WINDOW_MS,
 } from './interface/domain.js';
 import { MAX_FILLS_PER_ORDER, MICROS_PER_SET } from './interface/limits.js';
 import { REFERENCE_WINDOW_MS } from './interface/parameters.js';
 import type {
+  AccessTokenView,
   AccountView,
   DepthLevel,
   DepthView,
@@ -105,6 +107,25 @@ export class Reads {
   /** 0: no such user. */
   credentialVersion(userId: number): number {
     return this.state.users.exists(userId) ? this.state.users.credentialVersion(userId) : 0;
+  }
+
+  /** null: the token does not exist, or no longer. */
+  token(tokenId: number): AccessTokenView | null {
+    const row = this.state.tokens.find(tokenId);
+    return row === 0 ? null : this.state.tokens.view(row);
+  }
+
+  /** What a request with a token must know; it makes no object. */
+  tokenState(tokenId: number): TokenState {
+    const { tokens } = this.state;
+    const row = tokens.find(tokenId);
+    if (row === 0) return TokenState.REVOKED;
+    return tokens.isExpired(row) ? TokenState.EXPIRED : TokenState.VALID;
+  }
+
+  /** The user's tokens, oldest first, expired ones that are still known included. */
+  tokens(userId: number): AccessTokenView[] {
+    return this.state.users.exists(userId) ? this.state.tokens.viewsOf(userId) : [];
   }
 
   referral(userId: number): ReferralView | null {

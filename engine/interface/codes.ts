@@ -19,6 +19,7 @@ export const Code = {
   market_not_found: 4,
   order_not_found: 5,
   deposit_not_found: 6,
+  token_not_found: 34,
   asset_not_found: 7,
   /** The account is the exchange's own. Partners do not move its money. */
   exchange_account: 8,
@@ -56,7 +57,11 @@ export const Code = {
 
 export type CodeName = keyof typeof Code;
 
-/** The name of each number. */
-export const CODES: readonly CodeName[] = (Object.keys(Code) as CodeName[]).sort(
-  (a, b) => Code[a] - Code[b],
-);
+/** The name of each number; undefined if no code has it. */
+export const CODES: readonly (CodeName | undefined)[] = namesByNumber();
+
+function namesByNumber(): (CodeName | undefined)[] {
+  const names = new Array<CodeName | undefined>(Math.max(...Object.values(Code)) + 1);
+  for (const [name, number] of Object.entries(Code)) names[number] = name as CodeName;
+  return names;
+}

@@ -6,7 +6,7 @@
  * Fields are in engine units (limits.ts). The engine trusts no command, whether it comes from the
  * journal or from a gateway: it checks every field before it changes anything.
  */
-import type { Outcome, TimeInForce } from './domain.js';
+import type { Outcome, TimeInForce, TokenScope } from './domain.js';
 
 /** The numbers of the kinds in the journal. A number is never reused. */
 export const CommandKind = {
@@ -27,6 +27,8 @@ export const CommandKind = {
   claimYield: 15,
   setReferralCode: 16,
   batch: 17,
+  createToken: 25,
+  revokeToken: 26,
   vouchForSnapshot: 40,
 } as const;
 export type CommandName = keyof typeof CommandKind;
@@ -175,6 +177,25 @@ export interface SetReferralCode extends UserCommand {
   code: string;
 }
 
+/** Lets a program act for the user, within a scope, until the token expires or is revoked. */
+export interface CreateToken {
+  kind: 'createToken';
+  userId: number;
+  scope: TokenScope;
+  /** MAX_TIME_MS: never. */
+  expiresAtMs: number;
+  /** 1 to 64 characters. */
+  name: string;
+  /** What the gateway checks a client's address against; empty: any address. */
+  allowedAddresses: string;
+}
+
+export interface RevokeToken {
+  kind: 'revokeToken';
+  userId: number;
+  tokenId: number;
+}
+
 /** The operations of a batch. Their `userId` equals the batch's and their keys are null. */
 export type BatchOperation = Buy | Sell | Cancel | Claim;
 
@@ -215,4 +236,6 @@ export type Command =
   | ClaimYield
   | SetReferralCode
   | Batch
-  | VouchForSnapshot;
+  | VouchForSnapshot
+  | CreateToken
+  | RevokeToken;

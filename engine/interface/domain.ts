@@ -53,6 +53,14 @@ export type PointsReason = (typeof PointsReason)[keyof typeof PointsReason];
 export const DepositSource = { GRANT: 0, PARTNER: 1 } as const;
 export type DepositSource = (typeof DepositSource)[keyof typeof DepositSource];
 
+/** What a named token may do: read; or also trade, but nothing with credentials. */
+export const TokenScope = { READ: 0, TRADE: 1 } as const;
+export type TokenScope = (typeof TokenScope)[keyof typeof TokenScope];
+
+/** REVOKED: or never created, or expired so long ago that it is forgotten. */
+export const TokenState = { VALID: 0, EXPIRED: 1, REVOKED: 2 } as const;
+export type TokenState = (typeof TokenState)[keyof typeof TokenState];
+
 export const WINDOW_MS = 900_000;
 
 /** Market ids have room for this many assets: no fewer than MAX_ASSETS, and never changed. */

@@ -90,6 +90,10 @@ export const EVENT_FIELDS = {
   /** The last vault deposit is closed, and the yield lost to rounding goes to the treasury. */
   vaultRemainder: ['amountMicros'],
   referralCodeSet: ['userId'],
+  /** expiresAtMs MAX_TIME_MS: never. credentialSet ends all tokens of the user. */
+  tokenCreated: ['tokenId', 'userId', 'scope', 'expiresAtMs'],
+  tokenRevoked: ['tokenId', 'userId'],
+  tokenExpired: ['tokenId', 'userId'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

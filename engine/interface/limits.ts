@@ -48,6 +48,9 @@ export const MAX_VAULT_DEPOSITS_PER_USER = 10_000;
 /** Closed vault deposits that are still recognized as closed. */
 export const CLOSED_DEPOSITS_REMEMBERED = 100_000;
 export const MIN_STAKE_MICROS = MICROS_PER_DOLLAR;
+/** Named tokens of one user, and of all users; expired ones count while they are known. */
+export const MAX_TOKENS_PER_USER = 50;
+export const MAX_TOKENS = 1_000_000;
 /** Partners that registered users. */
 export const MAX_PARTNERS = 1_000;
 /** Transfers of partners, whose references are remembered forever. */
@@ -77,8 +80,13 @@ export const IDEMPOTENCY_BYTES_IN_ALL = 1_073_741_824;
 export const MAX_CREDENTIAL_LENGTH = 512;
 export const MAX_REFERENCE_LENGTH = 128;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 64;
+export const MAX_TOKEN_NAME_LENGTH = 64;
+export const MAX_ALLOWED_ADDRESSES_LENGTH = 1_024;
 
-/** Units of pending work (an order to cancel, a position to settle or pay) done per command. */
+/**
+ * Units of pending work (an order to cancel, a position to settle or pay, a token to end) done per
+ * command.
+ */
 export const WORK_UNITS_PER_COMMAND = 1_000;
 
 function assertMaxima(): void {

@@ -3,7 +3,7 @@
  * of the domain's numbers. The engine itself does not use it. Everything that shows its state does,
  * so that each value has one spelling.
  *
- * Ids: users "u12", orders "o12", trades "t12", vault deposits "d12", and markets
+ * Ids: users "u12", orders "o12", trades "t12", vault deposits "d12", tokens "k12", and markets
  * "btc-15m-1763700300" (asset, kind, start of the window in seconds). No other form is an id.
  */
 import {
@@ -16,6 +16,7 @@ import {
   Resolution,
   Side,
   startOfMarketMs,
+  TokenScope,
   WINDOW_MS,
 } from './domain.js';
 
@@ -61,7 +62,7 @@ export interface Assets {
   findAsset(symbol: string): number;
 }
 
-export type IdLetter = 'u' | 'o' | 't' | 'd';
+export type IdLetter = 'u' | 'o' | 't' | 'd' | 'k';
 
 /** The number in an id such as "u12"; 0 if the text is not an id of that kind. */
 export function idNumber(letter: IdLetter, text: string): number {
@@ -110,12 +111,14 @@ const POINTS_REASON_NAMES = {
   [PointsReason.FEES]: 'fees',
   [PointsReason.REFERRAL]: 'referral',
 } as const;
+const TOKEN_SCOPE_NAMES = { [TokenScope.READ]: 'read', [TokenScope.TRADE]: 'trade' } as const;
 export type MarketStatusName = (typeof STATUS_NAMES)[MarketStatus];
 
 export const outcomeName = (outcome: number) => OUTCOME_NAMES[outcome as Outcome];
 export const sideName = (side: number) => SIDE_NAMES[side as Side];
 export const matchTypeName = (matchType: number) => MATCH_TYPE_NAMES[matchType as MatchType];
 export const pointsReasonName = (reason: number) => POINTS_REASON_NAMES[reason as PointsReason];
+export const tokenScopeName = (scope: number) => TOKEN_SCOPE_NAMES[scope as TokenScope];
 /** null while the market is not resolved. */
 export const resolutionName = (resolution: number) => RESOLUTION_NAMES[resolution as Resolution];
 

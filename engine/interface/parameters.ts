@@ -44,6 +44,9 @@ export const PAYOUT_DELAY_MS = 86_400_000;
 /** A market opens late only if this much of its window is left, in ms: less is no time to trade. */
 export const LATE_OPENING_LEFT_MIN_MS = 60_000;
 
+/** How long an expired token is told from a revoked one, in ms. */
+export const EXPIRED_TOKEN_KEPT_MS = 604_800_000;
+
 /**
  * From a stake to the quarter hour it earns from, in ms: nobody stakes just to catch a known fee.
  */

@@ -124,6 +124,14 @@ export const COMMAND_FIELDS = {
   setReferralCode: { ...USER, code: 'text' },
   batch: { ...USER, operations: 'operations', atomic: 'set' },
   vouchForSnapshot: { snapshotSequence: 'number', snapshotHash: 'text' },
+  createToken: {
+    userId: 'user',
+    scope: 'number',
+    expiresAtMs: 'number',
+    name: 'text',
+    allowedAddresses: 'text',
+  },
+  revokeToken: { userId: 'user', tokenId: 'number' },
 } as const satisfies { [K in CommandName]: Record<FieldOf<K>, Place> };
 
 type Fields = typeof COMMAND_FIELDS;

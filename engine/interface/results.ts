@@ -95,6 +95,8 @@ export const RESULT_FIELDS = {
   setReferralCode: ['userId', 'referredUsers', 'earnedMicros', 'pendingMicros', 'referrerId'],
   batch: ['operationCount'],
   vouchForSnapshot: ['snapshotSequence'],
+  createToken: ['tokenId', 'userId', 'expiresAtMs'],
+  revokeToken: ['tokenId', 'userId'],
 } as const satisfies Record<CommandName, readonly string[]>;
 
 /** Start of the first operation's result: after head, operation count and that result's length. */

@@ -2,7 +2,7 @@
  * Views of the engine's state: plain objects in engine units, made on request. They are copies, so
  * changing one has no effect on the engine.
  */
-import type { MarketStatus, Outcome, Resolution, Side } from './domain.js';
+import type { MarketStatus, Outcome, Resolution, Side, TokenScope } from './domain.js';
 
 export interface AccountView {
   userId: number;
@@ -18,6 +18,19 @@ export interface AccountView {
   microPoints: number;
   /** The partner that registered the user; null: none. */
   partner: string | null;
+}
+
+export interface AccessTokenView {
+  tokenId: number;
+  userId: number;
+  name: string;
+  scope: TokenScope;
+  createdAtMs: number;
+  /** MAX_TIME_MS: never. */
+  expiresAtMs: number;
+  /** As the command that created the token had it. */
+  allowedAddresses: string;
+  isExpired: boolean;
 }
 
 export interface ReferralView {

@@ -44,6 +44,9 @@ export function applyDeadlines(state: State, atMs: number): void {
         schedule.removePayout();
         schedule.addWork(WorkKind.PAY, subject);
         break;
+      case DeadlineKind.TOKENS:
+        schedule.addWork(WorkKind.TOKENS, 0);
+        break;
     }
     schedule.findNext();
   }

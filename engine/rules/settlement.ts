@@ -14,6 +14,7 @@ import { levelRow } from '../state/levels.js';
 import { WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
 import { addSaturating } from '../storage/arithmetic.js';
+import { expireTokens } from './access/tokens.js';
 import { cancelOrder } from './rest-order.js';
 
 const Settled = EventSlot.positionSettled;
@@ -35,6 +36,9 @@ export function runPendingWork(state: State, units: number): void {
         break;
       case WorkKind.PAY:
         left = payUnclaimed(state, slot, left);
+        break;
+      case WorkKind.TOKENS:
+        left = expireTokens(state, left);
         break;
     }
   }

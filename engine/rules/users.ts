@@ -63,6 +63,8 @@ export function setCredential(state: State, command: SetCredential): number {
   if (!isText(command.credential, 0, MAX_CREDENTIAL_LENGTH)) return Code.invalid_command;
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   const version = state.users.setCredential(command.userId, command.credential);
+  state.tokens.removeAllOf(command.userId);
+  state.schedule.findNext();
   state.learnSecret(command.credential);
   state.events.write(EventType.credentialSet, command.userId, version);
   state.result.write(command.userId, version);

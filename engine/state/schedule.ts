@@ -1,9 +1,10 @@
 /**
- * Deadlines, and the pending work of ended markets. The next deadline is found by looking at every
- * asset (at most 64) and at the head of the queue of payouts, which is in order of time. Work is
- * done first in, first out.
+ * Deadlines, and pending work. The next deadline is found by looking at every asset (at most 64), at
+ * the head of the queue of payouts, which is in order of time, and at the token that expires next.
+ * Work is done first in, first out.
  */
 import type { Archive } from '../storage/archive.js';
+import type { DeadlineHeap } from '../storage/deadline-heap.js';
 
 /**
  * What the engine keeps per asset. Slots are of markets; 0: none. Times are Infinity when nothing
@@ -26,10 +27,11 @@ export interface AssetSchedule {
   waitsForPrice: number;
 }
 
-export const DeadlineKind = { BOUNDARY: 0, FIX: 1, VOID: 2, PAYOUT: 3 } as const;
+export const DeadlineKind = { BOUNDARY: 0, FIX: 1, VOID: 2, PAYOUT: 3, TOKENS: 4 } as const;
 export type DeadlineKind = (typeof DeadlineKind)[keyof typeof DeadlineKind];
 
-export const WorkKind = { CANCEL: 0, SETTLE: 1, PAY: 2 } as const;
+/** TOKENS: of all tokens that are due, with slot 0. */
+export const WorkKind = { CANCEL: 0, SETTLE: 1, PAY: 2, TOKENS: 3 } as const;
 export type WorkKind = (typeof WorkKind)[keyof typeof WorkKind];
 
 export class Schedule {
@@ -40,12 +42,14 @@ export class Schedule {
   private workSlots: number[] = [];
 
   /**
-   * The earliest deadline: time, kind and asset (or market slot, for a payout). Infinity: nothing
-   * is due.
+   * The earliest deadline: time, kind and asset (or market slot, for a payout; 0 for tokens).
+   * Infinity: nothing is due.
    */
   nextAtMs = Number.POSITIVE_INFINITY;
   nextKind: DeadlineKind = DeadlineKind.BOUNDARY;
   nextSubject = 0;
+
+  constructor(private readonly tokens: DeadlineHeap) {}
 
   addAsset(boundaryAtMs: number): void {
     this.assets.push({
@@ -105,6 +109,9 @@ export class Schedule {
     if (this.payoutAtMs.length > 0) {
       this.consider(this.payoutAtMs[0]!, DeadlineKind.PAYOUT, this.payoutSlots[0]!);
     }
+    // Work that is pending takes up whatever else is due by then.
+    if (!this.workKinds.includes(WorkKind.TOKENS))
+      this.consider(this.tokens.firstAtMs, DeadlineKind.TOKENS, 0);
   }
 
   archive(archive: Archive): void {

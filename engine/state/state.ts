@@ -8,6 +8,7 @@ import type { Archive } from '../storage/archive.js';
 import { NumberBuffer } from '../storage/number-buffer.js';
 import { TextHash } from '../storage/text-hash.js';
 import { UndoLog } from '../storage/undo.js';
+import { Tokens } from './access/tokens.js';
 import { Accounts } from './accounts.js';
 import { IDEMPOTENCY_BOUNDS, Idempotency } from './idempotency.js';
 import { Ledger } from './ledger.js';
@@ -37,7 +38,8 @@ export class State {
   readonly positions = new Positions(this.undo, this.accounts, this.markets);
   readonly ledger = new Ledger(this.undo, this.accounts, this.markets);
   readonly prices = new Prices();
-  readonly schedule = new Schedule();
+  readonly tokens = new Tokens();
+  readonly schedule = new Schedule(this.tokens.deadlines);
   readonly vault = new Vault();
   readonly transfers = new Transfers(this.hash);
   readonly idempotency: Idempotency;
@@ -114,6 +116,7 @@ export class State {
     this.idempotency.ensureUsers(userRows);
     this.vault.deposits.ensureUsers(userRows);
     this.accounts.ensureUsers(userRows);
+    this.tokens.ensureUsers(userRows);
   }
 
   /**
@@ -144,6 +147,7 @@ export class State {
     this.ledger.archive(archive);
     if (archive.reading) this.rebuildIndexes(userRows);
     this.prices.archive(archive);
+    this.tokens.archive(archive, userRows);
     this.schedule.archive(archive);
     this.vault.archive(archive, userRows);
     this.transfers.archive(archive);

@@ -3,46 +3,81 @@
  * and the time of issue (`iat`, seconds). They do not expire; they end when the credentials change.
  * Verified tokens are remembered, up to a limit, so a trading client pays for one signature check.
  *
+ * A named token has its number in the engine, too (`tid`). Its scope, its addresses, its expiry and
+ * its revocation are the engine's state, so the journal decides whether it is valid, and holds
+ * nothing from which a token can be made: that takes the secret of the signature.
+ *
  * Verification is synchronous, a few microseconds, because a WebSocket must be accepted or refused
  * before its handshake's callback returns (handshake.ts).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
 import type { Engine } from '../../engine/engine.js';
+import { TokenScope, TokenState } from '../../engine/interface/domain.js';
 import { idNumber } from '../../engine/interface/notation.js';
+import type { AccessTokenView } from '../../engine/interface/views.js';
 import type { Quota } from '../fair-use/fair-use.js';
+import { type AddressRules, addressRules } from './allowed-addresses.js';
 
 const ALGORITHM = 'HS256';
 const REMEMBERED_MAX = 100_000;
 /** Valid tokens have fewer than 200 characters. Longer ones are refused without a check. */
 const TOKEN_LENGTH_MAX = 512;
 
+/** What a session may do: those of named tokens, and everything with the password's own token. */
+export const Scope = { ...TokenScope, FULL: 2 } as const;
+export type Scope = (typeof Scope)[keyof typeof Scope];
+export const SCOPE_NAMES = ['read', 'trade', 'password'] as const;
+
 export interface Session {
   userId: number;
   version: number;
   /** Seconds since the epoch. */
   issuedAt: number;
+  /** Of a named token; 0: the token came with the password. */
+  tokenId: number;
+  scope: Scope;
+  /** null: it may be used from any address. */
+  allowedAddresses: AddressRules | null;
+  /** Of a named token, in the exchange's time; 0: never. */
+  lastUsedAtMs: number;
   /** Rate limit tokens of its address, taken in advance. */
   ahead: Record<Quota, number> | null;
 }
 
-/** The signature or account is wrong; or the credentials changed after the token was issued. */
-export type TokenFault = 'invalid_token' | 'token_revoked';
+/** The signature or account is wrong; or the token has ended. */
+export type TokenFault = 'invalid_token' | 'token_revoked' | 'token_expired';
 
 export class Sessions {
   private readonly remembered = new Map<string, Session>();
+  /** The last session of each named token, for {@link lastUsedAtMs}. */
+  private readonly named = new Map<number, Session>();
 
   constructor(private readonly secret: Buffer) {}
 
   async issue(userId: number, version: number, atMs: number): Promise<string> {
-    const issuedAt = Math.floor(atMs / 1_000);
-    const token = await new SignJWT({ ver: version })
+    const claims = { userId, version, issuedAt: Math.floor(atMs / 1_000), tokenId: 0 };
+    const token = await this.sign(claims);
+    this.remember(token, passwordSession(claims));
+    return token;
+  }
+
+  /** The text of a named token, which is not stored anywhere. */
+  issueNamed({ userId, tokenId, createdAtMs }: AccessTokenView, version: number): Promise<string> {
+    return this.sign({ userId, version, issuedAt: Math.floor(createdAtMs / 1_000), tokenId });
+  }
+
+  private sign({ userId, version, issuedAt, tokenId }: Claims): Promise<string> {
+    return new SignJWT(tokenId === 0 ? { ver: version } : { ver: version, tid: `k${tokenId}` })
       .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
       .setSubject(`u${userId}`)
       .setIssuedAt(issuedAt)
       .sign(this.secret);
-    this.remember(token, { userId, version, issuedAt, ahead: null });
-    return token;
+  }
+
+  /** When a named token was last used, in this run of the exchange; null: not yet. */
+  lastUsedAtMs(tokenId: number): number | null {
+    return this.named.get(tokenId)?.lastUsedAtMs || null;
   }
 
   /** The session of a token that needs no signature check; null: it needs one. */
@@ -53,21 +88,26 @@ export class Sessions {
   /** The session of a token, or why it does not sign its user in now. `known`: as above. */
   check(token: string, engine: Engine, known = this.known(token)): Session | TokenFault {
     const session = known ?? this.verify(token, engine);
-    if (session === null) return 'invalid_token';
+    if (typeof session === 'string') return session;
     return this.faultOf(session, engine) ?? session;
   }
 
   /** Why a session that once was valid is not now; null: it is. */
-  faultOf({ userId, version }: Session, engine: Engine): TokenFault | null {
+  faultOf({ userId, version, tokenId }: Session, engine: Engine): TokenFault | null {
+    if (tokenId !== 0) return namedFault(engine, tokenId);
     return engine.credentialVersion(userId) === version ? null : 'token_revoked';
   }
 
-  /** null: this exchange did not sign the token, or the account that it names does not exist. */
-  private verify(token: string, engine: Engine): Session | null {
-    if (token.length > TOKEN_LENGTH_MAX || !this.isSigned(token)) return null;
-    const session = readClaims(token);
-    if (session === null || !isOfAccount(engine, session)) return null;
-    this.remember(token, session);
+  /**
+   * 'invalid_token': this exchange did not sign the token, or the account that it names does not
+   * exist.
+   */
+  private verify(token: string, engine: Engine): Session | TokenFault {
+    if (token.length > TOKEN_LENGTH_MAX || !this.isSigned(token)) return 'invalid_token';
+    const claims = readClaims(token);
+    if (claims === null || !isOfAccount(engine, claims)) return 'invalid_token';
+    const session = claims.tokenId === 0 ? passwordSession(claims) : namedSession(engine, claims);
+    if (typeof session !== 'string') this.remember(token, session);
     return session;
   }
 
@@ -86,18 +126,57 @@ export class Sessions {
       if (oldest !== undefined) this.remembered.delete(oldest);
     }
     this.remembered.set(token, session);
+    if (session.tokenId !== 0) this.rememberNamed(session);
+  }
+
+  private rememberNamed(session: Session): void {
+    const { named } = this;
+    session.lastUsedAtMs = named.get(session.tokenId)?.lastUsedAtMs ?? 0;
+    if (named.size >= REMEMBERED_MAX) {
+      const { value: oldest } = named.keys().next();
+      if (oldest !== undefined) named.delete(oldest);
+    }
+    named.set(session.tokenId, session);
   }
 }
 
+/** What a token says. `tokenId` 0: it is the password's own. */
+type Claims = Pick<Session, 'userId' | 'version' | 'issuedAt' | 'tokenId'>;
+
+function passwordSession(claims: Claims): Session {
+  return { ...claims, scope: Scope.FULL, allowedAddresses: null, lastUsedAtMs: 0, ahead: null };
+}
+
+/** The session of a named token, with what the engine has under its number. */
+function namedSession(engine: Engine, claims: Claims): Session | TokenFault {
+  const token = engine.token(claims.tokenId);
+  if (token === null) return 'token_revoked';
+  // Otherwise an earlier exchange used the same number.
+  const isSame =
+    token.userId === claims.userId && Math.floor(token.createdAtMs / 1_000) === claims.issuedAt;
+  if (!isSame) return 'invalid_token';
+  const allowedAddresses = addressRules(token.allowedAddresses);
+  return { ...claims, scope: token.scope, allowedAddresses, lastUsedAtMs: 0, ahead: null };
+}
+
+function namedFault(engine: Engine, tokenId: number): TokenFault | null {
+  const state = engine.tokenState(tokenId);
+  if (state === TokenState.VALID) return null;
+  return state === TokenState.EXPIRED ? 'token_expired' : 'token_revoked';
+}
+
 /** The claims of a signed token; null: another algorithm, or not the claims issued here. */
-function readClaims(token: string): Session | null {
+function readClaims(token: string): Claims | null {
   try {
     const { alg, crit } = decodeProtectedHeader(token);
     if (alg !== ALGORITHM || crit !== undefined) return null;
-    const { sub, ver, iat, exp, nbf } = decodeJwt(token);
+    const { sub, ver, iat, exp, nbf, tid } = decodeJwt(token);
     const userId = idNumber('u', sub ?? '');
+    const isNamed = tid !== undefined;
+    const tokenId = typeof tid === 'string' ? idNumber('k', tid) : 0;
     const isValid = exp === undefined && nbf === undefined && isCount(ver) && isCount(iat);
-    return userId === 0 || !isValid ? null : { userId, version: ver, issuedAt: iat, ahead: null };
+    if (userId === 0 || !isValid || isNamed !== (tokenId !== 0)) return null;
+    return { userId, version: ver, issuedAt: iat, tokenId };
   } catch (error) {
     // Signed, but cannot be decoded.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
@@ -106,9 +185,9 @@ function readClaims(token: string): Session | null {
 }
 
 /** False if the token is older than the account: an earlier exchange used the same user ids. */
-function isOfAccount(engine: Engine, session: Session): boolean {
-  const account = engine.account(session.userId);
-  return account !== null && session.issuedAt >= Math.floor(account.createdAtMs / 1_000);
+function isOfAccount(engine: Engine, { userId, issuedAt }: Claims): boolean {
+  const account = engine.account(userId);
+  return account !== null && issuedAt >= Math.floor(account.createdAtMs / 1_000);
 }
 
 function isCount(value: unknown): value is number {

@@ -108,6 +108,8 @@ const STREAM_CODES: ErrorCode[] = [
   'invalid_request',
   'invalid_token',
   'token_revoked',
+  'token_expired',
+  'address_not_allowed',
   'cross_site_request',
   'limit_reached',
   'rate_limited',

@@ -12,13 +12,20 @@ import {
   invalidRequest,
   rateLimited,
   rejection,
+  scopeInsufficient,
   UNKNOWN_PARTNER_KEY,
 } from '../http/errors.js';
 import { quotaOf } from '../http/request-context.js';
 import type { Access, Route } from '../http/route.js';
 import type { Example, JsonSchema, Response } from './openapi.js';
 
-const TOKEN_CODES = ['invalid_token', 'token_revoked', 'user_mismatch'] as const;
+const TOKEN_CODES = [
+  'invalid_token',
+  'token_revoked',
+  'token_expired',
+  'address_not_allowed',
+  'user_mismatch',
+] as const;
 
 const CODES_OF_ACCESS: Record<Access, readonly ErrorCode[]> = {
   open: [],
@@ -38,6 +45,8 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   ]);
   for (const code of route.errors ?? []) codes.add(code);
   if (route.method !== 'GET' && route.access !== 'partner') codes.add('cross_site_request');
+  if (route.access === 'session' && (route.method !== 'GET' || route.handlesCredentials === true))
+    codes.add('scope_insufficient');
   if (route.takesPartnerKey === true) codes.add('partner_key_required');
   if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
   if (isRateLimited(route)) codes.add('rate_limited');
@@ -104,6 +113,8 @@ function exampleOf(code: ErrorCode): ErrorAnswer {
     case 'price_not_met':
     case 'insufficient_liquidity':
       return rejection(code, 5_625_000, 12_500);
+    case 'scope_insufficient':
+      return scopeInsufficient('read', 'trade');
     case 'rate_limited':
       return rateLimited(250).error;
     case 'idempotency_full':

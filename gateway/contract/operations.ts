@@ -64,6 +64,7 @@ function descriptionOf(route: Route): string {
   const sentences = [
     ACCESS_TEXTS[route.access],
     quota === null ? 'Not rate limited.' : QUOTA_TEXTS[quota],
+    route.handlesCredentials === true ? 'Named tokens are refused.' : '',
     route.idempotent === true ? 'Accepts `Idempotency-Key`.' : '',
     route.setsCookie === true ? 'A success sets or clears the session cookie.' : '',
   ];

@@ -28,7 +28,7 @@ const TAGS: Record<string, Tag> = {
   users: { name: 'Users', description: 'Profiles, balances, positions, orders, referrals' },
   vaults: { name: 'Vaults', description: 'Staking dollars for a share of the fees' },
   leaderboard: { name: 'Leaderboard', description: 'Users ranked by profit, volume or points' },
-  auth: { name: 'Accounts', description: 'Registration, sessions, passwords' },
+  auth: { name: 'Accounts', description: 'Registration, sessions, passwords, named tokens' },
   partner: {
     name: 'Partners',
     description: 'Deposits for any user, and withdrawals for users registered with the partner key',

@@ -19,10 +19,33 @@ export function addressKey(bytes: ArrayBuffer): AddressKey {
   return `${a.toString(16)}:${b.toString(16)}`;
 }
 
+/** An address as the socket has it, in its IPv6 form of 16 bytes; no bytes: there is none. */
+export function socketAddressBytes(bytes: ArrayBuffer): Uint8Array {
+  if (bytes.byteLength !== 4) return new Uint8Array(bytes.slice(0));
+  const mapped = new Uint8Array(16);
+  mapped.fill(0xff, 10, 12);
+  mapped.set(new Uint8Array(bytes), 12);
+  return mapped;
+}
+
+/** A valid address, in its IPv6 form of 16 bytes. */
+export function addressBytesOf(text: string): Uint8Array {
+  return new Uint8Array(ipv6Bytes(isIP(text) === 4 ? `::ffff:${text}` : text));
+}
+
+/** The address that {@link forwardedKey} counts, in its IPv6 form of 16 bytes. */
+export function forwardedAddressBytes(header: string): Uint8Array | null {
+  const text = lastOf(header);
+  return isIP(text) === 0 ? null : addressBytesOf(text);
+}
+
+function lastOf(forwardedFor: string): string {
+  return withoutPort(forwardedFor.slice(forwardedFor.lastIndexOf(',') + 1).trim());
+}
+
 /** The last address in X-Forwarded-For, set by the trusted proxy; clients can forge the others. */
 export function forwardedKey(header: string): AddressKey | null {
-  const last = header.slice(header.lastIndexOf(',') + 1).trim();
-  const text = withoutPort(last);
+  const text = lastOf(header);
   switch (isIP(text)) {
     case 4:
       return ipv4Number(text);

@@ -3,15 +3,16 @@
  * and then, in the handler and the engine, the state.
  */
 import type { z } from 'zod';
+import { isAllowed } from '../auth/allowed-addresses.js';
 import { readSessionCookie } from '../auth/cookie.js';
 import { partnerOf } from '../auth/partners.js';
 import { isSameSite } from '../auth/same-site.js';
-import type { Session } from '../auth/sessions.js';
+import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
 import { inexactNumber } from '../json/decimal.js';
 import { addProblem, cut, fieldProblems, problemText } from '../json/problems.js';
 import { repeatedKey } from '../json/repeated-key.js';
 import type { ReceivedBody } from './body.js';
-import { errorAnswer, invalidRequest, UNKNOWN_PARTNER_KEY } from './errors.js';
+import { errorAnswer, invalidRequest, scopeInsufficient, UNKNOWN_PARTNER_KEY } from './errors.js';
 import { IDEMPOTENCY_KEY, keyOf, type Request } from './request.js';
 import type { RequestContext } from './request-context.js';
 import { JSON_TYPE } from './response-head.js';
@@ -111,7 +112,7 @@ function admitUser(context: RequestContext, route: Route, body: ReceivedBody): v
   if (known === null && !context.allowsFromAddress(1)) return;
   const session = gateway.sessions.check(token, context.engine, known);
   if (session === 'invalid_token') context.refuse(errorAnswer(session));
-  else if (session === 'token_revoked') {
+  else if (typeof session === 'string') {
     if (context.allowsFromAddress(1)) context.answerError(errorAnswer(session));
   } else admitSession(context, route, body, session);
 }
@@ -127,6 +128,7 @@ function admitSession(
     context.refuse(errorAnswer('cross_site_request'));
     return;
   }
+  if (session.tokenId !== 0 && !admitNamed(context, route, session)) return;
   context.session = session;
   if (readCommand(context, route, body, session)) {
     runHandler(context, route);
@@ -135,6 +137,23 @@ function admitSession(
   if (namesAnotherUser(context, route, body, `u${session.userId}`))
     context.refuse(errorAnswer('user_mismatch'));
   else readAndRun(context, route, body);
+}
+
+/** Returns false if a named token does not allow the request; the client has then been answered. */
+function admitNamed(context: RequestContext, route: Route, session: Session): boolean {
+  const { scope, allowedAddresses } = session;
+  if (allowedAddresses !== null && !isAllowed(allowedAddresses, context.addressBytes)) {
+    context.refuse(errorAnswer('address_not_allowed'));
+    return false;
+  }
+  session.lastUsedAtMs = context.engine.nowMs;
+  const isRefused =
+    route.handlesCredentials === true || (scope < Scope.TRADE && route.method !== 'GET');
+  if (isRefused) {
+    const required = route.handlesCredentials === true ? 'password' : 'trade';
+    context.refuse(scopeInsufficient(SCOPE_NAMES[scope], required));
+  }
+  return !isRefused;
 }
 
 /**

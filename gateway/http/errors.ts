@@ -25,13 +25,18 @@ export const ERRORS = {
     missing_token:
       'This route requires a session. Send the token in the x-user-token header or the service-session cookie. Authorization: Bearer does not authenticate users.',
     invalid_token: 'The token was not issued by this exchange. Sign in again.',
-    token_revoked: 'The token was revoked when the password was changed. Sign in again.',
+    token_revoked:
+      'The token was revoked, or the password was changed after it was issued. Sign in again.',
+    token_expired: 'The token has expired. Create another one with a token that signs in.',
     wrong_credentials: 'The username or password is wrong.',
   }),
   ...entries(403, {
     user_mismatch: 'The request names a user other than the one who is signed in.',
     cross_site_request:
       'A change authenticated by the session cookie must come from the same site. Other clients must send x-user-token.',
+    scope_insufficient:
+      'The scope of this token does not allow the request. A read token changes nothing; credentials can only be handled with the token of a sign-in.',
+    address_not_allowed: 'The token may not be used from this address.',
     partner_key_required:
       'This route is for partners. Send a valid partner key as Authorization: Bearer <key>.',
   }),
@@ -42,6 +47,7 @@ export const ERRORS = {
     order_not_found:
       'You have no resting order with this id in this market. It may have been filled or cancelled.',
     deposit_not_found: 'You have no vault deposit with this id.',
+    token_not_found: 'You have no token with this id. It may have been revoked.',
   }),
   ...entries(405, {
     method_not_allowed: 'The route does not support this method. See the Allow header.',
@@ -70,7 +76,7 @@ export const ERRORS = {
     idempotency_key_reused:
       'The key or reference was already used for a different request. Use a new one for each request.',
     limit_reached:
-      'A limit of the exchange has been reached: accounts, resting orders, positions, or total money.',
+      'A limit of the exchange has been reached: accounts, resting orders, positions, tokens, or total money.',
   }),
   ...entries(429, {
     rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',
@@ -105,6 +111,11 @@ export function rateLimited(
   const retryAfterMs = Math.ceil(waitMs);
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
   return { error: errorAnswer(code, { retryAfterMs }), retryAfter: `${seconds}` };
+}
+
+/** 403 for a token whose scope is too narrow. */
+export function scopeInsufficient(scope: string, required: 'trade' | 'password'): ErrorAnswer {
+  return errorAnswer('scope_insufficient', { scope, required });
 }
 
 /** Problems listed in one answer. */

@@ -171,6 +171,11 @@ export class RequestContext<Body = unknown, Query = unknown>
     return this.request.addressFrom(this.response);
   }
 
+  /** The same address in full; see {@link Request.addressBytesFrom}. */
+  get addressBytes(): Uint8Array {
+    return this.request.addressBytesFrom(this.response);
+  }
+
   /** Closes the connection after the answer, because the rest of the request will not be read. */
   closeAfterAnswer(): void {
     this.closeConnection = true;

@@ -34,6 +34,8 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   access: Access;
   /** Whether an open route also accepts a partner key, which is then checked. */
   takesPartnerKey?: boolean;
+  /** Whether only the password's own token may use the route, because it handles credentials. */
+  handlesCredentials?: boolean;
   /** One line for the OpenAPI document. */
   summary: string;
   /** The path parameter that must be the id of the signed-in user. */

@@ -18,6 +18,7 @@ export const userId = z.string().regex(/^u[1-9]\d*$/);
 export const orderId = z.string().regex(/^o[1-9]\d*$/);
 export const tradeId = z.string().regex(/^t[1-9]\d*$/);
 export const depositId = z.string().regex(/^d[1-9]\d*$/);
+export const tokenId = z.string().regex(/^k[1-9]\d*$/);
 export const marketId = z.string().regex(/^[a-z0-9]{2,10}-15m-\d+$/);
 
 export const outcome = z.enum(['UP', 'DOWN']);

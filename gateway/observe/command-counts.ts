@@ -23,6 +23,7 @@ class Counts {
   *entries(): Generator<readonly [labels: { kind: string; code: string }, count: number]> {
     for (const [kind, number] of Object.entries(CommandKind)) {
       for (const [index, code] of CODES.entries()) {
+        if (code === undefined) continue;
         const count = this.counts[number * CODES.length + index]!;
         if (count > 0) yield [{ kind, code }, count];
       }

@@ -7,6 +7,7 @@ import { marketRoutes } from './markets/routes.js';
 import { tradingRoutes } from './orders/routes.js';
 import { partnerRoutes } from './partners/routes.js';
 import { signInRoutes } from './sign-in/routes.js';
+import { tokenRoutes } from './sign-in/tokens.js';
 import { operationRoutes } from './status/routes.js';
 import { vaultRoutes } from './vault/routes.js';
 
@@ -18,6 +19,7 @@ export const ROUTES: readonly Route[] = [
   ...userRoutes,
   ...vaultRoutes,
   ...signInRoutes,
+  ...tokenRoutes,
   ...partnerRoutes,
   ...operationRoutes,
 ];

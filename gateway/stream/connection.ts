@@ -43,6 +43,8 @@ export interface ConnectionOptions {
   backlogs: Backlogs;
   elapsedMs: () => number;
   address: AddressKey;
+  /** The same address in full, in its IPv6 form of 16 bytes. */
+  addressBytes: Uint8Array;
   slot: number;
   /** Sends a message to the connections that are subscribed to a topic of uWebSockets.js. */
   publish: (topic: string, text: string | Uint8Array) => void;
@@ -54,6 +56,7 @@ export interface ConnectionOptions {
 
 export class Connection {
   readonly address: AddressKey;
+  readonly addressBytes: Uint8Array;
   /** The moment of the heartbeat interval at which this connection's heartbeat is sent. */
   readonly slot: number;
   /** By the channels' names. */
@@ -77,8 +80,16 @@ export class Connection {
   constructor(private readonly options: ConnectionOptions) {
     const { operationsBurst: burst, operationsPerSecond: perSecond } = options.limits;
     this.address = options.address;
+    this.addressBytes = options.addressBytes;
     this.slot = options.slot;
     this.operations = new TokenBuckets<null>({ burst, perSecond });
+  }
+
+  /** Sets whose connection it is, and what its token allows. */
+  signIn(session: Session): void {
+    this.userId = session.userId;
+    this.tokenVersion = session.version;
+    this.session = session;
   }
 
   open(socket: Socket): void {

@@ -34,9 +34,7 @@ export class Connections {
 
   /** Assigns an open connection to the user of a session. */
   signIn(connection: Connection, session: Session): void {
-    connection.userId = session.userId;
-    connection.tokenVersion = session.version;
-    connection.session = session;
+    connection.signIn(session);
     this.index(connection);
   }
 

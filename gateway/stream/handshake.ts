@@ -7,6 +7,7 @@
  * fair use, a handshake is a read of its address.
  */
 import type * as uWS from 'uWebSockets.js';
+import { isAllowed } from '../auth/allowed-addresses.js';
 import { readSessionCookie } from '../auth/cookie.js';
 import { isSameSite } from '../auth/same-site.js';
 import type { Session } from '../auth/sessions.js';
@@ -29,6 +30,8 @@ export type Open = (handshake: Handshake, session: Session | null) => void;
 
 export class Handshake {
   readonly address: AddressKey;
+  /** The same address in full, in its IPv6 form of 16 bytes. */
+  readonly addressBytes: Uint8Array;
   private readonly key: string;
   private readonly extensions: string;
   private readonly token: string;
@@ -42,6 +45,7 @@ export class Handshake {
   ) {
     const { response, request, raw } = upgrade;
     this.address = request.addressFrom(response);
+    this.addressBytes = request.addressBytesFrom(response);
     this.key = raw.getHeader('sec-websocket-key');
     this.extensions = raw.getHeader('sec-websocket-extensions');
     const { userToken } = request;
@@ -94,7 +98,12 @@ export class Handshake {
     const session = sessions.check(this.token, sequencer.engine);
     if (typeof session === 'string') this.refuse(errorAnswer(session));
     else if (this.isCrossSite) this.refuse(errorAnswer('cross_site_request'));
-    else open(this, session);
+    else if (!isAllowed(session.allowedAddresses, this.addressBytes))
+      this.refuse(errorAnswer('address_not_allowed'));
+    else {
+      session.lastUsedAtMs = sequencer.engine.nowMs;
+      open(this, session);
+    }
   }
 
   /** Tokens are part of the exchange's state, so the answer waits until that is durable. */

@@ -21,9 +21,9 @@ import { PricesChannel } from './channels/prices.js';
 import { TradesChannel } from './channels/trades.js';
 import { UserChannel } from './channels/user.js';
 import { USER_AT } from './channels/user-event-text.js';
-import type { StreamLimits } from './limits.js';
+import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 
-const { trade, orderRested, marketEnded, priceObserved, credentialSet } = EventSlot;
+const { trade, orderRested, marketEnded, priceObserved, credentialSet, tokenRevoked } = EventSlot;
 
 const MARKET_CHANGES = new Map<number, MarketChange>([
   [EventType.marketOpened, 'opened'],
@@ -41,6 +41,8 @@ interface HubOptions {
   publish(topic: string, text: string): void;
   /** Called when the revocation of the user's tokens below `version` is durable. */
   onTokensEnded(userId: number, version: number): void;
+  /** Called when the end of one named token is durable. */
+  onTokenEnded(userId: number, tokenId: number, reason: CloseReason): void;
   limits: StreamLimits;
 }
 
@@ -142,6 +144,12 @@ export class Hub {
       case EventType.credentialSet:
         this.endTokens(values[at + credentialSet.userId]!, values[at + credentialSet.version]!);
         return;
+      case EventType.tokenRevoked:
+        this.endToken(values, at, CLOSE.tokenRevoked);
+        return;
+      case EventType.tokenExpired:
+        this.endToken(values, at, CLOSE.tokenExpired);
+        return;
     }
   }
 
@@ -234,6 +242,14 @@ export class Hub {
 
   private endTokens(userId: number, version: number): void {
     const release = () => this.options.onTokensEnded(userId, version);
+    this.options.releaseAt(this.engine.sequence, { release });
+  }
+
+  /** tokenRevoked and tokenExpired have the same fields. */
+  private endToken(values: Float64Array, at: number, reason: CloseReason): void {
+    const userId = values[at + tokenRevoked.userId]!;
+    const tokenId = values[at + tokenRevoked.tokenId]!;
+    const release = () => this.options.onTokenEnded(userId, tokenId, reason);
     this.options.releaseAt(this.engine.sequence, { release });
   }
 }

@@ -64,8 +64,10 @@ export const STREAM_LIMITS: StreamLimits = {
 export const CLOSE = {
   /** The exchange is stopping. Connect again and resume. */
   goingAway: { code: 1001, reason: 'going_away' },
-  /** The credentials have changed. Sign in again. */
+  /** The token was revoked, or the credentials have changed. Sign in again. */
   tokenRevoked: { code: 4001, reason: 'token_revoked' },
+  /** The named token has expired. Use another one. */
+  tokenExpired: { code: 4002, reason: 'token_expired' },
   /** The client was too far behind. Connect again and resume. */
   slowReader: { code: 4008, reason: 'slow_reader' },
   /** Pings were not answered. */

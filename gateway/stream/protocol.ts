@@ -10,8 +10,15 @@
  *   that it names, and every {@link MESSAGES_PER_READ} messages that a `resume` replays. Order
  *   entry counts as orders instead (orders/order-entry.ts).
  */
-import type { Session } from '../auth/sessions.js';
-import { type ErrorAnswer, errorAnswer, invalidRequest, rateLimited } from '../http/errors.js';
+import { isAllowed } from '../auth/allowed-addresses.js';
+import { SCOPE_NAMES, Scope, type Session } from '../auth/sessions.js';
+import {
+  type ErrorAnswer,
+  errorAnswer,
+  invalidRequest,
+  rateLimited,
+  scopeInsufficient,
+} from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Channel } from './channels/channel.js';
 import {
@@ -174,12 +181,17 @@ export class Protocol {
     const session = sessions.check(message.token, sequencer.engine);
     if (typeof session === 'string') {
       this.refuse(connection, errorAnswer(session), { id });
+    } else if (!isAllowed(session.allowedAddresses, connection.addressBytes)) {
+      this.refuse(connection, errorAnswer('address_not_allowed'), { id });
+    } else if (message.cancelOnDisconnect === true && session.scope < Scope.TRADE) {
+      this.refuse(connection, scopeInsufficient(SCOPE_NAMES[session.scope], 'trade'), { id });
     } else if (connection.userId !== 0 && connection.userId !== session.userId) {
       this.refuse(connection, errorAnswer('user_mismatch'), { id });
     } else if (this.exceedsUserLimit(connection, session)) {
       const message = userLimitMessage(this.options.limits);
       this.refuse(connection, errorAnswer('limit_reached', {}, message), { id });
     } else {
+      session.lastUsedAtMs = sequencer.engine.nowMs;
       this.options.connections.signIn(connection, session);
       connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
       const { userId } = session;

@@ -9,7 +9,6 @@
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import type { Session } from '../auth/sessions.js';
-import type { AddressKey } from '../fair-use/addresses.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
@@ -24,7 +23,7 @@ import { Connection, type SocketData } from './connection.js';
 import { Connections } from './connections.js';
 import { Handshake } from './handshake.js';
 import { Hub } from './hub.js';
-import { CLOSE, type StreamLimits } from './limits.js';
+import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 import { Protocol, userLimitMessage } from './protocol.js';
 
 const PATH = '/api/stream';
@@ -68,6 +67,7 @@ export class StreamServer {
       releaseAt: (sequence, target) => sequencer.releaseAt(sequence, target),
       publish: (topic, text) => this.publish(topic, text),
       onTokensEnded: (userId, version) => this.endTokens(userId, version),
+      onTokenEnded: (userId, tokenId, reason) => this.endToken(userId, tokenId, reason),
       limits: this.limits,
     });
     this.protocol = new Protocol({
@@ -200,23 +200,22 @@ export class StreamServer {
       connections.countOfUser(session.userId) >= limits.connectionsPerUser
     ) {
       handshake.refuseLimitReached(userLimitMessage(limits));
-    } else handshake.accept<SocketData>({ connection: this.connectionFor(address, session) });
+    } else handshake.accept<SocketData>({ connection: this.connectionFor(handshake, session) });
   }
 
-  private connectionFor(address: AddressKey, session: Session | null): Connection {
+  private connectionFor(handshake: Handshake, session: Session | null): Connection {
     const connection = new Connection({
       limits: this.limits,
       backlogs: this.backlogs,
       elapsedMs,
-      address,
+      address: handshake.address,
+      addressBytes: handshake.addressBytes,
       slot: this.acceptedCount % HEARTBEAT_SLOTS,
       topic: `connection:${this.acceptedCount++}`,
       publish: (topic, text) => this.publish(topic, text),
       onEnd: ({ reason }) => this.endings.set(reason, (this.endings.get(reason) ?? 0) + 1),
     });
-    connection.userId = session?.userId ?? 0;
-    connection.tokenVersion = session?.version ?? 0;
-    connection.session = session;
+    if (session !== null) connection.signIn(session);
     return connection;
   }
 
@@ -240,6 +239,12 @@ export class StreamServer {
   private endTokens(userId: number, version: number): void {
     for (const connection of this.connections.ofUser(userId)) {
       if (connection.tokenVersion < version) connection.end(CLOSE.tokenRevoked);
+    }
+  }
+
+  private endToken(userId: number, tokenId: number, reason: CloseReason): void {
+    for (const connection of this.connections.ofUser(userId)) {
+      if (connection.session?.tokenId === tokenId) connection.end(reason);
     }
   }
 

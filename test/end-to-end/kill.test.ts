@@ -241,6 +241,9 @@ function markOf(engine: Engine, command: Command, users: ReadonlySet<number>): s
       return `${command.validUntilMs}`;
     case 'cancel':
       return `cancel:o${command.orderId}`;
+    // Made when the client registered.
+    case 'createToken':
+      return null;
     case 'claim':
       return `claim:u${command.userId}:${marketIdText(engine, command.marketId)}`;
     default:

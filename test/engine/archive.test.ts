@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
-import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { Outcome, TimeInForce, TokenScope } from '../../engine/interface/domain.js';
 import { StateWriter } from '../../engine/storage/archive.js';
 import {
   at,
@@ -52,6 +52,15 @@ function* commands(engine: Engine, count: number): Generator<[Command, number]> 
       { kind: 'claimYield', userId, depositId: 1 + below(40), idempotencyKey },
       { kind: 'setReferralCode', userId, code: `code-${below(30)}`, idempotencyKey },
       { kind: 'deposit', userId, amountMicros: 5, partner: 'bank', reference: `r${below(50)}` },
+      {
+        kind: 'createToken',
+        userId,
+        scope: TokenScope.TRADE,
+        expiresAtMs: nowMs + below(300_000),
+        name: `bot ${below(9)}`,
+        allowedAddresses: '',
+      },
+      { kind: 'revokeToken', userId, tokenId: engine.tokens(userId)[0]?.tokenId ?? 1 },
       price(99_990 + below(20), nowMs),
       registration(`new${i}`, 100, `Q00000${1 + below(9)}`),
     ];

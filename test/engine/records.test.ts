@@ -130,6 +130,15 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
     snapshotSequence: number,
     snapshotHash: text,
   }),
+  createToken: fc.record({
+    kind: fc.constant('createToken'),
+    userId,
+    scope: fc.constantFrom(0 as const, 1 as const),
+    expiresAtMs: number,
+    name: text,
+    allowedAddresses: text,
+  }),
+  revokeToken: fc.record({ kind: fc.constant('revokeToken'), userId, tokenId: number }),
   batch: fc.record({
     kind: fc.constant('batch'),
     ...user,

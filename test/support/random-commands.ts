@@ -13,13 +13,15 @@ import type {
   Claim,
   Command,
   CommandName,
+  CreateToken,
   Deposit,
   ObservePrice,
   Register,
+  RevokeToken,
   Sell,
   Withdraw,
 } from '../../engine/interface/commands.js';
-import { MarketStatus, Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { MarketStatus, Outcome, TimeInForce, TokenScope } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
 import type { KeyedCommand } from './naive-engine/memory.js';
 import type { NaiveEngine } from './naive-engine/naive-engine.js';
@@ -76,6 +78,8 @@ const WEIGHTS = {
   setReferralCode: 0.7,
   batch: 5,
   vouchForSnapshot: 0.3,
+  createToken: 0.6,
+  revokeToken: 0.4,
 } satisfies Partial<Record<CommandName, number>>;
 
 const HOUR_MS = 3_600_000;
@@ -346,6 +350,10 @@ export class RandomCommands {
         const snapshotSequence = random.pick([1, 2, 3, 1e12]);
         return { kind, snapshotSequence, snapshotHash: random.pick(['0f', '0F']).repeat(32) };
       }
+      case 'createToken':
+        return this.tokenCreation(atMs);
+      case 'revokeToken':
+        return this.tokenRevocation();
     }
   }
 
@@ -571,6 +579,28 @@ export class RandomCommands {
 
   private stakeMicros(): number {
     return 1_000_000 + this.random.magnitude(Math.floor(this.scenario.grantMicros / 20));
+  }
+
+  private tokenCreation(atMs: number): CreateToken {
+    const { random } = this;
+    const hours = random.pick([0, 1, 24, 24 * 7]);
+    return {
+      kind: 'createToken',
+      userId: this.user(),
+      scope: random.pick([TokenScope.READ, TokenScope.TRADE]),
+      expiresAtMs: random.chance(0.3) ? MAX_TIME_MS : atMs + hours * HOUR_MS + random.whole(-1, 9),
+      name: `bot ${random.whole(1, 99)}`,
+      allowedAddresses: random.pick(['', '10.0.0.0/8']),
+    };
+  }
+
+  private tokenRevocation(): RevokeToken {
+    const { random, naive } = this;
+    const { tokens, tokensMade } = naive.state;
+    const token = tokens.length > 0 && random.chance(0.9) ? random.pick(tokens) : undefined;
+    const userId = token !== undefined && random.chance(0.9) ? token.userId : this.user();
+    const tokenId = token?.tokenId ?? random.whole(1, tokensMade + 2);
+    return { kind: 'revokeToken', userId, tokenId };
   }
 
   private vaultDeposit(): { userId: number; depositId: number } {

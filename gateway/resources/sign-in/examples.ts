@@ -33,3 +33,50 @@ export const password: RouteExample = {
 };
 
 export const session: RouteExample = { response: { userId: 'u2', username: 'ada', sequence: 5 } };
+
+const BOT = {
+  tokenId: 'k1',
+  name: 'market maker',
+  scope: 'trade',
+  createdAtMs: 1763701202000,
+  expiresAtMs: 1766292300000,
+  allowedAddresses: ['192.0.2.0/24', '2001:db8::1'],
+};
+
+export const createToken: RouteExample = {
+  request: {
+    name: 'market maker',
+    scope: 'trade',
+    expiresAtMs: 1766292300000,
+    allowedAddresses: ['192.0.2.0/24', '2001:db8::1'],
+  },
+  response: {
+    tokenId: 'k1',
+    name: 'market maker',
+    scope: 'trade',
+    token: TOKEN,
+    createdAtMs: 1763701202000,
+    expiresAtMs: 1766292300000,
+    allowedAddresses: BOT.allowedAddresses,
+    sequence: 53,
+  },
+};
+
+export const tokens: RouteExample = {
+  response: {
+    tokens: [
+      {
+        tokenId: BOT.tokenId,
+        name: BOT.name,
+        scope: BOT.scope,
+        createdAtMs: BOT.createdAtMs,
+        expiresAtMs: BOT.expiresAtMs,
+        lastUsedAtMs: null,
+        allowedAddresses: BOT.allowedAddresses,
+      },
+    ],
+    sequence: 53,
+  },
+};
+
+export const revokeToken: RouteExample = {};

@@ -100,6 +100,7 @@ export const signInRoutes: Route[] = [
     method: 'PUT',
     path: '/auth/password',
     access: 'session',
+    handlesCredentials: true,
     summary: 'Change your password; all older tokens are revoked at once',
     quota: 'signIns',
     body: PasswordBody,

@@ -12,8 +12,15 @@ import { Code } from '../../../engine/interface/codes.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
+import { Scope } from '../../auth/sessions.js';
 import { rejectionOf, type Submission, submitCommand } from '../../commands/submission.js';
-import { batchRejection, type ErrorAnswer, errorAnswer, rateLimited } from '../../http/errors.js';
+import {
+  batchRejection,
+  type ErrorAnswer,
+  errorAnswer,
+  rateLimited,
+  scopeInsufficient,
+} from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import type { AnswerCounts } from '../../observe/metrics.js';
 import { refusedOperation } from '../../resources/batch/receipts.js';
@@ -24,6 +31,7 @@ import { batchAnswer, operationAnswer } from './answers.js';
 import { NOT_SIGNED_IN, type OrderRequest } from './requests.js';
 
 const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
+const READ_ONLY = scopeInsufficient('read', 'trade');
 
 export class OrderEntry {
   private readonly tooMany: ErrorAnswer;
@@ -49,6 +57,8 @@ export class OrderEntry {
     if (session === null) return NOT_SIGNED_IN;
     const fault = gateway.sessions.faultOf(session, gateway.sequencer.engine);
     if (fault !== null) return errorAnswer(fault);
+    if (session.scope < Scope.TRADE) return READ_ONLY;
+    if (session.tokenId !== 0) session.lastUsedAtMs = gateway.sequencer.engine.nowMs;
     return connection.outstanding >= this.outstandingMax ? this.tooMany : null;
   }
 

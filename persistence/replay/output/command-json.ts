@@ -12,6 +12,7 @@ import {
   Outcome,
   PointsReason,
   TimeInForce,
+  TokenScope,
 } from '../../../engine/interface/domain.js';
 import type { EVENT_FIELDS, EventName, EventRecord } from '../../../engine/interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../../engine/interface/limits.js';
@@ -40,6 +41,8 @@ const number = (value: number) => value;
 const flag = (value: number) => value === 1;
 const userOrNobody = (userId: number) => (userId === 0 ? null : `u${userId}`);
 const order = (orderId: number) => `o${orderId}`;
+const token = (tokenId: number) => `k${tokenId}`;
+const timeOrNever = (atMs: number) => (atMs === MAX_TIME_MS ? null : atMs);
 const deposit = (depositId: number) => `d${depositId}`;
 const nameOf = (names: Readonly<Record<string, number>>) => (value: number) =>
   Object.keys(names).find((name) => names[name] === value) ?? value;
@@ -94,6 +97,9 @@ const EVENT_JSON: Record<Exclude<EventField, 'reason'>, EventJson> = {
   depositId: ['depositId', deposit],
   earnsFromMs: ['earnsFromMs', number],
   yieldMicros: ['yield', dollars],
+  tokenId: ['tokenId', token],
+  scope: ['scope', nameOf(TokenScope)],
+  expiresAtMs: ['expiresAtMs', timeOrNever],
 };
 
 export const cancelReason = nameOf(CancelReason);
@@ -144,13 +150,18 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   priceTicks: ['price', price],
   timeInForce: ['timeInForce', nameOf(TimeInForce)],
   postOnly: ['postOnly', unchanged],
-  validUntilMs: ['validUntilMs', (atMs: number) => (atMs === MAX_TIME_MS ? null : atMs)],
+  validUntilMs: ['validUntilMs', timeOrNever],
   orderId: ['orderId', order],
   depositId: ['depositId', deposit],
   code: ['code', unchanged],
   atomic: ['atomic', unchanged],
   snapshotSequence: ['snapshotSequence', number],
   snapshotHash: ['snapshotHash', unchanged],
+  tokenId: ['tokenId', token],
+  scope: ['scope', nameOf(TokenScope)],
+  expiresAtMs: ['expiresAtMs', timeOrNever],
+  name: ['name', unchanged],
+  allowedAddresses: ['allowedAddresses', unchanged],
 };
 
 /**
@@ -165,6 +176,8 @@ function isOdd(value: unknown): boolean {
 export function hasOddValue(command: Command): boolean {
   if (command.kind === 'observePrice' && command.observedAtMs > MAX_TIME_MS) return true;
   if ('outcome' in command && command.outcome > Outcome.DOWN) return true;
+  if ('scope' in command && command.scope > TokenScope.TRADE) return true;
+  if ('expiresAtMs' in command && command.expiresAtMs > MAX_TIME_MS) return true;
   return Object.values(command).some(isOdd);
 }
 

@@ -7,6 +7,7 @@ import type { EventRecord } from '../../../engine/interface/events.js';
 import {
   MAX_ORDER_LOTS,
   MAX_PRICE_TICKS,
+  MAX_TIME_MS,
   MIN_PRICE_TICKS,
 } from '../../../engine/interface/limits.js';
 import {
@@ -15,6 +16,7 @@ import {
   outcomeName,
   resolutionName,
   ticksText,
+  tokenScopeName,
 } from '../../../engine/interface/notation.js';
 import {
   type Answer,
@@ -65,6 +67,8 @@ export function senderText(command: Command): string {
     case 'claimYield':
     case 'setReferralCode':
     case 'batch':
+    case 'createToken':
+    case 'revokeToken':
       return `u${command.userId}`;
   }
 }
@@ -112,6 +116,13 @@ export function commandText(command: Command, names: Names): string {
       return `setReferralCode ${quoted(command.code)}`;
     case 'vouchForSnapshot':
       return `vouchForSnapshot of sequence ${command.snapshotSequence}, SHA-256 ${quoted(command.snapshotHash)}`;
+    case 'createToken': {
+      const from =
+        command.allowedAddresses === '' ? '' : ` from ${quoted(command.allowedAddresses)}`;
+      return `createToken ${quoted(command.name)} to ${tokenScopeName(command.scope)}${from}${untilText(command.expiresAtMs)}`;
+    }
+    case 'revokeToken':
+      return `revokeToken k${command.tokenId}`;
     case 'batch': {
       const operations = command.operations.map((operation) => commandText(operation, names));
       return `${command.atomic ? 'atomic batch' : 'batch'} of ${operations.length}: ${operations.join('; ')}`;
@@ -208,7 +219,16 @@ function eventDetail(event: EventRecord, names: Names): string {
       return `${dollarsText(event.amountMicros)} to the treasury`;
     case 'referralCodeSet':
       return `u${event.userId}`;
+    case 'tokenCreated':
+      return `k${event.tokenId} of u${event.userId} to ${tokenScopeName(event.scope)}${untilText(event.expiresAtMs)}`;
+    case 'tokenRevoked':
+    case 'tokenExpired':
+      return `k${event.tokenId} of u${event.userId}`;
   }
+}
+
+function untilText(expiresAtMs: number): string {
+  return expiresAtMs === MAX_TIME_MS ? '' : ` until ${timeText(expiresAtMs)}`;
 }
 
 type Resting = EventRecord<'orderRested' | 'orderCancelled'>;

@@ -127,6 +127,9 @@ export class Books {
       case 'positionSettled':
       case 'pointsCredited':
       case 'referralCodeSet':
+      case 'tokenCreated':
+      case 'tokenRevoked':
+      case 'tokenExpired':
         break;
     }
   }

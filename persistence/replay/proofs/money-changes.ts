@@ -85,6 +85,9 @@ function partsOf(event: EventRecord): MoneyChange[] {
     case 'pointsCredited':
     case 'vaultRemainder':
     case 'referralCodeSet':
+    case 'tokenCreated':
+    case 'tokenRevoked':
+    case 'tokenExpired':
       return [];
   }
 }

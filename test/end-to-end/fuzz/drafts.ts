@@ -37,6 +37,8 @@ interface BodyFields {
   op?: unknown;
 }
 
+/** Later than all markets of a run. */
+const LAST_MS = 8_640_000_000_000;
 /** How often a sale is of shares that the person owns. */
 const COVERED_SHARE = 0.7;
 
@@ -110,6 +112,8 @@ export class Drafting {
       return mayBeNone && random.chance(0.4) ? {} : { authorization: `Bearer ${world.partnerKey}` };
     }
     if (!this.hasUser || (mayBeNone && random.chance(0.4))) return {};
+    const named = this.own(world.tokens);
+    if (named !== null && random.chance(0.1)) return { 'x-user-token': named.token };
     if (random.chance(0.8)) return { 'x-user-token': person.token };
     return { cookie: `other=1; service-session=${person.token}` };
   }
@@ -131,6 +135,8 @@ export class Drafting {
         return this.hasUser ? person.userId : random.pick(world.people).userId;
       case 'orders':
         return this.order?.orderId ?? made;
+      case 'tokens':
+        return this.own(world.tokens)?.tokenId ?? made;
       case 'deposits':
         return this.own(world.deposits)?.depositId ?? made;
       default:
@@ -225,6 +231,10 @@ export class Drafting {
         return plan.template === '/auth/login' && random.chance(0.8) ? person.password : made;
       case 'code':
         return random.chance(0.2) ? `shared-${random.whole(1, 9)}` : made;
+      case 'allowedAddresses':
+        return random.chance(0.5) ? ['127.0.0.0/8', '::1'] : ['192.0.2.1'];
+      case 'expiresAtMs':
+        return random.chance(0.5) ? LAST_MS - random.whole(1, 9_999) : made;
       case 'reference':
         return random.chance(0.8) ? `r${random.whole(1, 3_000)}` : made;
       default:

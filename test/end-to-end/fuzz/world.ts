@@ -23,6 +23,12 @@ export interface Deposit {
   depositId: string;
 }
 
+export interface NamedToken {
+  userId: string;
+  tokenId: string;
+  token: string;
+}
+
 export interface Holding {
   userId: string;
   marketId: string;
@@ -58,6 +64,7 @@ export class World {
   readonly revoked: string[] = [];
   readonly orders: Order[] = [];
   readonly deposits: Deposit[] = [];
+  readonly tokens: NamedToken[] = [];
   readonly holdings: Holding[] = [];
   /** By the list's path. */
   readonly pages = new Map<string, Page>();
@@ -88,6 +95,8 @@ export class World {
     if (typeof answer.nextCursor === 'string')
       this.pages.set(request.path, { cursor: answer.nextCursor, query });
     if (request.path === '/auth/register') this.meet(request, answer);
+    if (request.path === '/auth/tokens' && answer.token !== undefined)
+      remember(this.tokens, { userId: request.person.userId, ...answer });
     if (request.path === '/auth/password') this.changeToken(request, answer.token);
   }
 

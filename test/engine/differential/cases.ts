@@ -61,6 +61,8 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   setReferralCode: [...USERS, 'referral_code_taken', 'limit_reached'],
   batch: USERS,
   vouchForSnapshot: ['ok', 'invalid_command'],
+  createToken: ['ok', 'invalid_command', 'user_not_found', 'limit_reached'],
+  revokeToken: ['ok', 'user_not_found', 'token_not_found'],
 };
 
 /** For operations in a batch: the user was found before them, and ids have no malformed form. */
@@ -110,6 +112,9 @@ const EVENTS = [
   'yieldClaimed',
   'vaultRemainder',
   'referralCodeSet',
+  'tokenCreated',
+  'tokenRevoked',
+  'tokenExpired',
 ];
 
 function named(prefix: string, answers: Record<string, CaseName[]>): string[] {

@@ -11,7 +11,13 @@ import type {
   Cancel,
   Command,
 } from '../../../engine/interface/commands.js';
-import { marketIdOf, Outcome, TimeInForce, WINDOW_MS } from '../../../engine/interface/domain.js';
+import {
+  marketIdOf,
+  Outcome,
+  TimeInForce,
+  TokenScope,
+  WINDOW_MS,
+} from '../../../engine/interface/domain.js';
 import {
   IDEMPOTENCY_KEPT_MS,
   MAX_ASSETS,
@@ -21,10 +27,12 @@ import {
   MAX_REFERRAL_CODES_PER_USER,
   MAX_REMEMBERED_PRICES,
   MAX_TIME_MS,
+  MAX_TOKENS_PER_USER,
   MAX_TOTAL_MICROS,
   MAX_TRANSFER_MICROS,
   MAX_VAULT_DEPOSITS_PER_USER,
 } from '../../../engine/interface/limits.js';
+import { EXPIRED_TOKEN_KEPT_MS } from '../../../engine/interface/parameters.js';
 import type { IdempotencyBounds } from '../../../engine/state/idempotency.js';
 import { ODD_NUMBERS, ODD_TEXTS } from '../../support/random-commands.js';
 import type { Duel } from './duel.js';
@@ -374,6 +382,34 @@ function vaultDeposits(duel: Duel): void {
   expectCode(duel, stake(1), LIMIT_REACHED);
 }
 
+/** Expired tokens count until they are forgotten, a week later; a new password ends all. */
+function tokens(duel: Duel): void {
+  for (const name of ['ada', 'bob']) expectCode(duel, registration(name, 0), OK, START_MS);
+  const create = (userId: number, expiresAtMs: number): Command => ({
+    kind: 'createToken',
+    userId,
+    scope: TokenScope.READ,
+    expiresAtMs,
+    name: 'bot',
+    allowedAddresses: '',
+  });
+  const most = MAX_TOKENS_PER_USER;
+  for (let i = 1; i < most; i++) expectCode(duel, create(1, START_MS + 1_000 + (i % 3)), OK);
+  expectCode(duel, create(1, MAX_TIME_MS), OK);
+  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED);
+  expectCode(duel, create(2, START_MS), OK);
+  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED, START_MS + 2_000);
+  duel.compareState();
+  const forgottenMs = START_MS + 1_000 + EXPIRED_TOKEN_KEPT_MS;
+  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED, forgottenMs - 1);
+  expectCode(duel, create(1, MAX_TIME_MS), OK, forgottenMs);
+  duel.compareState();
+  expectCode(duel, { kind: 'setCredential', userId: 1, credential: 'new' }, OK, forgottenMs + 2);
+  expectCode(duel, { kind: 'revokeToken', userId: 1, tokenId: most }, Code.token_not_found);
+  for (let i = 0; i < most; i++) expectCode(duel, create(1, MAX_TIME_MS), OK);
+  expectCode(duel, create(1, MAX_TIME_MS), LIMIT_REACHED);
+}
+
 function partners(duel: Duel): void {
   for (let i = 1; i <= MAX_PARTNERS; i++) {
     expectCode(duel, registration(`user${i}`, 0, `partner ${i}`), OK, START_MS);
@@ -435,6 +471,15 @@ function wellFormed(): Command[] {
     { kind: 'setReferralCode', ...user, code: 'code' },
     batchOf(1, [bid(1, UP, 5, TimeInForce.GTC)]),
     { kind: 'vouchForSnapshot', snapshotSequence: 1, snapshotHash: 'a1'.repeat(32) },
+    {
+      kind: 'createToken',
+      userId: 1,
+      scope: TokenScope.TRADE,
+      expiresAtMs: START_MS + 5,
+      name: 'bot',
+      allowedAddresses: '',
+    },
+    { kind: 'revokeToken', userId: 1, tokenId: 1 },
   ];
 }
 
@@ -473,6 +518,7 @@ export const LIMIT_PLAYS: LimitPlay[] = [
   { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
   { name: 'referral codes of a user', play: referralCodes },
   { name: 'partners', play: partners },
+  { name: 'tokens of a user', play: tokens },
   { name: 'vault deposits of a user', play: vaultDeposits },
   { name: 'vault yield, down to the remainder', play: vaultRemainder },
 ];

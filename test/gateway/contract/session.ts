@@ -82,6 +82,20 @@ export class ContractSession {
     return [bob.json.token, changed.token];
   }
 
+  private async manageTokens(token: string): Promise<void> {
+    const path = '/auth/tokens';
+    const body = {
+      name: 'market maker',
+      scope: 'trade',
+      expiresAtMs: WINDOW_START_MS + 30 * 86_400_000,
+      allowedAddresses: ['192.0.2.0/24', '2001:db8::1'],
+    };
+    const { tokenId } = await this.step({ method: 'POST', path, body, token });
+    await this.step({ method: 'GET', path, token });
+    const parameters = { tokenId };
+    await this.step({ method: 'DELETE', path: `${path}/:tokenId`, parameters, token });
+  }
+
   private async partners(token: string): Promise<void> {
     const { json } = await this.server.api.get('/auth/session', token);
     const { userId } = json;
@@ -195,6 +209,7 @@ export class ContractSession {
     });
     for (const path of ['/health', '/ready', '/status', '/time', '/limits', '/metrics'])
       await this.step({ method: 'GET', path });
+    await this.manageTokens(token);
   }
 
   /** Uses a route, which must succeed, and records the answer. */

@@ -68,6 +68,7 @@ export class Bench {
       releaseAt: (sequence, target) => this.sequencer.releaseAt(sequence, target),
       publish: (topic, text) =>
         this.published.push({ topic, ...(ServerMessage.parse(JSON.parse(text)) as Message) }),
+      onTokenEnded: () => {},
       onTokensEnded: (userId, version) => this.tokensEnded.push([userId, version]),
       limits: { ...STREAM_LIMITS, ...limits },
     });

@@ -17,6 +17,7 @@ import {
 import { type Dollars, dollars, micros, sum, ZERO } from './decimal.js';
 import { referrersPartOf } from './market.js';
 import { type Answer, emit, type NaiveState, type NaiveUser, ok, reject, userOf } from './state.js';
+import { endTokensOf } from './tokens.js';
 
 export function register(state: NaiveState, command: Register): Answer {
   const { username, credential, grantMicros, partner } = command;
@@ -80,6 +81,7 @@ export function setCredential(state: NaiveState, command: SetCredential): Answer
   if (user === undefined) return reject('user_not_found');
   user.credential = command.credential;
   user.credentialVersion++;
+  endTokensOf(state, user.userId);
   const version = user.credentialVersion;
   emit(state, { type: 'credentialSet', userId: user.userId, version });
   return ok({ userId: user.userId, version });

@@ -4,6 +4,7 @@
  */
 import type { BatchOperation, Command, CommandName } from '../../../engine/interface/commands.js';
 import {
+  MAX_ALLOWED_ADDRESSES_LENGTH,
   MAX_ASSET_PRICE_MICROS,
   MAX_BATCH_OPERATIONS,
   MAX_CREDENTIAL_LENGTH,
@@ -11,6 +12,7 @@ import {
   MAX_ORDER_MICROS,
   MAX_REFERENCE_LENGTH,
   MAX_TIME_MS,
+  MAX_TOKEN_NAME_LENGTH,
   MAX_TRANSFER_MICROS,
   MIN_STAKE_MICROS,
 } from '../../../engine/interface/limits.js';
@@ -80,6 +82,13 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
     snapshotSequence: whole(1, Number.MAX_SAFE_INTEGER),
     snapshotHash: form(/^[0-9a-f]{64}$/),
   },
+  createToken: {
+    name: text(1, MAX_TOKEN_NAME_LENGTH),
+    scope: whole(0, 1),
+    expiresAtMs: whole(1, MAX_TIME_MS),
+    allowedAddresses: text(0, MAX_ALLOWED_ADDRESSES_LENGTH),
+  },
+  revokeToken: {},
 };
 
 export function isWellFormed(command: Command, nowMs: number): boolean {

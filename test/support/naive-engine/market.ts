@@ -27,6 +27,7 @@ import {
   reject,
   userOf,
 } from './state.js';
+import { expireTokens, nextTokenDueMs } from './tokens.js';
 import { shareWithVault } from './vault.js';
 
 const RESOLVES_AFTER_MS = 2_000;
@@ -36,7 +37,7 @@ const PAYOUT_AFTER_MS = 24 * 3_600_000;
 const OPEN_MIN_MS = 60_000;
 
 /** In the order in which deadlines at the same time are processed. */
-const DEADLINES = ['boundary', 'fixOrResolve', 'void', 'payout'] as const;
+const DEADLINES = ['boundary', 'fixOrResolve', 'void', 'payout', 'tokens'] as const;
 
 interface Deadline {
   atMs: number;
@@ -82,6 +83,10 @@ function deadlines(state: NaiveState): Deadline[] {
       add('payout', market.resolvedAtMs + PAYOUT_AFTER_MS, payOut, market.resolutionNumber);
     }
   }
+  if (!state.work.some(({ kind }) => kind === 'expireTokens')) {
+    const meet = () => void state.work.push({ kind: 'expireTokens', marketId: 0 });
+    all.push({ atMs: nextTokenDueMs(state), kind: 'tokens', turn: 0, meet });
+  }
   // Markets are listed oldest first and the sort is stable, so an ended market resolves before the
   // next one's start price is fixed.
   return all.sort(
@@ -109,7 +114,8 @@ export function passTime(state: NaiveState, atMs: number): void {
   state.nowMs = atMs;
   for (let work = state.work.shift(); work !== undefined; work = state.work.shift()) {
     const market = marketOf(state, work.marketId)!;
-    if (work.kind === 'cancelOrders') cancelResting(state, market);
+    if (work.kind === 'expireTokens') expireTokens(state);
+    else if (work.kind === 'cancelOrders') cancelResting(state, market);
     else if (work.kind === 'settlePositions') settlePositions(state, market);
     else payOut(state, market);
   }

@@ -16,6 +16,7 @@ import type { EventRecord } from '../../../engine/interface/events.js';
 import { MAX_FILLS_PER_ORDER } from '../../../engine/interface/limits.js';
 import { REJECT_FIELDS, RESULT_FIELDS } from '../../../engine/interface/results.js';
 import type {
+  AccessTokenView,
   AccountView,
   DepthView,
   MarketView,
@@ -43,6 +44,7 @@ import { claim, nextDueMs, passTime } from './market.js';
 import { keyOf, NaiveMemory, sameCommand } from './memory.js';
 import { cancel, cancelAll, placeOrder } from './orders.js';
 import { type Answer, type NaiveState, newState, ok, reject, userOf } from './state.js';
+import { createToken, revokeToken, tokenViews } from './tokens.js';
 import { claimYield, stake, unstake } from './vault.js';
 import * as views from './views.js';
 
@@ -250,6 +252,10 @@ export class NaiveEngine {
     return views.orderViews(this.state, userId);
   }
 
+  tokens(userId: number): AccessTokenView[] {
+    return tokenViews(this.state, userId);
+  }
+
   vault(): VaultView {
     return views.vaultView(this.state);
   }
@@ -299,5 +305,9 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return setReferralCode(state, command);
     case 'vouchForSnapshot':
       return vouchForSnapshot(state, command);
+    case 'createToken':
+      return createToken(state, command);
+    case 'revokeToken':
+      return revokeToken(state, command);
   }
 }

@@ -11,6 +11,7 @@ import {
   Side,
 } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
+import type { AccessTokenView } from '../../../engine/interface/views.js';
 import { type Dollars, ZERO } from './decimal.js';
 
 export interface NaiveUser {
@@ -131,8 +132,11 @@ export interface NaiveVault {
   yieldPaid: Dollars;
 }
 
+export type NaiveToken = AccessTokenView;
+
 export interface NaiveWork {
-  kind: 'cancelOrders' | 'settlePositions' | 'payOut';
+  kind: 'cancelOrders' | 'settlePositions' | 'payOut' | 'expireTokens';
+  /** 0: of no market. */
   marketId: number;
 }
 
@@ -149,6 +153,9 @@ export interface NaiveState {
   markets: NaiveMarket[];
   vault: NaiveVault;
   transfers: NaiveTransfer[];
+  /** In order of creation. */
+  tokens: NaiveToken[];
+  tokensMade: number;
   /** Partners that registered users, in order. */
   partners: string[];
   treasury: Dollars;
@@ -190,6 +197,8 @@ export function newState(): NaiveState {
     markets: [],
     vault: { deposits: [], yieldPerDollar: ZERO, yieldDue: ZERO, yieldPaid: ZERO },
     transfers: [],
+    tokens: [],
+    tokensMade: 0,
     partners: [],
     treasury: ZERO,
     total: ZERO,

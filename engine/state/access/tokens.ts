@@ -1,0 +1,193 @@
+/**
+ * Named tokens: what a user lets a program do in the user's name, until it is revoked or expires.
+ * The engine has their names, scopes and ends; the texts that clients send are signed elsewhere and
+ * are not stored.
+ *
+ * An expired token stays known for EXPIRED_TOKEN_KEPT_MS, so that it can be told from a revoked
+ * one. Ids are 1, 2, … and never reused.
+ */
+import type { TokenScope } from '../../interface/domain.js';
+import { MAX_TIME_MS } from '../../interface/limits.js';
+import { EXPIRED_TOKEN_KEPT_MS } from '../../interface/parameters.js';
+import type { AccessTokenView } from '../../interface/views.js';
+import type { Archive } from '../../storage/archive.js';
+import { Int32Chunks, Int53Chunks } from '../../storage/chunks.js';
+import { DeadlineHeap } from '../../storage/deadline-heap.js';
+import { HashIndex } from '../../storage/indexes/hash-index.js';
+import { Links, ListEnds } from '../../storage/linked-lists.js';
+import { RowPool } from '../../storage/row-pool.js';
+import { LongTexts } from '../../storage/texts.js';
+
+type NewToken = Omit<AccessTokenView, 'tokenId' | 'isExpired'>;
+
+export class Tokens {
+  /** Of all users, expired ones that are still known included. */
+  count = 0;
+  private lastId = 0;
+  private readonly index = new HashIndex();
+  private readonly ids = new Int32Chunks();
+  private readonly userIds = new Int32Chunks();
+  private readonly scopes = new Int32Chunks();
+  private readonly createdAtMs = new Int53Chunks();
+  private readonly expiresAtMs = new Int53Chunks();
+  /** 1: it has expired. */
+  private readonly expired = new Int32Chunks();
+  private readonly names = new LongTexts();
+  private readonly addresses = new LongTexts();
+  private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
+  private readonly ofUser = new ListEnds(new Int32Chunks(), new Int32Chunks());
+  private readonly countOfUser = new Int32Chunks();
+  /** When a token expires, or an expired one is forgotten. */
+  readonly deadlines = new DeadlineHeap((row) => this.ids.get(row));
+  private readonly pool = new RowPool(this.links.afters, (rows) => this.ensureRows(rows));
+
+  /** The row of a token; 0: it does not exist, or no longer. */
+  find(tokenId: number): number {
+    let row = this.index.first(tokenId | 0);
+    while (row !== 0 && this.ids.get(row) !== tokenId) row = this.index.next(row);
+    return row;
+  }
+
+  id(row: number): number {
+    return this.ids.get(row);
+  }
+
+  userId(row: number): number {
+    return this.userIds.get(row);
+  }
+
+  isExpired(row: number): boolean {
+    return this.expired.get(row) === 1;
+  }
+
+  countOf(userId: number): number {
+    return this.countOfUser.get(userId);
+  }
+
+  /** Adds a token, and returns its id. */
+  add(token: NewToken): number {
+    this.lastId++;
+    this.store(this.lastId, token);
+    return this.lastId;
+  }
+
+  /** The token's time is over; it is forgotten later. */
+  expire(row: number): void {
+    this.expired.set(row, 1);
+    const forgottenAtMs = this.expiresAtMs.get(row) + EXPIRED_TOKEN_KEPT_MS;
+    this.deadlines.set(row, forgottenAtMs);
+  }
+
+  remove(row: number): void {
+    const userId = this.userIds.get(row);
+    this.links.remove(this.ofUser, userId, row);
+    this.countOfUser.set(userId, this.countOfUser.get(userId) - 1);
+    this.count--;
+    this.index.remove(row);
+    this.deadlines.remove(row);
+    this.names.set(row, '');
+    this.addresses.set(row, '');
+    this.pool.giveBack(row);
+  }
+
+  removeAllOf(userId: number): void {
+    for (let row = this.ofUser.first(userId); row !== 0; row = this.ofUser.first(userId))
+      this.remove(row);
+  }
+
+  /** The user's tokens, oldest first. */
+  viewsOf(userId: number): AccessTokenView[] {
+    const views: AccessTokenView[] = [];
+    for (let row = this.ofUser.first(userId); row !== 0; row = this.links.next(row))
+      views.push(this.view(row));
+    return views;
+  }
+
+  view(row: number): AccessTokenView {
+    return {
+      tokenId: this.ids.get(row),
+      userId: this.userIds.get(row),
+      name: this.names.get(row),
+      scope: this.scopes.get(row) as TokenScope,
+      createdAtMs: this.createdAtMs.get(row),
+      expiresAtMs: this.expiresAtMs.get(row),
+      allowedAddresses: this.addresses.get(row),
+      isExpired: this.isExpired(row),
+    };
+  }
+
+  ensureUsers(userRows: number): void {
+    this.ofUser.ensure(userRows);
+    this.countOfUser.ensure(userRows);
+  }
+
+  /** By user, the oldest first. */
+  archive(archive: Archive, userRows: number): void {
+    this.lastId = archive.number(this.lastId);
+    const count = archive.number(this.count);
+    const tokens = archive.reading ? [] : this.inOrder(userRows);
+    for (let i = 0; i < count; i++) this.archiveOne(archive, tokens[i] ?? NO_TOKEN);
+  }
+
+  private inOrder(userRows: number): AccessTokenView[] {
+    const tokens: AccessTokenView[] = [];
+    for (let userId = 1; userId < userRows; userId++) {
+      if (this.ofUser.first(userId) !== 0) tokens.push(...this.viewsOf(userId));
+    }
+    return tokens;
+  }
+
+  private archiveOne(archive: Archive, token: AccessTokenView): void {
+    const tokenId = archive.number(token.tokenId);
+    const read: NewToken = {
+      userId: archive.number(token.userId),
+      name: archive.text(token.name),
+      scope: archive.number(token.scope) as TokenScope,
+      createdAtMs: archive.number(token.createdAtMs),
+      expiresAtMs: archive.number(token.expiresAtMs),
+      allowedAddresses: archive.text(token.allowedAddresses),
+    };
+    const isExpired = archive.number(Number(token.isExpired)) === 1;
+    if (!archive.reading) return;
+    const row = this.store(tokenId, read);
+    if (isExpired) this.expire(row);
+  }
+
+  private store(tokenId: number, token: NewToken): number {
+    const { userId, expiresAtMs } = token;
+    const row = this.pool.take();
+    this.ids.set(row, tokenId);
+    this.userIds.set(row, userId);
+    this.scopes.set(row, token.scope);
+    this.createdAtMs.set(row, token.createdAtMs);
+    this.expiresAtMs.set(row, expiresAtMs);
+    this.expired.set(row, 0);
+    this.names.set(row, token.name);
+    this.addresses.set(row, token.allowedAddresses);
+    this.links.append(this.ofUser, userId, row);
+    this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
+    this.count++;
+    this.index.add(tokenId | 0, row);
+    if (expiresAtMs !== MAX_TIME_MS) this.deadlines.set(row, expiresAtMs);
+    return row;
+  }
+
+  private ensureRows(rows: number): void {
+    for (const column of [this.ids, this.userIds, this.scopes, this.expired]) column.ensure(rows);
+    for (const column of [this.createdAtMs, this.expiresAtMs, this.names, this.addresses])
+      column.ensure(rows);
+    this.links.ensure(rows);
+    this.deadlines.ensure(rows);
+  }
+}
+
+const NO_TOKEN: AccessTokenView = {
+  tokenId: 0,
+  userId: 0,
+  name: '',
+  scope: 0,
+  createdAtMs: 0,
+  expiresAtMs: 0,
+  allowedAddresses: '',
+  isExpired: false,
+};

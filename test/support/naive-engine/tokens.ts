@@ -1,0 +1,83 @@
+/** The naive engine's named tokens, in order of creation; expired ones stay for a week. */
+import type { CreateToken, RevokeToken } from '../../../engine/interface/commands.js';
+import { MAX_TIME_MS, MAX_TOKENS_PER_USER } from '../../../engine/interface/limits.js';
+import type { AccessTokenView } from '../../../engine/interface/views.js';
+import {
+  type Answer,
+  emit,
+  type NaiveState,
+  type NaiveToken,
+  ok,
+  reject,
+  userOf,
+} from './state.js';
+
+const KNOWN_FOR_MS = 7 * 24 * 3_600_000;
+
+export function createToken(state: NaiveState, command: CreateToken): Answer {
+  const { userId, name, scope, expiresAtMs, allowedAddresses } = command;
+  if (userOf(state, userId) === undefined) return reject('user_not_found');
+  const own = state.tokens.filter((token) => token.userId === userId);
+  if (own.length >= MAX_TOKENS_PER_USER) return reject('limit_reached');
+  state.tokensMade++;
+  const tokenId = state.tokensMade;
+  const createdAtMs = state.nowMs;
+  const isExpired = false;
+  state.tokens.push({
+    tokenId,
+    userId,
+    name,
+    scope,
+    createdAtMs,
+    expiresAtMs,
+    allowedAddresses,
+    isExpired,
+  });
+  emit(state, { type: 'tokenCreated', tokenId, userId, scope, expiresAtMs });
+  return ok({ tokenId, userId, expiresAtMs });
+}
+
+export function revokeToken(state: NaiveState, { userId, tokenId }: RevokeToken): Answer {
+  if (userOf(state, userId) === undefined) return reject('user_not_found');
+  const token = state.tokens.find((one) => one.tokenId === tokenId && one.userId === userId);
+  if (token === undefined) return reject('token_not_found');
+  remove(state, token);
+  emit(state, { type: 'tokenRevoked', tokenId, userId });
+  return ok({ tokenId, userId });
+}
+
+export function endTokensOf(state: NaiveState, userId: number): void {
+  state.tokens = state.tokens.filter((token) => token.userId !== userId);
+}
+
+/** When something is due for a token: it expires, or it has expired and is forgotten. */
+function dueAtMs({ isExpired, expiresAtMs }: NaiveToken): number {
+  if (expiresAtMs === MAX_TIME_MS) return Number.POSITIVE_INFINITY;
+  return isExpired ? expiresAtMs + KNOWN_FOR_MS : expiresAtMs;
+}
+
+export function nextTokenDueMs(state: NaiveState): number {
+  return Math.min(Number.POSITIVE_INFINITY, ...state.tokens.map(dueAtMs));
+}
+
+/** All that is due at the time of the command, the earliest first; of equal times, by id. */
+export function expireTokens(state: NaiveState): void {
+  for (;;) {
+    const due = state.tokens.filter((token) => dueAtMs(token) <= state.nowMs);
+    const first = due.sort((a, b) => dueAtMs(a) - dueAtMs(b) || a.tokenId - b.tokenId)[0];
+    if (first === undefined) return;
+    if (first.isExpired) remove(state, first);
+    else {
+      first.isExpired = true;
+      emit(state, { type: 'tokenExpired', tokenId: first.tokenId, userId: first.userId });
+    }
+  }
+}
+
+function remove(state: NaiveState, token: NaiveToken): void {
+  state.tokens.splice(state.tokens.indexOf(token), 1);
+}
+
+export function tokenViews(state: NaiveState, userId: number): AccessTokenView[] {
+  return state.tokens.filter((token) => token.userId === userId).map((token) => ({ ...token }));
+}
