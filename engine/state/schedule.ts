@@ -1,7 +1,7 @@
 /**
- * Deadlines, and pending work. The next deadline is found by looking at every asset (at most 64), at
- * the head of the queue of payouts, which is in order of time, and at the token that expires next.
- * Work is done first in, first out.
+ * Deadlines, and pending work. The next deadline is found by looking at every asset (at most 64),
+ * at the head of the queue of payouts, which is in order of time, and at the token that expires
+ * next. Work is done first in, first out.
  */
 import type { Archive } from '../storage/archive.js';
 import type { DeadlineHeap } from '../storage/deadline-heap.js';
