@@ -12,7 +12,8 @@ import { checkRecord } from '../engine/interface/record-check.js';
 import { KIND_NAMES, RecordBuffer, RecordError } from '../engine/interface/records.js';
 import { JournalError } from './journal/errors.js';
 import { GENESIS, type JournalPosition } from './journal/format.js';
-import type { JournalBatch, JournalReader } from './journal/reader.js';
+import type { JournalReader } from './journal/reader.js';
+import type { JournalBatch } from './journal/store.js';
 import { loadNewestSnapshot } from './snapshot/load.js';
 
 interface RecoveryOptions {

@@ -24,7 +24,8 @@ import type { Command } from '../engine/interface/commands.js';
 import { RecordBuffer } from '../engine/interface/records.js';
 import type { NumberBuffer } from '../engine/storage/number-buffer.js';
 import type { JournalError } from './journal/errors.js';
-import { type BatchContent, bytesOf } from './journal/format.js';
+import { type BatchContent, bytesOf, type JournalPosition } from './journal/format.js';
+import type { CommitLog } from './journal/store.js';
 import { ReleaseQueue, type ReleaseTarget } from './release-queue.js';
 
 export type { ReleaseTarget } from './release-queue.js';
@@ -36,17 +37,15 @@ const BACKLOG_BYTES = 256 * 1024 * 1024;
 /** Buffers kept for reuse: one being written, one being filled. */
 const SPARE_BUFFERS = 2;
 
-/** The part of a journal that the sequencer needs (journal/journal.ts). */
-export interface CommitLog {
-  readonly end: { readonly sequence: number; readonly digest: string | null };
-  append(batch: BatchContent, done: (error: JournalError | null) => void): void;
-  close(): Promise<void>;
-}
+/** The part of a journal that the sequencer needs. */
+export type SequencerLog = Pick<CommitLog, 'append' | 'close'> & {
+  readonly end: Pick<JournalPosition, 'sequence' | 'digest'>;
+};
 
 export interface SequencerOptions {
   /** At the end of the journal: new, or recovered from it. */
   engine: Engine;
-  journal: CommitLog;
+  journal: SequencerLog;
   /** Milliseconds since the epoch. It may go back; the time of commands does not. */
   now: () => number;
   /** Called once, after a failure; the process must end. */
@@ -71,7 +70,7 @@ interface ClosedBatch extends BatchContent {
 
 export class Sequencer {
   readonly engine: Engine;
-  private readonly journal: CommitLog;
+  private readonly journal: SequencerLog;
   private readonly now: () => number;
   private readonly onFatal: (error: Error) => void;
   private readonly onCommit: ((durableSequence: number) => void) | null;

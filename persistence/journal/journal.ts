@@ -23,6 +23,7 @@ import {
   TABLE_SQL,
 } from './format.js';
 import { HeadMark, type Mark } from './head-mark.js';
+import type { CommitDone, CommitLog } from './store.js';
 
 /**
  * When a commit counts. `full`: it is on disk. `normal`: the operating system has it; a power cut
@@ -48,9 +49,7 @@ export interface FoundJournal {
   notice: string | null;
 }
 
-export type CommitDone = (error: JournalError | null) => void;
-
-export class Journal {
+export class Journal implements CommitLog {
   private position: JournalPosition;
   private failure: JournalError | null = null;
   private writing = false;

@@ -14,7 +14,6 @@ import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './ch
 import { JournalError, PUT_BACK, unreadable } from './errors.js';
 import {
   APPLICATION_ID,
-  type BatchContent,
   DIGEST_FORM,
   FORMAT_VERSION,
   GENESIS,
@@ -28,6 +27,7 @@ import {
   TABLE_SQL,
 } from './format.js';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
+import type { JournalBatch, JournalSource } from './store.js';
 
 const PAGE_ROWS = 256;
 const PAGE_BYTES = 2 * 1024 * 1024;
@@ -35,10 +35,6 @@ const PAGE_BYTES = 2 * 1024 * 1024;
 const JOINED_ROWS = 4096;
 /** Of these rows. */
 const JOINED_BYTES = 8 * 1024 * 1024;
-
-export interface JournalBatch extends BatchContent {
-  hash: Buffer;
-}
 
 /** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
 export async function openJournalReader(folder: string): Promise<JournalReader> {
@@ -71,7 +67,7 @@ export async function openReader<Opened extends { database: sqlite3.Database }>(
   }
 }
 
-export class JournalReader {
+export class JournalReader implements JournalSource {
   readonly markState: MarkState;
   private readonly mark: Mark | null;
   /** The most rows that are joined next: a power of four. */

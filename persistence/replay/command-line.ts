@@ -6,8 +6,10 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { FolderDisturbed } from '../journal/read-only.js';
 import { audit } from './commands/audit.js';
+import { compare } from './commands/compare.js';
 import { events } from './commands/events.js';
 import { explain } from './commands/explain.js';
+import { repair } from './commands/repair.js';
 import { state } from './commands/state.js';
 import { verify } from './commands/verify.js';
 import {
@@ -15,6 +17,7 @@ import {
   parseLimit,
   parseMarket,
   parsePoint,
+  parseSequence,
   parseUser,
   UsageError,
 } from './input/arguments.js';
@@ -34,7 +37,8 @@ const HELP = `
 Every command replays the journal from its first entry and verifies it on the
 way. The first damage ends the command with a message that names the sequence,
 and exit status 1. A command that stops early (--at, --to) has verified what it
-read, not what follows. The tool only reads, and the exchange may be running.
+read, not what follows. The tool only reads (repair writes to a new folder), and
+the exchange may be running.
 
 Snapshots and history.db are derived from the journal. Only verify reads them,
 so damage in them does not affect the other commands.
@@ -42,7 +46,7 @@ so damage in them does not affect the other commands.
 A point is a sequence (1042), a time (2025-11-21T04:45:00Z; UTC unless it has an
 offset), or milliseconds since the epoch (1763700300000).
 
-Exit status: 0 no damage, 1 damage was found, 2 the request is invalid or the
+Exit status: 0 no damage, 1 damage was found (compare: a difference), 2 the request is invalid or the
 files cannot be read now.
 
 Examples:
@@ -52,6 +56,8 @@ Examples:
   npm run --silent replay -- --data data events --user u12 --json > u12.ndjson
   npm run replay -- --data data explain --user u12
   npm run replay -- --data data audit --limit 0
+  npm run replay -- compare data backup
+  npm run replay -- --data data repair --truncate-after 1042 --to repaired
 `;
 
 /** Runs the program. `argv` does not include the names of node and the script. */
@@ -98,7 +104,7 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
   const program = new Command('replay')
     .description('Inspects the journal of an exchange, after a crash or in a dispute.')
     .usage('--data <folder> <command> [options]')
-    .requiredOption('--data <folder>', "the exchange's data folder")
+    .option('--data <folder>', "the exchange's data folder (not for compare)")
     .addHelpText('after', HELP)
     .showHelpAfterError('(--help shows the usage)')
     .configureOutput({
@@ -107,9 +113,14 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     })
     .exitOverride();
 
+  const dataFolder = (): string => {
+    const { data } = program.opts<{ data?: string }>();
+    if (data === undefined) throw new UsageError("required option '--data <folder>' not specified");
+    return data;
+  };
   /** @param printsRows on the way: then a terminal has no room for the progress bar. */
   const common = (json: boolean, printsRows = false): Invocation => ({
-    folder: program.opts<{ data: string }>().data,
+    folder: dataFolder(),
     json,
     output,
     progress: progressBar(streams.notices, !printsRows || !streams.answers.isTTY),
@@ -184,6 +195,30 @@ function programOf(streams: Streams, output: Output, end: (status: ExitStatus) =
     .action(async ({ limit = DEFAULT_ROWS, json }: { limit?: number; json: boolean }) =>
       end(await audit({ ...common(json), limit })),
     );
+
+  program
+    .command('compare <a> <b>')
+    .description('find the first difference of two journals, and of the states they lead to')
+    .option('--json', 'print JSON', false)
+    .action(async (a: string, b: string, { json }: { json: boolean }) => {
+      const progress = progressBar(streams.notices, true);
+      end(await compare({ folders: [a, b], json, output, progress }));
+    });
+
+  program
+    .command('repair')
+    .description('copy the good beginning of a damaged journal into a new folder')
+    .requiredOption(
+      '--truncate-after <sequence>',
+      'the last sequence that is kept',
+      refusing(parseSequence),
+    )
+    .requiredOption('--to <folder>', 'a new folder')
+    .option('--json', 'print JSON', false)
+    .action(async (options: { truncateAfter: number; to: string; json: boolean }) => {
+      const { truncateAfter: after, to, json } = options;
+      end(await repair({ ...common(json), after, to }));
+    });
 
   return program;
 }

@@ -9,7 +9,7 @@ import { checkRecord } from '../../engine/interface/record-check.js';
 import { RecordBuffer, RecordError } from '../../engine/interface/records.js';
 import { JournalError } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
-import type { JournalBatch } from '../journal/reader.js';
+import type { JournalBatch } from '../journal/store.js';
 
 /** The part of a journal's reader that is needed. */
 interface Batches {

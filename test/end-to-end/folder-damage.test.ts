@@ -25,12 +25,12 @@ import { bytesOf } from '../../persistence/journal/format.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { listSnapshots } from '../../persistence/snapshot/folder.js';
 import { eventually } from '../support/eventually.js';
+import { isVouchedFor } from '../support/folders/vouched.js';
 import { append, flip, tamper } from '../support/journal-fixture.js';
 import { ReplayExchange } from '../support/replay-exchange.js';
 import { replayTool, traceOf } from '../support/replay-tool.js';
 import { seedOf } from '../support/seed.js';
 import { TestServer } from '../support/server.js';
-import { isVouchedFor } from '../support/vouched.js';
 
 const SEED = seedOf('FOLDER_SEED');
 const { FOLDER_DAMAGES = '12' } = process.env;

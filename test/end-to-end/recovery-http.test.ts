@@ -15,6 +15,7 @@ import { ROUTES } from '../../gateway/resources/routes.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { recoverFromSnapshot, type SnapshotRecovery } from '../../persistence/recovery.js';
 import { eventually } from '../support/eventually.js';
+import { isVouchedFor } from '../support/folders/vouched.js';
 import { Log } from '../support/follower-fixture.js';
 import { Folders } from '../support/journal-fixture.js';
 import { ReplayExchange } from '../support/replay-exchange.js';
@@ -26,7 +27,6 @@ import {
   TestServer,
   type Verb,
 } from '../support/server.js';
-import { isVouchedFor } from '../support/vouched.js';
 
 const SEED = seedOf('RECOVERY_SEED');
 /** Routes that report on the process, not on the engine's state. */

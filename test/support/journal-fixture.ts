@@ -15,7 +15,8 @@ import { JournalError } from '../../persistence/journal/errors.js';
 import type { BatchContent, JournalPosition } from '../../persistence/journal/format.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import type { Journal } from '../../persistence/journal/journal.js';
-import { type JournalBatch, openJournalReader } from '../../persistence/journal/reader.js';
+import { openJournalReader } from '../../persistence/journal/reader.js';
+import type { JournalBatch } from '../../persistence/journal/store.js';
 import { type RecoveryReport, recover } from '../../persistence/recovery.js';
 import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
 

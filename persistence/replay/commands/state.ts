@@ -18,7 +18,7 @@ interface StateRequest extends StateViewFilter, Invocation {
 }
 
 /** Copies the state at the requested point, and reads on until its batch is verified. */
-class StateVisitor implements Visitor {
+export class StateVisitor implements Visitor {
   view: StateView | null = null;
   private readonly targetSequence: number;
 

@@ -10,8 +10,8 @@ import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits
 import { ServerMessage } from '../../../gateway/stream/messages.js';
 import type { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
-import type { CommitDone } from '../../../persistence/journal/journal.js';
-import type { CommitLog } from '../../../persistence/sequencer.js';
+import type { CommitDone } from '../../../persistence/journal/store.js';
+import type { SequencerLog } from '../../../persistence/sequencer.js';
 import { buy, price, registration, WINDOW_START_MS } from '../../support/engine-support.js';
 import type { Message } from './support.js';
 
@@ -20,7 +20,7 @@ export const WINDOW_MS = 900_000;
 export const DAY_MS = 86_400_000;
 
 /** An in-memory journal that reports a batch as durable when the test says so. */
-class HeldLog implements CommitLog {
+class HeldLog implements SequencerLog {
   readonly end = { sequence: 0, digest: null };
   private readonly held: { batch: BatchContent; done: CommitDone }[] = [];
 

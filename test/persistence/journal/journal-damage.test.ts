@@ -24,7 +24,8 @@ import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
 import { HeadMark } from '../../../persistence/journal/head-mark.js';
-import { type JournalBatch, openJournalReader } from '../../../persistence/journal/reader.js';
+import { openJournalReader } from '../../../persistence/journal/reader.js';
+import type { JournalBatch } from '../../../persistence/journal/store.js';
 import {
   append,
   commandAt,

@@ -7,11 +7,12 @@ import { RecordError } from '../../../engine/interface/records.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
-import type { CommitDone, Journal } from '../../../persistence/journal/journal.js';
+import type { Journal } from '../../../persistence/journal/journal.js';
+import type { CommitDone } from '../../../persistence/journal/store.js';
 import {
-  type CommitLog,
   type ReleaseTarget,
   Sequencer,
+  type SequencerLog,
   type SequencerOptions,
   SubmitRefused,
 } from '../../../persistence/sequencer.js';
@@ -35,7 +36,7 @@ afterEach(async () => {
 });
 
 /** A journal that commits normally, but reports it only when the test allows it. */
-class HeldJournal implements CommitLog {
+class HeldJournal implements SequencerLog {
   readonly batches: { firstSequence: number; lastSequence: number }[] = [];
   private readonly told: (() => void)[] = [];
 

@@ -11,7 +11,7 @@ import { Engine } from '../../../engine/engine.js';
 import { HISTORY_VERSION, LISTS, SCHEMA } from '../../../persistence/history/format.js';
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
 import { FORMAT_VERSION } from '../../../persistence/journal/format.js';
-import type { JournalBatch } from '../../../persistence/journal/reader.js';
+import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { takeSnapshot } from '../../../persistence/snapshot/file.js';
 import { SNAPSHOT_VERSION } from '../../../persistence/snapshot/format.js';

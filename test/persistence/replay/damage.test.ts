@@ -15,7 +15,8 @@ import {
   type JournalPosition,
   bytesOf as recordBytes,
 } from '../../../persistence/journal/format.js';
-import { type JournalBatch, openJournalReader } from '../../../persistence/journal/reader.js';
+import { openJournalReader } from '../../../persistence/journal/reader.js';
+import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { SnapshotComparison } from '../../../persistence/replay/proofs/snapshots.js';
 import {

@@ -20,7 +20,7 @@ import {
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
 import { type RunRow, RunWriter, readRun, selectRuns } from '../../../persistence/history/rows.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
-import type { JournalBatch } from '../../../persistence/journal/reader.js';
+import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { Replay } from '../../../persistence/recovery.js';
 import { ByteWriter } from '../../../persistence/storage/bytes.js';
 import {

@@ -1,0 +1,41 @@
+/**
+ * What a journal is to the rest of the exchange, whatever keeps it: a chain of batches that grows
+ * at its end. journal.ts and reader.ts keep it in SQLite.
+ *
+ * A store of another kind implements these two. It must hold:
+ * - `append` reports a batch as committed only when it is on stable storage;
+ * - a reader sees a batch only after that, and then sees all before it;
+ * - what is read is what was written, or a JournalError names the first sequence that is not
+ *   (format.ts has the rules); what cannot be read now is a JournalUnavailable.
+ */
+import type { JournalError } from './errors.js';
+import type { BatchContent, JournalPosition } from './format.js';
+
+export interface JournalBatch extends BatchContent {
+  /** Of the batch and all before it. */
+  hash: Buffer;
+}
+
+export type CommitDone = (error: JournalError | null) => void;
+
+/** The one writer of a journal. */
+export interface CommitLog {
+  readonly end: JournalPosition;
+  /**
+   * Commits the next batch, which must follow `end`, after the previous one is done. `done` is
+   * always called later. After the first failure nothing is written any more.
+   */
+  append(batch: BatchContent, done: CommitDone): void;
+  close(): Promise<void>;
+}
+
+/** One of any number of readers, also while the journal grows. */
+export interface JournalSource {
+  /** The position after the last batch. */
+  end(): Promise<JournalPosition>;
+  /** The position after the batch that ends at `sequence`; null: none does. */
+  positionAt(sequence: number): Promise<JournalPosition | null>;
+  /** The batches after a position, oldest first, up to the end at the time it is reached. */
+  batches(after?: JournalPosition): AsyncGenerator<JournalBatch, void, void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,115 @@
+/**
+ * Backup and restore of a data folder, both as copies of its journal.
+ *
+ * Always holds: a backup is a data folder on which an exchange could start, up to a sequence that
+ * was durable when the backup began or later. A backup into a folder that has one of the same
+ * exchange adds what is missing; one of another exchange is refused.
+ */
+import type { JournalPosition } from '../journal/format.js';
+import type { Journal } from '../journal/journal.js';
+import { readJournal } from '../journal/read-only.js';
+import type { JournalReader } from '../journal/reader.js';
+import { type CopyEnd, copyJournal } from './copy-journal.js';
+import {
+  closeCopy,
+  contains,
+  copySecret,
+  copySnapshot,
+  mustBeNew,
+  OperationRefused,
+  openCopy,
+  startAt,
+} from './folders.js';
+
+interface FolderCopy {
+  from: string;
+  to: string;
+  copied?: (sequence: number) => void;
+}
+
+export interface CopyReport {
+  /** Where the copy was before and is now. */
+  before: number;
+  end: JournalPosition;
+  /** Of the snapshot in the copy; 0: none. */
+  snapshotSequence: number;
+}
+
+/** @throws OperationRefused, or JournalError if one of the folders is damaged. */
+export async function backup({ from, to, copied }: FolderCopy): Promise<CopyReport> {
+  return readJournal(from, async (reader) => {
+    const { sequence } = await reader.end();
+    const report = await copyFolder({ from, to, upTo: { sequence }, reader, copied });
+    return report;
+  });
+}
+
+/**
+ * Copies a folder into a new one, up to a sequence or a time; null: all of it.
+ * @throws OperationRefused, or JournalError if the journal is damaged before that.
+ */
+export async function restore(request: FolderCopy & { at: CopyEnd }): Promise<CopyReport> {
+  const { from, to, at, copied } = request;
+  mustBeNew(to);
+  return readJournal(from, async (reader) => {
+    const { sequence } = await reader.end();
+    checkEnd(at, sequence);
+    return copyFolder({ from, to, upTo: at, reader, copied });
+  });
+}
+
+/**
+ * Copies the good beginning of a journal, whatever comes after it, into a new folder.
+ * @throws OperationRefused when the journal ends earlier, JournalError if it is damaged before.
+ */
+export async function repair(request: FolderCopy & { after: number }): Promise<CopyReport> {
+  const { from, to, after, copied } = request;
+  mustBeNew(to);
+  return readJournal(from, async (reader) => {
+    const report = await copyFolder({ from, to, upTo: { sequence: after }, reader, copied });
+    checkEnd({ sequence: after }, report.end.sequence);
+    return report;
+  });
+}
+
+function checkEnd(at: CopyEnd, endSequence: number): void {
+  if (at === null || !('sequence' in at) || at.sequence <= endSequence) return;
+  throw new OperationRefused(`the journal ends at sequence ${endSequence}, before ${at.sequence}`);
+}
+
+interface CopyRequest {
+  from: string;
+  to: string;
+  upTo: CopyEnd;
+  reader: JournalReader;
+  copied: ((sequence: number) => void) | undefined;
+}
+
+async function copyFolder({ from, to, upTo, reader, copied }: CopyRequest): Promise<CopyReport> {
+  const target = await openCopy(to);
+  const before = target.end.sequence;
+  try {
+    await mustBeOf(reader, target, to);
+    await copyJournal({
+      source: reader,
+      target,
+      upTo,
+      engineAt: (sequence) => startAt(from, reader, sequence),
+      ...(copied === undefined ? {} : { copied }),
+    });
+  } finally {
+    await closeCopy(to, target);
+  }
+  await copySecret(from, to);
+  const snapshotSequence = await copySnapshot(from, to);
+  return { before, end: target.end, snapshotSequence };
+}
+
+async function mustBeOf(reader: JournalReader, target: Journal, to: string): Promise<void> {
+  if (await contains(reader, target.end)) return;
+  throw new OperationRefused(
+    `${to} has a journal that this one does not continue, from sequence ${target.end.sequence} ` +
+      'at the latest: it is a copy of another exchange, or of this one from before a restore. ' +
+      'Name a new folder',
+  );
+}

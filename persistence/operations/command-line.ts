@@ -1,0 +1,92 @@
+/** The command line of the operator's program: its subcommands, their options, the exit status. */
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { JournalError, JournalUnavailable } from '../journal/errors.js';
+import { FolderDisturbed } from '../journal/read-only.js';
+import { parsePoint, UsageError } from '../replay/input/arguments.js';
+import { backup, type CopyReport, restore } from './backup.js';
+import type { CopyEnd } from './copy-journal.js';
+import { OperationRefused } from './folders.js';
+
+interface Streams {
+  answers: Pick<NodeJS.WriteStream, 'write'>;
+  notices: Pick<NodeJS.WriteStream, 'write'>;
+}
+
+const Status = { GOOD: 0, DAMAGE: 1, REFUSED: 2 } as const;
+type Status = (typeof Status)[keyof typeof Status];
+
+/** Runs the program. `argv` does not include the names of node and the script. */
+export async function run(argv: readonly string[], streams: Streams): Promise<Status> {
+  try {
+    await programOf(streams).parseAsync([...argv], { from: 'user' });
+    return Status.GOOD;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? Status.GOOD : Status.REFUSED;
+    if (!isExpected(error)) throw error;
+    streams.notices.write(`error: ${error.message}\n`);
+    return error instanceof JournalError ? Status.DAMAGE : Status.REFUSED;
+  }
+}
+
+const EXPECTED = [JournalError, JournalUnavailable, FolderDisturbed, OperationRefused, UsageError];
+
+function isExpected(error: unknown): error is Error {
+  const isOurs = EXPECTED.some((kind) => error instanceof kind);
+  return isOurs || (error instanceof Error && 'syscall' in error);
+}
+
+function programOf({ answers, notices }: Streams): Command {
+  const say = (text: string) => void answers.write(`${text}\n`);
+  const program = new Command('operations')
+    .description('Copies and restores the data folders of an exchange.')
+    .showHelpAfterError('(--help shows the usage)')
+    .configureOutput({
+      writeOut: (text) => void answers.write(text),
+      writeErr: (text) => void notices.write(text),
+    })
+    .exitOverride();
+
+  program
+    .command('backup')
+    .description('copy a data folder, also while the exchange trades; again: add what is new')
+    .requiredOption('--data <folder>', "the exchange's data folder")
+    .requiredOption('--to <folder>', 'the backup: a new folder, or an earlier backup')
+    .action(async ({ data, to }: { data: string; to: string }) => {
+      say(reportText(`${to} is a backup of ${data}`, await backup({ from: data, to })));
+    });
+
+  program
+    .command('restore')
+    .description('copy a backup into a new folder, up to a sequence or a time')
+    .requiredOption('--data <folder>', 'the backup, or any data folder')
+    .requiredOption('--to <folder>', 'a new folder')
+    .option('--at <point>', 'the last sequence, or time (default: the end)', pointOf)
+    .action(async ({ data, to, at }: { data: string; to: string; at?: CopyEnd }) => {
+      const report = await restore({ from: data, to, at: at ?? null });
+      say(reportText(`${to} is restored from ${data}`, report));
+    });
+
+  return program;
+}
+
+/** Makes commander report an invalid value with its option. */
+function pointOf(text: string): CopyEnd {
+  try {
+    return parsePoint(text);
+  } catch (error) {
+    if (error instanceof UsageError) throw new InvalidArgumentError(`${error.message}.`);
+    throw error;
+  }
+}
+
+function reportText(what: string, { before, end, snapshotSequence }: CopyReport): string {
+  const { sequence, digest } = end;
+  const snapshot =
+    snapshotSequence === 0
+      ? 'It has no snapshot: a start replays its whole journal.'
+      : `It has the snapshot of sequence ${snapshotSequence}.`;
+  return (
+    `${what} up to sequence ${sequence}, digest ${digest ?? 'none'}: ` +
+    `${sequence - before} commands were copied. ${snapshot}`
+  );
+}

@@ -1,0 +1,102 @@
+/**
+ * Copies of a data folder: of its journal, the secret that signs sessions, and the newest snapshot
+ * for which the copied journal vouches. Everything else is rebuilt.
+ *
+ * Always holds: the original is only read, also while an exchange trades on it.
+ */
+import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { Engine } from '../../engine/engine.js';
+import { openJournal } from '../data-folder.js';
+import { JournalError } from '../journal/errors.js';
+import { GENESIS, HEAD_FILE, JOURNAL_FILE, type JournalPosition } from '../journal/format.js';
+import type { Journal } from '../journal/journal.js';
+import { type JournalReader, openJournalReader } from '../journal/reader.js';
+import { prepareSnapshotFolder, removeOldSnapshots, snapshotNameOf } from '../snapshot/folder.js';
+import { loadNewestSnapshot, type StartingPoint } from '../snapshot/load.js';
+import { FILE_MODE, syncPath } from '../storage/files.js';
+
+const SECRET_FILE = 'session-secret';
+const SILENT = { warn: () => {} };
+
+/** The request cannot be carried out, and nothing was changed. */
+export class OperationRefused extends Error {
+  override name = 'OperationRefused';
+}
+
+/** @throws OperationRefused unless there is no such folder, or an empty one. */
+export function mustBeNew(folder: string): void {
+  if (!existsSync(folder) || readdirSync(folder).length === 0) return;
+  throw new OperationRefused(`${folder} is not empty: name a new folder`);
+}
+
+/**
+ * Opens the journal of a copy. Its commits are not synced one by one: the copy counts when
+ * {@link closeCopy} has synced all of it.
+ */
+export function openCopy(folder: string): Promise<Journal> {
+  return openJournal({ folder, durability: 'normal' });
+}
+
+export async function closeCopy(folder: string, journal: Journal): Promise<void> {
+  await journal.close();
+  for (const name of [JOURNAL_FILE, HEAD_FILE]) await syncPath(join(folder, name));
+  await syncPath(folder);
+}
+
+/** With the same secret, users stay signed in. */
+export async function copySecret(from: string, to: string): Promise<void> {
+  if (existsSync(join(from, SECRET_FILE)))
+    await copyFile(join(from, SECRET_FILE), join(to, SECRET_FILE));
+}
+
+/**
+ * Copies the newest snapshot that the copied journal proves, so that a start on the copy replays
+ * little. Returns its sequence; 0: there is none, and a start replays the whole journal.
+ */
+export async function copySnapshot(from: string, to: string): Promise<number> {
+  const reader = await openJournalReader(to);
+  try {
+    const { sequence: end } = await reader.end();
+    const { sequence } = (await startAt(from, reader, end)).position;
+    if (sequence === 0) return 0;
+    await prepareSnapshotFolder(to);
+    await copyFile(snapshotNameOf(from, sequence).path, snapshotNameOf(to, sequence).path);
+    await syncPath(join(to, 'snapshots'));
+    removeOldSnapshots(to, { sequence, vouchedSequence: sequence });
+    return sequence;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** An engine from the newest good snapshot not after `sequence`; without one, an empty engine. */
+export async function startAt(
+  folder: string,
+  reader: JournalReader,
+  sequence: number,
+): Promise<StartingPoint> {
+  try {
+    return await loadNewestSnapshot({ folder, reader, log: SILENT, notAfter: sequence });
+  } catch (error) {
+    // A journal that is damaged further on vouches for nothing.
+    if (!(error instanceof JournalError)) throw error;
+    return { engine: new Engine(), position: GENESIS };
+  }
+}
+
+/** Whether a position is one of the journal's. */
+export async function contains(
+  reader: JournalReader,
+  { sequence, hash }: JournalPosition,
+): Promise<boolean> {
+  return (await reader.positionAt(sequence))?.hash.equals(hash) ?? false;
+}
+
+async function copyFile(from: string, to: string): Promise<void> {
+  const temporary = `${to}.tmp`;
+  copyFileSync(from, temporary);
+  chmodSync(temporary, FILE_MODE);
+  await syncPath(temporary);
+  renameSync(temporary, to);
+}

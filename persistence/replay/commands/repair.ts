@@ -1,0 +1,49 @@
+/**
+ * `repair`: copies the good beginning of a damaged journal into a new folder. The damaged folder is
+ * only read. The copy lacks what comes after, which may have been acknowledged. So the sequence is
+ * the operator's choice, and the report says what it costs.
+ */
+import { join } from 'node:path';
+import { HEAD_FILE } from '../../journal/format.js';
+import { readMark } from '../../journal/head-mark.js';
+import { repair as copyBeginning } from '../../operations/backup.js';
+import { OperationRefused } from '../../operations/folders.js';
+import { UsageError } from '../input/arguments.js';
+import { ExitStatus, type Invocation } from '../input/replay-journal.js';
+
+interface RepairRequest extends Invocation {
+  /** The last sequence that is kept. */
+  after: number;
+  to: string;
+}
+
+export async function repair(request: RepairRequest): Promise<ExitStatus> {
+  const { folder, to, after, output, progress } = request;
+  try {
+    progress.start(after);
+    const copied = (sequence: number) => progress.reached(sequence);
+    const { end } = await copyBeginning({ from: folder, to, after, copied });
+    const markState = readMark(join(folder, HEAD_FILE));
+    const marked = markState.state === 'read' ? markState.mark.sequence : null;
+    const lost = marked === null ? null : Math.max(0, marked - after);
+    if (request.json) output.json({ to, sequence: after, digest: end.digest, lost });
+    else output.text(reportText(to, after, lost));
+    return ExitStatus.GOOD;
+  } catch (error) {
+    if (error instanceof OperationRefused) throw new UsageError(error.message);
+    throw error;
+  } finally {
+    progress.stop();
+  }
+}
+
+function reportText(to: string, after: number, lost: number | null): string {
+  const loss =
+    lost === null
+      ? `${HEAD_FILE} is unreadable, so it is unknown how many acknowledged commands it lacks.`
+      : `It lacks ${lost} commands that had been acknowledged.`;
+  return (
+    `${to} has the commands up to sequence ${after}, every one proven. ${loss} ` +
+    'The damaged folder was not changed.\n'
+  );
+}

@@ -1,0 +1,276 @@
+/**
+ * Backup while trading, restore to a sequence or a time, repair of a damaged journal, and the first
+ * difference of two. Every copy must pass `replay verify` and lead to the state of its time.
+ */
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { listSnapshots } from '../../../persistence/snapshot/folder.js';
+import { eventually } from '../../support/eventually.js';
+import { type Operation, operate } from '../../support/folders/operations.js';
+import { isVouchedFor } from '../../support/folders/vouched.js';
+import { Folders, flip, readAll, start, tamper } from '../../support/journal-fixture.js';
+import { ReplayExchange } from '../../support/replay-exchange.js';
+import { replayJson, replayTool, traceOf } from '../../support/replay-tool.js';
+import { TestServer } from '../../support/server.js';
+
+const folders = new Folders();
+const originals = new Folders();
+/** A folder of an exchange that was stopped. Tests only read it. */
+let original: string;
+let exchange: ReplayExchange;
+
+beforeAll(async () => {
+  original = originals.make();
+  exchange = await ReplayExchange.open(original, 'copies');
+  await exchange.run(900);
+  await exchange.sequencer.close();
+  writeFileSync(join(original, 'session-secret'), 'the secret', { mode: 0o600 });
+});
+afterEach(() => folders.removeAll());
+afterAll(() => originals.removeAll());
+
+async function good(run: Promise<Operation>): Promise<string> {
+  const { status, out, err } = await run;
+  expect(err).toBe('');
+  expect(status).toBe(0);
+  return out;
+}
+
+async function expectVerified(folder: string, sequence: number): Promise<void> {
+  const { good, journal } = await replayJson(folder, 'verify');
+  expect(good).toBe(true);
+  expect(journal.sequence).toBe(sequence);
+}
+
+describe('a backup', () => {
+  it('is the same journal, with the secret, and nothing in the original changes', async () => {
+    const to = folders.make();
+    const before = traceOf(original);
+    const out = await good(operate('backup', '--data', original, '--to', to));
+    expect(out).toContain(`up to sequence ${exchange.engine.sequence}`);
+    expect(traceOf(original)).toEqual(before);
+    await expectVerified(to, exchange.engine.sequence);
+    expect(await readAll(to)).toEqual(await readAll(original));
+    expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe('the secret');
+    expect(statSync(join(to, 'session-secret')).mode & 0o777).toBe(0o600);
+    const { out: compared, status } = await replayTool(original, 'compare', original, to);
+    expect(compared).toContain('have the same');
+    expect(status).toBe(0);
+  });
+
+  it('while the exchange trades has a durable end, and the second one adds what is new', async () => {
+    const folder = folders.make();
+    const to = folders.make();
+    const live = await ReplayExchange.open(folder, 'live');
+    let stopped = false;
+    const trading = (async () => {
+      await live.run(300);
+      while (!stopped) {
+        for (let i = 0; i < 7; i++) live.trade();
+        await live.settle();
+      }
+    })();
+    await eventually(() => live.sequencer.durableSequence > 100);
+    let last = 0;
+    for (let i = 0; i < 4; i++) {
+      const durable = live.sequencer.durableSequence;
+      const out = await good(operate('backup', '--data', folder, '--to', to));
+      const [, end, copied] = /up to sequence (\d+), .*: (\d+) commands/.exec(out)!.map(Number);
+      expect(end).toBeGreaterThanOrEqual(durable);
+      expect(copied).toBe(end! - last);
+      last = end!;
+      await expectVerified(to, last);
+      await eventually(() => live.sequencer.durableSequence > last);
+    }
+    stopped = true;
+    await trading;
+    await live.sequencer.close();
+    await good(operate('backup', '--data', folder, '--to', to));
+    expect(await readAll(to)).toEqual(await readAll(folder));
+  });
+
+  it('of another exchange is not continued', async () => {
+    const other = folders.make();
+    const stranger = await ReplayExchange.open(other, 'stranger');
+    await stranger.run(50);
+    await stranger.sequencer.close();
+    const before = await readAll(other);
+    const run = await operate('backup', '--data', original, '--to', other);
+    expect(run.status).toBe(2);
+    expect(run.err).toMatch(/a copy of another exchange/);
+    expect(await readAll(other)).toEqual(before);
+  });
+
+  it('of a damaged journal says where the damage is', async () => {
+    const folder = folders.copy(original);
+    const batches = await readAll(original);
+    const bad = batches[20]!.firstSequence;
+    await flip(folder, bad, 'records');
+    const run = await operate('backup', '--data', folder, '--to', folders.make());
+    expect(run.status).toBe(1);
+    expect(run.err).toContain(`the batch at sequence ${bad}`);
+  });
+
+  it('has the newest snapshot that it proves, and an exchange starts on it', async () => {
+    const folder = folders.make();
+    const before = await ReplayExchange.open(folder, 'served');
+    await before.run(200);
+    await before.sequencer.close();
+    const server = await TestServer.start({ snapshotEveryCommands: 20 }, folder, before.nowMs);
+    for (let i = 0; i < 30; i++) {
+      server.submit({ kind: 'advanceTime' });
+      await server.durable();
+    }
+    await eventually(() => isVouchedFor(folder));
+    await server.durable();
+    const to = folders.make();
+    const out = await good(operate('backup', '--data', folder, '--to', to));
+    const [newest] = listSnapshots(to);
+    expect(out).toContain(`snapshot of sequence ${newest!.sequence}`);
+    await server.close();
+    const { end, engine } = await start(to);
+    expect(engine.digest()).toBe(end.digest);
+    const restarted = await TestServer.start({}, to, before.nowMs);
+    await restarted.close();
+    expect((await replayJson(to, 'verify')).good).toBe(true);
+  });
+});
+
+describe('a restore', () => {
+  it('to a sequence within a batch has the state of that moment', async () => {
+    const ends = new Set((await readAll(original)).map(({ lastSequence }) => lastSequence));
+    const within = exchange.checkpoints.filter(({ sequence }) => !ends.has(sequence));
+    expect(within.length).toBeGreaterThan(0);
+    for (const { sequence, digest, funds } of within.slice(0, 2)) {
+      const to = folders.make();
+      const args = ['--data', original, '--to', to, '--at', String(sequence)];
+      expect(await good(operate('restore', ...args))).toContain(digest);
+      await expectVerified(to, sequence);
+      const { engine } = await start(to);
+      expect([engine.sequence, engine.digest()]).toEqual([sequence, digest]);
+      expect(engine.funds()).toEqual(funds);
+    }
+  });
+
+  it('to a time has the last command not after it', async () => {
+    const { times } = exchange;
+    const sequence = Math.floor(times.length / 2);
+    for (const atMs of [times[sequence]!, times[sequence]! + 1]) {
+      const last = times.findLastIndex((time) => time <= atMs);
+      const to = folders.make();
+      const at = new Date(atMs).toISOString();
+      await good(operate('restore', '--data', original, '--to', to, '--at', at));
+      await expectVerified(to, last);
+    }
+  });
+
+  it('is traded on, and its backup continues', async () => {
+    const to = folders.make();
+    await good(operate('restore', '--data', original, '--to', to, '--at', '500'));
+    const again = await ReplayExchange.open(to, 'again');
+    for (let i = 0; i < 40; i++) again.trade();
+    await again.settle();
+    await again.sequencer.close();
+    await expectVerified(to, 540);
+    const { status, out } = await replayTool(to, 'compare', original, to, '--json');
+    expect(status).toBe(1);
+    expect(JSON.parse(out).journals.sequence).toBe(501);
+  });
+
+  it('refuses a folder with files, and a point beyond the end', async () => {
+    const to = folders.make();
+    mkdirSync(to, { recursive: true });
+    writeFileSync(join(to, 'notes'), '');
+    const used = await operate('restore', '--data', original, '--to', to);
+    expect([used.status, used.err]).toEqual([2, expect.stringContaining('is not empty')]);
+    const beyond = folders.make();
+    const args = ['--data', original, '--to', beyond, '--at', '1000000'];
+    expect((await operate('restore', ...args)).status).toBe(2);
+    expect(existsSync(beyond)).toBe(false);
+    const odd = await operate('restore', '--data', original, '--to', beyond, '--at', 'noon');
+    expect([odd.status, odd.err]).toEqual([2, expect.stringContaining('neither a sequence')]);
+  });
+});
+
+describe('a repair', () => {
+  it('keeps the good beginning in a new folder, and never touches the damaged one', async () => {
+    const folder = folders.copy(original);
+    const bad = (await readAll(original))[30]!.firstSequence;
+    await flip(folder, bad, 'records');
+    const before = traceOf(folder);
+    const to = folders.make();
+    const keep = bad - 1;
+    const args = ['repair', '--truncate-after', String(keep), '--to', to];
+    const { status, out, err } = await replayTool(folder, ...args);
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toContain(`It lacks ${exchange.engine.sequence - keep} commands`);
+    expect(traceOf(folder)).toEqual(before);
+    await expectVerified(to, keep);
+    const beyond = folders.make();
+    const more = ['repair', '--truncate-after', String(bad), '--to', beyond];
+    const refused = await replayTool(folder, ...more);
+    expect(refused.status).toBe(1);
+    expect(refused.err).toContain(`sequence ${bad}`);
+  });
+
+  it('keeps a journal that has lost its end, as it is', async () => {
+    const folder = folders.copy(original);
+    const last = (await readAll(original)).at(-3)!.lastSequence;
+    await tamper(folder, `DELETE FROM batch WHERE firstSequence > ${last}`);
+    const to = folders.make();
+    const args = ['repair', '--truncate-after', String(last), '--to', to];
+    expect((await replayTool(folder, ...args)).status).toBe(0);
+    await expectVerified(to, last);
+  });
+
+  it('refuses the folder itself, and a sequence that the journal does not have', async () => {
+    const folder = folders.copy(original);
+    const into = ['repair', '--truncate-after', '100', '--to', folder];
+    expect(await replayTool(folder, ...into)).toMatchObject({ status: 2 });
+    const beyond = ['repair', '--truncate-after', '999999', '--to', folders.make()];
+    expect(await replayTool(folder, ...beyond)).toMatchObject({ status: 2 });
+  });
+});
+
+describe('compare', () => {
+  it('names the first command and the first amount that differ', async () => {
+    const folder = folders.make();
+    await good(operate('restore', '--data', original, '--to', folder, '--at', '400'));
+    const rest = await readAll(folder);
+    const other = folders.copy(folder);
+    const pay = async (to: string, amountMicros: number) => {
+      const one = await ReplayExchange.open(to, 'pay');
+      one.nowMs = one.engine.nowMs;
+      one.submit({
+        kind: 'deposit',
+        userId: 1,
+        amountMicros,
+        partner: 'acme',
+        reference: 'the-same',
+      });
+      await one.settle();
+      await one.sequencer.close();
+    };
+    await pay(folder, 1_000_000);
+    await pay(other, 1_400_000);
+    expect(rest.at(-1)!.lastSequence).toBe(400);
+    const { status, out } = await replayTool(folder, 'compare', folder, other);
+    expect(status).toBe(1);
+    expect(out).toContain('differ from sequence 401 on');
+    expect(out).toMatch(/deposit \$1\.00 for u1.*\n.*deposit \$1\.40 for u1/);
+    expect(out).toMatch(/The states after sequence 401 differ, first in/);
+    const json = JSON.parse((await replayTool(folder, 'compare', folder, other, '--json')).out);
+    expect(json).toMatchObject({ same: false, journals: { sequence: 401 } });
+  });
+
+  it('of a journal and its beginning names the first that is missing', async () => {
+    const to = folders.make();
+    await good(operate('restore', '--data', original, '--to', to, '--at', '300'));
+    const { out, status } = await replayTool(to, 'compare', to, original);
+    expect(status).toBe(1);
+    expect(out).toContain('differ from sequence 301 on');
+    expect(out).toContain(`${to}: has ended`);
+    expect(out).toContain('The states after sequence 300 are the same.');
+  });
+});
