@@ -1,6 +1,14 @@
 /** Starts the site in the page's #site. */
 import { render } from 'preact';
+import { startKeys } from './keys.js';
+import { startClock } from './model/clock.js';
+import { startLive } from './model/live.js';
+import { resumeSession } from './model/session.js';
+import { Shell } from './shell.js';
 
 const site = document.getElementById('site')!;
 site.replaceChildren();
-render(<main class="starting">Loading</main>, site);
+startClock();
+startKeys();
+render(<Shell />, site);
+void resumeSession().then(startLive, startLive);

@@ -1,0 +1,96 @@
+/** Everything about one's own account, in parts. */
+import type { JSX } from 'preact';
+import { balance, trueAt } from '../model/account.js';
+import { openDialog } from '../model/dialog.js';
+import { route } from '../model/route.js';
+import { isKnown, user } from '../model/session.js';
+import { dollars, whole } from '../parts/format.js';
+import { Panel } from '../parts/panel.js';
+import { Holdings } from './holdings.js';
+import { PasswordForm } from './password.js';
+import { PointsList } from './points.js';
+import { ReferralPanel } from './referral.js';
+import { TradesList } from './trades.js';
+import { VaultPanel } from './vault.js';
+
+const PARTS: readonly { name: string; label: string; Part: () => JSX.Element }[] = [
+  { name: '', label: 'Overview', Part: Overview },
+  { name: 'trades', label: 'Trades', Part: TradesList },
+  { name: 'vault', label: 'Vault', Part: VaultPanel },
+  { name: 'points', label: 'Points', Part: PointsList },
+  { name: 'referral', label: 'Referral', Part: ReferralPanel },
+  { name: 'security', label: 'Security', Part: PasswordForm },
+];
+
+export default function AccountView() {
+  const signedIn = user.value;
+  if (!isKnown.value) return <p class="starting">Loading</p>;
+  if (signedIn === null)
+    return (
+      <div class="starting">
+        <h1>Account</h1>
+        <p>You are not signed in.</p>
+        <p>
+          <button type="button" class="plain strong" onClick={() => openDialog('signIn')}>
+            Sign in
+          </button>{' '}
+          <button type="button" class="plain" onClick={() => openDialog('register')}>
+            Create an account
+          </button>
+        </p>
+      </div>
+    );
+  const { subject } = route.value;
+  const { Part } = PARTS.find(({ name }) => name === subject) ?? PARTS[0]!;
+  return (
+    <>
+      <div class="page-head">
+        <h1>{signedIn.username}</h1>
+        <nav class="views" aria-label="Parts of the account">
+          {PARTS.map(({ name, label }) => (
+            <a
+              key={name}
+              href={name === '' ? '#/account' : `#/account/${name}`}
+              aria-current={name === subject ? 'page' : undefined}
+            >
+              {label}
+            </a>
+          ))}
+        </nav>
+      </div>
+      <Part key={subject} />
+    </>
+  );
+}
+
+function Overview() {
+  const money = balance.value;
+  const shown = (micros: number | undefined) => (micros === undefined ? '\u2013' : dollars(micros));
+  const total = money === null ? undefined : money.availableMicros + money.heldMicros;
+  return (
+    <div class="stack">
+      <Panel title="Balance">
+        <dl class="figures panel-body">
+          <Amount label="Available" value={shown(money?.availableMicros)} name="available" />
+          <Amount label="Held by resting orders" value={shown(money?.heldMicros)} name="held" />
+          <Amount label="Total" value={shown(total)} name="total" />
+          <Amount label="True at sequence" value={whole(trueAt.value)} name="sequence" />
+        </dl>
+      </Panel>
+      <Holdings />
+    </div>
+  );
+}
+
+function Amount(props: { label: string; value: string; name: string }) {
+  return (
+    <div class="figure">
+      <dt>{props.label}</dt>
+      <dd>
+        <span class="figure-value" data-figure={props.name}>
+          {props.value}
+        </span>
+      </dd>
+    </div>
+  );
+}

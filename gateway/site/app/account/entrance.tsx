@@ -1,0 +1,107 @@
+/** Registration and signing in, with every refusal beside its field. */
+import { useSignal } from '@preact/signals';
+import { ExchangeError } from '../../../client/errors.js';
+import { closeDialog, openDialog } from '../model/dialog.js';
+import { sentenceOf } from '../model/exchange.js';
+import { signIn, signUp } from '../model/session.js';
+import { Dialog } from '../parts/dialog.js';
+import { TextField } from '../parts/text-field.js';
+
+type Field = 'username' | 'password' | 'referralCode' | 'form';
+type Problems = Partial<Record<Field, string>>;
+
+const LABELS: Record<string, string> = {
+  username: 'The name',
+  password: 'The password',
+  referralCode: 'The code',
+};
+const FIELD_OF_CODE: Record<string, Field> = {
+  username_taken: 'username',
+  wrong_credentials: 'password',
+};
+
+function problemsOf(error: unknown): Problems {
+  if (!(error instanceof ExchangeError)) return { form: sentenceOf(error) };
+  if (error.code !== 'invalid_request')
+    return { [FIELD_OF_CODE[error.code] ?? 'form']: error.message };
+  return Object.fromEntries(
+    Object.entries(error.details).map(([name, problem]) =>
+      Object.hasOwn(LABELS, name)
+        ? [name, `${LABELS[name]} ${String(problem)}.`]
+        : ['form', error.message],
+    ),
+  );
+}
+
+/** A referral code may be in the address that led here: /?ref=CODE. */
+export function Entrance({ isNew }: { isNew: boolean }) {
+  const username = useSignal('');
+  const password = useSignal('');
+  const referralCode = useSignal(new URLSearchParams(location.search).get('ref') ?? '');
+  const problems = useSignal<Problems>({});
+  const isSending = useSignal(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (isSending.peek()) return;
+    isSending.value = true;
+    problems.value = {};
+    try {
+      if (isNew) await signUp(username.peek(), password.peek(), referralCode.peek().trim());
+      else await signIn(username.peek(), password.peek());
+      closeDialog();
+    } catch (error) {
+      problems.value = problemsOf(error);
+    } finally {
+      isSending.value = false;
+    }
+  };
+  const found = problems.value;
+  return (
+    <Dialog title={isNew ? 'Create an account' : 'Sign in'}>
+      <form class="entrance" onSubmit={(event) => void submit(event)} noValidate>
+        <TextField
+          label="Name"
+          name="username"
+          autocomplete="username"
+          value={username}
+          problem={found.username}
+          hint={isNew ? '3 to 32 letters, digits, - or _' : undefined}
+        />
+        <TextField
+          label="Password"
+          name="password"
+          type="password"
+          autocomplete={isNew ? 'new-password' : 'current-password'}
+          value={password}
+          problem={found.password}
+          hint={isNew ? 'At least 8 characters' : undefined}
+        />
+        {isNew && (
+          <TextField
+            label="Referral code, if you have one"
+            name="referralCode"
+            autocomplete="off"
+            value={referralCode}
+            problem={found.referralCode}
+          />
+        )}
+        <p class="problem" role="alert">
+          {found.form ?? ''}
+        </p>
+        <button type="submit" class="send neutral" disabled={isSending.value}>
+          {isNew ? 'Create the account' : 'Sign in'}
+        </button>
+        <p class="soft">
+          {isNew ? 'You have one already? ' : 'You have none yet? '}
+          <button
+            type="button"
+            class="link"
+            onClick={() => openDialog(isNew ? 'signIn' : 'register')}
+          >
+            {isNew ? 'Sign in' : 'Create an account'}
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}

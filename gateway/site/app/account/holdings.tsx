@@ -1,0 +1,135 @@
+/** Below the market: one's own positions and resting orders, with what can be done with each. */
+import { toLots, toMicros } from '../../../client/amounts.js';
+import { cancel, cancelAll, claim, batch as sendBatch } from '../../../client/index.js';
+import type { RestingOrder } from '../../../client/stream/account.js';
+import type { Position } from '../../../client/types.js';
+import { claimable, orders, positions } from '../model/account.js';
+import { api } from '../model/exchange.js';
+import { market } from '../model/markets.js';
+import { isExpected } from '../model/session.js';
+import { Action } from '../parts/action.js';
+import { averagePrice, dollars, gain, sharePrice, shares } from '../parts/format.js';
+import { slotName } from '../parts/market-name.js';
+import { Outcome } from '../parts/outcome.js';
+import { Panel } from '../parts/panel.js';
+import { Table } from '../parts/table.js';
+import { sellAll } from '../ticket/sell-all.js';
+
+export function Holdings() {
+  if (!isExpected.value) return null;
+  return (
+    <>
+      <PositionsPanel />
+      <OrdersPanel />
+    </>
+  );
+}
+
+function PositionsPanel() {
+  const rows = positions.value;
+  const ready = claimable.value;
+  return (
+    <Panel
+      title="Positions"
+      extra={
+        ready.length > 1 && (
+          <Action class="plain" run={() => claimEvery(ready)}>
+            Claim all
+          </Action>
+        )
+      }
+    >
+      <Table
+        label="Positions"
+        heads={['Market', 'Shares', 'Average', 'Worth', 'Profit', '']}
+        nothing="No position. What you buy appears here."
+        rows={rows.map((each) => ({
+          key: `${each.marketId} ${each.outcome}`,
+          cells: positionCells(each),
+        }))}
+      />
+    </Panel>
+  );
+}
+
+function positionCells(of: Position) {
+  const profit = toMicros(of.unrealizedProfit);
+  return [
+    <>
+      <Outcome of={of.outcome} /> {slotName(of.marketId)}
+    </>,
+    shares(toLots(of.shares)),
+    averagePrice(toMicros(of.averagePrice)),
+    dollars(toMicros(of.value)),
+    <span key="profit" class={profit < 0 ? 'is-down' : 'is-up'}>
+      {gain(profit)}
+    </span>,
+    of.status === 'claimable' ? (
+      <Action
+        key="claim"
+        class="plain strong"
+        label={`Claim ${of.outcome} ${slotName(of.marketId)}`}
+        run={() => claim(api, of.marketId)}
+      >
+        Claim
+      </Action>
+    ) : (
+      <Action
+        key="sell"
+        label={`Sell all ${of.outcome} ${slotName(of.marketId)}`}
+        disabled={of.marketId !== market.value?.id}
+        run={() => sellAll(of)}
+      >
+        Sell all
+      </Action>
+    ),
+  ];
+}
+
+/** One claim pays both outcomes of a market. */
+function claimEvery(ready: readonly Position[]): Promise<unknown> {
+  const marketIds = [...new Set(ready.map(({ marketId }) => marketId))].slice(0, 100);
+  return sendBatch(
+    api,
+    marketIds.map((marketId) => ({ op: 'claim', marketId })),
+  );
+}
+
+function OrdersPanel() {
+  const rows = orders.value;
+  const markets = [...new Set(rows.map(({ marketId }) => marketId))];
+  return (
+    <Panel
+      title="Resting orders"
+      extra={
+        rows.length > 0 && (
+          <Action run={() => Promise.all(markets.map((each) => cancelAll(api, each)))}>
+            Cancel all
+          </Action>
+        )
+      }
+    >
+      <Table
+        label="Resting orders"
+        heads={['Order', 'Price', 'Shares', 'Value', '']}
+        nothing="No order rests in a book."
+        rows={rows.map((each) => ({ key: each.orderId, cells: orderCells(each) }))}
+      />
+    </Panel>
+  );
+}
+
+function orderCells(of: RestingOrder) {
+  const name = `${of.side === 'BUY' ? 'buy' : 'sell'} ${of.outcome} at ${sharePrice(of.priceTicks)}`;
+  return [
+    <>
+      {of.side === 'BUY' ? 'Buy' : 'Sell'} <Outcome of={of.outcome} /> {slotName(of.marketId)}
+    </>,
+    `$${sharePrice(of.priceTicks)}`,
+    shares(of.lots),
+    dollars(of.lots * of.priceTicks),
+    <Action key="cancel" label={`Cancel: ${name}`} run={() => cancel(api, of.marketId, of.orderId)}>
+      Cancel
+    </Action>,
+  ];
+}

@@ -1,0 +1,70 @@
+/** Changing the password, which ends every other session. */
+import { useSignal } from '@preact/signals';
+import { ExchangeError } from '../../../client/errors.js';
+import { problemOf, sentenceOf } from '../model/exchange.js';
+import { newPasswordOf } from '../model/session.js';
+import { Panel } from '../parts/panel.js';
+import { TextField } from '../parts/text-field.js';
+
+type Problems = Partial<Record<'currentPassword' | 'newPassword' | 'form', string>>;
+
+function problemsOf(error: unknown): Problems {
+  if (!(error instanceof ExchangeError)) return { form: sentenceOf(error) };
+  if (error.code === 'wrong_credentials')
+    return { currentPassword: 'The current password is wrong.' };
+  const said = problemOf(error, 'newPassword');
+  return said === null ? { form: error.message } : { newPassword: `The new password ${said}.` };
+}
+
+export function PasswordForm() {
+  const currentPassword = useSignal('');
+  const newPassword = useSignal('');
+  const problems = useSignal<Problems>({});
+  const said = useSignal('');
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    problems.value = {};
+    said.value = '';
+    try {
+      await newPasswordOf(currentPassword.peek(), newPassword.peek());
+      currentPassword.value = '';
+      newPassword.value = '';
+      said.value = 'The password is changed. Every other session and token has ended.';
+    } catch (error) {
+      problems.value = problemsOf(error);
+    }
+  };
+  const found = problems.value;
+  return (
+    <div class="columns">
+      <Panel title="Password">
+        <form class="entrance panel-body" onSubmit={(event) => void submit(event)} noValidate>
+          <TextField
+            label="Current password"
+            name="currentPassword"
+            type="password"
+            autocomplete="current-password"
+            value={currentPassword}
+            problem={found.currentPassword}
+          />
+          <TextField
+            label="New password"
+            name="newPassword"
+            type="password"
+            autocomplete="new-password"
+            value={newPassword}
+            problem={found.newPassword}
+            hint="At least 8 characters"
+          />
+          <p class="problem" role="alert">
+            {found.form ?? ''}
+          </p>
+          <button type="submit" class="send neutral">
+            Change the password
+          </button>
+          <p role="status">{said.value}</p>
+        </form>
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+/** Points: how many, and what each credit was for. */
+import { points } from '../../../client/index.js';
+import { api } from '../model/exchange.js';
+import { user } from '../model/session.js';
+import { dayAndTime } from '../parts/format.js';
+import { slotName } from '../parts/market-name.js';
+import { Paged } from '../parts/paged.js';
+import { Panel } from '../parts/panel.js';
+import { Read, useReading } from '../parts/reading.js';
+import { Table } from '../parts/table.js';
+
+const REASONS = { fees: 'fees you paid', referral: 'fees of those you referred' };
+
+export function PointsList() {
+  const userId = user.value?.userId ?? '';
+  const total = useReading(() => points(api, userId, { limit: 1 }), userId);
+  return (
+    <div class="stack">
+      <Panel title="Points">
+        <div class="panel-body">
+          <Read of={total}>{({ balance }) => <p class="figure-value">{`${balance}`}</p>}</Read>
+          <p class="soft">
+            A dollar of fees earns 100 points on trades from $0.03 to $0.97, credited when the
+            market is decided. Those who referred you get a tenth on top.
+          </p>
+        </div>
+      </Panel>
+      <Panel title="Credits">
+        <Paged
+          about={userId}
+          read={async (cursor) => {
+            const { history, nextCursor } = await points(api, userId, { cursor });
+            return { entries: history, nextCursor };
+          }}
+        >
+          {(history) => (
+            <Table
+              label="Credits of points"
+              heads={['Market', 'For', 'Time', 'Points']}
+              nothing="No points yet."
+              rows={history.map((each) => ({
+                key: `${each.marketId} ${each.reason} ${each.atMs} ${each.points}`,
+                cells: [
+                  slotName(each.marketId),
+                  REASONS[each.reason],
+                  dayAndTime(each.atMs),
+                  `${each.points}`,
+                ],
+              }))}
+            />
+          )}
+        </Paged>
+      </Panel>
+    </div>
+  );
+}

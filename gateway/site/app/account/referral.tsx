@@ -1,0 +1,100 @@
+/** The referral code: copy it, change it, and what it earned. */
+import { useSignal } from '@preact/signals';
+import { toMicros } from '../../../client/amounts.js';
+import { referral, setReferralCode } from '../../../client/index.js';
+import type { OwnReferral } from '../../../client/types.js';
+import { api, problemOf, sentenceOf } from '../model/exchange.js';
+import { user } from '../model/session.js';
+import { Action } from '../parts/action.js';
+import { dollars, whole } from '../parts/format.js';
+import { Panel } from '../parts/panel.js';
+import { Read, type Reading, useReading } from '../parts/reading.js';
+import { TextField } from '../parts/text-field.js';
+
+export function ReferralPanel() {
+  const userId = user.value?.userId ?? '';
+  // The session makes the answer one's own, with what was earned.
+  const reading = useReading(() => referral(api, userId) as Promise<OwnReferral>, userId);
+  return (
+    <div class="columns">
+      <Panel title="Your code">
+        <div class="panel-body stack">
+          <Read of={reading}>{(own) => <Code of={own} />}</Read>
+        </div>
+      </Panel>
+      <Panel title="Another code">
+        <div class="panel-body">
+          <ChangeForm reading={reading} userId={userId} />
+        </div>
+      </Panel>
+    </div>
+  );
+}
+
+function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferral }) {
+  const said = useSignal('');
+  const link = `${location.origin}/?ref=${encodeURIComponent(code)}`;
+  const copy = async () => {
+    await navigator.clipboard.writeText(link);
+    said.value = 'Copied.';
+  };
+  return (
+    <>
+      <p class="figure-value">{code}</p>
+      <p>
+        <code class="address">{link}</code>
+      </p>
+      <p>
+        <Action run={copy}>Copy the link</Action>{' '}
+        <span class="soft" role="status">
+          {said.value}
+        </span>
+      </p>
+      <dl class="forecast">
+        <div>
+          <dt>People referred</dt>
+          <dd>{whole(referredUsers)}</dd>
+        </div>
+        <div>
+          <dt>Earned, a tenth of their fees</dt>
+          <dd>{dollars(toMicros(earned))}</dd>
+        </div>
+        <div>
+          <dt>Comes when their markets are decided</dt>
+          <dd>{dollars(toMicros(pending))}</dd>
+        </div>
+      </dl>
+    </>
+  );
+}
+
+function ChangeForm(props: { reading: Reading<OwnReferral>; userId: string }) {
+  const code = useSignal('');
+  const problem = useSignal<string | undefined>(undefined);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    problem.value = undefined;
+    try {
+      props.reading.set(await setReferralCode(api, props.userId, code.peek().trim()));
+      code.value = '';
+    } catch (error) {
+      const said = problemOf(error, 'code');
+      problem.value = said === null ? sentenceOf(error) : `The code ${said}.`;
+    }
+  };
+  return (
+    <form class="entrance" onSubmit={(event) => void submit(event)} noValidate>
+      <TextField
+        label="New code"
+        name="code"
+        autocomplete="off"
+        value={code}
+        problem={problem.value}
+        hint="3 to 20 of A-Z 0-9 _ -. The old one keeps leading to you."
+      />
+      <button type="submit" class="send neutral">
+        Change it
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,49 @@
+/** One's own trades, newest first. */
+import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
+import { userTrades } from '../../../client/index.js';
+import { api } from '../model/exchange.js';
+import { user } from '../model/session.js';
+import { dayAndTime, dollars, sharePrice, shares } from '../parts/format.js';
+import { slotName } from '../parts/market-name.js';
+import { Outcome } from '../parts/outcome.js';
+import { Paged } from '../parts/paged.js';
+import { Panel } from '../parts/panel.js';
+import { Table } from '../parts/table.js';
+
+export function TradesList() {
+  const userId = user.value?.userId ?? '';
+  return (
+    <Panel title="Trades">
+      <Paged
+        about={userId}
+        read={async (cursor) => {
+          const { trades, nextCursor } = await userTrades(api, userId, { cursor });
+          return { entries: trades, nextCursor };
+        }}
+      >
+        {(trades) => (
+          <Table
+            label="Trades"
+            heads={['Trade', 'Time', 'Role', 'Price', 'Shares', 'Value', 'Fee']}
+            nothing="No trade yet."
+            rows={trades.map((each) => ({
+              key: `${each.tradeId} ${each.orderId}`,
+              cells: [
+                <>
+                  {each.side === 'BUY' ? 'Bought' : 'Sold'} <Outcome of={each.outcome} />{' '}
+                  <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
+                </>,
+                dayAndTime(each.atMs),
+                each.role,
+                `$${sharePrice(toTicks(each.price))}`,
+                shares(toLots(each.shares)),
+                dollars(toMicros(each.value)),
+                dollars(toMicros(each.fee)),
+              ],
+            }))}
+          />
+        )}
+      </Paged>
+    </Panel>
+  );
+}

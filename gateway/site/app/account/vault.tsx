@@ -1,0 +1,154 @@
+/** The flex vault: what it holds, one's own deposits in it, and staking. */
+import { useSignal } from '@preact/signals';
+import { toMicros } from '../../../client/amounts.js';
+import {
+  claimYield,
+  deposits as readDeposits,
+  stake,
+  unstake,
+  vaults,
+} from '../../../client/index.js';
+import type { Deposit } from '../../../client/types.js';
+import { balance } from '../model/account.js';
+import { now } from '../model/clock.js';
+import { api, problemOf, publicApi, sentenceOf } from '../model/exchange.js';
+import { user } from '../model/session.js';
+import { Action } from '../parts/action.js';
+import { dayAndTime, dollars, perCent, whole } from '../parts/format.js';
+import { Panel } from '../parts/panel.js';
+import { Read, useReading } from '../parts/reading.js';
+import { Table } from '../parts/table.js';
+import { TextField } from '../parts/text-field.js';
+
+export function VaultPanel() {
+  const userId = user.value?.userId ?? '';
+  const vault = useReading(async () => (await vaults(publicApi)).vaults[0]!, 'vault');
+  const deposits = useReading(async () => (await readDeposits(api, userId)).deposits, userId);
+  const again = async () => {
+    await Promise.all([vault.again(), deposits.again()]);
+  };
+  return (
+    <div class="stack">
+      <div class="columns">
+        <Panel title="Flex vault">
+          <div class="panel-body">
+            <Read of={vault}>
+              {(flex) => (
+                <dl class="forecast">
+                  <Fact label="Staked by everyone" value={dollars(toMicros(flex.staked))} />
+                  <Fact label="Deposits" value={whole(flex.deposits)} />
+                  <Fact label="Share of all trading fees" value={perCent(flex.feeShare)} />
+                  <Fact label="Yield paid so far" value={dollars(toMicros(flex.yieldPaid))} />
+                  <Fact
+                    label="Yield a year, at the rate of the last day"
+                    value={flex.apr === null ? '\u2013' : perCent(flex.apr)}
+                  />
+                </dl>
+              )}
+            </Read>
+          </div>
+        </Panel>
+        <Panel title="Stake">
+          <div class="panel-body">
+            <StakeForm done={again} />
+          </div>
+        </Panel>
+      </div>
+      <Panel title="Your deposits">
+        <Read of={deposits}>{(own) => <Deposits of={own} done={again} />}</Read>
+      </Panel>
+    </div>
+  );
+}
+
+function Fact({ label, value }: { label: string; value: string }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function StakeForm({ done }: { done: () => Promise<void> }) {
+  const amount = useSignal('');
+  const problem = useSignal<string | undefined>(undefined);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    problem.value = undefined;
+    try {
+      await stake(api, amount.peek().trim());
+      amount.value = '';
+      await done();
+    } catch (error) {
+      problem.value = stakeProblem(error);
+    }
+  };
+  const money = balance.value;
+  return (
+    <form class="entrance" onSubmit={(event) => void submit(event)} noValidate>
+      <TextField
+        label="Dollars"
+        name="stake"
+        autocomplete="off"
+        inputMode="decimal"
+        value={amount}
+        problem={problem.value}
+        hint={
+          money === null
+            ? undefined
+            : `${dollars(money.availableMicros)} available. A deposit earns from the first quarter hour that is 15 minutes away, and can be taken out at any time.`
+        }
+      />
+      <button type="submit" class="send neutral">
+        Stake
+      </button>
+    </form>
+  );
+}
+
+function stakeProblem(error: unknown): string {
+  if (error instanceof RangeError)
+    return 'Enter an amount of dollars, with at most 6 decimal places.';
+  const said = problemOf(error, 'amount');
+  return said === null ? sentenceOf(error) : `The amount ${said}.`;
+}
+
+function Deposits({ of, done }: { of: readonly Deposit[]; done: () => Promise<void> }) {
+  const then = (change: () => Promise<unknown>) => async () => {
+    await change();
+    await done();
+  };
+  return (
+    <Table
+      label="Your deposits"
+      heads={['Deposit', 'Amount', 'Earns', 'Yield due', 'Yield taken', '']}
+      nothing="Nothing is staked."
+      rows={of.map((each) => ({
+        key: each.depositId,
+        cells: [
+          dayAndTime(each.stakedAtMs),
+          dollars(toMicros(each.amount)),
+          each.earnsFromMs > now.value ? `from ${dayAndTime(each.earnsFromMs)}` : 'now',
+          dollars(toMicros(each.accruedYield)),
+          dollars(toMicros(each.claimedYield)),
+          <span key="actions" class="actions">
+            <Action
+              label={`Claim the yield of ${each.depositId}`}
+              disabled={each.accruedYield === 0}
+              run={then(() => claimYield(api, each.depositId))}
+            >
+              Claim yield
+            </Action>
+            <Action
+              label={`Unstake ${each.depositId}`}
+              run={then(() => unstake(api, each.depositId))}
+            >
+              Unstake
+            </Action>
+          </span>,
+        ],
+      }))}
+    />
+  );
+}

@@ -1,0 +1,138 @@
+/** The keys: each does what a button does, and none works while text is being typed. */
+
+import { cancelAll } from '../../client/index.js';
+import { orders } from './model/account.js';
+import { closeDialog, dialog, openDialog } from './model/dialog.js';
+import { api } from './model/exchange.js';
+import { asset, assets, remember } from './model/markets.js';
+import { go, route } from './model/route.js';
+import { isLimit, outcome, side } from './model/ticket.js';
+import { Dialog } from './parts/dialog.js';
+import { isAsked, refusal, refusalOf } from './ticket/send.js';
+
+interface Key {
+  key: string;
+  does: string;
+  run: () => void;
+}
+
+function focus(id: string): void {
+  document.getElementById(id)?.focus();
+}
+
+function choose(chosen: 'UP' | 'DOWN'): void {
+  outcome.value = chosen;
+  isAsked.value = false;
+  focus('size');
+}
+
+function step(by: number): void {
+  const all = assets.peek();
+  const next = all[(all.indexOf(asset.peek()) + by + all.length) % all.length];
+  if (next === undefined) return;
+  remember(next);
+  go(`#/${next}`);
+}
+
+const KEYS: readonly Key[] = [
+  { key: 'u', does: 'UP, and to the amount', run: () => choose('UP') },
+  { key: 'd', does: 'DOWN, and to the amount', run: () => choose('DOWN') },
+  { key: 'b', does: 'Buy', run: () => setSide('BUY') },
+  { key: 's', does: 'Sell', run: () => setSide('SELL') },
+  {
+    key: 'l',
+    does: 'Limit order, and to the price',
+    run: () => {
+      isLimit.value = true;
+      requestAnimationFrame(() => focus('price'));
+    },
+  },
+  {
+    key: 'm',
+    does: 'Market order, and to the amount',
+    run: () => {
+      isLimit.value = false;
+      focus('size');
+    },
+  },
+  { key: 'a', does: 'The amount', run: () => focus('size') },
+  { key: 'x', does: 'Cancel all resting orders', run: () => void cancelEvery() },
+  { key: ']', does: 'Next asset', run: () => step(1) },
+  { key: '[', does: 'Asset before', run: () => step(-1) },
+  { key: 'g', does: 'To the market', run: () => go(`#/${asset.peek()}`) },
+  { key: 'p', does: 'To past markets', run: () => go('#/past') },
+  { key: 'k', does: 'To the leaderboard', run: () => go('#/leaderboard') },
+  { key: 'o', does: 'To the account', run: () => go('#/account') },
+  { key: '?', does: 'This list', run: () => openDialog('keys') },
+];
+
+function setSide(chosen: 'BUY' | 'SELL'): void {
+  side.value = chosen;
+  isAsked.value = false;
+}
+
+async function cancelEvery(): Promise<void> {
+  const markets = [...new Set(orders.peek().map(({ marketId }) => marketId))];
+  try {
+    await Promise.all(markets.map((each) => cancelAll(api, each)));
+  } catch (error) {
+    refusal.value = refusalOf(error);
+  }
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return target.type !== 'checkbox';
+  return target instanceof HTMLSelectElement || target.isContentEditable;
+}
+
+function onKeyDown(event: KeyboardEvent): void {
+  if (event.key === 'Escape') {
+    isAsked.value = false;
+    if (isTyping(event.target) && dialog.peek() === null) (event.target as HTMLElement).blur();
+  }
+  const isCommand = event.ctrlKey || event.metaKey || event.altKey;
+  if (isCommand || isTyping(event.target) || dialog.peek() !== null) return;
+  const found = KEYS.find(({ key }) => key === event.key);
+  if (found === undefined) return;
+  const isOfTicket = ['u', 'd', 'b', 's', 'l', 'm', 'a'].includes(found.key);
+  if (isOfTicket && route.peek().view !== 'market') return;
+  event.preventDefault();
+  found.run();
+}
+
+export function startKeys(): void {
+  addEventListener('keydown', onKeyDown);
+}
+
+export function Keys() {
+  return (
+    <Dialog title="Keys">
+      <dl class="keys">
+        {KEYS.map(({ key, does }) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>
+            <kbd>↑ ↓</kbd>
+          </dt>
+          <dd>In the price: a tick up or down, ten with Shift</dd>
+        </div>
+        <div>
+          <dt>
+            <kbd>Esc</kbd>
+          </dt>
+          <dd>Do not send after all; leave a field</dd>
+        </div>
+      </dl>
+      <button type="button" class="send neutral" onClick={closeDialog}>
+        Close
+      </button>
+    </Dialog>
+  );
+}

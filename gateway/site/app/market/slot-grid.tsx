@@ -1,0 +1,93 @@
+/**
+ * The day as a grid: a column for each hour, a row for each quarter of it. A finished quarter leads
+ * to its market. One stop in the tab order; the arrow keys move within.
+ */
+import { useRef } from 'preact/hooks';
+import { asset } from '../model/markets.js';
+import { SLOT_MS, type Slot, slots } from '../model/slots.js';
+import { clockTime } from '../parts/format.js';
+import { SIGNS } from '../parts/outcome.js';
+import { Panel } from '../parts/panel.js';
+
+const NAMES: Record<Slot['state'], string> = {
+  none: 'no market',
+  future: 'to come',
+  active: 'now',
+  ended: 'being decided',
+  UP: 'UP won',
+  DOWN: 'DOWN won',
+  VOID: 'void',
+};
+const QUARTERS = 4;
+const STEPS: Record<string, number> = {
+  ArrowRight: QUARTERS,
+  ArrowLeft: -QUARTERS,
+  ArrowDown: 1,
+  ArrowUp: -1,
+};
+
+export function SlotGrid() {
+  const grid = useRef<HTMLUListElement>(null);
+  const day = slots.value;
+  const wins = day.filter(({ state }) => state === 'UP').length;
+  const losses = day.filter(({ state }) => state === 'DOWN').length;
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = STEPS[event.key];
+    if (step === undefined || grid.current === null) return;
+    const cells = [...grid.current.querySelectorAll<HTMLAnchorElement>('a')];
+    const all = [...grid.current.querySelectorAll<HTMLElement>('.slot')];
+    const from = all.indexOf(document.activeElement as HTMLElement);
+    // The next quarter in that direction that leads somewhere.
+    for (let at = from + step; at >= 0 && at < all.length; at += step) {
+      const target = all[at]!;
+      if (!cells.includes(target as HTMLAnchorElement)) continue;
+      target.focus();
+      break;
+    }
+    event.preventDefault();
+  };
+  const stop = day.findLastIndex(({ marketId }) => marketId !== null);
+  return (
+    <Panel
+      title="Today"
+      class="slots-panel"
+      extra={
+        <span class="soft">
+          <span class="up">▲ {wins}</span> <span class="down">▼ {losses}</span>
+        </span>
+      }
+    >
+      <ul
+        class="slots"
+        ref={grid}
+        onKeyDown={onKeyDown}
+        aria-label={`Quarter hours of ${asset.value}, UTC day`}
+      >
+        {day.map((slot, index) => (
+          <li key={slot.startsAtMs}>
+            <Cell slot={slot} isStop={index === stop} />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Cell({ slot, isStop }: { slot: Slot; isStop: boolean }) {
+  const { startsAtMs, state, marketId } = slot;
+  const label = `${clockTime(startsAtMs)} to ${clockTime(startsAtMs + SLOT_MS)}: ${NAMES[state]}`;
+  const sign = state === 'UP' || state === 'DOWN' || state === 'VOID' ? SIGNS[state] : '';
+  const style = `slot ${state.toLowerCase()}`;
+  if (marketId === null || state === 'future')
+    return (
+      <span class={style} title={label}>
+        <span class="unseen">{label}</span>
+      </span>
+    );
+  const to = state === 'active' ? `#/${asset.value}` : `#/market/${marketId}`;
+  return (
+    <a class={style} href={to} title={label} aria-label={label} tabIndex={isStop ? 0 : -1}>
+      {sign}
+    </a>
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * The account of who is signed in, as the stream has it: balance, resting orders and positions,
+ * true at one sequence.
+ */
+import { computed, signal } from '@preact/signals';
+import { toLots } from '../../../client/amounts.js';
+import type { Account, RestingOrder } from '../../../client/stream/account.js';
+import type { Position } from '../../../client/types.js';
+import type { OutcomeName } from './book.js';
+import { market } from './markets.js';
+
+export interface Balance {
+  availableMicros: number;
+  heldMicros: number;
+}
+
+/** null: not known. */
+export const balance = signal<Balance | null>(null);
+export const orders = signal<readonly RestingOrder[]>([]);
+export const positions = signal<readonly Position[]>([]);
+/** The journal sequence at which all three are true. */
+export const trueAt = signal(0);
+
+/** Lots of each outcome in the market that is shown, and those that no resting sale holds. */
+export const held = computed(() => {
+  const marketId = market.value?.id;
+  const lotsOf = (outcome: OutcomeName) => {
+    const here = positions.value.find(
+      (each) => each.marketId === marketId && each.outcome === outcome,
+    );
+    const lots = here === undefined ? 0 : toLots(here.shares);
+    const selling = orders.value
+      .filter((each) => each.marketId === marketId && each.side === 'SELL')
+      .filter((each) => each.outcome === outcome)
+      .reduce((sum, each) => sum + each.lots, 0);
+    return { lots, freeLots: lots - selling };
+  };
+  return { UP: lotsOf('UP'), DOWN: lotsOf('DOWN') };
+});
+
+export const claimable = computed(() =>
+  positions.value.filter(({ status }) => status === 'claimable'),
+);
+
+export function forgetAccount(): void {
+  balance.value = null;
+  orders.value = [];
+  positions.value = [];
+  trueAt.value = 0;
+}
+
+export function setAccount(account: Account): void {
+  const { availableMicros, heldMicros } = account;
+  balance.value = { availableMicros, heldMicros };
+  orders.value = [...account.orders.values()].map((order) => ({ ...order }));
+  positions.value = [...account.positions.values()].flat();
+  trueAt.value = account.sequence;
+}

@@ -1,0 +1,121 @@
+/**
+ * Keeps the page up to date by the stream: the markets, and of what is shown the book, the trades
+ * and the prices, and the account of who is signed in. One connection, which the client keeps open.
+ *
+ * Always holds: while the connection is lost, `connection` says so, and what is shown is marked as
+ * stale until the stream has caught up.
+ */
+import { computed, effect, signal } from '@preact/signals';
+import { Account } from '../../../client/stream/account.js';
+import { Book as LocalBook } from '../../../client/stream/book.js';
+import { MarketList } from '../../../client/stream/markets.js';
+import { Stream } from '../../../client/stream/stream.js';
+import { forgetAccount, setAccount } from './account.js';
+import { received } from './book.js';
+import { heard } from './clock.js';
+import { api } from './exchange.js';
+import { beforePaint } from './frame.js';
+import { asset, market, readActive, setActive, setEnded } from './markets.js';
+import { observePrice, readEarlier, showPricesOf } from './prices.js';
+import { generation, sessionRevoked, user } from './session.js';
+import { readSlots } from './slots.js';
+import { observeTrades, readTape } from './tape.js';
+
+export type Connection = 'starting' | 'live' | 'lost';
+
+export const connection = signal<Connection>('starting');
+
+const TOKEN_REVOKED = 4001;
+
+const stream = signal<Stream | null>(null);
+
+/** Begins once the page knows whether somebody is signed in. */
+export function startLive(): void {
+  void quietly(readActive());
+  // By id: a market or a user that only changes is followed on.
+  const userId = computed(() => user.value?.userId ?? null);
+  const marketId = computed(() => market.value?.id ?? null);
+  effect(() => connectAs(userId.value, generation.value));
+  effect(() => followMarketList(stream.value));
+  effect(() => followUser(stream.value, userId.value));
+  effect(() => followPrices(stream.value, asset.value));
+  effect(() => followMarket(stream.value, marketId.value));
+}
+
+/** A stream belongs to one session, so another one has another stream. */
+function connectAs(_userId: string | null, _generation: number): () => void {
+  const opened = new Stream(api, {
+    onState: (isOpen, code) => {
+      connection.value = isOpen ? 'live' : 'lost';
+      if (code === TOKEN_REVOKED) sessionRevoked();
+    },
+  });
+  stream.value = opened;
+  return () => opened.close();
+}
+
+function followMarketList(from: Stream | null): (() => void) | undefined {
+  if (from === null) return undefined;
+  const list = new MarketList({ onEnded: setEnded, onResolved: setEnded });
+  return from.subscribe('markets', (message) => {
+    heard(message.atMs);
+    list.apply(message);
+    setActive([...list.active.values()]);
+  });
+}
+
+function followUser(from: Stream | null, userId: string | null): (() => void) | undefined {
+  forgetAccount();
+  if (from === null || userId === null) return undefined;
+  const account = new Account();
+  const show = () => setAccount(account);
+  return from.subscribe('user', (message) => {
+    if (!account.apply(message)) from.restart('user');
+    beforePaint(show);
+  });
+}
+
+function followPrices(from: Stream | null, of: string): (() => void) | undefined {
+  showPricesOf(of);
+  if (from === null || of === '') return undefined;
+  void quietly(readSlots(of));
+  return from.subscribe(`prices:${of}`, ({ data, atMs }) => {
+    heard(atMs);
+    if (data.price !== null && data.observedAtMs !== null)
+      observePrice(of, data.price, data.observedAtMs);
+  });
+}
+
+function followMarket(from: Stream | null, marketId: string | null): (() => void) | undefined {
+  if (from === null || marketId === null) return undefined;
+  const shown = market.peek();
+  if (shown !== null) void quietly(readEarlier(shown));
+  void quietly(readTape(marketId));
+  const book = new LocalBook(marketId);
+  const sides = (outcome: 'UP' | 'DOWN') => {
+    return { bids: book.levels(outcome, 'bids'), asks: book.levels(outcome, 'asks') };
+  };
+  const show = () => {
+    received.value = { marketId, UP: sides('UP'), DOWN: sides('DOWN') };
+  };
+  const stops = [
+    from.subscribe(`book:${marketId}`, (message) => {
+      heard(message.atMs);
+      book.apply(message);
+      beforePaint(show);
+    }),
+    from.subscribe(`trades:${marketId}`, ({ data }) => observeTrades(marketId, data.trades)),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+/** What the stream brings soon anyway may fail to be read. */
+async function quietly(reading: Promise<unknown>): Promise<void> {
+  try {
+    await reading;
+  } catch {
+    // The connection's state says what is wrong.
+  }
+}

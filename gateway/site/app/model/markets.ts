@@ -1,0 +1,67 @@
+/**
+ * The markets that trade now, and which of them is shown: the active one of the chosen asset, so
+ * the page goes on to the next market by itself when one ends.
+ */
+import { computed, signal } from '@preact/signals';
+import { activeMarkets, limits } from '../../../client/index.js';
+import type { Market } from '../../../client/types.js';
+import { heard } from './clock.js';
+import { publicApi } from './exchange.js';
+import { route } from './route.js';
+import { kept } from './settings.js';
+
+/** By asset: the market that trades now. */
+export const active = signal<ReadonlyMap<string, Market>>(new Map());
+/** By asset: the last market that ended while this page was open, resolved or not. */
+export const ended = signal<ReadonlyMap<string, Market>>(new Map());
+/** Whether the exchange has said which markets there are. */
+export const areKnown = signal(false);
+
+/** Every asset seen, in the exchange's order. */
+export const assets = signal<readonly string[]>([]);
+const remembered = kept<string>('asset', '');
+
+export const asset = computed(() => {
+  const { view, subject } = route.value;
+  const known = assets.value;
+  const named = view === 'market' ? subject.toUpperCase() : '';
+  if (known.includes(named)) return named;
+  return known.includes(remembered.value) ? remembered.value : (known[0] ?? '');
+});
+
+export const market = computed(() => active.value.get(asset.value) ?? null);
+export const lastEnded = computed(() => ended.value.get(asset.value) ?? null);
+
+/** The smallest fee, sizes and prices are the specification's; the maxima are the exchange's. */
+export const maxima = signal<Awaited<ReturnType<typeof limits>>['maxima'] | null>(null);
+
+export function remember(chosen: string): void {
+  remembered.value = chosen;
+}
+
+/** All active markets, as read or as the stream's snapshot has them. */
+export function setActive(markets: readonly Market[]): void {
+  const inOrder = [...new Set([...assets.value, ...markets.map((each) => each.asset)])];
+  if (inOrder.length !== assets.value.length) assets.value = inOrder;
+  active.value = new Map(markets.map((each) => [each.asset, each]));
+  areKnown.value = true;
+}
+
+/** A market that has ended, and again when it is resolved. */
+export function setEnded(market: Market): void {
+  const last = ended.value.get(market.asset);
+  // A market of long ago may be resolved late; the last one is what is shown.
+  if (last !== undefined && last.startsAtMs > market.startsAtMs) return;
+  ended.value = new Map(ended.value).set(market.asset, market);
+}
+
+/** Before the stream is there, so that the page has a market at once. */
+export async function readActive(): Promise<void> {
+  const { markets, serverTimeMs } = await activeMarkets(publicApi);
+  heard(serverTimeMs);
+  setActive(markets);
+}
+
+export async function readLimits(): Promise<void> {
+  maxima.value = (await limits(publicApi)).maxima;
+}

@@ -1,0 +1,128 @@
+/**
+ * The price of the chosen asset: now, over the last minutes for the chart, and its average over the
+ * last minute of the market, which decides it. It goes on from one market to the next.
+ *
+ * Always holds: the points are in order of time, at most one in {@link POINT_EVERY_MS}, and no
+ * older than {@link KEPT_MS}; everything is of one asset.
+ */
+import { signal } from '@preact/signals';
+import { market as readMarket, markets as readMarkets } from '../../../client/index.js';
+import type { Market } from '../../../client/types.js';
+import { publicApi } from './exchange.js';
+import { beforePaint } from './frame.js';
+
+export interface PricePoint {
+  atMs: number;
+  price: number;
+}
+
+/** The window in which the average counts. */
+export const SETTLEMENT_MS = 60_000;
+const POINT_EVERY_MS = 1_000;
+/** A window, and the end of the one before. */
+const KEPT_MS = 20 * 60_000;
+
+/** null: unknown. */
+export const price = signal<number | null>(null);
+/** Rises with every change of {@link points}. */
+export const pointsVersion = signal(0);
+
+let asset = '';
+let points: PricePoint[] = [];
+/** Every price of the last minutes, for the average. */
+let ticks: PricePoint[] = [];
+/** What the exchange said of the average, and the time it counts from. */
+let anchor: { marketId: string; atMs: number; average: number } | null = null;
+
+export function chartPoints(): readonly PricePoint[] {
+  return points;
+}
+
+/** Forgets the prices of another asset. */
+export function showPricesOf(chosen: string): void {
+  if (chosen === asset) return;
+  asset = chosen;
+  points = [];
+  ticks = [];
+  anchor = null;
+  price.value = null;
+  pointsVersion.value++;
+}
+
+/** A price of the stream. */
+export function observePrice(of: string, observed: number, atMs: number): void {
+  if (of !== asset) return;
+  const last = ticks.at(-1);
+  if (last !== undefined && atMs < last.atMs) return;
+  ticks.push({ atMs, price: observed });
+  while (ticks.length > 2 && ticks[1]!.atMs < atMs - 2 * SETTLEMENT_MS) ticks.shift();
+  addPoint({ atMs, price: observed });
+  beforePaint(show);
+}
+
+function show(): void {
+  price.value = ticks.at(-1)?.price ?? null;
+  pointsVersion.value++;
+}
+
+function addPoint(point: PricePoint): void {
+  const last = points.at(-1);
+  const before = points.at(-2);
+  // The last point is the newest price; it moves on until it is a second after the one before.
+  if (last !== undefined && before !== undefined && point.atMs - before.atMs < POINT_EVERY_MS)
+    points.pop();
+  points.push(point);
+  let old = 0;
+  while (old < points.length - 1 && points[old]!.atMs < point.atMs - KEPT_MS) old++;
+  if (old > 0) points = points.slice(old);
+}
+
+/** Reads what was before: the prices since the market began, and those of the market before. */
+export async function readEarlier(current: Market): Promise<void> {
+  const of = current.asset;
+  if (current.averageSoFar !== null) noteAverage(current);
+  const before = await readMarkets(publicApi, { asset: of, limit: 2 });
+  const histories = await Promise.all(
+    before.markets.map(({ id }) => readMarket(publicApi, id).catch(() => null)),
+  );
+  if (of !== asset) return;
+  const earlier = histories
+    .flatMap((each) => each?.priceHistory ?? [])
+    .flatMap(({ atMs, assetPrice }) => (assetPrice === null ? [] : [{ atMs, price: assetPrice }]))
+    .sort((one, other) => one.atMs - other.atMs);
+  const firstLive = points[0]?.atMs ?? Number.POSITIVE_INFINITY;
+  points = [...earlier.filter(({ atMs }) => atMs < firstLive), ...points];
+  if (price.value === null) price.value = current.assetPrice;
+  pointsVersion.value++;
+}
+
+/** The exchange's own average so far, for a page that is opened within the last minute. */
+function noteAverage({ id, averageSoFar }: Market): void {
+  const first = ticks[0];
+  if (averageSoFar !== null && first !== undefined)
+    anchor = { marketId: id, atMs: first.atMs, average: averageSoFar };
+}
+
+/**
+ * The average of the price since the last minute began, each price weighted by the time it was the
+ * last one known; null before that minute, and while nothing of it is known.
+ */
+export function averageSoFar({ id, endsAtMs }: Market, nowMs: number): number | null {
+  const fromMs = endsAtMs - SETTLEMENT_MS;
+  if (nowMs <= fromMs) return null;
+  const untilMs = Math.min(nowMs, endsAtMs);
+  let sum = 0;
+  let covered = 0;
+  ticks.forEach(({ atMs, price: each }, index) => {
+    const beganMs = Math.max(atMs, fromMs);
+    const endedMs = Math.min(ticks[index + 1]?.atMs ?? untilMs, untilMs);
+    if (endedMs <= beganMs) return;
+    sum += each * (endedMs - beganMs);
+    covered += endedMs - beganMs;
+  });
+  if (anchor?.marketId === id && anchor.atMs > fromMs) {
+    sum += anchor.average * (anchor.atMs - fromMs);
+    covered += anchor.atMs - fromMs;
+  }
+  return covered === 0 ? null : sum / covered;
+}

@@ -1,0 +1,44 @@
+/** Which view is shown: the part of the address after #. */
+import { computed, signal } from '@preact/signals';
+
+export type View = 'market' | 'past' | 'replay' | 'leaderboard' | 'user' | 'account' | 'status';
+
+export interface Route {
+  view: View;
+  /** An asset, a market, a user, or the part of the account; empty: none is named. */
+  subject: string;
+}
+
+/** The first part of the address, except for the market view, whose first part is an asset. */
+const PREFIXES: Record<string, View> = {
+  past: 'past',
+  market: 'replay',
+  leaderboard: 'leaderboard',
+  user: 'user',
+  account: 'account',
+  status: 'status',
+};
+
+const address = signal(location.hash);
+addEventListener('hashchange', () => {
+  address.value = location.hash;
+});
+
+export const route = computed<Route>(() => {
+  const [first = '', second = ''] = address.value.replace(/^#\/?/, '').split('/');
+  const view = Object.hasOwn(PREFIXES, first) ? PREFIXES[first]! : 'market';
+  const subject = decoded(view === 'market' ? first : second);
+  return { view, subject };
+});
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return '';
+  }
+}
+
+export function go(to: string): void {
+  location.hash = to;
+}

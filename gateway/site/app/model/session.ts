@@ -1,0 +1,113 @@
+/**
+ * Who is signed in. The session itself is a cookie that scripts cannot read; this browser also
+ * remembers the name, so that a visitor without a session is not asked about one. Signing in or out
+ * in one tab does the same in the others.
+ */
+import { computed, signal } from '@preact/signals';
+import {
+  changePassword,
+  isRefusal,
+  login,
+  logout,
+  register,
+  session,
+} from '../../../client/index.js';
+import { api } from './exchange.js';
+import { kept } from './settings.js';
+
+export interface User {
+  userId: string;
+  username: string;
+}
+
+const hint = kept<'yes' | 'no'>('signed-in', 'no', ['yes', 'no']);
+/** undefined: not known yet. */
+const found = signal<User | null | undefined>(undefined);
+export const user = computed(() => found.value ?? null);
+export const isKnown = computed(() => found.value !== undefined);
+/** Whether room is kept for what only a user sees. */
+export const isExpected = computed(() =>
+  isKnown.value ? user.value !== null : hint.value === 'yes',
+);
+
+const REVOKED_WAIT_MS = 1_000;
+const tabs = new BroadcastChannel('session');
+tabs.onmessage = ({ data }) => {
+  if (data === 'out') forgetSession();
+  else void resumeSession(true);
+};
+
+/** Asks who is signed in, if somebody may be. */
+export async function resumeSession(isCertain = false): Promise<void> {
+  if (hint.peek() === 'no' && !isCertain) {
+    found.value = null;
+    return;
+  }
+  try {
+    const { userId, username } = await session(api);
+    found.value = { userId, username };
+    hint.value = 'yes';
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    found.value = null;
+    hint.value = 'no';
+  }
+}
+
+export async function signIn(username: string, password: string): Promise<void> {
+  enter(await login(api, { username, password }));
+}
+
+export async function signUp(
+  username: string,
+  password: string,
+  referralCode: string,
+): Promise<void> {
+  const code = referralCode === '' ? {} : { referralCode };
+  enter(await register(api, { username, password, ...code }));
+}
+
+export async function signOut(): Promise<void> {
+  await logout(api);
+  found.value = null;
+  hint.value = 'no';
+  tabs.postMessage('out');
+}
+
+/** Rises when the same user has another session, so that the stream signs in again. */
+export const generation = signal(0);
+let isChanging = false;
+
+/** Ends every other session; this browser has a new one. */
+export async function newPasswordOf(currentPassword: string, newPassword: string): Promise<void> {
+  isChanging = true;
+  try {
+    await changePassword(api, { currentPassword, newPassword });
+    generation.value++;
+  } finally {
+    isChanging = false;
+  }
+}
+
+/** The exchange ended the session: perhaps another tab of this browser has changed the password. */
+export function sessionRevoked(): void {
+  if (isChanging) return;
+  const ask = async () => {
+    await resumeSession(true);
+    generation.value++;
+  };
+  // The other tab's answer, which brings the new cookie, may still be on its way.
+  setTimeout(() => void ask().catch(forgetSession), REVOKED_WAIT_MS);
+}
+
+/** The session has ended elsewhere: the password was changed, or the cookie is gone. */
+export function forgetSession(): void {
+  found.value = null;
+  hint.value = 'no';
+}
+
+function enter({ userId, username }: User): void {
+  found.value = { userId, username };
+  hint.value = 'yes';
+  tabs.postMessage('in');
+}

@@ -1,0 +1,31 @@
+/** What this browser remembers. Without storage, it lasts as long as the page. */
+import { effect, type Signal, signal } from '@preact/signals';
+
+/** A value that is kept between visits. */
+export function kept<Value extends string>(
+  name: string,
+  standard: Value,
+  allowed?: readonly Value[],
+): Signal<Value> {
+  const found = read(name) as Value | null;
+  const isKnown = found !== null && (allowed === undefined || allowed.includes(found));
+  const value = signal(isKnown ? found : standard);
+  effect(() => write(name, value.value));
+  return value;
+}
+
+function read(name: string): string | null {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+function write(name: string, value: string): void {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // The browser refuses storage.
+  }
+}

@@ -1,0 +1,61 @@
+/** The quarter hours of the day that is shown, with the market of each and its result. */
+import { computed, signal } from '@preact/signals';
+import { markets as readMarkets } from '../../../client/index.js';
+import type { Market } from '../../../client/types.js';
+import { now } from './clock.js';
+import { publicApi } from './exchange.js';
+import { asset, lastEnded, market } from './markets.js';
+
+export const SLOT_MS = 15 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
+const SLOTS_PER_DAY = DAY_MS / SLOT_MS;
+
+export interface Slot {
+  startsAtMs: number;
+  /** none: there was no market, or there is none yet. */
+  state: 'none' | 'future' | 'active' | 'ended' | 'UP' | 'DOWN' | 'VOID';
+  marketId: string | null;
+}
+
+/** The start of the current day, by the exchange's clock, in UTC; 0: unknown. */
+const today = computed(() => {
+  const first = market.value?.startsAtMs ?? now.value;
+  return Math.floor(first / DAY_MS) * DAY_MS;
+});
+
+const past = signal<{ asset: string; markets: ReadonlyMap<number, Market> }>({
+  asset: '',
+  markets: new Map(),
+});
+
+export const slots = computed<readonly Slot[]>(() => {
+  const fromMs = today.value;
+  if (fromMs === 0) return [];
+  const known = past.value.asset === asset.value ? past.value.markets : new Map<number, Market>();
+  const current = market.value;
+  const last = lastEnded.value;
+  const ofStart = (startsAtMs: number) => {
+    if (current?.startsAtMs === startsAtMs) return current;
+    if (last?.startsAtMs === startsAtMs) return last;
+    return known.get(startsAtMs) ?? null;
+  };
+  // With no market to go by, what is to come begins with the time.
+  const futureFromMs = current?.endsAtMs ?? now.peek();
+  return Array.from({ length: SLOTS_PER_DAY }, (_, index) => {
+    const startsAtMs = fromMs + index * SLOT_MS;
+    const of = ofStart(startsAtMs);
+    return { startsAtMs, marketId: of?.id ?? null, state: stateOf(of, startsAtMs >= futureFromMs) };
+  });
+});
+
+function stateOf(of: Market | null, isFuture: boolean): Slot['state'] {
+  if (of === null) return isFuture ? 'future' : 'none';
+  if (of.status === 'active') return 'active';
+  return of.resolution ?? 'ended';
+}
+
+/** A day has 96 markets, fewer than one page. */
+export async function readSlots(of: string): Promise<void> {
+  const { markets } = await readMarkets(publicApi, { asset: of, limit: SLOTS_PER_DAY });
+  past.value = { asset: of, markets: new Map(markets.map((each) => [each.startsAtMs, each])) };
+}

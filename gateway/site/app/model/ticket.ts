@@ -1,0 +1,104 @@
+/** The order that is being written, as the ticket's fields have it, and what it would do. */
+import { computed, signal } from '@preact/signals';
+import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
+import type { Level } from '../../../client/stream/book.js';
+import type { Plan, PlannedOrder } from '../ticket/plan.js';
+import { planOrder, withoutOwn } from '../ticket/plan.js';
+import { orders } from './account.js';
+import { book, type OutcomeName } from './book.js';
+import { market } from './markets.js';
+import { kept } from './settings.js';
+
+export type Side = 'BUY' | 'SELL';
+export type Terms = 'GTC' | 'IOC' | 'FOK';
+
+export const side = signal<Side>('BUY');
+export const outcome = signal<OutcomeName>('UP');
+export const isLimit = signal(false);
+/** What a buy is measured in. A sale is always of shares. */
+export const unit = kept<'dollars' | 'shares'>('unit', 'dollars', ['dollars', 'shares']);
+/** As typed. */
+export const size = signal('');
+export const price = signal('');
+export const terms = signal<Terms>('GTC');
+export const postOnly = signal(false);
+/** Orders are sent without a second click. */
+export const oneClick = kept<'on' | 'off'>('one-click', 'off', ['on', 'off']);
+
+export const isInShares = computed(() => side.value === 'SELL' || unit.value === 'shares');
+
+/** Reads what was typed: null if it is empty or no exact amount above zero. */
+function read(text: string, parse: (text: string) => number): number | null {
+  const trimmed = text.trim().replaceAll(',', '');
+  try {
+    const value = parse(trimmed);
+    return value > 0 ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export const sizeLots = computed(() => (isInShares.value ? read(size.value, toLots) : null));
+export const sizeMicros = computed(() => (isInShares.value ? null : read(size.value, toMicros)));
+export const priceTicks = computed(() => {
+  const ticks = read(price.value, toTicks);
+  return ticks !== null && ticks < 1_000 ? ticks : null;
+});
+
+/** The levels that the order would meet, without one's own. */
+const opposing = computed<readonly Level[] | null>(() => {
+  const sides = book.value?.[outcome.value];
+  if (sides === undefined) return null;
+  const buys = side.value === 'BUY';
+  return withoutOwn(buys ? sides.asks : sides.bids, ownOpposing(buys));
+});
+
+/** One's own orders there: a sale of UP at p stands beside a purchase of DOWN at 1 - p. */
+function ownOpposing(buys: boolean): Level[] {
+  const marketId = market.value?.id;
+  const wanted = buys ? 'SELL' : 'BUY';
+  return orders.value
+    .filter((each) => each.marketId === marketId)
+    .map((each) => {
+      const isSame = each.outcome === outcome.value;
+      const mirrored = each.side === 'BUY' ? 'SELL' : 'BUY';
+      return {
+        side: isSame ? each.side : mirrored,
+        priceTicks: isSame ? each.priceTicks : 1_000 - each.priceTicks,
+        lots: each.lots,
+      };
+    })
+    .filter((each) => each.side === wanted);
+}
+
+/** The order as the fields have it; null while they do not make one. */
+export const order = computed<PlannedOrder | null>(() => {
+  const budgetMicros = sizeMicros.value;
+  const lots = sizeLots.value;
+  if (budgetMicros === null && lots === null) return null;
+  const limitTicks = isLimit.value ? priceTicks.value : null;
+  if (isLimit.value && limitTicks === null) return null;
+  const timeInForce = isLimit.value ? terms.value : 'IOC';
+  return {
+    side: side.value,
+    budgetMicros,
+    lots,
+    limitTicks,
+    timeInForce,
+    postOnly: timeInForce === 'GTC' && postOnly.value,
+  };
+});
+
+/** What it would do now; null: nothing is written, or the book is not known. */
+export const plan = computed<Plan | null>(() => {
+  const written = order.value;
+  const levels = opposing.value;
+  return written === null || levels === null ? null : planOrder(written, levels);
+});
+
+/** Takes a level of the book over as a limit. */
+export function fillFromLevel(of: OutcomeName, ticks: number): void {
+  outcome.value = of;
+  isLimit.value = true;
+  price.value = (ticks / 1_000).toFixed(3);
+}

@@ -1,0 +1,44 @@
+/** A button that asks the exchange for something, and says beside itself why it was refused. */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { sentenceOf } from '../model/exchange.js';
+
+export function Action(props: {
+  run: () => Promise<unknown>;
+  class?: string;
+  /** For a screen reader, where the text alone does not say what it is about. */
+  label?: string;
+  disabled?: boolean;
+  children: ComponentChildren;
+}) {
+  const isRunning = useSignal(false);
+  const problem = useSignal('');
+  const run = async () => {
+    if (isRunning.peek()) return;
+    isRunning.value = true;
+    problem.value = '';
+    try {
+      await props.run();
+    } catch (error) {
+      problem.value = sentenceOf(error);
+    } finally {
+      isRunning.value = false;
+    }
+  };
+  return (
+    <span class="action">
+      <button
+        type="button"
+        class={props.class ?? 'plain'}
+        aria-label={props.label}
+        disabled={isRunning.value || props.disabled === true}
+        onClick={() => void run()}
+      >
+        {props.children}
+      </button>
+      <span class="problem" role="alert">
+        {problem.value}
+      </span>
+    </span>
+  );
+}

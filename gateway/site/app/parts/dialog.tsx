@@ -1,0 +1,24 @@
+/** A modal dialog: the browser's own, so focus stays in it and Escape closes it. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { closeDialog } from '../model/dialog.js';
+
+export function Dialog(props: { title: string; children: ComponentChildren }) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const shown = element.current;
+    shown?.showModal();
+    return () => shown?.close();
+  }, []);
+  return (
+    <dialog class="dialog" ref={element} aria-labelledby="dialog-title" onCancel={closeDialog}>
+      <header>
+        <h2 id="dialog-title">{props.title}</h2>
+        <button type="button" class="plain" aria-label="Close" onClick={closeDialog}>
+          ×
+        </button>
+      </header>
+      {props.children}
+    </dialog>
+  );
+}

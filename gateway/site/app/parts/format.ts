@@ -1,0 +1,99 @@
+/**
+ * Numbers, times and names as the page shows them. Amounts are integers (micro-dollars, ticks,
+ * lots) and are never rounded unless the function's name says so.
+ */
+import { fromLots, fromMicros } from '../../../client/amounts.js';
+
+const MICROS = 1_000_000;
+const MINUS = '\u2212';
+
+/** Dollars with exactly as many places as are needed, at least 2: $1,234.50. */
+export function dollars(micros: number): string {
+  return `${micros < 0 ? MINUS : ''}$${grouped(fromMicros(Math.abs(micros)), 2)}`;
+}
+
+/** With a plus sign for a gain. */
+export function gain(micros: number): string {
+  return micros > 0 ? `+${dollars(micros)}` : dollars(micros);
+}
+
+/** Rounded down to a cent, for what changes all the time. */
+export function roundedDollars(micros: number): string {
+  const cents = Math.floor(Math.abs(micros) / 10_000);
+  const text = `$${grouped(fromMicros(cents * 10_000), 2)}`;
+  return micros < 0 && cents > 0 ? MINUS + text : text;
+}
+
+/** The price of an asset, rounded to a cent. */
+export function assetPrice(price: number): string {
+  return grouped(price.toFixed(2), 2);
+}
+
+/** A difference between two prices of an asset, with its sign. */
+export function priceDifference(difference: number): string {
+  const sign = difference < 0 ? MINUS : '+';
+  return sign + grouped(Math.abs(difference).toFixed(2), 2);
+}
+
+/** The price of a share: 0.530. */
+export function sharePrice(ticks: number): string {
+  return (ticks / 1_000).toFixed(3);
+}
+
+/** A price per share that is not on a tick, such as an average: at most 6 places. */
+export function averagePrice(micros: number): string {
+  return `$${grouped(fromMicros(micros), 3)}`;
+}
+
+export function shares(lots: number): string {
+  return grouped(fromLots(lots), 0);
+}
+
+export function whole(value: number): string {
+  return grouped(`${Math.round(value)}`, 0);
+}
+
+/** Commas between thousands, and zeros up to the least number of places. */
+function grouped(decimal: string, placesMin: number): string {
+  const [integer = '', fraction = ''] = decimal.split('.');
+  const thousands = integer.replace(/\B(?=(\d{3})+$)/g, ',');
+  const places = fraction.padEnd(placesMin, '0');
+  return places === '' ? thousands : `${thousands}.${places}`;
+}
+
+export function perCent(part: number): string {
+  return `${(part * 100).toFixed(1)}%`;
+}
+
+const two = (value: number) => `${value}`.padStart(2, '0');
+
+/** 04:32, or 1:04:32. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const hours = Math.floor(seconds / 3_600);
+  const rest = `${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+  return hours === 0 ? rest : `${hours}:${rest}`;
+}
+
+/** Hours and minutes in the time zone of the reader. */
+export function clockTime(atMs: number): string {
+  const date = new Date(atMs);
+  return `${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+export function clockSeconds(atMs: number): string {
+  return `${clockTime(atMs)}:${two(new Date(atMs).getSeconds())}`;
+}
+
+export function dayAndTime(atMs: number): string {
+  const date = new Date(atMs);
+  const day = date.toLocaleDateString('en', { day: 'numeric', month: 'short' });
+  return `${day}, ${clockTime(atMs)}`;
+}
+
+/** 14:15 to 14:30. */
+export function window(startsAtMs: number, endsAtMs: number): string {
+  return `${clockTime(startsAtMs)} to ${clockTime(endsAtMs)}`;
+}
+
+export const MICROS_PER_DOLLAR = MICROS;

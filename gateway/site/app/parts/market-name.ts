@@ -1,0 +1,22 @@
+/** A market's name for people, from its id: btc-15m-1763700300 is BTC 04:45. */
+import { clockTime, dayAndTime } from './format.js';
+
+interface Parsed {
+  asset: string;
+  startsAtMs: number;
+}
+
+export function parsed(marketId: string): Parsed {
+  const [asset = '', , seconds = '0'] = marketId.split('-');
+  return { asset: asset.toUpperCase(), startsAtMs: Number(seconds) * 1_000 };
+}
+
+export function slotName(marketId: string): string {
+  const { asset, startsAtMs } = parsed(marketId);
+  return `${asset} ${clockTime(startsAtMs)}`;
+}
+
+export function slotNameWithDay(marketId: string): string {
+  const { asset, startsAtMs } = parsed(marketId);
+  return `${asset}, ${dayAndTime(startsAtMs)}`;
+}

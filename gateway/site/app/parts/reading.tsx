@@ -1,0 +1,66 @@
+/**
+ * What is read once from the exchange for a view, and read again when asked: its state as a signal,
+ * and what is shown while there is nothing to show yet.
+ */
+import { type ReadonlySignal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useCallback, useEffect, useRef } from 'preact/hooks';
+import { sentenceOf } from '../model/exchange.js';
+
+export interface Reading<Value> {
+  /** null: not read yet. It stays while it is read again. */
+  value: ReadonlySignal<Value | null>;
+  problem: ReadonlySignal<string>;
+  again: () => Promise<void>;
+  set: (value: Value) => void;
+}
+
+/** Reads anew whenever `about` changes. Only the last reading counts. */
+export function useReading<Value>(read: () => Promise<Value>, about: string): Reading<Value> {
+  const value = useSignal<Value | null>(null);
+  const problem = useSignal('');
+  const latest = useRef(0);
+  const reader = useRef(read);
+  reader.current = read;
+  const again = useCallback(async () => {
+    const number = ++latest.current;
+    try {
+      const answer = await reader.current();
+      if (number !== latest.current) return;
+      value.value = answer;
+      problem.value = '';
+    } catch (error) {
+      if (number === latest.current) problem.value = sentenceOf(error);
+    }
+  }, [value, problem]);
+  useEffect(() => {
+    value.value = null;
+    void again();
+    return () => {
+      latest.current++;
+    };
+  }, [about, again, value]);
+  const set = (next: Value) => {
+    value.value = next;
+  };
+  return { value, problem, again, set };
+}
+
+/** The value when it is there, else why not. */
+export function Read<Value>(props: {
+  of: Reading<Value>;
+  children: (value: Value) => ComponentChildren;
+}) {
+  const { value, problem, again } = props.of;
+  if (problem.value !== '')
+    return (
+      <p class="nothing" role="alert">
+        {problem.value}{' '}
+        <button type="button" class="link" onClick={() => void again()}>
+          Try again
+        </button>
+      </p>
+    );
+  if (value.value === null) return <p class="nothing">Loading</p>;
+  return <>{props.children(value.value)}</>;
+}

@@ -1,0 +1,43 @@
+/** A table of facts. On a phone it scrolls sideways in its own box, which the keyboard reaches. */
+import type { ComponentChildren } from 'preact';
+
+export interface TableRow {
+  key: string;
+  cells: readonly ComponentChildren[];
+}
+
+export function Table(props: {
+  label: string;
+  heads: readonly string[];
+  rows: readonly TableRow[];
+  /** Instead of rows. */
+  nothing: string;
+}) {
+  const { label, heads, rows, nothing } = props;
+  if (rows.length === 0) return <p class="nothing">{nothing}</p>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it needs the keyboard
+    <section class="table-scroll" tabIndex={0} aria-label={label}>
+      <table class="facts">
+        <thead>
+          <tr>
+            {heads.map((head) => (
+              <th key={head} scope="col">
+                {head === '' ? <span class="unseen">What you can do</span> : head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ key, cells }) => (
+            <tr key={key}>
+              {cells.map((cell, column) => (
+                <td key={column}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,111 @@
+/** One market, finished or not: what it was about, how it ended, and its trades. */
+import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
+import { market, marketTrades } from '../../../client/index.js';
+import type { MarketDetail } from '../../../client/types.js';
+import { publicApi } from '../model/exchange.js';
+import { route } from '../model/route.js';
+import {
+  assetPrice,
+  clockSeconds,
+  dollars,
+  priceDifference,
+  sharePrice,
+  shares,
+  window,
+} from '../parts/format.js';
+import { slotNameWithDay } from '../parts/market-name.js';
+import { Outcome } from '../parts/outcome.js';
+import { Paged } from '../parts/paged.js';
+import { Panel } from '../parts/panel.js';
+import { Read, useReading } from '../parts/reading.js';
+import { Table } from '../parts/table.js';
+
+export default function ReplayView() {
+  const marketId = route.value.subject;
+  const reading = useReading(() => market(publicApi, marketId), marketId);
+  return (
+    <Read of={reading}>
+      {(of) => (
+        <>
+          <div class="page-head">
+            <h1>{slotNameWithDay(of.id)}</h1>
+            <span class="soft">{window(of.startsAtMs, of.endsAtMs)}</span>
+          </div>
+          <div class="stack">
+            <Result of={of} />
+            <Trades marketId={of.id} />
+          </div>
+        </>
+      )}
+    </Read>
+  );
+}
+
+function Result({ of }: { of: MarketDetail }) {
+  const { endPrice, startPrice } = of;
+  return (
+    <Panel title="Result">
+      <dl class="figures panel-body">
+        <Figure label="Result" value={of.resolution === null ? of.status : undefined}>
+          {of.resolution !== null && <Outcome of={of.resolution} />}
+        </Figure>
+        <Figure label="Price to beat" value={assetPrice(startPrice)} />
+        <Figure label="End price" value={endPrice === null ? '\u2013' : assetPrice(endPrice)} />
+        <Figure
+          label="Difference"
+          value={endPrice === null ? '\u2013' : priceDifference(endPrice - startPrice)}
+        />
+        <Figure label="Traded" value={dollars(toMicros(of.volume))} />
+      </dl>
+    </Panel>
+  );
+}
+
+function Figure(props: {
+  label: string;
+  value?: string | undefined;
+  children?: preact.ComponentChildren;
+}) {
+  return (
+    <div class="figure">
+      <dt>{props.label}</dt>
+      <dd>
+        <span class="figure-value">{props.value ?? props.children}</span>
+      </dd>
+    </div>
+  );
+}
+
+function Trades({ marketId }: { marketId: string }) {
+  return (
+    <Panel title="Trades">
+      <Paged
+        about={marketId}
+        read={async (cursor) => {
+          const { trades, nextCursor } = await marketTrades(publicApi, marketId, { cursor });
+          return { entries: trades, nextCursor };
+        }}
+      >
+        {(trades) => (
+          <Table
+            label="Trades"
+            heads={['Taker', 'Time', 'Price', 'Shares', 'Value']}
+            nothing="Nothing was traded."
+            rows={trades.map((each) => ({
+              key: each.tradeId,
+              cells: [
+                <>
+                  {each.side === 'BUY' ? 'buys' : 'sells'} <Outcome of={each.outcome} />
+                </>,
+                clockSeconds(each.atMs),
+                `$${sharePrice(toTicks(each.price))}`,
+                shares(toLots(each.shares)),
+                dollars(toMicros(each.value)),
+              ],
+            }))}
+          />
+        )}
+      </Paged>
+    </Panel>
+  );
+}

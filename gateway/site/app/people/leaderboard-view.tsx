@@ -1,0 +1,90 @@
+/** Who is ahead, by profit, volume or points, over all time, the day or the week. */
+import { useSignal } from '@preact/signals';
+import { toMicros } from '../../../client/amounts.js';
+import { leaderboard } from '../../../client/index.js';
+import { publicApi } from '../model/exchange.js';
+import { user } from '../model/session.js';
+import { Choice } from '../parts/choice.js';
+import { dollars, gain } from '../parts/format.js';
+import { Paged } from '../parts/paged.js';
+import { Panel } from '../parts/panel.js';
+import { Table } from '../parts/table.js';
+
+const METRICS = [
+  { value: 'profit', label: 'Profit' },
+  { value: 'volume', label: 'Volume' },
+  { value: 'points', label: 'Points' },
+] as const;
+const PERIODS = [
+  { value: 'all', label: 'All time' },
+  { value: 'week', label: 'Week' },
+  { value: 'day', label: 'Day' },
+] as const;
+type Metric = (typeof METRICS)[number]['value'];
+type Period = (typeof PERIODS)[number]['value'];
+
+function valueText(metric: Metric, value: number): string {
+  if (metric === 'points') return `${value}`;
+  return metric === 'profit' ? gain(toMicros(value)) : dollars(toMicros(value));
+}
+
+export default function LeaderboardView() {
+  const metric = useSignal<Metric>('profit');
+  const period = useSignal<Period>('all');
+  const [by, over] = [metric.value, period.value];
+  const own = user.value?.userId;
+  return (
+    <>
+      <div class="page-head">
+        <h1>Leaderboard</h1>
+        <div class="actions">
+          <Choice
+            label="Ranked by"
+            options={METRICS}
+            chosen={by}
+            onChoose={(chosen) => {
+              metric.value = chosen;
+            }}
+          />
+          <Choice
+            label="Over"
+            options={PERIODS}
+            chosen={over}
+            onChoose={(chosen) => {
+              period.value = chosen;
+            }}
+          />
+        </div>
+      </div>
+      <Panel title={METRICS.find(({ value }) => value === by)!.label}>
+        <Paged
+          about={`${by} ${over}`}
+          read={async (cursor) => {
+            const query = { metric: by, period: over, cursor };
+            const { entries, nextCursor } = await leaderboard(publicApi, query);
+            return { entries, nextCursor };
+          }}
+        >
+          {(entries) => (
+            <Table
+              label="Leaderboard"
+              heads={['Name', 'Rank', METRICS.find(({ value }) => value === by)!.label]}
+              nothing="Nobody has traded in this time."
+              rows={entries.map((each) => ({
+                key: each.userId,
+                cells: [
+                  <>
+                    <a href={`#/user/${each.userId}`}>{each.username}</a>
+                    {each.userId === own && <span class="soft"> (you)</span>}
+                  </>,
+                  `${each.rank}`,
+                  valueText(by, each.value),
+                ],
+              }))}
+            />
+          )}
+        </Paged>
+      </Panel>
+    </>
+  );
+}

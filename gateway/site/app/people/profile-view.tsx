@@ -1,0 +1,128 @@
+/** The public side of an account: what it traded, and what it holds. */
+import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
+import { positions, profile, userTrades } from '../../../client/index.js';
+import { publicApi } from '../model/exchange.js';
+import { route } from '../model/route.js';
+import {
+  averagePrice,
+  dayAndTime,
+  dollars,
+  gain,
+  sharePrice,
+  shares,
+  whole,
+} from '../parts/format.js';
+import { slotName } from '../parts/market-name.js';
+import { Outcome } from '../parts/outcome.js';
+import { Paged } from '../parts/paged.js';
+import { Panel } from '../parts/panel.js';
+import { Read, useReading } from '../parts/reading.js';
+import { Table } from '../parts/table.js';
+
+export default function ProfileView() {
+  const userId = route.value.subject;
+  const reading = useReading(() => profile(publicApi, userId), userId);
+  return (
+    <Read of={reading}>
+      {(of) => (
+        <>
+          <div class="page-head">
+            <h1>{of.username}</h1>
+            <span class="soft">since {dayAndTime(of.createdAtMs)}</span>
+          </div>
+          <div class="stack">
+            <Panel title="In figures">
+              <dl class="figures panel-body">
+                <Figure label="Rank by profit" value={of.rank === null ? '\u2013' : `${of.rank}`} />
+                <Figure label="Realised profit" value={gain(toMicros(of.realizedProfit))} />
+                <Figure label="Volume" value={dollars(toMicros(of.volume))} />
+                <Figure label="Trades" value={whole(of.trades)} />
+              </dl>
+            </Panel>
+            <OpenPositions userId={userId} />
+            <PublicTrades userId={userId} />
+          </div>
+        </>
+      )}
+    </Read>
+  );
+}
+
+function Figure({ label, value }: { label: string; value: string }) {
+  return (
+    <div class="figure">
+      <dt>{label}</dt>
+      <dd>
+        <span class="figure-value">{value}</span>
+      </dd>
+    </div>
+  );
+}
+
+function OpenPositions({ userId }: { userId: string }) {
+  return (
+    <Panel title="Positions">
+      <Paged
+        about={userId}
+        read={async (cursor) => {
+          const page = await positions(publicApi, userId, { cursor });
+          return { entries: page.positions, nextCursor: page.nextCursor };
+        }}
+      >
+        {(entries) => (
+          <Table
+            label="Positions"
+            heads={['Market', 'Shares', 'Average', 'Worth']}
+            nothing="No position."
+            rows={entries.map((each) => ({
+              key: `${each.marketId} ${each.outcome}`,
+              cells: [
+                <>
+                  <Outcome of={each.outcome} />{' '}
+                  <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
+                </>,
+                shares(toLots(each.shares)),
+                averagePrice(toMicros(each.averagePrice)),
+                dollars(toMicros(each.value)),
+              ],
+            }))}
+          />
+        )}
+      </Paged>
+    </Panel>
+  );
+}
+
+function PublicTrades({ userId }: { userId: string }) {
+  return (
+    <Panel title="Trades">
+      <Paged
+        about={userId}
+        read={async (cursor) => {
+          const { trades, nextCursor } = await userTrades(publicApi, userId, { cursor });
+          return { entries: trades, nextCursor };
+        }}
+      >
+        {(entries) => (
+          <Table
+            label="Trades"
+            heads={['Trade', 'Time', 'Price', 'Shares']}
+            nothing="No trade yet."
+            rows={entries.map((each) => ({
+              key: `${each.tradeId} ${each.orderId}`,
+              cells: [
+                <>
+                  {each.side === 'BUY' ? 'Bought' : 'Sold'} <Outcome of={each.outcome} />{' '}
+                  <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
+                </>,
+                dayAndTime(each.atMs),
+                `$${sharePrice(toTicks(each.price))}`,
+                shares(toLots(each.shares)),
+              ],
+            }))}
+          />
+        )}
+      </Paged>
+    </Panel>
+  );
+}

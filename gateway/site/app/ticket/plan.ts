@@ -1,0 +1,148 @@
+/**
+ * What an order would do to the book as it stands: the engine's own rules (engine/RULES.md), in the
+ * same integers, so that the ticket shows the fee to the micro-dollar before the order is sent. The
+ * book may change before the order arrives; the receipt is what counts.
+ */
+
+import type { Level } from '../../../client/stream/book.js';
+
+/** Prices are of the outcome that is traded. */
+export interface PlannedOrder {
+  side: 'BUY' | 'SELL';
+  /** What a buy may spend, without the fee; null: it is of `lots`. */
+  budgetMicros: number | null;
+  /** null: it is of `budgetMicros`. */
+  lots: number | null;
+  /** The worst price; null: any. */
+  limitTicks: number | null;
+  timeInForce: 'IOC' | 'FOK' | 'GTC';
+  postOnly: boolean;
+}
+
+export interface Plan {
+  /** The levels that the order would take from, best first, with the lots taken from each. */
+  taken: Level[];
+  lots: number;
+  /** Spent or received. */
+  valueMicros: number;
+  feeMicros: number;
+  /** Lots that would rest in the book, at the limit. */
+  restingLots: number;
+  heldMicros: number;
+  /** Why the exchange would refuse the order; null: it would not. */
+  refusal: 'empty' | 'too_small' | 'not_filled' | 'would_trade' | null;
+}
+
+const FEE_DIVISOR = 200;
+const PRICE_TICKS_MAX = 999;
+const ORDER_LOTS_MAX = 10_000_000_000;
+
+/** `levels`: the other side of the book, best first, without one's own orders. */
+export function planOrder(order: PlannedOrder, levels: readonly Level[]): Plan {
+  const acceptable = levels.filter(({ priceTicks }) => isAcceptable(order, priceTicks));
+  const { taken, lots, valueMicros } = take(order, acceptable);
+  const plan: Plan = {
+    taken,
+    lots,
+    valueMicros,
+    feeMicros: feeOf(order, acceptable, lots, valueMicros),
+    restingLots: restingLots(order, lots, valueMicros),
+    heldMicros: 0,
+    refusal: null,
+  };
+  plan.refusal = refusalOf(order, plan, acceptable);
+  if (order.side === 'BUY') plan.heldMicros = plan.restingLots * (order.limitTicks ?? 0);
+  return plan;
+}
+
+function isAcceptable({ side, limitTicks }: PlannedOrder, priceTicks: number): boolean {
+  if (limitTicks === null) return true;
+  return side === 'BUY' ? priceTicks <= limitTicks : priceTicks >= limitTicks;
+}
+
+function take(order: PlannedOrder, acceptable: readonly Level[]) {
+  const taken: Level[] = [];
+  let lotsLeft = order.lots ?? ORDER_LOTS_MAX;
+  let moneyLeft = order.budgetMicros;
+  let lots = 0;
+  let valueMicros = 0;
+  for (const level of acceptable) {
+    const affordable = moneyLeft === null ? lotsLeft : Math.floor(moneyLeft / level.priceTicks);
+    const part = Math.min(lotsLeft, level.lots, affordable);
+    if (part === 0) break;
+    taken.push({ priceTicks: level.priceTicks, lots: part });
+    lots += part;
+    lotsLeft -= part;
+    valueMicros += part * level.priceTicks;
+    if (moneyLeft !== null) moneyLeft -= part * level.priceTicks;
+  }
+  return { taken, lots, valueMicros };
+}
+
+/** A budget is used up when the next lot costs more than is left of it. */
+function isUsedUp(
+  { budgetMicros, limitTicks }: PlannedOrder,
+  acceptable: readonly Level[],
+  lots: number,
+  valueMicros: number,
+): boolean {
+  if (budgetMicros === null || lots === 0 || lots === ORDER_LOTS_MAX) return false;
+  let passed = lots;
+  const next = acceptable.find((level) => {
+    passed -= level.lots;
+    return passed < 0;
+  });
+  const nextTicks = next?.priceTicks ?? limitTicks ?? PRICE_TICKS_MAX;
+  return budgetMicros - valueMicros < nextTicks;
+}
+
+function feeOf(
+  order: PlannedOrder,
+  acceptable: readonly Level[],
+  lots: number,
+  valueMicros: number,
+): number {
+  if (order.side === 'SELL') return 0;
+  const isWhole = isUsedUp(order, acceptable, lots, valueMicros);
+  return Math.ceil((isWhole ? order.budgetMicros! : valueMicros) / FEE_DIVISOR);
+}
+
+function restingLots(order: PlannedOrder, lots: number, valueMicros: number): number {
+  const { timeInForce, limitTicks, budgetMicros } = order;
+  if (timeInForce !== 'GTC' || limitTicks === null) return 0;
+  if (budgetMicros === null) return order.lots! - lots;
+  return Math.floor((budgetMicros - valueMicros) / limitTicks);
+}
+
+function refusalOf(
+  order: PlannedOrder,
+  { lots, restingLots: resting, valueMicros }: Plan,
+  acceptable: readonly Level[],
+): Plan['refusal'] {
+  if (order.postOnly && acceptable.length > 0) return 'would_trade';
+  if (lots === 0 && resting === 0)
+    return acceptable.length > 0 || order.timeInForce === 'GTC' ? 'too_small' : 'empty';
+  if (order.timeInForce === 'FOK') {
+    const isFilled =
+      order.lots !== null ? lots === order.lots : isUsedUp(order, acceptable, lots, valueMicros);
+    if (!isFilled) return 'not_filled';
+  }
+  return null;
+}
+
+/** Dollars per share, to the nearest micro-dollar; null: nothing is traded. */
+export function averageMicros({ lots, valueMicros }: Pick<Plan, 'lots' | 'valueMicros'>) {
+  if (lots === 0) return null;
+  const divisor = BigInt(lots);
+  return Number((BigInt(valueMicros) * 2_000n + divisor) / (divisor * 2n));
+}
+
+/** The book's levels less one's own orders, which an order of one's own would cancel, not trade. */
+export function withoutOwn(levels: readonly Level[], own: readonly Level[]): Level[] {
+  const ownLots = new Map<number, number>();
+  for (const { priceTicks, lots } of own)
+    ownLots.set(priceTicks, (ownLots.get(priceTicks) ?? 0) + lots);
+  return levels
+    .map(({ priceTicks, lots }) => ({ priceTicks, lots: lots - (ownLots.get(priceTicks) ?? 0) }))
+    .filter(({ lots }) => lots > 0);
+}

@@ -1,0 +1,11 @@
+/** The refusal that belongs to a field, read out when it appears. */
+import { type Field, refusal } from './send.js';
+
+export function Problem({ of }: { of: Field }) {
+  const found = refusal.value;
+  return (
+    <p class="problem" id={`${of}-problem`} role="alert">
+      {found?.field === of ? found.sentence : ''}
+    </p>
+  );
+}

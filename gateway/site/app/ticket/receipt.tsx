@@ -1,0 +1,58 @@
+/** What the exchange did: final, because it answers only what is on disk. */
+import { toLots, toMicros } from '../../../client/amounts.js';
+import { averagePrice, clockSeconds, dollars, shares, whole } from '../parts/format.js';
+import { type Receipt, receipt } from './send.js';
+
+export function ReceiptView() {
+  const last = receipt.value;
+  return (
+    <div class="receipt" role="status">
+      {last !== null && <Details of={last} />}
+    </div>
+  );
+}
+
+function headline(of: Receipt): string {
+  const { side, outcome, status } = of;
+  const lots = toLots(of.shares);
+  if (status === 'resting') return `Resting: ${side === 'BUY' ? 'buy' : 'sell'} ${outcome}`;
+  if (lots === 0) return 'Nothing was traded';
+  const done = side === 'BUY' ? 'Bought' : 'Sold';
+  return `${done} ${shares(lots)} ${outcome}`;
+}
+
+function Details({ of }: { of: Receipt }) {
+  const resting = toLots(of.restingShares);
+  return (
+    <>
+      <p class="receipt-head">
+        <strong>{headline(of)}</strong>
+        {of.averagePrice !== null && <> at {averagePrice(toMicros(of.averagePrice))}</>}
+      </p>
+      <dl class="forecast">
+        <div>
+          <dt>{of.side === 'BUY' ? 'Paid, with the fee' : 'Received'}</dt>
+          <dd>{dollars(toMicros(of.total))}</dd>
+        </div>
+        {of.side === 'BUY' && (
+          <div>
+            <dt>Fee</dt>
+            <dd>{dollars(toMicros(of.fee))}</dd>
+          </div>
+        )}
+        {resting > 0 && (
+          <div>
+            <dt>Rests in the book</dt>
+            <dd>{shares(resting)} shares</dd>
+          </div>
+        )}
+        <div>
+          <dt>Final, on disk</dt>
+          <dd>
+            sequence <span data-sequence>{whole(of.sequence)}</span>, {clockSeconds(of.atMs)}
+          </dd>
+        </div>
+      </dl>
+    </>
+  );
+}

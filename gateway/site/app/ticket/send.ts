@@ -1,0 +1,116 @@
+/**
+ * Sends what the ticket says and keeps what came of it: a receipt, which is final because the
+ * exchange answers only what is durable, or a refusal with the field that caused it.
+ */
+import { signal } from '@preact/signals';
+import { fromLots, fromMicros, fromTicks } from '../../../client/amounts.js';
+import { buy, ExchangeError, sell } from '../../../client/index.js';
+import type { BuyReceipt, SellReceipt } from '../../../client/types.js';
+import { api, sentenceOf } from '../model/exchange.js';
+import { market } from '../model/markets.js';
+import { forgetSession } from '../model/session.js';
+import { isInShares, order, outcome, plan, sizeLots, sizeMicros } from '../model/ticket.js';
+import type { PlannedOrder } from './plan.js';
+
+export type Receipt = BuyReceipt | SellReceipt;
+export type Field = 'size' | 'price' | 'terms' | 'postOnly' | 'order';
+
+export interface Refusal {
+  field: Field;
+  sentence: string;
+  code: string;
+}
+
+export const receipt = signal<Receipt | null>(null);
+export const refusal = signal<Refusal | null>(null);
+export const isSending = signal(false);
+/** The written order waits for a second click. */
+export const isAsked = signal(false);
+
+/** The field to change; a code that is not here is about the order as a whole. */
+const FIELD_OF_CODE: Record<string, Field> = {
+  insufficient_balance: 'size',
+  insufficient_shares: 'size',
+  amount_too_small: 'size',
+  insufficient_liquidity: 'size',
+  price_not_met: 'price',
+  post_only_would_trade: 'postOnly',
+  deadline_passed: 'terms',
+};
+const FIELD_OF_NAME: Record<string, Field> = {
+  amount: 'size',
+  shares: 'size',
+  price: 'price',
+  timeInForce: 'terms',
+  postOnly: 'postOnly',
+};
+const NAMES: Record<string, string> = {
+  amount: 'The amount',
+  shares: 'The number of shares',
+  price: 'The price',
+};
+
+export function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof ExchangeError))
+    return { field: 'order', sentence: sentenceOf(error), code: 'unreachable' };
+  const { code, details } = error;
+  if (code === 'invalid_request') {
+    const [name = '', problem = ''] = Object.entries(details)[0] ?? [];
+    const field = FIELD_OF_NAME[name] ?? 'order';
+    return { field, sentence: `${NAMES[name] ?? name} ${String(problem)}.`, code };
+  }
+  if (error.status === 401) forgetSession();
+  return { field: FIELD_OF_CODE[code] ?? 'order', sentence: error.message, code };
+}
+
+/** What is missing before anything can be sent. */
+export function firstProblem(written: PlannedOrder | null): Refusal | null {
+  if (market.peek() === null)
+    return { field: 'order', sentence: 'No market is open now.', code: 'market_not_active' };
+  if (written !== null) return null;
+  if (sizeLots.peek() === null && sizeMicros.peek() === null) {
+    const what = isInShares.peek()
+      ? 'Enter a number of shares, with at most 3 decimal places.'
+      : 'Enter an amount of dollars, with at most 6 decimal places.';
+    return { field: 'size', sentence: what, code: 'size' };
+  }
+  return { field: 'price', sentence: 'Enter a price from 0.001 to 0.999.', code: 'price' };
+}
+
+export async function send(): Promise<void> {
+  const written = order.peek();
+  const shown = market.peek();
+  refusal.value = firstProblem(written);
+  if (refusal.value !== null || written === null || shown === null || isSending.peek()) return;
+  isAsked.value = false;
+  isSending.value = true;
+  receipt.value = null;
+  try {
+    receipt.value = await place(shown.id, written);
+  } catch (error) {
+    refusal.value = refusalOf(error);
+  } finally {
+    isSending.value = false;
+  }
+}
+
+function place(marketId: string, written: PlannedOrder): Promise<Receipt> {
+  const { limitTicks, timeInForce, postOnly } = written;
+  const terms = {
+    outcome: outcome.peek(),
+    timeInForce,
+    ...(limitTicks === null ? {} : { price: fromTicks(limitTicks) }),
+    ...(postOnly ? { postOnly } : {}),
+  };
+  if (written.side === 'SELL')
+    return sell(api, marketId, { ...terms, shares: fromLots(written.lots!) });
+  if (written.budgetMicros !== null)
+    return buy(api, marketId, { ...terms, amount: fromMicros(written.budgetMicros) });
+  // A purchase of shares needs a price: without a limit, the worst one that was shown.
+  const price = fromTicks(limitTicks ?? worstShownTicks());
+  return buy(api, marketId, { ...terms, shares: fromLots(written.lots!), price });
+}
+
+function worstShownTicks(): number {
+  return plan.peek()?.taken.at(-1)?.priceTicks ?? 999;
+}

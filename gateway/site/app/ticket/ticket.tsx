@@ -1,0 +1,379 @@
+/**
+ * The ticket: what to trade, for how much, at which price; what that would do; and what came of it.
+ * Every refusal stands beside the field to change.
+ */
+
+import { fromLots, fromMicros } from '../../../client/amounts.js';
+import { balance, held } from '../model/account.js';
+import { best } from '../model/book.js';
+import { openDialog } from '../model/dialog.js';
+import { market } from '../model/markets.js';
+import { user } from '../model/session.js';
+import {
+  isInShares,
+  isLimit,
+  oneClick,
+  order,
+  outcome,
+  plan,
+  postOnly,
+  price,
+  type Side,
+  side,
+  size,
+  type Terms,
+  terms,
+  unit,
+} from '../model/ticket.js';
+import { Choice } from '../parts/choice.js';
+import { dollars, sharePrice, shares } from '../parts/format.js';
+import { SIGNS } from '../parts/outcome.js';
+import { Panel } from '../parts/panel.js';
+import { Forecast } from './forecast.js';
+import { Problem } from './problem.js';
+import { ReceiptView } from './receipt.js';
+import { firstProblem, isAsked, isSending, receipt, refusal, send } from './send.js';
+
+const SIDES = [
+  { value: 'BUY', label: 'Buy' },
+  { value: 'SELL', label: 'Sell' },
+] as const;
+const KINDS = [
+  { value: 'market', label: 'Market' },
+  { value: 'limit', label: 'Limit' },
+] as const;
+const UNITS = [
+  { value: 'dollars', label: 'Dollars' },
+  { value: 'shares', label: 'Shares' },
+] as const;
+const TERMS: readonly { value: Terms; label: string }[] = [
+  { value: 'GTC', label: 'Rests until the market ends' },
+  { value: 'IOC', label: 'Fills at once, drops the rest' },
+  { value: 'FOK', label: 'Fills completely or not at all' },
+];
+
+function changed(): void {
+  isAsked.value = false;
+  refusal.value = null;
+  receipt.value = null;
+}
+
+export function Ticket() {
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (user.peek() === null) {
+      openDialog('register');
+      return;
+    }
+    refusal.value = firstProblem(order.peek());
+    if (refusal.value !== null) return;
+    if (oneClick.peek() === 'on' || isAsked.peek()) void send();
+    else {
+      receipt.value = null;
+      isAsked.value = true;
+    }
+  };
+  return (
+    <Panel
+      title="Ticket"
+      class="ticket-panel"
+      extra={
+        <Choice
+          label="Side"
+          options={SIDES}
+          chosen={side.value}
+          onChoose={(chosen: Side) => {
+            changed();
+            side.value = chosen;
+          }}
+        />
+      }
+    >
+      <form class="ticket" id="ticket" onSubmit={submit} noValidate>
+        <Outcomes />
+        <Choice
+          label="Kind of order"
+          class="kinds"
+          options={KINDS}
+          chosen={isLimit.value ? 'limit' : 'market'}
+          onChoose={(kind) => {
+            changed();
+            isLimit.value = kind === 'limit';
+            if (price.peek() === '') prefillPrice();
+          }}
+        />
+        <SizeField />
+        {isLimit.value && <LimitFields />}
+        <Forecast />
+        <Problem of="order" />
+        <SendButton />
+        <label class="check small">
+          <input
+            type="checkbox"
+            checked={oneClick.value === 'on'}
+            onChange={({ currentTarget }) => {
+              oneClick.value = currentTarget.checked ? 'on' : 'off';
+            }}
+          />
+          One click: send without asking again
+        </label>
+        <ReceiptView />
+      </form>
+    </Panel>
+  );
+}
+
+/** The best price of what is to be done: what a buyer pays, or a seller gets. */
+function prefillPrice(): void {
+  const { bid, ask } = best.peek()[outcome.peek()];
+  const ticks = side.peek() === 'BUY' ? ask : bid;
+  if (ticks !== null) price.value = sharePrice(ticks);
+}
+
+function Outcomes() {
+  const buys = side.value === 'BUY';
+  return (
+    <fieldset class="outcomes">
+      <legend class="unseen">Outcome</legend>
+      {(['UP', 'DOWN'] as const).map((each) => {
+        const ticks = buys ? best.value[each].ask : best.value[each].bid;
+        return (
+          <button
+            type="button"
+            key={each}
+            class={`outcome-button ${each.toLowerCase()}`}
+            aria-pressed={outcome.value === each}
+            onClick={() => {
+              changed();
+              outcome.value = each;
+              prefillPrice();
+            }}
+          >
+            <span>
+              <span aria-hidden="true">{SIGNS[each]} </span>
+              {each}
+            </span>
+            <span class="outcome-price">{ticks === null ? '\u2013' : `$${sharePrice(ticks)}`}</span>
+          </button>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+function SizeField() {
+  const sells = side.value === 'SELL';
+  const label = isInShares.value ? 'Shares' : 'Amount, without the fee';
+  return (
+    <div class="field">
+      <div class="field-head">
+        <label for="size">{label}</label>
+        {!sells && (
+          <Choice
+            label="Measured in"
+            class="small"
+            options={UNITS}
+            chosen={unit.value}
+            onChoose={(chosen) => {
+              changed();
+              unit.value = chosen;
+              size.value = '';
+            }}
+          />
+        )}
+      </div>
+      <div class="input-line">
+        {!isInShares.value && (
+          <span class="unit" aria-hidden="true">
+            $
+          </span>
+        )}
+        <input
+          id="size"
+          name="size"
+          inputMode="decimal"
+          autocomplete="off"
+          placeholder="0"
+          value={size.value}
+          aria-invalid={refusal.value?.field === 'size'}
+          aria-describedby="size-problem size-available"
+          onInput={({ currentTarget }) => {
+            changed();
+            size.value = currentTarget.value;
+          }}
+        />
+      </div>
+      <Problem of="size" />
+      <div class="presets">{sells ? <SellPresets /> : <BuyPresets />}</div>
+      <Available />
+    </div>
+  );
+}
+
+function Preset({ label, value }: { label: string; value: string | null }) {
+  return (
+    <button
+      type="button"
+      class="preset"
+      disabled={value === null}
+      onClick={() => {
+        changed();
+        size.value = value ?? '';
+      }}
+    >
+      {label}
+    </button>
+  );
+}
+
+function BuyPresets() {
+  if (isInShares.value)
+    return ['10', '50', '100', '500'].map((each) => (
+      <Preset key={each} label={each} value={each} />
+    ));
+  const free = balance.value?.availableMicros ?? null;
+  // The largest amount that is left with its fee, amount + ceil(amount / 200), rounded to a cent.
+  const most = free === null ? null : Math.floor(((free / 201) * 200) / 10_000) * 10_000;
+  return (
+    <>
+      {['10', '50', '100'].map((each) => (
+        <Preset key={each} label={`$${each}`} value={each} />
+      ))}
+      <Preset label="Most" value={most === null || most <= 0 ? null : fromMicros(most)} />
+    </>
+  );
+}
+
+function SellPresets() {
+  const { freeLots } = held.value[outcome.value];
+  return [25, 50, 100].map((part) => {
+    const lots = Math.floor((freeLots * part) / 100);
+    const label = part === 100 ? 'All' : `${part}%`;
+    return <Preset key={part} label={label} value={lots <= 0 ? null : fromLots(lots)} />;
+  });
+}
+
+function Available() {
+  const money = balance.value;
+  const own = held.value[outcome.value];
+  const sells = side.value === 'SELL';
+  const text =
+    user.value === null
+      ? 'Sign in to trade.'
+      : money === null
+        ? '\u00a0'
+        : sells
+          ? `${shares(own.freeLots)} ${outcome.value} to sell`
+          : `${dollars(money.availableMicros)} available`;
+  return (
+    <p class="soft small" id="size-available">
+      {text}
+    </p>
+  );
+}
+
+function LimitFields() {
+  return (
+    <>
+      <div class="field">
+        <div class="field-head">
+          <label for="price">
+            {side.value === 'BUY' ? 'Pay at most, a share' : 'Get at least, a share'}
+          </label>
+        </div>
+        <div class="input-line">
+          <span class="unit" aria-hidden="true">
+            $
+          </span>
+          <input
+            id="price"
+            name="price"
+            inputMode="decimal"
+            autocomplete="off"
+            placeholder="0.500"
+            value={price.value}
+            aria-invalid={refusal.value?.field === 'price'}
+            aria-describedby="price-problem"
+            onInput={({ currentTarget }) => {
+              changed();
+              price.value = currentTarget.value;
+            }}
+            onKeyDown={stepPrice}
+          />
+        </div>
+        <Problem of="price" />
+      </div>
+      <div class="field">
+        <label for="terms">What does not fill at once</label>
+        <select
+          id="terms"
+          value={terms.value}
+          aria-describedby="terms-problem"
+          onChange={({ currentTarget }) => {
+            changed();
+            terms.value = currentTarget.value as Terms;
+          }}
+        >
+          {TERMS.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+        <Problem of="terms" />
+      </div>
+      {terms.value === 'GTC' && (
+        <div class="field">
+          <label class="check">
+            <input
+              type="checkbox"
+              id="post-only"
+              checked={postOnly.value}
+              aria-describedby="postOnly-problem"
+              onChange={({ currentTarget }) => {
+                changed();
+                postOnly.value = currentTarget.checked;
+              }}
+            />
+            Post only: never take, so never pay a fee
+          </label>
+          <Problem of="postOnly" />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The arrow keys move the price by a tick, with Shift by ten. */
+function stepPrice(event: KeyboardEvent): void {
+  const step = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0;
+  if (step === 0) return;
+  event.preventDefault();
+  const ticks = Math.round(Number(price.peek()) * 1_000) + step * (event.shiftKey ? 10 : 1);
+  if (Number.isNaN(ticks)) return;
+  changed();
+  price.value = sharePrice(Math.min(Math.max(ticks, 1), 999));
+}
+
+function SendButton() {
+  const of = outcome.value;
+  const verb = side.value === 'BUY' ? 'Buy' : 'Sell';
+  const isOut = user.value === null;
+  const resting = plan.value !== null && plan.value.lots === 0 && plan.value.restingLots > 0;
+  const label = isOut
+    ? 'Create an account to trade'
+    : isSending.value
+      ? 'Sending'
+      : isAsked.value
+        ? `Confirm: ${resting ? 'place the order' : `${verb.toLowerCase()} ${of}`}`
+        : `${verb} ${of}`;
+  return (
+    <button
+      type="submit"
+      class={`send ${isOut ? 'neutral' : of.toLowerCase()} ${isAsked.value ? 'asked' : ''}`}
+      disabled={isSending.value || (market.value === null && !isOut)}
+    >
+      {label}
+    </button>
+  );
+}

@@ -1,0 +1,117 @@
+/**
+ * A real browser for tests of the site: Debian's Chromium, driven by playwright-core. Every page
+ * that is opened here records what must never happen: an error in its console, and a request to
+ * another host.
+ */
+
+import { existsSync } from 'node:fs';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+/** Where Debian installs it; CHROMIUM names another one. */
+export function chromiumPath(): string {
+  const { CHROMIUM: path = '/usr/bin/chromium' } = process.env;
+  if (!existsSync(path))
+    throw new Error(`${path} is missing: apt-get install chromium, or set CHROMIUM`);
+  return path;
+}
+
+/** Without the browser's own requests to its makers. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath(), args: FLAGS });
+}
+
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+/** A person with a browser window: pages opened by one visitor share their session. */
+export class Visitor {
+  /** What went wrong, on any page. */
+  readonly errors: string[] = [];
+  readonly foreign: string[] = [];
+
+  private constructor(
+    readonly page: Page,
+    private readonly url: string,
+  ) {
+    this.watch(page);
+  }
+
+  /** Opens the site; `url` ends before the path. */
+  static async open(
+    browser: Browser,
+    url: string,
+    options: BrowserContextOptions = {},
+  ): Promise<Visitor> {
+    const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+    const visitor = new Visitor(await context.newPage(), url);
+    visitor.page.setDefaultTimeout(30_000);
+    await visitor.page.goto(url);
+    return visitor;
+  }
+
+  /** Another tab of the same browser. */
+  async newTab(): Promise<Page> {
+    const page = await this.page.context().newPage();
+    page.setDefaultTimeout(30_000);
+    this.watch(page);
+    await page.goto(this.url);
+    return page;
+  }
+
+  async register(username: string): Promise<void> {
+    const { page } = this;
+    await page.getByRole('button', { name: 'Create an account', exact: true }).click();
+    await page.getByLabel('Name', { exact: true }).fill(username);
+    await page.getByLabel('Password', { exact: true }).fill('correct horse battery');
+    await page.getByRole('button', { name: 'Create the account' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  }
+
+  view(address: string): Promise<unknown> {
+    return this.page.goto(`${this.url}/#/${address}`);
+  }
+
+  /** No rule of WCAG 2.2 AA that axe can check is broken. */
+  async isAccessible(state: string): Promise<void> {
+    const { violations } = await new AxeBuilder({ page: this.page }).withTags(WCAG).analyze();
+    const found = violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+    );
+    expect(found, `axe: ${state}`).toEqual([]);
+  }
+
+  /** Nothing went wrong, and the window is closed. */
+  async close(): Promise<void> {
+    await this.page.context().close();
+    expect(this.errors).toEqual([]);
+    expect(this.foreign).toEqual([]);
+  }
+
+  private watch(page: Page): void {
+    page.on('pageerror', (error) => this.errors.push(`${error.stack ?? error}`));
+    page.on('console', (message) => {
+      const isProblem = ['error', 'warning'].includes(message.type());
+      if (isProblem && !isRefusal(message.text())) this.errors.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (new URL(request.url()).origin !== new URL(this.url).origin)
+        this.foreign.push(request.url());
+    });
+  }
+}
+
+/** Chromium notes every answer from 400 on; the API refuses with those. */
+function isRefusal(text: string): boolean {
+  return /^Failed to load resource: the server responded with a status of 4\d\d /.test(text);
+}

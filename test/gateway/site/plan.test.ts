@@ -1,0 +1,102 @@
+/**
+ * What the ticket foretells is what the exchange does: random orders against random books, compared
+ * with the receipt to the micro-dollar.
+ */
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { toLots, toMicros, toTicks } from '../../../gateway/client/amounts.js';
+import {
+  averageMicros,
+  type PlannedOrder,
+  planOrder,
+} from '../../../gateway/site/app/ticket/plan.js';
+import { MARKET, TestServer, type Trader } from '../../support/server.js';
+
+let server: TestServer;
+let maker: Trader;
+let taker: Trader;
+beforeAll(async () => {
+  server = await TestServer.withMarket({ startingBalanceMicros: 100_000_000_000 });
+  maker = await server.register('maker');
+  taker = await server.register('taker');
+});
+afterAll(() => server.stop());
+
+const ORDERS = `/markets/15m/${MARKET}`;
+const offer = fc.record({
+  ticks: fc.integer({ min: 1, max: 999 }),
+  lots: fc.integer({ min: 1, max: 5_000 }),
+});
+const terms = fc.constantFrom('IOC', 'FOK', 'GTC') as fc.Arbitrary<'IOC' | 'FOK' | 'GTC'>;
+const buy = fc.record({
+  budgetMicros: fc.option(fc.integer({ min: 1, max: 3_000_000 })),
+  lots: fc.integer({ min: 1, max: 12_000 }),
+  limitTicks: fc.option(fc.integer({ min: 1, max: 999 })),
+  timeInForce: terms,
+  postOnly: fc.boolean(),
+});
+
+/** As the ticket makes it: a limit where the terms or the measure need one. */
+function orderOf(made: typeof buy extends fc.Arbitrary<infer Order> ? Order : never): PlannedOrder {
+  const needsLimit = made.budgetMicros === null || made.timeInForce === 'GTC';
+  const limitTicks = needsLimit ? (made.limitTicks ?? 500) : made.limitTicks;
+  const lots = made.budgetMicros === null ? made.lots : null;
+  const postOnly = made.postOnly && made.timeInForce === 'GTC';
+  return { ...made, side: 'BUY', lots, limitTicks, postOnly };
+}
+
+const REFUSALS: Record<string, readonly string[]> = {
+  empty: ['insufficient_liquidity', 'price_not_met'],
+  too_small: ['amount_too_small'],
+  not_filled: ['price_not_met', 'insufficient_liquidity'],
+  would_trade: ['post_only_would_trade'],
+};
+
+test('a plan of a purchase is its receipt', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(offer, { maxLength: 6 }), buy, async (offers, made) => {
+      for (const { ticks, lots } of offers) {
+        // An offer of UP at p is a purchase of DOWN at 1 - p.
+        const body = { outcome: 'DOWN', shares: lots / 1_000, price: (1_000 - ticks) / 1_000 };
+        await server.api.post(`${ORDERS}/buy`, { ...body, timeInForce: 'GTC' }, maker.token);
+      }
+      const { json: book } = await server.api.get(`${ORDERS}/orderbook?depth=999`);
+      const levels = book.UP.asks.map(({ price, shares }: { price: number; shares: number }) => {
+        return { priceTicks: toTicks(price), lots: toLots(shares) };
+      });
+      const order = orderOf(made);
+      const plan = planOrder(order, levels);
+      const body = {
+        outcome: 'UP',
+        timeInForce: order.timeInForce,
+        ...(order.lots === null
+          ? { amount: order.budgetMicros! / 1e6 }
+          : { shares: order.lots / 1e3 }),
+        ...(order.limitTicks === null ? {} : { price: order.limitTicks / 1e3 }),
+        ...(order.postOnly ? { postOnly: true } : {}),
+      };
+      const { status, json } = await server.api.post(`${ORDERS}/buy`, body, taker.token);
+      await server.api.delete(`${ORDERS}/orders`, maker.token);
+      await server.api.delete(`${ORDERS}/orders`, taker.token);
+      if (plan.refusal !== null) {
+        expect(REFUSALS[plan.refusal]).toContain(json.error?.code);
+        return;
+      }
+      expect(status, JSON.stringify(json)).toBe(200);
+      expect({
+        lots: plan.lots,
+        value: plan.valueMicros,
+        fee: plan.feeMicros,
+        average: averageMicros(plan),
+        resting: plan.restingLots,
+      }).toEqual({
+        lots: toLots(json.shares),
+        value: toMicros(json.spent),
+        fee: toMicros(json.fee),
+        average: json.averagePrice === null ? null : toMicros(json.averagePrice),
+        resting: toLots(json.restingShares),
+      });
+    }),
+    { numRuns: 150 },
+  );
+});
