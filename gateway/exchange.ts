@@ -257,7 +257,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   sequencer.watch(() => gateway.overload.applied());
   observe(parts, gateway, server, stream);
   server.mount((router) => stream.attach(router));
-  server.mount((router) => serveContract(router, ROUTES, gateway));
+  server.mount((router) => serveContract(router, ROUTES, gateway, config.stream));
   server.mount((router) => serveSite(router, gateway));
   const stopOnce = async () => {
     stopping = true;

@@ -75,6 +75,33 @@ const FIELDS: Record<string, string> = {
   'Leaderboard.value': 'US dollars, or points',
   'Profile.trades': 'The number of trades',
   'Vaults.deposits': 'The number of deposits',
+  sequence: 'The journal sequence at which this is true',
+  atMs: 'The time of the exchange then, in milliseconds since the epoch',
+  balance: 'The balance afterwards',
+  price: 'US dollars; null before the first price',
+  channel: 'The name of the channel',
+  channels: 'The names of channels',
+  channelSequence: 'The number of the message in its channel',
+  after: 'The number of the last message that the client has',
+  data: 'The state of the channel, or its changes',
+  changes: 'What happened to markets, in order',
+  change: 'What happened to the market',
+  market: 'The market afterwards; null once it is closed',
+  observedAtMs: 'When the price was observed, in milliseconds since the epoch',
+  events: 'What happened to the account, in order',
+  outcomes: 'The positions in the market; empty: none',
+  amount: 'US dollars',
+  yield: 'US dollars of yield',
+  cost: 'US dollars that the shares had cost',
+  profit: 'US dollars: what was paid back less the cost',
+  automatic: 'Whether the exchange paid without a request',
+  source: 'Where the money came from',
+  earnsFromMs: 'When the deposit starts to earn, in milliseconds since the epoch',
+  cancelOnDisconnect: 'Whether the orders of the user are cancelled when the connection ends',
+  operation: 'One operation, as in a batch',
+  replayed: 'Whether the receipt is that of an earlier request with the same key',
+  UP: 'For UP',
+  DOWN: 'For DOWN',
 };
 
 const SCHEMAS: Record<string, string> = {
@@ -142,31 +169,48 @@ export function described(name: string, schema: JsonSchema): JsonSchema {
   return { ...ofFields, description: found(name, SCHEMAS[name]) };
 }
 
-function withFields(component: string, schema: JsonSchema): JsonSchema {
+/** The schema with a description at every field that has a known one. */
+export function describedWhereKnown(name: string, schema: JsonSchema): JsonSchema {
+  return withFields(name, schema, (key, field) => FIELDS[key] ?? FIELDS[field]);
+}
+
+/** The description of a field, by its component and name together, or by its name. */
+type Find = (key: string, field: string) => string | undefined;
+
+const findOrThrow: Find = (key, field) => found(key, FIELDS[key] ?? FIELDS[field]);
+
+function withFields(component: string, schema: JsonSchema, find = findOrThrow): JsonSchema {
   const copy: JsonSchema = { ...schema };
   if (schema.properties !== undefined) {
     const fields = Object.entries(schema.properties).map(([field, value]) => [
       field,
       // `true` only names a field that is described elsewhere.
-      typeof value === 'boolean' ? value : withDescription(component, field, value),
+      typeof value === 'boolean' ? value : withDescription(component, field, value, find),
     ]);
     copy.properties = Object.fromEntries(fields);
   }
-  if (schema.items !== undefined) copy.items = withFields(component, schema.items as JsonSchema);
+  if (schema.items !== undefined)
+    copy.items = withFields(component, schema.items as JsonSchema, find);
   for (const keyword of ['anyOf', 'oneOf'] as const) {
     // Rules across fields contain no fields to describe.
     const options = schema[keyword] as JsonSchema[] | undefined;
     if (options?.some(({ properties, items }) => properties !== undefined || items !== undefined))
-      copy[keyword] = options.map((option) => withFields(component, option));
+      copy[keyword] = options.map((option) => withFields(component, option, find));
   }
   return copy;
 }
 
-function withDescription(component: string, field: string, schema: JsonSchema): JsonSchema {
-  const value = withFields(component, schema);
+function withDescription(
+  component: string,
+  field: string,
+  schema: JsonSchema,
+  find: Find,
+): JsonSchema {
+  const value = withFields(component, schema, find);
   if (value.description !== undefined || value.$ref !== undefined) return value;
   const key = `${component}.${field}`;
-  return { ...value, description: found(key, FIELDS[key] ?? FIELDS[field]) };
+  const description = find(key, field);
+  return description === undefined ? value : { ...value, description };
 }
 
 function found(name: string, description: string | undefined): string {

@@ -10,9 +10,9 @@ import { BODIES, type Components, RESPONSES } from '../json/components.js';
 import { described } from './descriptions.js';
 import type { JsonSchema } from './openapi.js';
 
-type Direction = 'input' | 'output';
+export type Direction = 'input' | 'output';
 
-const REFERENCE = '#/components/schemas/';
+export const REFERENCE = '#/components/schemas/';
 
 /** All named schemas, and references to them. */
 export class Schemas {
@@ -33,14 +33,22 @@ export class Schemas {
   }
 }
 
-/** In alphabetical order. */
 function componentsOf(registry: Components, io: Direction): Record<string, JsonSchema> {
+  const schemas = jsonSchemasOf(registry, io, 'draft-2020-12');
+  const entries = Object.entries(schemas).map(([name, schema]) => [name, described(name, schema)]);
+  return Object.fromEntries(entries);
+}
+
+/** The schemas of a registry by name, in alphabetical order, with references to each other. */
+export function jsonSchemasOf(
+  registry: Components,
+  io: Direction,
+  target: 'draft-2020-12' | 'draft-7',
+): Record<string, JsonSchema> {
   const uri = (name: string) => REFERENCE + name;
-  const { schemas } = z.toJSONSchema(registry, { io, uri, override: mend });
+  const { schemas } = z.toJSONSchema(registry, { io, uri, target, override: mend });
   const names = Object.keys(schemas).sort();
-  return Object.fromEntries(
-    names.map((name) => [name, described(name, withoutHead(schemas[name]!))]),
-  );
+  return Object.fromEntries(names.map((name) => [name, withoutHead(schemas[name]!)]));
 }
 
 /** The inlined schema; for query strings, whose fields become parameters. */

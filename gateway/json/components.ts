@@ -24,7 +24,18 @@ function named<Schema extends z.ZodType>(
   if (names.has(name)) throw new Error(`two schemas are named ${name}`);
   names.add(name);
   components.add(schema, { id: name });
+  known.set(components, [...(known.get(components) ?? []), schema]);
   return schema;
+}
+
+const known = new Map<Components, z.ZodType[]>();
+
+/** The components and more schemas, by name. */
+export function withMore(components: Components, more: Record<string, z.ZodType>): Components {
+  const all: Components = z.registry();
+  for (const schema of known.get(components) ?? []) all.add(schema, components.get(schema)!);
+  for (const [id, schema] of Object.entries(more)) all.add(schema, { id });
+  return all;
 }
 
 const names = new Set<string>();

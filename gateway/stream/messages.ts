@@ -1,6 +1,6 @@
 /**
- * The messages of the server, as zod schemas: they document the messages, which are written as text
- * elsewhere, and tests check every message against them.
+ * The messages of the server, as zod schemas: the AsyncAPI document is made from them, and tests
+ * check every message, which is written as text elsewhere, against them.
  *
  * `sequence` is the journal sequence that a message is true at, `atMs` the exchange's time then.
  * `channelSequence` increases by one with each message of a channel. A snapshot replaces the
@@ -137,18 +137,33 @@ const id = requestId.optional();
 const channel = { channel: z.string(), channelSequence: count, ...stamp };
 const KINDS = Object.keys(CHANNEL_DATA) as (keyof typeof CHANNEL_DATA)[];
 
+/** What a snapshot and a delta of each kind of channel are. */
+const CHANNEL_TEXTS: Record<keyof typeof CHANNEL_DATA, [snapshot: string, delta: string]> = {
+  markets: ['The active markets', 'Markets that opened, ended, were resolved or were closed'],
+  book: ['The order book at full depth', 'The price levels that changed; 0 shares: none left'],
+  trades: ['No trades: those before the subscription are at the HTTP route', 'New trades'],
+  prices: ['The last price of the asset', 'A price of the asset'],
+  user: ['The account: balance, orders, positions', 'What a command did to the account'],
+};
+
 /** Snapshots and deltas of each kind of channel; a snapshot has the id of the request for it. */
 const CHANNEL_MESSAGES = Object.fromEntries(
   KINDS.flatMap((kind) => {
     const name = z.string().regex(new RegExp(`^${kind}(:|$)`));
     const { snapshot, delta } = CHANNEL_DATA[kind];
+    const [ofSnapshot, ofDelta] = CHANNEL_TEXTS[kind];
     const common = { ...channel, channel: name };
     return [
       [
         `${kind}Snapshot`,
-        z.strictObject({ type: z.literal('snapshot'), id, ...common, data: snapshot }),
+        z
+          .strictObject({ type: z.literal('snapshot'), id, ...common, data: snapshot })
+          .describe(ofSnapshot),
       ],
-      [`${kind}Delta`, z.strictObject({ type: z.literal('delta'), ...common, data: delta })],
+      [
+        `${kind}Delta`,
+        z.strictObject({ type: z.literal('delta'), ...common, data: delta }).describe(ofDelta),
+      ],
     ];
   }),
 );
@@ -162,40 +177,53 @@ const envelope = { type: z.literal('receipt'), id: requestId, replayed: z.boolea
 /** All messages of the server, by name. */
 export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   ...CHANNEL_MESSAGES,
-  /** The market is closed, and so is the channel. */
-  closed: z.strictObject({ type: z.literal('closed'), ...channel }),
-  resumed: z.strictObject({ type: z.literal('resumed'), id, ...channel, after: count }),
-  gap: z.strictObject({ type: z.literal('gap'), id, ...channel, after: count }),
-  unsubscribed: z.strictObject({
-    type: z.literal('unsubscribed'),
-    id,
-    channels: z.array(z.string()),
-  }),
-  authenticated: z.strictObject({
-    type: z.literal('authenticated'),
-    id,
-    userId,
-    cancelOnDisconnect: z.boolean(),
-  }),
-  heartbeat: z.strictObject({
-    type: z.literal('heartbeat'),
-    ...stamp,
-    channels: z.record(z.string(), count),
-  }),
-  pong: z.strictObject({ type: z.literal('pong'), id, ...stamp }),
-  orderReceipt: z.union(
-    RECEIPTS.map((receipt) => z.strictObject({ ...envelope, ...receipt.shape })),
-  ),
-  batchReceipt: z.strictObject({ ...envelope, ...BatchReceipt.shape }),
-  error: z.strictObject({
-    type: z.literal('error'),
-    id,
-    /** Of a request for several channels: the one that the error is about. */
-    channel: z.string().optional(),
-    code: z.enum(ERROR_CODES),
-    message: z.string(),
-    details: z.record(z.string(), z.unknown()),
-  }),
+  closed: z
+    .strictObject({ type: z.literal('closed'), ...channel })
+    .describe('The market is closed, and so is the channel'),
+  resumed: z
+    .strictObject({ type: z.literal('resumed'), id, ...channel, after: count })
+    .describe('The messages after `after` follow, then new ones'),
+  gap: z
+    .strictObject({ type: z.literal('gap'), id, ...channel, after: count })
+    .describe('The messages after `after` are not available; a snapshot follows'),
+  unsubscribed: z
+    .strictObject({ type: z.literal('unsubscribed'), id, channels: z.array(z.string()) })
+    .describe('No further messages of these channels follow'),
+  authenticated: z
+    .strictObject({
+      type: z.literal('authenticated'),
+      id,
+      userId,
+      cancelOnDisconnect: z.boolean(),
+    })
+    .describe('The connection is signed in'),
+  heartbeat: z
+    .strictObject({
+      type: z.literal('heartbeat'),
+      ...stamp,
+      channels: z.record(z.string(), count).describe('The number of the last message by channel'),
+    })
+    .describe('Sent every 10 s'),
+  pong: z
+    .strictObject({ type: z.literal('pong'), id, ...stamp })
+    .describe('Everything up to `sequence` was sent before'),
+  orderReceipt: z
+    .union(RECEIPTS.map((receipt) => z.strictObject({ ...envelope, ...receipt.shape })))
+    .describe('What an operation did'),
+  batchReceipt: z.strictObject({ ...envelope, ...BatchReceipt.shape }).describe('What a batch did'),
+  error: z
+    .strictObject({
+      type: z.literal('error'),
+      id,
+      channel: z
+        .string()
+        .optional()
+        .describe('The channel that the error is about, of a request that names channels'),
+      code: z.enum(ERROR_CODES),
+      message: z.string().describe('For people'),
+      details: z.record(z.string(), z.unknown()).describe('As over HTTP'),
+    })
+    .describe('The request was refused and changed nothing, or the operation was rejected'),
 };
 
 export const ServerMessage = z.union(Object.values(SERVER_MESSAGES));

@@ -21,33 +21,38 @@ const messageNumber = z
   .refine(Number.isSafeInteger, 'must be a whole number')
   .min(0, 'must not be negative');
 
-/** Signs in. `cancelOnDisconnect`: cancels the user's orders when the connection ends. */
-const AuthMessage = z.strictObject({
-  op: z.literal('auth'),
-  id,
-  token: z.string(),
-  cancelOnDisconnect: z.boolean().optional(),
-});
-/** Sends a snapshot of each channel and then its deltas; a new snapshot if already subscribed. */
-const SubscribeMessage = z.strictObject({ op: z.literal('subscribe'), id, channels });
-const UnsubscribeMessage = z.strictObject({ op: z.literal('unsubscribe'), id, channels });
-/** Subscribes and sends the messages after number `after`, if kept, instead of a snapshot. */
-const ResumeMessage = z.strictObject({
-  op: z.literal('resume'),
-  id,
-  channel,
-  after: messageNumber,
-});
-const PingMessage = z.strictObject({ op: z.literal('ping'), id });
+/** The messages of clients, by `op`. */
+export const CLIENT_MESSAGES = {
+  auth: z
+    .strictObject({
+      op: z.literal('auth'),
+      id,
+      token: z.string(),
+      cancelOnDisconnect: z.boolean().optional(),
+    })
+    .describe('Signs the connection in'),
+  subscribe: z
+    .strictObject({ op: z.literal('subscribe'), id, channels })
+    .describe('Sends a snapshot of each channel and then its deltas'),
+  unsubscribe: z
+    .strictObject({ op: z.literal('unsubscribe'), id, channels })
+    .describe('Ends the messages of these channels'),
+  resume: z
+    .strictObject({ op: z.literal('resume'), id, channel, after: messageNumber })
+    .describe('Subscribes, and sends what was missed instead of a snapshot, if it is available'),
+  ping: z.strictObject({ op: z.literal('ping'), id }).describe('Asks for a `pong`'),
+  order: OrderMessage.describe('Executes one operation'),
+  batch: BatchMessage.describe('Executes operations in order without interruption'),
+};
 
 export const ClientMessage = z.discriminatedUnion('op', [
-  AuthMessage,
-  SubscribeMessage,
-  UnsubscribeMessage,
-  ResumeMessage,
-  PingMessage,
-  OrderMessage,
-  BatchMessage,
+  CLIENT_MESSAGES.auth,
+  CLIENT_MESSAGES.subscribe,
+  CLIENT_MESSAGES.unsubscribe,
+  CLIENT_MESSAGES.resume,
+  CLIENT_MESSAGES.ping,
+  CLIENT_MESSAGES.order,
+  CLIENT_MESSAGES.batch,
 ]);
 export type ClientMessage = z.output<typeof ClientMessage>;
 

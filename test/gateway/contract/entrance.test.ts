@@ -26,11 +26,12 @@ test('/ and /api lead to the documentation', async () => {
     {
       documentation: '/api/docs',
       openapi: '/api/openapi.json',
+      asyncapi: '/api/asyncapi.json',
       stream: '/api/stream',
       status: '/api/status',
     },
   ]);
-  for (const path of [...links, '/api/openapi.json', '/api/status'])
+  for (const path of [...links, '/api/openapi.json', '/api/asyncapi.json', '/api/status'])
     expect((await fetched(path)).status, path).toBe(200);
 });
 

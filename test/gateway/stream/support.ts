@@ -1,6 +1,6 @@
 /**
  * For stream tests over real sockets: custom limits for an exchange, and a client that checks every
- * message against the schemas and every channel's numbers for gaps.
+ * message against the schemas and the AsyncAPI document, and every channel's numbers for gaps.
  */
 import type { IncomingMessage } from 'node:http';
 import { afterEach, expect } from 'vitest';
@@ -11,6 +11,7 @@ import { ServerMessage } from '../../../gateway/stream/messages.js';
 import { eventually } from '../../support/eventually.js';
 import type { TestServer, Trader } from '../../support/server.js';
 import { programContract } from '../contract/check.js';
+import { checkStreamMessage } from '../contract/stream-check.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field
 export type Message = any;
@@ -167,6 +168,7 @@ export class StreamClient {
       expect(isBinary).toBe(false);
       const message = JSON.parse(data.toString());
       ServerMessage.parse(message);
+      checkStreamMessage(message);
       this.count(message);
       this.messages.push(message);
     } catch (error) {

@@ -1,0 +1,171 @@
+/**
+ * The AsyncAPI 3.0 document of the stream, generated from the schemas that check clients' messages
+ * and describe the exchange's.
+ */
+import { BODIES, RESPONSES, withMore } from '../../json/components.js';
+import type { StreamLimits } from '../../stream/limits.js';
+import { SERVER_MESSAGES } from '../../stream/messages.js';
+import { CLIENT_MESSAGES } from '../../stream/requests.js';
+import { describedWhereKnown } from '../descriptions.js';
+import type { JsonSchema, Reference } from '../openapi.js';
+import { TITLE } from '../prose.js';
+import { jsonSchemasOf, REFERENCE } from '../schemas.js';
+import type { AsyncApiDocument, Channel, Message, Operation } from './asyncapi.js';
+import { CLOSE_CODES } from './close-codes.js';
+
+const ADDRESS = '/api/stream';
+const CHANNEL: Reference = { $ref: '#/channels/stream' };
+
+const DESCRIPTION = `Market data, your account, and order entry over one WebSocket. Messages are text, one JSON object each, in both directions.
+
+- A **snapshot** replaces your state of a channel; a **delta** changes it. \`channelSequence\` numbers the messages of a channel, and \`sequence\` is the journal sequence that a message is true at.
+- Every message is durable before it is sent, and messages are sent in the order of the commands.
+- Every request may have an \`id\`, which its answers repeat. Requests are answered in order, and need not wait for the answers before.
+- Numbers, ids, names and errors are those of the HTTP API.`;
+
+type ClientName = keyof typeof CLIENT_MESSAGES;
+
+const isSnapshot = (name: string) => name.endsWith('Snapshot');
+const isDelta = (name: string) => name.endsWith('Delta');
+const NAMES = Object.keys(SERVER_MESSAGES);
+
+/** The messages that answer each request. */
+const REPLIES: Record<ClientName, string[]> = {
+  auth: ['authenticated', 'error'],
+  subscribe: [...NAMES.filter(isSnapshot), 'error'],
+  unsubscribe: ['unsubscribed', 'error'],
+  resume: ['resumed', 'gap', ...NAMES.filter(isSnapshot), ...NAMES.filter(isDelta), 'error'],
+  ping: ['pong', 'error'],
+  order: ['orderReceipt', 'error'],
+  batch: ['batchReceipt', 'error'],
+};
+
+const MATTER_OF_COURSE = ['closed', 'heartbeat', ...NAMES.filter(isDelta)];
+
+export function buildStreamDocument(version: string, limits: StreamLimits): AsyncApiDocument {
+  const clientNames = Object.keys(CLIENT_MESSAGES) as ClientName[];
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: `${TITLE}: stream`,
+      version,
+      description: DESCRIPTION,
+      license: { name: 'MIT' },
+      externalDocs: { url: '/api/docs', description: 'The HTTP API' },
+    },
+    defaultContentType: 'application/json',
+    servers: {
+      exchange: {
+        host: '{host}',
+        protocol: 'ws',
+        description: 'This exchange',
+        variables: { host: { default: '127.0.0.1:3000', description: 'Its host and port' } },
+        security: ['session', 'sessionCookie'].map((name) => ({
+          $ref: `#/components/securitySchemes/${name}`,
+        })),
+      },
+    },
+    channels: { stream: channelOf([...clientNames, ...NAMES], limits) },
+    operations: {
+      ...Object.fromEntries(clientNames.map((name) => [name, requestOf(name)])),
+      ...Object.fromEntries(MATTER_OF_COURSE.map((name) => [`send_${name}`, sendingOf(name)])),
+    },
+    components: {
+      messages: {
+        ...messagesOf(CLIENT_MESSAGES),
+        ...messagesOf(SERVER_MESSAGES),
+      },
+      schemas: schemas(),
+      securitySchemes: {
+        session: { type: 'httpApiKey', name: 'x-user-token', in: 'header' },
+        sessionCookie: { type: 'httpApiKey', name: 'service-session', in: 'cookie' },
+      },
+    },
+  };
+}
+
+function channelOf(names: readonly string[], limits: StreamLimits): Channel {
+  const refs = names.map((name) => [name, { $ref: `#/components/messages/${name}` }]);
+  const token = { type: 'string', description: 'A session token. Optional' } as const;
+  return {
+    address: ADDRESS,
+    title: 'The stream',
+    description: 'One WebSocket for all channels and requests',
+    messages: Object.fromEntries(refs),
+    bindings: {
+      ws: {
+        method: 'GET',
+        headers: { type: 'object', properties: { 'x-user-token': token } },
+        bindingVersion: '0.1.0',
+      },
+    },
+    'x-close-codes': CLOSE_CODES,
+    'x-limits': { ...limits },
+  };
+}
+
+const inChannel = (name: string): Reference => ({ $ref: `#/channels/stream/messages/${name}` });
+
+function requestOf(name: ClientName): Operation {
+  return {
+    action: 'receive',
+    channel: CHANNEL,
+    title: name,
+    summary: CLIENT_MESSAGES[name].description ?? '',
+    messages: [inChannel(name)],
+    reply: { channel: CHANNEL, messages: REPLIES[name].map(inChannel) },
+  };
+}
+
+function sendingOf(name: string): Operation {
+  return {
+    action: 'send',
+    channel: CHANNEL,
+    title: name,
+    summary: SERVER_MESSAGES[name]?.description ?? '',
+    messages: [inChannel(name)],
+  };
+}
+
+function messagesOf(schemasByName: typeof SERVER_MESSAGES): Record<string, Message> {
+  const entries = Object.entries(schemasByName).map(([name, schema]): [string, Message] => [
+    name,
+    {
+      name,
+      title: name,
+      summary: schema.description ?? '',
+      contentType: 'application/json',
+      payload: { $ref: REFERENCE + schemaName(name) },
+      correlationId: { location: '$message.payload#/id', description: 'The id of the request' },
+    },
+  ]);
+  for (const [name, message] of entries)
+    if (MATTER_OF_COURSE.includes(name)) delete message.correlationId;
+  return Object.fromEntries(entries);
+}
+
+/** The name of a message's schema, which no body of HTTP has. */
+function schemaName(message: string): string {
+  return `${message[0]!.toUpperCase()}${message.slice(1)}Message`;
+}
+
+/** The schemas of the messages, and those of HTTP that they refer to. */
+function schemas(): Record<string, JsonSchema> {
+  const renamed = (byName: typeof SERVER_MESSAGES) =>
+    Object.fromEntries(Object.entries(byName).map(([name, schema]) => [schemaName(name), schema]));
+  const all = {
+    ...jsonSchemasOf(withMore(RESPONSES, renamed(SERVER_MESSAGES)), 'output', 'draft-7'),
+    ...jsonSchemasOf(withMore(BODIES, renamed(CLIENT_MESSAGES)), 'input', 'draft-7'),
+  };
+  const used = new Set<string>();
+  const use = (name: string) => {
+    if (used.has(name)) return;
+    used.add(name);
+    for (const [, other] of JSON.stringify(all[name]).matchAll(REFERENCES)) use(other!);
+  };
+  for (const name of [...NAMES, ...Object.keys(CLIENT_MESSAGES)]) use(schemaName(name));
+  const names = [...used].sort();
+  return Object.fromEntries(names.map((name) => [name, describedWhereKnown(name, all[name]!)]));
+}
+
+const REFERENCES = /"#\/components\/schemas\/(\w+)"/g;

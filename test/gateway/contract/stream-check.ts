@@ -1,0 +1,53 @@
+/** Checks messages of the stream against the AsyncAPI document. */
+import { Ajv, type ValidateFunction } from 'ajv';
+import type { AsyncApiDocument } from '../../../gateway/contract/stream/asyncapi.js';
+import { buildStreamDocument } from '../../../gateway/contract/stream/document.js';
+import { DECIMAL_PLACES } from '../../../gateway/json/fields.js';
+import { programVersion } from '../../../gateway/start/version.js';
+import { STREAM_LIMITS } from '../../../gateway/stream/limits.js';
+
+interface Checks {
+  document: AsyncApiDocument;
+  /** By name of the message. */
+  messages: Map<string, ValidateFunction>;
+}
+let checks: Checks | null = null;
+
+/** The document of an exchange with the default limits. */
+export function streamDocument(): AsyncApiDocument {
+  return checksOf().document;
+}
+
+/** The names of the messages that the document describes and `message` is one of. */
+export function namesOfMessage(message: unknown, from = [...checksOf().messages.keys()]): string[] {
+  return from.filter((name) => checksOf().messages.get(name)!(message));
+}
+
+/** @throws Error for a message that the document does not let the exchange send. */
+export function checkStreamMessage(message: unknown): void {
+  const { operations } = streamDocument();
+  const sent = Object.values(operations).flatMap(({ action, messages, reply }) =>
+    (action === 'send' ? messages : reply!.messages).map(({ $ref }) => $ref.split('/').at(-1)!),
+  );
+  if (namesOfMessage(message, [...new Set(sent)]).length > 0) return;
+  throw new Error(`the AsyncAPI document has no such message: ${JSON.stringify(message)}`);
+}
+
+function checksOf(): Checks {
+  if (checks !== null) return checks;
+  const document = buildStreamDocument(programVersion(), STREAM_LIMITS);
+  const ajv = new Ajv({
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    keywords: [DECIMAL_PLACES],
+    validateSchema: false,
+  });
+  ajv.addVocabulary(Object.keys(document));
+  ajv.addSchema(document, 'stream', undefined, false);
+  const messages = Object.entries(document.components.messages).map(
+    ([name, { payload }]) => [name, ajv.compile({ $ref: `stream${payload.$ref}` })] as const,
+  );
+  checks = { document, messages: new Map(messages) };
+  return checks;
+}
