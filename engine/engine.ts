@@ -29,6 +29,7 @@ import { transfer } from './rules/transfer.js';
 import { register, setCredential, setReferralCode } from './rules/users.js';
 import { claimYield, stake, unstake } from './rules/vault.js';
 import { vouchForSnapshot } from './rules/vouch.js';
+import { CLIENT_ORDER_ID_BOUNDS } from './state/book/client-order-ids.js';
 import { Found, IDEMPOTENCY_BOUNDS } from './state/idempotency.js';
 import { State } from './state/state.js';
 import type { Archive } from './storage/archive.js';
@@ -49,8 +50,8 @@ export class Engine extends Reads {
   private readonly run = (operation: CommandRecord): number => this.execute(operation);
 
   /** Only tests give other bounds than the stated ones. */
-  constructor(bounds = IDEMPOTENCY_BOUNDS) {
-    super(new State(bounds));
+  constructor(bounds = IDEMPOTENCY_BOUNDS, names = CLIENT_ORDER_ID_BOUNDS) {
+    super(new State(bounds, names));
   }
 
   /** An engine in the state of an archive. Throws if the bytes are not one. */
@@ -130,6 +131,7 @@ export class Engine extends Reads {
     state.refuse(Code.ok, 0, 0);
     state.fillsLeft = MAX_FILLS_PER_ORDER;
     state.accounts.setTime(atMs);
+    if (state.orderDetails.hasEnded) state.orderDetails.forgetEnded();
 
     if (state.schedule.nextAtMs <= atMs) applyDeadlines(state, atMs);
     if (state.schedule.hasWork) runPendingWork(state, WORK_UNITS_PER_COMMAND);

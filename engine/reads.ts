@@ -293,6 +293,7 @@ export class Reads {
       const kind = orders.kind(row);
       views.push({
         orderId: orders.id(row),
+        clientOrderId: orders.nameAt(row),
         marketId: markets.id(orders.slot(row)),
         userId,
         side: sideOf(kind),
@@ -303,6 +304,14 @@ export class Reads {
       });
     }
     return views;
+  }
+
+  /**
+   * The client's id of an order that rests, or that is in an event of the last command; null: it
+   * has none.
+   */
+  clientOrderId(orderId: number): string | null {
+    return this.state.orders.nameOf(orderId);
   }
 
   vault(): VaultView {

@@ -1,7 +1,7 @@
 /** The exact answer to a command, made from the engine's result when the journal is replayed. */
 import type { Engine } from '../../engine/engine.js';
 import { CODES, Code } from '../../engine/interface/codes.js';
-import type { Command } from '../../engine/interface/commands.js';
+import type { Batch, Command } from '../../engine/interface/commands.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import { batchRejection, rejection } from '../../gateway/http/errors.js';
 import type { ReceiptWriter } from '../../gateway/http/receipt.js';
@@ -32,15 +32,19 @@ export function answerOf(engine: Engine, command: Command): ExpectedAnswer {
     const { status, text } = rejection(code, detail(0), detail(1));
     return { status, body: text };
   }
-  if (command.kind === 'batch') return batchAnswer(engine, command.atomic);
+  if (command.kind === 'batch') return batchAnswer(engine, command);
   const writer = WRITERS[command.kind];
   if (writer === undefined) throw new Error(`the soak does not send ${command.kind}`);
-  return { status: command.kind === 'stake' ? 201 : 200, body: writer(engine, engine.result, 0) };
+  return {
+    status: command.kind === 'stake' ? 201 : 200,
+    body: writer(engine, engine.result, 0, command),
+  };
 }
 
-function batchAnswer(engine: Engine, isAtomic: boolean): ExpectedAnswer {
-  const refused = isAtomic ? refusedOperation(engine.result) : null;
-  if (refused === null) return { status: 200, body: batchReceipt(engine, engine.result) };
+function batchAnswer(engine: Engine, { atomic, operations }: Batch): ExpectedAnswer {
+  const refused = atomic ? refusedOperation(engine.result) : null;
+  if (refused === null)
+    return { status: 200, body: batchReceipt(engine, engine.result, operations) };
   const { operation, code, required, available } = refused;
   const { status, text } = batchRejection(operation, code, required, available);
   return { status, body: text };

@@ -15,6 +15,7 @@ const EXPECTED = new Set([
   'market_not_resolved',
   'nothing_to_claim',
   'order_not_found',
+  'client_order_id_reused',
   'post_only_would_trade',
   'price_not_met',
   // Shed load. The run judges its share at the end.

@@ -16,6 +16,11 @@ export const Code = {
   /** A field has the wrong form or range. The gateway checks first, so no client sees this. */
   invalid_command: 2,
   user_not_found: 3,
+  /**
+   * The user has another resting or recent order with this clientOrderId. Details: required (its
+   * order id; 0: an order of the same atomic batch, which was undone).
+   */
+  client_order_id_reused: 29,
   market_not_found: 4,
   order_not_found: 5,
   deposit_not_found: 6,

@@ -14,6 +14,7 @@ import {
   FLAGS_SHIFT,
   KEYED,
   KIND_NAMES,
+  NAMED,
   NO_OUTCOME,
   NO_TIME_IN_FORCE,
   NUMBER_COUNTS,
@@ -90,6 +91,24 @@ export class CommandRecord {
     return (head & 1) === 0 ? head >>> 1 : 0;
   }
 
+  /** Whether there is a clientOrderId. */
+  get isNamed(): boolean {
+    return (this.flags & NAMED) !== 0;
+  }
+
+  /** The byte where the characters of the clientOrderId start. */
+  get nameFrom(): number {
+    return this.afterKey * WORD_BYTES + 2;
+  }
+
+  /** How many characters it has, in a byte each; 0: one of them takes two bytes. */
+  get nameLength(): number {
+    const { bytes } = this.records;
+    const at = this.afterKey * WORD_BYTES;
+    const head = bytes[at]! | (bytes[at + 1]! << 8);
+    return (head & 1) === 0 ? head >>> 1 : 0;
+  }
+
   get key(): string | null {
     return this.isKeyed ? textAt(this.records, this.numbersEnd * WORD_BYTES) : null;
   }
@@ -124,7 +143,7 @@ export class CommandRecord {
     return fields + NUMBER_COUNTS[kind]! + ((flags & BOUNDED) === 0 ? 0 : 1);
   }
 
-  /** Where a batch's first operation starts, or the other texts. */
+  /** Where a batch's first operation starts, or the clientOrderId, or the other texts. */
   get afterKey(): number {
     return this.isKeyed ? wordAfterText(this.records, this.numbersEnd) : this.numbersEnd;
   }
@@ -148,6 +167,11 @@ function objectOf(record: CommandRecord): Command {
   let number = 0;
   let textFrom = afterKey * WORD_BYTES;
   for (const [name, place] of PLACES[record.kind]!) {
+    if (place === 'name') {
+      // Optional: commands without one have no such field.
+      if (record.isNamed) values[name] = textAt(records, afterKey * WORD_BYTES);
+      continue;
+    }
     const isText = place === 'text' || (place === 'text or null' && record.isSet);
     if (isText) {
       values[name] = textAt(records, textFrom);
@@ -158,7 +182,7 @@ function objectOf(record: CommandRecord): Command {
   return values as unknown as Command;
 }
 
-function fieldOf(record: CommandRecord, place: Exclude<Place, 'number' | 'text'>) {
+function fieldOf(record: CommandRecord, place: Exclude<Place, 'number' | 'name' | 'text'>) {
   switch (place) {
     case 'user':
       return record.userId;

@@ -121,6 +121,8 @@ export interface Buy extends UserCommand {
   postOnly: boolean;
   /** The order is refused if it is applied later than this; MAX_TIME_MS: never. */
   validUntilMs: number;
+  /** The client's name for the order, 1 to 64 of A-Z a-z 0-9 _ - : . ; null: none. */
+  clientOrderId?: string | null;
 }
 
 /** Sells shares of an outcome. An order without a price limit has priceTicks = 1. */
@@ -133,12 +135,16 @@ export interface Sell extends UserCommand {
   timeInForce: TimeInForce;
   postOnly: boolean;
   validUntilMs: number;
+  clientOrderId?: string | null;
 }
 
+/** Cancels a resting order, by its id or by its client's. */
 export interface Cancel extends UserCommand {
   kind: 'cancel';
   marketId: number;
+  /** 0 with a clientOrderId. */
   orderId: number;
+  clientOrderId?: string | null;
 }
 
 /** Cancels all of the user's resting orders in one market. */

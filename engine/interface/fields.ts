@@ -1,9 +1,16 @@
 /** The forms of text fields in commands. */
-import { MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
+import { MAX_CLIENT_ORDER_ID_LENGTH, MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
 
 const ASSET_SYMBOL = /^[A-Z0-9]{2,10}$/;
 const NAME = /^[A-Za-z0-9_-]{3,20}$/;
 const SHA_256 = /^[0-9a-f]{64}$/;
+/** The characters of a clientOrderId; none of them needs an escape anywhere. */
+const CLIENT_ORDER_ID_CHARACTERS =
+  'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:.';
+/** By byte, 1: it may be in a clientOrderId. */
+export const CLIENT_ORDER_ID_BYTES = new Uint8Array(256);
+for (let i = 0; i < CLIENT_ORDER_ID_CHARACTERS.length; i++)
+  CLIENT_ORDER_ID_BYTES[CLIENT_ORDER_ID_CHARACTERS.charCodeAt(i)] = 1;
 const FIRST_PRINTABLE = 32;
 const LAST_PRINTABLE = 126;
 
@@ -21,6 +28,15 @@ export function isIdempotencyKey(bytes: Uint8Array, from: number, length: number
   if (length < 1 || length > MAX_IDEMPOTENCY_KEY_LENGTH) return false;
   for (let i = from; i < from + length; i++) {
     if (bytes[i]! < FIRST_PRINTABLE || bytes[i]! > LAST_PRINTABLE) return false;
+  }
+  return true;
+}
+
+/** In one byte per character. */
+export function isClientOrderId(bytes: Uint8Array, from: number, length: number): boolean {
+  if (length < 1 || length > MAX_CLIENT_ORDER_ID_LENGTH) return false;
+  for (let i = from; i < from + length; i++) {
+    if (CLIENT_ORDER_ID_BYTES[bytes[i]!] !== 1) return false;
   }
   return true;
 }

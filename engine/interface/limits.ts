@@ -35,6 +35,12 @@ export const MAX_USERS = 4_000_000;
 export const MAX_OPEN_ORDERS_PER_USER = 1_000;
 /** Resting orders of all users. */
 export const MAX_OPEN_ORDERS = 4_000_000;
+/**
+ * Client order ids remembered: of one user's last orders that had one, and of the last such orders
+ * of all users. Those of resting orders are remembered besides.
+ */
+export const CLIENT_ORDER_IDS_PER_USER = 10_000;
+export const CLIENT_ORDER_IDS_IN_ALL = 4_000_000;
 /** Positions of all users in markets that are not paid out. */
 export const MAX_POSITIONS = 8_000_000;
 /** Referral codes that one user may ever have; all of them stay valid. */
@@ -82,6 +88,7 @@ export const MAX_REFERENCE_LENGTH = 128;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 64;
 export const MAX_TOKEN_NAME_LENGTH = 64;
 export const MAX_ALLOWED_ADDRESSES_LENGTH = 1_024;
+export const MAX_CLIENT_ORDER_ID_LENGTH = 64;
 
 /**
  * Units of pending work (an order to cancel, a position to settle or pay, a token to end) done per

@@ -14,6 +14,7 @@ import {
   KEYED,
   MAX_RECORD_OPERATIONS,
   MAX_TEXT_LENGTH,
+  NAMED,
   NO_OUTCOME,
   NO_TIME_IN_FORCE,
   NUMBER_COUNTS,
@@ -45,6 +46,7 @@ for (const [kind, places] of PLACES.entries()) {
     if (place === 'user') HAS_USER[kind] = 1;
     if (place === 'text or null') HAS_LAST_TEXT[kind] = 1;
     if (place === 'key') ALLOWED_FLAGS[kind]! |= KEYED;
+    if (place === 'name') ALLOWED_FLAGS[kind]! |= NAMED;
     if (place === 'deadline') ALLOWED_FLAGS[kind]! |= BOUNDED;
     if (place === 'set' || place === 'text or null') ALLOWED_FLAGS[kind]! |= SET;
     if (place === 'outcome') ALLOWED_FLAGS[kind]! |= OUTCOME_FLAGS;
@@ -112,6 +114,7 @@ function checkFields(records: RecordBuffer, at: number, fields: number, end: num
     throw broken(at, 'it has the deadline that is left out');
   let textsEnd = numbersEnd;
   if ((flags & KEYED) !== 0) textsEnd = checkTexts(records, at, textsEnd, next, 1);
+  if ((flags & NAMED) !== 0) textsEnd = checkTexts(records, at, textsEnd, next, 1);
   const texts = TEXT_COUNTS[kind]! + (HAS_LAST_TEXT[kind]! & Number((flags & SET) !== 0));
   if (texts > 0) textsEnd = checkTexts(records, at, textsEnd, next, texts);
   if (textsEnd !== next) throw broken(at, 'its parts do not add up to its length');

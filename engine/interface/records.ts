@@ -11,20 +11,22 @@
  *   ...      the number fields, an f64 each, in the order of {@link COMMAND_FIELDS}. -0 becomes 0.
  *   ...      validUntilMs, an f64, if BOUNDED; else it is MAX_TIME_MS
  *   ...      the idempotency key, if KEYED; else it is null
+ *   ...      the clientOrderId, if NAMED; else it is null
  *   ...      the other texts, in the order of the table
  *
  * The only number word of a batch is two i32, the number of its operations and its length in words.
  * Its operations follow its key.
  *
  * A text is a u16, twice its length plus 1 if it has two bytes per code unit, and its code units.
- * It has two bytes only if a unit needs them. Zeros fill the last word of the key, and that of the
- * other texts.
+ * It has two bytes only if a unit needs them. Zeros fill the last word of the key, that of the
+ * clientOrderId, and that of the other texts.
  *
  *   1        KEYED
  *   2        BOUNDED
  *   4        SET    postOnly, atomic, or: the partner of a registration is not null
  *   8, 16    the outcome; 3: the command named none that exists
  *   32..128  timeInForce; 7: the command named none that exists
+ *   256      NAMED
  *
  * Always holds: equal commands at equal times have equal bytes, and a command that was written
  * reads back equal, except for -0, user ids that are not an i32, and outcomes and times in force
@@ -35,6 +37,7 @@
 import {
   type BatchOperation,
   type Buy,
+  type Cancel,
   type Command,
   CommandKind,
   type CommandName,
@@ -50,6 +53,7 @@ export const OUTCOME_SHIFT = 3;
 export const NO_OUTCOME = 3;
 export const TIME_IN_FORCE_SHIFT = 5;
 export const NO_TIME_IN_FORCE = 7;
+export const NAMED = 256;
 export const FLAGS_SHIFT = 8;
 export const FLAGS_MASK = 0xfff;
 export const WORDS_SHIFT = 20;
@@ -69,6 +73,7 @@ export type Place =
   | 'key'
   | 'number'
   | 'deadline'
+  | 'name'
   | 'text'
   | 'text or null'
   | 'outcome'
@@ -89,6 +94,7 @@ const ORDER = {
   timeInForce: 'timeInForce',
   postOnly: 'set',
   validUntilMs: 'deadline',
+  clientOrderId: 'name',
 } as const;
 const TRANSFER = {
   userId: 'user',
@@ -115,7 +121,7 @@ export const COMMAND_FIELDS = {
   withdraw: TRANSFER,
   buy: { ...ORDER, budgetMicros: 'number' },
   sell: ORDER,
-  cancel: { ...USER, marketId: 'number', orderId: 'number' },
+  cancel: { ...USER, marketId: 'number', orderId: 'number', clientOrderId: 'name' },
   cancelAll: { ...USER, marketId: 'number' },
   claim: { ...USER, marketId: 'number' },
   stake: { ...USER, amountMicros: 'number' },
@@ -189,7 +195,7 @@ function assertLayout(): void {
   for (const name of Object.keys(COMMAND_FIELDS) as CommandName[]) {
     const places = PLACES[CommandKind[name]];
     const numbers = COMMAND_HEAD + countOf(places, 'number', 'deadline');
-    if (numbers + countOf(places, 'key', 'text', 'text or null') * textWords > MAX_WORDS)
+    if (numbers + countOf(places, 'key', 'name', 'text', 'text or null') * textWords > MAX_WORDS)
       throw new Error(`the longest ${name} does not fit into a record`);
     if (numbers > ROOM) throw new Error(`the numbers of ${name} do not fit into their room`);
   }
@@ -323,7 +329,7 @@ export class RecordBuffer {
         numbers[fields + CancelField.marketId] = numberOf(operation.marketId);
         numbers[fields + CancelField.orderId] = numberOf(operation.orderId);
         this.end = fields + 2;
-        this.finishKeyed(start, CANCEL, 0, operation.userId, operation.idempotencyKey);
+        this.finishNamed(start, CANCEL, 0, operation);
         return;
       case 'claim':
         numbers[fields + ClaimField.marketId] = numberOf(operation.marketId);
@@ -355,7 +361,27 @@ export class RecordBuffer {
       flags |= BOUNDED;
       numbers[this.end++] = numberOf(order.validUntilMs);
     }
-    this.finishKeyed(start, kind, flags, order.userId, order.idempotencyKey);
+    this.finishNamed(start, kind, flags, order);
+  }
+
+  /** Appends the key and the clientOrderId, if there are any, and writes the head. */
+  private finishNamed(
+    start: number,
+    kind: number,
+    flags: number,
+    { userId, idempotencyKey, clientOrderId }: Buy | Sell | Cancel,
+  ): void {
+    if (clientOrderId === null || clientOrderId === undefined) {
+      this.finishKeyed(start, kind, flags, userId, idempotencyKey);
+      return;
+    }
+    let all = flags | NAMED;
+    if (idempotencyKey !== null) {
+      this.pad(this.writeText(this.end * WORD_BYTES, idempotencyKey));
+      all |= KEYED;
+    }
+    this.pad(this.writeText(this.end * WORD_BYTES, clientOrderId));
+    this.writeHead(start, kind, all, userOf(userId));
   }
 
   /** Appends the key, if there is one, and writes the head. */

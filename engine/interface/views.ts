@@ -96,6 +96,8 @@ export interface PositionView {
 
 export interface OrderView {
   orderId: number;
+  /** null: the client gave it none. */
+  clientOrderId: string | null;
   marketId: number;
   userId: number;
   side: Side;

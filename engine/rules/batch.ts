@@ -62,6 +62,7 @@ function runAllOrNone(
   const resultStart = state.result.length;
   const eventStart = state.events.length;
   state.undo.begin();
+  state.lastKeptOrderId = state.lastOrderId;
   let at = batch.afterKey;
   for (let i = 0; i < count; i++, at = operation.next) {
     operation.openOperation(batch.records, at);
@@ -69,12 +70,14 @@ function runAllOrNone(
     if (code === Code.ok) continue;
     const { required, available } = state;
     state.undo.rollBack();
+    state.lastKeptOrderId = Number.MAX_SAFE_INTEGER;
     state.result.length = resultStart;
     state.events.length = eventStart;
     writeAborted(state, batch, operation, { index: i, code, required, available });
     return;
   }
   state.undo.keep();
+  state.lastKeptOrderId = Number.MAX_SAFE_INTEGER;
 }
 
 function writeAborted(

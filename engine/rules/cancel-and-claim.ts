@@ -7,6 +7,7 @@
 import { Code } from '../interface/codes.js';
 import type { CommandRecord } from '../interface/command-record.js';
 import { CancelReason, MarketStatus, Resolution } from '../interface/domain.js';
+import { isClientOrderId } from '../interface/fields.js';
 import { CancelAllField, CancelField, ClaimField } from '../interface/records.js';
 import type { State } from '../state/state.js';
 import { cancelOrder } from './rest-order.js';
@@ -15,11 +16,14 @@ import { cancelAllOf, claimPosition, paidLots, payoutOf, refundOf } from './sett
 export function cancel(state: State, command: CommandRecord): number {
   const { userId } = command;
   const marketId = command.number(CancelField.marketId);
-  const orderId = command.number(CancelField.orderId);
   const { orders } = state;
+  if (command.isNamed && !isWellFormed(state, command)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
   const slot = state.markets.find(marketId);
   if (slot === 0) return Code.market_not_found;
+  const orderId = command.isNamed
+    ? orderNamed(state, command)
+    : command.number(CancelField.orderId);
   const row = isActive(state, slot) ? orders.find(orderId) : 0;
   const isMine = row !== 0 && orders.userId(row) === userId && orders.slot(row) === slot;
   if (!isMine) return Code.order_not_found;
@@ -34,6 +38,24 @@ export function cancel(state: State, command: CommandRecord): number {
   values[at + 3] = lots;
   state.writeBalance(userId);
   return Code.ok;
+}
+
+/** A cancel with a clientOrderId names no order besides. */
+function isWellFormed(state: State, command: CommandRecord): boolean {
+  const { nameFrom, nameLength } = command;
+  return (
+    command.number(CancelField.orderId) === 0 &&
+    state.hash.hasKey &&
+    isClientOrderId(command.records.bytes, nameFrom, nameLength)
+  );
+}
+
+/** The user's order with the client's id in the command, 0: none is known. */
+function orderNamed(state: State, command: CommandRecord): number {
+  const { hash } = state;
+  const { userId, nameFrom, nameLength } = command;
+  hash.pairOfBytes(userId, command.records.bytes, nameFrom, nameLength);
+  return state.clientOrderIds.orderOf(userId, hash.low, hash.high);
 }
 
 export function cancelAll(state: State, command: CommandRecord): number {

@@ -24,6 +24,7 @@ import {
   Side,
   TimeInForce,
 } from '../interface/domain.js';
+import { isClientOrderId } from '../interface/fields.js';
 import {
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS,
@@ -55,8 +56,9 @@ export function placeOrder(
   base: number,
 ): number {
   taker.read(command);
+  const { bytes } = command.records;
   const slot = state.markets.find(taker.marketId);
-  const code = checkOrder(state, taker, slot);
+  const code = checkOrder(state, taker, slot, bytes);
   if (code !== Code.ok) return code;
   taker.start(slot, state.markets.ladder(slot, 0));
   const liquidity = checkLiquidity(state, taker);
@@ -65,6 +67,7 @@ export function placeOrder(
   // The fills follow the fields as they happen.
   state.result.reserve(ORDER_RESULT_LENGTH - RESULT_HEAD_LENGTH);
   taker.orderId = state.nextOrderId();
+  if (taker.isNamed) nameOrder(state, taker, bytes);
   const nextMakerLevel = takeLiquidity(state, taker);
   const done = taker.isDone(nextMakerLevel);
   chargeFeeRemainder(state, taker, taker.orderFeeMicros(nextMakerLevel) - taker.feeMicros);
@@ -73,14 +76,24 @@ export function placeOrder(
   // An order that stops before an acceptable maker does not rest: the book would be crossed.
   const rests = taker.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0;
   const restingLots = rests ? restOrder(state, taker) : 0;
+  if (restingLots === 0 && taker.detailsRow !== 0) state.orderDetails.end(taker.detailsRow);
   writeResult(state, taker, base, restingLots, done);
   return Code.ok;
 }
 
 /** The checks that need no book, in the order of the codes. Finds the user's position, too. */
-function checkOrder(state: State, taker: Taker, slot: number): number {
+function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array): number {
   if (!isWellFormed(taker)) return Code.invalid_command;
+  if (taker.isNamed && !isNameWellFormed(state, taker, bytes)) return Code.invalid_command;
   if (!state.users.exists(taker.userId)) return Code.user_not_found;
+  if (taker.isNamed) {
+    const first = findOrder(state, taker, bytes);
+    // An order that is undone with the batch has no id to name.
+    if (first !== 0) {
+      const named = first > state.lastKeptOrderId ? 0 : first;
+      return state.refuse(Code.client_order_id_reused, named, 0);
+    }
+  }
   if (slot === 0) return Code.market_not_found;
   if (taker.validUntilMs < state.nowMs) return Code.deadline_passed;
   if (state.markets.status(slot) !== MarketStatus.ACTIVE) return Code.market_not_active;
@@ -98,6 +111,28 @@ function isWellFormed(taker: Taker): boolean {
     isIntegerBetween(taker.validUntilMs, 0, MAX_TIME_MS) &&
     (!taker.postOnly || taker.timeInForce === TimeInForce.GTC)
   );
+}
+
+/** Until a user can sign in, names have no hash, as idempotency keys have none. */
+function isNameWellFormed(state: State, taker: Taker, bytes: Uint8Array): boolean {
+  return state.hash.hasKey && isClientOrderId(bytes, taker.nameFrom, taker.nameLength);
+}
+
+/** The user's resting or recent order with the taker's name, 0: none. */
+function findOrder(state: State, taker: Taker, bytes: Uint8Array): number {
+  const { hash } = state;
+  hash.pairOfBytes(taker.userId, bytes, taker.nameFrom, taker.nameLength);
+  taker.nameLow = hash.low;
+  taker.nameHigh = hash.high;
+  return state.clientOrderIds.orderOf(taker.userId, hash.low, hash.high);
+}
+
+/** Remembers the name of an accepted order. */
+function nameOrder(state: State, taker: Taker, bytes: Uint8Array): void {
+  const { userId, nameLow, nameHigh, orderId } = taker;
+  const nameRow = state.clientOrderIds.add(userId, nameLow, nameHigh, orderId);
+  taker.detailsRow = state.orderDetails.add(orderId);
+  state.orderDetails.setName(taker.detailsRow, nameRow, bytes, taker.nameFrom, taker.nameLength);
 }
 
 function isLimitReached(state: State, taker: Taker): boolean {

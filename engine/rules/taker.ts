@@ -24,6 +24,12 @@ export class Taker {
   timeInForce = 0;
   postOnly = false;
   validUntilMs = 0;
+  /** The client's name for it: its characters in the record, and how many; -1: it has no name. */
+  nameFrom = 0;
+  nameLength = -1;
+  /** The hash of the name, once it was looked up. */
+  nameLow = 0;
+  nameHigh = 0;
 
   slot = 0;
   kind = 0;
@@ -34,6 +40,8 @@ export class Taker {
   orderId = 0;
   /** The user's position in the market, 0: none. The caller's to set. */
   positionRow = 0;
+  /** The row of its details, 0: it has none. The caller's to set. */
+  detailsRow = 0;
   budgetLeft = 0;
   lotsLeft = 0;
   filledLots = 0;
@@ -59,6 +67,15 @@ export class Taker {
     this.timeInForce = command.timeInForce;
     this.postOnly = command.isSet;
     this.validUntilMs = command.validUntilMs;
+    this.detailsRow = 0;
+    this.nameLength = -1;
+    if (!command.isNamed) return;
+    this.nameFrom = command.nameFrom;
+    this.nameLength = command.nameLength;
+  }
+
+  get isNamed(): boolean {
+    return this.nameLength !== -1;
   }
 
   /** Begins to fill the order, of which nothing is filled. */

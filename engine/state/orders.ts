@@ -21,6 +21,7 @@ import { listsOf } from '../storage/row-lists.js';
 import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
 import type { Accounts } from './accounts.js';
+import type { OrderDetails } from './book/order-details.js';
 import { type Levels, levelOf, levelRow } from './levels.js';
 
 /** The fields of an order that enters the book. */
@@ -34,6 +35,8 @@ export interface RestingOrder {
   level: number;
   /** 0: the user has none yet. */
   positionRow: number;
+  /** The row of its details, 0: none. */
+  detailsRow: number;
 }
 
 const OrderTable = pooledTableOf(
@@ -50,6 +53,8 @@ const OrderTable = pooledTableOf(
     levelRow: 'i32',
     /** The user's position when the order came to rest; 0: there was none yet. */
     position: 'i32',
+    /** The row in order-details.ts, 0: the order has no details. */
+    details: 'i32',
     /** The lists of its level and of its user, oldest first. */
     before: 'i32',
     after: 'i32',
@@ -75,6 +80,7 @@ export class Orders extends OrderTable {
     undo: UndoLog,
     private readonly accounts: Accounts,
     private readonly levels: Levels,
+    private readonly allDetails: OrderDetails,
   ) {
     super(undo);
     this.levelLists = new LevelLists(this, levels);
@@ -100,6 +106,19 @@ export class Orders extends OrderTable {
     return row;
   }
 
+  /** The client's name for a resting order; null: none. */
+  nameAt(row: number): string | null {
+    const details = this.details(row);
+    return details === 0 ? null : this.allDetails.name(details);
+  }
+
+  /** The client's name for an order that rests, or that ended in this command; null: none. */
+  nameOf(orderId: number): string | null {
+    const row = this.find(orderId);
+    const details = row === 0 ? this.allDetails.findEnded(orderId) : this.details(row);
+    return details === 0 ? null : this.allDetails.name(details);
+  }
+
   /** Adds an order at the back of its level; returns its row. */
   add(order: RestingOrder, lots: number, atMs: number): number {
     const { levels, accounts } = this;
@@ -114,6 +133,7 @@ export class Orders extends OrderTable {
     this.setKind(row, order.kind);
     this.setLevelRow(row, level);
     this.setPosition(row, order.positionRow);
+    this.setDetails(row, order.detailsRow);
     this.index.add(orderId, row);
     if (levels.first(level) === 0) levels.markUsed(level);
     this.levelLists.append(level, row);
@@ -135,6 +155,8 @@ export class Orders extends OrderTable {
     this.userLists.remove(userId, row);
     accounts.addOrderCount(userId, -1);
     this.index.remove(this.id(row), row);
+    const details = this.details(row);
+    if (details !== 0) this.allDetails.end(details);
     this.giveBack(row);
   }
 

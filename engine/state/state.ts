@@ -10,6 +10,8 @@ import { TextHash } from '../storage/text-hash.js';
 import { UndoLog } from '../storage/undo.js';
 import { Tokens } from './access/tokens.js';
 import { Accounts } from './accounts.js';
+import { CLIENT_ORDER_ID_BOUNDS, ClientOrderIds } from './book/client-order-ids.js';
+import { OrderDetails } from './book/order-details.js';
 import { IDEMPOTENCY_BOUNDS, Idempotency } from './idempotency.js';
 import { Ledger } from './ledger.js';
 import { Levels } from './levels.js';
@@ -33,7 +35,9 @@ export class State {
   readonly accounts = new Accounts(this.undo);
   readonly users = new Users(this.undo, this.hash);
   readonly levels = new Levels(this.undo);
-  readonly orders = new Orders(this.undo, this.accounts, this.levels);
+  readonly clientOrderIds: ClientOrderIds;
+  readonly orderDetails: OrderDetails;
+  readonly orders: Orders;
   readonly markets = new Markets(this.undo, this.levels);
   readonly positions = new Positions(this.undo, this.accounts, this.markets);
   readonly ledger = new Ledger(this.undo, this.accounts, this.markets);
@@ -59,12 +63,23 @@ export class State {
   replayed = false;
   /** Makers that the current command may still trade with, or check for a refused FOK order. */
   fillsLeft = 0;
+  /** Orders with a larger id are of an atomic batch that runs, and may be undone. */
+  lastKeptOrderId = Number.MAX_SAFE_INTEGER;
   /** Details of the current command's refusal. */
   required = 0;
   available = 0;
 
-  constructor(bounds = IDEMPOTENCY_BOUNDS) {
+  constructor(bounds = IDEMPOTENCY_BOUNDS, names = CLIENT_ORDER_ID_BOUNDS) {
     this.idempotency = new Idempotency(bounds);
+    const isResting = (orderId: number) => this.orders.find(orderId) !== 0;
+    this.clientOrderIds = new ClientOrderIds(this.undo, isResting, names);
+    this.orderDetails = new OrderDetails(this.undo, this.clientOrderIds);
+    this.orders = new Orders(this.undo, this.accounts, this.levels, this.orderDetails);
+  }
+
+  /** Ids were given to this many orders. */
+  get lastOrderId(): number {
+    return this.lastIds[0]!;
   }
 
   nextOrderId(): number {
@@ -106,6 +121,9 @@ export class State {
     this.accounts.ensureUsers(MAX_USERS + 1);
     this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
     this.orders.reserve(MAX_OPEN_ORDERS);
+    this.orderDetails.ensure(MAX_OPEN_ORDERS + 1);
+    this.clientOrderIds.reserve(MAX_OPEN_ORDERS);
+    this.clientOrderIds.ensureUsers(MAX_USERS + 1);
     this.positions.reserve(MAX_POSITIONS);
     this.levels.ensureBooks(MAX_ASSETS * BOOKS_PER_ASSET);
     this.idempotency.ensureUsers(MAX_USERS + 1);
@@ -117,6 +135,7 @@ export class State {
     this.vault.deposits.ensureUsers(userRows);
     this.accounts.ensureUsers(userRows);
     this.tokens.ensureUsers(userRows);
+    this.clientOrderIds.ensureUsers(userRows);
   }
 
   /**
@@ -142,6 +161,8 @@ export class State {
     this.accounts.archive(archive, userRows);
     this.levels.archive(archive);
     this.orders.archive(archive);
+    this.orderDetails.archive(archive);
+    this.clientOrderIds.archiveAll(archive, userRows);
     this.markets.archive(archive);
     this.positions.archive(archive);
     this.ledger.archive(archive);

@@ -62,6 +62,8 @@ export const ERRORS = {
       'The order is postOnly and would trade at once at its price. Nothing was traded.',
     price_not_met: 'The FOK order cannot be filled completely at its price. Nothing was traded.',
     deadline_passed: 'The order arrived after its validUntilMs. Nothing was traded.',
+    client_order_id_reused:
+      'You have another resting or recent order with this clientOrderId. Nothing was traded.',
     username_taken: 'The username is taken. Choose another.',
     referral_code_taken: 'The referral code is taken. Choose another.',
     deposit_closed: 'The vault deposit has already been unstaked.',
@@ -177,7 +179,8 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
 
 /**
  * `required` and `available` are the engine's, in micros or lots depending on the code; of a
- * refused FOK order they are the value and the lots that could be filled.
+ * refused FOK order they are the value and the lots that could be filled, of a used clientOrderId
+ * the order that has it.
  */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
@@ -221,6 +224,10 @@ function shortageOf(code: ErrorCode, required: number, available: number): Short
     const [needs, has] = [lotsText(required), lotsText(available)];
     const message = `This requires ${needs} shares, but ${has} are available to sell.`;
     return { message, details: `"required":${needs},"available":${has}` };
+  }
+  if (code === 'client_order_id_reused') {
+    const orderId = required === 0 ? 'null' : `"o${required}"`;
+    return { message: ERRORS[code].message, details: `"orderId":${orderId}` };
   }
   if (code === 'price_not_met' || code === 'insufficient_liquidity') {
     const details = `"availableShares":${lotsText(available)},"availableValue":${microsText(required)}`;

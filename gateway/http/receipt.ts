@@ -2,17 +2,21 @@
  * Receipts: responses to commands. A receipt depends only on the engine's result, the command and
  * permanent names, so that of a replayed idempotency key is the same to the byte.
  */
-import type { CommandName } from '../../engine/interface/commands.js';
+import type { Command, CommandName } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { type Decimal, micros } from '../json/decimal.js';
 
-/** Writes the receipt of the result that is `ok` and begins at `at`. Bytes do not change later. */
+/**
+ * Writes the receipt of the result that is `ok` and begins at `at`. Bytes do not change later.
+ * `command`: the one that was sent. A replayed result is of an equal one.
+ */
 export type ReceiptWriter<Text extends string | Uint8Array = string> = (
   assets: Assets,
   result: NumberBuffer,
   at: number,
+  command: Command,
 ) => Text;
 
 type Fields<K extends CommandName> = Record<

@@ -220,7 +220,7 @@ export class RequestContext<Body = unknown, Query = unknown>
     const result = this.submit(command);
     if (result === null) return;
     if (result.values[ResultHead.code] === Code.ok)
-      this.answer(status, receipt(this.engine, result, 0));
+      this.answer(status, receipt(this.engine, result, 0, command));
     else this.answerRejected(result);
   }
 

@@ -16,6 +16,10 @@ export const count = z.int().min(0);
 
 export const userId = z.string().regex(/^u[1-9]\d*$/);
 export const orderId = z.string().regex(/^o[1-9]\d*$/);
+export const clientOrderId = z
+  .string()
+  .nullable()
+  .meta({ description: 'The clientOrderId that the order was sent with; null: none' });
 export const tradeId = z.string().regex(/^t[1-9]\d*$/);
 export const depositId = z.string().regex(/^d[1-9]\d*$/);
 export const tokenId = z.string().regex(/^k[1-9]\d*$/);

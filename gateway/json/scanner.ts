@@ -35,6 +35,8 @@ const [QUOTE, COMMA, POINT, ZERO, COLON, OPEN, BACKSLASH, CLOSE] = [
 ];
 const [OPEN_LIST, CLOSE_LIST, TILDE, SPACE] = [91, 93, 126, 32];
 const DIGITS_MAX = 15;
+/** By byte, its character. */
+const CHARACTERS = Array.from({ length: 128 }, (_, byte) => String.fromCharCode(byte));
 const TRUE = Buffer.from('true');
 const FALSE = Buffer.from('false');
 /** What the methods return when they fail. */
@@ -153,6 +155,17 @@ export class JsonScanner {
       if (bytes[textFrom + i] !== expected[i]) return false;
     }
     return true;
+  }
+
+  /** The last text, if `allowed` has 1 for each of its bytes; else null. */
+  textOf(allowed: Uint8Array): string | null {
+    const { bytes, textFrom, textTo } = this;
+    let text = '';
+    for (let at = textFrom; at < textTo; at++) {
+      if (allowed[bytes[at]!] !== 1) return null;
+      text += CHARACTERS[bytes[at]!]!;
+    }
+    return text;
   }
 
   /** A copy of the last text's bytes. */

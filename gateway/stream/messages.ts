@@ -11,6 +11,7 @@ import { ErrorBody } from '../http/error-body.js';
 import { ERROR_CODES } from '../http/errors.js';
 import {
   balanceFields,
+  clientOrderId,
   count,
   depositId,
   marketId,
@@ -54,7 +55,7 @@ const assetPrice = z.strictObject({
   observedAtMs: count.nullable(),
 });
 
-const order = { orderId, marketId, side, outcome, price, shares };
+const order = { orderId, clientOrderId, marketId, side, outcome, price, shares };
 const UserEvent = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('order_rested'), ...order }),
   z.strictObject({
@@ -66,6 +67,7 @@ const UserEvent = z.discriminatedUnion('type', [
     type: z.literal('fill'),
     tradeId,
     orderId,
+    clientOrderId,
     marketId,
     role: z.enum(['taker', 'maker']),
     side,

@@ -252,7 +252,8 @@ function markOf(engine: Engine, command: Command, users: ReadonlySet<number>): s
 }
 
 /** The exact answer that the sender must have received. */
-function answerText(engine: Engine, { kind }: Command): string {
+function answerText(engine: Engine, command: Command): string {
+  const { kind } = command;
   const { result } = engine;
   const code = CODES[result.values[ResultHead.code]!]!;
   if (code !== 'ok') {
@@ -261,7 +262,7 @@ function answerText(engine: Engine, { kind }: Command): string {
   }
   const receipt =
     kind === 'cancel' ? cancelReceipt : kind === 'claim' ? claimReceipt : orderReceipt;
-  const text = receipt(engine, result, 0);
+  const text = receipt(engine, result, 0, command);
   return typeof text === 'string' ? text : Buffer.from(text).toString();
 }
 

@@ -3,6 +3,7 @@
  * with every result and event compared. The seed is printed; DIFFERENTIAL_SEED repeats a run.
  */
 import { describe, expect, test } from 'vitest';
+import type { ClientOrderIdBounds } from '../../engine/state/book/client-order-ids.js';
 import type { IdempotencyBounds } from '../../engine/state/idempotency.js';
 import { RandomCommands, type Scenario } from '../support/random-commands.js';
 import { seedOf } from '../support/seed.js';
@@ -21,6 +22,9 @@ const FEW_KEYS: IdempotencyBounds = {
   bytesPerUser: 140_000,
   bytesInAll: 155_000,
 };
+
+/** So few client order ids that they are forgotten, of users and of all, and used again. */
+const FEW_NAMES: ClientOrderIdBounds = { perUser: 15, inAll: 60 };
 
 const USUAL: Omit<Scenario, 'name'> = {
   commands: 14_000,
@@ -93,7 +97,7 @@ describe(`random commands, DIFFERENTIAL_SEED=${SEED}`, () => {
     '$name',
     ({ index, bounds, ...scenario }) => {
       const label = `DIFFERENTIAL_SEED=${SEED}, ${scenario.name}`;
-      const duel = new Duel(label, counts, bounds);
+      const duel = new Duel(label, counts, bounds, FEW_NAMES);
       const random = new RandomCommands(`${SEED}:${index}`, scenario, duel.naive);
       for (const command of random.opening()) duel.apply(command, START_MS);
       for (let i = 0; i < scenario.commands; i++) {

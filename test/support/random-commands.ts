@@ -75,7 +75,7 @@ const WEIGHTS = {
   cancelAll: 1.5,
   claim: 4,
   claimYield: 2,
-  setReferralCode: 0.7,
+  setReferralCode: 1.2,
   batch: 5,
   vouchForSnapshot: 0.3,
   createToken: 0.6,
@@ -469,7 +469,21 @@ export class RandomCommands {
     ]);
     const validUntilMs = random.chance(0.03) ? atMs + random.pick([-1, 0, 1, 1_000]) : MAX_TIME_MS;
     const postOnly = random.chance(timeInForce === TimeInForce.GTC ? 0.25 : 0.003);
-    return { idempotencyKey: null, marketId: this.marketId(), timeInForce, postOnly, validUntilMs };
+    return {
+      idempotencyKey: null,
+      marketId: this.marketId(),
+      timeInForce,
+      postOnly,
+      validUntilMs,
+      ...this.maybeNamed(),
+    };
+  }
+
+  /** A third of the orders have a client order id, and some of those were used before. */
+  private maybeNamed(): { clientOrderId?: string } {
+    const { random } = this;
+    if (!random.chance(0.35)) return {};
+    return { clientOrderId: `c-${random.whole(1, 60)}` };
   }
 
   /** A price of the outcome near the middle, on the order's own side or crossing. */
@@ -554,8 +568,19 @@ export class RandomCommands {
         idempotencyKey: null,
       };
     }
-    const { marketId, orderId, userId } = random.pick(orders);
+    const { marketId, orderId, userId, clientOrderId } = random.pick(orders);
     const asker = random.chance(0.95) ? userId : this.user();
+    if (clientOrderId !== null && random.chance(0.5)) {
+      const id = random.chance(0.9) ? clientOrderId : `c-${random.whole(1, 60)}`;
+      return {
+        kind: 'cancel',
+        userId: asker,
+        marketId,
+        orderId: random.chance(0.97) ? 0 : orderId,
+        clientOrderId: id,
+        idempotencyKey: null,
+      };
+    }
     return { kind: 'cancel', userId: asker, marketId, orderId, idempotencyKey: null };
   }
 

@@ -34,6 +34,7 @@ export const batch: RouteExample = {
     results: [
       {
         orderId: 'o1',
+        clientOrderId: null,
         marketId: 'btc-15m-1763700300',
         userId: 'u1',
         side: 'BUY',
@@ -54,6 +55,7 @@ export const batch: RouteExample = {
       },
       {
         orderId: 'o2',
+        clientOrderId: null,
         marketId: 'btc-15m-1763700300',
         userId: 'u1',
         side: 'BUY',

@@ -3,7 +3,7 @@
  * operation the receipt or the error that its own route would send.
  */
 import { CODES, Code, type CodeName } from '../../../engine/interface/codes.js';
-import { CommandKind } from '../../../engine/interface/commands.js';
+import { type BatchOperation, CommandKind } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import {
   FIRST_OPERATION,
@@ -14,7 +14,7 @@ import {
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { rejection } from '../../http/errors.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
-import { ReceiptParts, writeOrderReceipt } from '../orders/order-receipt.js';
+import { clientOrderIdOf, ReceiptParts, writeOrderReceipt } from '../orders/order-receipt.js';
 import { cancelReceipt, claimReceipt } from '../orders/receipts.js';
 
 const RESULTS = ascii('{"results":[');
@@ -24,14 +24,23 @@ const BRACE = 125;
 const out = new AsciiWriter();
 
 /** The receipt of a batch that is `ok`. Single operations may have been refused. */
-export function batchReceipt(assets: Assets, result: NumberBuffer): Uint8Array {
+export function batchReceipt(
+  assets: Assets,
+  result: NumberBuffer,
+  operations: readonly BatchOperation[],
+): Uint8Array {
   out.clear();
-  writeBatchReceipt(out, assets, result);
+  writeBatchReceipt(out, assets, result, operations);
   return out.toBytes();
 }
 
 /** Writes the same behind what is written. */
-export function writeBatchReceipt(out: AsciiWriter, assets: Assets, result: NumberBuffer): void {
+export function writeBatchReceipt(
+  out: AsciiWriter,
+  assets: Assets,
+  result: NumberBuffer,
+  operations: readonly BatchOperation[],
+): void {
   const { values } = result;
   const count = values[RESULT_HEAD_LENGTH]!;
   const parts = new ReceiptParts();
@@ -39,7 +48,7 @@ export function writeBatchReceipt(out: AsciiWriter, assets: Assets, result: Numb
   let at = FIRST_OPERATION;
   for (let i = 0; i < count; i++, at = nextOperation(values, at)) {
     if (i > 0) out.byte(COMMA);
-    writeOperation(out, parts, assets, result, at);
+    writeOperation(out, parts, assets, result, at, operations[i]!);
   }
   out.integer(SEQUENCE, values[ResultHead.sequence]!);
   out.byte(BRACE);
@@ -52,6 +61,7 @@ export function writeOperation(
   assets: Assets,
   result: NumberBuffer,
   at: number,
+  operation: BatchOperation,
 ): void {
   const { values } = result;
   if (values[at + ResultHead.code] !== Code.ok) {
@@ -62,13 +72,13 @@ export function writeOperation(
   switch (values[at + ResultHead.kind]) {
     case CommandKind.buy:
     case CommandKind.sell:
-      writeOrderReceipt(out, parts, assets, result, at);
+      writeOrderReceipt(out, parts, assets, result, at, clientOrderIdOf(operation));
       break;
     case CommandKind.cancel:
       out.text(cancelReceipt(assets, result, at));
       break;
     case CommandKind.claim:
-      out.text(claimReceipt(assets, result, at));
+      out.text(claimReceipt(assets, result, at, operation));
       break;
     default:
       throw new Error('a batch cannot contain a result of this kind');

@@ -13,9 +13,11 @@ import { buyCommand, type OrderPlace, sellCommand } from '../orders/commands.js'
 import {
   BUY_RULES,
   buyFields,
+  clientOrderId,
   missingOfBuy,
   missingOfSell,
   type Problem,
+  present,
   readBuy,
   readSell,
   SELL_RULES,
@@ -31,7 +33,20 @@ const SellOperation = z
   .strictObject({ op: z.literal('sell'), ...common, ...sellFields })
   .meta(SELL_RULES);
 const orderId = z.string().meta({ description: 'The id of an order, such as o12' });
-const CancelOperation = z.strictObject({ op: z.literal('cancel'), ...common, orderId });
+const CancelOperation = z
+  .strictObject({
+    op: z.literal('cancel'),
+    ...common,
+    orderId: orderId.optional(),
+    clientOrderId: clientOrderId.optional(),
+  })
+  .meta({
+    description: 'Either `orderId` or `clientOrderId`',
+    oneOf: [
+      { ...present('orderId'), not: present('clientOrderId') },
+      { ...present('clientOrderId'), not: present('orderId') },
+    ],
+  });
 const ClaimOperation = z.strictObject({ op: z.literal('claim'), ...common });
 
 /** One operation. The stream takes single ones, too. */
@@ -138,6 +153,16 @@ export function readOperations(
   return { commands, problems: reading.problems };
 }
 
+function checkCancel(
+  { orderId, clientOrderId }: z.output<typeof CancelOperation>,
+  problem: Problem,
+): void {
+  if (orderId !== undefined && clientOrderId !== undefined)
+    problem('clientOrderId', 'cannot be combined with orderId');
+  if (orderId === undefined && clientOrderId === undefined)
+    problem('orderId', 'is required (or clientOrderId)');
+}
+
 /** An impossible id becomes 0, which the engine does not find. */
 function readOperation(reading: Reading, operation: Operation): BatchOperation {
   const { userId } = reading;
@@ -149,12 +174,14 @@ function readOperation(reading: Reading, operation: Operation): BatchOperation {
     case 'sell':
       return sellCommand(place, readSell(operation, reading.problem));
     case 'cancel':
+      checkCancel(operation, reading.problem);
       return {
         kind: 'cancel',
         userId,
         idempotencyKey: null,
         marketId,
-        orderId: idNumber('o', operation.orderId),
+        orderId: operation.orderId === undefined ? 0 : idNumber('o', operation.orderId),
+        clientOrderId: operation.clientOrderId ?? null,
       };
     case 'claim':
       return { kind: 'claim', userId, idempotencyKey: null, marketId };

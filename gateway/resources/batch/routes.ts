@@ -46,6 +46,7 @@ export const batchRoutes: Route[] = [
     responses: { 200: BatchReceipt },
     // An atomic batch fails with the error of its operation.
     errors: [
+      'client_order_id_reused',
       'market_not_found',
       'order_not_found',
       'deadline_passed',
@@ -74,7 +75,7 @@ export const batchRoutes: Route[] = [
         return;
       }
       const refused = batch.atomic ? refusedOperation(result) : null;
-      if (refused === null) call.answer(200, batchReceipt(call.engine, result));
+      if (refused === null) call.answer(200, batchReceipt(call.engine, result, batch.operations));
       else {
         const { operation, code, required, available } = refused;
         call.answerError(batchRejection(operation, code, required, available));

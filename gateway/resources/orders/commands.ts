@@ -18,6 +18,7 @@ export interface LimitFields {
   timeInForce?: TimeInForce | undefined;
   postOnly?: boolean | undefined;
   validUntilMs?: number | undefined;
+  clientOrderId?: string | undefined;
 }
 
 /** Either an amount or, with a price, shares. */
@@ -56,6 +57,7 @@ export function buyCommand({ userId, idempotencyKey, marketId }: OrderPlace, ord
     timeInForce: order.timeInForce ?? TimeInForce.IOC,
     postOnly: order.postOnly ?? false,
     validUntilMs: order.validUntilMs ?? MAX_TIME_MS,
+    clientOrderId: order.clientOrderId ?? null,
   };
 }
 
@@ -74,5 +76,6 @@ export function sellCommand(
     timeInForce: order.timeInForce ?? TimeInForce.IOC,
     postOnly: order.postOnly ?? false,
     validUntilMs: order.validUntilMs ?? MAX_TIME_MS,
+    clientOrderId: order.clientOrderId ?? null,
   };
 }

@@ -5,6 +5,7 @@ export const buy: RouteExample = {
   request: { outcome: 'UP', amount: 25.5 },
   response: {
     orderId: 'o3',
+    clientOrderId: null,
     marketId: 'btc-15m-1763700300',
     userId: 'u2',
     side: 'BUY',
@@ -29,6 +30,7 @@ export const sell: RouteExample = {
   request: { outcome: 'UP', shares: 11, price: 0.45 },
   response: {
     orderId: 'o4',
+    clientOrderId: null,
     marketId: 'btc-15m-1763700300',
     userId: 'u2',
     side: 'SELL',
@@ -89,6 +91,7 @@ export const orders: RouteExample = {
     orders: [
       {
         orderId: 'o5',
+        clientOrderId: null,
         marketId: 'btc-15m-1763700300',
         userId: 'u2',
         side: 'BUY',
@@ -99,6 +102,7 @@ export const orders: RouteExample = {
       },
       {
         orderId: 'o6',
+        clientOrderId: null,
         marketId: 'btc-15m-1763700300',
         userId: 'u2',
         side: 'BUY',

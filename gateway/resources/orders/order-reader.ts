@@ -8,7 +8,9 @@
  */
 import type { Buy, Cancel, Claim, Sell, UserCommand } from '../../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import { CLIENT_ORDER_ID_BYTES } from '../../../engine/interface/fields.js';
 import {
+  MAX_CLIENT_ORDER_ID_LENGTH,
   MAX_ORDER_LOTS,
   MAX_ORDER_MICROS,
   MAX_PRICE_TICKS,
@@ -35,10 +37,12 @@ const BIT = {
   op: 256,
   marketId: 512,
   orderId: 1024,
+  clientOrderId: 2048,
 } as const;
 /** In the order of the bits. */
 const FIELDS = namesOf(Object.keys(BIT));
-const LIMIT_BITS = BIT.userId | BIT.price | BIT.timeInForce | BIT.postOnly | BIT.validUntilMs;
+const LIMIT_BITS =
+  BIT.userId | BIT.price | BIT.timeInForce | BIT.postOnly | BIT.validUntilMs | BIT.clientOrderId;
 const BUY_BITS = LIMIT_BITS | BIT.outcome | BIT.amount | BIT.shares;
 const SELL_BITS = LIMIT_BITS | BIT.outcome | BIT.shares;
 const SELL_REQUIRED = BIT.outcome | BIT.shares;
@@ -72,6 +76,7 @@ export class OrderReader {
   private operation = 0;
   private marketId = 0;
   private orderId = 0;
+  private clientOrderId: string | null = null;
 
   constructor(private readonly scanner: JsonScanner) {}
 
@@ -98,9 +103,11 @@ export class OrderReader {
       case 1:
         return (others & ~SELL_BITS) === 0 ? this.sellCommand(place) : null;
       case 2: {
-        const { orderId } = this;
-        if ((others & ~BIT.userId) !== BIT.orderId) return null;
-        return { kind: 'cancel', userId, idempotencyKey: null, marketId, orderId };
+        const { clientOrderId } = this;
+        const named = others & ~BIT.userId;
+        if (named !== BIT.orderId && named !== BIT.clientOrderId) return null;
+        const orderId = named === BIT.orderId ? this.orderId : 0;
+        return { kind: 'cancel', userId, idempotencyKey: null, marketId, orderId, clientOrderId };
       }
       default:
         if ((others & ~BIT.userId) !== 0) return null;
@@ -126,6 +133,7 @@ export class OrderReader {
     this.timeInForce = TimeInForce.IOC;
     this.postOnly = false;
     this.validUntilMs = MAX_TIME_MS;
+    this.clientOrderId = null;
     scanner.openObject();
     for (;;) {
       const index = scanner.field(FIELDS, this.seen === 0);
@@ -176,6 +184,10 @@ export class OrderReader {
         if (!scanner.isFine || assets === null) return false;
         this.marketId = markets.numberOf(assets, scanner);
         return true;
+      case BIT.clientOrderId:
+        scanner.text();
+        this.clientOrderId = scanner.isFine ? clientOrderIdOf(scanner) : null;
+        return this.clientOrderId !== null;
       default:
         this.orderId = scanner.id(O);
         return this.orderId !== FAILED;
@@ -202,6 +214,7 @@ export class OrderReader {
       timeInForce,
       postOnly,
       validUntilMs,
+      clientOrderId: this.clientOrderId,
     };
   }
 
@@ -219,6 +232,7 @@ export class OrderReader {
       timeInForce,
       postOnly,
       validUntilMs,
+      clientOrderId: this.clientOrderId,
     };
   }
 
@@ -227,6 +241,13 @@ export class OrderReader {
     const rests = this.timeInForce === TimeInForce.GTC;
     return rests ? this.priceTicks !== 0 : !this.postOnly;
   }
+}
+
+/** The scanner's last text; null if it is no clientOrderId. */
+function clientOrderIdOf(scanner: JsonScanner): string | null {
+  const length = scanner.textTo - scanner.textFrom;
+  if (length < 1 || length > MAX_CLIENT_ORDER_ID_LENGTH) return null;
+  return scanner.textOf(CLIENT_ORDER_ID_BYTES);
 }
 
 /** Remembers the market that was named last: most operations of a batch name the same one. */

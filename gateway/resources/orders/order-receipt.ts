@@ -2,11 +2,12 @@
  * The receipt of a buy or a sell, as JSON. Written by hand as bytes, because batches are full of
  * them.
  */
-import { CommandKind } from '../../../engine/interface/commands.js';
+import { type Command, CommandKind } from '../../../engine/interface/commands.js';
 import { OrderStatus } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import { ORDER_RESULT_LENGTH, OrderResult, ResultHead } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import type { ReceiptWriter } from '../../http/receipt.js';
 import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
 import { averagePriceMicros } from '../../json/decimal.js';
 
@@ -29,7 +30,9 @@ const KINDS = ['BUY', 'SELL'].flatMap((side) =>
 );
 
 const ORDER_ID = ascii('{"orderId":"o');
-const MARKET_ID = ascii('","marketId":"');
+const NO_CLIENT_ORDER_ID = ascii('","clientOrderId":null');
+const CLIENT_ORDER_ID = ascii('","clientOrderId":"');
+const MARKET_ID = ascii(',"marketId":"');
 const USER_ID = ascii('","userId":"u');
 const AVERAGE_PRICE = ascii(',"averagePrice":');
 const SPENT = ascii(',"spent":');
@@ -54,6 +57,7 @@ const SEQUENCE = ascii('},"sequence":');
 const AT_MS = ascii(',"atMs":');
 const COMMA = 44;
 const BRACE = 125;
+const QUOTE = 34;
 
 /**
  * A part of a receipt that depends only on two numbers, and where it was last written. The receipts
@@ -95,18 +99,28 @@ export class ReceiptParts {
   readonly time = new Part();
 }
 
-/** Writes the receipt of the result that is `ok` and begins at `at`. `parts`: of this text. */
+/**
+ * Writes the receipt of the result that is `ok` and begins at `at`. `parts`: of this text.
+ * `clientOrderId`: that of the command, null: none.
+ */
 export function writeOrderReceipt(
   out: AsciiWriter,
   parts: ReceiptParts,
   assets: Assets,
   { values }: NumberBuffer,
   at: number,
+  clientOrderId: string | null,
 ): void {
   const isBuy = values[at + ResultHead.kind] === CommandKind.buy;
   const outcome = values[at + OrderResult.outcome]!;
   const status = values[at + OrderResult.status]!;
   out.integer(ORDER_ID, values[at + OrderResult.orderId]!);
+  if (clientOrderId === null) out.put(NO_CLIENT_ORDER_ID);
+  else {
+    out.put(CLIENT_ORDER_ID);
+    out.text(clientOrderId);
+    out.byte(QUOTE);
+  }
   writePlace(
     out,
     parts.place,
@@ -199,10 +213,16 @@ const single = new AsciiWriter();
 const singleParts = new ReceiptParts();
 
 /** The same for a single order. */
-export function orderReceipt(assets: Assets, result: NumberBuffer, at: number): Uint8Array {
+export const orderReceipt: ReceiptWriter<Uint8Array> = (assets, result, at, command) => {
   single.clear();
   singleParts.place.forget();
   singleParts.time.forget();
-  writeOrderReceipt(single, singleParts, assets, result, at);
+  writeOrderReceipt(single, singleParts, assets, result, at, clientOrderIdOf(command));
   return single.take();
+};
+
+/** null: the command has none. */
+export function clientOrderIdOf(command: Command): string | null {
+  if (command.kind !== 'buy' && command.kind !== 'sell') return null;
+  return command.clientOrderId ?? null;
 }

@@ -67,7 +67,7 @@ export const BUY_RULES = {
   allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS],
 };
 /** Linters want to see a required property where it is required. */
-function present(...names: string[]) {
+export function present(...names: string[]) {
   return { properties: Object.fromEntries(names.map((name) => [name, true])), required: names };
 }
 
@@ -82,11 +82,19 @@ const timeMs = z
   .min(0, 'must not be negative')
   .max(MAX_TIME_MS, `must be at most ${MAX_TIME_MS}`)
   .meta({ multipleOf: 1 });
+export const clientOrderId = z
+  .string()
+  .regex(/^[A-Za-z0-9_:.-]{1,64}$/, 'must be 1 to 64 characters of A-Z a-z 0-9 _ - : .')
+  .meta({
+    description:
+      'Your own name for the order. It must differ from those of your resting orders and of your last 10,000 orders that had one',
+  });
 const limitFields = {
   price: field.decimalNumber(TICK_SCALE, field.PRICES).optional().meta(LIMIT_TEXTS.price),
   timeInForce: z.enum(['IOC', 'FOK', 'GTC']).optional().meta(LIMIT_TEXTS.timeInForce),
   postOnly: z.boolean().optional().meta(LIMIT_TEXTS.postOnly),
   validUntilMs: timeMs.optional().meta(LIMIT_TEXTS.validUntilMs),
+  clientOrderId: clientOrderId.optional(),
 };
 
 export const buyFields = {
@@ -166,7 +174,7 @@ function checkTime(timeMs: number, problem: Problem): void {
 
 /** Reports every problem; an order with a problem must not be used. */
 export function readBuy(fields: Fields<typeof buyFields>, problem: Problem): BuyOrder {
-  const { amount, shares, price, timeInForce, postOnly, validUntilMs } = fields;
+  const { amount, shares, price, timeInForce, postOnly, validUntilMs, clientOrderId } = fields;
   const order: BuyOrder = {
     outcome: Outcome[fields.outcome],
     amount: amount === undefined ? undefined : scaledInteger(amount, MICRO_SCALE),
@@ -175,6 +183,7 @@ export function readBuy(fields: Fields<typeof buyFields>, problem: Problem): Buy
     timeInForce: timeInForce === undefined ? undefined : TimeInForce[timeInForce],
     postOnly,
     validUntilMs,
+    clientOrderId,
   };
   checkPlaces(order, problem);
   checkBuy(order, problem);
@@ -183,7 +192,7 @@ export function readBuy(fields: Fields<typeof buyFields>, problem: Problem): Buy
 
 /** The same. */
 export function readSell(fields: Fields<typeof sellFields>, problem: Problem): SellOrder {
-  const { shares, price, timeInForce, postOnly, validUntilMs } = fields;
+  const { shares, price, timeInForce, postOnly, validUntilMs, clientOrderId } = fields;
   const order: SellOrder = {
     outcome: Outcome[fields.outcome],
     shares: scaledInteger(shares, LOT_SCALE),
@@ -191,6 +200,7 @@ export function readSell(fields: Fields<typeof sellFields>, problem: Problem): S
     timeInForce: timeInForce === undefined ? undefined : TimeInForce[timeInForce],
     postOnly,
     validUntilMs,
+    clientOrderId,
   };
   checkPlaces(order, problem);
   checkLimit(order, problem);

@@ -38,6 +38,7 @@ const reader = new OrderReader(new JsonScanner());
 
 /** Errors of every order, besides a lack of money or shares. */
 const ORDER_ERRORS = [
+  'client_order_id_reused',
   'market_not_found',
   'market_not_active',
   'deadline_passed',

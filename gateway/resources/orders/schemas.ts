@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { responseSchema } from '../../json/components.js';
 import {
   balance,
+  clientOrderId,
   count,
   marketId,
   money,
@@ -20,6 +21,8 @@ import {
 } from '../../json/response-fields.js';
 
 const place = { orderId, marketId, userId };
+/** Those of an order that the client may have named. */
+const namedPlace = { orderId, clientOrderId, marketId, userId };
 const traded = {
   outcome,
   status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled']).meta({
@@ -47,11 +50,17 @@ const settled = {
 };
 export const BuyReceipt = responseSchema(
   'BuyReceipt',
-  z.strictObject({ ...place, side: z.literal('BUY'), ...traded, spent: money, ...settled }),
+  z.strictObject({ ...namedPlace, side: z.literal('BUY'), ...traded, spent: money, ...settled }),
 );
 export const SellReceipt = responseSchema(
   'SellReceipt',
-  z.strictObject({ ...place, side: z.literal('SELL'), ...traded, received: money, ...settled }),
+  z.strictObject({
+    ...namedPlace,
+    side: z.literal('SELL'),
+    ...traded,
+    received: money,
+    ...settled,
+  }),
 );
 export const CancelReceipt = responseSchema(
   'CancelReceipt',
@@ -82,7 +91,7 @@ export const ClaimReceipt = responseSchema(
 );
 
 export const Order = z.strictObject({
-  ...place,
+  ...namedPlace,
   side,
   outcome,
   price,

@@ -13,6 +13,7 @@ import { Order } from './schemas.js';
 export function orderOf(assets: Assets, order: OrderView): Writable<typeof Order> {
   return {
     orderId: `o${order.orderId}`,
+    clientOrderId: order.clientOrderId,
     marketId: marketIdText(assets, order.marketId),
     userId: `u${order.userId}`,
     side: sideName(order.side),

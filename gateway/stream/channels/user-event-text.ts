@@ -40,14 +40,20 @@ function fieldsOf<Event extends EventName>(
 interface OneUserEvent {
   /** The user's position in the event. */
   userAt: number;
-  text(assets: Assets, values: Float64Array, at: number): string;
+  text(names: Names, values: Float64Array, at: number): string;
+}
+
+/** What ids stand for. */
+export interface Names extends Assets {
+  /** Of an order in an event of the last command; null: it has none. */
+  clientOrderId(orderId: number): string | null;
 }
 
 /** An event of one user: the field that names the user, and the fields that the client sees. */
 function oneUser<Event extends EventName>(
   event: Event,
   user: FieldName<Event>,
-  text: (field: Read<FieldName<Event>>, assets: Assets) => string,
+  text: (field: Read<FieldName<Event>>, names: Names) => string,
 ): readonly [number, OneUserEvent] {
   const slots: Record<string, number> = EventSlot[event];
   const type = event.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -55,19 +61,24 @@ function oneUser<Event extends EventName>(
     EventType[event],
     {
       userAt: slots[user]!,
-      text: (assets, values, at) =>
-        `{"type":"${type}",${text(fieldsOf(event, values, at), assets)}}`,
+      text: (names, values, at) => `{"type":"${type}",${text(fieldsOf(event, values, at), names)}}`,
     },
   ];
 }
 
 /** The fields of orderRested, with which orderCancelled starts too. */
-function orderFields(field: Read<FieldName<'orderRested'>>, assets: Assets): string {
+function orderFields(field: Read<FieldName<'orderRested'>>, names: Names): string {
   return (
-    `"orderId":"o${field('orderId')}","marketId":"${marketIdText(assets, field('marketId'))}"` +
+    `${orderIds(names, field('orderId'))},"marketId":"${marketIdText(names, field('marketId'))}"` +
     `,"side":"${sideName(field('side'))}","outcome":"${outcomeName(field('outcome'))}"` +
     `,"price":${ticksText(field('priceTicks'))},"shares":${lotsText(field('sizeLots'))}`
   );
+}
+
+/** The exchange's and the client's id of an order. The latter needs no escapes. */
+function orderIds(names: Names, orderId: number): string {
+  const name = names.clientOrderId(orderId);
+  return `"orderId":"o${orderId}","clientOrderId":${name === null ? 'null' : `"${name}"`}`;
 }
 
 /** Trades are missing: they have two users. */
@@ -148,27 +159,27 @@ export function positionMarketAt(type: number): number {
 
 /** The text of an event of the user. */
 export function userEventText(
-  assets: Assets,
+  names: Names,
   userId: number,
   values: Float64Array,
   at: number,
 ): string {
   const type = values[at]!;
   return type === EventType.trade
-    ? fillText(assets, userId, values, at)
-    : ONE_USER.get(type)!.text(assets, values, at);
+    ? fillText(names, userId, values, at)
+    : ONE_USER.get(type)!.text(names, values, at);
 }
 
 /** A trade from the point of view of one of its two users. */
-function fillText(assets: Assets, userId: number, values: Float64Array, at: number): string {
+function fillText(names: Names, userId: number, values: Float64Array, at: number): string {
   const field = fieldsOf('trade', values, at);
   const isTaker = field('takerId') === userId;
   const outcome = field(isTaker ? 'takerOutcome' : 'makerOutcome');
   const priceTicks = ticksIn(outcome, field('upTicks'));
   const lots = field('sizeLots');
   return (
-    `{"type":"fill","tradeId":"t${field('tradeId')}","orderId":"o${field(isTaker ? 'takerOrderId' : 'makerOrderId')}"` +
-    `,"marketId":"${marketIdText(assets, field('marketId'))}","role":"${isTaker ? 'taker' : 'maker'}"` +
+    `{"type":"fill","tradeId":"t${field('tradeId')}",${orderIds(names, field(isTaker ? 'takerOrderId' : 'makerOrderId'))}` +
+    `,"marketId":"${marketIdText(names, field('marketId'))}","role":"${isTaker ? 'taker' : 'maker'}"` +
     `,"side":"${sideName(field(isTaker ? 'takerSide' : 'makerSide'))}","outcome":"${outcomeName(outcome)}"` +
     `,"price":${ticksText(priceTicks)},"shares":${lotsText(lots)},"value":${microsText(lots * priceTicks)}` +
     `,"fee":${microsText(isTaker ? field('feeMicros') : 0)},"matchType":"${matchTypeName(field('matchType'))}"}`

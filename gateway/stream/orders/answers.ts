@@ -2,6 +2,7 @@
  * The answers to order entry: the receipts of HTTP behind an envelope. They depend on the request
  * and the engine's result alone.
  */
+import type { BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
@@ -24,11 +25,12 @@ export function operationAnswer(
   result: NumberBuffer,
   id: string,
   replayed: boolean,
+  operation: BatchOperation,
 ): Uint8Array {
   const at = begin(id, replayed);
   parts.place.forget();
   parts.time.forget();
-  writeOperation(out, parts, assets, result, 0);
+  writeOperation(out, parts, assets, result, 0, operation);
   return end(at);
 }
 
@@ -38,9 +40,10 @@ export function batchAnswer(
   result: NumberBuffer,
   id: string,
   replayed: boolean,
+  operations: readonly BatchOperation[],
 ): Uint8Array {
   const at = begin(id, replayed);
-  writeBatchReceipt(out, assets, result);
+  writeBatchReceipt(out, assets, result, operations);
   return end(at);
 }
 

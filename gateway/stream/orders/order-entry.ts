@@ -89,8 +89,8 @@ export class OrderEntry {
     const text =
       error === null
         ? command.kind === 'batch'
-          ? batchAnswer(engine, result, id, engine.replayed)
-          : operationAnswer(engine, result, id, engine.replayed)
+          ? batchAnswer(engine, result, id, engine.replayed, command.operations)
+          : operationAnswer(engine, result, id, engine.replayed, command)
         : errorText(error, { id });
     const counts = command.kind === 'batch' ? this.counts.batch : this.counts.order;
     const answer = new Answer(gateway, connection, text, counts, error?.status ?? 200);

@@ -151,6 +151,7 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   timeInForce: ['timeInForce', nameOf(TimeInForce)],
   postOnly: ['postOnly', unchanged],
   validUntilMs: ['validUntilMs', timeOrNever],
+  clientOrderId: ['clientOrderId', unchanged],
   orderId: ['orderId', order],
   depositId: ['depositId', deposit],
   code: ['code', unchanged],

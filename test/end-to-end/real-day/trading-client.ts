@@ -16,6 +16,7 @@ import { expectDecimal, type OutcomeName, type ResolutionName, UserLedger } from
 const USUAL_REFUSALS: readonly ErrorCode[] = [
   'market_not_active',
   'insufficient_liquidity',
+  'client_order_id_reused',
   'post_only_would_trade',
   'price_not_met',
   'amount_too_small',

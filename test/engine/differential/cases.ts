@@ -25,6 +25,7 @@ const USERS: CaseName[] = [
 ];
 const ORDERS: CaseName[] = [
   'ok',
+  'client_order_id_reused',
   'invalid_command',
   'market_not_found',
   'deadline_passed',
@@ -69,7 +70,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
 const OPERATION_ANSWERS: Record<'buy' | 'sell' | 'cancel' | 'claim', CaseName[]> = {
   buy: [...ORDERS, 'insufficient_balance', 'amount_too_small', 'batch_aborted', 'limit_reached'],
   sell: [...ORDERS, 'insufficient_shares', 'batch_aborted'],
-  cancel: ['ok', 'market_not_found', 'order_not_found', 'batch_aborted'],
+  cancel: ['ok', 'invalid_command', 'market_not_found', 'order_not_found', 'batch_aborted'],
   claim: ['ok', 'market_not_found', 'market_not_resolved', 'nothing_to_claim', 'batch_aborted'],
 };
 

@@ -23,6 +23,7 @@ import {
   EventType,
 } from '../../../engine/interface/events.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
+import { CLIENT_ORDER_ID_BOUNDS } from '../../../engine/state/book/client-order-ids.js';
 import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
@@ -58,9 +59,10 @@ export class Duel {
     private readonly label: string,
     private readonly counts: Map<string, number>,
     bounds = IDEMPOTENCY_BOUNDS,
+    names = CLIENT_ORDER_ID_BOUNDS,
   ) {
-    this.engine = new Engine(bounds);
-    this.naive = new NaiveEngine(bounds);
+    this.engine = new Engine(bounds, names);
+    this.naive = new NaiveEngine(bounds, names);
   }
 
   apply(command: Command, atMs: number): void {

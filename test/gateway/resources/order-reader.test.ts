@@ -146,6 +146,10 @@ const VALUES: Record<string, readonly [usual: readonly string[], odd: readonly s
     ['0', '1763700301000', '8640000000000'],
     ['-0', '-1', '1.5', '8640000000001', '1763700301000.0', '1e3'],
   ],
+  clientOrderId: [
+    ['"a"', '"grid:7_b-2.c"', `"${'x'.repeat(64)}"`],
+    ['""', `"${'x'.repeat(65)}"`, '"a b"', '"a/b"', '"\\u0061"', '"é"', '7', 'null'],
+  ],
   marketId: [
     [`"${MARKET}"`, `"${MARKET}"`, '"eth-15m-1763700300"'],
     ['"x"', '""', '"é"', '5'],
@@ -173,11 +177,11 @@ const EXTRA = [
   'outc\\u006fme',
   'orderIb',
 ];
-const LIMITS = ['userId', 'price', 'timeInForce', 'postOnly', 'validUntilMs'];
+const LIMITS = ['userId', 'price', 'timeInForce', 'postOnly', 'validUntilMs', 'clientOrderId'];
 const FIELDS: Record<string, readonly [always: readonly string[], often: readonly string[]]> = {
   buy: [['outcome'], ['amount', 'shares', ...LIMITS]],
   sell: [['outcome', 'shares'], LIMITS],
-  cancel: [['orderId'], ['userId']],
+  cancel: [[], ['userId']],
   claim: [[], ['userId']],
 };
 
@@ -229,6 +233,7 @@ class Bodies {
     const [always, often] = FIELDS[kind]!;
     const names = always.filter(() => !this.isOdd());
     if (kind === 'buy') names.push(random.pick(['amount', 'shares']));
+    if (kind === 'cancel') names.push(random.pick(['orderId', 'clientOrderId']));
     for (const name of often) if (!names.includes(name) && random.chance(0.15)) names.push(name);
     if (names.includes('shares') || names.includes('timeInForce')) names.push('price');
     const fields = [...new Set(names)].map((name) => this.field(name));
@@ -312,6 +317,8 @@ test.each<[Kind, string]>([
     'buy',
     '{ "userId": "u12", "outcome": "DOWN", "shares": 7, "price": 0.40, "timeInForce": "GTC" }',
   ],
+  ['buy', '{"outcome":"UP","amount":1,"clientOrderId":"maker-1:77.a_b"}'],
+  ['batch', `{"operations":[{"op":"cancel","marketId":"${MARKET}","clientOrderId":"m-1"}]}`],
   ['sell', '{"outcome":"DOWN","shares":2.5,"price":0.4,"timeInForce":"GTC","postOnly":true}'],
   [
     'batch',

@@ -10,7 +10,12 @@ export function copyOf(state: NaiveState): NaiveState {
   // Operations of a batch cannot change this, so it is shared.
   return {
     ...state,
-    ...deepCopy({ users: state.users, markets: state.markets, events: state.events }),
+    ...deepCopy({
+      users: state.users,
+      markets: state.markets,
+      events: state.events,
+      clientOrders: state.clientOrders,
+    }),
   };
 }
 
@@ -26,6 +31,7 @@ export function asRecorded(command: Command): Command {
 }
 
 function simplify(command: Command | BatchOperation): void {
+  if ('clientOrderId' in command && command.clientOrderId === null) delete command.clientOrderId;
   if ('userId' in command && (command.userId | 0) !== command.userId) command.userId = 0;
   if (command.kind !== 'buy' && command.kind !== 'sell') return;
   if (!Object.values(Outcome).includes(command.outcome)) command.outcome = 3 as Outcome;

@@ -39,6 +39,8 @@ const isTransfer = {
   partner: text(1, MAX_REFERENCE_LENGTH),
   reference: text(1, MAX_REFERENCE_LENGTH),
 };
+/** Commands without one may lack the field. */
+const isName: Check = (value) => value === undefined || form(/^[A-Za-z0-9_:.-]{1,64}$/)(value);
 const isUsers = { idempotencyKey: isKey };
 const isOrder = {
   ...isUsers,
@@ -48,6 +50,7 @@ const isOrder = {
   timeInForce: whole(0, 2),
   postOnly: isFlag,
   validUntilMs: whole(0, MAX_TIME_MS),
+  clientOrderId: isName,
 };
 const CODE = /^[A-Za-z0-9_-]{3,20}$/;
 
@@ -70,7 +73,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   withdraw: isTransfer,
   buy: { ...isOrder, budgetMicros: whole(1, MAX_ORDER_MICROS) },
   sell: isOrder,
-  cancel: { ...isUsers },
+  cancel: { ...isUsers, clientOrderId: isName },
   cancelAll: { ...isUsers },
   claim: { ...isUsers },
   stake: { ...isUsers, amountMicros: whole(MIN_STAKE_MICROS, MAX_TRANSFER_MICROS) },
@@ -96,6 +99,8 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   const formed = Object.entries(FORMS[command.kind]).every(([name, check]) => check(fields[name]));
   if (!formed) return false;
   if (command.kind === 'observePrice') return command.observedAtMs <= nowMs;
+  if (command.kind === 'cancel' && typeof command.clientOrderId === 'string')
+    return command.orderId === 0;
   if (command.kind === 'buy' || command.kind === 'sell')
     return !command.postOnly || command.timeInForce === 2;
   if (command.kind === 'batch') return isBatch(command.operations, command.userId);

@@ -27,6 +27,7 @@ import type {
   VaultDepositView,
   VaultView,
 } from '../../../engine/interface/views.js';
+import { CLIENT_ORDER_ID_BOUNDS } from '../../../engine/state/book/client-order-ids.js';
 import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
 import {
   deposit,
@@ -55,11 +56,10 @@ export class NaiveEngine {
   /** Whether the last result is a remembered one. */
   replayed = false;
   private readonly memory: NaiveMemory;
-  /** A user has or had a credential that is not empty. */
-  private hadCredential = false;
 
-  constructor(bounds = IDEMPOTENCY_BOUNDS) {
+  constructor(bounds = IDEMPOTENCY_BOUNDS, names = CLIENT_ORDER_ID_BOUNDS) {
     this.memory = new NaiveMemory(bounds);
+    this.state.clientOrderBounds = names;
   }
 
   get events(): EventRecord[] {
@@ -83,7 +83,7 @@ export class NaiveEngine {
     this.result = this.answer(asRecorded(command));
     const setsCredential = command.kind === 'register' || command.kind === 'setCredential';
     if (setsCredential && this.result[1] === Code.ok && command.credential !== '')
-      this.hadCredential = true;
+      this.state.hadCredential = true;
   }
 
   private answer(command: Command): number[] {
@@ -93,7 +93,7 @@ export class NaiveEngine {
     // Results for an unknown user are not remembered.
     if (userOf(this.state, userId) === undefined) return this.carryOut(command);
     // Nobody can have signed in before anybody had a credential.
-    if (!this.hadCredential) return this.flat(command, reject('invalid_command'));
+    if (!this.state.hadCredential) return this.flat(command, reject('invalid_command'));
     const earlier = this.memory.find(userId, key, this.state.nowMs);
     if (earlier === undefined) {
       const required = this.memory.fullForMs(userId, this.state.nowMs);
@@ -110,8 +110,7 @@ export class NaiveEngine {
   }
 
   private carryOut(command: Command): number[] {
-    if (!isWellFormed(command, this.state.nowMs))
-      return this.flat(command, reject('invalid_command'));
+    if (!this.isWellFormed(command)) return this.flat(command, reject('invalid_command'));
     if (command.kind === 'batch') return this.batch(command);
     if (command.kind !== 'deposit' && command.kind !== 'withdraw') {
       return this.flat(command, perform(this.state, command));
@@ -125,6 +124,12 @@ export class NaiveEngine {
     const result = this.flat(command, answer);
     if (answer.code === 'ok') this.state.transfers.push({ command, result });
     return result;
+  }
+
+  /** Before anybody can have signed in, there is no client that names an order. */
+  private isWellFormed(command: Command | BatchOperation): boolean {
+    const isNamed = 'clientOrderId' in command && typeof command.clientOrderId === 'string';
+    return isWellFormed(command, this.state.nowMs) && (!isNamed || this.state.hadCredential);
   }
 
   /** A result as an array of numbers. */
@@ -150,20 +155,23 @@ export class NaiveEngine {
       return this.flat(command, reject('user_not_found'));
     // A batch that is not atomic is never undone.
     const before = command.atomic ? copyOf(state) : null;
+    if (command.atomic) state.lastKeptOrderId = state.ordersAccepted;
     const results: number[][] = [];
     for (const operation of command.operations) {
       const result = this.operation(operation);
       results.push(result);
       if (before !== null && result[1] !== Code.ok) {
         Object.assign(state, before);
+        state.lastKeptOrderId = Number.POSITIVE_INFINITY;
         return this.aborted(command, results);
       }
     }
+    state.lastKeptOrderId = Number.POSITIVE_INFINITY;
     return this.batchResult(command, results);
   }
 
   private operation(operation: BatchOperation): number[] {
-    const formed = isWellFormed(operation, this.state.nowMs);
+    const formed = this.isWellFormed(operation);
     return this.flat(
       operation,
       formed ? perform(this.state, operation) : reject('invalid_command'),

@@ -14,6 +14,7 @@ import {
 } from '../../../engine/interface/domain.js';
 import { MAX_OPEN_ORDERS_PER_USER } from '../../../engine/interface/limits.js';
 import { type Plan, planOrder, type Step, type Taker, upTicksOf } from './book.js';
+import { orderWithClientId, rememberClientOrder } from './client-order-ids.js';
 import {
   type Dollars,
   dollars,
@@ -47,6 +48,11 @@ const POINTS_TICKS_MAX = 970;
 export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
+  if (typeof command.clientOrderId === 'string') {
+    const first = orderWithClientId(state, user.userId, command.clientOrderId);
+    if (first !== 0)
+      return reject('client_order_id_reused', first > state.lastKeptOrderId ? 0 : first);
+  }
   const market = marketOf(state, command.marketId);
   if (market === undefined) return reject('market_not_found');
   if (command.validUntilMs < state.nowMs) return reject('deadline_passed');
@@ -119,6 +125,11 @@ function carryOut(
   state.ordersAccepted++;
   state.fillsLeft -= plan.fills.length;
   const orderId = state.ordersAccepted;
+  const clientOrderId = command.clientOrderId ?? null;
+  if (clientOrderId !== null) {
+    const { userId } = user;
+    rememberClientOrder(state, { userId, clientOrderId, orderId }, state.clientOrderBounds);
+  }
   const fee = feeOfPlan(taker, plan);
   const last = plan.fills.at(-1);
   let spent = ZERO;
@@ -136,7 +147,9 @@ function carryOut(
     fills.push(state.tradesMade, step.takerTicks, step.lots);
   }
   const restingLots =
-    command.timeInForce === TimeInForce.GTC ? rest(state, market, { orderId, taker, plan }) : 0;
+    command.timeInForce === TimeInForce.GTC
+      ? rest(state, market, { orderId, clientOrderId, taker, plan })
+      : 0;
   const heldByRest = taker.side === Side.BUY ? tradeValue(restingLots, taker.priceTicks) : ZERO;
   return ok(
     {
@@ -176,8 +189,9 @@ function statusOf(plan: Plan, restingLots: number): OrderStatus {
 function rest(
   state: NaiveState,
   market: NaiveMarket,
-  { orderId, taker, plan }: { orderId: number; taker: Taker; plan: Plan },
+  order: { orderId: number; clientOrderId: string | null; taker: Taker; plan: Plan },
 ): number {
+  const { orderId, clientOrderId, taker, plan } = order;
   if (plan.exhausted || plan.lotsLeft === 0) return 0;
   const { userId, side, outcome, priceTicks } = taker;
   const affordable =
@@ -199,6 +213,7 @@ function rest(
     priceTicks,
     sizeLots,
     placedAtMs: state.nowMs,
+    clientOrderId,
   });
   emit(state, {
     type: 'orderRested',
@@ -388,9 +403,11 @@ export function cancel(state: NaiveState, command: Cancel): Answer {
   if (user === undefined) return reject('user_not_found');
   const market = marketOf(state, command.marketId);
   if (market === undefined) return reject('market_not_found');
-  const order = market.orders.find(
-    (one) => one.orderId === command.orderId && one.userId === user.userId,
-  );
+  const orderId =
+    typeof command.clientOrderId === 'string'
+      ? orderWithClientId(state, user.userId, command.clientOrderId)
+      : command.orderId;
+  const order = market.orders.find((one) => one.orderId === orderId && one.userId === user.userId);
   if (order === undefined || market.status !== MarketStatus.ACTIVE)
     return reject('order_not_found');
   cancelOrder(state, market, order, CancelReason.REQUESTED);

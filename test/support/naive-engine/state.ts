@@ -12,6 +12,11 @@ import {
 } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
 import type { AccessTokenView } from '../../../engine/interface/views.js';
+import {
+  CLIENT_ORDER_ID_BOUNDS,
+  type ClientOrderIdBounds,
+} from '../../../engine/state/book/client-order-ids.js';
+import type { NaiveClientOrder } from './client-order-ids.js';
 import { type Dollars, ZERO } from './decimal.js';
 
 export interface NaiveUser {
@@ -43,6 +48,7 @@ export interface NaiveOrder {
   priceTicks: number;
   sizeLots: number;
   placedAtMs: number;
+  clientOrderId: string | null;
 }
 
 export interface NaivePosition {
@@ -162,6 +168,13 @@ export interface NaiveState {
   /** Deposits less withdrawals. */
   total: Dollars;
   ordersAccepted: number;
+  /** Remembered client order ids, oldest first, and how many fit. */
+  clientOrders: NaiveClientOrder[];
+  clientOrderBounds: ClientOrderIdBounds;
+  /** In an atomic batch: the last order before it. */
+  lastKeptOrderId: number;
+  /** A user has or had a credential that is not empty. */
+  hadCredential: boolean;
   tradesMade: number;
   positionsMade: number;
   marketsResolved: number;
@@ -203,6 +216,10 @@ export function newState(): NaiveState {
     treasury: ZERO,
     total: ZERO,
     ordersAccepted: 0,
+    clientOrders: [],
+    clientOrderBounds: CLIENT_ORDER_ID_BOUNDS,
+    lastKeptOrderId: Number.POSITIVE_INFINITY,
+    hadCredential: false,
     tradesMade: 0,
     positionsMade: 0,
     marketsResolved: 0,

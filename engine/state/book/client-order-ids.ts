@@ -1,0 +1,178 @@
+/**
+ * Remembered client order ids: by user and id, the order that had it. An id is remembered while its
+ * order rests, and while the order is one of the user's last CLIENT_ORDER_IDS_PER_USER orders with
+ * an id and one of the last CLIENT_ORDER_IDS_IN_ALL of all users. So memory is bounded, and no order
+ * is refused because it is full: the oldest id is forgotten instead.
+ *
+ * The text is not stored here. An id is identified by user and a keyed 64-bit hash: the probability
+ * that a new id has the hash of one of a user's 11,000 others is 6e-16. It would count as a reuse.
+ */
+import { CLIENT_ORDER_IDS_IN_ALL, CLIENT_ORDER_IDS_PER_USER } from '../../interface/limits.js';
+import type { Archive } from '../../storage/archive.js';
+import { SlotIndex } from '../../storage/indexes/slot-index.js';
+import { pooledTableOf, tableOf } from '../../storage/table.js';
+import type { Undoable, UndoLog } from '../../storage/undo.js';
+
+/** How many ids are remembered. */
+export interface ClientOrderIdBounds {
+  perUser: number;
+  inAll: number;
+}
+
+export const CLIENT_ORDER_ID_BOUNDS: ClientOrderIdBounds = {
+  perUser: CLIENT_ORDER_IDS_PER_USER,
+  inAll: CLIENT_ORDER_IDS_IN_ALL,
+};
+
+const IdTable = pooledTableOf(
+  32,
+  {
+    /** 0: the row is free. */
+    orderId: 'f64',
+    hashLow: 'i32',
+    hashHigh: 'i32',
+    userId: 'i32',
+    /** The list of all users' ids, oldest first. */
+    before: 'i32',
+    after: 'i32',
+    /** The user's next one, 0: none. UNLISTED: in no list; its order rests. */
+    userAfter: 'i32',
+  },
+  'after',
+);
+const UNLISTED = -1;
+
+/** By user id: the ends of the user's list, and how many ids are in it. */
+const OwnerTable = tableOf(16, { first: 'i32', last: 'i32', count: 'i32' });
+
+/** The ends of the list of all users, and how many ids are in it. */
+const [OLDEST, NEWEST, COUNT] = [0, 1, 2];
+
+export class ClientOrderIds extends IdTable {
+  private readonly owners: InstanceType<typeof OwnerTable>;
+  private readonly all: Float64Array;
+  private readonly index = new SlotIndex();
+  private readonly additionUndo: Undoable = {
+    restore: (hash, row) => this.index.remove(hash, row),
+  };
+  private readonly removalUndo: Undoable = { restore: (hash, row) => this.index.add(hash, row) };
+
+  constructor(
+    undo: UndoLog,
+    private readonly isResting: (orderId: number) => boolean,
+    private readonly bounds = CLIENT_ORDER_ID_BOUNDS,
+  ) {
+    super(undo);
+    this.owners = new OwnerTable(undo);
+    this.all = undo.block(3);
+  }
+
+  /** Makes room for users 1 to `userRows` - 1. */
+  ensureUsers(userRows: number): void {
+    this.owners.ensure(userRows);
+  }
+
+  /** Makes room for as many ids as are ever remembered. */
+  reserve(resting: number): void {
+    this.ensure(this.bounds.inAll + resting + 1);
+  }
+
+  /** The order that has or had the id, 0: it is not remembered. */
+  orderOf(userId: number, hashLow: number, hashHigh: number): number {
+    let row = this.index.first(hashLow);
+    while (row !== 0 && (this.hashHigh(row) !== hashHigh || this.userId(row) !== userId))
+      row = this.index.next(hashLow, row);
+    return row === 0 ? 0 : this.orderId(row);
+  }
+
+  /** Remembers an id that is not remembered; returns its row. */
+  add(userId: number, hashLow: number, hashHigh: number, orderId: number): number {
+    const { owners, all } = this;
+    if (owners.count(userId) >= this.bounds.perUser) this.dropFromLists(owners.first(userId));
+    else if (all[COUNT]! >= this.bounds.inAll) this.dropFromLists(all[OLDEST]!);
+    const row = this.take();
+    this.setOrderId(row, orderId);
+    this.setHashLow(row, hashLow);
+    this.setHashHigh(row, hashHigh);
+    this.setUserId(row, userId);
+    this.append(userId, row);
+    if (this.undo.recording) this.undo.record(this.additionUndo, hashLow, row);
+    this.index.add(hashLow, row);
+    return row;
+  }
+
+  /** The order with the id in a row rests no longer. */
+  orderEnded(row: number): void {
+    if (this.userAfter(row) === UNLISTED) this.forget(row);
+  }
+
+  archiveAll(archive: Archive, userRows: number): void {
+    this.archive(archive);
+    for (let i = 0; i < this.all.length; i++) this.all[i] = archive.number(this.all[i]!);
+    this.owners.archiveRows(archive, 0, userRows);
+    if (!archive.reading) return;
+    for (let row = 1; row < this.rows; row++) {
+      if (this.orderId(row) !== 0) this.index.add(this.hashLow(row), row);
+    }
+  }
+
+  private append(userId: number, row: number): void {
+    const { owners, all } = this;
+    const newest = all[NEWEST]!;
+    this.setBefore(row, newest);
+    this.setAfter(row, 0);
+    this.setUserAfter(row, 0);
+    if (newest === 0) all[OLDEST] = row;
+    else {
+      this.touch(newest);
+      this.setAfter(newest, row);
+    }
+    all[NEWEST] = row;
+    all[COUNT]! += 1;
+    owners.touch(userId);
+    const last = owners.last(userId);
+    if (last === 0) owners.setFirst(userId, row);
+    else {
+      this.touch(last);
+      this.setUserAfter(last, row);
+    }
+    owners.setLast(userId, row);
+    owners.addCount(userId, 1);
+  }
+
+  /** Takes the oldest id of a user out of the lists, and forgets it unless its order rests. */
+  private dropFromLists(row: number): void {
+    const { owners, all } = this;
+    const userId = this.userId(row);
+    const before = this.before(row);
+    const after = this.after(row);
+    const userAfter = this.userAfter(row);
+    if (before === 0) all[OLDEST] = after;
+    else {
+      this.touch(before);
+      this.setAfter(before, after);
+    }
+    if (after === 0) all[NEWEST] = before;
+    else {
+      this.touch(after);
+      this.setBefore(after, before);
+    }
+    all[COUNT]! -= 1;
+    owners.touch(userId);
+    owners.setFirst(userId, userAfter);
+    if (userAfter === 0) owners.setLast(userId, 0);
+    owners.addCount(userId, -1);
+    this.touch(row);
+    this.setUserAfter(row, UNLISTED);
+    if (!this.isResting(this.orderId(row))) this.forget(row);
+  }
+
+  private forget(row: number): void {
+    const hashLow = this.hashLow(row);
+    if (this.undo.recording) this.undo.record(this.removalUndo, hashLow, row);
+    this.index.remove(hashLow, row);
+    this.touch(row);
+    this.setOrderId(row, 0);
+    this.giveBack(row);
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What an order has besides its place in the book, for orders that have any of it: the client's
+ * name for it. Most orders have none and pay nothing.
+ *
+ * Always holds: the details of an order stay until the next command after the one in which the
+ * order ended, so that whoever reads the events of a command finds those of every order in them.
+ */
+import type { Archive } from '../../storage/archive.js';
+import { pooledTableOf } from '../../storage/table.js';
+import type { Undoable, UndoLog } from '../../storage/undo.js';
+import type { ClientOrderIds } from './client-order-ids.js';
+
+const DetailTable = pooledTableOf(
+  128,
+  {
+    orderId: 'f64',
+    /** The row of the clientOrderId in client-order-ids.ts, 0: none. */
+    nameRow: 'i32',
+    /** How many characters it has. They are the second half of the row, a byte each. */
+    nameLength: 'i32',
+    nextFree: 'i32',
+  },
+  'nextFree',
+);
+const ROW_BYTES = 128;
+const NAME_AT = 64;
+
+export class OrderDetails extends DetailTable {
+  /** The rows of orders that ended in this command. */
+  private ended: number[] = [];
+  /** The same by order id, made when it is asked for. */
+  private endedById: Map<number, number> | null = null;
+  private view: Uint8Array = new Uint8Array(0);
+  private readonly endUndo: Undoable = {
+    restore: () => {
+      this.ended.pop();
+      this.endedById = null;
+    },
+  };
+
+  constructor(
+    undo: UndoLog,
+    private readonly names: ClientOrderIds,
+  ) {
+    super(undo);
+  }
+
+  /** A row for an order, without a name. */
+  add(orderId: number): number {
+    const row = this.take();
+    this.clear(row);
+    this.setOrderId(row, orderId);
+    return row;
+  }
+
+  /** Gives the order its name, `length` bytes; `nameRow` is where client-order-ids.ts has it. */
+  setName(row: number, nameRow: number, bytes: Uint8Array, from: number, length: number): void {
+    this.setNameRow(row, nameRow);
+    this.setNameLength(row, length);
+    const own = this.bytes();
+    const at = row * ROW_BYTES + NAME_AT;
+    for (let i = 0; i < length; i++) own[at + i] = bytes[from + i]!;
+  }
+
+  /** null: the order has none. */
+  name(row: number): string | null {
+    const length = this.nameLength(row);
+    if (length === 0) return null;
+    const at = row * ROW_BYTES + NAME_AT;
+    return String.fromCharCode(...this.bytes().subarray(at, at + length));
+  }
+
+  /** The order has ended. */
+  end(row: number): void {
+    if (this.nameRow(row) !== 0) this.names.orderEnded(this.nameRow(row));
+    if (this.undo.recording) this.undo.record(this.endUndo, 0, 0);
+    this.ended.push(row);
+    this.endedById = null;
+  }
+
+  /** The row of an order that ended in this command, 0: none. */
+  findEnded(orderId: number): number {
+    if (this.ended.length === 0) return 0;
+    this.endedById ??= new Map(this.ended.map((row) => [this.orderId(row), row]));
+    return this.endedById.get(orderId) ?? 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.ended.length > 0;
+  }
+
+  /** The next command begins: forgets the orders that have ended. */
+  forgetEnded(): void {
+    for (const row of this.ended) this.giveBack(row);
+    this.ended.length = 0;
+    this.endedById = null;
+  }
+
+  override archive(archive: Archive): void {
+    super.archive(archive);
+    const count = archive.number(this.ended.length);
+    if (archive.reading) this.ended = new Array(count).fill(0);
+    for (let i = 0; i < count; i++) this.ended[i] = archive.number(this.ended[i]!);
+    this.endedById = null;
+  }
+
+  /** The rows as bytes. */
+  private bytes(): Uint8Array {
+    if (this.view.buffer !== this.i32.buffer) this.view = new Uint8Array(this.i32.buffer);
+    return this.view;
+  }
+}
