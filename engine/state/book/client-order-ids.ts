@@ -1,8 +1,8 @@
 /**
  * Remembered client order ids: by user and id, the order that had it. An id is remembered while its
  * order rests, and while the order is one of the user's last CLIENT_ORDER_IDS_PER_USER orders with
- * an id and one of the last CLIENT_ORDER_IDS_IN_ALL of all users. So memory is bounded, and no order
- * is refused because it is full: the oldest id is forgotten instead.
+ * an id and one of the last CLIENT_ORDER_IDS_IN_ALL of all users. So memory is bounded, and no
+ * order is refused because it is full: the oldest id is forgotten instead.
  *
  * The text is not stored here. An id is identified by user and a keyed 64-bit hash: the probability
  * that a new id has the hash of one of a user's 11,000 others is 6e-16. It would count as a reuse.

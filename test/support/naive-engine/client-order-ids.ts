@@ -6,13 +6,7 @@ import {
   CLIENT_ORDER_ID_BOUNDS,
   type ClientOrderIdBounds,
 } from '../../../engine/state/book/client-order-ids.js';
-import type { NaiveState } from './state.js';
-
-export interface NaiveClientOrder {
-  userId: number;
-  clientOrderId: string;
-  orderId: number;
-}
+import type { NaiveClientOrder, NaiveState } from './state.js';
 
 /** The user's resting or remembered order with the id, 0: none. */
 export function orderWithClientId(

@@ -16,7 +16,6 @@ import {
   CLIENT_ORDER_ID_BOUNDS,
   type ClientOrderIdBounds,
 } from '../../../engine/state/book/client-order-ids.js';
-import type { NaiveClientOrder } from './client-order-ids.js';
 import { type Dollars, ZERO } from './decimal.js';
 
 export interface NaiveUser {
@@ -139,6 +138,12 @@ export interface NaiveVault {
 }
 
 export type NaiveToken = AccessTokenView;
+/** An order that a client named. */
+export interface NaiveClientOrder {
+  userId: number;
+  clientOrderId: string;
+  orderId: number;
+}
 
 export interface NaiveWork {
   kind: 'cancelOrders' | 'settlePositions' | 'payOut' | 'expireTokens';

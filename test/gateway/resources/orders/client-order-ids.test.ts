@@ -6,7 +6,7 @@ import {
   MARKET,
   TestServer,
   type Trader,
-} from '../../support/server.js';
+} from '../../../support/server.js';
 
 let server: TestServer;
 let api: ApiClient;
