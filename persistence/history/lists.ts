@@ -16,6 +16,9 @@ const KEPT_ENTRIES = 262_144;
 /** A piece ends after this many bytes, which bounds the time of one statement. */
 const PIECE_BYTES = 1024 * 1024;
 
+/** A multiple of this many entries are read together, ahead of being written. */
+const TOUCHED_AT_ONCE = 8;
+
 /** Runs that one statement inserts: their numbers (records.ts), and the bytes of their entries. */
 export interface RunPiece {
   records: Buffer;
@@ -145,6 +148,8 @@ export class PendingLists {
   values: Float64Array;
   private next: Uint32Array;
   private readonly width: number;
+  /** Without a meaning: what {@link touch} reads must be used, or it is not read. */
+  protected touched = 0;
   private readonly chains = new Chains();
   private readonly writer: RunWriter;
   private readonly bytes = new ByteWriter(PIECE_BYTES);
@@ -177,48 +182,76 @@ export class PendingLists {
 
   /** Makes runs of all waiting entries; afterwards none waits. */
   drain(): ListAdditions {
-    const ids = this.idsInOrder();
+    const { chains, count } = this;
+    const ids = chains.ids.slice(0, chains.count).sort();
     const counts = new Uint32Array(ids.length);
-    const pieces: RunPiece[] = [];
+    const order = new Uint32Array(count);
+    let ordered = 0;
     for (let i = 0; i < ids.length; i++) {
-      const chain = this.chains.find(ids[i]!);
-      counts[i] = this.chains.counts[chain]!;
-      this.writeRuns(ids[i]!, chain, pieces);
+      const chain = chains.find(ids[i]!);
+      counts[i] = chains.counts[chain]!;
+      ordered = this.orderChain(chain, order, ordered);
     }
-    if (this.bytes.length > 0) pieces.push(this.endPiece());
-    const { count } = this;
+    const pieces = this.writeLists(ids, counts, order);
     this.clear();
     return { count, pieces, ids, counts };
   }
 
-  private idsInOrder(): Float64Array {
-    return this.chains.ids.slice(0, this.chains.count).sort();
-  }
-
-  private writeRuns(id: number, chain: number, pieces: RunPiece[]): void {
-    const { chains } = this;
-    const firstOrdinal = chains.firstOrdinals[chain]!;
-    const count = chains.counts[chain]!;
+  /** Adds the entries of a chain to the order in which all are written. */
+  private orderChain(chain: number, order: Uint32Array, from: number): number {
+    const { chains, next } = this;
+    const to = from + chains.counts[chain]!;
     let entry = chains.firsts[chain]!;
-    for (let done = 0; done < count; done += RUN_ENTRIES) {
-      const runCount = Math.min(RUN_ENTRIES, count - done);
-      const start = this.bytes.length;
-      entry = this.writeEntries(entry, runCount);
-      this.writeRecord([id, firstOrdinal + done, runCount], start);
-      if (this.bytes.length + this.records.length >= PIECE_BYTES) pieces.push(this.endPiece());
-    }
-  }
-
-  /** Returns the entry that follows the last one written. */
-  private writeEntries(first: number, count: number): number {
-    const { writer, bytes, values, next, width } = this;
-    let entry = first;
-    writer.begin();
-    for (let i = 0; i < count; i++) {
-      writer.append(bytes, values, entry * width);
+    for (let at = from; at < to; at++) {
+      order[at] = entry;
       entry = next[entry]!;
     }
-    return entry;
+    return to;
+  }
+
+  private writeLists(ids: Float64Array, counts: Uint32Array, order: Uint32Array): RunPiece[] {
+    const { chains, bytes, records } = this;
+    const pieces: RunPiece[] = [];
+    let from = 0;
+    for (let i = 0; i < ids.length; i++) {
+      const id = ids[i]!;
+      const firstOrdinal = chains.firstOrdinals[chains.find(id)]!;
+      for (let done = 0; done < counts[i]!; done += RUN_ENTRIES) {
+        const runCount = Math.min(RUN_ENTRIES, counts[i]! - done);
+        const start = bytes.length;
+        this.writeEntries(order, from, from + runCount);
+        from += runCount;
+        this.writeRecord([id, firstOrdinal + done, runCount], start);
+        if (bytes.length + records.length >= PIECE_BYTES) pieces.push(this.endPiece());
+      }
+    }
+    if (bytes.length > 0) pieces.push(this.endPiece());
+    return pieces;
+  }
+
+  private writeEntries(order: Uint32Array, from: number, to: number): void {
+    const { writer, bytes, values, width } = this;
+    writer.begin();
+    for (let at = from; at < to; at++) {
+      if (at % TOUCHED_AT_ONCE === 0) this.touch(order, at + TOUCHED_AT_ONCE);
+      writer.append(bytes, values, order[at]! * width);
+    }
+  }
+
+  /**
+   * Reads something of the entries that are written after the next ones. The entries of a list are
+   * far apart: read one by one, each would wait for memory, and that takes longer than writing it.
+   * The reads of several at once wait together.
+   */
+  private touch(order: Uint32Array, from: number): void {
+    const { values, width } = this;
+    const to = Math.min(order.length, from + TOUCHED_AT_ONCE);
+    let sum = 0;
+    for (let at = from; at < to; at++) {
+      const start = order[at]! * width;
+      sum += values[start]! + values[start + width - 1]!;
+    }
+    this.touched = sum;
   }
 
   /** In the order of {@link insertRuns}; SQLite counts bytes from 1. */

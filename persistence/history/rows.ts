@@ -4,7 +4,14 @@
  * Always holds: what is read is what was written, or a {@link HistoryDamage} names the row. A value
  * that could not be read back is refused (RangeError) when it is written.
  */
-import { ByteReader, type ByteWriter, MalformedBytes } from '../storage/bytes.js';
+import {
+  ByteReader,
+  type ByteWriter,
+  INTEGER_BYTES,
+  MalformedBytes,
+  MORE,
+  NEGATIVE,
+} from '../storage/bytes.js';
 import { fileProblem } from '../storage/sqlite-codes.js';
 import {
   checksumOf,
@@ -87,12 +94,13 @@ export function selectRuns({ name, key }: ListLayout): string {
 }
 
 export class RunWriter {
-  private readonly isNegative: readonly boolean[];
-  /** The previous entry; 0 in columns that are not written as differences. */
+  /** A bit for each column that is not written as a difference. */
+  private readonly negatives: number;
+  /** The previous entry; 0 in those columns. */
   private readonly previous: Float64Array;
 
   constructor(layout: ListLayout) {
-    this.isNegative = negativesOf(layout);
+    this.negatives = negativesOf(layout).reduce((bits, is, i) => bits | (Number(is) << i), 0);
     this.previous = new Float64Array(layout.columns.length);
   }
 
@@ -102,12 +110,38 @@ export class RunWriter {
 
   /** Writes the entry whose columns are in `values` from `at` on. */
   append(bytes: ByteWriter, values: Float64Array, at: number): void {
-    const { previous, isNegative } = this;
-    for (let column = 0; column < previous.length; column++) {
+    const { previous, negatives } = this;
+    const width = previous.length;
+    bytes.reserve((width + 1) * INTEGER_BYTES);
+    const { buffer } = bytes;
+    let to = bytes.length;
+    for (let column = 0; column < width; column++) {
       const value = values[at + column]!;
-      bytes.signed(value - previous[column]!);
-      if (!isNegative[column]) previous[column] = value;
+      const difference = value - previous[column]!;
+      if (((negatives >>> column) & 1) === 0) previous[column] = value;
+      const whole = difference | 0;
+      // Most differences fit into 32 bits. This writes what ByteWriter.signed does.
+      if (whole !== difference || Object.is(difference, -0)) {
+        bytes.length = to;
+        bytes.signed(difference);
+        to = bytes.length;
+        continue;
+      }
+      const sign = whole < 0 ? NEGATIVE : 0;
+      const magnitude = (whole < 0 ? -whole : whole) >>> 0;
+      if (magnitude < 64) {
+        buffer[to++] = sign | magnitude;
+        continue;
+      }
+      buffer[to++] = MORE | sign | (magnitude & 63);
+      let rest = magnitude >>> 6;
+      while (rest > 0x7f) {
+        buffer[to++] = (rest & 0x7f) | MORE;
+        rest >>>= 7;
+      }
+      buffer[to++] = rest;
     }
+    bytes.length = to;
   }
 }
 

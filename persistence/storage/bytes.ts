@@ -11,10 +11,11 @@
  *            as an integer.
  */
 
-const INTEGER_BYTES = 8;
+/** The most that an integer takes, signed or not. */
+export const INTEGER_BYTES = 8;
 /** In the first byte of a signed integer. */
-const NEGATIVE = 0x40;
-const MORE = 0x80;
+export const NEGATIVE = 0x40;
+export const MORE = 0x80;
 
 export class MalformedBytes extends Error {
   override name = 'MalformedBytes';
@@ -73,7 +74,8 @@ export class ByteWriter {
     this.length = at;
   }
 
-  private reserve(count: number): void {
+  /** Makes room for that many more bytes: code that is hot writes them to `buffer` itself. */
+  reserve(count: number): void {
     if (this.length + count > this.buffer.length) this.grow(this.length + count);
   }
 
