@@ -2,7 +2,6 @@
  * The follower's thread, at a lower priority: its loop, and the messages with the trading thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { HistoryAnswers, HistoryKind, HistoryOutcome } from '../history/requests.js';
 import { readSnapshot } from '../snapshot/file.js';
 import { writeSnapshotInThread } from '../snapshot/thread.js';
 import { lowerPriority } from '../storage/thread-priority.js';
@@ -15,19 +14,9 @@ const PRIORITY_STEPS = 10;
 const port = parentPort!;
 const { folder, memory, snapshotEveryCommands, snapshotEveryMs } = workerData as FollowerData;
 
+/** JSON is shared, not copied, so its length costs the trading thread nothing. */
 function post(message: FromFollower): void {
   port.postMessage(message);
-}
-
-/** JSON is moved, not copied, so its length costs the trading thread nothing. */
-function answer(id: number, outcome: HistoryOutcome): void {
-  const message: FromFollower = { kind: 'answer', id, outcome };
-  port.postMessage(message, outcome.outcome === 'ok' ? movedWith(outcome.answer) : []);
-}
-
-function movedWith(answer: HistoryAnswers[HistoryKind]): ArrayBuffer[] {
-  if (answer instanceof Uint8Array) return [answer.buffer];
-  return answer !== null && 'bytes' in answer ? [answer.bytes.buffer] : [];
 }
 
 function logAt(level: LogLevel) {
@@ -63,7 +52,7 @@ port.on('message', (message: ToFollower) => {
       break;
     case 'read': {
       const { id, request, minSequence } = message;
-      loop.read(request, minSequence, (outcome) => answer(id, outcome));
+      loop.read(request, minSequence, (outcome) => post({ kind: 'answer', id, outcome }));
       break;
     }
     case 'close':

@@ -95,7 +95,7 @@ export const PAGE_END_BYTES = 512;
 
 export interface MarketTextsPage {
   /** `{"markets":[…]`, then PAGE_END_BYTES for the rest of the page. */
-  bytes: Uint8Array<ArrayBuffer>;
+  bytes: Uint8Array<SharedArrayBuffer>;
   nextCursor: number | null;
 }
 
@@ -123,7 +123,7 @@ export interface HistoryAnswers {
   pastMarkets: Page<MarketRecord>;
   pastMarketTexts: MarketTextsPage;
   /** null: there never was such a market. */
-  marketText: Uint8Array<ArrayBuffer> | null;
+  marketText: Uint8Array<SharedArrayBuffer> | null;
   leaderboard: LeaderboardPage;
   /** `account` null: there is no such user; `rank` null: not listed. */
   rank: { account: AccountView | null; rank: number | null };

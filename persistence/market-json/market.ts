@@ -16,6 +16,7 @@ import {
   statusName,
 } from '../../engine/interface/notation.js';
 import type { MarketView } from '../../engine/interface/views.js';
+import { sharedBytes } from '../storage/shared-bytes.js';
 
 /** Prices are in half ticks, because the middle of a book may lie between two ticks. */
 export const HALVES_PER_SET = MICROS_PER_SET * 2;
@@ -112,15 +113,15 @@ export interface ListFrame {
 }
 
 /**
- * The JSON of markets, separated by commas, in its own buffer, which a message can move to another
- * thread.
+ * The JSON of markets, separated by commas, in memory that another thread can share
+ * (storage/shared-bytes.ts).
  * @param assetPricesMicros by asset, as of the frame's sequence.
  */
 export function marketListBytes(
   markets: readonly MarketParts<Uint8Array>[],
   assetPricesMicros: readonly (number | null)[],
   { sequence, open, close, spareBytes }: ListFrame,
-): Uint8Array<ArrayBuffer> {
+): Uint8Array<SharedArrayBuffer> {
   const prices = assetPricesMicros.map((micros) => ascii(microsTextOrNull(micros)));
   const end = ascii(`${sequence}}`);
   const pieces = [ascii(open)];
@@ -130,7 +131,7 @@ export function marketListBytes(
   });
   pieces.push(ascii(close));
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  const bytes = new Uint8Array(length + spareBytes);
+  const bytes = sharedBytes(length + spareBytes);
   let at = 0;
   for (const piece of pieces) {
     bytes.set(piece, at);

@@ -13,6 +13,7 @@ import { Engine } from '../../engine/engine.js';
 import { StateWriter } from '../../engine/storage/archive.js';
 import type { JournalPosition } from '../journal/format.js';
 import { withFile } from '../storage/files.js';
+import { sharedBytes } from '../storage/shared-bytes.js';
 import {
   decodeSnapshotHeader,
   encodeSnapshotHeader,
@@ -28,7 +29,7 @@ const PIECE_BYTES = 8 * 1024 * 1024;
 /** The engine's state at one moment, in memory: quick to copy, and written by another thread. */
 export interface SnapshotContent {
   header: SnapshotHeader;
-  pieces: Uint8Array<ArrayBuffer>[];
+  pieces: Uint8Array<SharedArrayBuffer>[];
 }
 
 export interface LoadedSnapshot {
@@ -156,7 +157,7 @@ function hashInPieces(hash: Hash, bytes: Buffer): Hash {
 /** Copies the bytes of an archive, which are valid only during the call, into large pieces. */
 class PieceCollector {
   totalBytes = 0;
-  private readonly pieces: Uint8Array<ArrayBuffer>[] = [];
+  private readonly pieces: Uint8Array<SharedArrayBuffer>[] = [];
   private piece = newPiece();
   private used = 0;
 
@@ -171,8 +172,8 @@ class PieceCollector {
     }
   }
 
-  finish(): Uint8Array<ArrayBuffer>[] {
-    if (this.used > 0) this.pieces.push(this.piece.slice(0, this.used));
+  finish(): Uint8Array<SharedArrayBuffer>[] {
+    if (this.used > 0) this.pieces.push(this.piece.subarray(0, this.used));
     return this.pieces;
   }
 
@@ -183,7 +184,7 @@ class PieceCollector {
   }
 }
 
-/** Not filled with zeros, which would take as long as the copy itself: all of it is overwritten. */
-function newPiece(): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(Buffer.allocUnsafeSlow(PIECE_BYTES).buffer as ArrayBuffer);
+/** In memory that the thread that writes it shares (storage/shared-bytes.ts). */
+function newPiece(): Uint8Array<SharedArrayBuffer> {
+  return sharedBytes(PIECE_BYTES);
 }

@@ -10,7 +10,7 @@ import type { SnapshotHeader } from './format.js';
 export interface SnapshotTask {
   folder: string;
   header: SnapshotHeader;
-  pieces: Uint8Array<ArrayBuffer>[];
+  pieces: Uint8Array<SharedArrayBuffer>[];
 }
 
 /** The thread's one message: the snapshot's hash, or why there is no snapshot. */
@@ -26,13 +26,10 @@ export interface SnapshotWriting {
   cancel(): Promise<void>;
 }
 
-/** Moves the content to the other thread: it is empty here afterwards. */
+/** The other thread shares the memory of the content, which must not change any more. */
 export function writeSnapshotInThread(folder: string, content: SnapshotContent): SnapshotWriting {
   const workerData: SnapshotTask = { folder, ...content };
-  const worker = new Worker(new URL('./worker.js', import.meta.url), {
-    workerData,
-    transferList: content.pieces.map(({ buffer }) => buffer),
-  });
+  const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData });
   const done = new Promise<string>((resolve, reject) => {
     worker.on('message', (result: SnapshotResult) =>
       'hash' in result ? resolve(result.hash) : reject(new Error(result.problem)),
