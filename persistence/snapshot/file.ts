@@ -29,7 +29,7 @@ const PIECE_BYTES = 8 * 1024 * 1024;
 /** The engine's state at one moment, in memory: quick to copy, and written by another thread. */
 export interface SnapshotContent {
   header: SnapshotHeader;
-  pieces: Uint8Array<SharedArrayBuffer>[];
+  pieces: Uint8Array[];
 }
 
 export interface LoadedSnapshot {

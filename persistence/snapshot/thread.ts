@@ -10,7 +10,7 @@ import type { SnapshotHeader } from './format.js';
 export interface SnapshotTask {
   folder: string;
   header: SnapshotHeader;
-  pieces: Uint8Array<SharedArrayBuffer>[];
+  pieces: Uint8Array[];
 }
 
 /** The thread's one message: the snapshot's hash, or why there is no snapshot. */
