@@ -1,0 +1,135 @@
+/**
+ * A client that trades over a bad network: requests and answers are late, lost or doubled. Every
+ * command has a key and is sent until it is answered.
+ *
+ * Always holds, or the simulation fails: all answers under one key are equal.
+ */
+import type { Command, UserCommand } from '../../engine/interface/commands.js';
+import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
+import { MAX_TIME_MS } from '../../engine/interface/limits.js';
+import { ResultHead } from '../../engine/interface/results.js';
+import type { Random } from '../workload/random.js';
+import { Broken, type Reply } from './exchange.js';
+import type { World } from './world.js';
+
+export type KeyedCommand = Command & UserCommand;
+
+export interface Request {
+  command: KeyedCommand;
+  /** The first answer; null: none yet. */
+  reply: Reply | null;
+}
+
+const LATENCY_MS = 40;
+const TIMEOUT_MS = 2_000;
+const PAUSE_MS = 4_000;
+const LOST = 0.05;
+const DOUBLED = 0.05;
+
+export class Client {
+  readonly requests: Request[] = [];
+  private isStopped = false;
+  private waiting: Request | null = null;
+
+  constructor(
+    private readonly world: World,
+    private readonly userId: number,
+    private readonly markets: () => { active: number[]; ended: number[] },
+    private readonly deliver: (command: KeyedCommand, reply: (reply: Reply) => void) => void,
+  ) {}
+
+  start(): void {
+    this.world.after(this.world.random.whole(0, PAUSE_MS), () => this.next());
+  }
+
+  /** Sends what is unanswered until it is answered, and nothing new. */
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  get isDone(): boolean {
+    return this.waiting === null;
+  }
+
+  private next(): void {
+    if (this.isStopped) return;
+    const key = `${this.userId}:${this.requests.length}`;
+    const command = choose(this.world.random, this.userId, key, this.markets(), this.requests);
+    const request: Request = { command, reply: null };
+    this.requests.push(request);
+    this.waiting = request;
+    this.send(request);
+  }
+
+  private send(request: Request): void {
+    const { world } = this;
+    const { random } = world;
+    const copies = random.chance(LOST) ? 0 : random.chance(DOUBLED) ? 2 : 1;
+    for (let i = 0; i < copies; i++)
+      world.after(random.whole(1, LATENCY_MS), () =>
+        this.deliver(request.command, (reply) => {
+          if (random.chance(LOST)) return;
+          world.after(random.whole(1, LATENCY_MS), () => this.answered(request, reply));
+        }),
+      );
+    world.after(TIMEOUT_MS, () => {
+      if (this.waiting === request) this.send(request);
+    });
+  }
+
+  private answered(request: Request, reply: Reply): void {
+    if (request.reply !== null) {
+      if (String(request.reply.values) !== String(reply.values))
+        throw new Broken(`the key ${request.command.idempotencyKey} has two answers`);
+      return;
+    }
+    request.reply = reply;
+    this.waiting = null;
+    const pauseMs = this.world.random.whole(0, PAUSE_MS);
+    this.world.after(pauseMs, () => this.next());
+  }
+}
+
+function choose(
+  random: Random,
+  userId: number,
+  idempotencyKey: string,
+  { active, ended }: { active: number[]; ended: number[] },
+  earlier: readonly Request[],
+): KeyedCommand {
+  const of = { userId, idempotencyKey };
+  const what = random.whole(0, 19);
+  if (what === 0) return { kind: 'stake', ...of, amountMicros: random.whole(1, 100) * 1_000_000 };
+  if (what === 1) return { kind: 'unstake', ...of, depositId: random.whole(1, 10) };
+  if (ended.length > 0 && what < 5) return { kind: 'claim', ...of, marketId: random.pick(ended) };
+  const [marketId] = active;
+  if (marketId === undefined) return { kind: 'claimYield', ...of, depositId: 1 };
+  if (what < 8) {
+    const orderId = orderOf(random, earlier);
+    return { kind: 'cancel', ...of, marketId, orderId };
+  }
+  const order = {
+    ...of,
+    marketId,
+    outcome: random.chance(0.5) ? Outcome.UP : Outcome.DOWN,
+    priceTicks: random.whole(300, 700),
+    timeInForce: random.pick([TimeInForce.IOC, TimeInForce.FOK, TimeInForce.GTC, TimeInForce.GTC]),
+    postOnly: false,
+    validUntilMs: MAX_TIME_MS,
+  };
+  const sizeLots = random.whole(1_000, 40_000);
+  if (what < 11) return { kind: 'sell', ...order, sizeLots };
+  const buy = { kind: 'buy', ...order, budgetMicros: 0, sizeLots } as const;
+  if (what < 18) return buy;
+  const unkeyed = { ...buy, idempotencyKey: null };
+  return { kind: 'batch', ...of, operations: [unkeyed, unkeyed], atomic: random.chance(0.5) };
+}
+
+/** The id of an earlier order of this client, or one that never was. */
+function orderOf(random: Random, earlier: readonly Request[]): number {
+  const orders = earlier.filter(
+    ({ command, reply }) =>
+      (command.kind === 'buy' || command.kind === 'sell') && reply?.values[ResultHead.code] === 0,
+  );
+  return orders.length === 0 ? 1 : random.pick(orders).reply!.values[4]!;
+}

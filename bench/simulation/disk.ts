@@ -1,0 +1,86 @@
+/**
+ * A simulated disk with a journal and snapshots. It is slow at random, and sometimes it fails or
+ * stands still. After a crash the batch that was being written is there or not, whichever; what was
+ * reported as written is always there.
+ */
+import type { Engine } from '../../engine/engine.js';
+import { JournalError } from '../../persistence/journal/errors.js';
+import {
+  type BatchContent,
+  GENESIS,
+  hashOf,
+  type JournalPosition,
+} from '../../persistence/journal/format.js';
+import type { JournalBatch } from '../../persistence/journal/store.js';
+import type { SequencerLog } from '../../persistence/sequencer.js';
+import { type SnapshotContent, takeSnapshot } from '../../persistence/snapshot/file.js';
+import type { World } from './world.js';
+
+/** The chances of an append that fails, and of one that takes very long. */
+const FAILURE = 0.001;
+const STILL = 0.002;
+const STILL_MS = 30_000;
+const USUAL_MS = 8;
+
+export class SimulatedDisk {
+  readonly batches: JournalBatch[] = [];
+  readonly snapshots: SnapshotContent[] = [];
+  /** The batch that is being written; a crash decides what becomes of it. */
+  private inFlight: JournalBatch | null = null;
+  /** Grows with each crash: what an earlier run of the program waits for never comes. */
+  private runs = 0;
+
+  constructor(private readonly world: World) {}
+
+  get end(): JournalPosition {
+    const last = this.batches.at(-1);
+    if (last === undefined) return GENESIS;
+    return { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
+  }
+
+  /** The journal for one run of the program. */
+  open(): SequencerLog {
+    const { world } = this;
+    const run = ++this.runs;
+    const disk = this;
+    return {
+      get end() {
+        return disk.end;
+      },
+      append(batch, done) {
+        disk.begin(batch);
+        const { random } = world;
+        const isStill = random.chance(STILL);
+        const fails = random.chance(FAILURE);
+        const delayMs = isStill ? STILL_MS : random.whole(1, USUAL_MS);
+        world.after(delayMs, () => {
+          if (run !== disk.runs) return;
+          disk.finish(!fails || random.chance(0.5));
+          done(fails ? new JournalError('the simulated disk failed', null) : null);
+        });
+      },
+      close: () => Promise.resolve(),
+    };
+  }
+
+  /** The program has ended at once, whatever it was doing. */
+  crash(): void {
+    this.runs++;
+    this.finish(this.world.random.chance(0.5));
+  }
+
+  keepSnapshot(engine: Engine): void {
+    this.snapshots.push(takeSnapshot(engine, this.end));
+  }
+
+  private begin(batch: BatchContent): void {
+    if (this.inFlight !== null) throw new Error('two batches are being written');
+    const hash = hashOf(batch, this.end.hash);
+    this.inFlight = { ...batch, records: Buffer.from(batch.records), hash };
+  }
+
+  private finish(isKept: boolean): void {
+    if (this.inFlight !== null && isKept) this.batches.push(this.inFlight);
+    this.inFlight = null;
+  }
+}

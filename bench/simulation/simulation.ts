@@ -1,0 +1,219 @@
+/**
+ * The exchange in one process, on a simulated disk, clock and network, with crashes, jumps of the
+ * clock, failures of the disk, and clients that repeat what was not answered. All choices come from
+ * the seed.
+ *
+ * The promises are checked where they could break: before a reply leaves (exchange.ts), at each
+ * recovery (exchange.ts), at each answer (client.ts), and at the end, here: the journal alone gives
+ * every answer that was received, no key was executed twice, and money is conserved.
+ */
+import { Engine } from '../../engine/engine.js';
+import type { Command } from '../../engine/interface/commands.js';
+import { MarketStatus } from '../../engine/interface/domain.js';
+import type { MarketView } from '../../engine/interface/views.js';
+import { JournalError } from '../../persistence/journal/errors.js';
+import { Replay, withCommand } from '../../persistence/recovery.js';
+import { Random } from '../workload/random.js';
+import { Client } from './client.js';
+import { SimulatedDisk } from './disk.js';
+import { Broken, SimulatedExchange } from './exchange.js';
+import { World } from './world.js';
+
+export interface SimulationResult {
+  commands: number;
+  answered: number;
+  crashes: number;
+  diskFailures: number;
+  snapshots: number;
+}
+
+const START_MS = 1_763_700_300_000;
+/** Less than the hour for which a key is remembered. */
+const RUN_MS = 24 * 60_000;
+const END_MS = 10 * 60_000;
+const CLIENTS = 6;
+const GRANT_MICROS = 1_000_000_000;
+const PRICE_EVERY_MS = 2_000;
+const FOLLOW_EVERY_MS = 500;
+const RESTART_MS = 3_000;
+const CRASH_EVERY_MS = 240_000;
+const JUMP_EVERY_MS = 300_000;
+/** How far the clock jumps, back or ahead. */
+const JUMP_MS = 120_000;
+
+const NOBODY = () => {};
+
+export async function simulate(seed: string): Promise<SimulationResult> {
+  const simulation = new Simulation(seed);
+  await simulation.run();
+  return simulation.result;
+}
+
+class Simulation {
+  readonly result: SimulationResult = {
+    commands: 0,
+    answered: 0,
+    crashes: 0,
+    diskFailures: 0,
+    snapshots: 0,
+  };
+  private readonly random: Random;
+  private readonly world: World;
+  private readonly disk: SimulatedDisk;
+  private readonly digests = new Map<number, string>();
+  private readonly clients: Client[] = [];
+  /** null: it has crashed and is not yet started again. */
+  private exchange: SimulatedExchange | null = null;
+  /** How far the exchange's clock is off. */
+  private offMs = 0;
+  private isCalm = false;
+  private broken: Error | null = null;
+  private priceMicros = 100_000_000_000;
+
+  constructor(seed: string) {
+    this.random = new Random(seed);
+    this.world = new World(this.random);
+    this.disk = new SimulatedDisk(this.world);
+  }
+
+  async run(): Promise<void> {
+    const { world } = this;
+    this.start();
+    this.setUp();
+    this.every(PRICE_EVERY_MS, () => this.price());
+    this.every(FOLLOW_EVERY_MS, () => this.follow());
+    this.every(CRASH_EVERY_MS, () => this.crash());
+    this.every(JUMP_EVERY_MS, () => this.jump());
+    for (const client of this.clients) client.start();
+    await world.run(RUN_MS);
+    this.isCalm = true;
+    for (const client of this.clients) client.stop();
+    await world.run(RUN_MS + END_MS);
+    if (this.broken !== null) throw this.broken;
+    this.judge();
+  }
+
+  /** About every so often, at random. */
+  private every(meanMs: number, happen: () => void): void {
+    const again = () => {
+      happen();
+      this.world.after(this.random.whole(1, 2 * meanMs), again);
+    };
+    this.world.after(this.random.whole(1, 2 * meanMs), again);
+  }
+
+  private start(): void {
+    this.exchange = new SimulatedExchange(this.world, this.disk, {
+      now: () => START_MS + this.world.nowMs + this.offMs,
+      digests: this.digests,
+      onFatal: (error) => {
+        // What a release throws ends the sequencer, too.
+        if (!(error instanceof JournalError)) this.broken ??= error;
+        this.result.diskFailures++;
+        this.end();
+      },
+    });
+  }
+
+  private setUp(): void {
+    this.submit({ kind: 'listAsset', symbol: 'BTC' });
+    for (let userId = 1; userId <= CLIENTS; userId++) {
+      this.submit({
+        kind: 'register',
+        username: `trader-${userId}`,
+        credential: 'a hash of a password',
+        referralCode: '',
+        grantMicros: GRANT_MICROS,
+        partner: null,
+      });
+      const markets = () => this.markets();
+      const deliver: ConstructorParameters<typeof Client>[3] = (command, reply) =>
+        void this.exchange?.submit(command, reply);
+      this.clients.push(new Client(this.world, userId, markets, deliver));
+    }
+  }
+
+  private submit(command: Command): void {
+    this.exchange?.submit(command, NOBODY);
+  }
+
+  private markets(): { active: number[]; ended: number[] } {
+    const engine = this.exchange?.sequencer.engine;
+    const views = engine?.marketIds().map((id) => engine.market(id)!) ?? [];
+    const isActive = ({ status }: MarketView) => status === MarketStatus.ACTIVE;
+    const idOf = ({ marketId }: MarketView) => marketId;
+    return {
+      active: views.filter(isActive).map(idOf),
+      ended: views.filter((view) => !isActive(view)).map(idOf),
+    };
+  }
+
+  private price(): void {
+    this.priceMicros += this.random.whole(-50_000_000, 50_000_000);
+    const { exchange, priceMicros } = this;
+    if (exchange === null) return;
+    const { engine } = exchange.sequencer;
+    const observedAtMs = Math.max(engine.nowMs, START_MS + this.world.nowMs + this.offMs);
+    this.submit({ kind: 'observePrice', asset: 0, priceMicros, observedAtMs });
+    if (engine.nextDueMs() <= observedAtMs) this.submit({ kind: 'advanceTime' });
+  }
+
+  private follow(): void {
+    if (this.exchange === null) return;
+    const isSnapshotDue = this.random.chance(0.005);
+    this.exchange.follow(isSnapshotDue);
+    this.result.snapshots = this.disk.snapshots.length;
+  }
+
+  private crash(): void {
+    if (this.isCalm || this.exchange === null) return;
+    this.result.crashes++;
+    this.end();
+  }
+
+  private end(): void {
+    this.exchange = null;
+    this.disk.crash();
+    this.world.after(this.random.whole(1, RESTART_MS), () => this.start());
+  }
+
+  private jump(): void {
+    if (!this.isCalm) this.offMs += this.random.whole(-JUMP_MS, JUMP_MS);
+  }
+
+  /** The journal alone is asked, with an engine that knows nothing else. */
+  private judge(): void {
+    const executed = new Map<string, number>();
+    const results = new Map<number, string>();
+    const engine = new Engine();
+    const count = withCommand((command) => {
+      results.set(engine.sequence, String(valuesOf(engine)));
+      const key = 'idempotencyKey' in command ? command.idempotencyKey : null;
+      if (key !== null && !engine.replayed) executed.set(key, (executed.get(key) ?? 0) + 1);
+    });
+    const replay = new Replay(engine, count);
+    for (const batch of this.disk.batches) replay.apply(batch);
+    engine.checkInvariants();
+    for (const [key, times] of executed)
+      if (times > 1) throw new Broken(`the key ${key} was executed ${times} times`);
+    for (const client of this.clients) this.judgeClient(client, results);
+    this.result.commands = engine.sequence;
+  }
+
+  private judgeClient(client: Client, results: Map<number, string>): void {
+    if (!client.isDone) throw new Broken('a request was never answered, though all was calm');
+    for (const { command, reply } of client.requests) {
+      if (reply === null) continue;
+      this.result.answered++;
+      if (results.get(reply.sequence) !== String(reply.values))
+        throw new Broken(
+          `the answer to ${command.idempotencyKey} is not what the journal has at ${reply.sequence}`,
+        );
+    }
+  }
+}
+
+function valuesOf(engine: Engine): Float64Array {
+  const { values, length } = engine.result;
+  return values.subarray(0, length);
+}

@@ -1,0 +1,17 @@
+/** A handful of simulated runs; `npm run simulate` makes thousands. */
+import { expect, test } from 'vitest';
+import { simulate } from '../../bench/simulation/simulation.js';
+
+test.each(['1', '2', '3'])(
+  'every promise is kept in the simulated run of seed %s',
+  async (seed) => {
+    const result = await simulate(seed);
+    expect(result.crashes + result.diskFailures).toBeGreaterThan(1);
+    expect(result.snapshots).toBeGreaterThan(1);
+    expect(result.answered).toBeGreaterThan(500);
+  },
+);
+
+test('a seed repeats its run', async () => {
+  expect(await simulate('4')).toEqual(await simulate('4'));
+});
