@@ -39,6 +39,8 @@ export class Visitor {
   /** What went wrong, on any page. */
   readonly errors: string[] = [];
   readonly foreign: string[] = [];
+  /** Chromium notes every connection that fails; set it where one is cut on purpose. */
+  isCutOff = false;
 
   private constructor(
     readonly page: Page,
@@ -102,7 +104,8 @@ export class Visitor {
     page.on('pageerror', (error) => this.errors.push(`${error.stack ?? error}`));
     page.on('console', (message) => {
       const isProblem = ['error', 'warning'].includes(message.type());
-      if (isProblem && !isRefusal(message.text())) this.errors.push(message.text());
+      const isExpected = isRefusal(message.text()) || (this.isCutOff && isLoss(message.text()));
+      if (isProblem && !isExpected) this.errors.push(message.text());
     });
     page.on('request', (request) => {
       if (new URL(request.url()).origin !== new URL(this.url).origin)
@@ -114,4 +117,8 @@ export class Visitor {
 /** Chromium notes every answer from 400 on; the API refuses with those. */
 function isRefusal(text: string): boolean {
   return /^Failed to load resource: the server responded with a status of 4\d\d /.test(text);
+}
+
+function isLoss(text: string): boolean {
+  return /^WebSocket connection to .* failed|^Failed to load resource: net::ERR_/.test(text);
 }

@@ -1,0 +1,191 @@
+/**
+ * What the page does when the connection, or the exchange itself, goes away: it says so, and it is
+ * right again without help. Two tabs of a browser have one session.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type ApiClient, ChildServer } from '../../support/server.js';
+import { launchBrowser, Visitor } from './browser.js';
+import { writePrices } from './prices.js';
+
+let folder: string;
+let server: ChildServer;
+let api: ApiClient;
+let browser: Browser;
+let line: Line;
+
+/** A TCP proxy, as a network that can be cut. */
+class Line {
+  private readonly sockets = new Set<Socket>();
+  private isCut = false;
+  private target = 0;
+  private readonly server: Server = createServer((near) => {
+    const far = dial(this.target, '127.0.0.1');
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.sockets.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        this.sockets.delete(one);
+        other.destroy();
+      });
+    }
+    if (this.isCut) near.destroy();
+    near.pipe(far).pipe(near);
+  });
+
+  /** Resolves to the address. */
+  async open(): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.server.address() as { port: number }).port}`;
+  }
+
+  leadTo(url: string): void {
+    this.target = Number(new URL(url).port);
+  }
+
+  cut(): void {
+    this.isCut = true;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.isCut = false;
+  }
+
+  close(): void {
+    this.cut();
+    this.server.close();
+  }
+}
+
+async function startServer(): Promise<void> {
+  server = ChildServer.spawn({
+    DATA_FOLDER: join(folder, 'data'),
+    PRICE_FEED: `file:${join(folder, 'prices.csv')}`,
+    ASSETS: 'BTC',
+    HOUSE: 'on',
+    LOG_LEVEL: 'warn',
+  });
+  api = await server.listening();
+  line.leadTo(api.url);
+}
+
+let url: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'site-'));
+  await writePrices(join(folder, 'prices.csv'));
+  line = new Line();
+  url = await line.open();
+  await startServer();
+  browser = await launchBrowser();
+});
+afterEach(() => line.mend());
+afterAll(async () => {
+  await browser.close();
+  line.close();
+  await api.close();
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+const LOST = 'The connection to the exchange is lost.';
+
+test('a lost connection is announced, what is shown is marked, and it catches up', async () => {
+  const visitor = await Visitor.open(browser, url);
+  const { page } = visitor;
+  await page.locator('.book .offer').first().waitFor();
+  visitor.isCutOff = true;
+  line.cut();
+  await page.getByText(LOST).waitFor();
+  expect(await page.locator('main.stale').count()).toBe(1);
+  await visitor.isAccessible('without a connection');
+  line.mend();
+  await expect.poll(() => page.getByText(LOST).count(), { timeout: 30_000 }).toBe(0);
+  expect(await page.locator('main.stale').count()).toBe(0);
+  // The price moves again.
+  const price = page.locator('.figure', { hasText: 'BTC now' }).locator('.figure-value');
+  const before = await price.textContent();
+  await expect.poll(() => price.textContent(), { timeout: 20_000 }).not.toBe(before);
+  await visitor.close();
+});
+
+test('a change during a lost connection is refused with a sentence, and executed once after', async () => {
+  const visitor = await Visitor.open(browser, url);
+  const { page } = visitor;
+  await visitor.register('grace');
+  await page.locator('.book .offer').first().waitFor();
+  await page.getByLabel('One click: send without asking again').check();
+  await page.locator('#size').fill('10');
+  visitor.isCutOff = true;
+  line.cut();
+  await page.getByText(LOST).waitFor();
+  await page.getByRole('button', { name: 'Buy UP' }).click();
+  const said = page.locator('#order-problem');
+  await expect.poll(() => said.textContent(), { timeout: 30_000 }).toContain('did not answer');
+  line.mend();
+  await expect.poll(() => page.getByText(LOST).count(), { timeout: 30_000 }).toBe(0);
+  await page.getByRole('button', { name: 'Buy UP' }).click();
+  await page.locator('[data-sequence]').waitFor();
+  await visitor.view('account/trades');
+  const trades = page.getByRole('region', { name: 'Trades' }).last().getByRole('row');
+  await expect.poll(() => trades.count()).toBeGreaterThan(1);
+  await visitor.close();
+});
+
+test('kill -9 and a restart: the page says so, and goes on with the same account', async () => {
+  const visitor = await Visitor.open(browser, url);
+  const { page } = visitor;
+  await visitor.register('joan');
+  await page.locator('.book .offer').first().waitFor();
+  await page.getByLabel('One click: send without asking again').check();
+  await page.locator('#size').fill('20');
+  await page.getByRole('button', { name: 'Buy UP' }).click();
+  const sequence = page.locator('[data-sequence]');
+  await sequence.waitFor();
+  const money = page.locator('.money strong');
+  await expect.poll(() => money.textContent()).toMatch(/^\$9,97\d/);
+  const before = await money.textContent();
+
+  visitor.isCutOff = true;
+  await api.close();
+  await server.stop('SIGKILL');
+  await page.getByText(LOST).waitFor();
+  await startServer();
+  await expect.poll(() => page.getByText(LOST).count(), { timeout: 30_000 }).toBe(0);
+  // What was answered was durable: the balance is the same, to the micro-dollar.
+  await expect.poll(() => money.textContent()).toBe(before);
+  await page.locator('.book .offer').first().waitFor();
+  await page.locator('#size').fill('10');
+  await page.getByRole('button', { name: 'Buy UP' }).click();
+  await sequence.waitFor();
+  await expect.poll(() => money.textContent()).toMatch(/^\$9,96\d/);
+  await visitor.close();
+});
+
+test('two tabs show one account, and signing out of one signs out of both', async () => {
+  const visitor = await Visitor.open(browser, url);
+  const { page } = visitor;
+  await visitor.register('edith');
+  const other = await visitor.newTab();
+  const signOut = (tab: typeof page) => tab.getByRole('button', { name: 'Sign out' });
+  await signOut(other).waitFor();
+  await page.locator('.book .offer').first().waitFor();
+  await page.getByLabel('One click: send without asking again').check();
+  await page.locator('#size').fill('30');
+  await page.getByRole('button', { name: 'Buy UP' }).click();
+  await page.locator('[data-sequence]').waitFor();
+  const money = (tab: typeof page) => tab.locator('.money strong').textContent();
+  await expect.poll(() => money(other)).toMatch(/^\$9,96\d/);
+  expect(await money(other)).toBe(await money(page));
+  await signOut(other).click();
+  for (const tab of [page, other])
+    await tab.getByRole('button', { name: 'Sign in' }).first().waitFor();
+  await visitor.close();
+});

@@ -1,0 +1,102 @@
+/** A visit without a pointer: every step is a key. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MARKET, TestServer } from '../../support/server.js';
+import { launchBrowser, Visitor } from './browser.js';
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  server = await TestServer.withMarket();
+  const maker = await server.register('maker');
+  const body = { outcome: 'DOWN', shares: 500, price: 0.45, timeInForce: 'GTC' };
+  await server.api.post(`/markets/15m/${MARKET}/buy`, body, maker.token);
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+/** Tab until the button has the focus, as a person does who looks for it. */
+async function tabTo(page: Page, name: RegExp): Promise<void> {
+  const focused = page.locator(':focus');
+  for (let tabs = 0; tabs < 80; tabs++) {
+    await page.keyboard.press('Tab');
+    if ((await focused.count()) === 0) continue;
+    const label = (await focused.getAttribute('aria-label')) ?? (await focused.textContent());
+    const text = label || (await focused.getAttribute('id'));
+    if (name.test(text ?? '')) return;
+  }
+  throw new Error(`no stop in the tab order is called ${name}`);
+}
+
+test('register, look at the keys, buy, place and cancel an order, sell, by keys alone', async () => {
+  const visitor = await Visitor.open(browser, server.exchange.address);
+  const { page } = visitor;
+  const { keyboard } = page;
+  await page.locator('.book .offer').waitFor();
+  await tabTo(page, /^Create an account$/);
+  await keyboard.press('Enter');
+  await page.getByLabel('Name', { exact: true }).waitFor();
+  await tabTo(page, /^username$/);
+  await keyboard.type('ada');
+  await keyboard.press('Tab');
+  await keyboard.type('correct horse battery');
+  await keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+
+  await keyboard.press('?');
+  await page.getByRole('heading', { name: 'Keys' }).waitFor();
+  await visitor.isAccessible('the list of keys');
+  await keyboard.press('Escape');
+  await expect.poll(() => page.locator('dialog').count()).toBe(0);
+
+  // A purchase: UP, the amount, sent and confirmed.
+  await keyboard.press('u');
+  await keyboard.type('11');
+  await keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Confirm: buy UP' }).waitFor();
+  await keyboard.press('Enter');
+  await page.getByText(/Bought 20 UP/).waitFor();
+
+  // An offer in the book is taken over by Enter, and the price moves by ticks.
+  await keyboard.press('Escape');
+  await tabTo(page, /^offer at 0\.550/);
+  await keyboard.press('Enter');
+  await keyboard.press('l');
+  await expect.poll(() => page.locator('#price:focus').count()).toBe(1);
+  await keyboard.press('ArrowDown');
+  await keyboard.press('Shift+ArrowDown');
+  expect(await page.locator('#price').inputValue()).toBe('0.539');
+  await keyboard.press('Enter');
+  await page.getByRole('button', { name: /^Confirm/ }).waitFor();
+  await keyboard.press('Enter');
+  await page.getByText('Resting: buy UP').waitFor();
+  await keyboard.press('Escape');
+  await keyboard.press('x');
+  await page.getByText('No order rests in a book.').waitFor();
+
+  // Nobody buys, so a sale of all rests at its price.
+  await keyboard.press('s');
+  await keyboard.press('l');
+  await expect.poll(() => page.locator('#price:focus').count()).toBe(1);
+  await keyboard.press('Control+a');
+  await keyboard.type('0.7');
+  await keyboard.press('Escape');
+  await keyboard.press('a');
+  await keyboard.press('Control+a');
+  await keyboard.type('20');
+  await keyboard.press('Enter');
+  await page.getByRole('button', { name: /^Confirm/ }).waitFor();
+  await keyboard.press('Enter');
+  await page.getByText('Resting: sell UP').waitFor();
+
+  // To another view and back.
+  await keyboard.press('Escape');
+  await keyboard.press('k');
+  await page.getByRole('heading', { level: 1, name: 'Leaderboard' }).waitFor();
+  await keyboard.press('g');
+  await page.getByRole('heading', { level: 1, name: 'BTC up or down' }).waitFor();
+  await visitor.close();
+});

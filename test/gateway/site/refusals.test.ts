@@ -1,0 +1,196 @@
+/**
+ * Every refusal is a sentence beside the field that caused it, and the page goes on. The clock and
+ * the prices are the test's.
+ */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MARKET, PASSWORD, TestServer, type Trader } from '../../support/server.js';
+import { launchBrowser, Visitor } from './browser.js';
+
+let server: TestServer;
+let maker: Trader;
+let browser: Browser;
+let visitor: Visitor;
+beforeAll(async () => {
+  server = await TestServer.withMarket({ startingBalanceMicros: 1_000_000_000 });
+  maker = await server.register('maker');
+  browser = await launchBrowser();
+  visitor = await Visitor.open(browser, server.exchange.address);
+});
+afterAll(async () => {
+  await visitor.close();
+  await browser.close();
+  await server.stop();
+});
+
+/** The text beside a field, once it is there. */
+async function problem(field: string): Promise<string> {
+  const found = visitor.page.locator(`#${field}-problem`);
+  await expect.poll(() => found.textContent()).not.toBe('');
+  return (await found.textContent())!;
+}
+
+const BUY = `/markets/15m/${MARKET}/buy`;
+
+/** `outcome` is what the maker buys; it is an offer of the other one. */
+async function rest(outcome: 'UP' | 'DOWN', shares: number, price: number): Promise<void> {
+  const body = { outcome, shares, price, timeInForce: 'GTC' };
+  expect((await server.api.post(BUY, body, maker.token)).status).toBe(200);
+}
+
+test('registration', async () => {
+  const { page } = visitor;
+  await page.getByRole('button', { name: 'Create an account', exact: true }).click();
+  const submit = page.getByRole('button', { name: 'Create the account' });
+  await submit.click();
+  expect(await problem('username')).toBe('The name must be 3 to 20 characters of A-Z a-z 0-9 _ -.');
+  expect(await problem('password')).toBe('The password must have at least 8 characters.');
+  await visitor.isAccessible('registration, refused');
+  await page.getByLabel('Name', { exact: true }).fill('MAKER');
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await submit.click();
+  expect(await problem('username')).toBe('The username is taken. Choose another.');
+  await page.getByLabel('Name', { exact: true }).fill('ada');
+  await page.getByLabel(/Referral code/).fill('NOBODY-HAS-IT');
+  await submit.click();
+  expect(await problem('referralCode')).toContain('is not the referral code of a user');
+  await page.getByLabel(/Referral code/).fill('');
+  await submit.click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+});
+
+test('signing in', async () => {
+  const { page } = visitor;
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).first().click();
+  await page.getByLabel('Name', { exact: true }).fill('ada');
+  await page.getByLabel('Password', { exact: true }).fill('not the password');
+  const submit = page.locator('dialog').getByRole('button', { name: 'Sign in' });
+  await submit.click();
+  expect(await problem('password')).toBe('The username or password is wrong.');
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await submit.click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+});
+
+test('what is typed into the ticket', async () => {
+  const { page } = visitor;
+  await page.getByLabel('One click: send without asking again').check();
+  const size = page.locator('#size');
+  for (const typed of ['', 'ten', '-5', '0', '1.0000001', '1e3']) {
+    await size.fill(typed);
+    await page.getByRole('button', { name: 'Buy UP' }).click();
+    expect(await problem('size'), typed).toContain('Enter an amount of dollars');
+  }
+  await page.getByRole('button', { name: 'Limit' }).click();
+  await size.fill('10');
+  for (const typed of ['', '0', '1', '0.0005', 'half']) {
+    await page.locator('#price').fill(typed);
+    await page.getByRole('button', { name: 'Buy UP' }).click();
+    expect(await problem('price'), typed).toBe('Enter a price from 0.001 to 0.999.');
+  }
+  await page.getByRole('button', { name: 'Market', exact: true }).click();
+});
+
+test('what the engine refuses', async () => {
+  const { page } = visitor;
+  const size = page.locator('#size');
+  const buy = page.getByRole('button', { name: 'Buy UP' });
+  await size.fill('10');
+  await buy.click();
+  expect(await problem('size')).toContain('Not enough orders match');
+
+  await rest('DOWN', 100, 0.4);
+  await page.locator('.book .offer').waitFor();
+  await size.fill('0.0001');
+  await buy.click();
+  expect(await problem('size')).toContain('buys less than 0.001 shares');
+  await size.fill('5000');
+  await buy.click();
+  expect(await problem('size')).toContain('requires $5025 including the fee, but $1000');
+  await visitor.isAccessible('an order that was refused');
+
+  // A level of the book gives the price.
+  await page.locator('.book .offer .level').click();
+  expect(await page.locator('#price').inputValue()).toBe('0.600');
+  await size.fill('10');
+  await page.getByLabel(/^Post only/).check();
+  await buy.click();
+  expect(await problem('postOnly')).toContain('would trade at once');
+  await page.getByLabel(/^Post only/).uncheck();
+  await page.getByLabel('What does not fill at once').selectOption('FOK');
+  await size.fill('100');
+  await buy.click();
+  expect(await problem('price')).toContain('cannot be filled completely at its price');
+  expect(await problem('price')).toContain('100 shares could be filled');
+
+  await page.getByRole('button', { name: 'Sell', exact: true }).click();
+  await page.getByLabel('What does not fill at once').selectOption('GTC');
+  await page.locator('#price').fill('0.9');
+  await size.fill('3');
+  await page.getByRole('button', { name: 'Sell UP' }).click();
+  expect(await problem('size')).toBe('This requires 3 shares, but 0 are available to sell.');
+  await page.getByRole('button', { name: 'Buy', exact: true }).click();
+});
+
+test('an order fills to the micro-dollar that the ticket foretold, rests, and is cancelled', async () => {
+  const { page } = visitor;
+  await page.getByRole('button', { name: 'Market', exact: true }).click();
+  await page.locator('#size').fill('12.345678');
+  const foretold = page.locator('.ticket > .forecast');
+  const total = await foretold.locator('.strong dd').textContent();
+  await page.getByRole('button', { name: 'Buy UP' }).click();
+  await page.locator('[data-sequence]').waitFor();
+  const paid = page.locator('.receipt dd').first();
+  expect(await paid.textContent()).toBe(total);
+  // $12.345678 at 0.6 buys 20.576 shares, and the fee is on the whole amount.
+  expect(total).toBe('$12.407329');
+
+  await page.getByRole('button', { name: 'Limit', exact: true }).click();
+  await page.locator('#price').fill('0.25');
+  await page.locator('#size').fill('5');
+  await page.getByText('Held until it fills, no fee').waitFor();
+  await page.getByRole('button', { name: 'Buy UP' }).click();
+  await page.getByText('Resting: buy UP').waitFor();
+  await visitor.isAccessible('an order that rests');
+  const cancel = page.getByRole('button', { name: 'Cancel: buy UP at 0.250' });
+  await cancel.click();
+  await expect.poll(() => cancel.count()).toBe(0);
+});
+
+test('staking, the referral code and the password', async () => {
+  const { page } = visitor;
+  await visitor.view('account/vault');
+  await page.getByLabel('Dollars').fill('much');
+  await page.getByRole('button', { name: 'Stake' }).click();
+  expect(await problem('stake')).toContain('Enter an amount of dollars');
+  await page.getByLabel('Dollars').fill('0.1');
+  await page.getByRole('button', { name: 'Stake' }).click();
+  expect(await problem('stake')).toMatch(/^The amount must be at least/);
+  await page.getByLabel('Dollars').fill('4000');
+  await page.getByRole('button', { name: 'Stake' }).click();
+  expect(await problem('stake')).toContain('is available');
+  await visitor.isAccessible('a stake that was refused');
+
+  const { json } = await server.api.get(`/users/${maker.userId}/referral`, maker.token);
+  await visitor.view('account/referral');
+  await page.getByLabel('New code').fill(json.code);
+  await page.getByRole('button', { name: 'Change it' }).click();
+  expect(await problem('code')).toBe('The referral code is taken. Choose another.');
+  await page.getByLabel('New code').fill('A!');
+  await page.getByRole('button', { name: 'Change it' }).click();
+  expect(await problem('code')).toMatch(/^The code must/);
+
+  await visitor.view('account/security');
+  await page.getByLabel('Current password').fill('wrong');
+  await page.getByLabel('New password').fill('another horse battery');
+  await page.getByRole('button', { name: 'Change the password' }).click();
+  expect(await problem('currentPassword')).toBe('The current password is wrong.');
+  await page.getByLabel('Current password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Change the password' }).click();
+  await page.getByText('The password is changed.').waitFor();
+  // The page goes on with its new session.
+  await visitor.view('account');
+  const available = page.locator('[data-figure=available]');
+  await expect.poll(() => available.textContent()).toMatch(/^\$9\d\d\./);
+});
