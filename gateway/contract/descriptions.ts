@@ -184,8 +184,8 @@ function withFields(component: string, schema: JsonSchema, find = findOrThrow): 
   if (schema.properties !== undefined) {
     const fields = Object.entries(schema.properties).map(([field, value]) => [
       field,
-      // `true` only names a field that is described elsewhere.
-      typeof value === 'boolean' ? value : withDescription(component, field, value, find),
+      // An empty schema only names a field that is described elsewhere.
+      isEmpty(value) ? value : withDescription(component, field, value as JsonSchema, find),
     ]);
     copy.properties = Object.fromEntries(fields);
   }
@@ -198,6 +198,10 @@ function withFields(component: string, schema: JsonSchema, find = findOrThrow): 
       copy[keyword] = options.map((option) => withFields(component, option, find));
   }
   return copy;
+}
+
+function isEmpty(schema: object | boolean): boolean {
+  return Object.keys(schema).length === 0;
 }
 
 function withDescription(

@@ -66,9 +66,9 @@ export const BUY_RULES = {
   ],
   allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS],
 };
-/** Linters want to see a required property where it is required. */
+/** Linters want to see a required property where it is required; generators refuse `true`. */
 export function present(...names: string[]) {
-  return { properties: Object.fromEntries(names.map((name) => [name, true])), required: names };
+  return { properties: Object.fromEntries(names.map((name) => [name, {}])), required: names };
 }
 
 export const SELL_RULES = { allOf: [REST_NEEDS_PRICE, POST_ONLY_RESTS] };

@@ -1,47 +1,23 @@
 /**
- * A typed client, generated from the document that the exchange serves. It compiles under strict
- * rules, the compiler rejects what the API does not have, and a program written with it trades.
+ * Typed clients, generated from the document that the exchange serves by three generators. They
+ * compile under strict rules, and programs written with them trade. With the first, the compiler
+ * also rejects what the API does not have.
  */
 
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createClient } from '@hey-api/openapi-ts';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { generate } from 'orval';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
-
-/** Inside the repository, where packages are found, and not under version control. */
-const DIST = fileURLToPath(new URL('../../../dist/', import.meta.url));
-const TSC = join(
-  dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
-  'bin/tsc',
-);
-const run = promisify(execFile);
-
-const OPTIONS = {
-  compilerOptions: {
-    target: 'ES2022',
-    lib: ['ES2022', 'DOM', 'DOM.Iterable'],
-    module: 'NodeNext',
-    moduleResolution: 'NodeNext',
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    noEmitOnError: true,
-    types: ['node'],
-    outDir: 'built',
-  },
-  include: ['*.ts'],
-};
+import { compileAndRun, programFolder } from './generated-program.js';
 
 /**
  * Registers, buys, and prints what it got. Lines that must not compile are marked, and the compiler
  * complains if they do.
  */
-const PROGRAM = `
+const OPENAPI_TYPESCRIPT = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api.js';
 
@@ -101,45 +77,113 @@ export function notCompiled(): void {
 }
 `;
 
+/** The same, as far as it goes. */
+const HEY_API = `
+import { client } from './api/client.gen.js';
+import { getUsersBalance, postAuthRegister, postMarkets15mBuy } from './api/sdk.gen.js';
+
+const [baseUrl = '', username = '', marketId = ''] = process.argv.slice(2);
+client.setConfig({ baseUrl });
+
+const registered = await postAuthRegister({ body: { username, password: 'correct horse battery' } });
+if (registered.data === undefined) throw new Error(registered.error.error.message);
+const { userId, token } = registered.data;
+client.setConfig({ baseUrl, auth: ({ in: place }) => (place === 'cookie' ? undefined : token) });
+
+const path = { marketId };
+const bought = await postMarkets15mBuy({
+  path,
+  headers: { 'Idempotency-Key': 'first' },
+  body: { outcome: 'UP', amount: 5.5 },
+});
+if (bought.data === undefined) throw new Error(bought.error.error.message);
+const refused = await postMarkets15mBuy({
+  path,
+  body: { outcome: 'DOWN', shares: 1, price: 0.001, timeInForce: 'FOK' },
+});
+if (refused.error === undefined) throw new Error('the request should have been refused');
+const read = await getUsersBalance({ path: { id: userId } });
+if (read.data === undefined) throw new Error(read.error.error.message);
+const total: number = read.data.total;
+console.log(JSON.stringify({ userId, receipt: bought.data, code: refused.error.error.code, total }));
+`;
+
+/** The same. */
+const ORVAL = `
+import { getUsersBalance, postAuthRegister, postMarkets15mBuy } from './api.js';
+
+const [, username = '', marketId = ''] = process.argv.slice(2);
+
+const registered = await postAuthRegister({ username, password: 'correct horse battery' });
+if (registered.status !== 201) throw new Error(registered.data.error.message);
+const { userId, token } = registered.data;
+const headers = { 'x-user-token': token };
+
+const order = { outcome: 'UP', amount: 5.5 } as const;
+const bought = await postMarkets15mBuy(marketId, order, undefined, {
+  headers: { ...headers, 'Idempotency-Key': 'first' },
+});
+if (bought.status !== 200) throw new Error(bought.data.error.message);
+const limited = { outcome: 'DOWN', shares: 1, price: 0.001, timeInForce: 'FOK' } as const;
+const refused = await postMarkets15mBuy(marketId, limited, undefined, { headers });
+if (refused.status !== 409) throw new Error('the request should have been refused');
+const read = await getUsersBalance(userId, undefined, { headers });
+if (read.status !== 200) throw new Error(read.data.error.message);
+const total: number = read.data.total;
+console.log(JSON.stringify({ userId, receipt: bought.data, code: refused.data.error.code, total }));
+`;
+
 let server: TestServer;
+let url: string;
 let folder: string;
 beforeAll(async () => {
   server = await TestServer.withMarket();
-  await mkdir(DIST, { recursive: true });
-  folder = await mkdtemp(join(DIST, 'contract-client-'));
-});
-afterAll(async () => {
-  await rm(folder, { recursive: true });
-  await server.stop();
-});
-
-test('a program with the generated client compiles strictly and trades', async () => {
-  const types = astToString(await openapiTS(new URL(`${server.api.url}/api/openapi.json`)));
-  await writeFile(join(folder, 'api.d.ts'), types);
-  await writeFile(join(folder, 'trader.ts'), PROGRAM);
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(OPTIONS));
-  const compiled = await run(process.execPath, [TSC, '-p', folder]).catch((error) => error);
-  expect(compiled.stdout).toBe('');
-
+  url = `${server.api.url}/api`;
   const maker = await server.register('maker');
   const offer = { outcome: 'DOWN', shares: 50, price: 0.6, timeInForce: 'GTC' };
   const offered = await server.api.post(`/markets/15m/${MARKET}/buy`, offer, maker.token);
   expect(offered.json.status).toBe('resting');
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  folder = await programFolder();
+});
+afterEach(() => rm(folder, { recursive: true }));
 
-  const program = join(folder, 'built/trader.js');
-  const { stdout } = await run(process.execPath, [
-    program,
-    `${server.api.url}/api`,
-    'trader',
-    MARKET,
-  ]);
-  const told = JSON.parse(stdout);
+async function expectTrade(program: string, username: string, rules: object = {}): Promise<object> {
+  const told = await compileAndRun(folder, program, [url, username, MARKET], rules);
   expect(told).toMatchObject({
     receipt: { status: 'filled', shares: 13.75, averagePrice: 0.4, spent: 5.5, fee: 0.0275 },
     code: 'price_not_met',
     total: 9_994.4725,
-    markets: [MARKET],
   });
   const { json } = await server.api.get(`/users/${told.userId}/positions`);
   expect(json.positions).toMatchObject([{ outcome: 'UP', shares: 13.75 }]);
+  return told;
+}
+
+test('a program with the client of openapi-typescript compiles strictly and trades', async () => {
+  const types = astToString(await openapiTS(new URL(`${url}/openapi.json`)));
+  await writeFile(join(folder, 'api.d.ts'), types);
+  const rules = { exactOptionalPropertyTypes: true };
+  const told = await expectTrade(OPENAPI_TYPESCRIPT, 'first', rules);
+  expect(told).toMatchObject({ markets: [MARKET] });
+});
+
+test('a program with the client of @hey-api/openapi-ts compiles strictly and trades', async () => {
+  await createClient({
+    input: `${url}/openapi.json`,
+    output: { path: join(folder, 'api'), importFileExtension: '.js' },
+    plugins: ['@hey-api/client-fetch', '@hey-api/sdk', '@hey-api/typescript'],
+    logs: { level: 'silent' },
+  });
+  await expectTrade(HEY_API, 'second');
+});
+
+test('a program with the client of orval compiles strictly and trades', async () => {
+  await generate({
+    input: `${url}/openapi.json`,
+    output: { target: join(folder, 'api.ts'), client: 'fetch', baseUrl: url },
+  });
+  await expectTrade(ORVAL, 'third');
 });

@@ -89,7 +89,9 @@ describe('the document', () => {
       const container = path.split('/').at(-2);
       const isField = container === 'properties' || container === 'schemas';
       const isHeader = container === 'headers' || container === 'parameters';
-      if ((isField || isHeader) && !isDescribed && !/\/(if|then|examples)\//.test(path))
+      // An empty schema only names a field that is described elsewhere.
+      const isName = Object.keys(value).length === 0;
+      if ((isField || isHeader) && !isDescribed && !isName && !/\/(if|then|examples)\//.test(path))
         bare.push(path);
       if (properties !== undefined && path.includes('/examples/')) return;
       for (const [key, inner] of Object.entries(value)) look(inner, `${path}/${key}`);
