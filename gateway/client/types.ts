@@ -68,6 +68,9 @@ export type OwnReferral = Answer<typeof accounts.OwnReferral>;
 
 export type SignedIn = Answer<typeof signIn.SignedIn>;
 export type NewToken = Answer<typeof signIn.NewToken>;
+export type TokenTerms = Omit<z.input<typeof signIn.TokenBody>, 'userId'>;
+export type CreatedToken = Answer<typeof signIn.CreatedToken>;
+export type Tokens = Answer<typeof signIn.Tokens>;
 export type SessionOwner = Answer<typeof signIn.SessionOwner>;
 
 export type Vaults = Answer<typeof vault.Vaults>;
@@ -93,6 +96,8 @@ export interface OrderTerms {
   postOnly?: boolean | undefined;
   /** The order is refused if it is executed later. */
   validUntilMs?: number | undefined;
+  /** Your own name for the order: 1 to 64 of A-Z a-z 0-9 _ - : . */
+  clientOrderId?: string | undefined;
 }
 /** Dollars to spend, at `price` or better if given; or shares, at `price` or better. */
 export type BuyOrder = OrderTerms &
@@ -103,6 +108,7 @@ export type Operation =
   | ({ op: 'buy'; marketId: string } & BuyOrder)
   | ({ op: 'sell'; marketId: string } & SellOrder)
   | { op: 'cancel'; marketId: string; orderId: string }
+  | { op: 'cancel'; marketId: string; clientOrderId: string }
   | { op: 'claim'; marketId: string };
 
 export interface Paging {

@@ -3,8 +3,15 @@
  * `api.token` elsewhere. These routes have no idempotency keys: a registration or a new password is
  * not sent again if it is unknown whether it was executed.
  */
-import type { Api, CallOptions } from '../api.js';
-import type { NewToken, SessionOwner, SignedIn } from '../types.js';
+import { type Api, type CallOptions, path } from '../api.js';
+import type {
+  CreatedToken,
+  NewToken,
+  SessionOwner,
+  SignedIn,
+  Tokens,
+  TokenTerms,
+} from '../types.js';
 
 export interface Credentials {
   username: string;
@@ -51,4 +58,24 @@ export function changePassword(
 /** Who is signed in. */
 export function session(api: Api, options?: CallOptions): Promise<SessionOwner> {
   return api.call({ method: 'GET', path: '/auth/session', options });
+}
+
+/** A named token for a program. The token is only in this answer. */
+export function createToken(
+  api: Api,
+  terms: TokenTerms,
+  options?: CallOptions,
+): Promise<CreatedToken> {
+  return api.call({ method: 'POST', path: '/auth/tokens', body: terms, options });
+}
+
+/** Your named tokens, oldest first. */
+export function tokens(api: Api, options?: CallOptions): Promise<Tokens> {
+  return api.call({ method: 'GET', path: '/auth/tokens', options });
+}
+
+/** Ends a named token, and its streams. If an answer was lost, the next is `token_not_found`. */
+export function revokeToken(api: Api, tokenId: string, options?: CallOptions): Promise<void> {
+  const token = path`/auth/tokens/${tokenId}`;
+  return api.call({ method: 'DELETE', path: token, repeat: 'harmless', options });
 }

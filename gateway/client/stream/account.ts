@@ -12,12 +12,15 @@ import type { Stream } from './stream.js';
 
 export interface RestingOrder {
   orderId: string;
+  clientOrderId: string | null;
   marketId: string;
   side: SideName;
   outcome: OutcomeName;
   priceTicks: number;
   lots: number;
 }
+
+type Named = Pick<Order, 'orderId' | 'clientOrderId' | 'marketId' | 'side' | 'outcome' | 'price'>;
 
 /** An account as JSON, to be saved and continued from. */
 export interface SavedAccount extends Place {
@@ -114,20 +117,11 @@ export class Account {
     }
   }
 
-  private rest(
-    order: Pick<Order, 'orderId' | 'marketId' | 'side' | 'outcome' | 'price'>,
-    shares: number,
-  ) {
-    const { orderId, marketId, side, outcome, price } = order;
-    const priceTicks = toTicks(price);
-    this.orders.set(orderId, {
-      orderId,
-      marketId,
-      side,
-      outcome,
-      priceTicks,
-      lots: toLots(shares),
-    });
+  private rest(order: Named, shares: number): void {
+    const { orderId, clientOrderId, marketId, side, outcome, price } = order;
+    const [priceTicks, lots] = [toTicks(price), toLots(shares)];
+    const resting = { orderId, clientOrderId, marketId, side, outcome, priceTicks, lots };
+    this.orders.set(orderId, resting);
   }
 }
 

@@ -39,6 +39,7 @@ export interface AssetPrice {
 
 interface OrderEvent {
   orderId: string;
+  clientOrderId: string | null;
   marketId: string;
   side: SideName;
   outcome: OutcomeName;

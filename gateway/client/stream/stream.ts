@@ -63,9 +63,21 @@ interface Request {
 // biome-ignore lint/suspicious/noExplicitAny: a message is narrowed by its type
 type Incoming = any;
 
+/** Whether a message is missing between number `last` and a delta. */
+function isAfterGap(delta: Incoming, last: number): boolean {
+  const { channelSequence, previousSequence = channelSequence - 1 } = delta;
+  return channelSequence <= last || previousSequence > last;
+}
+
 /** Errors after which no connection with this token can succeed. */
-const TOKEN_ERRORS: ErrorCode[] = ['missing_token', 'invalid_token', 'token_revoked'];
-const TOKEN_REVOKED = 4001;
+const TOKEN_ERRORS: ErrorCode[] = [
+  'missing_token',
+  'invalid_token',
+  'token_revoked',
+  'token_expired',
+];
+/** The same, as close codes: revoked, expired. */
+const TOKEN_CLOSES = [4001, 4002];
 /** Channels that are requested at once; the exchange's limit is a burst of 100. */
 const BURST = 80;
 const PAUSE_MS = 60;
@@ -211,9 +223,7 @@ export class Stream {
     const { channel, place } = subscription;
     subscription.isLive = false;
     if (place === null) this.send({ op: 'subscribe', channels: [channel] });
-    else if (channel === 'user')
-      this.send({ op: 'resume', channel, after: place.channelSequence ?? 0 });
-    else this.send({ op: 'resume', channel, after: place.channelSequence ?? 0 });
+    else this.send({ op: 'resume', channel, after: place.channelSequence ?? place.sequence });
   }
 
   private send(message: object): void {
@@ -252,7 +262,7 @@ export class Stream {
     const { sequence, channelSequence, type } = message;
     if (type === 'delta' && !subscription.isLive) return;
     const last = subscription.place?.channelSequence ?? null;
-    if (type === 'delta' && last !== null && channelSequence !== last + 1) {
+    if (type === 'delta' && last !== null && isAfterGap(message, last)) {
       this.restart(subscription.channel);
       return;
     }
@@ -323,7 +333,7 @@ export class Stream {
   private lost(code: number | null): void {
     this.drop();
     for (const subscription of this.subscriptions.values()) subscription.isLive = false;
-    if (code === TOKEN_REVOKED) this.close();
+    if (code !== null && TOKEN_CLOSES.includes(code)) this.close();
     this.options.onState?.(false, code);
     if (this.isClosed) return;
     const { firstWaitMs = 100, longestWaitMs = 5_000 } = this.options;

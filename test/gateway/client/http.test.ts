@@ -149,6 +149,13 @@ describe('routes', () => {
     await server.followed();
     expect((await client.pastMarkets(api, { asset: 'BTC' })).markets[0]!.resolution).toBe('UP');
     expect((await client.claim(api, MARKET)).payout).toBeGreaterThan(0);
+    const reading = await client.createToken(api, { name: 'charts', scope: 'read' });
+    const reader = apiOf({ token: reading.token });
+    expect((await client.session(reader)).userId).toBe(userId);
+    await expect(client.stake(reader, 1)).rejects.toMatchObject({ code: 'scope_insufficient' });
+    expect((await client.tokens(api)).tokens.map(({ name }) => name)).toEqual(['charts']);
+    await client.revokeToken(api, reading.tokenId);
+    await expect(client.session(reader)).rejects.toMatchObject({ code: 'token_revoked' });
     const passwords = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
     const { token } = await client.changePassword(api, passwords);
     await expect(client.session(api)).rejects.toMatchObject({ code: 'token_revoked', status: 401 });

@@ -63,10 +63,10 @@ function undescribed({ components }: AsyncApiDocument): string[] {
   const found: string[] = [];
   const visit = (node: unknown, path: string): void => {
     if (typeof node !== 'object' || node === null) return;
-    const { properties } = node as { properties?: Record<string, object | boolean> };
+    const { properties } = node as { properties?: Record<string, object> };
     for (const [name, field] of Object.entries(properties ?? {})) {
-      // `true` only names a field, in a rule across fields.
-      const isRule = typeof field === 'boolean' || path.endsWith('.not');
+      // An empty schema only names a field, in a rule across fields.
+      const isRule = Object.keys(field).length === 0 || path.endsWith('.not');
       if (!isRule && !['description', 'const', '$ref'].some((key) => key in field))
         found.push(`${path}.${name}`);
     }
