@@ -80,6 +80,8 @@ export const IDEMPOTENCY_BOUNDS: IdempotencyBounds = {
 export class Idempotency {
   private readonly queue = new WordQueue();
   private readonly index = new SlotIndex();
+  /** Of an entry that does not fit into one page. */
+  private readonly head = new Int32Array(HEAD_WORDS);
   private users = new Int32Array(USER_WORDS * 16);
   private count = 0;
   /** Above these, the longest entry does not fit. */
@@ -133,18 +135,40 @@ export class Idempotency {
     if (result.length > MAX_RESULT_LENGTH) throw new Error(`a result of ${result.length} integers`);
     const { queue } = this;
     const entry = queue.end + 1;
-    queue.push(hashLow);
-    queue.push(hashHigh);
-    queue.push(printLow);
-    queue.push(printHigh);
-    queue.push(nowMs | 0);
-    queue.push(Math.floor(nowMs / TIME_HALF));
-    queue.push(userId);
-    queue.push(0);
-    queue.push(0);
-    this.writeResult(result);
-    this.setWord(entry, Head.length, queue.distance(entry - 1, queue.end));
-    this.link(entry);
+    const page = queue.roomInPage(HEAD_WORDS + 2 * result.length);
+    if (page === null) {
+      for (let i = 0; i < HEAD_WORDS; i++) queue.push(0);
+      this.pushResult(result);
+      this.writeHead(this.head, 0, userId, hashLow, hashHigh, printLow, printHigh, nowMs);
+      for (let i = 0; i < HEAD_WORDS; i++) this.setWord(entry, i, this.head[i]!);
+    } else {
+      const at = queue.placeOfEnd;
+      this.writeHead(page, at, userId, hashLow, hashHigh, printLow, printHigh, nowMs);
+      queue.extend(writeResult(page, at + HEAD_WORDS, result));
+    }
+    const length = queue.distance(entry - 1, queue.end);
+    this.setWord(entry, Head.length, length);
+    this.link(entry, userId, hashLow, length);
+  }
+
+  private writeHead(
+    words: Int32Array,
+    at: number,
+    userId: number,
+    hashLow: number,
+    hashHigh: number,
+    printLow: number,
+    printHigh: number,
+    nowMs: number,
+  ): void {
+    words[at + Head.hashLow] = hashLow;
+    words[at + Head.hashHigh] = hashHigh;
+    words[at + Head.printLow] = printLow;
+    words[at + Head.printHigh] = printHigh;
+    words[at + Head.atLow] = nowMs;
+    words[at + Head.atHigh] = Math.floor(nowMs / TIME_HALF);
+    words[at + Head.userId] = userId;
+    words[at + Head.toNext] = 0;
   }
 
   /** Makes rows for users 1 to `userRows` - 1 exist. */
@@ -164,7 +188,7 @@ export class Idempotency {
       const length = this.word(entry, Head.length);
       if (length <= HEAD_WORDS || length > this.queue.distance(at, this.queue.end))
         throw new Error('the archive is damaged');
-      this.link(entry);
+      this.link(entry, this.word(entry, Head.userId), this.word(entry, Head.hashLow), length);
       at = this.queue.after(at, length);
     }
   }
@@ -226,17 +250,17 @@ export class Idempotency {
   }
 
   /** Adds the entry at the end of the queue to its user's list and to the index. */
-  private link(entry: number): void {
+  private link(entry: number, userId: number, hashLow: number, length: number): void {
     const { users } = this;
-    const at = this.word(entry, Head.userId) * USER_WORDS;
+    const at = userId * USER_WORDS;
     const newest = users[at + OfUser.newest]!;
     if (newest === 0) users[at + OfUser.oldest] = entry;
     else this.setWord(newest, Head.toNext, this.queue.distance(newest, entry));
     users[at + OfUser.newest] = entry;
     users[at + OfUser.count] = users[at + OfUser.count]! + 1;
-    users[at + OfUser.words] = users[at + OfUser.words]! + this.word(entry, Head.length);
+    users[at + OfUser.words] = users[at + OfUser.words]! + length;
     this.count++;
-    this.index.add(this.word(entry, Head.hashLow), entry);
+    this.index.add(hashLow, entry);
   }
 
   /** Takes the oldest entry out of the queue. If it was not forgotten before, it is now. */
@@ -262,17 +286,11 @@ export class Idempotency {
     this.index.remove(this.word(entry, Head.hashLow), entry);
   }
 
-  /** An integer below 2^31 is a word; a larger one is -1 - its high part, and its low 31 bits. */
-  private writeResult(result: NumberBuffer): void {
-    const { queue } = this;
-    for (let i = 0; i < result.length; i++) {
-      const value = result.values[i]!;
-      if (value > INT32_MAX) {
-        const high = Math.floor(value / HALF);
-        queue.push(-1 - high);
-        queue.push(value - high * HALF);
-      } else queue.push(value);
-    }
+  /** Adds a result that may end in another page. */
+  private pushResult(result: NumberBuffer): void {
+    const words = new Int32Array(2 * result.length);
+    const end = writeResult(words, 0, result);
+    for (let i = 0; i < end; i++) this.queue.push(words[i]!);
   }
 
   private readResult(entry: number, result: NumberBuffer): void {
@@ -299,4 +317,21 @@ export class Idempotency {
   private setWord(entry: number, field: number, word: number): void {
     this.queue.set(entry - 1 + field, word);
   }
+}
+
+/**
+ * An integer below 2^31 is a word; a larger one is -1 - its high part, and its low 31 bits. Returns
+ * where the words end.
+ */
+function writeResult(words: Int32Array, from: number, { values, length }: NumberBuffer): number {
+  let at = from;
+  for (let i = 0; i < length; i++) {
+    const value = values[i]!;
+    if (value > INT32_MAX) {
+      const high = Math.floor(value / HALF);
+      words[at++] = -1 - high;
+      words[at++] = value - high * HALF;
+    } else words[at++] = value;
+  }
+  return at;
 }

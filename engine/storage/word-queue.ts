@@ -46,6 +46,27 @@ export class WordQueue {
     this.pages[(position & IN_QUEUE) >>> PAGE_BITS]![position & IN_PAGE] = word;
   }
 
+  /**
+   * The page in which the next words are, if there is room for `count` of them: whoever adds many
+   * writes them there, from {@link placeOfEnd} on, and then calls {@link extend}. Otherwise, null.
+   */
+  roomInPage(count: number): Int32Array | null {
+    const { end } = this;
+    if ((end & IN_PAGE) + count > PAGE_WORDS) return null;
+    if ((end & IN_PAGE) === 0) this.open(end >>> PAGE_BITS);
+    return this.pages[end >>> PAGE_BITS]!;
+  }
+
+  /** Where in its page the next word is. */
+  get placeOfEnd(): number {
+    return this.end & IN_PAGE;
+  }
+
+  /** Adds the words that were written up to a place in the page. */
+  extend(toPlace: number): void {
+    this.end = (this.end - (this.end & IN_PAGE) + toPlace) & IN_QUEUE;
+  }
+
   push(word: number): void {
     const { end } = this;
     if ((end & IN_PAGE) === 0) this.open(end >>> PAGE_BITS);
