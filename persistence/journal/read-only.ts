@@ -10,8 +10,8 @@
  *   -wal without -shm           a copy, or left by a killed exchange: `unix-none`, no locks, with
  *                               an index in memory; a read-only file is not checkpointed on closing
  *
- * A -shm that a power cut has left shorter than one index page counts as missing: SQLite can only
- * use it after growing it.
+ * A -wal that has only its header, as a kill or a power cut can leave it, counts as empty: with
+ * `readonly_shm`, SQLite tries to read it for ten seconds and then gives up (SQLITE_PROTOCOL).
  *
  * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. What is
  * read without locks is valid only if nobody writes meanwhile, which each handle can tell.
@@ -24,8 +24,8 @@ import { JournalError } from './errors.js';
 import { type JournalReader, openReader } from './reader.js';
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** The size of an index page of -shm (WALINDEX_PGSZ in SQLite's wal.c). */
-const INDEX_PAGE_BYTES = 32_768;
+/** The size of the header of -wal (WAL_HDRSIZE in SQLite's wal.c). */
+const LOG_HEADER_BYTES = 32;
 
 export interface ReadOnlyDatabase {
   readonly database: sqlite3.Database;
@@ -39,23 +39,19 @@ export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
     if (existsSync(path + suffix)) accessSync(path + suffix, constants.R_OK);
   }
   const hasLog = existsSync(`${path}-wal`);
-  const hasIndex = isIndexed(path);
-  if (hasLog && hasIndex) {
+  const hasIndex = existsSync(`${path}-shm`);
+  const logBytes = hasLog ? statSync(`${path}-wal`).size : 0;
+  if (hasLog && hasIndex && logBytes !== LOG_HEADER_BYTES) {
     return { database: await open(path, 'mode=ro&readonly_shm=1'), wasDisturbed: () => false };
   }
   const before = stampOf(path);
-  const wasDisturbed = () => isIndexed(path) !== hasIndex || stampOf(path) !== before;
-  if (!hasLog || statSync(`${path}-wal`).size === 0) {
+  const wasDisturbed = () => existsSync(`${path}-shm`) !== hasIndex || stampOf(path) !== before;
+  if (logBytes <= LOG_HEADER_BYTES) {
     return { database: await open(path, 'mode=ro&immutable=1'), wasDisturbed };
   }
   const database = await open(path, 'mode=ro&vfs=unix-none');
   await execute(database, 'PRAGMA locking_mode = EXCLUSIVE');
   return { database, wasDisturbed };
-}
-
-function isIndexed(path: string): boolean {
-  const stats = statSync(`${path}-shm`, { throwIfNoEntry: false });
-  return stats !== undefined && stats.size >= INDEX_PAGE_BYTES;
 }
 
 async function open(path: string, parameters: string): Promise<sqlite3.Database> {
