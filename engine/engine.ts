@@ -17,6 +17,7 @@ import { MAX_FILLS_PER_ORDER, MAX_TIME_MS, WORK_UNITS_PER_COMMAND } from './inte
 import { RecordBuffer } from './interface/records.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from './interface/results.js';
 import { Reads } from './reads.js';
+import { setCancelAfter } from './rules/access/cancel-after.js';
 import { createToken, revokeToken } from './rules/access/tokens.js';
 import { runBatch } from './rules/batch.js';
 import { cancel, cancelAll, claim } from './rules/cancel-and-claim.js';
@@ -278,6 +279,8 @@ export class Engine extends Reads {
         return createToken(state, command);
       case 'revokeToken':
         return revokeToken(state, command);
+      case 'setCancelAfter':
+        return setCancelAfter(state, command);
       case 'buy':
       case 'sell':
       case 'cancel':

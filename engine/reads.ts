@@ -115,6 +115,12 @@ export class Reads {
     return row === 0 ? null : this.state.tokens.view(row);
   }
 
+  /** When the user's resting orders are cancelled; null: nothing is planned. */
+  cancelAtMs(userId: number): number | null {
+    const { users, timers } = this.state;
+    return users.exists(userId) ? timers.deadlines.atMs(userId) || null : null;
+  }
+
   /** What a request with a token must know; it makes no object. */
   tokenState(tokenId: number): TokenState {
     const { tokens } = this.state;

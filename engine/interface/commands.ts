@@ -29,6 +29,7 @@ export const CommandKind = {
   batch: 17,
   createToken: 25,
   revokeToken: 26,
+  setCancelAfter: 27,
   vouchForSnapshot: 40,
 } as const;
 export type CommandName = keyof typeof CommandKind;
@@ -202,6 +203,16 @@ export interface RevokeToken {
   tokenId: number;
 }
 
+/**
+ * The dead man's switch: after this time, all of the user's resting orders are cancelled, unless
+ * the command is repeated before.
+ */
+export interface SetCancelAfter extends UserCommand {
+  kind: 'setCancelAfter';
+  /** 0: never. */
+  timeoutMs: number;
+}
+
 /** The operations of a batch. Their `userId` equals the batch's and their keys are null. */
 export type BatchOperation = Buy | Sell | Cancel | Claim;
 
@@ -244,4 +255,5 @@ export type Command =
   | Batch
   | VouchForSnapshot
   | CreateToken
-  | RevokeToken;
+  | RevokeToken
+  | SetCancelAfter;

@@ -42,7 +42,12 @@ export type OrderStatus = (typeof OrderStatus)[keyof typeof OrderStatus];
 export const MatchType = { TRANSFER: 0, MINT: 1, MERGE: 2 } as const;
 export type MatchType = (typeof MatchType)[keyof typeof MatchType];
 
-export const CancelReason = { REQUESTED: 0, SELF_TRADE: 1, MARKET_ENDED: 2 } as const;
+export const CancelReason = {
+  REQUESTED: 0,
+  SELF_TRADE: 1,
+  MARKET_ENDED: 2,
+  CANCEL_AFTER: 4,
+} as const;
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason];
 
 /** Points are credited for fees paid, or for the fees of a referred user. */

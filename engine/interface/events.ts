@@ -94,6 +94,8 @@ export const EVENT_FIELDS = {
   tokenCreated: ['tokenId', 'userId', 'scope', 'expiresAtMs'],
   tokenRevoked: ['tokenId', 'userId'],
   tokenExpired: ['tokenId', 'userId'],
+  /** The user's resting orders have been cancelled, because their time had come. */
+  cancelAfterFired: ['userId', 'dueAtMs'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

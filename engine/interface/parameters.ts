@@ -44,6 +44,10 @@ export const PAYOUT_DELAY_MS = 86_400_000;
 /** A market opens late only if this much of its window is left, in ms: less is no time to trade. */
 export const LATE_OPENING_LEFT_MIN_MS = 60_000;
 
+/** The shortest and the longest time of a dead man's switch, in ms. */
+export const MIN_CANCEL_AFTER_MS = 1_000;
+export const MAX_CANCEL_AFTER_MS = 3_600_000;
+
 /** How long an expired token is told from a revoked one, in ms. */
 export const EXPIRED_TOKEN_KEPT_MS = 604_800_000;
 

@@ -138,6 +138,7 @@ export const COMMAND_FIELDS = {
     allowedAddresses: 'text',
   },
   revokeToken: { userId: 'user', tokenId: 'number' },
+  setCancelAfter: { ...USER, timeoutMs: 'number' },
 } as const satisfies { [K in CommandName]: Record<FieldOf<K>, Place> };
 
 type Fields = typeof COMMAND_FIELDS;

@@ -97,6 +97,8 @@ export const RESULT_FIELDS = {
   vouchForSnapshot: ['snapshotSequence'],
   createToken: ['tokenId', 'userId', 'expiresAtMs'],
   revokeToken: ['tokenId', 'userId'],
+  /** cancelAtMs 0: never. */
+  setCancelAfter: ['userId', 'cancelAtMs'],
 } as const satisfies Record<CommandName, readonly string[]>;
 
 /** Start of the first operation's result: after head, operation count and that result's length. */

@@ -47,6 +47,9 @@ export function applyDeadlines(state: State, atMs: number): void {
       case DeadlineKind.TOKENS:
         schedule.addWork(WorkKind.TOKENS, 0);
         break;
+      case DeadlineKind.TIMERS:
+        schedule.addWork(WorkKind.TIMERS, 0);
+        break;
     }
     schedule.findNext();
   }

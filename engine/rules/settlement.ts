@@ -14,6 +14,7 @@ import { levelRow } from '../state/levels.js';
 import { WorkKind } from '../state/schedule.js';
 import type { State } from '../state/state.js';
 import { addSaturating } from '../storage/arithmetic.js';
+import { fireTimers } from './access/cancel-after.js';
 import { expireTokens } from './access/tokens.js';
 import { cancelOrder } from './rest-order.js';
 
@@ -39,6 +40,9 @@ export function runPendingWork(state: State, units: number): void {
         break;
       case WorkKind.TOKENS:
         left = expireTokens(state, left);
+        break;
+      case WorkKind.TIMERS:
+        left = fireTimers(state, left);
         break;
     }
   }

@@ -1,7 +1,7 @@
 /**
  * Deadlines, and pending work. The next deadline is found by looking at every asset (at most 64),
- * at the head of the queue of payouts, which is in order of time, and at the token that expires
- * next. Work is done first in, first out.
+ * at the head of the queue of payouts, which is in order of time, and at the token and the
+ * timer that are next. Work is done first in, first out.
  */
 import type { Archive } from '../storage/archive.js';
 import type { DeadlineHeap } from '../storage/deadline-heap.js';
@@ -27,11 +27,18 @@ export interface AssetSchedule {
   waitsForPrice: number;
 }
 
-export const DeadlineKind = { BOUNDARY: 0, FIX: 1, VOID: 2, PAYOUT: 3, TOKENS: 4 } as const;
+export const DeadlineKind = {
+  BOUNDARY: 0,
+  FIX: 1,
+  VOID: 2,
+  PAYOUT: 3,
+  TOKENS: 4,
+  TIMERS: 5,
+} as const;
 export type DeadlineKind = (typeof DeadlineKind)[keyof typeof DeadlineKind];
 
-/** TOKENS: of all tokens that are due, with slot 0. */
-export const WorkKind = { CANCEL: 0, SETTLE: 1, PAY: 2, TOKENS: 3 } as const;
+/** TOKENS and TIMERS: of all that are due, with slot 0. */
+export const WorkKind = { CANCEL: 0, SETTLE: 1, PAY: 2, TOKENS: 3, TIMERS: 4 } as const;
 export type WorkKind = (typeof WorkKind)[keyof typeof WorkKind];
 
 export class Schedule {
@@ -42,14 +49,18 @@ export class Schedule {
   private workSlots: number[] = [];
 
   /**
-   * The earliest deadline: time, kind and asset (or market slot, for a payout; 0 for tokens).
+   * The earliest deadline: time, kind and asset (or market slot, for a payout; 0 for tokens and
+   * timers).
    * Infinity: nothing is due.
    */
   nextAtMs = Number.POSITIVE_INFINITY;
   nextKind: DeadlineKind = DeadlineKind.BOUNDARY;
   nextSubject = 0;
 
-  constructor(private readonly tokens: DeadlineHeap) {}
+  constructor(
+    private readonly tokens: DeadlineHeap,
+    private readonly timers: DeadlineHeap,
+  ) {}
 
   addAsset(boundaryAtMs: number): void {
     this.assets.push({
@@ -112,6 +123,8 @@ export class Schedule {
     // Work that is pending takes up whatever else is due by then.
     if (!this.workKinds.includes(WorkKind.TOKENS))
       this.consider(this.tokens.firstAtMs, DeadlineKind.TOKENS, 0);
+    if (!this.workKinds.includes(WorkKind.TIMERS))
+      this.consider(this.timers.firstAtMs, DeadlineKind.TIMERS, 0);
   }
 
   archive(archive: Archive): void {

@@ -8,6 +8,7 @@ import type { Archive } from '../storage/archive.js';
 import { NumberBuffer } from '../storage/number-buffer.js';
 import { TextHash } from '../storage/text-hash.js';
 import { UndoLog } from '../storage/undo.js';
+import { CancelTimers } from './access/cancel-timers.js';
 import { Tokens } from './access/tokens.js';
 import { Accounts } from './accounts.js';
 import { CLIENT_ORDER_ID_BOUNDS, ClientOrderIds } from './book/client-order-ids.js';
@@ -43,7 +44,8 @@ export class State {
   readonly ledger = new Ledger(this.undo, this.accounts, this.markets);
   readonly prices = new Prices();
   readonly tokens = new Tokens();
-  readonly schedule = new Schedule(this.tokens.deadlines);
+  readonly timers = new CancelTimers();
+  readonly schedule = new Schedule(this.tokens.deadlines, this.timers.deadlines);
   readonly vault = new Vault();
   readonly transfers = new Transfers(this.hash);
   readonly idempotency: Idempotency;
@@ -136,6 +138,7 @@ export class State {
     this.accounts.ensureUsers(userRows);
     this.tokens.ensureUsers(userRows);
     this.clientOrderIds.ensureUsers(userRows);
+    this.timers.ensureUsers(userRows);
   }
 
   /**
@@ -169,6 +172,7 @@ export class State {
     if (archive.reading) this.rebuildIndexes(userRows);
     this.prices.archive(archive);
     this.tokens.archive(archive, userRows);
+    this.timers.archive(archive, userRows);
     this.schedule.archive(archive);
     this.vault.archive(archive, userRows);
     this.transfers.archive(archive);

@@ -113,6 +113,8 @@ const SCHEMAS: Record<string, string> = {
   CancelAllReceipt: 'What cancelling all orders did',
   CancelReceipt: 'A cancelled order',
   ClaimReceipt: 'Claimed winnings',
+  CancelAfter: 'When the resting orders of a user are cancelled',
+  CancelAfterBody: 'A time after which resting orders are cancelled',
   CreatedToken: 'A new named token',
   ClaimYieldReceipt: 'A deposit whose yield was claimed',
   Deposits: 'Vault deposits of a user',

@@ -2,6 +2,7 @@
 import type { Route } from '../http/route.js';
 import { userRoutes } from './accounts/routes.js';
 import { batchRoutes } from './batch/routes.js';
+import { cancelAfterRoutes } from './cancel-after/routes.js';
 import { historyRoutes } from './history/routes.js';
 import { marketRoutes } from './markets/routes.js';
 import { tradingRoutes } from './orders/routes.js';
@@ -16,6 +17,7 @@ export const ROUTES: readonly Route[] = [
   ...historyRoutes,
   ...tradingRoutes,
   ...batchRoutes,
+  ...cancelAfterRoutes,
   ...userRoutes,
   ...vaultRoutes,
   ...signInRoutes,

@@ -61,7 +61,7 @@ const UserEvent = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('order_cancelled'),
     ...order,
-    reason: z.enum(['requested', 'self_trade', 'market_ended']),
+    reason: z.enum(['requested', 'self_trade', 'market_ended', 'cancel_after']),
   }),
   z.strictObject({
     type: z.literal('fill'),
@@ -101,6 +101,7 @@ const UserEvent = z.discriminatedUnion('type', [
     amount: money,
     source: z.enum(['grant', 'partner']),
   }),
+  z.strictObject({ type: z.literal('cancel_after_fired'), cancelAtMs: count }),
   z.strictObject({ type: z.literal('withdrawn'), amount: money }),
   z.strictObject({ type: z.literal('staked'), depositId, amount: money, earnsFromMs: count }),
   z.strictObject({ type: z.literal('unstaked'), depositId, amount: money, yield: money }),

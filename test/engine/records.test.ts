@@ -138,6 +138,7 @@ const COMMANDS: { [K in CommandName]: fc.Arbitrary<Extract<Command, { kind: K }>
     name: text,
     allowedAddresses: text,
   }),
+  setCancelAfter: fc.record({ kind: fc.constant('setCancelAfter'), ...user, timeoutMs: number }),
   revokeToken: fc.record({ kind: fc.constant('revokeToken'), userId, tokenId: number }),
   batch: fc.record({
     kind: fc.constant('batch'),

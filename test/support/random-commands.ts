@@ -80,6 +80,7 @@ const WEIGHTS = {
   vouchForSnapshot: 0.3,
   createToken: 0.6,
   revokeToken: 0.4,
+  setCancelAfter: 2,
 } satisfies Partial<Record<CommandName, number>>;
 
 const HOUR_MS = 3_600_000;
@@ -354,6 +355,10 @@ export class RandomCommands {
         return this.tokenCreation(atMs);
       case 'revokeToken':
         return this.tokenRevocation();
+      case 'setCancelAfter': {
+        const timeoutMs = random.pick([0, 999, 1_000, 5_000, 30_000, 300_000, 3_600_000]);
+        return { kind, userId: this.user(), timeoutMs, idempotencyKey: null };
+      }
     }
   }
 

@@ -150,6 +150,7 @@ export function moneyChange(event: UserEvent): MoneyChange | null {
       return free(toMicros(event.amount) + toMicros(event.yield));
     case 'yield_claimed':
       return free(toMicros(event.yield));
+    case 'cancel_after_fired':
     case 'position_settled':
     case 'points_credited':
       return free(0);

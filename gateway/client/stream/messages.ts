@@ -80,6 +80,7 @@ export type UserEvent =
       automatic: boolean;
     }
   | { type: 'deposited'; amount: number; source: 'grant' | 'partner' }
+  | { type: 'cancel_after_fired'; cancelAtMs: number }
   | { type: 'withdrawn'; amount: number }
   | { type: 'staked'; depositId: string; amount: number; earnsFromMs: number }
   | { type: 'unstaked'; depositId: string; amount: number; yield: number }

@@ -20,6 +20,7 @@ const CANCEL_REASONS = {
   [CancelReason.REQUESTED]: 'requested',
   [CancelReason.SELF_TRADE]: 'self_trade',
   [CancelReason.MARKET_ENDED]: 'market_ended',
+  [CancelReason.CANCEL_AFTER]: 'cancel_after',
 } as const;
 const SOURCES = { [DepositSource.GRANT]: 'grant', [DepositSource.PARTNER]: 'partner' } as const;
 
@@ -112,6 +113,7 @@ const ONE_USER = new Map<number, OneUserEvent>([
     const source = SOURCES[field('source') as DepositSource];
     return `"amount":${microsText(field('amountMicros'))},"source":"${source}"`;
   }),
+  oneUser('cancelAfterFired', 'userId', (field) => `"cancelAtMs":${field('dueAtMs')}`),
   oneUser('withdrawn', 'userId', (field) => `"amount":${microsText(field('amountMicros'))}`),
   oneUser(
     'staked',

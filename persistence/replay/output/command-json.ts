@@ -100,6 +100,7 @@ const EVENT_JSON: Record<Exclude<EventField, 'reason'>, EventJson> = {
   tokenId: ['tokenId', token],
   scope: ['scope', nameOf(TokenScope)],
   expiresAtMs: ['expiresAtMs', timeOrNever],
+  dueAtMs: ['dueAtMs', number],
 };
 
 export const cancelReason = nameOf(CancelReason);
@@ -163,6 +164,7 @@ const COMMAND_JSON: Record<CommandField, CommandJson> = {
   expiresAtMs: ['expiresAtMs', timeOrNever],
   name: ['name', unchanged],
   allowedAddresses: ['allowedAddresses', unchanged],
+  timeoutMs: ['timeoutMs', number],
 };
 
 /**

@@ -69,6 +69,7 @@ export function senderText(command: Command): string {
     case 'batch':
     case 'createToken':
     case 'revokeToken':
+    case 'setCancelAfter':
       return `u${command.userId}`;
   }
 }
@@ -123,6 +124,8 @@ export function commandText(command: Command, names: Names): string {
     }
     case 'revokeToken':
       return `revokeToken k${command.tokenId}`;
+    case 'setCancelAfter':
+      return `setCancelAfter ${command.timeoutMs} ms`;
     case 'batch': {
       const operations = command.operations.map((operation) => commandText(operation, names));
       return `${command.atomic ? 'atomic batch' : 'batch'} of ${operations.length}: ${operations.join('; ')}`;
@@ -221,6 +224,8 @@ function eventDetail(event: EventRecord, names: Names): string {
       return `u${event.userId}`;
     case 'tokenCreated':
       return `k${event.tokenId} of u${event.userId} to ${tokenScopeName(event.scope)}${untilText(event.expiresAtMs)}`;
+    case 'cancelAfterFired':
+      return `u${event.userId}, due at ${timeText(event.dueAtMs)}`;
     case 'tokenRevoked':
     case 'tokenExpired':
       return `k${event.tokenId} of u${event.userId}`;

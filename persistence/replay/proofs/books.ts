@@ -130,6 +130,7 @@ export class Books {
       case 'tokenCreated':
       case 'tokenRevoked':
       case 'tokenExpired':
+      case 'cancelAfterFired':
         break;
     }
   }

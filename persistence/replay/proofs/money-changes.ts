@@ -88,6 +88,7 @@ function partsOf(event: EventRecord): MoneyChange[] {
     case 'tokenCreated':
     case 'tokenRevoked':
     case 'tokenExpired':
+    case 'cancelAfterFired':
       return [];
   }
 }

@@ -63,6 +63,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   batch: USERS,
   vouchForSnapshot: ['ok', 'invalid_command'],
   createToken: ['ok', 'invalid_command', 'user_not_found', 'limit_reached'],
+  setCancelAfter: USERS,
   revokeToken: ['ok', 'user_not_found', 'token_not_found'],
 };
 
@@ -116,6 +117,8 @@ const EVENTS = [
   'tokenCreated',
   'tokenRevoked',
   'tokenExpired',
+  'orderCancelled CANCEL_AFTER',
+  'cancelAfterFired',
 ];
 
 function named(prefix: string, answers: Record<string, CaseName[]>): string[] {

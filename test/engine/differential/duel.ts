@@ -121,6 +121,7 @@ export class Duel {
     same('credential', engine.credential(userId), naive.credential(userId));
     same('credential version', engine.credentialVersion(userId), naive.credentialVersion(userId));
     same('tokens', engine.tokens(userId), naive.tokens(userId));
+    same('cancelAtMs', engine.cancelAtMs(userId), naive.cancelAtMs(userId));
     same('orders', engine.orders(userId), naive.orders(userId));
     same('positions', engine.positions(userId), naive.positions(userId));
     same('deposits', engine.vaultDeposits(userId), naive.deposits(userId));

@@ -483,6 +483,7 @@ function wellFormed(): Command[] {
       allowedAddresses: '',
     },
     { kind: 'revokeToken', userId: 1, tokenId: 1 },
+    { kind: 'setCancelAfter', ...user, timeoutMs: 1_000 },
   ];
 }
 

@@ -82,7 +82,7 @@ export class ContractSession {
     return [bob.json.token, changed.token];
   }
 
-  private async manageTokens(token: string): Promise<void> {
+  private async access(token: string): Promise<void> {
     const path = '/auth/tokens';
     const body = {
       name: 'market maker',
@@ -94,6 +94,13 @@ export class ContractSession {
     await this.step({ method: 'GET', path, token });
     const parameters = { tokenId };
     await this.step({ method: 'DELETE', path: `${path}/:tokenId`, parameters, token });
+    await this.step({
+      method: 'PUT',
+      path: '/users/:id/cancel-after',
+      parameters: { id: 'u2' },
+      body: { timeoutMs: 30_000 },
+      token,
+    });
   }
 
   private async partners(token: string): Promise<void> {
@@ -209,7 +216,7 @@ export class ContractSession {
     });
     for (const path of ['/health', '/ready', '/status', '/time', '/limits', '/metrics'])
       await this.step({ method: 'GET', path });
-    await this.manageTokens(token);
+    await this.access(token);
   }
 
   /** Uses a route, which must succeed, and records the answer. */

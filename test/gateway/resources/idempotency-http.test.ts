@@ -98,12 +98,14 @@ async function accounts(): Promise<unknown[]> {
   return answers.map(({ json }) => ({ ...json, sequence: 0 }));
 }
 
-test('every operation that changes something takes a key, except signing in and partner transfers, which have references', () => {
+test('every operation that changes something takes a key, except signing in, tokens and partner transfers, which have references', () => {
   const others = [...CHANGES.keys()].filter((name) => !KEYED.includes(name));
   expect(others.sort()).toEqual([
+    'DELETE /auth/tokens/{tokenId}',
     'POST /auth/login',
     'POST /auth/logout',
     'POST /auth/register',
+    'POST /auth/tokens',
     'POST /partner/deposits',
     'POST /partner/withdrawals',
     'PUT /auth/password',
@@ -159,6 +161,8 @@ const REFUSALS: Record<string, Refusal[]> = {
     // Bob's code, in another case.
     { path: '/users/u1/referral/code', body: { code: 'q000002' }, code: 'referral_code_taken' },
   ],
+  // No state refuses it.
+  'PUT /users/{id}/cancel-after': [],
   'POST /vaults/flex/stake': [
     { path: '/vaults/flex/stake', body: { amount: 900_000 }, code: 'insufficient_balance' },
   ],
@@ -346,6 +350,8 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   const stake = await done('POST /vaults/flex/stake', '/vaults/flex/stake', { amount: 100 }, ada);
   const code = `/users/${ada.userId}/referral/code`;
   await done('PUT /users/{id}/referral/code', code, { code: 'ADA-1' }, ada);
+  const timer = `/users/${ada.userId}/cancel-after`;
+  await done('PUT /users/{id}/cancel-after', timer, { timeoutMs: 3_600_000 }, ada);
 
   // Ada's stake earns from the next quarter hour on, so that market needs fees.
   await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_000);

@@ -47,6 +47,7 @@ export function register(state: NaiveState, command: Register): Answer {
     referrerId,
     referralEarned: ZERO,
     partner,
+    cancelAtMs: null,
   });
   state.total = state.total.plus(dollars(grantMicros));
   const partnerNumber = partner === null ? 0 : state.partners.indexOf(partner) + 1;

@@ -92,6 +92,10 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
     allowedAddresses: text(0, MAX_ALLOWED_ADDRESSES_LENGTH),
   },
   revokeToken: {},
+  setCancelAfter: {
+    ...isUsers,
+    timeoutMs: (value) => value === 0 || whole(1_000, 3_600_000)(value),
+  },
 };
 
 export function isWellFormed(command: Command, nowMs: number): boolean {

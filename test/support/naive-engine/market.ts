@@ -12,6 +12,7 @@ import {
   WINDOW_MS,
 } from '../../../engine/interface/domain.js';
 import { bestFirst } from './book.js';
+import { fireTimers, nextTimerMs } from './cancel-after.js';
 import { type Dollars, floorToMicros, micros, tradeValue, ZERO } from './decimal.js';
 import { cancelOrder } from './orders.js';
 import { referencePrice } from './prices.js';
@@ -37,7 +38,7 @@ const PAYOUT_AFTER_MS = 24 * 3_600_000;
 const OPEN_MIN_MS = 60_000;
 
 /** In the order in which deadlines at the same time are processed. */
-const DEADLINES = ['boundary', 'fixOrResolve', 'void', 'payout', 'tokens'] as const;
+const DEADLINES = ['boundary', 'fixOrResolve', 'void', 'payout', 'tokens', 'timers'] as const;
 
 interface Deadline {
   atMs: number;
@@ -87,6 +88,10 @@ function deadlines(state: NaiveState): Deadline[] {
     const meet = () => void state.work.push({ kind: 'expireTokens', marketId: 0 });
     all.push({ atMs: nextTokenDueMs(state), kind: 'tokens', turn: 0, meet });
   }
+  if (!state.work.some(({ kind }) => kind === 'fireTimers')) {
+    const meet = () => void state.work.push({ kind: 'fireTimers', marketId: 0 });
+    all.push({ atMs: nextTimerMs(state), kind: 'timers', turn: 0, meet });
+  }
   // Markets are listed oldest first and the sort is stable, so an ended market resolves before the
   // next one's start price is fixed.
   return all.sort(
@@ -115,6 +120,7 @@ export function passTime(state: NaiveState, atMs: number): void {
   for (let work = state.work.shift(); work !== undefined; work = state.work.shift()) {
     const market = marketOf(state, work.marketId)!;
     if (work.kind === 'expireTokens') expireTokens(state);
+    else if (work.kind === 'fireTimers') fireTimers(state);
     else if (work.kind === 'cancelOrders') cancelResting(state, market);
     else if (work.kind === 'settlePositions') settlePositions(state, market);
     else payOut(state, market);

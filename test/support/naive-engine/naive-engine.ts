@@ -38,6 +38,7 @@ import {
   withdraw,
 } from './accounts.js';
 import { listAsset, observePrice, vouchForSnapshot } from './assets.js';
+import { setCancelAfter } from './cancel-after.js';
 import { asRecorded, copyOf } from './copy.js';
 import { micros } from './decimal.js';
 import { isKey, isWellFormed } from './fields.js';
@@ -260,6 +261,9 @@ export class NaiveEngine {
     return views.orderViews(this.state, userId);
   }
 
+  cancelAtMs(userId: number): number | null {
+    return userOf(this.state, userId)?.cancelAtMs ?? null;
+  }
   tokens(userId: number): AccessTokenView[] {
     return tokenViews(this.state, userId);
   }
@@ -317,5 +321,7 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
       return createToken(state, command);
     case 'revokeToken':
       return revokeToken(state, command);
+    case 'setCancelAfter':
+      return setCancelAfter(state, command);
   }
 }

@@ -36,6 +36,8 @@ export interface NaiveUser {
   referralEarned: Dollars;
   /** The partner that registered the user. */
   partner: string | null;
+  /** When the dead man's switch fires; null: it is off. */
+  cancelAtMs: number | null;
 }
 
 export interface NaiveOrder {
@@ -146,7 +148,7 @@ export interface NaiveClientOrder {
 }
 
 export interface NaiveWork {
-  kind: 'cancelOrders' | 'settlePositions' | 'payOut' | 'expireTokens';
+  kind: 'cancelOrders' | 'settlePositions' | 'payOut' | 'expireTokens' | 'fireTimers';
   /** 0: of no market. */
   marketId: number;
 }

@@ -1,0 +1,70 @@
+/**
+ * The dead man's switch: unless a user repeats the command in time, all of the user's resting
+ * orders are cancelled.
+ *
+ * Always holds: it cancels exactly the orders that were placed before its time. Those are cancelled
+ * as pending work, so later ones of the same user may rest beside them.
+ */
+
+import { Code } from '../../interface/codes.js';
+import type { SetCancelAfter } from '../../interface/commands.js';
+import { CancelReason } from '../../interface/domain.js';
+import { EventType } from '../../interface/events.js';
+import { MAX_OPEN_ORDERS_PER_USER } from '../../interface/limits.js';
+import { MAX_CANCEL_AFTER_MS, MIN_CANCEL_AFTER_MS } from '../../interface/parameters.js';
+import type { State } from '../../state/state.js';
+import { isIntegerBetween } from '../../storage/arithmetic.js';
+import { cancelOrder } from '../rest-order.js';
+
+/** Starts the user's timer anew; a time of 0 turns it off. */
+export function setCancelAfter(state: State, command: SetCancelAfter): number {
+  const { userId, timeoutMs } = command;
+  const { deadlines } = state.timers;
+  if (timeoutMs !== 0 && !isIntegerBetween(timeoutMs, MIN_CANCEL_AFTER_MS, MAX_CANCEL_AFTER_MS))
+    return Code.invalid_command;
+  if (!state.users.exists(userId)) return Code.user_not_found;
+
+  // It is over, though its work may be pending.
+  const dueAtMs = deadlines.atMs(userId);
+  if (dueAtMs !== 0 && dueAtMs <= state.nowMs) fire(state, userId, MAX_OPEN_ORDERS_PER_USER + 1);
+  const cancelAtMs = timeoutMs === 0 ? 0 : state.nowMs + timeoutMs;
+  if (timeoutMs === 0) deadlines.remove(userId);
+  else deadlines.set(userId, cancelAtMs);
+  state.schedule.findNext();
+  state.result.write(userId, cancelAtMs);
+  return Code.ok;
+}
+
+/** Fires the timers that are due. Returns the units left. */
+export function fireTimers(state: State, units: number): number {
+  const { deadlines } = state.timers;
+  let left = units;
+  while (deadlines.firstAtMs <= state.nowMs) {
+    if (left === 0) return 0;
+    left = fire(state, deadlines.first, left);
+  }
+  state.schedule.removeWork();
+  state.schedule.findNext();
+  return left;
+}
+
+/** Each order is a unit, and so is the timer itself. Returns the units left. */
+function fire(state: State, userId: number, units: number): number {
+  const { accounts, orders, timers } = state;
+  const dueAtMs = timers.deadlines.atMs(userId);
+  let left = units;
+  let row = accounts.firstOrder(userId);
+  while (row !== 0) {
+    const next = orders.userAfter(row);
+    if (orders.placedAtMs(row) < dueAtMs) {
+      if (left === 0) return 0;
+      cancelOrder(state, row, CancelReason.CANCEL_AFTER);
+      left--;
+    }
+    row = next;
+  }
+  if (left === 0) return 0;
+  timers.deadlines.remove(userId);
+  state.events.write(EventType.cancelAfterFired, userId, dueAtMs);
+  return left - 1;
+}

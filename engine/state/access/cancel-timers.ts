@@ -1,0 +1,30 @@
+/**
+ * Users whose resting orders are cancelled at a time, unless they move it: the dead man's switch of
+ * a trading program. Each user has at most one, and it fires once.
+ */
+import type { Archive } from '../../storage/archive.js';
+import { DeadlineHeap } from '../../storage/deadline-heap.js';
+
+export class CancelTimers {
+  /** By user id. */
+  readonly deadlines = new DeadlineHeap((userId) => userId);
+
+  ensureUsers(userRows: number): void {
+    this.deadlines.ensure(userRows);
+  }
+
+  archive(archive: Archive, userRows: number): void {
+    const { deadlines } = this;
+    const users: number[] = [];
+    if (archive.reading) deadlines.clear();
+    else
+      for (let userId = 1; userId < userRows; userId++)
+        if (deadlines.atMs(userId) !== 0) users.push(userId);
+    const count = archive.number(users.length);
+    for (let i = 0; i < count; i++) {
+      const userId = archive.number(users[i] ?? 0);
+      const atMs = archive.number(archive.reading ? 0 : deadlines.atMs(userId));
+      if (archive.reading) deadlines.set(userId, atMs);
+    }
+  }
+}

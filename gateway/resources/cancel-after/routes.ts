@@ -1,0 +1,38 @@
+/**
+ * The dead man's switch: a program that no longer repeats this request loses its resting orders.
+ * The engine cancels them when the exchange's time comes, whether or not anybody is connected.
+ */
+import { type ReceiptWriter, resultFields } from '../../http/receipt.js';
+import { defineRoute, type Route } from '../../http/route.js';
+import { serializer } from '../../json/serializer.js';
+import { CancelAfter, CancelAfterBody } from './schemas.js';
+
+const cancelAfterText = serializer(CancelAfter);
+
+const receipt: ReceiptWriter = (_assets, result, at) => {
+  const { cancelAtMs, sequence } = resultFields('setCancelAfter', result, at);
+  return cancelAfterText({ cancelAtMs: cancelAtMs === 0 ? null : cancelAtMs, sequence });
+};
+
+export const cancelAfterRoutes: Route[] = [
+  defineRoute({
+    method: 'PUT',
+    path: '/users/:id/cancel-after',
+    access: 'session',
+    summary:
+      'Cancel all your resting orders after a time, unless you send this again before; 0 turns it off',
+    userParameter: 'id',
+    body: CancelAfterBody,
+    idempotent: true,
+    responses: { 200: CancelAfter },
+    example: {
+      request: { timeoutMs: 30_000 },
+      response: { cancelAtMs: 1763701232000, sequence: 55 },
+    },
+    handle(call) {
+      const { userId, idempotencyKey, body } = call;
+      const { timeoutMs } = body;
+      call.execute({ kind: 'setCancelAfter', userId, idempotencyKey, timeoutMs }, 200, receipt);
+    },
+  }),
+];

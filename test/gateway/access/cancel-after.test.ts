@@ -1,0 +1,148 @@
+/** The dead man's switch over real HTTP and the stream, and after kill -9. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.js';
+import {
+  type Answer,
+  type ApiClient,
+  ChildServer,
+  MARKET,
+  PASSWORD,
+  TestServer,
+  type Trader,
+} from '../../support/server.js';
+import { clientsOf } from '../stream/support.js';
+
+let server: TestServer;
+let api: ApiClient;
+let ada: Trader;
+let bob: Trader;
+const { connectAs } = clientsOf(() => server);
+
+beforeAll(async () => {
+  server = await TestServer.withMarket();
+  api = server.api;
+  ada = await server.register('ada');
+  bob = await server.register('bob');
+});
+afterAll(() => server.stop());
+
+const BID = { outcome: 'UP', shares: 1, price: 0.1, timeInForce: 'GTC' };
+const rest = ({ token }: Trader) => api.post(`/markets/15m/${MARKET}/buy`, BID, token);
+const set = ({ userId, token }: Trader, timeoutMs: unknown, key?: string) =>
+  api.send(
+    'PUT',
+    `/users/${userId}/cancel-after`,
+    { timeoutMs },
+    {
+      token,
+      ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
+    },
+  );
+const ordersOf = async ({ userId, token }: Trader): Promise<string[]> =>
+  (await api.get(`/users/${userId}/orders`, token)).json.orders.map(
+    ({ orderId }: { orderId: string }) => orderId,
+  );
+async function wait(ms: number): Promise<void> {
+  server.clock.set(server.clock.nowMs() + ms);
+  await server.advance();
+}
+
+test('cancels all resting orders when the exchange’s time comes, once, and tells the stream', async () => {
+  const client = await connectAs(ada);
+  const order = (await rest(ada)).json.orderId;
+  const others = (await rest(bob)).json.orderId;
+  const answer = await set(ada, 5_000);
+  expect([answer.status, answer.json.cancelAtMs]).toEqual([200, server.clock.nowMs() + 5_000]);
+  await client.subscribe('user');
+  await wait(4_999);
+  expect(await ordersOf(ada)).toEqual([order]);
+  await wait(1);
+  expect(await ordersOf(ada)).toEqual([]);
+  expect(await ordersOf(bob)).toEqual([others]);
+  const { data } = await client.next((message) => message.type === 'delta');
+  expect(data.events).toMatchObject([
+    { type: 'order_cancelled', orderId: order, reason: 'cancel_after' },
+    { type: 'cancel_after_fired', cancelAtMs: answer.json.cancelAtMs },
+  ]);
+  expect(data.balance.held).toBe(0);
+  const later = (await rest(ada)).json.orderId;
+  await wait(3_600_000 - 5_000);
+  const left = await ordersOf(ada);
+  // The market has ended meanwhile; nothing else cancelled the order.
+  expect(left.length === 0 || left[0] === later).toBe(true);
+});
+
+test('a repetition starts the time anew, 0 turns it off, a replay renews nothing', async () => {
+  const cyd = await server.register('cyd');
+  await server.passTime(server.clock.nowMs() + 1_000, 100_000);
+  const [market] = (await api.get('/markets/15m')).json.markets;
+  const bid = async () =>
+    (await api.post(`/markets/15m/${market.id}/buy`, BID, cyd.token)).json.orderId;
+  const order = await bid();
+  const first = await set(cyd, 2_000, 'first');
+  await wait(1_500);
+  const second = await set(cyd, 2_000);
+  expect(second.json.cancelAtMs).toBe(first.json.cancelAtMs + 1_500);
+  await wait(1_500);
+  expect(await ordersOf(cyd)).toEqual([order]);
+  // The same key again: the first answer, and the second time stands.
+  const again = await set(cyd, 2_000, 'first');
+  expect([again.text, again.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
+  await wait(500);
+  expect(await ordersOf(cyd)).toEqual([]);
+
+  const next = await bid();
+  await set(cyd, 2_000);
+  expect((await set(cyd, 0)).json.cancelAtMs).toBe(null);
+  await wait(5_000);
+  expect(await ordersOf(cyd)).toEqual([next]);
+});
+
+test('refuses other times, other users and read tokens', async () => {
+  const before = await server.state();
+  const refused = ({ status, json }: Answer) => [status, json.error.code];
+  for (const timeoutMs of [-1, 1, 999, 3_600_001, 1.5, '5000', null, undefined])
+    expect(refused(await set(ada, timeoutMs)), `${timeoutMs}`).toEqual([400, 'invalid_request']);
+  expect(refused(await set({ ...ada, userId: bob.userId }, 5_000))).toEqual([403, 'user_mismatch']);
+  expect(await server.state()).toEqual(before);
+  const body = { name: 'viewer', scope: 'read' };
+  const { token } = (await api.post('/auth/tokens', body, ada.token)).json;
+  expect(refused(await set({ ...ada, token }, 5_000))).toEqual([403, 'scope_insufficient']);
+});
+
+test('survives kill -9: it fires at its time after the restart', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'cancel-after-'));
+  const variables = { DATA_FOLDER: folder, ASSETS: 'BTC', HOUSE: 'off' };
+  let child = ChildServer.spawn(variables);
+  try {
+    let client = await child.listening();
+    const body = { username: 'eve', password: PASSWORD };
+    const { userId, token } = (await client.post('/auth/register', body)).json;
+    let marketId = '';
+    await eventually(async () => {
+      marketId = (await client.get('/markets/15m')).json.markets[0]?.id ?? '';
+      return marketId !== '';
+    });
+    const orders = async () => (await client.get(`/users/${userId}/orders`, token)).json.orders;
+    const order = await client.post(`/markets/15m/${marketId}/buy`, BID, token);
+    expect(order.status, order.text).toBe(200);
+    const timer = await client.put(`/users/${userId}/cancel-after`, { timeoutMs: 6_000 }, token);
+    await client.close();
+    await child.stop('SIGKILL');
+
+    child = ChildServer.spawn(variables);
+    client = await child.listening();
+    const { cancelAtMs } = timer.json;
+    await eventually(async () => (await orders()).length === 0);
+    expect((await client.get('/time')).json.nowMs).toBeGreaterThanOrEqual(cancelAtMs);
+    const { json } = await client.get(`/users/${userId}/balance`, token);
+    expect([json.held, json.available]).toEqual([0, 10_000]);
+    await client.close();
+  } finally {
+    await child.stop('SIGKILL');
+    await rm(folder, { recursive: true });
+  }
+});
