@@ -91,8 +91,8 @@ export const MAX_ALLOWED_ADDRESSES_LENGTH = 1_024;
 export const MAX_CLIENT_ORDER_ID_LENGTH = 64;
 
 /**
- * Units of pending work (an order to cancel, a position to settle or pay, a token to end, a timer) done per
- * command.
+ * Units of pending work (an order to cancel, a position to settle or pay, a token to end, a timer)
+ * done per command.
  */
 export const WORK_UNITS_PER_COMMAND = 1_000;
 

@@ -14,10 +14,10 @@ import {
   MAX_REFERRAL_CODES_PER_USER,
   MAX_TOTAL_MICROS,
 } from '../../../engine/interface/limits.js';
+import { endTokensOf } from './access/tokens.js';
 import { type Dollars, dollars, micros, sum, ZERO } from './decimal.js';
 import { referrersPartOf } from './market.js';
 import { type Answer, emit, type NaiveState, type NaiveUser, ok, reject, userOf } from './state.js';
-import { endTokensOf } from './tokens.js';
 
 export function register(state: NaiveState, command: Register): Answer {
   const { username, credential, grantMicros, partner } = command;

@@ -11,8 +11,9 @@ import {
   Resolution,
   WINDOW_MS,
 } from '../../../engine/interface/domain.js';
+import { fireTimers, nextTimerMs } from './access/cancel-after.js';
+import { expireTokens, nextTokenDueMs } from './access/tokens.js';
 import { bestFirst } from './book.js';
-import { fireTimers, nextTimerMs } from './cancel-after.js';
 import { type Dollars, floorToMicros, micros, tradeValue, ZERO } from './decimal.js';
 import { cancelOrder } from './orders.js';
 import { referencePrice } from './prices.js';
@@ -28,7 +29,6 @@ import {
   reject,
   userOf,
 } from './state.js';
-import { expireTokens, nextTokenDueMs } from './tokens.js';
 import { shareWithVault } from './vault.js';
 
 const RESOLVES_AFTER_MS = 2_000;

@@ -29,6 +29,8 @@ import type {
 } from '../../../engine/interface/views.js';
 import { CLIENT_ORDER_ID_BOUNDS } from '../../../engine/state/book/client-order-ids.js';
 import { IDEMPOTENCY_BOUNDS } from '../../../engine/state/idempotency.js';
+import { setCancelAfter } from './access/cancel-after.js';
+import { createToken, revokeToken, tokenViews } from './access/tokens.js';
 import {
   deposit,
   earlierTransfer,
@@ -38,7 +40,6 @@ import {
   withdraw,
 } from './accounts.js';
 import { listAsset, observePrice, vouchForSnapshot } from './assets.js';
-import { setCancelAfter } from './cancel-after.js';
 import { asRecorded, copyOf } from './copy.js';
 import { micros } from './decimal.js';
 import { isKey, isWellFormed } from './fields.js';
@@ -46,7 +47,6 @@ import { claim, nextDueMs, passTime } from './market.js';
 import { keyOf, NaiveMemory, sameCommand } from './memory.js';
 import { cancel, cancelAll, placeOrder } from './orders.js';
 import { type Answer, type NaiveState, newState, ok, reject, userOf } from './state.js';
-import { createToken, revokeToken, tokenViews } from './tokens.js';
 import { claimYield, stake, unstake } from './vault.js';
 import * as views from './views.js';
 

@@ -1,7 +1,7 @@
 /** The naive engine's named tokens, in order of creation; expired ones stay for a week. */
-import type { CreateToken, RevokeToken } from '../../../engine/interface/commands.js';
-import { MAX_TIME_MS, MAX_TOKENS_PER_USER } from '../../../engine/interface/limits.js';
-import type { AccessTokenView } from '../../../engine/interface/views.js';
+import type { CreateToken, RevokeToken } from '../../../../engine/interface/commands.js';
+import { MAX_TIME_MS, MAX_TOKENS_PER_USER } from '../../../../engine/interface/limits.js';
+import type { AccessTokenView } from '../../../../engine/interface/views.js';
 import {
   type Answer,
   emit,
@@ -10,7 +10,7 @@ import {
   ok,
   reject,
   userOf,
-} from './state.js';
+} from '../state.js';
 
 const KNOWN_FOR_MS = 7 * 24 * 3_600_000;
 
