@@ -6,7 +6,7 @@ import { WordQueue } from '../../engine/storage/word-queue.js';
 const POSITIONS = 2 ** 30;
 const PAGE = 2 ** 16;
 
-test('has the words that were pushed and not dropped, in order, and none moves', () => {
+test('has the words that were added, one by one or into a page, and not dropped, in order, and none moves', () => {
   const queue = new WordQueue();
   queue.start = POSITIONS - 3 * PAGE;
   queue.end = queue.start;
@@ -16,6 +16,16 @@ test('has the words that were pushed and not dropped, in order, and none moves',
   const wordOf = (index: number): number => Math.imul(index + 1, 0x9e3779b1);
   for (let round = 0; round < 60; round++) {
     for (let left = random.whole(0, 20_000); left > 0; left--) queue.push(wordOf(pushed++));
+    // Sometimes exactly as many as the page has room for, so that it is full afterwards.
+    const rest = PAGE - queue.placeOfEnd;
+    const some = random.chance(0.3) ? rest : random.whole(1, 40_000);
+    const page = queue.roomInPage(some);
+    expect(page !== null).toBe(some <= rest);
+    if (page !== null) {
+      const place = queue.placeOfEnd;
+      for (let i = 0; i < some; i++) page[place + i] = wordOf(pushed++);
+      queue.extend(place + some);
+    }
     const count = random.whole(0, pushed - dropped);
     if (random.chance(0.7)) {
       queue.drop(count);
