@@ -1,5 +1,5 @@
 /** The frame of every view: assets, navigation, the connection, and who is signed in. */
-import { useEffect } from 'preact/hooks';
+import { effect } from '@preact/signals';
 import { Entrance } from './account/entrance.js';
 import { Keys } from './keys.js';
 import { MarketView } from './market/market-view.js';
@@ -35,7 +35,6 @@ const LATER: Record<
 
 export function Shell() {
   const { view } = route.value;
-  useTitle();
   return (
     <>
       <button type="button" class="skip" onClick={toContent}>
@@ -134,13 +133,12 @@ function ConnectionBar() {
   );
 }
 
-function useTitle(): void {
+/** The price in the title of the tab, without drawing anything again. */
+effect(() => {
   const shown = market.value;
-  const ticks = best.value.UP.middleHalfTicks;
-  const view = route.value.view;
-  const price = ticks === null ? '' : `UP ${(ticks / 2_000).toFixed(2)} `;
-  const title = view === 'market' && shown !== null ? `${price}${shown.asset}, ` : '';
-  useEffect(() => {
-    document.title = `${title}Quarter-Hour Exchange`;
-  }, [title]);
-}
+  const bid = best.UP.bid.value;
+  const ask = best.UP.ask.value;
+  const isMarket = route.value.view === 'market' && shown !== null;
+  const price = bid === null || ask === null ? '' : `UP ${((bid + ask) / 2_000).toFixed(2)} `;
+  document.title = `${isMarket ? `${price}${shown.asset}, ` : ''}Quarter-Hour Exchange`;
+});

@@ -1,36 +1,10 @@
 /**
- * A real browser for tests of the site: Debian's Chromium, driven by playwright-core. Every page
- * that is opened here records what must never happen: an error in its console, and a request to
- * another host.
+ * A person with a real browser, for tests of the site. Every page that is opened here records what
+ * must never happen: an error in its console, and a request to another host.
  */
-
-import { existsSync } from 'node:fs';
 import { AxeBuilder } from '@axe-core/playwright';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
-
-/** Where Debian installs it; CHROMIUM names another one. */
-export function chromiumPath(): string {
-  const { CHROMIUM: path = '/usr/bin/chromium' } = process.env;
-  if (!existsSync(path))
-    throw new Error(`${path} is missing: apt-get install chromium, or set CHROMIUM`);
-  return path;
-}
-
-/** Without the browser's own requests to its makers. */
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath(), args: FLAGS });
-}
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 

@@ -8,9 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { launchBrowser } from '../../../bench/site/browser.js';
+import { writePrices } from '../../../bench/site/prices.js';
 import { type ApiClient, ChildServer } from '../../support/server.js';
-import { launchBrowser, Visitor } from './browser.js';
-import { writePrices } from './prices.js';
+import { Visitor } from './browser.js';
 
 let folder: string;
 let server: ChildServer;

@@ -1,8 +1,9 @@
 /** A visit without a pointer: every step is a key. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser } from '../../../bench/site/browser.js';
 import { MARKET, TestServer } from '../../support/server.js';
-import { launchBrowser, Visitor } from './browser.js';
+import { Visitor } from './browser.js';
 
 let server: TestServer;
 let browser: Browser;

@@ -4,8 +4,9 @@
  */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser } from '../../../bench/site/browser.js';
 import { MARKET, PASSWORD, TestServer, type Trader } from '../../support/server.js';
-import { launchBrowser, Visitor } from './browser.js';
+import { Visitor } from './browser.js';
 
 let server: TestServer;
 let maker: Trader;

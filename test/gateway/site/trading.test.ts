@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser } from '../../../bench/site/browser.js';
 import { eventually } from '../../support/eventually.js';
 import { type ApiClient, ChildServer } from '../../support/server.js';
-import { launchBrowser, Visitor } from './browser.js';
+import { Visitor } from './browser.js';
 
 let folder: string;
 let server: ChildServer;

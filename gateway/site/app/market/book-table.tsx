@@ -4,6 +4,7 @@
  *
  * Always holds: it has the same number of rows whatever is in the book, so nothing below it moves.
  */
+import { Component } from 'preact';
 import type { Level } from '../../../client/stream/book.js';
 import { best, book } from '../model/book.js';
 import { fillFromLevel, outcome } from '../model/ticket.js';
@@ -18,7 +19,9 @@ export function BookTable() {
   const asks = (sides?.asks ?? []).slice(0, ROWS);
   const bids = (sides?.bids ?? []).slice(0, ROWS);
   const deepest = Math.max(sum(asks), sum(bids), 1);
-  const { bid, ask } = best.value[of];
+  const depthOf = (total: number) => Math.round((total / deepest) * 100);
+  const bid = best[of].bid.value;
+  const ask = best[of].ask.value;
   return (
     <Panel title={`Book, ${of}`} class="book-panel" extra={<span class="soft">in shares</span>}>
       <table class="book">
@@ -36,7 +39,7 @@ export function BookTable() {
           {withTotals(asks)
             .reverse()
             .map((row) => (
-              <Row key={row.priceTicks} {...row} kind="offer" deepest={deepest} />
+              <Row key={row.priceTicks} {...row} kind="offer" depth={depthOf(row.total)} />
             ))}
         </tbody>
         <tbody class="spread">
@@ -52,7 +55,7 @@ export function BookTable() {
         </tbody>
         <tbody class="bids">
           {withTotals(bids).map((row) => (
-            <Row key={row.priceTicks} {...row} kind="bid" deepest={deepest} />
+            <Row key={row.priceTicks} {...row} kind="bid" depth={depthOf(row.total)} />
           ))}
           {Array.from({ length: ROWS - bids.length }, (_, row) => (
             <EmptyRow key={`empty-${row}`} />
@@ -63,33 +66,40 @@ export function BookTable() {
   );
 }
 
-function Row(props: {
+interface RowProps {
   priceTicks: number;
   lots: number;
   total: number;
   kind: 'offer' | 'bid';
-  deepest: number;
-}) {
-  const { priceTicks, lots, total, kind, deepest } = props;
-  const choose = () => fillFromLevel(outcome.peek(), priceTicks);
-  return (
-    <tr class={kind} onClick={choose}>
-      <td>
-        <button
-          type="button"
-          class="level"
-          aria-label={`${kind} at ${sharePrice(priceTicks)}: use this price`}
-        >
-          {sharePrice(priceTicks)}
-        </button>
-      </td>
-      <td>{shares(lots)}</td>
-      <td>
-        <span class="depth" style={{ transform: `scaleX(${(total / deepest).toFixed(3)})` }} />
-        <span class="depth-text">{shares(total)}</span>
-      </td>
-    </tr>
-  );
+  /** The length of the bar, in hundredths. */
+  depth: number;
+}
+
+/** Drawn again only when it changes: a busy book changes many times a second, most rows do not. */
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    const { lots, total, depth } = this.props;
+    return next.lots !== lots || next.total !== total || next.depth !== depth;
+  }
+
+  override render({ priceTicks, lots, total, kind, depth }: RowProps) {
+    const choose = () => fillFromLevel(outcome.peek(), priceTicks);
+    const label = `${kind} at ${sharePrice(priceTicks)}: use this price`;
+    return (
+      <tr class={kind} onClick={choose}>
+        <td>
+          <button type="button" class="level" aria-label={label}>
+            {sharePrice(priceTicks)}
+          </button>
+        </td>
+        <td>{shares(lots)}</td>
+        <td>
+          <span class="depth" style={{ transform: `scaleX(${depth / 100})` }} />
+          <span class="depth-text">{shares(total)}</span>
+        </td>
+      </tr>
+    );
+  }
 }
 
 function EmptyRow() {

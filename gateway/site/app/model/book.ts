@@ -28,21 +28,13 @@ export const book = computed(() => {
   return shown !== null && shown.marketId === market.value?.id ? shown : null;
 });
 
-/** What one share costs and brings now; null: nobody offers. */
-export interface BestPrices {
-  bid: number | null;
-  ask: number | null;
-  /** The middle, which the exchange calls the price, in half ticks. */
-  middleHalfTicks: number | null;
+/** The best prices of an outcome, each a signal of its own: most changes of a book change none. */
+function bestOf(outcome: OutcomeName) {
+  return {
+    bid: computed(() => book.value?.[outcome].bids[0]?.priceTicks ?? null),
+    ask: computed(() => book.value?.[outcome].asks[0]?.priceTicks ?? null),
+  };
 }
 
-export function bestOf(side: BookSide | undefined): BestPrices {
-  const bid = side?.bids[0]?.priceTicks ?? null;
-  const ask = side?.asks[0]?.priceTicks ?? null;
-  return { bid, ask, middleHalfTicks: bid === null || ask === null ? null : bid + ask };
-}
-
-export const best = computed(() => ({
-  UP: bestOf(book.value?.UP),
-  DOWN: bestOf(book.value?.DOWN),
-}));
+/** In ticks; null: nobody bids or offers. */
+export const best = { UP: bestOf('UP'), DOWN: bestOf('DOWN') };

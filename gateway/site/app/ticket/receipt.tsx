@@ -1,6 +1,7 @@
 /** What the exchange did: final, because it answers only what is on disk. */
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { averagePrice, clockSeconds, dollars, shares, whole } from '../parts/format.js';
+import { slotName } from '../parts/market-name.js';
 import { type Receipt, receipt } from './send.js';
 
 export function ReceiptView() {
@@ -26,7 +27,7 @@ function Details({ of }: { of: Receipt }) {
   return (
     <>
       <p class="receipt-head">
-        <strong>{headline(of)}</strong>
+        <strong>{headline(of)}</strong> {slotName(of.marketId)}
         {of.averagePrice !== null && <> at {averagePrice(toMicros(of.averagePrice))}</>}
       </p>
       <dl class="forecast">

@@ -125,8 +125,8 @@ export function Ticket() {
 
 /** The best price of what is to be done: what a buyer pays, or a seller gets. */
 function prefillPrice(): void {
-  const { bid, ask } = best.peek()[outcome.peek()];
-  const ticks = side.peek() === 'BUY' ? ask : bid;
+  const { bid, ask } = best[outcome.peek()];
+  const ticks = (side.peek() === 'BUY' ? ask : bid).peek();
   if (ticks !== null) price.value = sharePrice(ticks);
 }
 
@@ -136,7 +136,7 @@ function Outcomes() {
     <fieldset class="outcomes">
       <legend class="unseen">Outcome</legend>
       {(['UP', 'DOWN'] as const).map((each) => {
-        const ticks = buys ? best.value[each].ask : best.value[each].bid;
+        const ticks = (buys ? best[each].ask : best[each].bid).value;
         return (
           <button
             type="button"

@@ -1,0 +1,18 @@
+/** Prices for a browser to watch: most of one window, at real time, whenever it is run. */
+import { writeFile } from 'node:fs/promises';
+
+/** 2025-11-21 04:46 UTC, a minute after the start of a window, so there is a market at once. */
+const FROM_MS = 1_763_700_360_000;
+const FOR_MS = 13 * 60_000;
+const EVERY_MS = 250;
+
+/** Writes a price file of BTC. */
+export async function writePrices(path: string): Promise<void> {
+  const lines = ['observedAtMs,asset,price'];
+  for (let ms = 0; ms < FOR_MS; ms += EVERY_MS) {
+    const slow = 60 * Math.sin(ms / 90_000) + 25 * Math.sin(ms / 23_000);
+    const price = 100_000 + slow + 8 * Math.sin(ms / 3_100);
+    lines.push(`${FROM_MS + ms},BTC,${price.toFixed(2)}`);
+  }
+  await writeFile(path, `${lines.join('\n')}\n`);
+}

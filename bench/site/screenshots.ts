@@ -1,0 +1,56 @@
+/**
+ * Makes the screenshots of the README, from the built exchange: `npm run site:screenshots`. They
+ * are written to gateway/site/screenshots.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { launchBrowser } from './browser.js';
+import { startExchange } from './exchange.js';
+
+const FOLDER = fileURLToPath(new URL('../../../gateway/site/screenshots/', import.meta.url));
+const SHOTS: readonly { name: string; options: BrowserContextOptions }[] = [
+  { name: 'dark', options: { colorScheme: 'dark', viewport: { width: 1360, height: 860 } } },
+  { name: 'light', options: { colorScheme: 'light', viewport: { width: 1360, height: 860 } } },
+  {
+    name: 'phone',
+    options: { colorScheme: 'dark', viewport: { width: 375, height: 812 }, isMobile: true },
+  },
+];
+/** A line that is long enough to look at: some minutes of the window. */
+const SPEED = 12;
+const WATCH_MS = 20_000;
+
+async function shoot(browser: Browser, url: string): Promise<void> {
+  const pages = await Promise.all(
+    SHOTS.map(async ({ name, options }) => {
+      const context = await browser.newContext({ ...options, timezoneId: 'UTC' });
+      const page = await context.newPage();
+      await page.goto(url);
+      await page.getByRole('button', { name: 'Create an account', exact: true }).click();
+      await page.getByLabel('Name', { exact: true }).fill(`ada-${name}`);
+      await page.getByLabel('Password', { exact: true }).fill('correct horse battery');
+      await page.getByRole('button', { name: 'Create the account' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).waitFor();
+      return { name, page };
+    }),
+  );
+  await sleep(WATCH_MS);
+  for (const { name, page } of pages) {
+    await page.locator('#size').fill('120');
+    await page.getByRole('button', { name: 'Buy UP' }).click();
+    await page.getByRole('button', { name: /^Confirm/ }).click();
+    await page.locator('[data-sequence]').waitFor();
+    await page.locator('#size').fill('250');
+    await page.locator('.levels').waitFor();
+    await page.locator('h1').click();
+    await page.evaluate('scrollTo(0, 0)');
+    await page.screenshot({ path: `${FOLDER}${name}.png` });
+  }
+}
+
+const browser = await launchBrowser();
+const exchange = await startExchange('file', SPEED);
+await shoot(browser, exchange.url);
+await browser.close();
+await exchange.stop();
