@@ -7,6 +7,7 @@
 import type { z } from 'zod';
 import type { ErrorBody } from '../http/error-body.js';
 import type { DecimalBrand } from '../json/decimal.js';
+import type * as accountHistory from '../resources/account-history/schemas.js';
 import type * as accounts from '../resources/accounts/schemas.js';
 import type * as batches from '../resources/batch/schemas.js';
 import type * as history from '../resources/history/schemas.js';
@@ -56,7 +57,9 @@ export type CancelReceipt = Answer<typeof orders.CancelReceipt>;
 export type CancelAllReceipt = Answer<typeof orders.CancelAllReceipt>;
 export type ClaimReceipt = Answer<typeof orders.ClaimReceipt>;
 export type Order = Answer<typeof orders.Order>;
-export type Orders = Answer<typeof orders.Orders>;
+export type OrderRecord = Answer<typeof accountHistory.OrderRecord>;
+export type Orders = Answer<typeof accountHistory.Orders>;
+export type Ledger = Answer<typeof accountHistory.Ledger>;
 export type BatchReceipt = Answer<typeof batches.BatchReceipt>;
 
 export type Profile = Answer<typeof accounts.Profile>;

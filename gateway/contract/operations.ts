@@ -116,6 +116,8 @@ function successes(
     if (example.response !== undefined)
       content.examples = { response: { value: example.response } };
     responses[status].content = { [route.produces ?? 'application/json']: content };
+    if (route.alsoProduces !== undefined)
+      responses[status].content[route.alsoProduces] = { schema: { type: 'string' } };
   }
   return responses;
 }
@@ -128,6 +130,11 @@ const SET_COOKIE: Header = {
   description: 'The session cookie, HttpOnly and SameSite=Lax',
   required: true,
   schema: { type: 'string', pattern: '^service-session=' },
+};
+
+const NEXT_PAGE: Header = {
+  description: 'The address of the next page, with rel="next"; not in JSON, which has nextCursor',
+  schema: { type: 'string' },
 };
 
 export const RETRY_AFTER: Header = {
@@ -157,6 +164,7 @@ function withHeaders(route: Route, responses: Record<string, Response>): Record<
     if (status === '429') headers['Retry-After'] = RETRY_AFTER;
     if (status === '503') headers['Retry-After'] = { ...RETRY_AFTER, required: false };
     if (replays && REPLAYABLE.includes(status)) headers['Idempotency-Replayed'] = REPLAYED;
+    if (route.alsoProduces !== undefined && status === '200') headers['Link'] = NEXT_PAGE;
     if (route.setsCookie === true && status < '300') headers['Set-Cookie'] = SET_COOKIE;
     if (Object.keys(headers).length > 0) response.headers = headers;
   }

@@ -62,6 +62,7 @@ export class RequestContext<Body = unknown, Query = unknown>
   private status = 200;
   private text: string | Uint8Array = '';
   private headers: string[] | null = null;
+  private produced: string | null = null;
   /** The RateLimit headers; empty: the request was not counted. */
   private rateLimitHeaders = '';
   readonly receivedMs = elapsedMs();
@@ -147,8 +148,13 @@ export class RequestContext<Body = unknown, Query = unknown>
     return quota === null || this.isGranted(this.gateway.fairUse.take(quota, 'user', key, 1));
   }
 
+  /** The content type of a successful answer, if it is not the route's usual one. */
+  produce(contentType: string): void {
+    this.produced = contentType;
+  }
+
   private get contentType(): string {
-    return this.status < 400 ? (this.route?.produces ?? JSON_TYPE) : JSON_TYPE;
+    return this.status < 400 ? (this.produced ?? this.route?.produces ?? JSON_TYPE) : JSON_TYPE;
   }
 
   get quota(): Quota | null {

@@ -50,6 +50,10 @@ export class Request {
   authorization = '';
   contentType = '';
   contentEncoding = '';
+  /** All Accept headers, joined. */
+  accept = '';
+  acceptEncoding = '';
+  ifNoneMatch = '';
   origin = '';
   accessControlRequestMethod = '';
   secFetchSite = '';
@@ -163,6 +167,15 @@ export class Request {
       case 'authorization':
         this.authorization = this.single(name, this.authorization, value);
         break;
+      case 'accept':
+        this.accept = joined(this.accept, value);
+        break;
+      case 'accept-encoding':
+        this.acceptEncoding = joined(this.acceptEncoding, value);
+        break;
+      case 'if-none-match':
+        this.ifNoneMatch = joined(this.ifNoneMatch, value);
+        break;
       case 'origin':
         this.origin = this.single(name, this.origin, value);
         break;
@@ -230,4 +243,9 @@ export class Request {
       return '';
     }
   }
+}
+
+/** The values of a header that is a list. */
+function joined(previous: string, value: string): string {
+  return previous === '' ? value : `${previous}, ${value}`;
 }

@@ -65,6 +65,8 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   idempotent?: boolean;
   /** Status → schema of the body; null: no body. */
   responses: Record<number, z.ZodType | null>;
+  /** The other content type of a success, which the header Accept can ask for. */
+  alsoProduces?: string;
   example: RouteExample;
   /** Errors that depend on the exchange's state. The others follow from the fields of the route. */
   errors?: readonly ErrorCode[];

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { Outcome, Side } from '../../engine/interface/domain.js';
-import { MAX_PRICE_TICKS, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
+import { MAX_PRICE_TICKS, MAX_TIME_MS, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';
 import { bodySchema } from './components.js';
 import { inexactNumber, LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
 
@@ -115,6 +115,25 @@ export function queryNumber<Field extends z.ZodType<number, number>>(field: Fiel
     .pipe(field)
     .meta(form);
 }
+
+/** A time in a query. */
+function queryTime(description: string) {
+  const message = 'must be milliseconds since the epoch, a whole number';
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, message)
+    .transform(Number)
+    .refine((value) => value <= MAX_TIME_MS, message)
+    .optional()
+    .meta({ type: 'integer', minimum: 0, maximum: MAX_TIME_MS, description });
+}
+
+/** Filters of lists of an account. */
+export const accountFilters = {
+  marketId: z.string().optional().meta({ description: 'Only of this market' }),
+  fromMs: queryTime('Only from this time on, in milliseconds since the epoch'),
+  toMs: queryTime('Only up to this time, included'),
+};
 
 interface WholeNumber {
   min: number;

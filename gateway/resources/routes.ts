@@ -1,5 +1,6 @@
 /** All routes of the API. */
 import type { Route } from '../http/route.js';
+import { accountHistoryRoutes } from './account-history/routes.js';
 import { userRoutes } from './accounts/routes.js';
 import { batchRoutes } from './batch/routes.js';
 import { cancelAfterRoutes } from './cancel-after/routes.js';
@@ -15,6 +16,7 @@ import { vaultRoutes } from './vault/routes.js';
 export const ROUTES: readonly Route[] = [
   ...marketRoutes,
   ...historyRoutes,
+  ...accountHistoryRoutes,
   ...tradingRoutes,
   ...batchRoutes,
   ...cancelAfterRoutes,

@@ -27,7 +27,7 @@ import {
 import { Positions } from '../resources/accounts/schemas.js';
 import { BatchReceipt } from '../resources/batch/schemas.js';
 import { Market, Orderbook } from '../resources/markets/schemas.js';
-import { Orders } from '../resources/orders/schemas.js';
+import { Order } from '../resources/orders/schemas.js';
 import { requestId } from './orders/requests.js';
 
 const stamp = { sequence: count, atMs: count };
@@ -131,7 +131,7 @@ const CHANNEL_DATA = {
   trades: { snapshot: trades, delta: trades },
   prices: { snapshot: assetPrice, delta: assetPrice },
   user: {
-    snapshot: z.strictObject({ ...account, orders: Orders.shape.orders }),
+    snapshot: z.strictObject({ ...account, orders: z.array(Order) }),
     delta: z.strictObject({ ...account, events: z.array(UserEvent) }),
   },
 } as const;

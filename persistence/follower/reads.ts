@@ -2,8 +2,8 @@
  * The queue of reads. Leaderboards are served when the follower's engine has reached the requested
  * sequence. Reads of the database are served in groups, when the history is at the engine's
  * sequence. A group sees one transaction and one state of the engine, so each answer is true at one
- * sequence. At most one long read is in a group, at its end: pages of markets with price histories
- * delay only each other.
+ * sequence. At most one long read is in a group, at its end: pages of markets with price histories,
+ * of statements and of orders delay only each other.
  *
  * Always holds: every read is answered once; if its session ends first, with `unavailable`.
  */
@@ -19,6 +19,14 @@ import type {
   RequestOf,
 } from '../history/requests.js';
 import type { Leaderboards } from '../leaderboard/leaderboard.js';
+
+/** They read many rows: pages of markets, and what is put together from several lists. */
+const LONG: ReadonlySet<HistoryKind> = new Set([
+  'pastMarketTexts',
+  'ledger',
+  'userOrders',
+  'marketEvents',
+]);
 
 export type Answered = (outcome: HistoryOutcome) => void;
 
@@ -83,7 +91,7 @@ export class FollowerReads {
     this.waiting = [];
     for (const read of waiting) {
       const { request, minSequence, done } = read;
-      const isLong = request.kind === 'pastMarketTexts';
+      const isLong = LONG.has(request.kind);
       if (minSequence > sequence) this.waiting.push(read);
       else if (!isStored(request))
         done({ outcome: 'ok', sequence, answer: this.fromEngine(request) });

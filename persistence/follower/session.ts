@@ -45,10 +45,10 @@ const GATHER_FOR_READS_MS = 10;
 /** The time from the start of a transaction to the next that nothing demands. */
 const TRANSACTION_EVERY_MS = 500;
 /** A transaction is begun at once when this many entries or commands wait for it. */
-const TRANSACTION_ENTRIES = 200_000;
+const TRANSACTION_ENTRIES = 300_000;
 const TRANSACTION_COMMANDS = 500_000;
 /** The most entries that wait for a transaction; beyond, the journal is not read on. */
-const PENDING_ENTRIES_MAX = 400_000;
+const PENDING_ENTRIES_MAX = 600_000;
 /** Commands between two turns of the event loop: a few milliseconds. */
 const TURN_COMMANDS = 1_000;
 
@@ -105,7 +105,7 @@ export class FollowerSession {
     this.replay = new Replay(
       this.engine,
       (records, at) => {
-        this.projection?.applied();
+        this.projection?.applied(records, at);
         this.snapshots.applied(records, at);
       },
       (atMs) => this.projection?.applying(atMs),
@@ -306,6 +306,10 @@ export class FollowerSession {
     lists.userTrades.addAll(added.userTrade);
     lists.pointsCredits.addAll(added.pointsCredit);
     lists.closedPositions.addAll(added.closedPosition);
+    lists.userOrders.addAll(added.userOrder);
+    lists.userPayments.addAll(added.userPayment);
+    lists.userBalances.addAll(added.userBalance);
+    lists.assetPrices.addAll(added.assetPrice);
     for (const marketId of openedIds) lists.knownMarketIds.add(marketId);
     lists.pastMarketIds.push(...endedIds);
     const { store } = this.opened;

@@ -7,6 +7,8 @@
  */
 import type { Engine } from '../../engine/engine.js';
 import { bytesOf, marketListBytes, marketParts } from '../market-json/market.js';
+import { ledgerEnd, readLedger } from './account/ledger.js';
+import { ordersEnd, readOrder, readOrders } from './account/orders.js';
 import type { HistoryReads, StoredKind, StoredRequest } from './reads.js';
 import { type HistoryAnswers, PAGE_END_BYTES, type RequestOf, viewOfPast } from './requests.js';
 
@@ -20,10 +22,24 @@ export function prepareAnswer(
   switch (request.kind) {
     case 'userTrades':
       return database.userTrades(request);
+    case 'ledger':
+      return prepareLedger(engine, database, request);
+    case 'userOrders': {
+      const end = ordersEnd(database.lists, request.userId, engine.orders(request.userId));
+      return () => readOrders(database.entries, end, request);
+    }
+    case 'userOrder': {
+      const end = ordersEnd(database.lists, request.userId, engine.orders(request.userId));
+      return () => readOrder(database.entries, end, request);
+    }
     case 'closedPositions':
       return database.closedPositions(request);
     case 'marketTrades':
       return database.marketTrades(request);
+    case 'marketEvents':
+      return database.marketEvents(request);
+    case 'marketTicks':
+      return database.marketTicks(request);
     case 'pastMarkets':
       return database.pastMarkets(request);
     case 'pointsCredits':
@@ -33,6 +49,16 @@ export function prepareAnswer(
     case 'marketText':
       return prepareMarket(engine, database, request);
   }
+}
+
+function prepareLedger(
+  engine: Engine,
+  database: HistoryReads,
+  request: RequestOf<'ledger'>,
+): () => Promise<HistoryAnswers['ledger']> {
+  const account = engine.account(request.userId) ?? { availableMicros: 0, heldMicros: 0 };
+  const end = ledgerEnd(database.lists, request.userId, account, engine.nowMs);
+  return () => readLedger(database.entries, end, request);
 }
 
 function preparePoints(

@@ -9,14 +9,19 @@ import type sqlite3 from 'sqlite3';
 import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
 import { query } from '../storage/sqlite.js';
 import {
+  ASSET_PRICE,
   CLOSED_POSITION,
   type CountedName,
   type ListLayout,
   type ListName,
   MARKET,
+  MARKET_BOOK,
   MARKET_TRADE,
   POINTS_CREDIT,
   type RowOf,
+  USER_BALANCE,
+  USER_ORDER,
+  USER_PAYMENT,
   USER_TRADE,
 } from './format.js';
 import { ListCounts } from './lists.js';
@@ -39,19 +44,30 @@ export async function checkHistory(
   progress: Progress,
 ): Promise<CheckedHistory> {
   try {
-    const userTrades = await countLists(database, USER_TRADE, progress);
-    const pointsCredits = await countLists(database, POINTS_CREDIT, progress);
-    const closedPositions = await countLists(database, CLOSED_POSITION, progress);
-    const tradeCounts = new Map<number, number>();
-    await countLists(database, MARKET_TRADE, progress, tradeCounts);
-    const markets = await readMarkets(database, progress, tradeCounts);
+    const counts = {
+      userTrades: await countLists(database, USER_TRADE, progress),
+      pointsCredits: await countLists(database, POINTS_CREDIT, progress),
+      closedPositions: await countLists(database, CLOSED_POSITION, progress),
+      userOrders: await countLists(database, USER_ORDER, progress),
+      userPayments: await countLists(database, USER_PAYMENT, progress),
+      userBalances: await countLists(database, USER_BALANCE, progress),
+      assetPrices: await countLists(database, ASSET_PRICE, progress),
+    };
+    const ofMarkets: MarketLists = { tradeCount: new Map(), bookCount: new Map() };
+    await countLists(database, MARKET_TRADE, progress, ofMarkets.tradeCount);
+    await countLists(database, MARKET_BOOK, progress, ofMarkets.bookCount);
+    const markets = await readMarkets(database, progress, ofMarkets);
     const { open, lastIds } = markets;
     return {
-      state: { userTrades, pointsCredits, closedPositions, markets: open, lastMarketIds: lastIds },
+      state: { ...counts, markets: open, lastMarketIds: lastIds },
       lists: {
-        userTrades: userTrades.copy(),
-        pointsCredits: pointsCredits.copy(),
-        closedPositions: closedPositions.copy(),
+        userTrades: counts.userTrades.copy(),
+        pointsCredits: counts.pointsCredits.copy(),
+        closedPositions: counts.closedPositions.copy(),
+        userOrders: counts.userOrders.copy(),
+        userPayments: counts.userPayments.copy(),
+        userBalances: counts.userBalances.copy(),
+        assetPrices: counts.assetPrices.copy(),
         pastMarketIds: markets.pastIds,
         knownMarketIds: markets.knownIds,
       },
@@ -78,7 +94,8 @@ async function* inPages<Row>(
   sql: string,
   keyOf: (row: Row) => number,
 ): AsyncGenerator<Row, void> {
-  for (let after = 0; ; ) {
+  // Assets are numbered from 0, everything else from 1.
+  for (let after = -1; ; ) {
     const rows = await query<Row>(database, sql, [after]);
     yield* rows;
     if (rows.length < PAGE_ROWS) return;
@@ -117,6 +134,11 @@ function checkTotal(name: CountedName, progress: Progress, total: number): void 
 
 type MarketRow = RowOf<typeof MARKET>;
 
+/** The lists of the markets, by the column of `market` that has their number of entries. */
+type MarketLists = Record<'tradeCount' | 'bookCount', Map<number, number>>;
+const NAME_OF_LIST = { tradeCount: MARKET_TRADE.name, bookCount: MARKET_BOOK.name } as const;
+const COLUMNS_OF_LISTS = ['tradeCount', 'bookCount'] as const;
+
 interface Markets {
   open: MarketHistory[];
   lastIds: number[];
@@ -127,35 +149,40 @@ interface Markets {
 async function readMarkets(
   database: sqlite3.Database,
   progress: Progress,
-  tradeCounts: Map<number, number>,
+  lists: MarketLists,
 ): Promise<Markets> {
   const markets: Markets = { open: [], lastIds: [], pastIds: [], knownIds: new Set() };
   const sql = `${selectRows(MARKET)} WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_ROWS}`;
   for await (const row of inPages<MarketRow>(database, sql, ({ marketId }) => marketId)) {
-    checkMarket(row, markets, tradeCounts);
+    checkMarket(row, markets, lists);
     if (row.isClosed === 0) markets.open.push(await withPoints(database, row));
   }
   checkTotal(MARKET.name, progress, markets.knownIds.size);
-  const [unknown] = tradeCounts.keys();
-  if (unknown !== undefined)
-    throw new HistoryDamage('marketTrade', `marketId ${unknown}`, 'there is no such market');
+  for (const column of COLUMNS_OF_LISTS) {
+    const [unknown] = lists[column].keys();
+    if (unknown === undefined) continue;
+    const row = `marketId ${unknown}`;
+    throw new HistoryDamage(NAME_OF_LIST[column], row, 'there is no such market');
+  }
   return markets;
 }
 
 /** Checks a market and removes it from the counts, so that counts left over have no market. */
-function checkMarket(row: MarketRow, markets: Markets, tradeCounts: Map<number, number>): void {
+function checkMarket(row: MarketRow, markets: Markets, lists: MarketLists): void {
   checkRow(MARKET, row);
-  const { marketId, tradeCount, previousId, status } = row;
+  const { marketId, previousId, status } = row;
   const asset = assetOfMarket(marketId);
   if (previousId !== (markets.lastIds[asset] ?? 0)) {
     throw new HistoryDamage('market', `marketId ${previousId}`, `it is missing before ${marketId}`);
   }
-  const entryCount = tradeCounts.get(marketId) ?? 0;
-  if (tradeCount !== entryCount) {
-    const what = `the list has ${entryCount} entries, not ${tradeCount}`;
-    throw new HistoryDamage('marketTrade', `marketId ${marketId}`, what);
+  for (const column of COLUMNS_OF_LISTS) {
+    const found = lists[column].get(marketId) ?? 0;
+    if (row[column] !== found) {
+      const what = `the list has ${found} entries, not ${row[column]}`;
+      throw new HistoryDamage(NAME_OF_LIST[column], `marketId ${marketId}`, what);
+    }
+    lists[column].delete(marketId);
   }
-  tradeCounts.delete(marketId);
   markets.lastIds[asset] = marketId;
   markets.knownIds.add(marketId);
   if (status !== MarketStatus.ACTIVE) markets.pastIds.push(marketId);

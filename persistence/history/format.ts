@@ -2,13 +2,23 @@
  * The format of history.db: trades, points, closed positions and markets, made from the journal
  * alone.
  *
- * application_id 0x51485848 ("QHXH"), user_version 2. A database of another version is not
+ * application_id 0x51485848 ("QHXH"), user_version 3. A database of another version is not
  * converted: it is deleted and rebuilt from the journal.
  *
  *   userTrade        the list of each user's trades, an entry per trade and side
  *   marketTrade      the list of each market's public trades
  *   pointsCredit     the list of each user's points
  *   closedPosition   the list of each user's positions that a resolution closed
+ *   userOrder        the list of each user's orders: an entry when an order is placed, and another
+ *                    when what rests of it is cancelled
+ *   userPayment      the list of what else changes each user's money or shares: deposits, claims,
+ *                    stakes, …
+ *   userBalance      for each user, the balance after some of the entries in userTrade, userOrder
+ *                    and userPayment together: no later than the first command after which another
+ *                    BALANCE_ENTRIES of them have been added
+ *   marketBook       the list of each market's orders that came to rest or were cancelled, as
+ *                    changes of a price level
+ *   assetPrice       the list of each asset's prices, as they arrived
  *   market           a row per market that ever opened, replaced as the market changes
  *   marketPrices     the price history of a market: 64-bit floats, little-endian, in triples of
  *                    (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
@@ -38,10 +48,13 @@ import { crc32 } from 'node:zlib';
 
 export const HISTORY_FILE = 'history.db';
 export const HISTORY_APPLICATION_ID = 0x51485848;
-export const HISTORY_VERSION = 2;
+export const HISTORY_VERSION = 3;
 
 /** The most entries in a run: a page may read that many more than it returns. */
 export const RUN_ENTRIES = 256;
+
+/** The entries of an account after which its balance is stored. A power of two. */
+export const BALANCE_ENTRIES = 64;
 
 export interface ListLayout {
   readonly name: string;
@@ -131,6 +144,107 @@ export const CLOSED_POSITION = {
   negatives: ['profitMicros'],
 } as const satisfies ListLayout;
 
+export const USER_ORDER = {
+  name: 'userOrder',
+  tag: 8,
+  key: 'userId',
+  columns: [
+    'orderId',
+    'marketId',
+    /** order-terms.ts. */
+    'terms',
+    /** Of the order's own outcome. */
+    'priceTicks',
+    /**
+     * Placed: all that it was for; of a buy that its amount has ended, what it bought and what
+     * rested.
+     * Cancelled: the lots that left the book.
+     */
+    'sizeLots',
+    /** Placed: what came to rest. Cancelled: 0. */
+    'restingLots',
+    'atMs',
+    'sequence',
+  ],
+  negatives: [],
+} as const satisfies ListLayout;
+
+/** What a payment is. LOSS: shares of the losing outcome end. */
+export const PaymentKind = {
+  GRANT: 0,
+  DEPOSIT: 1,
+  WITHDRAWAL: 2,
+  CLAIM: 3,
+  LOSS: 4,
+  REFERRAL: 5,
+  STAKE: 6,
+  UNSTAKE: 7,
+  YIELD: 8,
+} as const;
+
+export const USER_PAYMENT = {
+  name: 'userPayment',
+  tag: 9,
+  key: 'userId',
+  columns: [
+    'kind',
+    /** 0: none. */
+    'marketId',
+    /** 0: none. */
+    'depositId',
+    /** Of the available money; of an unstaking, the principal. */
+    'amountMicros',
+    /** A claim's refund of fees, or the yield of an unstaking. */
+    'extraMicros',
+    /** Shares that end; of a claim in a VOID market, `upLots` has both outcomes' lots. */
+    'upLots',
+    'downLots',
+    'atMs',
+    'sequence',
+  ],
+  negatives: ['amountMicros'],
+} as const satisfies ListLayout;
+
+export const USER_BALANCE = {
+  name: 'userBalance',
+  tag: 10,
+  key: 'userId',
+  columns: [
+    /** The entries so far in the user's other lists. */
+    'trades',
+    'orders',
+    'payments',
+    'availableMicros',
+    'heldMicros',
+    'atMs',
+    'sequence',
+  ],
+  negatives: [],
+} as const satisfies ListLayout;
+
+export const MARKET_BOOK = {
+  name: 'marketBook',
+  tag: 11,
+  key: 'marketId',
+  columns: [
+    /** 0: bids, 1: asks of UP. */
+    'bookSide',
+    'upTicks',
+    'changeLots',
+    'atMs',
+    'sequence',
+  ],
+  negatives: ['changeLots'],
+} as const satisfies ListLayout;
+
+export const ASSET_PRICE = {
+  name: 'assetPrice',
+  tag: 12,
+  key: 'asset',
+  columns: ['priceMicros', 'observedAtMs', 'atMs', 'sequence'],
+  negatives: [],
+} as const satisfies ListLayout;
+
 export const MARKET = {
   name: 'market',
   tag: 5,
@@ -151,6 +265,8 @@ export const MARKET = {
     /** Of UP; 0: no trade. */
     'lastTradeTicks',
     'tradeCount',
+    /** Entries in marketBook. */
+    'bookCount',
     /** How the fees were shared. */
     'vaultMicros',
     'referrersMicros',
@@ -160,7 +276,17 @@ export const MARKET = {
   ],
 } as const satisfies TableLayout;
 
-export const LISTS = [USER_TRADE, MARKET_TRADE, POINTS_CREDIT, CLOSED_POSITION] as const;
+export const LISTS = [
+  USER_TRADE,
+  MARKET_TRADE,
+  POINTS_CREDIT,
+  CLOSED_POSITION,
+  USER_ORDER,
+  USER_PAYMENT,
+  USER_BALANCE,
+  MARKET_BOOK,
+  ASSET_PRICE,
+] as const;
 export type ListName = (typeof LISTS)[number]['name'];
 
 export const COUNTED = [...LISTS, MARKET] as const;
@@ -179,6 +305,14 @@ export type RowOf<Layout extends TableLayout> = Record<
   Layout['key'] | Layout['columns'][number] | 'sequence' | 'checksum',
   number
 >;
+
+/** The offset of each column from the start of its entry. */
+export function columnsOf<Layout extends ListLayout>({ columns }: Layout) {
+  return Object.fromEntries(columns.map((name, i) => [name, i])) as Record<
+    Layout['columns'][number],
+    number
+  >;
+}
 
 /** Key, columns, sequence, checksum: the order of values in records and in queries. */
 export function columnNames(layout: TableLayout): string[] {

@@ -49,6 +49,7 @@ export class MarketHistory {
   openInterestLots = 0;
   lastTradeTicks = 0;
   tradeCount = 0;
+  bookCount = 0;
   vaultMicros = 0;
   referrersMicros = 0;
   treasuryMicros = 0;

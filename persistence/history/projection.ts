@@ -6,30 +6,29 @@
  * `applying` is called before the engine applies a command and `applied` after it. At the end of a
  * journal batch, `drain` returns the changes, which are written in one transaction (store.ts).
  */
-import { ticksIn } from '../../engine/interface/domain.js';
+import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
-import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import type { RecordBuffer } from '../../engine/interface/records.js';
+import { type AccountCounts, AccountEntries, type AccountsEngine } from './account/entries.js';
 import {
-  CLOSED_POSITION,
-  type ListLayout,
+  ASSET_PRICE,
+  columnsOf,
   type ListName,
+  MARKET_BOOK,
   MARKET_TRADE,
   POINTS_CREDIT,
-  USER_TRADE,
 } from './format.js';
-import { type ListAdditions, ListCounts, PendingLists } from './lists.js';
+import { FewPendingLists, type ListAdditions, ListCounts, PendingLists } from './lists.js';
 import { type MarketChanges, Markets, type MarketsEngine, type MarketsState } from './markets.js';
 
 /** What the projection reads of the engine that it follows. */
-export interface ProjectedEngine extends MarketsEngine {
-  readonly events: NumberBuffer;
-}
+export interface ProjectedEngine extends MarketsEngine, AccountsEngine {}
 
 /** What new entries are numbered from, and the markets that may still change. */
-export interface HistoryState extends MarketsState {
-  userTrades: ListCounts;
+export interface HistoryState extends MarketsState, AccountCounts {
   pointsCredits: ListCounts;
-  closedPositions: ListCounts;
+  /** By asset. */
+  assetPrices: ListCounts;
 }
 
 export function emptyHistoryState(): HistoryState {
@@ -37,6 +36,10 @@ export function emptyHistoryState(): HistoryState {
     userTrades: new ListCounts(),
     pointsCredits: new ListCounts(),
     closedPositions: new ListCounts(),
+    userOrders: new ListCounts(),
+    userPayments: new ListCounts(),
+    userBalances: new ListCounts(),
+    assetPrices: new ListCounts(),
     markets: [],
     lastMarketIds: [],
   };
@@ -47,35 +50,30 @@ export interface HistoryChanges extends MarketChanges {
   lists: Record<ListName, ListAdditions>;
 }
 
-const { trade, positionSettled, pointsCredited, feesShared } = EventType;
-const { priceObserved, marketOpened, startPriceFixed, marketEnded, marketResolved, marketClosed } =
-  EventType;
+const { trade, orderRested, orderCancelled, positionSettled, pointsCredited } = EventType;
+const { deposited, withdrawn, claimed, referralEarned, staked, unstaked, yieldClaimed } = EventType;
+const { priceObserved, marketOpened, startPriceFixed, marketEnded, marketResolved } = EventType;
+const { feesShared, marketClosed } = EventType;
 
 /** The offset of each field from the start of its event. */
 const Trade = EventSlot.trade;
 const Settled = EventSlot.positionSettled;
 const Credited = EventSlot.pointsCredited;
+const Rested = EventSlot.orderRested;
+const Claimed = EventSlot.claimed;
+const Observed = EventSlot.priceObserved;
 
-/** The offset of each column from the start of its entry. */
-function columnsOf<Layout extends ListLayout>({ columns }: Layout) {
-  return Object.fromEntries(columns.map((name, i) => [name, i])) as Record<
-    Layout['columns'][number],
-    number
-  >;
-}
-const UserTrade = columnsOf(USER_TRADE);
 const MarketTrade = columnsOf(MARKET_TRADE);
 const Credit = columnsOf(POINTS_CREDIT);
-const Closed = columnsOf(CLOSED_POSITION);
-
-const TAKER = 0;
-const MAKER = 1;
+const Book = columnsOf(MARKET_BOOK);
+const Price = columnsOf(ASSET_PRICE);
 
 export class Projection {
-  private readonly userTrades = new PendingLists(USER_TRADE);
-  private readonly marketTrades = new PendingLists(MARKET_TRADE);
+  private readonly marketTrades = new FewPendingLists(MARKET_TRADE);
+  private readonly marketBooks = new FewPendingLists(MARKET_BOOK);
+  private readonly assetPrices = new FewPendingLists(ASSET_PRICE);
   private readonly pointsCredits = new PendingLists(POINTS_CREDIT);
-  private readonly closedPositions = new PendingLists(CLOSED_POSITION);
+  private readonly accounts: AccountEntries;
   private readonly markets: Markets;
 
   /**
@@ -87,12 +85,13 @@ export class Projection {
     private readonly state: HistoryState,
     private readonly changed: (userId: number) => void,
   ) {
+    this.accounts = new AccountEntries(engine, state, changed);
     this.markets = new Markets(engine, state);
   }
 
   /** Entries of users' lists that the next `drain` returns. */
   get pendingEntries(): number {
-    return this.userTrades.count + this.pointsCredits.count + this.closedPositions.count;
+    return this.accounts.pendingEntries + this.pointsCredits.count;
   }
 
   /** Called before the engine applies a command. */
@@ -100,24 +99,59 @@ export class Projection {
     this.markets.advance(atMs);
   }
 
-  /** Called after the engine has applied a command: makes entries and rows of its events. */
-  applied(): void {
-    const { markets } = this;
+  /** Called after the engine has applied the command of a record: makes entries and rows of it. */
+  applied(records: RecordBuffer, at: number): void {
+    this.accounts.begin(records, at);
+    this.readEvents();
+    this.accounts.end();
+  }
+
+  /** All changes since the last call; called at the end of a journal batch. */
+  drain(): HistoryChanges {
+    const { accounts } = this;
+    const lists = {
+      userTrade: accounts.userTrades.drain(),
+      marketTrade: this.marketTrades.drain(),
+      pointsCredit: this.pointsCredits.drain(),
+      closedPosition: accounts.closedPositions.drain(),
+      userOrder: accounts.userOrders.drain(),
+      userPayment: accounts.userPayments.drain(),
+      userBalance: accounts.userBalances.drain(),
+      marketBook: this.marketBooks.drain(),
+      assetPrice: this.assetPrices.drain(),
+    };
+    return { lists, ...this.markets.drain() };
+  }
+
+  private readEvents(): void {
+    const { markets, accounts } = this;
     const { values, length } = this.engine.events;
     let hasPrice = false;
     for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
       switch (values[at]) {
         case trade:
-          this.addTrade(values, at);
+          this.addMarketTrade(values, at);
+          accounts.addTrade(values, at);
           break;
-        case positionSettled:
-          this.addClosedPosition(values, at);
+        case orderRested:
+          accounts.orderRested(values, at);
+          this.addBook(values, at, 1);
           break;
+        case orderCancelled:
+          accounts.orderCancelled(values, at);
+          this.addBook(values, at, -1);
+          break;
+        case positionSettled: {
+          const { resolution } = markets.of(values[at + Settled.marketId]!);
+          accounts.positionSettled(values, at, resolution);
+          break;
+        }
         case pointsCredited:
           this.addPointsCredit(values, at);
           break;
         case priceObserved:
           hasPrice = true;
+          this.addPrice(values, at);
           break;
         case marketOpened:
           // What is due comes before the command itself: a market that opens after a price was
@@ -139,22 +173,47 @@ export class Projection {
         case marketClosed:
           markets.close(values[at + 1]!);
           break;
+        case claimed:
+          accounts.claimed(values, at, markets.of(values[at + Claimed.marketId]!).resolution);
+          break;
+        default:
+          this.addPayment(values, at);
       }
     }
   }
 
-  /** All changes since the last call; called at the end of a journal batch. */
-  drain(): HistoryChanges {
-    const lists = {
-      userTrade: this.userTrades.drain(),
-      marketTrade: this.marketTrades.drain(),
-      pointsCredit: this.pointsCredits.drain(),
-      closedPosition: this.closedPositions.drain(),
-    };
-    return { lists, ...this.markets.drain() };
+  /** The rarer changes of an account's money. */
+  private addPayment(values: Float64Array, at: number): void {
+    const { accounts } = this;
+    const [first, second, third, fourth] = [
+      values[at + 1]!,
+      values[at + 2]!,
+      values[at + 3]!,
+      values[at + 4]!,
+    ];
+    switch (values[at]) {
+      case deposited:
+        accounts.deposited(first, second, third);
+        break;
+      case withdrawn:
+        accounts.withdrawn(first, second);
+        break;
+      case referralEarned:
+        accounts.referralEarned(first, third, fourth);
+        break;
+      case staked:
+        accounts.staked(first, second, third);
+        break;
+      case unstaked:
+        accounts.unstaked(first, second, third, fourth);
+        break;
+      case yieldClaimed:
+        accounts.yieldClaimed(first, second, third);
+        break;
+    }
   }
 
-  private addTrade(values: Float64Array, at: number): void {
+  private addMarketTrade(values: Float64Array, at: number): void {
     const market = this.markets.change(values[at + Trade.marketId]!);
     const upTicks = values[at + Trade.upTicks]!;
     const sizeLots = values[at + Trade.sizeLots]!;
@@ -162,62 +221,40 @@ export class Projection {
     const matchType = values[at + Trade.matchType]!;
     market.addTrade({ matchType, upTicks, sizeLots, takerOutcome });
 
-    const to = this.marketTrades.add(market.marketId, market.tradeCount);
-    const entries = this.marketTrades.values;
-    entries[to + MarketTrade.tradeId] = values[at + Trade.tradeId]!;
-    entries[to + MarketTrade.matchType] = matchType;
-    entries[to + MarketTrade.upTicks] = upTicks;
-    entries[to + MarketTrade.sizeLots] = sizeLots;
-    entries[to + MarketTrade.takerSide] = values[at + Trade.takerSide]!;
-    entries[to + MarketTrade.takerOutcome] = takerOutcome;
-    entries[to + MarketTrade.atMs] = this.engine.nowMs;
-    entries[to + MarketTrade.sequence] = this.engine.sequence;
-    this.addSide(values, at, TAKER);
-    this.addSide(values, at, MAKER);
+    const { values: entries } = this.marketTrades;
+    entries[MarketTrade.tradeId] = values[at + Trade.tradeId]!;
+    entries[MarketTrade.matchType] = matchType;
+    entries[MarketTrade.upTicks] = upTicks;
+    entries[MarketTrade.sizeLots] = sizeLots;
+    entries[MarketTrade.takerSide] = values[at + Trade.takerSide]!;
+    entries[MarketTrade.takerOutcome] = takerOutcome;
+    entries[MarketTrade.atMs] = this.engine.nowMs;
+    entries[MarketTrade.sequence] = this.engine.sequence;
+    this.marketTrades.add(market.marketId, market.tradeCount);
   }
 
-  private addSide(values: Float64Array, at: number, role: number): void {
-    const isTaker = role === TAKER;
-    const userId = values[at + (isTaker ? Trade.takerId : Trade.makerId)]!;
-    const outcome = values[at + (isTaker ? Trade.takerOutcome : Trade.makerOutcome)]!;
-    const upTicks = values[at + Trade.upTicks]!;
-    const to = this.userTrades.add(userId, this.state.userTrades.next(userId));
-    const entries = this.userTrades.values;
-    entries[to + UserTrade.tradeId] = values[at + Trade.tradeId]!;
-    entries[to + UserTrade.orderId] =
-      values[at + (isTaker ? Trade.takerOrderId : Trade.makerOrderId)]!;
-    entries[to + UserTrade.marketId] = values[at + Trade.marketId]!;
-    entries[to + UserTrade.role] = role;
-    entries[to + UserTrade.side] = values[at + (isTaker ? Trade.takerSide : Trade.makerSide)]!;
-    entries[to + UserTrade.outcome] = outcome;
-    entries[to + UserTrade.priceTicks] = ticksIn(outcome, upTicks);
-    entries[to + UserTrade.sizeLots] = values[at + Trade.sizeLots]!;
-    entries[to + UserTrade.feeMicros] = isTaker ? values[at + Trade.feeMicros]! : 0;
-    entries[to + UserTrade.profitMicros] =
-      values[at + (isTaker ? Trade.takerProfitMicros : Trade.makerProfitMicros)]!;
-    entries[to + UserTrade.atMs] = this.engine.nowMs;
-    entries[to + UserTrade.sequence] = this.engine.sequence;
-    this.changed(userId);
+  /** An order enters the book (`sign` 1), or leaves it by cancellation (-1). */
+  private addBook(values: Float64Array, at: number, sign: 1 | -1): void {
+    const market = this.markets.change(values[at + Rested.marketId]!);
+    const outcome = values[at + Rested.outcome]!;
+    const isBid = (values[at + Rested.side] === Side.BUY) === (outcome === Outcome.UP);
+    const { values: entries } = this.marketBooks;
+    entries[Book.bookSide] = isBid ? 0 : 1;
+    entries[Book.upTicks] = ticksIn(outcome, values[at + Rested.priceTicks]!);
+    entries[Book.changeLots] = sign * values[at + Rested.sizeLots]!;
+    entries[Book.atMs] = this.engine.nowMs;
+    entries[Book.sequence] = this.engine.sequence;
+    this.marketBooks.add(market.marketId, ++market.bookCount);
   }
 
-  private addClosedPosition(values: Float64Array, at: number): void {
-    const userId = values[at + Settled.userId]!;
-    const marketId = values[at + Settled.marketId]!;
-    const to = this.closedPositions.add(userId, this.state.closedPositions.next(userId));
-    const entries = this.closedPositions.values;
-    entries[to + Closed.marketId] = marketId;
-    entries[to + Closed.resolution] = this.markets.of(marketId).resolution;
-    entries[to + Closed.upLots] = values[at + Settled.upLots]!;
-    entries[to + Closed.downLots] = values[at + Settled.downLots]!;
-    entries[to + Closed.upCostMicros] = values[at + Settled.upCostMicros]!;
-    entries[to + Closed.downCostMicros] = values[at + Settled.downCostMicros]!;
-    entries[to + Closed.feesMicros] = values[at + Settled.feesMicros]!;
-    entries[to + Closed.payoutMicros] = values[at + Settled.payoutMicros]!;
-    entries[to + Closed.refundMicros] = values[at + Settled.refundMicros]!;
-    entries[to + Closed.profitMicros] = values[at + Settled.profitMicros]!;
-    entries[to + Closed.atMs] = this.engine.nowMs;
-    entries[to + Closed.sequence] = this.engine.sequence;
-    this.changed(userId);
+  private addPrice(values: Float64Array, at: number): void {
+    const asset = values[at + Observed.asset]!;
+    const { values: entries } = this.assetPrices;
+    entries[Price.priceMicros] = values[at + Observed.priceMicros]!;
+    entries[Price.observedAtMs] = values[at + Observed.observedAtMs]!;
+    entries[Price.atMs] = this.engine.nowMs;
+    entries[Price.sequence] = this.engine.sequence;
+    this.assetPrices.add(asset, this.state.assetPrices.next(asset));
   }
 
   private addPointsCredit(values: Float64Array, at: number): void {

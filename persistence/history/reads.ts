@@ -7,7 +7,13 @@
  * market, is a {@link HistoryDamage}, never a shorter list.
  */
 import sqlite3 from 'sqlite3';
-import { assetOfMarket, MarketStatus } from '../../engine/interface/domain.js';
+import {
+  assetOfMarket,
+  MarketStatus,
+  startOfMarketMs,
+  WINDOW_MS,
+} from '../../engine/interface/domain.js';
+import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { MarketJsonCache } from '../market-json/cache.js';
 import { bytesOf, type MarketParts, marketParts } from '../market-json/market.js';
@@ -20,9 +26,12 @@ import {
   MARKET_TRADE,
   POINTS_CREDIT,
   type RowOf,
+  RUN_ENTRIES,
   USER_TRADE,
 } from './format.js';
+import { ListReader } from './list-reader.js';
 import type { ListCounts } from './lists.js';
+import { readMarketEvents, readMarketTicks } from './market-events.js';
 import {
   type ClosedPosition,
   type HistoryAnswers,
@@ -34,17 +43,7 @@ import {
   type UserTrade,
   viewOfPast,
 } from './requests.js';
-import {
-  asDamage,
-  checkRow,
-  HistoryDamage,
-  type PricesRow,
-  pointsOf,
-  type RunRow,
-  readRun,
-  selectRows,
-  selectRuns,
-} from './rows.js';
+import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
 import { type CommittedLists, historyPath } from './store.js';
 
 /** Requests that the database answers; leaderboards come from the engine. */
@@ -73,10 +72,11 @@ interface PageOf {
 
 export class HistoryReads {
   private readonly cache = new MarketJsonCache();
+  readonly entries = new ListReader((sql, parameters) => this.query(sql, parameters));
 
   private constructor(
     private readonly database: sqlite3.Database,
-    private readonly lists: CommittedLists,
+    readonly lists: CommittedLists,
   ) {}
 
   /** @param lists must be as of the last transaction whenever a read is prepared. */
@@ -109,7 +109,11 @@ export class HistoryReads {
   }
 
   userTrades(request: RequestOf<'userTrades'>): Read<Page<UserTrade>> {
-    return this.listOfUser(USER_TRADE, request, this.lists.userTrades);
+    const { userId, fromMs = null, toMs = null, marketId = null } = request;
+    const isFiltered = fromMs !== null || toMs !== null || marketId !== null;
+    if (!isFiltered) return this.listOfUser(USER_TRADE, request, this.lists.userTrades);
+    const count = this.lists.userTrades.of(userId);
+    return () => this.filteredTrades(request, count);
   }
 
   pointsCredits(request: RequestOf<'pointsCredits'>): Read<Page<PointsCredit>> {
@@ -128,6 +132,34 @@ export class HistoryReads {
       const market = await this.marketRow(marketId, isKnown);
       if (market === null) return null;
       return this.list(MARKET_TRADE, { id: marketId, limit, cursor, newest: market.tradeCount });
+    };
+  }
+
+  /** null: there never was such a market. */
+  marketEvents(request: RequestOf<'marketEvents'>): Read<HistoryAnswers['marketEvents']> {
+    return this.ofMarket(request.marketId, async (market, prices) => ({
+      market,
+      ...(await readMarketEvents(this.entries, market, prices, request)),
+    }));
+  }
+
+  /** null: there never was such a market. */
+  marketTicks({ marketId }: RequestOf<'marketTicks'>): Read<HistoryAnswers['marketTicks']> {
+    return this.ofMarket(marketId, (market, prices) =>
+      readMarketTicks(this.entries, market, prices),
+    );
+  }
+
+  /** Reads something about a market, given the number of its asset's prices. */
+  private ofMarket<Answer>(
+    marketId: number,
+    read: (market: MarketRecord, prices: number) => Promise<Answer>,
+  ): Read<Answer | null> {
+    const isKnown = this.lists.knownMarketIds.has(marketId);
+    const prices = this.lists.assetPrices.of(assetOfMarket(marketId));
+    return async () => {
+      const market = await this.marketRow(marketId, isKnown);
+      return market === null ? null : read(withoutChecksum(market), prices);
     };
   }
 
@@ -172,22 +204,40 @@ export class HistoryReads {
     return () => this.list(layout, { id: userId, limit, cursor, newest });
   }
 
+  /** The trades of a market are in its window, so every filter is a range of time. */
+  private async filteredTrades(
+    request: RequestOf<'userTrades'>,
+    count: number,
+  ): Promise<Page<UserTrade>> {
+    const { userId: id, limit, cursor, marketId = null } = request;
+    const startsAtMs = marketId === null ? 0 : startOfMarketMs(marketId);
+    const endsAtMs = marketId === null ? MAX_TIME_MS : startsAtMs + WINDOW_MS;
+    const fromMs = Math.max(request.fromMs ?? 0, startsAtMs);
+    const toMs = Math.min(request.toMs ?? MAX_TIME_MS, endsAtMs);
+    const firstAt = (value: number) =>
+      this.entries.firstFrom(USER_TRADE, { id, count, column: 'atMs', value });
+    const first = await firstAt(fromMs);
+    let last = (await firstAt(toMs + 1)) - 1;
+    if (cursor !== null) last = Math.min(last, cursor - 1);
+    const found: UserTrade[] = [];
+    for (; last >= first && found.length <= limit; last -= RUN_ENTRIES) {
+      const place = { id, first: Math.max(first, last - RUN_ENTRIES + 1), last };
+      for (const trade of await this.entries.newestFirst(USER_TRADE, place))
+        if (marketId === null || trade.marketId === marketId) found.push(trade);
+    }
+    const entries = found.slice(0, limit);
+    return { entries, nextCursor: found.length > limit ? entries.at(-1)!.ordinal : null };
+  }
+
   private async list<Layout extends ListLayout>(
     layout: Layout,
     { id, limit, cursor, newest }: PageOf,
   ): Promise<Page<EntryOf<Layout>>> {
-    const first = cursor === null ? newest : Math.min(cursor - 1, newest);
-    const last = Math.max(1, first - limit + 1);
-    if (first < last) return { entries: [], nextCursor: null };
-    const { name, key } = layout;
-    const runs = await this.query<RunRow>(
-      `${selectRuns(layout)} WHERE ${key} = ?1 AND firstOrdinal <= ?2 AND firstOrdinal >=
-        coalesce((SELECT max(firstOrdinal) FROM ${name} WHERE ${key} = ?1 AND firstOrdinal <= ?3), 1)
-        ORDER BY firstOrdinal DESC`,
-      [id, first, last],
-    );
-    const entries = cutPage(layout, runs, { id, first, last });
-    return { entries, nextCursor: last > 1 ? last : null };
+    const last = cursor === null ? newest : Math.min(cursor - 1, newest);
+    const first = Math.max(1, last - limit + 1);
+    if (last < first) return { entries: [], nextCursor: null };
+    const entries = await this.entries.newestFirst(layout, { id, first, last });
+    return { entries, nextCursor: first > 1 ? first : null };
   }
 
   private async marketRow(marketId: number, isKnown: boolean): Promise<MarketRow | null> {
@@ -248,30 +298,6 @@ export class HistoryReads {
       throw asDamage(error);
     }
   }
-}
-
-/**
- * The entries from the ordinal `first` down to `last`, out of their runs, newest run first.
- * @throws HistoryDamage when a run is not what was written, or an entry is missing.
- */
-function cutPage<Layout extends ListLayout>(
-  layout: Layout,
-  runs: readonly RunRow[],
-  { id, first, last }: { id: number; first: number; last: number },
-): EntryOf<Layout>[] {
-  const page: EntryOf<Layout>[] = [];
-  let wanted = first;
-  for (const run of runs) {
-    const entries = readRun(layout, run);
-    const newest = run.firstOrdinal + entries.length - 1;
-    // Only the newest run may have entries after `first`.
-    const isNext = run.id === id && (page.length === 0 ? newest >= wanted : newest === wanted);
-    if (!isNext) break;
-    for (; wanted >= Math.max(last, run.firstOrdinal); wanted--)
-      page.push(entries[wanted - run.firstOrdinal]!);
-  }
-  if (wanted < last) return page;
-  throw new HistoryDamage(layout.name, `${layout.key} ${id}, ordinal ${wanted}`, 'it is missing');
 }
 
 function withoutChecksum<Row extends { checksum: number }>(row: Row): Omit<Row, 'checksum'> {

@@ -17,6 +17,8 @@ import type {
   PeriodName,
   RankedEntry,
 } from '../leaderboard/leaderboard.js';
+import type { LedgerPage, LedgerRequest } from './account/ledger.js';
+import type { OrderRecord, OrdersPage, OrdersRequest } from './account/orders.js';
 import type {
   CLOSED_POSITION,
   EntryOf,
@@ -26,6 +28,14 @@ import type {
   RowOf,
   USER_TRADE,
 } from './format.js';
+import type { MarketEventsPage, MarketEventsRequest, MarketTicks } from './market-events.js';
+
+/** Entries of a time or a market only; both times included. null or missing: no bound. */
+export interface EntryFilter {
+  fromMs?: number | null;
+  toMs?: number | null;
+  marketId?: number | null;
+}
 
 interface PageRequest {
   /** Entries at most, 1 or more. */
@@ -34,10 +44,18 @@ interface PageRequest {
 }
 
 export type HistoryRequest =
-  | ({ kind: 'userTrades'; userId: number } & PageRequest)
+  | ({ kind: 'userTrades'; userId: number } & PageRequest & EntryFilter)
+  /** The statement of an account, in lines. */
+  | ({ kind: 'ledger' } & LedgerRequest)
+  | ({ kind: 'userOrders' } & OrdersRequest)
+  | { kind: 'userOrder'; userId: number; orderId: number }
   | ({ kind: 'pointsCredits'; userId: number } & PageRequest)
   | ({ kind: 'closedPositions'; userId: number } & PageRequest)
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest)
+  /** The events of a market, oldest first. */
+  | ({ kind: 'marketEvents' } & MarketEventsRequest)
+  /** The prices that a market's start and end are averages of. */
+  | { kind: 'marketTicks'; marketId: number }
   /** Markets that have ended, of one asset or (null) all, newest first. */
   | ({ kind: 'pastMarkets'; asset: number | null } & PageRequest)
   /** The same as JSON, with price histories. */
@@ -115,11 +133,19 @@ export interface LeaderboardEntry extends RankedEntry {
 
 export interface HistoryAnswers {
   userTrades: Page<UserTrade>;
+  /** A page with filters may hold fewer entries than its limit, and still have a next one. */
+  ledger: LedgerPage;
+  userOrders: OrdersPage;
+  /** null: the user has placed no such order. */
+  userOrder: OrderRecord | null;
   /** With the user's total points. */
   pointsCredits: Page<PointsCredit> & { microPoints: number };
   closedPositions: Page<ClosedPosition>;
   /** null: there never was such a market. */
   marketTrades: Page<MarketTradeEntry> | null;
+  /** null: there never was such a market; `market` shows whether it has ended. */
+  marketEvents: (MarketEventsPage & { market: MarketRecord }) | null;
+  marketTicks: MarketTicks | null;
   pastMarkets: Page<MarketRecord>;
   pastMarketTexts: MarketTextsPage;
   /** null: there never was such a market. */

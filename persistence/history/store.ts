@@ -69,6 +69,11 @@ export interface CommittedLists {
   userTrades: ListCounts;
   pointsCredits: ListCounts;
   closedPositions: ListCounts;
+  userOrders: ListCounts;
+  userPayments: ListCounts;
+  userBalances: ListCounts;
+  /** By asset. */
+  assetPrices: ListCounts;
   /** Markets that have ended, in the order of their ids. */
   pastMarketIds: number[];
   knownMarketIds: Set<number>;

@@ -56,6 +56,13 @@ export class ByteWriter {
     this.putSevens(Math.floor(magnitude / 64));
   }
 
+  /** The bytes of another buffer. */
+  append(from: Uint8Array, start: number, end: number): void {
+    this.reserve(end - start);
+    this.buffer.set(from.subarray(start, end), this.length);
+    this.length += end - start;
+  }
+
   /** Seven bits a byte, the lowest first. The caller has reserved the bytes. */
   private putSevens(value: number): void {
     const buffer = this.buffer;

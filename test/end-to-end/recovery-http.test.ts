@@ -151,10 +151,18 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
   const isUser = name === 'userId' || (name === 'id' && template.includes('/users/'));
   const isMarket = name === 'marketId' || (name === 'id' && template.startsWith('/markets/'));
   if (isUser) return [...userIds, 'u9999'];
+  // Filters of a user's lists, which have every user already.
+  if (template.startsWith('/users/') && name === 'marketId') return [undefined, marketIds[1]];
+  if (template.endsWith('/orders') && name === 'status') return [undefined, 'closed', 'all'];
+  if (template.endsWith('/ledger') && name === 'limit') return ['60'];
   if (isMarket) return [...marketIds, 'btc-15m-1763600400'];
   const values: Record<string, (string | undefined)[]> = {
     status: [undefined, 'active', 'ended', 'resolved'],
     asset: [undefined, 'BTC', 'ETH', 'DOGE'],
+    orderId: ['o1', 'o20', 'o300'],
+    cause: [undefined, 'fill'],
+    fromMs: [undefined],
+    toMs: [undefined],
     limit: [undefined, '3'],
     depth: [undefined, '1'],
     side: [undefined, 'BUY', 'SELL'],

@@ -232,6 +232,7 @@ class Oracle {
           openInterestLots: 0,
           lastTradeTicks: 0,
           tradeCount: 0,
+          bookCount: 0,
           vaultMicros: 0,
           referrersMicros: 0,
           treasuryMicros: 0,
@@ -240,6 +241,12 @@ class Oracle {
         });
         break;
       }
+      case 'orderRested':
+      case 'orderCancelled':
+        this.change(event.marketId, {
+          bookCount: this.markets.get(event.marketId)!.bookCount + 1,
+        });
+        break;
       case 'startPriceFixed':
         this.change(event.marketId, { startPriceMicros: event.startPriceMicros });
         break;

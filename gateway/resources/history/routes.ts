@@ -16,6 +16,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { PagedQuery } from '../../json/fields.js';
 import { serializer } from '../../json/serializer.js';
+import { filterOf } from '../filters.js';
 import { findAccount, isListed } from '../find.js';
 import { cursorOf, type PageRequest, refuseCursor, startOf } from '../paging.js';
 import * as examples from './examples.js';
@@ -28,6 +29,7 @@ import {
   PastMarketsQuery,
   Points,
   UserTrades,
+  UserTradesQuery,
 } from './schemas.js';
 import { leaderboardEntryOf, marketTradeOf, pointsCreditOf, userTradeOf } from './views.js';
 
@@ -85,14 +87,18 @@ export const historyRoutes: Route[] = [
     access: 'public',
     summary: 'The trades of a user, newest first',
     userParameter: 'id',
-    query: PagedQuery,
+    query: UserTradesQuery,
     responses: { 200: UserTrades },
     errors: ['user_not_found', 'unavailable'],
     example: examples.userTrades,
     handle(call) {
       const userId = findAccount(call, 'id')?.userId;
       if (userId === undefined) return;
-      answerPage(call, `trades/u${userId}`, { kind: 'userTrades', userId }, (page, end) => {
+      const filter = filterOf(call);
+      if (filter === null) return;
+      const list = `trades/u${userId}${filter.name}`;
+      const request = { kind: 'userTrades', userId, ...filter.bounds } as const;
+      answerPage(call, list, request, (page, end) => {
         const trades = page.entries.map((trade) => userTradeOf(call.engine, trade));
         return userTradesText({ trades, ...end });
       });

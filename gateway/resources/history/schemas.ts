@@ -20,6 +20,11 @@ import {
 import { asset, MarketWithHistory } from '../markets/schemas.js';
 
 export const PastMarketsQuery = z.strictObject({ ...request.own, asset, ...request.paging });
+export const UserTradesQuery = z.strictObject({
+  ...request.own,
+  ...request.accountFilters,
+  ...request.paging,
+});
 export const LeaderboardQuery = z.strictObject({
   ...request.own,
   metric: z.enum(['profit', 'volume', 'points']).default('profit').meta({

@@ -85,34 +85,3 @@ export const cancelAll: RouteExample = {
     atMs: 1763700300000,
   },
 };
-
-export const orders: RouteExample = {
-  response: {
-    orders: [
-      {
-        orderId: 'o5',
-        clientOrderId: null,
-        marketId: 'btc-15m-1763700300',
-        userId: 'u2',
-        side: 'BUY',
-        outcome: 'UP',
-        price: 0.3,
-        shares: 10,
-        placedAtMs: 1763700300000,
-      },
-      {
-        orderId: 'o6',
-        clientOrderId: null,
-        marketId: 'btc-15m-1763700300',
-        userId: 'u2',
-        side: 'BUY',
-        outcome: 'UP',
-        price: 0.31,
-        shares: 10,
-        placedAtMs: 1763700300000,
-      },
-    ],
-    nextCursor: null,
-    sequence: 14,
-  },
-};

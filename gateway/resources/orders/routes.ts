@@ -1,14 +1,12 @@
-/** Orders: buy, sell, cancel, claim, and the list of resting orders. All need a session. */
+/** Orders: buy, sell, cancel, claim. All need a session. */
 import type { Command } from '../../../engine/interface/commands.js';
 import { type Assets, idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { EmptyBody, NoQuery, PagedQuery } from '../../json/fields.js';
+import { EmptyBody, NoQuery } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
 import { JsonScanner } from '../../json/scanner.js';
-import { serializer } from '../../json/serializer.js';
-import { pageOf } from '../paging.js';
 import { buyCommand, type OrderPlace, sellCommand } from './commands.js';
 import * as examples from './examples.js';
 import { OrderReader } from './order-reader.js';
@@ -28,12 +26,9 @@ import {
   CancelAllReceipt,
   CancelReceipt,
   ClaimReceipt,
-  Orders,
   SellReceipt,
 } from './schemas.js';
-import { orderOf } from './views.js';
 
-const ordersText = serializer(Orders);
 const reader = new OrderReader(new JsonScanner());
 
 /** Errors of every order, besides a lack of money or shares. */
@@ -169,29 +164,6 @@ export const tradingRoutes: Route[] = [
       if (marketId === null) return;
       const { userId, idempotencyKey } = call;
       call.execute({ kind: 'cancelAll', userId, idempotencyKey, marketId }, 200, cancelAllReceipt);
-    },
-  }),
-
-  defineRoute({
-    method: 'GET',
-    path: '/users/:id/orders',
-    access: 'session',
-    summary: 'Your resting orders, oldest first',
-    userParameter: 'id',
-    query: PagedQuery,
-    responses: { 200: Orders },
-    example: examples.orders,
-    handle(call) {
-      const { engine, userId } = call;
-      const page = pageOf(call, engine.orders(userId), {
-        list: `orders/u${userId}`,
-        positionOf: (order) => order.orderId,
-        newestFirst: false,
-      });
-      if (page === null) return;
-      const orders = page.entries.map((order) => orderOf(engine, order));
-      const { nextCursor } = page;
-      call.answer(200, ordersText({ orders, nextCursor, sequence: engine.sequence }));
     },
   }),
 ];

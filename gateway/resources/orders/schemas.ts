@@ -7,7 +7,6 @@ import {
   count,
   marketId,
   money,
-  nextCursor,
   orderId,
   outcome,
   price,
@@ -98,7 +97,3 @@ export const Order = z.strictObject({
   shares,
   placedAtMs: timeMs,
 });
-export const Orders = responseSchema(
-  'Orders',
-  z.strictObject({ orders: z.array(Order), nextCursor, sequence }),
-);

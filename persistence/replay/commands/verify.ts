@@ -5,6 +5,7 @@
  */
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
+import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { HISTORY_FILE } from '../../history/format.js';
 import { JournalError } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
@@ -95,8 +96,11 @@ class Verification implements Visitor {
   }
 
   applied(command: Command): void {
-    this.history?.applied();
     this.snapshots!.applied(command);
+  }
+
+  appliedRecord(records: RecordBuffer, at: number): void {
+    this.history?.applied(records, at);
   }
 
   async proven(position: JournalPosition): Promise<boolean> {

@@ -7,6 +7,7 @@
 import { statSync } from 'node:fs';
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
+import type { RecordBuffer } from '../../../engine/interface/records.js';
 import { JournalError } from '../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../journal/format.js';
 import type { MarkState } from '../../journal/head-mark.js';
@@ -22,6 +23,8 @@ export interface Visitor {
   applying?(atMs: number): void;
   /** After each command, with its result and events in the engine. Must not throw. */
   applied?(command: Command, atMs: number): void;
+  /** The same, for a visitor that reads the command from its record. */
+  appliedRecord?(records: RecordBuffer, at: number): void;
   /** After each verified batch. Returns false to stop. */
   proven?(position: JournalPosition): boolean | Promise<boolean>;
 }
@@ -109,11 +112,12 @@ async function walk(
   visitor: Visitor,
   progress: Progress,
 ): Promise<Pick<Replayed, 'position' | 'batches' | 'atEnd'>> {
-  const replay = new Replay(
-    engine,
-    visitor.applied && withCommand((command, atMs) => visitor.applied?.(command, atMs)),
-    (atMs) => visitor.applying?.(atMs),
-  );
+  const asCommand = visitor.applied && withCommand((...of) => visitor.applied?.(...of));
+  const applied = (records: RecordBuffer, at: number) => {
+    visitor.appliedRecord?.(records, at);
+    asCommand?.(records, at);
+  };
+  const replay = new Replay(engine, applied, (atMs) => visitor.applying?.(atMs));
   let position: JournalPosition = GENESIS;
   let batches = 0;
   for await (const batch of reader.batches()) {

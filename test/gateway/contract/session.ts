@@ -151,6 +151,12 @@ export class ContractSession {
       parameters: { id: userId },
       token: ada,
     });
+    await this.step({
+      method: 'GET',
+      path: '/users/:id/orders/:orderId',
+      parameters: { id: userId, orderId },
+      token: ada,
+    });
     const cancel = { method: 'DELETE', path: `${path}/orders/:orderId`, token: ada } as const;
     await this.step({ ...cancel, parameters: { marketId: MARKET, orderId } });
     await this.step({ method: 'DELETE', path: `${path}/orders`, parameters, token: ada });
@@ -177,7 +183,7 @@ export class ContractSession {
   private async readUser(token: string): Promise<void> {
     const { json } = await this.server.api.get('/auth/session', token);
     const parameters = { id: json.userId };
-    for (const part of ['', '/balance', '/positions', '/referral', '/trades']) {
+    for (const part of ['', '/balance', '/positions', '/referral', '/trades', '/ledger']) {
       await this.step({ method: 'GET', path: `/users/:id${part}`, parameters, token });
     }
     const body = { code: 'ADA-2025' };

@@ -48,7 +48,7 @@ beforeAll(async () => {
       ['all', 'week'].map((period) => ({ path: `/leaderboard?metric=${metric}&period=${period}` })),
     ),
   ];
-  for (const part of ['orders', 'points', 'trades', 'positions', 'vaults']) {
+  for (const part of ['orders', 'ledger', 'points', 'trades', 'positions', 'vaults']) {
     const found: List[] = [];
     for (const [i, userId] of userIds.entries()) {
       const list = {

@@ -164,6 +164,11 @@ describe('trading', () => {
     expect(orders.orders).toMatchObject([
       { orderId: rested.json.orderId, price: 0.4, shares: 100, side: 'BUY' },
     ]);
+    const { orderId } = rested.json;
+    const one = await api.read(`/users/${ada.userId}/orders/${orderId}`, ada.token);
+    expect(one.json).toMatchObject({ orderId, originalShares: 100, filledShares: 0 });
+    const statement = await api.read(`/users/${ada.userId}/ledger?limit=1`, ada.token);
+    expect(statement.json.entries).toMatchObject([{ orderId, cause: 'hold', held: 40 }]);
 
     const bought = await trade('buy', bob, { outcome: 'DOWN', amount: 30.0005 });
     expect(bought.json).toMatchObject({

@@ -6,7 +6,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { MarketStatus, Resolution } from '../../../engine/interface/domain.js';
+import { assetOfMarket, MarketStatus, Resolution } from '../../../engine/interface/domain.js';
 import { openJournal } from '../../../persistence/data-folder.js';
 import { checkHistory } from '../../../persistence/history/check.js';
 import {
@@ -18,12 +18,17 @@ import {
   POINTS_CREDIT,
 } from '../../../persistence/history/format.js';
 import { PendingLists } from '../../../persistence/history/lists.js';
+import type { EventCursor } from '../../../persistence/history/market-events.js';
 import {
   emptyHistoryState,
   type HistoryChanges,
   Projection,
 } from '../../../persistence/history/projection.js';
-import { PAGE_END_BYTES, type Page } from '../../../persistence/history/requests.js';
+import {
+  type HistoryAnswers,
+  PAGE_END_BYTES,
+  type Page,
+} from '../../../persistence/history/requests.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
 import { listSnapshots } from '../../../persistence/snapshot/folder.js';
@@ -443,6 +448,35 @@ describe('damage', () => {
       case 'marketTrade': {
         const tape = await follower.read({ kind: 'marketTrades', marketId: id, ...page });
         expect(tape!.entries).toEqual([expected.marketTrades.get(id)!.at(-1)]);
+        break;
+      }
+      case 'userOrder':
+      case 'userPayment':
+      case 'userBalance': {
+        const filter = { fromMs: null, toMs: null, marketId: null, cause: null };
+        const request = { kind: 'ledger', userId: id, limit: 200, ...filter } as const;
+        const lines = await all((cursor) => follower.read({ ...request, cursor }));
+        const { availableMicros, heldMicros } = expected.engine.account(id)!;
+        expect(lines[0]!.balance).toEqual({ availableMicros, heldMicros });
+        break;
+      }
+      case 'marketBook':
+      case 'assetPrice': {
+        const asset = name === 'assetPrice' ? id : assetOfMarket(id);
+        const { marketId } =
+          name === 'marketBook'
+            ? { marketId: id }
+            : expected.markets.findLast((market) => assetOfMarket(market.marketId) === asset)!;
+        const request = { kind: 'marketEvents', marketId, limit: 200 } as const;
+        let cursor: EventCursor | null = null;
+        let found = 0;
+        do {
+          const read: HistoryAnswers['marketEvents'] = await follower.read({ ...request, cursor });
+          found += read!.entries.filter(({ type }) => type === 'book').length;
+          cursor = read!.nextCursor;
+        } while (cursor !== null);
+        const market = expected.markets.find((each) => each.marketId === marketId)!;
+        expect(found).toBe(market.bookCount + market.tradeCount);
         break;
       }
       case 'market': {

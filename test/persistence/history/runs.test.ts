@@ -1,6 +1,7 @@
 import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { RecordBuffer } from '../../../engine/interface/records.js';
 import { checkHistory } from '../../../persistence/history/check.js';
 import {
   LISTS,
@@ -332,11 +333,14 @@ it('are the same however the journal is split into transactions', async () => {
     await createPrivateFolder(folder);
     const store = await HistoryStore.open(folder);
     const engine = new Engine();
+    const records = new RecordBuffer();
     const projection = new Projection(engine, emptyHistoryState(), () => {});
     for (const [i, { command, atMs }] of commands.entries()) {
       projection.applying(atMs);
-      engine.apply(command, atMs);
-      projection.applied();
+      records.clear();
+      const at = records.append(command, atMs);
+      engine.applyRecord(records, at);
+      projection.applied(records, at);
       if ((i + 1) % commandsAtOnce !== 0 && i + 1 < commands.length) continue;
       await store.commit(projection.drain(), {
         sequence: engine.sequence,

@@ -1,0 +1,127 @@
+/** The queries and the response bodies of statements and orders. */
+import { z } from 'zod';
+import { LEDGER_CAUSES } from '../../../persistence/history/account/lines.js';
+import { responseSchema } from '../../json/components.js';
+import * as request from '../../json/fields.js';
+import {
+  clientOrderId,
+  depositId,
+  marketId,
+  money,
+  nextCursor,
+  orderId,
+  outcome,
+  price,
+  sequence,
+  shares,
+  side,
+  timeMs,
+  tradeId,
+  userId,
+} from '../../json/response-fields.js';
+
+export const LedgerQuery = z.strictObject({
+  ...request.own,
+  cause: z.enum(LEDGER_CAUSES).optional().meta({ description: 'Only entries of this cause' }),
+  ...request.accountFilters,
+  ...request.paging,
+});
+
+export const OrdersQuery = z.strictObject({
+  ...request.own,
+  status: z
+    .enum(['open', 'closed', 'all'])
+    .optional()
+    .meta({ description: 'Orders that rest (the default), that are closed, or both' }),
+  ...request.accountFilters,
+  ...request.paging,
+});
+
+export const LedgerEntry = z.strictObject({
+  sequence: z.int().min(1).meta({ description: 'The journal sequence of the command' }),
+  atMs: timeMs,
+  cause: z.enum(LEDGER_CAUSES).meta({
+    description:
+      'Why money or shares changed. hold and release: a resting buy; claim: a payout, or the end of shares that lost; refund: fees of a VOID market',
+  }),
+  marketId: marketId.nullable(),
+  orderId: orderId.nullable(),
+  tradeId: tradeId.nullable(),
+  depositId: depositId.nullable(),
+  available: money.meta({ description: 'The change of the available money, in US dollars' }),
+  held: money.meta({ description: 'The change of the held money, in US dollars' }),
+  shares: z
+    .strictObject({
+      outcome,
+      change: money.meta({ description: 'Shares gained, or lost if negative' }),
+    })
+    .nullable()
+    .meta({ description: 'The change of shares; null: none' }),
+  balance: z
+    .strictObject({ available: money, held: money })
+    .meta({ description: 'The balance after the entry' }),
+});
+export const Ledger = responseSchema(
+  'Ledger',
+  z.strictObject({ entries: z.array(LedgerEntry), nextCursor, sequence }),
+);
+
+const ofHistory = 'null in a list of resting orders without a filter';
+export const OrderRecord = responseSchema(
+  'OrderRecord',
+  z.strictObject({
+    orderId,
+    clientOrderId,
+    marketId,
+    userId,
+    side,
+    outcome,
+    price: price.meta({ description: 'The limit; 0.999 to buy or 0.001 to sell at any price' }),
+    shares: shares.meta({ description: 'The shares that rest, like restingShares' }),
+    originalShares: shares.nullable().meta({
+      description: `The shares that it was for; of an amount, those that it bought and that rested; ${ofHistory}`,
+    }),
+    filledShares: shares.nullable().meta({ description: `The shares traded; ${ofHistory}` }),
+    restingShares: shares.meta({ description: 'The shares that rest in the book' }),
+    averagePrice: price.nullable(),
+    spent: money.nullable().meta({ description: `Without the fee; null of a sale; ${ofHistory}` }),
+    received: money.nullable().meta({ description: `null of a buy; ${ofHistory}` }),
+    fee: money.nullable().meta({ description: `The fee; ${ofHistory}` }),
+    timeInForce: z.enum(['IOC', 'FOK', 'GTC']).meta({ description: 'As it was placed' }),
+    postOnly: z
+      .boolean()
+      .nullable()
+      .meta({ description: `As it was placed; ${ofHistory}` }),
+    expiresAtMs: timeMs
+      .nullable()
+      .meta({ description: 'When it is cancelled; null: not before the market ends' }),
+    selfTrade: z
+      .enum(['cancel_resting', 'cancel_taker', 'cancel_both'])
+      .meta({ description: 'What happens when it meets an order of the same user' }),
+    status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired']),
+    reason: z
+      .enum([
+        'unfilled',
+        'requested',
+        'self_trade',
+        'market_ended',
+        'expired',
+        'cancel_after',
+        'operator',
+      ])
+      .nullable()
+      .meta({
+        description:
+          'Why it was not filled; unfilled: what an IOC order left; null: it was, or it rests',
+      }),
+    placedAtMs: timeMs,
+    closedAtMs: timeMs.nullable().meta({ description: 'null: it rests' }),
+    sequence: sequence.optional(),
+  }),
+);
+/** In a list, the sequence is that of the list. */
+const ListedOrder = OrderRecord.omit({ sequence: true });
+export const Orders = responseSchema(
+  'Orders',
+  z.strictObject({ orders: z.array(ListedOrder), nextCursor, sequence }),
+);

@@ -1,0 +1,134 @@
+/** Lines of a statement, and orders, as responses show them. */
+
+import { CancelReason, Side, TimeInForce } from '../../../engine/interface/domain.js';
+import {
+  type Assets,
+  marketIdText,
+  outcomeName,
+  sideName,
+} from '../../../engine/interface/notation.js';
+import type { OrderView } from '../../../engine/interface/views.js';
+import type { LedgerLine } from '../../../persistence/history/account/ledger.js';
+import {
+  OrderEnd,
+  type OrderRecord as Record,
+} from '../../../persistence/history/account/orders.js';
+import { averagePriceMicros, lots, micros, ticks } from '../../json/decimal.js';
+import type { Writable } from '../../json/serializer.js';
+import type { LedgerEntry, OrderRecord } from './schemas.js';
+
+type WritableOrder = Omit<Writable<typeof OrderRecord>, 'sequence'>;
+
+const TIMES_IN_FORCE = {
+  [TimeInForce.IOC]: 'IOC',
+  [TimeInForce.FOK]: 'FOK',
+  [TimeInForce.GTC]: 'GTC',
+} as const;
+const REASONS = {
+  [CancelReason.REQUESTED]: 'requested',
+  [CancelReason.SELF_TRADE]: 'self_trade',
+  [CancelReason.MARKET_ENDED]: 'market_ended',
+} as const;
+
+export function ledgerEntryOf(assets: Assets, line: LedgerLine): Writable<typeof LedgerEntry> {
+  const { sequence, atMs, cause, marketId, orderId, tradeId, depositId, shares, balance } = line;
+  return {
+    sequence,
+    atMs,
+    cause,
+    marketId: marketId === 0 ? null : marketIdText(assets, marketId),
+    orderId: orderId === 0 ? null : `o${orderId}`,
+    tradeId: tradeId === 0 ? null : `t${tradeId}`,
+    depositId: depositId === 0 ? null : `d${depositId}`,
+    available: micros(line.availableMicros),
+    held: micros(line.heldMicros),
+    shares:
+      shares === null ? null : { outcome: outcomeName(shares.outcome), change: lots(shares.lots) },
+    balance: {
+      available: micros(balance.availableMicros),
+      held: micros(balance.heldMicros),
+    },
+  };
+}
+
+export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
+  const { side, filledLots, valueMicros } = order;
+  const isBuy = side === Side.BUY;
+  const average = averagePriceMicros(valueMicros, filledLots);
+  return {
+    ...commonOf(assets, order),
+    shares: lots(order.restingLots),
+    originalShares: lots(order.originalLots),
+    filledShares: lots(filledLots),
+    restingShares: lots(order.restingLots),
+    averagePrice: average === null ? null : micros(average),
+    spent: isBuy ? micros(valueMicros) : null,
+    received: isBuy ? null : micros(valueMicros),
+    fee: micros(order.feeMicros),
+    timeInForce: TIMES_IN_FORCE[order.timeInForce as TimeInForce],
+    postOnly: order.postOnly,
+    status: statusOf(order),
+    reason: reasonOf(order),
+    placedAtMs: order.placedAtMs,
+    closedAtMs: order.closedAtMs,
+  };
+}
+
+/** An order that rests, as far as the engine knows it. */
+export function restingOrderOf(assets: Assets, order: OrderView): WritableOrder {
+  return {
+    ...commonOf(assets, order),
+    shares: lots(order.sizeLots),
+    originalShares: null,
+    filledShares: null,
+    restingShares: lots(order.sizeLots),
+    averagePrice: null,
+    spent: null,
+    received: null,
+    fee: null,
+    timeInForce: 'GTC',
+    postOnly: null,
+    status: 'resting',
+    reason: null,
+    placedAtMs: order.placedAtMs,
+    closedAtMs: null,
+  };
+}
+
+function commonOf(
+  assets: Assets,
+  order: Pick<
+    OrderView,
+    'orderId' | 'clientOrderId' | 'marketId' | 'userId' | 'side' | 'outcome' | 'priceTicks'
+  >,
+) {
+  return {
+    orderId: `o${order.orderId}`,
+    clientOrderId: order.clientOrderId,
+    marketId: marketIdText(assets, order.marketId),
+    userId: `u${order.userId}`,
+    side: sideName(order.side),
+    outcome: outcomeName(order.outcome),
+    price: ticks(order.priceTicks),
+    expiresAtMs: null,
+    selfTrade: 'cancel_resting',
+  } as const;
+}
+
+function statusOf({ end, filledLots }: Record): WritableOrder['status'] {
+  switch (end) {
+    case OrderEnd.OPEN:
+      return filledLots === 0 ? 'resting' : 'partially_filled';
+    case OrderEnd.FILLED:
+      return 'filled';
+    case OrderEnd.UNFILLED:
+      return 'partially_filled';
+    case OrderEnd.CANCELLED:
+      return 'cancelled';
+  }
+}
+
+function reasonOf({ end, reason }: Record): WritableOrder['reason'] {
+  if (end === OrderEnd.UNFILLED) return 'unfilled';
+  return end === OrderEnd.CANCELLED ? REASONS[reason as CancelReason] : null;
+}

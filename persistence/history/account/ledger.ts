@@ -1,0 +1,252 @@
+/**
+ * The statement of an account, newest first, out of its trades, orders and other payments. Nothing
+ * of it is stored but a balance now and then, from which the lines after it are added up.
+ *
+ * Always holds: between two stored balances, and up to the engine's own balance, the lines add up,
+ * or the answer is a {@link HistoryDamage}. A line's position never changes.
+ */
+import {
+  CLOSED_POSITION,
+  type EntryOf,
+  RUN_ENTRIES,
+  USER_BALANCE,
+  USER_ORDER,
+  USER_PAYMENT,
+  USER_TRADE,
+} from '../format.js';
+import type { ListReader } from '../list-reader.js';
+import { HistoryDamage } from '../rows.js';
+import type { CommittedLists } from '../store.js';
+import {
+  inOrder,
+  isVoidClaim,
+  type LedgerCause,
+  type LedgerChange,
+  LINES_MAX,
+  linesOf,
+} from './lines.js';
+
+export interface LedgerRequest {
+  userId: number;
+  limit: number;
+  /** The position of the last line returned; null: from the newest. */
+  cursor: number | null;
+  /** Both included; null: no bound. */
+  fromMs: number | null;
+  toMs: number | null;
+  /** null: all. */
+  marketId: number | null;
+  cause: LedgerCause | null;
+}
+
+export interface LedgerLine extends LedgerChange {
+  /** Permanent, and higher than that of each older line. */
+  position: number;
+  /** The balance after the line. */
+  balance: { availableMicros: number; heldMicros: number };
+}
+
+export interface LedgerPage {
+  entries: LedgerLine[];
+  nextCursor: number | null;
+}
+
+type Balance = Omit<EntryOf<typeof USER_BALANCE>, 'ordinal' | 'userId' | 'sequence'>;
+const NO_BALANCE: Balance = {
+  trades: 0,
+  orders: 0,
+  payments: 0,
+  availableMicros: 0,
+  heldMicros: 0,
+  atMs: 0,
+};
+
+/** Stored balances between which lines are read at a time. */
+const STEP = 6;
+/** A page with filters ends, perhaps not full, when it has read this many entries. */
+const ENTRIES_MAX = 30_000;
+
+/** What is captured when the read is prepared: all that the history has of the account. */
+export interface LedgerEnd extends Balance {
+  /** The number of stored balances, and of closed positions. */
+  balances: number;
+  closedPositions: number;
+}
+
+export function ledgerEnd(
+  lists: CommittedLists,
+  userId: number,
+  account: { availableMicros: number; heldMicros: number },
+  atMs: number,
+): LedgerEnd {
+  return {
+    trades: lists.userTrades.of(userId),
+    orders: lists.userOrders.of(userId),
+    payments: lists.userPayments.of(userId),
+    balances: lists.userBalances.of(userId),
+    closedPositions: lists.closedPositions.of(userId),
+    availableMicros: account.availableMicros,
+    heldMicros: account.heldMicros,
+    atMs,
+  };
+}
+
+export async function readLedger(
+  lists: ListReader,
+  end: LedgerEnd,
+  request: LedgerRequest,
+): Promise<LedgerPage> {
+  return new LedgerRead(lists, end, request).page();
+}
+
+class LedgerRead {
+  private readonly found: LedgerLine[] = [];
+  private entriesRead = 0;
+
+  constructor(
+    private readonly lists: ListReader,
+    private readonly end: LedgerEnd,
+    private readonly request: LedgerRequest,
+  ) {}
+
+  async page(): Promise<LedgerPage> {
+    const { limit, fromMs } = this.request;
+    // The lines after the stored balance `next - 1`, up to the stored balance `next`, come first.
+    let next = await this.firstStep();
+    let isDone = false;
+    while (!isDone && next >= 1 && this.found.length <= limit) {
+      const from = Math.max(0, next - STEP);
+      const balances = await this.balances(from, next);
+      await this.addLines(balances);
+      next = from;
+      const oldest = balances[0]!;
+      isDone = fromMs !== null && oldest.atMs < fromMs;
+      if (!isDone && next >= 1 && this.entriesRead >= ENTRIES_MAX && this.found.length <= limit)
+        return { entries: this.found, nextCursor: (entriesOf(oldest) + 1) * LINES_MAX };
+    }
+    const entries = this.found.slice(0, limit);
+    return { entries, nextCursor: this.found.length > limit ? entries.at(-1)!.position : null };
+  }
+
+  /** The number of the stored balance before which the newest wanted line is. */
+  private async firstStep(): Promise<number> {
+    const { cursor, toMs } = this.request;
+    let step = this.end.balances + 1;
+    if (cursor !== null) {
+      const wanted = Math.floor((cursor - 1) / LINES_MAX);
+      step = await this.search(step, (balance) => entriesOf(balance) >= wanted);
+    }
+    return toMs === null ? step : this.search(step, ({ atMs }) => atMs > toMs);
+  }
+
+  /** The first stored balance up to `last` that is late enough; `last` if none is. */
+  private async search(last: number, isLate: (balance: Balance) => boolean): Promise<number> {
+    let [from, to] = [1, last];
+    while (from < to) {
+      const middle = Math.floor((from + to) / 2);
+      if (isLate(await this.lists.at(USER_BALANCE, this.request.userId, middle))) to = middle;
+      else from = middle + 1;
+    }
+    return from;
+  }
+
+  /** The stored balances from one to another; the one after the last is the account's own. */
+  private async balances(first: number, last: number): Promise<Balance[]> {
+    const { end, lists } = this;
+    const place = {
+      id: this.request.userId,
+      first: Math.max(1, first),
+      last: Math.min(last, end.balances),
+    };
+    const stored: Balance[] = await lists.oldestFirst(USER_BALANCE, place);
+    if (first === 0) stored.unshift(NO_BALANCE);
+    if (last > end.balances) stored.push(end);
+    return stored;
+  }
+
+  /** Adds the wanted lines between the first and the last balance, newest first. */
+  private async addLines(balances: readonly Balance[]): Promise<void> {
+    const { userId: id, cursor } = this.request;
+    const { lists } = this;
+    const [from, to] = [balances[0]!, balances.at(-1)!];
+    const [trades, orders, payments] = [
+      await lists.oldestFirst(USER_TRADE, { id, first: from.trades + 1, last: to.trades }),
+      await lists.oldestFirst(USER_ORDER, { id, first: from.orders + 1, last: to.orders }),
+      await lists.oldestFirst(USER_PAYMENT, { id, first: from.payments + 1, last: to.payments }),
+    ];
+    const entries = inOrder(trades, orders, payments);
+    this.entriesRead += entries.length;
+    const voided = await this.voidLots(payments.filter(isVoidClaim));
+    const lines: LedgerLine[] = [];
+    let { availableMicros, heldMicros } = from;
+    let position = (entriesOf(from) + 1) * LINES_MAX;
+    let nextBalance = 1;
+    for (const entry of entries) {
+      let ofEntry = 0;
+      for (const change of linesOf(entry, ({ marketId }) => voided.get(marketId)!)) {
+        availableMicros += change.availableMicros;
+        heldMicros += change.heldMicros;
+        const balance = { availableMicros, heldMicros };
+        const line = { ...change, position: position + ofEntry++, balance };
+        if ((cursor === null || line.position < cursor) && this.isWanted(line)) lines.push(line);
+      }
+      position += LINES_MAX;
+      if (position !== (entriesOf(balances[nextBalance]!) + 1) * LINES_MAX) continue;
+      this.check(balances[nextBalance++]!, availableMicros, heldMicros);
+    }
+    if (entries.length === 0) this.check(to, availableMicros, heldMicros);
+    this.found.push(...lines.reverse());
+  }
+
+  private isWanted({ cause, marketId, atMs }: LedgerLine): boolean {
+    const { request } = this;
+    return (
+      (request.cause === null || request.cause === cause) &&
+      (request.marketId === null || request.marketId === marketId) &&
+      (request.fromMs === null || atMs >= request.fromMs) &&
+      (request.toMs === null || atMs <= request.toMs)
+    );
+  }
+
+  private check(balance: Balance, availableMicros: number, heldMicros: number): void {
+    if (balance.availableMicros === availableMicros && balance.heldMicros === heldMicros) return;
+    throw new HistoryDamage(
+      USER_BALANCE.name,
+      `userId ${this.request.userId}, after ${entriesOf(balance)} entries`,
+      `the entries add up to ${availableMicros} available and ${heldMicros} held, not to ` +
+        `${balance.availableMicros} and ${balance.heldMicros}`,
+    );
+  }
+
+  /** The lots of each outcome that claims in VOID markets were for, by market. */
+  private async voidLots(
+    claims: readonly { marketId: number; sequence: number }[],
+  ): Promise<Map<number, { upLots: number; downLots: number }>> {
+    const wanted = new Set(claims.map(({ marketId }) => marketId));
+    const lots = new Map<number, { upLots: number; downLots: number }>();
+    const { userId: id } = this.request;
+    if (wanted.size === 0) return lots;
+    const newest = Math.max(...claims.map(({ sequence }) => sequence));
+    const after = {
+      id,
+      count: this.end.closedPositions,
+      column: 'sequence',
+      value: newest + 1,
+    } as const;
+    let last = (await this.lists.firstFrom(CLOSED_POSITION, after)) - 1;
+    for (; last >= 1 && lots.size < wanted.size; last -= RUN_ENTRIES) {
+      const place = { id, first: Math.max(1, last - RUN_ENTRIES + 1), last };
+      for (const { marketId, upLots, downLots } of await this.lists.newestFirst(
+        CLOSED_POSITION,
+        place,
+      ))
+        if (wanted.has(marketId)) lots.set(marketId, { upLots, downLots });
+    }
+    return lots;
+  }
+}
+
+/** The entries of an account before a balance. */
+function entriesOf({ trades, orders, payments }: Balance): number {
+  return trades + orders + payments;
+}

@@ -1,0 +1,246 @@
+/** Statements, orders and filters over HTTP: bytes, pages, filters, CSV and refusals. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Answer,
+  MARKET,
+  TestServer,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../../support/server.js';
+
+let server: TestServer;
+let ada: Trader;
+let bob: Trader;
+
+const read = (path: string, token = ada.token) => server.api.read(path, token);
+const ledger = (query = '') => read(`/users/${ada.userId}/ledger${query}`);
+const orders = (query = '') => read(`/users/${ada.userId}/orders${query}`);
+
+beforeAll(async () => {
+  server = await TestServer.withMarket();
+  ada = await server.register('ada');
+  bob = await server.register('bob');
+  const { api } = server;
+  const post = (trader: Trader, side: string, body: object) =>
+    api.post(`/markets/15m/${MARKET}/${side}`, body, trader.token);
+  const limit = { outcome: 'UP', timeInForce: 'GTC' };
+  await post(bob, 'buy', { ...limit, outcome: 'DOWN', shares: 30, price: 0.5 });
+  await post(ada, 'buy', { outcome: 'UP', amount: 5 });
+  await post(ada, 'buy', { ...limit, shares: 40, price: 0.5 });
+  await post(ada, 'buy', { ...limit, shares: 10, price: 0.25 });
+  await post(ada, 'sell', { ...limit, shares: 4, price: 0.75 });
+  await api.delete(`/markets/15m/${MARKET}/orders/o4`, ada.token);
+  await api.post('/vaults/flex/stake', { amount: 100 }, ada.token);
+});
+afterAll(() => server.stop());
+
+describe('the statement', () => {
+  test('adds up to the balance, newest first', async () => {
+    const { json } = await ledger('?limit=200');
+    const balance = await server.api.get(`/users/${ada.userId}/balance`, ada.token);
+    expect(json.entries[0].balance).toEqual({
+      available: balance.json.available,
+      held: balance.json.held,
+    });
+    const sum = (name: 'available' | 'held') =>
+      Math.round(
+        json.entries.reduce((all: number, entry: Record<string, number>) => all + entry[name]!, 0) *
+          1e6,
+      ) / 1e6;
+    expect([sum('available'), sum('held')]).toEqual([balance.json.available, balance.json.held]);
+    expect(json.entries.map(({ cause }: { cause: string }) => cause)).toEqual([
+      'stake',
+      'release',
+      'hold',
+      'hold',
+      'fee',
+      'fill',
+      'fee',
+      'fill',
+      'grant',
+    ]);
+    expect(json.entries.at(-2)).toMatchObject({
+      cause: 'fill',
+      marketId: MARKET,
+      orderId: 'o2',
+      tradeId: 't1',
+      depositId: null,
+      available: -5,
+      held: 0,
+      shares: { outcome: 'UP', change: 10 },
+      balance: { available: 9_995, held: 0 },
+    });
+    expect(json.nextCursor).toBe(null);
+  });
+
+  test('is paged, and filtered by cause, market and time', async () => {
+    const all = (await ledger()).json.entries;
+    const first = await ledger('?limit=4');
+    expect(first.json.entries).toEqual(all.slice(0, 4));
+    const second = await ledger(`?limit=4&cursor=${first.json.nextCursor}`);
+    expect(second.json.entries).toEqual(all.slice(4, 8));
+    for (const cause of ['fill', 'hold', 'stake', 'claim']) {
+      const { json } = await ledger(`?cause=${cause}`);
+      expect(json.entries).toEqual(all.filter((entry: { cause: string }) => entry.cause === cause));
+    }
+    const { json } = await ledger(`?marketId=${MARKET}`);
+    expect(json.entries).toHaveLength(7);
+    expect((await ledger(`?toMs=${all.at(-1).atMs - 1}`)).json.entries).toEqual([]);
+    expect((await ledger(`?fromMs=0&toMs=${all[0].atMs}`)).json.entries).toEqual(all);
+  });
+
+  test('is CSV for a client that prefers it', async () => {
+    const path = `/users/${ada.userId}/ledger?limit=2`;
+    const options = { token: ada.token, headers: { accept: 'text/csv' } };
+    const { json } = await ledger('?limit=2');
+    const answer = await server.api.send('GET', path, undefined, options);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('text/csv; charset=utf-8; header=present');
+    expect(answer.headers['vary']).toContain('Accept');
+    const [stake, release] = json.entries;
+    expect(answer.text).toBe(
+      'sequence,atMs,cause,marketId,orderId,tradeId,depositId,available,held,outcome,shares,balanceAvailable,balanceHeld\r\n' +
+        `${stake.sequence},${stake.atMs},stake,,,,d1,-100,0,,,${stake.balance.available},10\r\n` +
+        `${release.sequence},${release.atMs},release,${MARKET},o4,,,2.5,-2.5,,,${release.balance.available},10\r\n`,
+    );
+    const next = /^<\/api(.*)>; rel="next"$/.exec(`${answer.headers['link']}`)![1]!;
+    const rest = await server.api.send('GET', next, undefined, options);
+    expect(rest.text.split('\r\n')[1]).toContain(',hold,');
+    for (const accept of ['application/json, text/csv;q=0.5', '*/*', 'text/csv;q=0']) {
+      const other = await server.api.send('GET', path, undefined, {
+        ...options,
+        headers: { accept },
+      });
+      expect(other.json.entries).toEqual(json.entries);
+    }
+  });
+
+  test('is refused to others, and with bad filters and cursors', async () => {
+    const path = `/users/${ada.userId}/ledger`;
+    expect((await server.api.get(path)).json.error.code).toBe('missing_token');
+    expect((await server.api.get(path, bob.token)).json.error.code).toBe('user_mismatch');
+    const refused = async (
+      query: string,
+      field: string,
+      list: (query: string) => Promise<Answer> = ledger,
+    ) => {
+      const answer = await list(query);
+      expect([query, answer.status, Object.keys(answer.json.error.details)]).toEqual([
+        query,
+        400,
+        [field],
+      ]);
+    };
+    await refused('?cause=bonus', 'cause');
+    for (const list of [
+      ledger,
+      orders,
+      (query: string) => read(`/users/${ada.userId}/trades${query}`),
+    ]) {
+      await refused('?marketId=btc-15m-17', 'marketId', list);
+      await refused('?marketId=doge-15m-1763700300', 'marketId', list);
+      await refused('?fromMs=yesterday', 'fromMs', list);
+      await refused('?fromMs=2&toMs=1', 'fromMs', list);
+      await refused('?toMs=99999999999999999', 'toMs', list);
+      await refused('?cursor=nonsense', 'cursor', list);
+      await refused('?since=1', 'since', list);
+    }
+    const { json } = await ledger('?limit=1');
+    await refused(`?limit=1&cause=fill&cursor=${json.nextCursor}`, 'cursor');
+  });
+});
+
+describe('the orders', () => {
+  test('are open, closed or all', async () => {
+    const ids = async (query: string) =>
+      (await orders(query)).json.orders.map(({ orderId }: { orderId: string }) => orderId);
+    expect(await ids('')).toEqual(['o3', 'o5']);
+    expect(await ids('?status=open')).toEqual(['o5', 'o3']);
+    expect(await ids('?status=closed')).toEqual(['o4', 'o2']);
+    expect(await ids('?status=all')).toEqual(['o5', 'o4', 'o3', 'o2']);
+    expect(await ids(`?marketId=${MARKET}`)).toEqual(['o5', 'o3']);
+    expect(await ids('?status=all&fromMs=0&toMs=1')).toEqual([]);
+    const { json } = await orders('?status=all&limit=3');
+    expect(await ids(`?status=all&limit=3&cursor=${json.nextCursor}`)).toEqual(['o2']);
+    const other = await orders(`?status=closed&limit=3&cursor=${json.nextCursor}`);
+    expect(other.json.error.details).toEqual({ cursor: 'is not a cursor of this list' });
+    expect((await orders('?status=gone')).status).toBe(400);
+  });
+
+  test('show what became of them', async () => {
+    const order = async (id: string) => (await orders(`/${id}`)).json;
+    expect(await order('o2')).toMatchObject({
+      originalShares: 10,
+      filledShares: 10,
+      restingShares: 0,
+      averagePrice: 0.5,
+      spent: 5,
+      received: null,
+      fee: 0.025,
+      price: 0.999,
+      timeInForce: 'IOC',
+      postOnly: false,
+      status: 'filled',
+      reason: null,
+    });
+    expect(await order('o3')).toMatchObject({
+      originalShares: 40,
+      filledShares: 20,
+      restingShares: 20,
+      spent: 10,
+      fee: 0.05,
+      status: 'partially_filled',
+      closedAtMs: null,
+    });
+    expect(await order('o4')).toMatchObject({
+      originalShares: 10,
+      filledShares: 0,
+      averagePrice: null,
+      status: 'cancelled',
+      reason: 'requested',
+    });
+    expect((await order('o4')).closedAtMs).toBeGreaterThan(0);
+    const listed = (await orders('?status=all')).json.orders;
+    const { sequence, ...single } = await order('o5');
+    expect(listed[0]).toEqual(single);
+    expect(sequence).toBeGreaterThan(0);
+  });
+
+  test('are not found for others, nor by other ids', async () => {
+    const path = `/users/${ada.userId}/orders`;
+    for (const id of ['o1', 'o99', 'x', 'o0'])
+      expect((await orders(`/${id}`)).json.error.code).toBe('order_not_found');
+    expect((await server.api.get(`${path}/o2`)).status).toBe(401);
+    expect((await server.api.get(`${path}/o2`, bob.token)).json.error.code).toBe('user_mismatch');
+    expect((await server.api.get(`${path}?status=all`, bob.token)).status).toBe(403);
+  });
+});
+
+test('trades take filters', async () => {
+  const trades = (query: string) => read(`/users/${ada.userId}/trades${query}`);
+  const { json } = await trades('');
+  expect(json.trades).toHaveLength(2);
+  expect((await trades(`?marketId=${MARKET}`)).json.trades).toEqual(json.trades);
+  expect((await trades('?marketId=btc-15m-1763701200')).json.trades).toEqual([]);
+  expect((await trades(`?fromMs=${json.trades[0].atMs + 1}`)).json.trades).toEqual([]);
+  const first = await trades(`?limit=1&marketId=${MARKET}`);
+  expect(
+    (await trades(`?limit=1&marketId=${MARKET}&cursor=${first.json.nextCursor}`)).json.trades,
+  ).toEqual([json.trades[1]]);
+});
+
+test('after the end, orders are closed and shares are claimed', async () => {
+  await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_250.5);
+  await server.api.post(`/markets/15m/${MARKET}/claim`, {}, ada.token);
+  expect((await orders('/o3')).json).toMatchObject({ status: 'cancelled', reason: 'market_ended' });
+  expect((await orders('?status=open')).json.orders).toEqual([]);
+  const { json } = await ledger('?cause=claim');
+  expect(json.entries).toMatchObject([
+    { marketId: MARKET, available: 30, held: 0, shares: { outcome: 'UP', change: -30 } },
+  ]);
+  const lost = await read(`/users/${bob.userId}/ledger?cause=claim`, bob.token);
+  expect(lost.json.entries).toMatchObject([
+    { available: 0, shares: { outcome: 'DOWN', change: -30 } },
+  ]);
+});

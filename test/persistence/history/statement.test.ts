@@ -1,0 +1,308 @@
+/**
+ * Statements and order histories of a random exchange, line by line against an engine: balances at
+ * every sequence, causes against those of the replay tool, shares against positions, and every order
+ * against what results and events said of it. The follower is restarted in the middle.
+ * STATEMENT_SEED repeats a run.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Engine } from '../../../engine/engine.js';
+import { openJournal } from '../../../persistence/data-folder.js';
+import type { LedgerLine, LedgerPage } from '../../../persistence/history/account/ledger.js';
+import type { LedgerCause } from '../../../persistence/history/account/lines.js';
+import { OrderEnd, type OrdersPage } from '../../../persistence/history/account/orders.js';
+import type { Cause } from '../../../persistence/replay/proofs/money-changes.js';
+import { startFollower, type TestFollower, writeCommands } from '../../support/follower-fixture.js';
+import type { TimedCommand } from '../../support/history-oracle.js';
+import { Folders } from '../../support/journal-fixture.js';
+import { NaiveEngine } from '../../support/naive-engine/naive-engine.js';
+import { OrderOracle } from '../../support/order-oracle.js';
+import { RandomCommands, type Scenario } from '../../support/random-commands.js';
+import { seedOf } from '../../support/seed.js';
+
+const SEED = seedOf('STATEMENT_SEED');
+const START_MS = 1_763_700_300_000;
+const SCENARIO: Scenario = {
+  name: 'a day with outages',
+  commands: 9_000,
+  assets: 2,
+  users: 9,
+  grantMicros: 2_000_000_000,
+  stepMs: 4_000,
+  deadlineShare: 0.01,
+  silenceShare: 0.001,
+  priceShare: 0.15,
+  outageShare: 0.02,
+  maxLots: 50_000,
+  spreadTicks: 60,
+  maxRestingOrders: 60,
+  crossingShare: 0.35,
+  stakeWeight: 1,
+  unstakeWeight: 0.8,
+};
+
+/** The causes of the replay tool, as statements have them. */
+const CAUSE_OF: Record<Cause, LedgerCause> = {
+  'play money': 'grant',
+  deposit: 'deposit',
+  withdrawal: 'withdrawal',
+  bought: 'fill',
+  'bought as maker': 'fill',
+  fee: 'fee',
+  sold: 'fill',
+  'sold as maker': 'fill',
+  hold: 'hold',
+  release: 'release',
+  claim: 'claim',
+  'automatic payout': 'claim',
+  'refund of fees': 'refund',
+  referral: 'referral',
+  stake: 'stake',
+  unstake: 'unstake',
+  yield: 'yield',
+};
+
+const folders = new Folders();
+const oracle = new OrderOracle();
+let follower: TestFollower;
+/** By user, oldest first. */
+const statements = new Map<number, LedgerLine[]>();
+const users = () => Array.from({ length: oracle.engine.userCount }, (_, i) => i + 1);
+
+function randomDay(): TimedCommand[] {
+  const naive = new NaiveEngine();
+  const random = new RandomCommands(SEED, SCENARIO, naive);
+  const commands: TimedCommand[] = [];
+  const add = (timed: TimedCommand) => {
+    naive.apply(timed.command, timed.atMs);
+    commands.push(timed);
+  };
+  for (const command of random.opening()) add({ command, atMs: START_MS });
+  for (let i = 0; i < SCENARIO.commands; i++) add(random.next());
+  return commands;
+}
+
+async function all<T>(
+  page: (cursor: number | null) => Promise<{ entries: T[]; nextCursor: number | null }>,
+): Promise<T[]> {
+  const entries: T[] = [];
+  let cursor: number | null = null;
+  do {
+    const read: { entries: T[]; nextCursor: number | null } = await page(cursor);
+    entries.push(...read.entries);
+    cursor = read.nextCursor;
+  } while (cursor !== null);
+  return entries;
+}
+
+function ledger(userId: number, limit: number, filter: object = {}): Promise<LedgerLine[]> {
+  const request = { fromMs: null, toMs: null, marketId: null, cause: null, ...filter };
+  return all<LedgerLine>(
+    (cursor) =>
+      follower.read({ kind: 'ledger', userId, limit, cursor, ...request }) as Promise<LedgerPage>,
+  );
+}
+
+beforeAll(async () => {
+  const commands = randomDay();
+  const folder = folders.make();
+  const journal = await openJournal({ folder });
+  const writer = new Engine();
+  const half = Math.floor(commands.length / 2);
+  await writeCommands(journal, writer, commands.slice(0, half));
+  const first = startFollower(folder, half);
+  await first.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+  await first.close();
+  await writeCommands(journal, writer, commands.slice(half));
+  await journal.close();
+  follower = startFollower(folder, commands.length);
+  for (const command of commands) oracle.apply(command);
+  for (const userId of users()) statements.set(userId, (await ledger(userId, 200)).reverse());
+}, 120_000);
+
+afterAll(async () => {
+  await follower.close();
+  folders.removeAll();
+});
+
+describe('the statement', () => {
+  it('adds up to the balance at every sequence', () => {
+    for (const userId of users()) {
+      const lines = statements.get(userId)!;
+      let [availableMicros, heldMicros] = [0, 0];
+      const after = new Map<number, { availableMicros: number; heldMicros: number }>();
+      for (const line of lines) {
+        availableMicros += line.availableMicros;
+        heldMicros += line.heldMicros;
+        expect(line.balance, `u${userId} at ${line.sequence}`).toEqual({
+          availableMicros,
+          heldMicros,
+        });
+        expect(availableMicros).toBeGreaterThanOrEqual(0);
+        expect(heldMicros).toBeGreaterThanOrEqual(0);
+        after.set(line.sequence, line.balance);
+      }
+      let at = { availableMicros: 0, heldMicros: 0 };
+      const noted = oracle.balances.get(userId)!;
+      const sequences = new Set([...after.keys(), ...noted.map(({ sequence }) => sequence)]);
+      let next = 0;
+      let known = { availableMicros: 0, heldMicros: 0 };
+      for (const sequence of [...sequences].sort((a, b) => a - b)) {
+        at = after.get(sequence) ?? at;
+        for (; next < noted.length && noted[next]!.sequence <= sequence; next++) {
+          const { sequence: _, ...balance } = noted[next]!;
+          known = balance;
+        }
+        expect(at, `u${userId} at ${sequence}`).toEqual(known);
+      }
+    }
+  });
+
+  it('has the causes of the replay tool', () => {
+    const summed = (
+      of: readonly (object &
+        Record<'sequence' | 'availableMicros' | 'heldMicros', number> & { cause: string })[],
+    ) => {
+      const sums = new Map<string, [number, number]>();
+      for (const { sequence, cause, availableMicros, heldMicros } of of) {
+        const sum = sums.get(`${sequence} ${cause}`) ?? [0, 0];
+        sums.set(`${sequence} ${cause}`, [sum[0] + availableMicros, sum[1] + heldMicros]);
+      }
+      return new Map([...sums].filter(([, sum]) => sum[0] !== 0 || sum[1] !== 0).sort());
+    };
+    const seen = new Set<LedgerCause>();
+    for (const userId of users()) {
+      const lines = statements.get(userId)!;
+      const expected = (oracle.changes.get(userId) ?? []).map((change) => ({
+        ...change,
+        cause: CAUSE_OF[change.cause],
+      }));
+      expect(summed(lines), `u${userId}`).toEqual(summed(expected));
+      for (const { cause } of lines) seen.add(cause);
+    }
+    expect([...seen].sort()).toEqual([...new Set(Object.values(CAUSE_OF))].sort());
+  });
+
+  it('adds up to the shares of the positions', () => {
+    for (const userId of users()) {
+      const sums = new Map<string, number>();
+      for (const { marketId, shares } of statements.get(userId)!) {
+        if (shares === null) continue;
+        const name = `${marketId} ${shares.outcome}`;
+        sums.set(name, (sums.get(name) ?? 0) + shares.lots);
+      }
+      const open = [...sums].filter(([, lots]) => lots !== 0).sort();
+      const settling = new Set(oracle.shares(userId).keys());
+      expect(
+        open.filter(([name]) => settling.has(name)),
+        `u${userId}`,
+      ).toEqual([...oracle.shares(userId)].sort());
+    }
+  });
+
+  it('is the same in pages of any length', async () => {
+    for (const limit of [1, 7, 64]) {
+      const userId = limit === 1 ? 9 : 2;
+      expect((await ledger(userId, limit)).reverse()).toEqual(statements.get(userId));
+    }
+  });
+
+  it('takes filters', async () => {
+    const userId = 3;
+    const lines = statements.get(userId)!.toReversed();
+    const marketIds = new Set(lines.map(({ marketId }) => marketId));
+    expect(marketIds.size).toBeGreaterThan(10);
+    for (const marketId of [...marketIds].slice(0, 4))
+      expect(await ledger(userId, 20, { marketId })).toEqual(
+        lines.filter((line) => line.marketId === marketId),
+      );
+    for (const cause of ['claim', 'grant', 'fee'] as const)
+      expect(await ledger(userId, 20, { cause })).toEqual(
+        lines.filter((line) => line.cause === cause),
+      );
+    const [fromMs, toMs] = [lines.at(-200)!.atMs, lines.at(-100)!.atMs];
+    const isBetween = ({ atMs }: LedgerLine) => atMs >= fromMs && atMs <= toMs;
+    expect(await ledger(userId, 33, { fromMs, toMs })).toEqual(lines.filter(isBetween));
+    expect(await ledger(userId, 33, { fromMs: lines[0]!.atMs + 1 })).toEqual([]);
+  });
+});
+
+describe('the orders', () => {
+  const expectedOf = (userId: number) =>
+    [...oracle.orders.values()].filter((order) => order.userId === userId).reverse();
+  const read = (userId: number, limit: number, filter: object = {}) =>
+    all(
+      (cursor) =>
+        follower.read({
+          kind: 'userOrders',
+          userId,
+          limit,
+          cursor,
+          status: 'all',
+          marketId: null,
+          fromMs: null,
+          toMs: null,
+          ...filter,
+        }) as Promise<OrdersPage>,
+    );
+
+  it('are what results and events said of them', async () => {
+    const ends = new Set<number>();
+    for (const userId of users()) {
+      const expected = expectedOf(userId);
+      const found = await read(userId, 50);
+      expect(found.map(({ orderId }) => orderId)).toEqual(expected.map(({ orderId }) => orderId));
+      for (const [i, { end, reason, clientOrderId: _, ...order }] of found.entries()) {
+        const { reason: wanted, ...rest } = expected[i]!;
+        expect(order, `o${order.orderId}`).toEqual(rest);
+        ends.add(end);
+        expect(end === OrderEnd.OPEN).toBe(rest.closedAtMs === null);
+        expect(end === OrderEnd.CANCELLED ? reason : null).toBe(wanted);
+        if (end === OrderEnd.FILLED) expect(order.filledLots).toBe(order.originalLots);
+      }
+    }
+    expect(ends.size).toBeGreaterThanOrEqual(3);
+  });
+
+  it('take filters, and are found by their ids', async () => {
+    const userId = 4;
+    const expected = expectedOf(userId);
+    const ids = (orders: readonly { orderId: number }[]) => orders.map(({ orderId }) => orderId);
+    const closed = expected.filter(({ closedAtMs }) => closedAtMs !== null);
+    expect(ids(await read(userId, 11, { status: 'closed' }))).toEqual(ids(closed));
+    const at = (share: number) => expected[Math.floor(expected.length * share)]!;
+    const { marketId } = at(0.6);
+    expect(ids(await read(userId, 3, { marketId }))).toEqual(
+      ids(expected.filter((order) => order.marketId === marketId)),
+    );
+    const [fromMs, toMs] = [at(0.8).placedAtMs, at(0.3).placedAtMs];
+    expect(ids(await read(userId, 9, { fromMs, toMs }))).toEqual(
+      ids(expected.filter(({ placedAtMs }) => placedAtMs >= fromMs && placedAtMs <= toMs)),
+    );
+    for (const order of expected.filter((_, i) => i % 17 === 0)) {
+      const found = await follower.read({ kind: 'userOrder', userId, orderId: order.orderId });
+      expect(found).toMatchObject({ orderId: order.orderId, filledLots: order.filledLots });
+    }
+    const others = [...oracle.orders.values()].filter((order) => order.userId !== userId);
+    for (const orderId of [...others.slice(0, 20).map((order) => order.orderId), 999_999_999])
+      expect(await follower.read({ kind: 'userOrder', userId, orderId })).toBeNull();
+  });
+});
+
+describe('the trades', () => {
+  it('take filters', async () => {
+    const userId = 5;
+    const read = (filter: object) =>
+      all((cursor) => follower.read({ kind: 'userTrades', userId, limit: 9, cursor, ...filter }));
+    const trades = await read({});
+    const at = (share: number) => trades[Math.floor(trades.length * share)]!;
+    const { marketId } = at(0.5);
+    expect(await read({ marketId })).toEqual(trades.filter((t) => t.marketId === marketId));
+    const [fromMs, toMs] = [at(0.8).atMs, at(0.3).atMs];
+    expect(await read({ fromMs, toMs })).toEqual(
+      trades.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs),
+    );
+    expect(await read({ fromMs, marketId })).toEqual(
+      trades.filter((t) => t.atMs >= fromMs && t.marketId === marketId),
+    );
+  });
+});

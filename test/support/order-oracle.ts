@@ -1,0 +1,163 @@
+/**
+ * The slow twin of statements and order histories: it applies commands one by one, and notes every
+ * balance and every order from results and events as they come.
+ */
+import { Engine } from '../../engine/engine.js';
+import { Code } from '../../engine/interface/codes.js';
+import type { BatchOperation, Command } from '../../engine/interface/commands.js';
+import { OrderStatus, Resolution, Side } from '../../engine/interface/domain.js';
+import { decodeEvents } from '../../engine/interface/events.js';
+import { MAX_ORDER_LOTS } from '../../engine/interface/limits.js';
+import {
+  FIRST_OPERATION,
+  nextOperation,
+  OrderResult,
+  ResultHead,
+} from '../../engine/interface/results.js';
+import { type Cause, changesOf } from '../../persistence/replay/proofs/money-changes.js';
+import type { TimedCommand } from './history-oracle.js';
+
+export interface ExpectedOrder {
+  orderId: number;
+  marketId: number;
+  userId: number;
+  side: number;
+  outcome: number;
+  priceTicks: number;
+  timeInForce: number;
+  postOnly: boolean;
+  originalLots: number;
+  filledLots: number;
+  restingLots: number;
+  valueMicros: number;
+  feeMicros: number;
+  reason: number | null;
+  placedAtMs: number;
+  closedAtMs: number | null;
+}
+
+export interface Noted {
+  sequence: number;
+  availableMicros: number;
+  heldMicros: number;
+}
+
+/** The sum of an account's changes of one cause in one command. */
+export interface NotedChange {
+  sequence: number;
+  cause: Cause;
+  availableMicros: number;
+  heldMicros: number;
+}
+
+export class OrderOracle {
+  readonly engine = new Engine();
+  readonly orders = new Map<number, ExpectedOrder>();
+  /** By user: the balance after each command that changed it. */
+  readonly balances = new Map<number, Noted[]>();
+  readonly changes = new Map<number, NotedChange[]>();
+
+  apply({ command, atMs }: TimedCommand): void {
+    const { engine } = this;
+    engine.apply(command, atMs);
+    this.noteOrders(command, atMs);
+    for (const event of decodeEvents(engine.events)) {
+      for (const { userId, ...change } of changesOf(event))
+        listOf(this.changes, userId).push({ sequence: engine.sequence, ...change });
+      if (event.type === 'trade') {
+        this.fill(event.takerOrderId, event, event.takerOutcome, event.feeMicros, false);
+        this.fill(event.makerOrderId, event, event.makerOutcome, 0, true);
+      } else if (event.type === 'orderCancelled') {
+        const order = this.orders.get(event.orderId)!;
+        Object.assign(order, { restingLots: 0, reason: event.reason, closedAtMs: atMs });
+      }
+    }
+    for (let userId = 1; userId <= engine.userCount; userId++) this.noteBalance(userId);
+  }
+
+  /** Shares of a user, as the API shows positions: without losing outcomes. */
+  shares(userId: number): Map<string, number> {
+    const shares = new Map<string, number>();
+    for (const { marketId, upLots, downLots } of this.engine.positions(userId)) {
+      const { resolution } = this.engine.market(marketId)!;
+      if (upLots > 0 && resolution !== Resolution.DOWN) shares.set(`${marketId} 0`, upLots);
+      if (downLots > 0 && resolution !== Resolution.UP) shares.set(`${marketId} 1`, downLots);
+    }
+    return shares;
+  }
+
+  private noteOrders(command: Command, atMs: number): void {
+    const { values } = this.engine.result;
+    if (this.engine.replayed || values[ResultHead.code] !== Code.ok) return;
+    if (command.kind !== 'batch') {
+      this.noteOrder(command, 0, atMs);
+      return;
+    }
+    let result = FIRST_OPERATION;
+    for (const operation of command.operations) {
+      if (values[result + ResultHead.code] === Code.ok) this.noteOrder(operation, result, atMs);
+      result = nextOperation(values, result);
+    }
+  }
+
+  private noteOrder(command: Command | BatchOperation, result: number, atMs: number): void {
+    if (command.kind !== 'buy' && command.kind !== 'sell') return;
+    const { values } = this.engine.result;
+    const field = (name: keyof typeof OrderResult) => values[result + OrderResult[name]]!;
+    const restingLots = field('restingLots');
+    const bought = field('filledLots') + restingLots;
+    this.orders.set(field('orderId'), {
+      orderId: field('orderId'),
+      marketId: command.marketId,
+      userId: command.userId,
+      side: command.kind === 'buy' ? Side.BUY : Side.SELL,
+      outcome: command.outcome,
+      priceTicks: command.priceTicks,
+      timeInForce: command.timeInForce,
+      postOnly: command.postOnly,
+      originalLots:
+        command.sizeLots >= MAX_ORDER_LOTS ||
+        restingLots > 0 ||
+        field('status') === OrderStatus.FILLED
+          ? bought
+          : command.sizeLots,
+      filledLots: 0,
+      restingLots,
+      valueMicros: 0,
+      feeMicros: 0,
+      reason: null,
+      placedAtMs: atMs,
+      closedAtMs: restingLots === 0 ? atMs : null,
+    });
+  }
+
+  private fill(
+    orderId: number,
+    { upTicks, sizeLots }: { upTicks: number; sizeLots: number },
+    outcome: number,
+    feeMicros: number,
+    isMaker: boolean,
+  ): void {
+    const order = this.orders.get(orderId)!;
+    order.filledLots += sizeLots;
+    order.valueMicros += sizeLots * (outcome === 0 ? upTicks : 1_000 - upTicks);
+    order.feeMicros += feeMicros;
+    if (!isMaker) return;
+    order.restingLots -= sizeLots;
+    if (order.restingLots === 0) order.closedAtMs = this.engine.nowMs;
+  }
+
+  private noteBalance(userId: number): void {
+    const { availableMicros, heldMicros } = this.engine.account(userId)!;
+    const noted = listOf(this.balances, userId);
+    const last = noted.at(-1);
+    if (last?.availableMicros === availableMicros && last.heldMicros === heldMicros) return;
+    noted.push({ sequence: this.engine.sequence, availableMicros, heldMicros });
+  }
+}
+
+function listOf<T>(lists: Map<number, T[]>, userId: number): T[] {
+  const list = lists.get(userId) ?? [];
+  lists.set(userId, list);
+  return list;
+}
