@@ -1,6 +1,6 @@
 /**
- * The events of one market, oldest first: its trades, the changes of its book, and the prices of its
- * asset, from the minute before its window until it was resolved; and the prices of its two
+ * The events of one market, oldest first: its trades, the changes of its book, and the prices of
+ * its asset, from the minute before its window until it was resolved; and the prices of its two
  * settlement minutes. All of it comes from the lists of the history.
  *
  * The order is that of the sequences. Within one command, each trade comes with the change of the
@@ -13,10 +13,18 @@ import {
   REFERENCE_WINDOW_MS,
   RESOLVE_DELAY_MS,
 } from '../../engine/interface/parameters.js';
-import { ASSET_PRICE, type EntryOf, type ListLayout, MARKET_BOOK, MARKET_TRADE } from './format.js';
+import {
+  ASSET_PRICE,
+  type EntryOf,
+  type ListLayout,
+  type MARKET,
+  MARKET_BOOK,
+  MARKET_TRADE,
+  type RowOf,
+} from './format.js';
 import type { ListReader } from './list-reader.js';
-import type { MarketRecord } from './requests.js';
 
+type MarketRecord = Omit<RowOf<typeof MARKET>, 'checksum'>;
 type Trade = EntryOf<typeof MARKET_TRADE>;
 type Book = EntryOf<typeof MARKET_BOOK>;
 type Price = EntryOf<typeof ASSET_PRICE>;

@@ -267,7 +267,7 @@ export class AccountEntries {
     this.changed(userId);
   }
 
-  /** Finds the orders that a batch has placed. Those of an atomic batch that failed have no code ok. */
+  /** Finds the orders that a batch has placed: none if it is atomic and one was refused. */
   private findPlaced(): void {
     const { command, operation, placedAt, placedResults, engine } = this;
     this.nextPlaced = 0;

@@ -1,7 +1,7 @@
 /**
  * Statements and order histories of a random exchange, line by line against an engine: balances at
- * every sequence, causes against those of the replay tool, shares against positions, and every order
- * against what results and events said of it. The follower is restarted in the middle.
+ * every sequence, causes against those of the replay tool, shares against positions, and every
+ * order against what results and events said of it. The follower is restarted in the middle.
  * STATEMENT_SEED repeats a run.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
