@@ -28,6 +28,7 @@ const REASONS = {
   [CancelReason.REQUESTED]: 'requested',
   [CancelReason.SELF_TRADE]: 'self_trade',
   [CancelReason.MARKET_ENDED]: 'market_ended',
+  [CancelReason.CANCEL_AFTER]: 'cancel_after',
 } as const;
 
 export function ledgerEntryOf(assets: Assets, line: LedgerLine): Writable<typeof LedgerEntry> {
